@@ -1,0 +1,18 @@
+//! Operations as durable state machines, and what runs them.
+//!
+//! Everything asynchronous that Usher does is an *operation* ([`operations`]): a pure state machine. The [`Engine`]
+//! runs it: one step is one transaction of the [`Store`](ports::Store), and only after the commit does anybody hear
+//! of it. What the engine needs from the world stands in [`ports`].
+
+pub mod engine;
+pub mod event;
+pub mod ports;
+pub mod stream_id;
+pub mod time;
+
+pub use engine::{
+    AuthenticateKey, Engine, EngineOptions, EventsError, KeyHandshakeRequest, KeyHandshakeStarted, StartError,
+};
+pub use event::{Event, EventPage, EventType};
+pub use stream_id::StreamId;
+pub use time::UnixMillis;

@@ -1,0 +1,54 @@
+//! The messenger port: the way to users' wallets and back.
+
+use std::fmt;
+
+use usher_protocol::message::WalletMessage;
+use usher_protocol::{EventId, PublicKey};
+
+use crate::UnixMillis;
+
+/// Sends messages to wallets.
+pub trait Messenger: Send + Sync {
+    /// Seals the letter, one event per recipient, and puts the events into the relays' queues.
+    ///
+    /// Never waits for the network, and says nothing about arrival: the only receipt is the wallet's answer. Returns
+    /// the ids of the events made, by which a device that cannot read one refers to it.
+    fn send(&self, letter: &Letter) -> Vec<EventId>;
+
+    /// Addresses of our relays, for handshake URLs.
+    fn relays(&self) -> Vec<String>;
+}
+
+/// A message to a user's wallets. `Debug` leaves the content out: it may hold ecash.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Letter {
+    /// Event kind (`usher_protocol::kind`).
+    pub kind: u16,
+    /// The message's JSON text.
+    pub content: String,
+    /// Whom to encrypt it to: one event each.
+    pub recipients: Vec<PublicKey>,
+    /// Every key taking part on the far side: the `p` tags, the same on every copy.
+    pub participants: Vec<PublicKey>,
+    /// The user's own relays, used beside ours.
+    pub relays: Vec<String>,
+    /// Until when an answer is awaited: so long the user's own relays are listened to.
+    pub until: UnixMillis,
+}
+
+impl fmt::Debug for Letter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Letter").field("kind", &self.kind).finish_non_exhaustive()
+    }
+}
+
+/// A message from a wallet: verified, decrypted, parsed; not yet known to belong to anything.
+#[derive(Clone, Debug)]
+pub struct Inbound {
+    /// The Nostr event's id: the same event from several relays is one message.
+    pub event_id: EventId,
+    /// Who signed it.
+    pub author: PublicKey,
+    /// What it says.
+    pub message: WalletMessage,
+}

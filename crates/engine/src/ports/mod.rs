@@ -1,0 +1,14 @@
+//! What the engine needs from the world.
+
+mod clock;
+mod messenger;
+mod randomness;
+mod store;
+
+pub use clock::{Clock, SystemClock};
+pub use messenger::{Inbound, Letter, Messenger};
+pub use randomness::{OsRandomness, Randomness};
+pub use store::{
+    Commit, Committed, Conflict, CorrelationKey, OpenOperation, OperationKind, OutboxChange, OutboxMessage, Revision, State,
+    Store, StoreError, StoredOperation, UserRelays,
+};

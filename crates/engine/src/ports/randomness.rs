@@ -1,0 +1,19 @@
+//! The randomness port.
+
+use rand::RngCore as _;
+
+/// Makes unpredictable bytes; tests seed it.
+pub trait Randomness: Send + Sync {
+    /// Fills `bytes`.
+    fn fill(&self, bytes: &mut [u8]);
+}
+
+/// A cryptographically secure generator seeded by the operating system, one for each thread.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct OsRandomness;
+
+impl Randomness for OsRandomness {
+    fn fill(&self, bytes: &mut [u8]) {
+        rand::rng().fill_bytes(bytes);
+    }
+}

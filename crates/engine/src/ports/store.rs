@@ -1,0 +1,272 @@
+//! The store port.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use sha2::{Digest as _, Sha256};
+use usher_protocol::{EventId, PublicKey};
+
+use crate::event::{Event, NewEvent};
+use crate::{StreamId, UnixMillis};
+
+/// Durable storage of operations, events, outgoing messages and what else must survive.
+///
+/// Every engine passes the same conformance suite (`usher_store::conformance`).
+#[async_trait]
+pub trait Store: Send + Sync {
+    /// Commits one step of one operation: all of it or nothing. When this returns `Done`, it is on disk.
+    ///
+    /// Concurrent commits share a transaction (group commit), yet each succeeds or conflicts for itself.
+    async fn commit(&self, commit: Commit) -> Result<Committed, StoreError>;
+
+    /// The operation, or `None` when there is none (never was, or removed after retention).
+    async fn operation(&self, id: StreamId) -> Result<Option<StoredOperation>, StoreError>;
+
+    /// Up to `limit` events of a stream with `index >= after`, oldest first; empty for an unknown stream.
+    async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, StoreError>;
+
+    /// The messages that an operation has in the outbox, by slot.
+    async fn outbox(&self, operation: StreamId) -> Result<Vec<OutboxMessage>, StoreError>;
+
+    /// Unfinished operations with id greater than `after`, in order of id, at most `limit`: to rebuild the index.
+    async fn open_operations(&self, after: Option<StreamId>, limit: usize) -> Result<Vec<OpenOperation>, StoreError>;
+
+    /// The relays a user prefers, in their order; empty when unknown.
+    async fn user_relays(&self, main_key: &PublicKey) -> Result<Vec<String>, StoreError>;
+
+    /// Removes operations finished before `finished_before` with everything of theirs, at most `limit`; says how many.
+    async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
+
+    /// Forgets inbound event ids recorded before `before`, at most `limit`; says how many.
+    async fn forget_inbound(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
+}
+
+/// One step of one operation.
+#[derive(Clone, Debug)]
+pub struct Commit {
+    /// The operation.
+    pub operation: StreamId,
+    /// Its kind.
+    pub kind: OperationKind,
+    /// What the store must hold for the commit to happen.
+    pub expected: Revision,
+    /// When the step happened.
+    pub at: UnixMillis,
+    /// The new state.
+    pub state: State,
+    /// Finished: its correlation keys and outbox messages are removed, and retention begins.
+    pub finished: bool,
+    /// When the operation wants to be woken; replaces what was asked for before.
+    pub wake_at: Option<UnixMillis>,
+    /// Correlation keys the operation claims beside those it has; each belongs to one open operation at a time.
+    pub claims: Vec<CorrelationKey>,
+    /// Events to append to the stream.
+    pub events: Vec<NewEvent>,
+    /// What happens to the operation's outgoing messages.
+    pub outbox: OutboxChange,
+    /// The inbound event that caused the step: recorded, and a conflict when it was recorded before.
+    pub inbound: Option<EventId>,
+    /// Relays of a user to remember; replaces what was known of that user.
+    pub user_relays: Option<UserRelays>,
+}
+
+/// An operation's state as JSON text. `Debug` leaves it out: it may hold secrets of its user.
+#[derive(Clone, PartialEq, Eq)]
+pub struct State(pub String);
+
+impl fmt::Debug for State {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("State(…)")
+    }
+}
+
+/// What a [`Commit`] expects of the stored operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Revision {
+    /// That there is none: the commit creates it, as revision 1.
+    New,
+    /// That it is at this revision: the commit makes it the next one.
+    At(u64),
+}
+
+/// What happens to an operation's outgoing messages.
+#[derive(Clone, Debug, Default)]
+pub enum OutboxChange {
+    /// They stay.
+    #[default]
+    Keep,
+    /// They go, and these take their place (none: the outbox is emptied). Slots are numbered from 0 in this order.
+    Replace(Vec<OutboxMessage>),
+}
+
+/// A message to a user that is sent, and sent again, until the operation takes it out of the outbox.
+#[derive(Clone, PartialEq, Eq)]
+pub struct OutboxMessage {
+    /// Event kind (`usher_protocol::kind`).
+    pub kind: u16,
+    /// The message's JSON text.
+    pub content: String,
+    /// The user: whose preferred relays are used.
+    pub main_key: PublicKey,
+    /// Whom to encrypt it to.
+    pub recipients: Vec<PublicKey>,
+    /// Every key taking part on the far side: the `p` tags.
+    pub participants: Vec<PublicKey>,
+    /// After this it is no longer sent.
+    pub until: UnixMillis,
+}
+
+impl fmt::Debug for OutboxMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OutboxMessage").field("kind", &self.kind).finish_non_exhaustive()
+    }
+}
+
+/// The result of a [`Commit`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Committed {
+    /// It is on disk.
+    Done {
+        /// The operation's revision now.
+        revision: u64,
+        /// The index the stream's next event will get.
+        next_index: u64,
+    },
+    /// Nothing was changed.
+    Conflict(Conflict),
+}
+
+/// Why a commit changed nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conflict {
+    /// The operation is at another revision, finished, or gone (for `New`: it is there already).
+    Revision,
+    /// A claimed correlation key belongs to this operation.
+    Correlation(StreamId),
+    /// The inbound event was handled before.
+    InboundSeen,
+}
+
+/// A stored operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredOperation {
+    /// Its kind.
+    pub kind: OperationKind,
+    /// Its state.
+    pub state: State,
+    /// Its revision.
+    pub revision: u64,
+    /// The index its stream's next event will get.
+    pub next_index: u64,
+    /// When it was finished.
+    pub finished_at: Option<UnixMillis>,
+}
+
+/// What the engine's index knows of an unfinished operation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OpenOperation {
+    /// The operation.
+    pub id: StreamId,
+    /// Its kind.
+    pub kind: OperationKind,
+    /// The index its stream's next event will get.
+    pub next_index: u64,
+    /// When it wants to be woken.
+    pub wake_at: Option<UnixMillis>,
+    /// Its correlation keys.
+    pub correlations: Vec<CorrelationKey>,
+    /// Whether it has messages in the outbox.
+    pub has_outbox: bool,
+}
+
+/// Relays at which a user can be reached.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UserRelays {
+    /// The user.
+    pub main_key: PublicKey,
+    /// Addresses, in the user's order.
+    pub relays: Vec<String>,
+}
+
+/// The kind of an operation, as stored: numbers never change their meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum OperationKind {
+    /// The reserved stream `subscriptions`; not a state machine.
+    Subscriptions = 0,
+    /// A key handshake.
+    KeyHandshake = 1,
+    /// A key authentication.
+    Authentication = 2,
+}
+
+impl OperationKind {
+    /// The number in the store.
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The kind with this number.
+    pub const fn from_code(code: u8) -> Option<Self> {
+        match code {
+            0 => Some(Self::Subscriptions),
+            1 => Some(Self::KeyHandshake),
+            2 => Some(Self::Authentication),
+            _ => None,
+        }
+    }
+}
+
+/// By what a wallet's message is matched to its operation: the first 128 bits of a SHA-256 over what it is and its
+/// value. Tokens and challenges are secrets of a sort, and 16 bytes are smaller than they are.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CorrelationKey([u8; 16]);
+
+impl CorrelationKey {
+    /// A handshake's token.
+    pub fn token(token: &str) -> Self {
+        Self::hash("token", token)
+    }
+
+    /// An authentication's challenge.
+    pub fn challenge(challenge: &str) -> Self {
+        Self::hash("challenge", challenge)
+    }
+
+    fn hash(what: &str, value: &str) -> Self {
+        let digest = Sha256::new().chain_update(what).chain_update([0]).chain_update(value).finalize();
+        let mut key = [0; 16];
+        key.copy_from_slice(&digest[..16]);
+        Self(key)
+    }
+
+    /// The key whose bytes these are (as stored).
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(bytes)
+    }
+
+    /// The key's bytes.
+    pub const fn as_bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for CorrelationKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CorrelationKey(…)")
+    }
+}
+
+/// The store could not do it. What was asked may or may not have happened; after a restart the store tells.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The store's engine failed: disk full, input/output error, a corrupt file.
+    #[error("the store failed")]
+    Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// What is stored cannot be understood.
+    #[error("the store holds something this version cannot read: {0}")]
+    Unreadable(&'static str),
+    /// The store has been shut down.
+    #[error("the store is closed")]
+    Closed,
+}

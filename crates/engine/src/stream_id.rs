@@ -1,0 +1,65 @@
+//! Identifiers of operations and of their event streams.
+
+use std::fmt;
+use std::str::FromStr;
+
+use uuid::Uuid;
+
+/// Identifies an operation and its stream of events: a UUIDv7, or the reserved name `subscriptions`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct StreamId(Uuid);
+
+/// The text is neither a UUID nor a reserved name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a stream id")]
+pub struct NotAStreamId;
+
+impl StreamId {
+    /// The reserved stream on which what happens to subscriptions by itself is told; it always exists.
+    pub const SUBSCRIPTIONS: Self = Self(Uuid::nil());
+
+    /// A new identifier from a time in Unix milliseconds and 10 random bytes.
+    pub fn from_parts(unix_millis: u64, random: [u8; 10]) -> Self {
+        Self(uuid::Builder::from_unix_timestamp_millis(unix_millis, &random).into_uuid())
+    }
+
+    /// The identifier whose bytes these are (as stored).
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
+        Self(Uuid::from_bytes(bytes))
+    }
+
+    /// The identifier's bytes; they sort by time of creation.
+    pub const fn as_bytes(&self) -> &[u8; 16] {
+        self.0.as_bytes()
+    }
+}
+
+impl fmt::Display for StreamId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::SUBSCRIPTIONS { f.write_str("subscriptions") } else { self.0.hyphenated().fmt(f) }
+    }
+}
+
+impl fmt::Debug for StreamId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for StreamId {
+    type Err = NotAStreamId;
+
+    fn from_str(text: &str) -> Result<Self, NotAStreamId> {
+        if text == "subscriptions" {
+            return Ok(Self::SUBSCRIPTIONS);
+        }
+        // Only the form we answer: a UUID has several spellings, and one stream should have one name.
+        if text.len() != 36 {
+            return Err(NotAStreamId);
+        }
+        match Uuid::try_parse(text) {
+            Ok(id) if !id.is_nil() => Ok(Self(id)),
+            _ => Err(NotAStreamId),
+        }
+    }
+}

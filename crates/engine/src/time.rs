@@ -1,0 +1,36 @@
+//! Points in time.
+
+use std::time::Duration;
+
+/// A point in time: milliseconds since the Unix epoch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct UnixMillis(pub u64);
+
+impl UnixMillis {
+    /// The same point in whole Unix seconds, as the HTTP interface and the wallet protocol write it.
+    pub const fn secs(self) -> u64 {
+        self.0 / 1000
+    }
+
+    /// The point `secs` Unix seconds.
+    pub const fn from_secs(secs: u64) -> Self {
+        Self(secs.saturating_mul(1000))
+    }
+
+    /// This point plus `duration`.
+    #[must_use]
+    pub fn plus(self, duration: Duration) -> Self {
+        Self(self.0.saturating_add(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)))
+    }
+
+    /// This point minus `duration`.
+    #[must_use]
+    pub fn minus(self, duration: Duration) -> Self {
+        Self(self.0.saturating_sub(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)))
+    }
+
+    /// How long from `earlier` to this point; zero when this point is the earlier one.
+    pub const fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(self.0.saturating_sub(earlier.0))
+    }
+}
