@@ -1,1 +1,8 @@
-//! Placeholder.
+//! The world around Usher, in miniature: relays in process, well behaved ([`relay::EmbeddedRelay`]) and badly
+//! ([`relay::QuirkyRelay`]), and a proxy that can be cut ([`proxy::BreakableProxy`]).
+//!
+//! `usher dev`, `usher wallet` and every end-to-end test use it; nothing in production depends on it. Everything
+//! listens on loopback only.
+
+pub mod proxy;
+pub mod relay;

@@ -1,0 +1,141 @@
+//! One connection from beginning to end.
+
+use std::future;
+use std::sync::Arc;
+
+use futures_util::StreamExt as _;
+use tokio::net::TcpStream;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep_until};
+
+use super::delivery::Outbox;
+use super::hub::Hub;
+use super::quirks::Quirks;
+use super::session::Session;
+use super::{garbage, socket};
+
+/// Frames read ahead of the session (the frames that are under way when there is a latency).
+const READ_AHEAD: usize = 8_192;
+
+/// Counts a connection for as long as it lives, however it ends.
+struct Open(Arc<Hub>);
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.0.count(|counts| counts.open_connections -= 1);
+    }
+}
+
+/// Serves one client until it goes, is thrown out, or the relay stops.
+pub(super) async fn serve(stream: TcpStream, hub: Arc<Hub>) {
+    let opened = Instant::now();
+    hub.count(|counts| {
+        counts.connections += 1;
+        counts.open_connections += 1;
+    });
+    let _open = Open(Arc::clone(&hub));
+    let mut quirks = hub.quirks.subscribe();
+    let handshake = async {
+        quirks.wait_for(|quirks| !quirks.accept_tcp_only).await.ok()?;
+        stream.set_nodelay(true).ok()?;
+        tokio_tungstenite::accept_async(stream).await.ok()
+    };
+    let Some(websocket) = handshake.await else { return };
+    hub.count(|counts| counts.handshakes += 1);
+
+    let (sink, source) = websocket.split();
+    let (outbox, outgoing, overflow) = Outbox::new();
+    let (arrived, incoming) = mpsc::channel(READ_AHEAD);
+    let session = Session::new(Arc::clone(&hub), outbox.clone());
+    tokio::select! {
+        () = socket::read(source, arrived, hub.quirks.subscribe()) => {}
+        () = socket::write(sink, outgoing) => {}
+        () = converse(session, &hub, outbox, incoming, opened) => {}
+        () = overflow.cancelled() => hub.count(|counts| counts.slow_readers += 1),
+    }
+}
+
+/// Answers frames, each after the latency, and does what the quirks demand in between.
+async fn converse(
+    mut session: Session,
+    hub: &Hub,
+    outbox: Outbox,
+    mut incoming: mpsc::Receiver<socket::Incoming>,
+    opened: Instant,
+) {
+    let mut changes = hub.quirks.subscribe();
+    let mut junk = 0_usize;
+    let mut last_junk = opened;
+    loop {
+        let quirks = Arc::clone(&changes.borrow_and_update());
+        session.challenge_if_due();
+        let close_due = quirks.close_subscriptions_after.and_then(|age| session.close_older_than(age));
+        let drop_due = quirks.drop_every.map(|age| opened + age);
+        let junk_due = quirks.garbage.map(|every| last_junk + every);
+        tokio::select! {
+            frame = incoming.recv() => {
+                let Some((arrived, frame)) = frame else { return };
+                sleep_until(arrived + quirks.latency).await;
+                session.take(&frame);
+            }
+            () = at(close_due) => {}
+            () = at(drop_due) => return,
+            () = at(junk_due) => {
+                last_junk = Instant::now();
+                outbox.push(last_junk, garbage::frame(junk, session.any_subscription()));
+                junk = junk.wrapping_add(1);
+            }
+            changed = changes.changed() => {
+                if changed.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}
+
+/// Waits until then; for ever without a then.
+async fn at(due: Option<Instant>) {
+    match due {
+        Some(due) => sleep_until(due).await,
+        None => future::pending().await,
+    }
+}
+
+/// Sends the flood, whenever there is one.
+pub(super) async fn flood(hub: Arc<Hub>) {
+    /// How often a batch leaves.
+    const BEAT: std::time::Duration = std::time::Duration::from_millis(10);
+
+    let mut changes: watch::Receiver<Arc<Quirks>> = hub.quirks.subscribe();
+    let mut next = 0_usize;
+    loop {
+        let Some(flood) = changes.borrow_and_update().flood.clone().filter(|f| !f.events.events.is_empty()) else {
+            if changes.changed().await.is_err() {
+                return;
+            }
+            continue;
+        };
+        let started = Instant::now();
+        let mut sent = 0_u64;
+        while !changes.has_changed().unwrap_or(true) {
+            tokio::time::sleep(BEAT).await;
+            let due = started.elapsed().as_micros() * u128::from(flood.per_second) / 1_000_000;
+            let due = u64::try_from(due).unwrap_or(u64::MAX).saturating_sub(sent);
+            // After a stall of the machine the flood does not make up for more than a second.
+            for event in flood
+                .events
+                .events
+                .iter()
+                .cycle()
+                .skip(next)
+                .take(usize::try_from(due).unwrap_or(0).min(flood.per_second as usize))
+            {
+                let pushed = hub.forward_junk(event, Instant::now());
+                hub.count(|counts| counts.flooded += pushed);
+            }
+            next = (next + usize::try_from(due).unwrap_or(0)) % flood.events.events.len();
+            sent += due;
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! A real, well-behaved relay.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+
+use nostr_relay_builder::builder::{RateLimit, RelayBuilder};
+use nostr_relay_builder::local::LocalRelay;
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// A relay in process, on loopback: the `nostr-relay-builder` relay, with limits that nobody reaches.
+///
+/// The sockets are ours and not that crate's: so the port is really free, small messages leave at once
+/// (`TCP_NODELAY`; without it each request and reply waits 40 ms for a delayed acknowledgement), and
+/// [`stop`](Self::stop) closes every connection. A subscriber that lags more than 1,024 events behind misses some: to
+/// measure load, [`QuirkyRelay`](super::QuirkyRelay) without quirks loses none.
+#[derive(Debug)]
+pub struct EmbeddedRelay {
+    address: SocketAddr,
+    url: String,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl EmbeddedRelay {
+    /// Starts a relay on a free port.
+    ///
+    /// # Errors
+    /// When loopback cannot be listened on.
+    pub async fn start() -> io::Result<Self> {
+        Self::start_on(0).await
+    }
+
+    /// Starts a relay on `port` of 127.0.0.1; 0 takes a free one.
+    ///
+    /// # Errors
+    /// When the port cannot be listened on, for example as it is taken.
+    pub async fn start_on(port: u16) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+        let address = listener.local_addr()?;
+        // Default: 60 events per minute and 500 subscriptions per connection, which a test passes in a second.
+        let limits = RateLimit { max_reqs: 100_000, notes_per_minute: 1_000_000_000 };
+        let relay = LocalRelay::new(RelayBuilder::default().rate_limit(limits).default_filter_limit(10_000));
+        let tasks = TaskTracker::new();
+        let stop = CancellationToken::new();
+        tasks.spawn(stop.clone().run_until_cancelled_owned(accept(listener, relay, tasks.clone(), stop.clone())));
+        Ok(Self { address, url: format!("ws://{address}"), tasks, stop })
+    }
+
+    /// Its address, `ws://127.0.0.1:<port>`.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Its port.
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// Closes the port and every connection; all it stored is gone. Dropping it does the same without waiting.
+    pub async fn stop(&self) {
+        self.stop.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+}
+
+impl Drop for EmbeddedRelay {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+async fn accept(listener: TcpListener, relay: LocalRelay, tasks: TaskTracker, stop: CancellationToken) {
+    loop {
+        let Ok((stream, peer)) = listener.accept().await else {
+            // Out of file descriptors, most likely: let some connections end.
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+            continue;
+        };
+        tasks.spawn(stop.clone().run_until_cancelled_owned(serve(stream, peer, relay.clone())));
+    }
+}
+
+async fn serve(stream: TcpStream, peer: SocketAddr, relay: LocalRelay) {
+    if stream.set_nodelay(true).is_err() {
+        return;
+    }
+    // The handshake is done here since the relay's own accept keeps Nagle's algorithm on. Nothing is lost in between:
+    // a client sends no frame before it has the answer, and a request with a tail is refused.
+    let Ok(upgraded) = tokio_tungstenite::accept_async(stream).await else { return };
+    if let Err(error) = relay.take_connection(upgraded.into_inner(), peer).await {
+        tracing::debug!(%error, "a connection to the embedded relay ended");
+    }
+}

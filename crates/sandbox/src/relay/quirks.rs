@@ -1,0 +1,93 @@
+//! The ways in which a relay can misbehave.
+
+use std::time::Duration;
+
+use super::junk::JunkEvents;
+
+/// How a [`QuirkyRelay`](super::QuirkyRelay) behaves; the default is a common relay without faults.
+///
+/// Everything can be changed while it runs ([`QuirkyRelay::set`](super::QuirkyRelay::set)) and then holds for the
+/// connections that are open, too.
+#[derive(Clone, Debug)]
+pub struct Quirks {
+    /// Sends no OK for kinds 20000–29999 (as nostr-rs-relay 0.8 does), though it forwards them.
+    pub no_ok_for_ephemeral: bool,
+    /// Does not forward an ephemeral event a second time (OK true, `duplicate:`), as relays do that keep ephemeral
+    /// events for some minutes.
+    pub forgets_no_ephemeral: bool,
+    /// Most subscriptions of one connection; one more is answered CLOSED.
+    pub max_subscriptions: usize,
+    /// Largest event in bytes of JSON; a larger one is answered OK false.
+    pub max_event_bytes: usize,
+    /// Answers every event OK false, `blocked:`.
+    pub refuse_events: bool,
+    /// Accepts TCP connections and never answers the websocket handshake.
+    pub accept_tcp_only: bool,
+    /// The websocket works (pings are answered), but the relay says nothing and forwards nothing; it still counts.
+    pub mute: bool,
+    /// Stops reading from its sockets, so that senders' buffers fill up; not even pings are answered.
+    pub stop_reading: bool,
+    /// Most events per second and connection; one more is answered OK false, `rate-limited:`.
+    pub rate_limit: Option<u32>,
+    /// NIP-42: challenges on connection, and answers `auth-required:` to REQ and EVENT until authenticated.
+    pub require_auth: bool,
+    /// Addresses beside the relay's own that an authentication event may name (for clients that come by a proxy).
+    pub auth_urls: Vec<String>,
+    /// Closes each connection so long after it was opened.
+    pub drop_every: Option<Duration>,
+    /// Forwards each event twice: once after this time and once after twice this time.
+    pub duplicate_and_delay: Option<Duration>,
+    /// Sends a junk frame so often on each connection: wrong JSON, wrong messages, binary, huge, deeply nested.
+    pub garbage: Option<Duration>,
+    /// Lies in its OKs.
+    pub lie_ok: Option<LieOk>,
+    /// Closes each subscription (CLOSED) so long after it was opened, though the connection stays.
+    pub close_subscriptions_after: Option<Duration>,
+    /// Delays everything by this in each direction, without changing its order.
+    pub latency: Duration,
+    /// Sends junk events to whoever is subscribed to them.
+    pub flood: Option<Flood>,
+}
+
+impl Default for Quirks {
+    fn default() -> Self {
+        Self {
+            no_ok_for_ephemeral: false,
+            forgets_no_ephemeral: false,
+            max_subscriptions: 20,
+            max_event_bytes: 4 << 20,
+            refuse_events: false,
+            accept_tcp_only: false,
+            mute: false,
+            stop_reading: false,
+            rate_limit: None,
+            require_auth: false,
+            auth_urls: Vec::new(),
+            drop_every: None,
+            duplicate_and_delay: None,
+            garbage: None,
+            lie_ok: None,
+            close_subscriptions_after: None,
+            latency: Duration::ZERO,
+            flood: None,
+        }
+    }
+}
+
+/// How a relay's OK lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LieOk {
+    /// OK true, but the event is neither stored nor forwarded.
+    AcceptAndDrop,
+    /// OK false (`error:`), but the event is stored and forwarded.
+    RefuseAndForward,
+}
+
+/// A flood of junk.
+#[derive(Clone, Debug)]
+pub struct Flood {
+    /// Events per second.
+    pub per_second: u32,
+    /// The events, over and over.
+    pub events: JunkEvents,
+}
