@@ -1,0 +1,59 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Parser, Subcommand};
+
+/// Passwordless login, payments and tickets over Nostr, Lightning and Cashu.
+#[derive(Debug, Parser)]
+#[command(name = "usher", version, about, propagate_version = true, arg_required_else_help = true)]
+pub struct Cli {
+    /// Where configuration and data are kept [default: $SERVICE_DATA_DIR, else ~/.usher].
+    #[arg(long, global = true, value_name = "FOLDER")]
+    pub data_dir: Option<PathBuf>,
+
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// What the program can do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Makes, converts and shows Nostr keys.
+    #[command(subcommand)]
+    Key(KeyCommand),
+    /// Checks and explains the configuration.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+}
+
+/// `usher key …`
+#[derive(Debug, Subcommand)]
+pub enum KeyCommand {
+    /// Makes a private key: 64 hex characters on standard output, its public key on standard error.
+    Generate,
+    /// Converts an nsec to the 64 hex characters that nostr.private_key takes.
+    ///
+    /// Reads it from standard input: an argument would stay in the shell's history.
+    FromNsec {
+        /// The nsec; better given on standard input.
+        nsec: Option<String>,
+    },
+    /// Converts an npub, nprofile or nostr: address to 64 hex characters.
+    ToHex {
+        /// The public key.
+        key: String,
+    },
+    /// Shows the public key of the configured nostr.private_key.
+    Show,
+}
+
+/// `usher config …`
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Prints what is in force and where it comes from, with every warning and mistake.
+    Check,
+    /// Prints the commented reference of every key.
+    Default,
+}

@@ -1,0 +1,108 @@
+//! `usher key …`
+
+use std::io::{IsTerminal as _, Read as _};
+use std::path::PathBuf;
+
+use nostr::nips::nip19::{FromBech32 as _, Nip19, ToBech32 as _};
+use usher_engine::ports::{OsRandomness, Randomness};
+use usher_protocol::{Keys, PublicKey, SecretKey};
+
+use super::environment::source;
+use crate::cli::KeyCommand;
+use crate::config::{load, report};
+use crate::failure::Failure;
+
+/// Runs it.
+///
+/// # Errors
+/// When what was given is not a key, or for `show` when the configuration has mistakes.
+pub fn run(command: KeyCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
+    match command {
+        KeyCommand::Generate => {
+            let key = generate(&OsRandomness);
+            println!("{}", key.to_secret_hex());
+            eprintln!("# public key: {}", describe(&Keys::new(key).public_key()));
+        }
+        KeyCommand::FromNsec { nsec } => println!("{}", from_nsec(&nsec_given(nsec)?)?),
+        KeyCommand::ToHex { key } => println!("{}", to_hex(&key)?),
+        KeyCommand::Show => show(data_dir)?,
+    }
+    Ok(())
+}
+
+/// A new private key.
+pub fn generate(randomness: &dyn Randomness) -> SecretKey {
+    loop {
+        let mut bytes = [0; 32];
+        randomness.fill(&mut bytes);
+        // All but one in 2^128 are in range.
+        if let Ok(key) = SecretKey::from_slice(&bytes) {
+            return key;
+        }
+    }
+}
+
+fn nsec_given(argument: Option<String>) -> Result<String, Failure> {
+    if let Some(nsec) = argument.filter(|nsec| nsec != "-") {
+        eprintln!("usher: warning: the nsec is in your shell's history now; better: usher key from-nsec < file");
+        return Ok(nsec);
+    }
+    let mut input = std::io::stdin();
+    if input.is_terminal() {
+        eprintln!("Paste the nsec, then press Enter:");
+        let mut line = String::new();
+        input.read_line(&mut line)?;
+        return Ok(line);
+    }
+    // An nsec has 63 characters; what is much longer is none.
+    let mut text = String::new();
+    input.by_ref().take(1024).read_to_string(&mut text)?;
+    Ok(text)
+}
+
+/// Neither error repeats what was given.
+fn from_nsec(text: &str) -> Result<String, Failure> {
+    let text = text.trim();
+    let text = text.strip_prefix("nostr:").unwrap_or(text);
+    if text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return Err(Failure::said("this is not an nsec: it has 64 hex characters already, as nostr.private_key takes"));
+    }
+    let key =
+        SecretKey::from_bech32(text).map_err(|_| Failure::said("this is not an nsec, or it has a typing error"))?;
+    Ok(key.to_secret_hex())
+}
+
+fn to_hex(text: &str) -> Result<String, Failure> {
+    let text = text.trim();
+    let text = text.strip_prefix("nostr:").unwrap_or(text);
+    if text.to_ascii_lowercase().starts_with("nsec") {
+        return Err(Failure::said("this is a private key: convert it with `usher key from-nsec`"));
+    }
+    let key = match Nip19::from_bech32(text) {
+        Ok(Nip19::Pubkey(key)) => key,
+        Ok(Nip19::Profile(profile)) => profile.public_key,
+        Ok(_) => return Err(Failure::said("this address does not name a public key: give an npub or nprofile")),
+        Err(_) => PublicKey::from_hex(text).map_err(|_| {
+            Failure::said("this is not a public key: give an npub, nprofile, nostr: address or 64 hex characters")
+        })?,
+    };
+    Ok(key.to_hex())
+}
+
+fn show(data_dir: Option<PathBuf>) -> Result<(), Failure> {
+    let loaded = load(&source(data_dir)?);
+    let Some(config) = &loaded.config else {
+        return Err(Failure::Configuration(report::problems(&loaded)));
+    };
+    let key = config.nostr.private_key.public();
+    match &config.nostr.subkey_proof {
+        None => println!("public key: {}", describe(&key)),
+        Some(proof) => println!("main key: {}\nsubkey: {}", describe(&proof.main_key), describe(&key)),
+    }
+    Ok(())
+}
+
+fn describe(key: &PublicKey) -> String {
+    // Encoding 32 bytes does not fail.
+    key.to_bech32().map_or_else(|_| key.to_hex(), |npub| format!("{} ({npub})", key.to_hex()))
+}

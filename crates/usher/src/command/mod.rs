@@ -1,0 +1,5 @@
+//! What each subcommand does.
+
+pub mod config;
+pub mod environment;
+pub mod key;

@@ -1,0 +1,81 @@
+//! What concerns several keys at once, and what an operator should be warned of.
+
+use std::path::Path;
+
+use usher_engine::UnixMillis;
+use usher_protocol::subkey::{Permission, ProofError};
+
+use super::keys::{self, Config};
+use super::mistake::{Mistake, Origin};
+use super::reader::{Layer, Reader};
+use super::setting::LnBackend;
+
+/// Notes mistakes in keys that are right for themselves but not together, or not in this version.
+pub fn together(config: &Config, reader: &Reader<'_>, now: UnixMillis, mistakes: &mut Vec<Mistake>) {
+    let mut note = |name: &str, what: String| {
+        let origin = reader.origin(name).cloned();
+        mistakes.push(Mistake { origin, what: format!("{name} {what}") });
+    };
+    if config.database.url.is_some() {
+        note("database.url", "is set, but this version stores in SQLite only: use database.path".to_owned());
+    }
+    if let Some(proof) = &config.nostr.subkey_proof {
+        match proof.verify(&config.nostr.private_key.public(), Permission::Auth, now.secs()) {
+            Ok(()) => {}
+            Err(ProofError::NotDerived) => {
+                note("nostr.subkey_proof", "is not a proof for the key of nostr.private_key".to_owned());
+            }
+            Err(problem) => note("nostr.subkey_proof", format!("does not count: {problem}")),
+        }
+    }
+    let needs: &[(&str, bool)] = match config.wallet.ln_backend {
+        LnBackend::None => &[],
+        LnBackend::Nwc => &[("wallet.nwc.url", config.nwc.url.is_some())],
+        LnBackend::Embedded => &[
+            ("wallet.embedded.api_key", config.embedded.api_key.is_some()),
+            ("wallet.embedded.mnemonic", config.embedded.mnemonic.is_some()),
+        ],
+    };
+    for (name, given) in needs {
+        if !given {
+            note("wallet.ln_backend", format!("needs {name}, which is not set"));
+        }
+    }
+}
+
+/// Notes what is allowed but unwise, and what this version does not act on.
+pub fn warnings(config: &Config, reader: &Reader<'_>, warnings: &mut Vec<String>) {
+    if let Some(weakness) = config.auth.auth_token.weakness() {
+        warnings.push(format!("auth.auth_token {weakness}; make one with `openssl rand -hex 32`"));
+    }
+    if config.nostr.allow_private_relays {
+        warnings.push(
+            "nostr.allow_private_relays is on: strangers can make this machine connect to its own network".to_owned(),
+        );
+    }
+    for key in keys::all().filter(|key| key.later) {
+        let none = key.name == "wallet.ln_backend" && config.wallet.ln_backend == LnBackend::None;
+        if reader.origin(key.name).is_some() && !none {
+            warnings.push(format!("{} is set, but this version does not act on it yet", key.name));
+        }
+    }
+}
+
+/// Warns when the file holds secrets and others on this machine can read it.
+#[cfg(unix)]
+pub fn permissions(path: &Path, given: &Layer, warnings: &mut Vec<String>) {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let holds_secrets = keys::all().filter(|key| key.secret).any(|key| {
+        given.get(key.name).is_some_and(|(_, origin)| matches!(origin, Origin::Line(file, _) if file == path))
+    });
+    let readable = std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0);
+    if holds_secrets && readable {
+        let path = path.display();
+        warnings.push(format!("{path} holds secrets and others can read it; run `chmod 600 {path}`"));
+    }
+}
+
+/// Warns when the file holds secrets and others on this machine can read it: not known on this system.
+#[cfg(not(unix))]
+pub fn permissions(_path: &Path, _given: &Layer, _warnings: &mut Vec<String>) {}

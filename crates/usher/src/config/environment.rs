@@ -1,0 +1,64 @@
+//! Values from `SERVICE__SECTION__KEY` environment variables.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::Path;
+
+use super::layers::{Entry, resolve};
+use super::mistake::{Mistake, Origin};
+use super::reader::Layer;
+use super::setting::Given;
+use super::suggestion::{nearest, presentable};
+use super::{keys, table::Key};
+
+const PREFIX: &str = "SERVICE__";
+
+/// The layer of the environment; a relative path of a secret's file is taken under `data_dir`.
+pub fn layer(
+    variables: impl IntoIterator<Item = (OsString, OsString)>,
+    data_dir: &Path,
+    mistakes: &mut Vec<Mistake>,
+) -> Layer {
+    let mut known: BTreeMap<String, (&'static Key, bool)> = BTreeMap::new();
+    for key in keys::all() {
+        known.insert(key.variable(), (key, false));
+        known.extend(key.file_variable().map(|name| (name, (key, true))));
+    }
+    // Sorted, so that mistakes come in the same order each time.
+    let given: BTreeMap<String, OsString> = variables
+        .into_iter()
+        .map(|(name, value)| (name.to_string_lossy().into_owned(), value))
+        .filter(|(name, _)| name.starts_with(PREFIX))
+        .collect();
+
+    let mut entries = Vec::new();
+    for (name, value) in given {
+        match known.get(&name) {
+            None => mistakes.push(unknown(&name, known.keys())),
+            Some((key, is_file)) => match value.into_string() {
+                Ok(text) => entries.push(Entry {
+                    key,
+                    is_file: *is_file,
+                    given: Given::Text(text),
+                    origin: Origin::Variable(name),
+                }),
+                Err(_) => mistakes.push(Mistake::at(Origin::Variable(name), format!("{} is not UTF-8", key.name))),
+            },
+        }
+    }
+    resolve(entries, data_dir, mistakes)
+}
+
+fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> Mistake {
+    if !presentable(name) {
+        return Mistake::missing("an environment variable that begins with SERVICE__ is not a known key");
+    }
+    let hint = match name.strip_suffix("_FILE").filter(|stem| keys::all().any(|key| key.variable() == *stem)) {
+        Some(stem) => format!("only secrets come from a file; set {stem}"),
+        None => match nearest(name, known.map(String::as_str), "__") {
+            Some(near) => format!("did you mean {near}?"),
+            None => "see `usher config default`".to_owned(),
+        },
+    };
+    Mistake::at(Origin::Variable(name.to_owned()), format!("unknown variable; {hint}"))
+}

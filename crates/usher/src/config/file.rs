@@ -1,0 +1,129 @@
+//! Values from `config.toml`.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::keys;
+use super::layers::{Entry, read_file, resolve};
+use super::mistake::{Mistake, Origin};
+use super::reader::Layer;
+use super::setting::Given;
+use super::suggestion::{nearest, presentable};
+
+/// What the file gives.
+#[derive(Default)]
+pub struct FileLayer {
+    /// Values by key.
+    pub given: Layer,
+    /// Parts of the file could not be read.
+    pub incomplete: bool,
+}
+
+/// The layer of the file at `path`, which need not be there.
+pub fn layer(path: &Path, data_dir: &Path, mistakes: &mut Vec<Mistake>) -> FileLayer {
+    let text = match read_file(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return FileLayer::default(),
+        Err(error) => {
+            mistakes.push(Mistake::at(Origin::File(path.to_owned()), format!("cannot be read: {error}")));
+            return FileLayer { incomplete: true, ..FileLayer::default() };
+        }
+    };
+    let line_of = |offset: usize| text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1;
+
+    // Recovering, so that the rest of a file with a slip is looked at too. The parser's messages are fixed texts; its
+    // `Display`, which quotes the file, is not used.
+    let (table, errors) = DeTable::parse_recoverable(&text);
+    let mut broken = BTreeSet::new();
+    for error in &errors {
+        let line = line_of(error.span().map_or(0, |span| span.start));
+        if broken.insert(line) {
+            mistakes.push(Mistake::at(Origin::Line(path.to_owned(), line), format!("not TOML: {}", error.message())));
+        }
+    }
+
+    let mut walk = Walk { path, line_of: &line_of, broken: &broken, entries: Vec::new(), mistakes };
+    walk.table("", table.get_ref());
+    // The parser sorts keys; an operator reads from the top.
+    let mut entries = walk.entries;
+    entries.sort_by_key(|(line, _)| *line);
+    let entries = entries.into_iter().map(|(_, entry)| entry).collect();
+    FileLayer { given: resolve(entries, data_dir, mistakes), incomplete: !errors.is_empty() }
+}
+
+struct Walk<'a> {
+    path: &'a Path,
+    line_of: &'a dyn Fn(usize) -> usize,
+    /// Lines that are not TOML: what was made of them is not looked at.
+    broken: &'a BTreeSet<usize>,
+    entries: Vec<(usize, Entry)>,
+    mistakes: &'a mut Vec<Mistake>,
+}
+
+impl Walk<'_> {
+    /// Goes through a table whose name is `prefix`, with a dot at its end, or empty for the root.
+    fn table(&mut self, prefix: &str, table: &DeTable<'_>) {
+        let mut unknown = Vec::new();
+        for (key, value) in table {
+            let line = (self.line_of)(key.span().start);
+            if self.broken.contains(&line) {
+                continue;
+            }
+            let name = format!("{prefix}{}", key.get_ref());
+            let origin = Origin::Line(self.path.to_owned(), line);
+            let found = keys::all().find_map(|known| {
+                let is_file = known.file_name().is_some_and(|file| file == name);
+                (is_file || known.name == name).then_some((known, is_file))
+            });
+            let is_section = keys::all().any(|known| known.name.starts_with(&format!("{name}.")));
+            match (found, value.get_ref()) {
+                (Some((key, is_file)), _) => {
+                    self.entries.push((line, Entry { key, is_file, given: given(value), origin }));
+                }
+                (None, DeValue::Table(inner)) if is_section => self.table(&format!("{name}."), inner),
+                (None, _) if is_section => unknown.push((line, Mistake::at(origin, not_a_value(&name)))),
+                (None, _) => unknown.push((line, Mistake::at(origin, unknown_key(&name)))),
+            }
+        }
+        unknown.sort_by_key(|(line, _)| *line);
+        self.mistakes.extend(unknown.into_iter().map(|(_, mistake)| mistake));
+    }
+}
+
+fn not_a_value(name: &str) -> String {
+    format!("{name} is a section: write [{name}] and its keys below it")
+}
+
+fn unknown_key(name: &str) -> String {
+    if !presentable(name) {
+        return "unknown key; see `usher config default`".to_owned();
+    }
+    match nearest(name, keys::all().map(|key| key.name), ".") {
+        Some(near) => format!("unknown key {name}; did you mean {near}?"),
+        None => format!("unknown key {name}; see `usher config default`"),
+    }
+}
+
+fn given(value: &Spanned<DeValue<'_>>) -> Given {
+    match value.get_ref() {
+        DeValue::String(text) => Given::Text(text.to_string()),
+        DeValue::Integer(number) => {
+            i128::from_str_radix(number.as_str(), number.radix()).map_or(Given::Unfit, Given::Integer)
+        }
+        DeValue::Boolean(flag) => Given::Flag(*flag),
+        DeValue::Array(items) => items
+            .iter()
+            .map(|item| item.get_ref().as_str().map(str::to_owned))
+            .collect::<Option<Vec<_>>>()
+            .map_or(Given::Unfit, Given::List),
+        DeValue::Float(_) | DeValue::Datetime(_) | DeValue::Table(_) => Given::Unfit,
+    }
+}
+
+/// A value of the table of keys, as it would be given in the file.
+pub fn default_value(text: &str) -> Given {
+    DeValue::parse(text).map_or(Given::Unfit, |value| given(&value))
+}

@@ -1,0 +1,156 @@
+//! The table of keys: the one place that knows which there are.
+
+use std::net::IpAddr;
+
+use super::setting::{
+    ApiToken, DatabaseUrl, LnBackend, LogFormat, Mnemonic, Nip05, NwcUrl, PrivateKey, ProfileName, Relays, Scheme,
+    Secret, Text, Unit, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl, Whole,
+};
+use super::table::{Key, configuration};
+use usher_protocol::subkey::SubkeyProof;
+
+configuration! {
+    /// Where the service listens.
+    ["info"] info: Info {
+        /// The address to listen on. `127.0.0.1` takes calls from this machine only, `0.0.0.0` from everywhere.
+        /// The service speaks plain HTTP: put a TLS proxy before it when calls come over a network.
+        listen_address: IpAddr = "\"127.0.0.1\"";
+        /// The port to listen on. 0 takes any free one, which the log names.
+        listen_port: Whole<0, 65535> = "3000";
+    }
+
+    /// Who may call.
+    ["auth"] auth: Auth {
+        /// The bearer token that every call carries. Make one with `openssl rand -hex 32`.
+        auth_token: ApiToken;
+        /// How long a user may take to answer an authentication challenge, in seconds.
+        challenge_ttl_seconds: Whole<1, 86400> = "300";
+    }
+
+    /// The service on Nostr.
+    ["nostr"] nostr: Nostr {
+        /// The service's private key. Make one with `usher key generate`; convert an `nsec…` with
+        /// `usher key from-nsec`. Users' wallets know the service by this key: keep a copy in a safe place.
+        private_key: PrivateKey;
+        /// The relays over which the service and its users' wallets meet.
+        relays: Relays = "[\"wss://relay.damus.io\", \"wss://nos.lol\", \"wss://relay.primal.net\"]";
+        /// When `private_key` is a subkey: the JSON text of the proof that it belongs to a main key. Users then know
+        /// the service by the main key.
+        subkey_proof: Option<SubkeyProof>;
+        /// The scheme of handshake URLs. `portal` suits wallets that only open that one.
+        url_scheme: Scheme = "\"nostr+walletconnect\"";
+        /// Whether relay addresses that *users* supply may lead to private, loopback or link-local addresses.
+        /// Leave it off but for development: it lets strangers make this machine connect to its own network.
+        allow_private_relays: bool = "false";
+    }
+
+    /// Where data is kept.
+    ["database"] database: Database {
+        /// The SQLite file. A relative path is taken under the data directory.
+        path: Text = "\"usher.db\"";
+        /// Address of a PostgreSQL database. This version stores in SQLite only and refuses to start with it.
+        url: Option<DatabaseUrl>;
+    }
+
+    /// The Lightning wallet that makes and pays invoices.
+    ["wallet"] wallet: Wallet {
+        /// Which wallet: `none`, `nwc` (any wallet by Nostr Wallet Connect) or `embedded`.
+        ln_backend: LnBackend = "\"none\"", later;
+    }
+
+    /// For `wallet.ln_backend = "nwc"`.
+    ["wallet.nwc"] nwc: Nwc {
+        /// The connection address that the wallet gives out.
+        url: Option<NwcUrl>, later;
+    }
+
+    /// For `wallet.ln_backend = "embedded"`.
+    ["wallet.embedded"] embedded: Embedded {
+        /// The API key of the liquidity provider.
+        api_key: Option<Secret>, later;
+        /// The wallet's seed: a BIP-39 mnemonic in English. Whoever has it has the money.
+        mnemonic: Option<Mnemonic>, later;
+    }
+
+    /// Events by HTTP POST, beside polling.
+    ["webhook"] webhook: Webhook {
+        /// Where events are sent. Treated as a secret, since such addresses often carry one.
+        url: Option<WebhookUrl>, later;
+        /// Signs every delivery. A `whsec_…` of Standard Webhooks, or any text.
+        secret: Option<WebhookSecret>, later;
+    }
+
+    /// The service's own Nostr profile, published at start when any of it is set.
+    ["profile"] profile: Profile {
+        /// User name, without spaces.
+        name: Option<ProfileName>, later;
+        /// Name as shown, may contain spaces.
+        display_name: Option<Text>, later;
+        /// Address of a picture.
+        picture: Option<WebUrl>, later;
+        /// NIP-05 identifier.
+        nip05: Option<Nip05>, later;
+    }
+
+    /// Key handshakes.
+    ["handshake"] handshake: Handshake {
+        /// How long a single-use handshake URL can be used, in seconds.
+        ttl_seconds: Whole<1, 604800> = "600";
+    }
+
+    /// Event streams.
+    ["streams"] streams: Streams {
+        /// How many days the events of a finished operation stay readable.
+        retention_days: Whole<1, 36500> = "30";
+    }
+
+    /// Cashu tokens.
+    ["cashu"] cashu: Cashu {
+        /// How long a token sent to a user is sent again until it is redeemed, in hours.
+        send_ttl_hours: Whole<1, 8760> = "168", later;
+    }
+
+    /// What protects the service from too much.
+    ["limits"] limits: Limits {
+        /// How many operations may be open at a time; a start call beyond is answered 503.
+        max_open_streams: Whole<1, 1000000000> = "1000000";
+        /// How many calls a second are taken; those beyond are answered 429. 0: any number.
+        requests_per_second: Whole<0, 1000000> = "0";
+        /// The largest payment, in millisats. The default is one bitcoin.
+        max_amount_millisats: Whole<1, 2100000000000000000> = "100000000000", later;
+    }
+
+    /// Age verification.
+    ["verification"] verification: Verification {
+        /// Who decides: `manual` (your own staff), `oidc` or `remote`.
+        provider: VerificationProvider = "\"manual\"", later;
+        /// The Cashu mint that issues the proofs.
+        mint_url: Option<WebUrl>, later;
+        /// The unit of the proofs.
+        unit: Unit = "\"multi\"", later;
+        /// The amount of a proof, in its unit.
+        amount: Whole<1, 1000000000> = "1", later;
+        /// How long a user may take, in seconds.
+        session_ttl_seconds: Whole<60, 86400> = "900", later;
+        /// The age that must be reached, in years.
+        minimum_age: Whole<1, 150> = "18", later;
+        /// How a user's browser reaches this service.
+        public_url: Option<WebUrl>, later;
+    }
+
+    /// Logging, to standard output. The environment variable `RUST_LOG` sets what is logged (default `info`).
+    ["log"] log: Log {
+        /// `text` for people, `json` for machines (one object per line).
+        format: LogFormat = "\"text\"";
+    }
+}
+
+/// Every key.
+pub fn all() -> impl Iterator<Item = &'static Key> {
+    SECTIONS.iter().flat_map(|section| section.keys)
+}
+
+/// The key with this full name.
+pub fn find(name: &str) -> Option<&'static Key> {
+    all().find(|key| key.name == name)
+}

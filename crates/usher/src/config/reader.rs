@@ -1,0 +1,85 @@
+//! Reads each key's given value, or its default, as its type.
+
+use std::collections::BTreeMap;
+
+use super::file::default_value;
+use super::mistake::{Mistake, Origin};
+use super::setting::{Given, Setting};
+use super::{keys, table::Key};
+
+/// Given values by key.
+pub type Layer = BTreeMap<&'static str, (Given, Origin)>;
+
+/// What is in force for one key.
+#[derive(Debug)]
+pub struct InForce {
+    /// The key.
+    pub key: &'static Key,
+    /// Its value as shown to an operator: of a secret only whether it is set.
+    pub shown: String,
+    /// Where it was given.
+    pub origin: Origin,
+}
+
+/// Turns given values into settings and keeps note of mistakes and of what is in force.
+pub struct Reader<'a> {
+    given: &'a Layer,
+    /// The file could not be understood as a whole, so what is missing may well be there.
+    incomplete: bool,
+    /// What was wrong.
+    pub mistakes: Vec<Mistake>,
+    /// What was right.
+    pub in_force: Vec<InForce>,
+}
+
+impl<'a> Reader<'a> {
+    /// A reader of these values; `incomplete` when there may be more that could not be read.
+    pub fn new(given: &'a Layer, incomplete: bool) -> Self {
+        Self { given, incomplete, mistakes: Vec::new(), in_force: Vec::new() }
+    }
+
+    /// The key's value, or `None` when it is wrong or missing, which is then noted.
+    pub fn read<T: Setting>(&mut self, name: &'static str) -> Option<T> {
+        let key = keys::find(name)?;
+        let (value, origin) = match (self.given.get(name), key.default) {
+            // Noted when it was found.
+            (Some((Given::Unusable, _)), _) => return None,
+            (Some((given, origin)), _) => (T::read(given), origin.clone()),
+            (None, Some(default)) => (T::read(&default_value(default)), Origin::Default),
+            (None, None) => match T::absent() {
+                Some(value) => (Ok(value), Origin::Default),
+                None => {
+                    if !self.incomplete {
+                        self.mistakes.push(missing(key));
+                    }
+                    return None;
+                }
+            },
+        };
+        match value {
+            Ok(value) => {
+                self.in_force.push(InForce { key, shown: value.show(), origin });
+                Some(value)
+            }
+            Err(problem) => {
+                self.mistakes.push(Mistake::at(origin, format!("{name} {problem}")));
+                None
+            }
+        }
+    }
+
+    /// Where a key was given.
+    pub fn origin(&self, name: &str) -> Option<&Origin> {
+        self.given.get(name).map(|(_, origin)| origin)
+    }
+}
+
+fn missing(key: &Key) -> Mistake {
+    let file = key.file_variable().map(|name| format!(", or a file named by {name}")).unwrap_or_default();
+    Mistake::missing(format!(
+        "{} is required: set it in config.toml or by {}{file}; it must be {}",
+        key.name,
+        key.variable(),
+        key.shape
+    ))
+}

@@ -1,0 +1,153 @@
+//! Addresses.
+
+use std::fmt;
+
+use secrecy::{ExposeSecret as _, SecretString};
+use url::Url;
+
+use super::{Given, SET, Setting, quoted, text, unfit};
+
+/// The address of a web page or service, without credentials.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WebUrl(Url);
+
+impl WebUrl {
+    /// The address.
+    pub const fn url(&self) -> &Url {
+        &self.0
+    }
+}
+
+impl Setting for WebUrl {
+    const SHAPE: &'static str = "an http:// or https:// address without user name and password";
+    const EXAMPLE: &'static str = "\"https://example.com/\"";
+
+    fn read(given: &Given) -> Result<Self, String> {
+        let url = web(text::<Self>(given)?).ok_or_else(unfit::<Self>)?;
+        if url.username().is_empty() && url.password().is_none() { Ok(Self(url)) } else { Err(unfit::<Self>()) }
+    }
+
+    fn show(&self) -> String {
+        quoted(self.0.as_str())
+    }
+}
+
+/// Where webhooks go. Such addresses often carry a secret: only the host is ever shown.
+#[derive(Clone)]
+pub struct WebhookUrl(SecretString, String);
+
+impl WebhookUrl {
+    /// The whole address.
+    pub fn expose(&self) -> &str {
+        self.0.expose_secret()
+    }
+}
+
+impl fmt::Debug for WebhookUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "WebhookUrl({}/…)", self.1)
+    }
+}
+
+impl Setting for WebhookUrl {
+    const SHAPE: &'static str = "an http:// or https:// address";
+    const EXAMPLE: &'static str = "\"https://example.com/usher-events\"";
+    const SECRET: bool = true;
+
+    fn read(given: &Given) -> Result<Self, String> {
+        let url = web(text::<Self>(given)?).ok_or_else(unfit::<Self>)?;
+        let origin = url.origin().ascii_serialization();
+        Ok(Self(String::from(url).into(), origin))
+    }
+
+    fn show(&self) -> String {
+        format!("{SET} ({})", self.1)
+    }
+}
+
+/// The address of a PostgreSQL database; it may hold a password.
+#[derive(Clone, Debug)]
+pub struct DatabaseUrl(SecretString);
+
+impl DatabaseUrl {
+    /// The address.
+    pub const fn secret(&self) -> &SecretString {
+        &self.0
+    }
+}
+
+impl Setting for DatabaseUrl {
+    const SHAPE: &'static str = "a postgres:// or postgresql:// address";
+    const EXAMPLE: &'static str = "\"postgres://user:password@localhost/usher\"";
+    const SECRET: bool = true;
+
+    fn read(given: &Given) -> Result<Self, String> {
+        let text = text::<Self>(given)?;
+        let url = Url::parse(text).map_err(|_| unfit::<Self>())?;
+        if matches!(url.scheme(), "postgres" | "postgresql") { Ok(Self(text.into())) } else { Err(unfit::<Self>()) }
+    }
+
+    fn show(&self) -> String {
+        SET.to_owned()
+    }
+}
+
+/// A Nostr Wallet Connect address (NIP-47); whoever has it can spend.
+#[derive(Clone, Debug)]
+pub struct NwcUrl(SecretString);
+
+impl NwcUrl {
+    /// The address.
+    pub const fn secret(&self) -> &SecretString {
+        &self.0
+    }
+}
+
+impl Setting for NwcUrl {
+    const SHAPE: &'static str =
+        "a nostr+walletconnect:// address with the wallet's key (64 hex characters), a relay and a secret";
+    const EXAMPLE: &'static str = "\"nostr+walletconnect://<key>?relay=wss%3A%2F%2Frelay.example.com&secret=<secret>\"";
+    const SECRET: bool = true;
+
+    fn read(given: &Given) -> Result<Self, String> {
+        let text = text::<Self>(given)?;
+        if is_nwc(text) { Ok(Self(text.into())) } else { Err(unfit::<Self>()) }
+    }
+
+    fn show(&self) -> String {
+        SET.to_owned()
+    }
+}
+
+fn is_nwc(text: &str) -> bool {
+    let Ok(url) = Url::parse(text) else { return false };
+    let key_fits =
+        url.host_str().is_some_and(|key| usher_protocol::PublicKey::from_hex(key).is_ok_and(|key| key.xonly().is_ok()));
+    let mut relays = 0;
+    let mut secrets = 0;
+    for (name, value) in url.query_pairs() {
+        match &*name {
+            "relay" if relay(&value).is_some() => relays += 1,
+            "relay" => return false,
+            "secret" if usher_protocol::SecretKey::from_hex(&value).is_ok() => secrets += 1,
+            "secret" => return false,
+            _ => {}
+        }
+    }
+    url.scheme() == "nostr+walletconnect" && key_fits && relays >= 1 && secrets == 1
+}
+
+fn web(text: &str) -> Option<Url> {
+    Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
+}
+
+/// A relay's address: `ws` or `wss`, with a host, without credentials and fragment.
+pub(super) fn relay(text: &str) -> Option<Url> {
+    Url::parse(text).ok().filter(|url| {
+        matches!(url.scheme(), "ws" | "wss")
+            && url.has_host()
+            && url.username().is_empty()
+            && url.password().is_none()
+            && url.fragment().is_none()
+    })
+}

@@ -1,0 +1,130 @@
+//! Numbers, flags and plain texts.
+
+use std::net::IpAddr;
+
+use super::{Given, Setting, empty, quoted, text, unfit};
+
+/// Longest text of one line that a setting may have, in bytes.
+const MAX_TEXT: usize = 1000;
+
+/// A whole number from `MIN` to `MAX`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Whole<const MIN: u64, const MAX: u64>(u64);
+
+impl<const MIN: u64, const MAX: u64> Whole<MIN, MAX> {
+    /// The number.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl<const MIN: u64, const MAX: u64> Setting for Whole<MIN, MAX> {
+    const SHAPE: &'static str = "a whole number";
+
+    fn read(given: &Given) -> Result<Self, String> {
+        let number = match given {
+            Given::Integer(number) => u64::try_from(*number).ok(),
+            Given::Text(text) if text.is_empty() => return Err(empty::<Self>()),
+            Given::Text(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
+            _ => None,
+        };
+        number
+            .filter(|number| (MIN..=MAX).contains(number))
+            .map(Self)
+            .ok_or_else(|| format!("must be a whole number from {MIN} to {MAX}"))
+    }
+
+    fn show(&self) -> String {
+        self.0.to_string()
+    }
+}
+
+impl Setting for bool {
+    const SHAPE: &'static str = "true or false";
+
+    fn read(given: &Given) -> Result<Self, String> {
+        match given {
+            Given::Flag(flag) => Ok(*flag),
+            Given::Text(text) if text == "true" => Ok(true),
+            Given::Text(text) if text == "false" => Ok(false),
+            _ => Err(unfit::<Self>()),
+        }
+    }
+
+    fn show(&self) -> String {
+        self.to_string()
+    }
+}
+
+impl Setting for IpAddr {
+    const SHAPE: &'static str = "an IP address";
+
+    fn read(given: &Given) -> Result<Self, String> {
+        text::<Self>(given)?.parse().map_err(|_| unfit::<Self>())
+    }
+
+    fn show(&self) -> String {
+        quoted(&self.to_string())
+    }
+}
+
+/// Makes a type for texts that pass a test.
+macro_rules! text_setting {
+    ($(#[doc = $doc:literal])* $Type:ident, $shape:literal, $example:literal, $test:expr) => {
+        $(#[doc = $doc])*
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct $Type(String);
+
+        impl $Type {
+            /// The text.
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl Setting for $Type {
+            const SHAPE: &'static str = $shape;
+            const EXAMPLE: &'static str = $example;
+
+            fn read(given: &Given) -> Result<Self, String> {
+                let test: fn(&str) -> bool = $test;
+                let text = text::<Self>(given)?;
+                let fits = text.len() <= MAX_TEXT && !text.chars().any(char::is_control) && test(text);
+                if fits { Ok(Self(text.to_owned())) } else { Err(unfit::<Self>()) }
+            }
+
+            fn show(&self) -> String {
+                quoted(&self.0)
+            }
+        }
+    };
+}
+
+text_setting!(
+    /// A text of one line.
+    Text, "text of at most 1000 bytes in one line", "\"\"", |_| true
+);
+text_setting!(
+    /// A user name as Nostr profiles have it.
+    ProfileName, "a name without spaces", "\"usher\"", |text| !text.contains(char::is_whitespace)
+);
+text_setting!(
+    /// A NIP-05 identifier.
+    Nip05, "a NIP-05 identifier such as name@example.com", "\"name@example.com\"", is_nip05
+);
+text_setting!(
+    /// The unit of a Cashu token.
+    Unit, "a unit of letters and digits, such as sat", "\"sat\"",
+    |text| text.len() <= 32 && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
+);
+
+fn is_nip05(text: &str) -> bool {
+    let name_fits = |name: &str| {
+        !name.is_empty() && name.bytes().all(|b| matches!(b, b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.'))
+    };
+    text.split_once('@').is_some_and(|(name, domain)| {
+        name_fits(name)
+            && domain.contains('.')
+            && url::Host::parse(domain).is_ok_and(|host| matches!(host, url::Host::Domain(host) if host == domain))
+    })
+}

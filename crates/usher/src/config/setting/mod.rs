@@ -1,0 +1,105 @@
+//! The types of settings: how each is read from what was given, and how it is shown.
+
+mod address;
+mod basic;
+mod choice;
+mod nostr;
+mod secret;
+
+pub use address::{DatabaseUrl, NwcUrl, WebUrl, WebhookUrl};
+pub use basic::{Nip05, ProfileName, Text, Unit, Whole};
+pub use choice::{LnBackend, LogFormat, VerificationProvider};
+pub use nostr::{PrivateKey, Relays, Scheme};
+pub use secret::{ApiToken, Mnemonic, Secret, WebhookSecret};
+
+/// A value as the file or the environment gives it. It has no `Debug`: it may be a secret.
+#[derive(Clone)]
+pub enum Given {
+    /// Text; from the environment everything is.
+    Text(String),
+    /// A list of texts.
+    List(Vec<String>),
+    /// A whole number.
+    Integer(i128),
+    /// True or false.
+    Flag(bool),
+    /// Something that no key takes: a fraction, a date, a table, a list of anything but texts.
+    Unfit,
+    /// It could not be had, which has been noted as a mistake already.
+    Unusable,
+}
+
+/// The type of a setting.
+pub trait Setting: Sized {
+    /// What a value looks like: completes "must be …".
+    const SHAPE: &'static str;
+    /// An example as TOML, for keys without default.
+    const EXAMPLE: &'static str = "\"\"";
+    /// A value must be given when there is no default.
+    const REQUIRED: bool = true;
+    /// Values are never shown.
+    const SECRET: bool = false;
+
+    /// Reads a value.
+    ///
+    /// # Errors
+    /// What is wrong, to follow the key's name in a sentence. Never any part of the value.
+    fn read(given: &Given) -> Result<Self, String>;
+
+    /// The value as TOML; of a secret only that it is set.
+    fn show(&self) -> String;
+
+    /// The value when none was given and there is no default; `None` when one must be given.
+    fn absent() -> Option<Self> {
+        None
+    }
+}
+
+impl<T: Setting> Setting for Option<T> {
+    const SHAPE: &'static str = T::SHAPE;
+    const EXAMPLE: &'static str = T::EXAMPLE;
+    const REQUIRED: bool = false;
+    const SECRET: bool = T::SECRET;
+
+    /// An empty text counts as none: compose files and service managers write an unset variable as an empty one.
+    fn read(given: &Given) -> Result<Self, String> {
+        match given {
+            Given::Text(text) if text.is_empty() => Ok(None),
+            given => T::read(given).map(Some),
+        }
+    }
+
+    fn show(&self) -> String {
+        self.as_ref().map_or_else(|| "not set".to_owned(), T::show)
+    }
+
+    fn absent() -> Option<Self> {
+        Some(None)
+    }
+}
+
+/// The text given, when it is not empty.
+fn text<T: Setting>(given: &Given) -> Result<&str, String> {
+    match given {
+        Given::Text(text) if text.is_empty() => Err(empty::<T>()),
+        Given::Text(text) => Ok(text),
+        Given::Integer(_) | Given::Flag(_) => Err(format!("must be {}, in quotes", T::SHAPE)),
+        Given::List(_) | Given::Unfit | Given::Unusable => Err(unfit::<T>()),
+    }
+}
+
+fn empty<T: Setting>() -> String {
+    format!("is empty; it must be {}", T::SHAPE)
+}
+
+fn unfit<T: Setting>() -> String {
+    format!("must be {}", T::SHAPE)
+}
+
+/// `text` as a TOML string.
+fn quoted(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}
+
+/// How a secret is shown.
+const SET: &str = "set";

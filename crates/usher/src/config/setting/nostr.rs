@@ -1,0 +1,141 @@
+//! Settings of the service on Nostr.
+
+use secrecy::{ExposeSecret as _, SecretString};
+use usher_protocol::subkey::SubkeyProof;
+use usher_protocol::{Keys, PublicKey, SecretKey};
+
+use super::address::relay;
+use super::{Given, SET, Setting, empty, quoted, text, unfit};
+
+/// The service's private key.
+#[derive(Clone, Debug)]
+pub struct PrivateKey {
+    hex: SecretString,
+    public: PublicKey,
+}
+
+impl PrivateKey {
+    /// The public key.
+    pub const fn public(&self) -> PublicKey {
+        self.public
+    }
+
+    /// The key pair; `None` never happens, since the key was checked when it was read.
+    pub fn keys(&self) -> Option<Keys> {
+        SecretKey::from_hex(self.hex.expose_secret()).ok().map(Keys::new)
+    }
+}
+
+impl Setting for PrivateKey {
+    const SHAPE: &'static str = "64 hex characters";
+    const SECRET: bool = true;
+
+    fn read(given: &Given) -> Result<Self, String> {
+        let text = text::<Self>(given)?;
+        let lower = text.to_ascii_lowercase();
+        if lower.trim_start().starts_with("nsec") {
+            return Err("is an nsec; convert it to 64 hex characters with `usher key from-nsec`".to_owned());
+        }
+        if lower.trim_start().starts_with("npub") {
+            return Err("is a public key (npub); the private key is needed, as 64 hex characters".to_owned());
+        }
+        if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(unfit::<Self>());
+        }
+        let key = SecretKey::from_hex(&lower).map_err(|_| "is not a private key: it is out of range".to_owned())?;
+        Ok(Self { hex: lower.into(), public: Keys::new(key).public_key() })
+    }
+
+    fn show(&self) -> String {
+        format!("{SET} (public key {})", self.public.to_hex())
+    }
+}
+
+/// Addresses of relays: at least one, none twice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Relays(Vec<String>);
+
+/// Most relays the service uses by itself. Every message goes to all of them: five are plenty.
+const MAX_RELAYS: usize = 20;
+
+impl Relays {
+    /// The addresses.
+    pub fn addresses(&self) -> &[String] {
+        &self.0
+    }
+}
+
+impl Setting for Relays {
+    const SHAPE: &'static str = "a list of ws:// or wss:// addresses, separated by commas";
+
+    fn read(given: &Given) -> Result<Self, String> {
+        let list: Vec<&str> = match given {
+            Given::Text(text) if text.trim().is_empty() => return Err(empty::<Self>()),
+            Given::Text(text) => text.split(',').collect(),
+            Given::List(list) if list.is_empty() => return Err(empty::<Self>()),
+            Given::List(list) => list.iter().map(String::as_str).collect(),
+            _ => return Err(unfit::<Self>()),
+        };
+        let mut addresses = Vec::new();
+        for (position, text) in list.iter().enumerate() {
+            let address = relay(text.trim()).ok_or_else(|| {
+                format!("must be {}; address {} of {} is not one", Self::SHAPE, position + 1, list.len())
+            })?;
+            // `wss://host` and `wss://host/` are the same relay; the shorter form is the customary one.
+            let bare = address.path() == "/" && address.query().is_none();
+            let address = if bare { address.as_str().trim_end_matches('/') } else { address.as_str() }.to_owned();
+            if !addresses.contains(&address) {
+                addresses.push(address);
+            }
+        }
+        if addresses.len() > MAX_RELAYS {
+            return Err(format!("must be at most {MAX_RELAYS} addresses"));
+        }
+        Ok(Self(addresses))
+    }
+
+    fn show(&self) -> String {
+        toml::Value::from(self.0.clone()).to_string()
+    }
+}
+
+/// The scheme of a URL (RFC 3986 section 3.1).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Scheme(String);
+
+impl Scheme {
+    /// The scheme, without `://`.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Setting for Scheme {
+    const SHAPE: &'static str = "the scheme of a URL, such as nostr+walletconnect or portal, without ://";
+
+    fn read(given: &Given) -> Result<Self, String> {
+        let text = text::<Self>(given)?;
+        let fits = text.len() <= 64
+            && text.starts_with(|first: char| first.is_ascii_lowercase())
+            && text.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'+' | b'-' | b'.'));
+        if fits { Ok(Self(text.to_owned())) } else { Err(unfit::<Self>()) }
+    }
+
+    fn show(&self) -> String {
+        quoted(&self.0)
+    }
+}
+
+impl Setting for SubkeyProof {
+    const SHAPE: &'static str = "the JSON text of a subkey proof";
+    const EXAMPLE: &'static str = "'{\"main_key\": \"…\", \"metadata\": {…}}'";
+
+    fn read(given: &Given) -> Result<Self, String> {
+        // The parser's message is left out: it may quote the text.
+        serde_json::from_str(text::<Self>(given)?).map_err(|_| unfit::<Self>())
+    }
+
+    fn show(&self) -> String {
+        format!("a proof for the main key {}", self.main_key.to_hex())
+    }
+}

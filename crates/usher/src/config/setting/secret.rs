@@ -1,0 +1,118 @@
+//! Secrets that are plain text.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::{Given, SET, Setting, text, unfit};
+
+/// Makes a type for secret texts that pass a test.
+macro_rules! secret_setting {
+    ($(#[doc = $doc:literal])* $Type:ident, $shape:literal, $test:expr) => {
+        $(#[doc = $doc])*
+        #[derive(Clone, Debug)]
+        pub struct $Type(SecretString);
+
+        impl $Type {
+            /// The secret.
+            pub const fn secret(&self) -> &SecretString {
+                &self.0
+            }
+        }
+
+        impl Setting for $Type {
+            const SHAPE: &'static str = $shape;
+            const SECRET: bool = true;
+
+            fn read(given: &Given) -> Result<Self, String> {
+                let test: fn(&str) -> bool = $test;
+                let text = text::<Self>(given)?;
+                if test(text) { Ok(Self(text.into())) } else { Err(unfit::<Self>()) }
+            }
+
+            fn show(&self) -> String {
+                SET.to_owned()
+            }
+        }
+    };
+}
+
+secret_setting!(
+    /// Any secret text of one line.
+    Secret, "text of at most 1000 bytes in one line", |text| text.len() <= 1000 && !text.chars().any(char::is_control)
+);
+secret_setting!(
+    /// The bearer token of the HTTP interface. It travels in a header, so it consists of what a header can carry.
+    ApiToken, "1 to 1000 visible ASCII characters without spaces",
+    |text| text.len() <= 1000 && text.bytes().all(|byte| byte.is_ascii_graphic())
+);
+secret_setting!(
+    /// What signs webhook deliveries.
+    WebhookSecret, "text of at most 1000 bytes in one line; after whsec_, base64 of 24 to 64 bytes",
+    |text| text.len() <= 1000 && !text.chars().any(char::is_control) && whsec_fits(text)
+);
+secret_setting!(
+    /// The seed of the embedded wallet.
+    Mnemonic, "a BIP-39 mnemonic in English: 12, 15, 18, 21 or 24 words with a correct checksum",
+    |text| bip39::Mnemonic::parse_in_normalized(bip39::Language::English, text).is_ok()
+);
+
+fn whsec_fits(text: &str) -> bool {
+    text.strip_prefix("whsec_")
+        .is_none_or(|encoded| BASE64.decode(encoded).is_ok_and(|key| (24..=64).contains(&key.len())))
+}
+
+impl ApiToken {
+    /// Why the token may be guessed, if it may.
+    ///
+    /// 32 characters are what 128 random bits take in hex, and 128 bits are what nobody can try out.
+    pub fn weakness(&self) -> Option<&'static str> {
+        let token = self.0.expose_secret().to_ascii_lowercase();
+        let placeholder = PLACEHOLDERS.iter().any(|word| token.contains(word))
+            || WORDS.contains(&token.as_str())
+            || token.bytes().all(|byte| Some(byte) == token.bytes().next());
+        if placeholder {
+            Some("is a placeholder that anybody can guess")
+        } else if token.len() < 32 {
+            Some("is short: fewer than 32 characters hold fewer than the 128 random bits that nobody can try out")
+        } else {
+            None
+        }
+    }
+}
+
+/// Parts that only occur in tokens copied from an example.
+const PLACEHOLDERS: &[&str] = &[
+    "changeme",
+    "change-me",
+    "change_me",
+    "your-token",
+    "your_token",
+    "yourtoken",
+    "your-secret",
+    "your_secret",
+    "replace-me",
+    "replace_me",
+    "replaceme",
+    "auth_token",
+    "auth-token",
+    "example",
+    "placeholder",
+    "password",
+];
+
+/// Tokens that are guessed first.
+const WORDS: &[&str] = &[
+    "secret",
+    "token",
+    "test",
+    "testing",
+    "admin",
+    "usher",
+    "dev",
+    "development",
+    "letmein",
+    "supersecret",
+    "mytoken",
+    "my-token",
+];

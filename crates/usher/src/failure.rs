@@ -1,0 +1,51 @@
+//! Why the program ends otherwise than asked, and its exit codes.
+
+use std::error::Error;
+use std::process::ExitCode;
+
+/// `EX_CONFIG` of sysexits.h: starting again changes nothing (systemd: `RestartPreventExitStatus=78`).
+const EX_CONFIG: u8 = 78;
+
+/// Why the program ends.
+#[derive(Debug)]
+pub enum Failure {
+    /// The configuration is wrong; each line says one thing.
+    Configuration(Vec<String>),
+    /// Anything else.
+    Other(Box<dyn Error + Send + Sync>),
+}
+
+impl Failure {
+    /// A failure that a sentence describes.
+    pub fn said(what: impl Into<String>) -> Self {
+        Self::Other(what.into().into())
+    }
+
+    /// Tells the operator on standard error, and gives the exit code.
+    pub fn report(&self) -> ExitCode {
+        match self {
+            Self::Configuration(lines) => {
+                for line in lines {
+                    eprintln!("usher: {line}");
+                }
+                ExitCode::from(EX_CONFIG)
+            }
+            Self::Other(error) => {
+                let mut text = error.to_string();
+                let mut source = error.source();
+                while let Some(cause) = source {
+                    text = format!("{text}: {cause}");
+                    source = cause.source();
+                }
+                eprintln!("usher: {text}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+}
+
+impl<E: Error + Send + Sync + 'static> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::Other(Box::new(error))
+    }
+}

@@ -1,0 +1,36 @@
+//! The program: command line, configuration, wiring, start and stop. It knows every room and how none of them works.
+
+pub mod cli;
+pub mod command;
+pub mod config;
+pub mod failure;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::cli::{Cli, Command};
+use crate::failure::Failure;
+
+/// Runs the program with the arguments and environment of this process.
+pub fn run() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are errors to the parser. That the terminal is gone is no reason to fail.
+            let _ = error.print();
+            return if error.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
+        }
+    };
+    match dispatch(cli) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn dispatch(cli: Cli) -> Result<(), Failure> {
+    match cli.command {
+        Command::Key(key) => command::key::run(key, cli.data_dir),
+        Command::Config(config) => command::config::run(&config, cli.data_dir),
+    }
+}
