@@ -49,8 +49,7 @@ pub fn seal(
     plaintext: &str,
     created_at: u64,
 ) -> Result<Event, EnvelopeError> {
-    let payload =
-        v2::encrypt_to_bytes(conversation, plaintext.as_bytes()).map_err(|_| EnvelopeError::Unencryptable)?;
+    let payload = v2::encrypt_to_bytes(conversation, plaintext.as_bytes()).map_err(|_| EnvelopeError::Unencryptable)?;
     let tags = participants.iter().map(|key| Tag::public_key(*key)).chain(replies_to.map(Tag::event));
     EventBuilder::new(Kind::from_u16(kind), BASE64.encode(payload))
         .tags(tags)
@@ -90,4 +89,14 @@ pub fn open(conversation: &ConversationKey, event: &Event) -> Result<String, Env
     }
     let plain = v2::decrypt_to_bytes(conversation, &payload).map_err(|_| EnvelopeError::Undecryptable)?;
     String::from_utf8(plain).map_err(|_| EnvelopeError::NotText)
+}
+
+/// The event that `event` refers to: its first `e` tag that holds an event id.
+///
+/// Looks at the first 64 tags: our own events have a handful, and a stranger's can have thousands.
+pub fn replies_to(event: &Event) -> Option<EventId> {
+    event.tags.iter().take(64).find_map(|tag| match tag.as_slice() {
+        [name, id, ..] if name == "e" => EventId::from_hex(id).ok(),
+        _ => None,
+    })
 }

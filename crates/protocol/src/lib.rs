@@ -1,10 +1,19 @@
 //! The wallet protocol: what a service and a user's wallet say to each other over Nostr, without any input or output.
 //!
-//! A message ([`message`]) is JSON text, sealed into a signed, encrypted Nostr event ([`envelope`]).
+//! A [handshake URL](handshake_url) brings the two together. A [message] is JSON text, sealed into a signed, encrypted
+//! Nostr event ([`envelope`]). A user's devices may speak with [subkeys](subkey) of the user's key.
+//!
+//! Time is passed in. Everything that a stranger can write is bounded when it is parsed.
 
+pub mod calendar;
 pub mod envelope;
+pub mod handshake_url;
+pub mod keys;
 pub mod kind;
 pub mod message;
+pub mod relay_url;
 pub mod subkey;
+pub mod text;
+mod wire;
 
 pub use nostr::{Event, EventId, Keys, PublicKey, SecretKey};

@@ -1,0 +1,127 @@
+//! Calendars of subscriptions (wallet-protocol.md section 5).
+//!
+//! A service sends one of eight plain words. Deployed wallets send them back expanded, in the calendar form of systemd:
+//! `[weekdays ]year-month-day hour:minute:second[ timezone]` with fields `*`, `a`, `a..b`, `a..b/step` and lists of
+//! these, with or without leading zeros. Whatever means the same is the same here: the eight are recognised in every
+//! spelling, and anything else is brought into one normal spelling. Times are UTC unless a time zone is named.
+
+mod expression;
+mod field;
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// Longest text that is looked at, in bytes; the longest normal spelling there can be is shorter.
+pub const MAX_CALENDAR_BYTES: usize = 2048;
+
+/// When a subscription is paid.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Calendar {
+    /// At the start of every minute.
+    Minutely,
+    /// At the start of every hour.
+    Hourly,
+    /// Every midnight.
+    Daily,
+    /// Every Monday's midnight.
+    Weekly,
+    /// The first of every month.
+    Monthly,
+    /// The first of January, April, July and October.
+    Quarterly,
+    /// The first of January and July.
+    Semiannually,
+    /// The first of January.
+    Yearly,
+    /// Something else that a wallet made of it.
+    Other(Expression),
+}
+
+/// A calendar that none of the plain words means, in its normal spelling.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Expression(String);
+
+/// A text is not a calendar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a calendar: one of minutely, hourly, daily, weekly, monthly, quarterly, semiannually, yearly")]
+pub struct NotACalendar;
+
+/// The plain words and what they expand to, in the normal spelling.
+const WORDS: [(Calendar, &str, &str); 8] = [
+    (Calendar::Minutely, "minutely", "*-*-* *:*:00"),
+    (Calendar::Hourly, "hourly", "*-*-* *:00:00"),
+    (Calendar::Daily, "daily", "*-*-* 00:00:00"),
+    (Calendar::Weekly, "weekly", "Mon *-*-* 00:00:00"),
+    (Calendar::Monthly, "monthly", "*-*-01 00:00:00"),
+    (Calendar::Quarterly, "quarterly", "*-01,04,07,10-01 00:00:00"),
+    (Calendar::Semiannually, "semiannually", "*-01,07-01 00:00:00"),
+    (Calendar::Yearly, "yearly", "*-01-01 00:00:00"),
+];
+
+impl Calendar {
+    /// The calendar that a plain word means: what operators may ask for.
+    pub fn from_word(word: &str) -> Option<Self> {
+        WORDS.into_iter().find(|(_, known, _)| *known == word).map(|(calendar, _, _)| calendar)
+    }
+
+    /// The plain word, if this is one of the eight.
+    pub fn word(&self) -> Option<&'static str> {
+        WORDS.iter().find(|(calendar, _, _)| calendar == self).map(|(_, word, _)| *word)
+    }
+
+    /// The form with fields, as deployed wallets send it back.
+    pub fn expanded(&self) -> &str {
+        match self {
+            Self::Other(expression) => &expression.0,
+            Self::Minutely
+            | Self::Hourly
+            | Self::Daily
+            | Self::Weekly
+            | Self::Monthly
+            | Self::Quarterly
+            | Self::Semiannually
+            | Self::Yearly => {
+                WORDS.iter().find(|(calendar, _, _)| calendar == self).map_or("", |(_, _, expanded)| expanded)
+            }
+        }
+    }
+}
+
+impl FromStr for Calendar {
+    type Err = NotACalendar;
+
+    fn from_str(text: &str) -> Result<Self, NotACalendar> {
+        if text.len() > MAX_CALENDAR_BYTES {
+            return Err(NotACalendar);
+        }
+        if let Some(calendar) = Self::from_word(text) {
+            return Ok(calendar);
+        }
+        let normal = expression::normalise(text).ok_or(NotACalendar)?;
+        Ok(match WORDS.into_iter().find(|(_, _, expanded)| *expanded == normal) {
+            Some((calendar, _, _)) => calendar,
+            None => Self::Other(Expression(normal)),
+        })
+    }
+}
+
+/// The plain word where there is one, else the normal spelling.
+impl fmt::Display for Calendar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.word().unwrap_or_else(|| self.expanded()))
+    }
+}
+
+impl Serialize for Calendar {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Calendar {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}

@@ -1,0 +1,233 @@
+//! The handshake URL: what a user scans (wallet-protocol.md section 3).
+//!
+//! ```text
+//! <scheme>://<npub>?relays=<url>,<url>&token=<token>[&subkey=<npub>][&no_request=true]
+//! ```
+//!
+//! **Encoding.** Each value is percent-encoded: every byte but `A–Z a–z 0–9 - . _ ~` becomes `%XX`. `relays` is one
+//! value of several addresses: each is encoded by itself, and they are joined by plain commas. A comma inside an address
+//! would be taken for one of these, so it is written as the `%2C` that means the same inside a URL, and then encoded.
+//!
+//! **Parsing** is more generous: any scheme, the key as `npub` or hexadecimal, a comma between addresses plain or
+//! encoded, a trailing `/` after the key; unknown parameters and a fragment are ignored. A parameter given twice is
+//! refused, for two readers could understand two things. `+` is a plus sign, not a space.
+
+use std::fmt;
+use std::str::FromStr;
+
+use nostr::PublicKey;
+use nostr::nips::nip19::{FromBech32, ToBech32};
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
+
+use crate::keys::parse_public_key;
+use crate::relay_url::is_relay_url;
+use crate::wire::MAX_ID_BYTES;
+
+/// Longest URL that is looked at, in bytes: more than the largest QR code holds (4,296 alphanumerics).
+pub const MAX_URL_BYTES: usize = 4608;
+
+/// Most relays a URL may name.
+pub const MAX_RELAYS: usize = 16;
+
+/// Longest scheme, in bytes.
+const MAX_SCHEME_BYTES: usize = 64;
+
+/// All but RFC 3986's unreserved characters.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+
+/// A handshake URL. `Display` writes it out; `Debug` leaves the token out, for whoever has it can answer in the user's
+/// place.
+#[derive(Clone, PartialEq, Eq)]
+pub struct HandshakeUrl {
+    /// The scheme, without `://`.
+    pub scheme: String,
+    /// The service's main key.
+    pub main_key: PublicKey,
+    /// Addresses of relays at which the service listens.
+    pub relays: Vec<String>,
+    /// What the answer must carry.
+    pub token: String,
+    /// The key the service runs on, when that is a subkey: the answer goes to it.
+    pub subkey: Option<PublicKey>,
+    /// No authentication challenge will follow.
+    pub no_request: bool,
+}
+
+/// Why a text is not a handshake URL. Never repeats the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum HandshakeUrlError {
+    /// Longer than [`MAX_URL_BYTES`].
+    #[error("the handshake URL is longer than {MAX_URL_BYTES} bytes")]
+    TooLong,
+    /// Not of the form `scheme://key?…`.
+    #[error("not a handshake URL (scheme://key?relays=…&token=…)")]
+    NotAUrl,
+    /// The key is neither `npub` nor hexadecimal, or no point on the curve.
+    #[error("the handshake URL's key is not a public key")]
+    BadKey,
+    /// The subkey is neither `npub` nor hexadecimal, or no point on the curve.
+    #[error("the handshake URL's subkey is not a public key")]
+    BadSubkey,
+    /// An address is not one of a relay.
+    #[error("the handshake URL names something that is not the address of a relay")]
+    BadRelay,
+    /// More than [`MAX_RELAYS`].
+    #[error("the handshake URL names more than {MAX_RELAYS} relays")]
+    TooManyRelays,
+    /// The token is missing, empty, too long, or has control characters.
+    #[error("the handshake URL has no usable token")]
+    BadToken,
+    /// A parameter is given twice.
+    #[error("the handshake URL gives a parameter twice")]
+    Repeated,
+    /// A value is not percent-encoded UTF-8.
+    #[error("the handshake URL is not UTF-8")]
+    NotText,
+}
+
+impl HandshakeUrl {
+    /// The key that the answer is encrypted to.
+    pub fn recipient(&self) -> PublicKey {
+        self.subkey.unwrap_or(self.main_key)
+    }
+}
+
+impl fmt::Display for HandshakeUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}://{}?relays=", self.scheme, npub(&self.main_key))?;
+        for (position, relay) in self.relays.iter().enumerate() {
+            let comma = if position == 0 { "" } else { "," };
+            write!(f, "{comma}{}", utf8_percent_encode(&relay.replace(',', "%2C"), ENCODED))?;
+        }
+        write!(f, "&token={}", utf8_percent_encode(&self.token, ENCODED))?;
+        if let Some(subkey) = &self.subkey {
+            write!(f, "&subkey={}", npub(subkey))?;
+        }
+        if self.no_request {
+            f.write_str("&no_request=true")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for HandshakeUrl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HandshakeUrl")
+            .field("scheme", &self.scheme)
+            .field("main_key", &self.main_key)
+            .field("relays", &self.relays)
+            .field("subkey", &self.subkey)
+            .field("no_request", &self.no_request)
+            .finish_non_exhaustive()
+    }
+}
+
+impl FromStr for HandshakeUrl {
+    type Err = HandshakeUrlError;
+
+    fn from_str(text: &str) -> Result<Self, HandshakeUrlError> {
+        if text.len() > MAX_URL_BYTES {
+            return Err(HandshakeUrlError::TooLong);
+        }
+        let text = text.split('#').next().unwrap_or_default();
+        let (scheme, rest) = text.split_once("://").ok_or(HandshakeUrlError::NotAUrl)?;
+        if !is_scheme(scheme) {
+            return Err(HandshakeUrlError::NotAUrl);
+        }
+        let (key, query) = rest.split_once('?').ok_or(HandshakeUrlError::NotAUrl)?;
+        let main_key = parse_key(key.strip_suffix('/').unwrap_or(key)).ok_or(HandshakeUrlError::BadKey)?;
+
+        let mut parameters = Parameters::default();
+        for parameter in query.split('&') {
+            let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+            parameters.take(name, value)?;
+        }
+        Ok(Self {
+            scheme: scheme.to_owned(),
+            main_key,
+            relays: parameters.relays.map(parse_relays).transpose()?.unwrap_or_default(),
+            token: parse_token(parameters.token.ok_or(HandshakeUrlError::BadToken)?)?,
+            subkey: match parameters.subkey {
+                Some(subkey) => Some(parse_key(&decode(subkey)?).ok_or(HandshakeUrlError::BadSubkey)?),
+                None => None,
+            },
+            no_request: parameters.no_request.map(decode).transpose()?.as_deref() == Some("true"),
+        })
+    }
+}
+
+/// The values of the known parameters, still encoded.
+#[derive(Default)]
+struct Parameters<'a> {
+    relays: Option<&'a str>,
+    token: Option<&'a str>,
+    subkey: Option<&'a str>,
+    no_request: Option<&'a str>,
+}
+
+impl<'a> Parameters<'a> {
+    fn take(&mut self, name: &str, value: &'a str) -> Result<(), HandshakeUrlError> {
+        let known = match name {
+            "relays" => &mut self.relays,
+            "token" => &mut self.token,
+            "subkey" => &mut self.subkey,
+            "no_request" => &mut self.no_request,
+            _ => return Ok(()),
+        };
+        match known.replace(value) {
+            Some(_) => Err(HandshakeUrlError::Repeated),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether `text` is a scheme as RFC 3986 has it, of a sensible length.
+pub fn is_scheme(text: &str) -> bool {
+    text.len() <= MAX_SCHEME_BYTES
+        && text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'+' | b'-' | b'.'))
+}
+
+fn parse_key(text: &str) -> Option<PublicKey> {
+    let key = match PublicKey::from_bech32(text) {
+        Ok(key) => key,
+        Err(_) => return parse_public_key(text).ok(),
+    };
+    key.xonly().is_ok().then_some(key)
+}
+
+fn parse_relays(value: &str) -> Result<Vec<String>, HandshakeUrlError> {
+    let mut relays = Vec::new();
+    for part in value.split(',') {
+        let part = decode(part)?;
+        for relay in part.split(',').filter(|relay| !relay.is_empty()) {
+            if relays.len() == MAX_RELAYS {
+                return Err(HandshakeUrlError::TooManyRelays);
+            }
+            if !is_relay_url(relay) {
+                return Err(HandshakeUrlError::BadRelay);
+            }
+            relays.push(relay.to_owned());
+        }
+    }
+    Ok(relays)
+}
+
+fn parse_token(value: &str) -> Result<String, HandshakeUrlError> {
+    let token = decode(value)?;
+    if token.is_empty() || token.len() > MAX_ID_BYTES || token.chars().any(char::is_control) {
+        return Err(HandshakeUrlError::BadToken);
+    }
+    Ok(token)
+}
+
+fn decode(value: &str) -> Result<String, HandshakeUrlError> {
+    percent_decode_str(value).decode_utf8().map(String::from).map_err(|_| HandshakeUrlError::NotText)
+}
+
+fn npub(key: &PublicKey) -> String {
+    match key.to_bech32() {
+        Ok(npub) => npub,
+        Err(never) => match never {},
+    }
+}

@@ -1,0 +1,118 @@
+//! Authentication (wallet-protocol.md section 4).
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::sensitive::Hidden;
+use crate::subkey::SubkeyProof;
+use crate::{text, wire};
+
+/// Most permissions taken from a list of them; others are dropped, which can only grant less.
+pub const MAX_PERMISSIONS: usize = 32;
+
+/// Longest name of a permission, in bytes.
+const MAX_PERMISSION_BYTES: usize = 64;
+
+/// Longest session token, in bytes.
+pub const MAX_SESSION_TOKEN_BYTES: usize = 8 * 1024;
+
+/// Kind 27000: asks the user to prove who they are.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuthChallenge {
+    /// 32 random alphanumerics.
+    #[serde(deserialize_with = "wire::id")]
+    pub challenge: String,
+    /// Unix seconds until which an answer counts.
+    #[serde(with = "wire::timestamp")]
+    pub expires_at: u64,
+    /// What the service would like to be allowed; the user may grant less.
+    #[serde(default, deserialize_with = "permissions")]
+    pub required_permissions: Vec<String>,
+    /// The service's proof, when it runs on a subkey.
+    #[serde(default)]
+    pub subkey_proof: Option<SubkeyProof>,
+}
+
+/// Kind 27001: the user's answer to a challenge.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AuthResponse {
+    /// The challenge that is answered.
+    #[serde(deserialize_with = "wire::id")]
+    pub challenge: String,
+    /// The author's proof, when the author is a subkey.
+    #[serde(default)]
+    pub subkey_proof: Option<SubkeyProof>,
+    /// The answer.
+    pub status: AuthStatus,
+}
+
+/// What the user answered.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum AuthStatus {
+    /// The user approved.
+    Approved {
+        /// Permissions the wallet granted; at most [`MAX_PERMISSIONS`].
+        #[serde(default, deserialize_with = "permissions")]
+        granted_permissions: Vec<String>,
+        /// May be a JWT that the wallet issued; at most [`MAX_SESSION_TOKEN_BYTES`] of visible ASCII.
+        #[serde(default, deserialize_with = "session_token")]
+        session_token: Option<String>,
+    },
+    /// The user declined.
+    Declined {
+        /// Why, in the user's or wallet's words; at most [`text::MAX_REASON_CHARS`].
+        #[serde(default, deserialize_with = "wire::optional_words::<_, { text::MAX_REASON_CHARS }>")]
+        reason: Option<String>,
+    },
+}
+
+fn permissions<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    wire::some_of(deserializer, MAX_PERMISSIONS, |name| wire::is_visible(name, MAX_PERMISSION_BYTES))
+}
+
+/// An empty token is no token: some wallets cannot leave a field out.
+fn session_token<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    match Option::<String>::deserialize(deserializer)? {
+        Some(token) if token.is_empty() => Ok(None),
+        Some(token) if !wire::is_visible(&token, MAX_SESSION_TOKEN_BYTES) => {
+            Err(serde::de::Error::custom("the session token is too long or not visible ASCII"))
+        }
+        token => Ok(token),
+    }
+}
+
+impl fmt::Debug for AuthChallenge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AuthChallenge")
+            .field("challenge", &Hidden)
+            .field("expires_at", &self.expires_at)
+            .field("required_permissions", &self.required_permissions)
+            .field("subkey_proof", &self.subkey_proof)
+            .finish()
+    }
+}
+
+impl fmt::Debug for AuthResponse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AuthResponse")
+            .field("challenge", &Hidden)
+            .field("subkey_proof", &self.subkey_proof)
+            .field("status", &self.status)
+            .finish()
+    }
+}
+
+impl fmt::Debug for AuthStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Approved { granted_permissions, session_token } => f
+                .debug_struct("Approved")
+                .field("granted_permissions", granted_permissions)
+                .field("session_token", &session_token.as_ref().map(|_| Hidden))
+                .finish(),
+            Self::Declined { reason } => f.debug_struct("Declined").field("reason", reason).finish(),
+        }
+    }
+}

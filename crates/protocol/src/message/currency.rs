@@ -1,0 +1,87 @@
+//! Currencies and exchange rates.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::{text, wire};
+
+/// The wire's word for millisats.
+const MILLISATS: &str = "Millisats";
+
+/// Longest fiat code, in bytes; ISO 4217 has three letters.
+const MAX_FIAT_CODE_BYTES: usize = 16;
+
+/// What an amount counts.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Currency {
+    /// Thousandths of a satoshi.
+    Millisats,
+    /// The smallest unit of a fiat currency.
+    Fiat(FiatCode),
+}
+
+/// The code of a fiat currency: 1 to 16 letters and digits, and not the word for millisats.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FiatCode(String);
+
+/// A text is not a currency.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a currency")]
+pub struct NotACurrency;
+
+impl FiatCode {
+    /// The code.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl FromStr for Currency {
+    type Err = NotACurrency;
+
+    fn from_str(text: &str) -> Result<Self, NotACurrency> {
+        if text.eq_ignore_ascii_case(MILLISATS) {
+            return Ok(Self::Millisats);
+        }
+        if !(1..=MAX_FIAT_CODE_BYTES).contains(&text.len()) || !text.bytes().all(|b| b.is_ascii_alphanumeric()) {
+            return Err(NotACurrency);
+        }
+        Ok(Self::Fiat(FiatCode(text.to_owned())))
+    }
+}
+
+impl fmt::Display for Currency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Millisats => MILLISATS,
+            Self::Fiat(code) => code.as_str(),
+        })
+    }
+}
+
+impl Serialize for Currency {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Currency {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+/// What a fiat amount was worth when it was asked for.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct ExchangeRate {
+    /// The rate, as its source gives it.
+    pub rate: f64,
+    /// Who says so.
+    #[serde(deserialize_with = "wire::words::<_, { text::MAX_LABEL_CHARS }>")]
+    pub source: String,
+    /// Unix seconds at which it was so.
+    #[serde(with = "wire::timestamp")]
+    pub time: u64,
+}

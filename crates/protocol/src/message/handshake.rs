@@ -1,0 +1,56 @@
+//! Key handshake (wallet-protocol.md section 3).
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize};
+
+use super::sensitive::Hidden;
+use crate::relay_url::is_relay_url;
+use crate::{text, wire};
+
+/// Most relays taken from a user's handshake.
+pub const MAX_PREFERRED_RELAYS: usize = 16;
+
+/// Kind 27010: a user scanned the handshake URL; the event's author is the user's main key.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyHandshake {
+    /// The token of the handshake URL.
+    #[serde(deserialize_with = "wire::id")]
+    pub token: String,
+    /// The wallet the user has.
+    #[serde(default)]
+    pub client_info: Option<ClientInfo>,
+    /// Where this user can be reached from now on: the first [`MAX_PREFERRED_RELAYS`] of the list that are
+    /// [addresses of relays](is_relay_url) at all, as the wallet wrote them. Still a stranger's addresses.
+    #[serde(default, deserialize_with = "relays")]
+    pub preferred_relays: Vec<String>,
+}
+
+/// The name and version of a wallet, for people; at most [`text::MAX_LABEL_CHARS`] each.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientInfo {
+    /// Its name.
+    #[serde(default, deserialize_with = "label")]
+    pub name: String,
+    /// Its version.
+    #[serde(default, deserialize_with = "label")]
+    pub version: String,
+}
+
+fn relays<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    wire::some_of(deserializer, MAX_PREFERRED_RELAYS, is_relay_url)
+}
+
+fn label<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Ok(wire::optional_words::<D, { text::MAX_LABEL_CHARS }>(deserializer)?.unwrap_or_default())
+}
+
+impl fmt::Debug for KeyHandshake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyHandshake")
+            .field("token", &Hidden)
+            .field("client_info", &self.client_info)
+            .field("preferred_relays", &self.preferred_relays)
+            .finish()
+    }
+}

@@ -1,0 +1,97 @@
+//! Recurring payments and subscriptions (wallet-protocol.md section 5).
+
+use serde::{Deserialize, Serialize};
+
+use super::{Currency, ExchangeRate, Sensitive};
+use crate::calendar::Calendar;
+use crate::{text, wire};
+
+/// Kind 28005: asks the user to agree to a subscription.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "payment_type", rename = "Recurring")]
+pub struct RecurringRequest {
+    /// How much each time, in [`Self::currency`].
+    pub amount: u64,
+    /// What [`Self::amount`] counts.
+    pub currency: Currency,
+    /// When, and how often.
+    pub recurrence: Recurrence,
+    /// The rate at the time of the request; none for millisats.
+    #[serde(default)]
+    pub current_exchange_rate: Option<ExchangeRate>,
+    /// Unix seconds until which the request can be answered.
+    #[serde(with = "wire::timestamp")]
+    pub expires_at: u64,
+    /// Lets the wallet agree without asking; not used by this service.
+    #[serde(default)]
+    pub auth_token: Option<Sensitive>,
+    /// What the subscription is for.
+    #[serde(default, deserialize_with = "wire::optional_words::<_, { text::MAX_DESCRIPTION_CHARS }>")]
+    pub description: Option<String>,
+    /// By which the answer refers to the request.
+    #[serde(deserialize_with = "wire::id")]
+    pub request_id: String,
+}
+
+/// When, and how often, a subscription is paid.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recurrence {
+    /// Unix seconds after which no payment falls due.
+    #[serde(default, with = "wire::optional_timestamp")]
+    pub until: Option<u64>,
+    /// At which points in time.
+    pub calendar: Calendar,
+    /// After how many payments it ends.
+    #[serde(default)]
+    pub max_payments: Option<u32>,
+    /// Unix seconds of the first payment.
+    #[serde(with = "wire::timestamp")]
+    pub first_payment_due: u64,
+}
+
+/// Kind 28006: the user's answer.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecurringResponse {
+    /// The request.
+    #[serde(deserialize_with = "wire::id")]
+    pub request_id: String,
+    /// The answer.
+    pub status: RecurringStatus,
+}
+
+/// What the user answered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "status", rename_all = "snake_case")]
+pub enum RecurringStatus {
+    /// The user agreed.
+    Confirmed {
+        /// The subscription; the wallet chose it.
+        #[serde(deserialize_with = "wire::id")]
+        subscription_id: String,
+        /// How much each time; may be less than was asked.
+        authorized_amount: u64,
+        /// What the amount counts.
+        authorized_currency: Currency,
+        /// When, and how often; may be other than was asked.
+        authorized_recurrence: Recurrence,
+    },
+    /// The user refused.
+    Rejected {
+        /// Why; at most [`text::MAX_REASON_CHARS`].
+        #[serde(default, deserialize_with = "wire::optional_words::<_, { text::MAX_REASON_CHARS }>")]
+        reason: Option<String>,
+    },
+}
+
+/// Kind 28007: the author ends a subscription.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CloseSubscription {
+    /// The subscription.
+    #[serde(deserialize_with = "wire::id")]
+    pub subscription_id: String,
+    /// Why; at most [`text::MAX_REASON_CHARS`].
+    #[serde(default, deserialize_with = "wire::optional_words::<_, { text::MAX_REASON_CHARS }>")]
+    pub reason: Option<String>,
+    /// Who ends it, by the author's own word: decide by who signed the event instead.
+    pub by_service: bool,
+}

@@ -1,0 +1,82 @@
+//! Words of strangers: made harmless before they are stored, logged or forwarded.
+
+/// Longest reason, in characters; longer ones are cut.
+pub const MAX_REASON_CHARS: usize = 1024;
+
+/// Longest description, in characters; longer ones are cut.
+pub const MAX_DESCRIPTION_CHARS: usize = 4096;
+
+/// Longest name or version of a client, in characters; longer ones are cut.
+pub const MAX_LABEL_CHARS: usize = 128;
+
+/// `text` for one line of a log, a terminal or a page: at most `max_chars` characters, no controls.
+///
+/// A line break that gets into a log forges an entry, an escape sequence takes over a terminal, and a
+/// right-to-left override makes text read as something else. So white space of any kind becomes one plain space, other
+/// control and format characters that can do this are dropped, and the ends are trimmed. What is cut ends with `…`.
+pub fn clean(text: &str, max_chars: usize) -> String {
+    let mut cleaned = String::with_capacity(text.len().min(max_chars.saturating_mul(4)));
+    let mut chars = 0;
+    for c in text.trim().chars() {
+        let c = match c {
+            c if c.is_whitespace() => ' ',
+            c if c.is_control() || reorders_or_hides(c) => continue,
+            c => c,
+        };
+        if chars == max_chars {
+            cleaned.pop();
+            cleaned.push('…');
+            break;
+        }
+        cleaned.push(c);
+        chars += 1;
+    }
+    cleaned.truncate(cleaned.trim_end().len());
+    cleaned
+}
+
+/// Characters that reorder the text around them or cannot be seen. The zero-width joiners (U+200C, U+200D) stay:
+/// Persian and emoji need them.
+const fn reorders_or_hides(c: char) -> bool {
+    matches!(c,
+        '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2060}'..='\u{206f}' | '\u{202a}'..='\u{202e}' | '\u{061c}'
+        | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0001}' | '\u{e0020}'..='\u{e007f}')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::clean;
+
+    #[test]
+    fn plain_words_stay_as_they_are() {
+        assert_eq!(clean("zu teuer – später 👩‍👧 بعداً", 100), "zu teuer – später 👩‍👧 بعداً");
+    }
+
+    #[test]
+    fn line_breaks_and_escape_sequences_lose_their_power() {
+        assert_eq!(clean("a\r\nlevel=error b", 100), "a  level=error b");
+        assert_eq!(clean("\u{1b}[2Jgone\u{7}\0", 100), "[2Jgone");
+        assert_eq!(clean("a\u{2028}b\u{85}c", 100), "a b c");
+        assert_eq!(clean("\u{202e}dlos\u{2066}", 100), "dlos");
+    }
+
+    #[test]
+    fn long_texts_are_cut_and_say_so() {
+        assert_eq!(clean("abcdef", 6), "abcdef");
+        assert_eq!(clean("abcdefg", 6), "abcde…");
+        assert_eq!(clean(&"é".repeat(5000), 1024).chars().count(), 1024);
+        assert_eq!(clean("abc", 0), "…");
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_clean_stays_clean(text in any::<String>(), max in 1usize..64) {
+            let once = clean(&text, max);
+            prop_assert!(once.chars().count() <= max);
+            prop_assert!(!once.chars().any(char::is_control));
+            prop_assert_eq!(clean(&once, max), once);
+        }
+    }
+}
