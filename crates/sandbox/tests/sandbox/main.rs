@@ -1,0 +1,10 @@
+//! The sandbox's parts over real sockets.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+
+mod embedded_relay;
+mod flood;
+mod garbage;
+mod proxy;
+mod quirks;
+mod raw;
+mod relay;
