@@ -8,6 +8,7 @@
 pub mod calendar;
 pub mod envelope;
 pub mod handshake_url;
+pub mod jwt;
 pub mod keys;
 pub mod kind;
 pub mod message;
