@@ -70,6 +70,13 @@ pub struct NewEvent {
     pub data: Arc<str>,
 }
 
+impl NewEvent {
+    /// The event at its position in the stream.
+    pub fn at_index(self, index: u64) -> Event {
+        Event { index, event_type: self.event_type, timestamp: self.at.secs(), data: self.data }
+    }
+}
+
 impl fmt::Debug for NewEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("NewEvent").field("event_type", &self.event_type).finish_non_exhaustive()
@@ -91,7 +98,10 @@ pub struct Event {
 
 impl fmt::Debug for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Event").field("index", &self.index).field("event_type", &self.event_type).finish_non_exhaustive()
+        f.debug_struct("Event")
+            .field("index", &self.index)
+            .field("event_type", &self.event_type)
+            .finish_non_exhaustive()
     }
 }
 

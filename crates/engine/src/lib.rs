@@ -6,12 +6,16 @@
 
 pub mod engine;
 pub mod event;
+pub mod operations;
 pub mod ports;
 pub mod stream_id;
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
 pub mod time;
 
 pub use engine::{
-    AuthenticateKey, Engine, EngineOptions, EventsError, KeyHandshakeRequest, KeyHandshakeStarted, StartError,
+    AuthenticateKey, Engine, EngineOptions, EngineParts, EventsError, KeyHandshakeRequest, KeyHandshakeStarted,
+    StartError,
 };
 pub use event::{Event, EventPage, EventType};
 pub use stream_id::StreamId;

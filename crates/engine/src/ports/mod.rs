@@ -9,6 +9,6 @@ pub use clock::{Clock, SystemClock};
 pub use messenger::{Inbound, Letter, Messenger};
 pub use randomness::{OsRandomness, Randomness};
 pub use store::{
-    Commit, Committed, Conflict, CorrelationKey, OpenOperation, OperationKind, OutboxChange, OutboxMessage, Revision, State,
-    Store, StoreError, StoredOperation, UserRelays,
+    Commit, Committed, Conflict, CorrelationKey, OpenOperation, OperationKind, OutboxChange, OutboxMessage, Revision,
+    State, Store, StoreError, StoredOperation, UserRelays,
 };

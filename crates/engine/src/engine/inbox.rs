@@ -1,0 +1,40 @@
+//! The inbox: finds the operation to which a wallet's message belongs.
+//!
+//! Most of what strangers send ends here, at the price of one look into a map.
+
+use std::sync::Arc;
+
+use tokio::sync::mpsc;
+use usher_protocol::message::WalletMessage;
+
+use super::Engine;
+use crate::StreamId;
+use crate::operations::Input;
+use crate::ports::{CorrelationKey, Inbound};
+
+impl Engine {
+    /// Takes in messages until everything stops.
+    pub(super) async fn take_in(self: Arc<Self>, mut inbox: mpsc::Receiver<Inbound>) {
+        loop {
+            let inbound = tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return,
+                inbound = inbox.recv() => inbound,
+            };
+            let Some(Inbound { event_id, author, message }) = inbound else { return };
+            if let Some(id) = self.operation_of(&message) {
+                self.workers.wallet(id, Input::Wallet { author, message }, event_id).await;
+            }
+        }
+    }
+
+    fn operation_of(&self, message: &WalletMessage) -> Option<StreamId> {
+        match message {
+            WalletMessage::KeyHandshake(handshake) => self.index.find(CorrelationKey::token(&handshake.token)),
+            WalletMessage::AuthResponse(response) => self.index.find(CorrelationKey::challenge(&response.challenge)),
+            WalletMessage::SubkeyProof { about, .. } => self.outgoing.sender_of(about),
+            // Nothing asks for these yet.
+            _ => None,
+        }
+    }
+}

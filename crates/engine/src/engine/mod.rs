@@ -1,0 +1,233 @@
+//! The engine: runs operations.
+//!
+//! ```text
+//! start (starting) ─┐
+//! inbox ────────────┼─▶ steps: one worker at a time per operation ─▶ store.commit ─▶ after it: index, timers,
+//! timers ───────────┘                                                waiters, outgoing
+//! ```
+
+mod housekeeping;
+mod inbox;
+mod index;
+mod outgoing;
+mod reading;
+mod starting;
+mod steps;
+mod timers;
+mod waiters;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use usher_protocol::PublicKey;
+use usher_protocol::subkey::SubkeyProof;
+
+use self::index::Index;
+use self::outgoing::Outgoing;
+use self::reading::Finished;
+use self::steps::Workers;
+use self::timers::{Alarm, Timers};
+use self::waiters::Waiters;
+use crate::StreamId;
+use crate::operations;
+use crate::ports::{Clock, Inbound, Messenger, Randomness, Store, StoreError};
+
+/// How the engine behaves.
+#[derive(Clone, Debug)]
+pub struct EngineOptions {
+    /// The service's main key, as handshake URLs name it.
+    pub main_key: PublicKey,
+    /// The service's own key when it runs on a subkey, as handshake URLs name it.
+    pub subkey: Option<PublicKey>,
+    /// The service's own proof when it runs on a subkey; it goes into challenges.
+    pub subkey_proof: Option<SubkeyProof>,
+    /// Scheme of handshake URLs (`nostr.url_scheme`).
+    pub url_scheme: String,
+    /// How long a single-use handshake URL lives (`handshake.ttl_seconds`).
+    pub handshake_ttl: Duration,
+    /// How long an authentication challenge may be answered (`auth.challenge_ttl_seconds`).
+    pub challenge_ttl: Duration,
+    /// Most streams that may be open at a time (`limits.max_open_streams`).
+    pub max_open_streams: usize,
+    /// How long finished streams stay readable (`streams.retention_days`).
+    pub retention: Duration,
+}
+
+/// Asks for a handshake URL.
+#[derive(Clone, Debug, Default)]
+pub struct KeyHandshakeRequest {
+    /// Makes the URL reusable; 1 to 128 visible ASCII characters.
+    pub static_token: Option<String>,
+    /// Handshake only: the wallet is told that no authentication challenge follows.
+    pub no_request: bool,
+}
+
+/// A handshake that has started.
+#[derive(Clone, Debug)]
+pub struct KeyHandshakeStarted {
+    /// Its stream.
+    pub stream_id: StreamId,
+    /// The address to show to the user. Whoever has it can answer in the user's place.
+    pub url: String,
+}
+
+/// Asks a user to prove that they hold a key.
+#[derive(Clone, Debug)]
+pub struct AuthenticateKey {
+    /// The key.
+    pub main_key: PublicKey,
+    /// Keys that may answer for it without a proof; at most [`Engine::MAX_SUBKEYS`].
+    pub subkeys: Vec<PublicKey>,
+}
+
+/// Why an operation did not start.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A field is wrong.
+    #[error("{detail}")]
+    Invalid {
+        /// JSON Pointer (RFC 6901) to the field.
+        pointer: &'static str,
+        /// What is wrong with it.
+        detail: String,
+    },
+    /// `limits.max_open_streams` are open already.
+    #[error("too many streams are open")]
+    TooManyOpen,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Why events could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum EventsError {
+    /// There is no such stream, or it was removed after retention.
+    #[error("no such stream")]
+    NotFound,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// What the engine is given to run with.
+pub struct EngineParts {
+    /// Where operations are kept.
+    pub store: Arc<dyn Store>,
+    /// The way to wallets.
+    pub messenger: Arc<dyn Messenger>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Where tokens, challenges and stream ids come from.
+    pub randomness: Arc<dyn Randomness>,
+    /// The way from wallets.
+    pub inbox: mpsc::Receiver<Inbound>,
+}
+
+/// Runs operations.
+pub struct Engine {
+    options: EngineOptions,
+    store: Arc<dyn Store>,
+    messenger: Arc<dyn Messenger>,
+    clock: Arc<dyn Clock>,
+    randomness: Arc<dyn Randomness>,
+    index: Index,
+    timers: Timers,
+    waiters: Waiters,
+    finished: Finished,
+    outgoing: Outgoing,
+    workers: Workers,
+    stop: CancellationToken,
+}
+
+impl Engine {
+    /// Most subkeys one conversation may have (wallet-protocol.md section 6).
+    pub const MAX_SUBKEYS: usize = operations::MAX_SUBKEYS;
+
+    /// Rebuilds the index from the store and starts the engine's tasks on `tasks`; they end when `stop` is cancelled.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    pub async fn start(
+        options: EngineOptions,
+        parts: EngineParts,
+        tasks: &TaskTracker,
+        stop: CancellationToken,
+    ) -> Result<Arc<Self>, StoreError> {
+        let (workers, jobs) = Workers::new();
+        let (outgoing, mail) = Outgoing::new();
+        let engine = Arc::new(Self {
+            options,
+            store: parts.store,
+            messenger: parts.messenger,
+            clock: parts.clock,
+            randomness: parts.randomness,
+            index: Index::default(),
+            timers: Timers::default(),
+            waiters: Waiters::default(),
+            finished: Finished::default(),
+            outgoing,
+            workers,
+            stop,
+        });
+        engine.load().await?;
+        for jobs in jobs {
+            tasks.spawn(Arc::clone(&engine).work(jobs));
+        }
+        tasks.spawn(Arc::clone(&engine).deliver(mail));
+        tasks.spawn(Arc::clone(&engine).take_in(parts.inbox));
+        tasks.spawn(Arc::clone(&engine).watch_timers());
+        tasks.spawn(Arc::clone(&engine).keep_house());
+        Ok(engine)
+    }
+
+    /// Rebuilds the index and the timers.
+    async fn load(&self) -> Result<(), StoreError> {
+        const PAGE: usize = 10_000;
+        let now = self.clock.now();
+        let mut after = None;
+        let mut sending = 0;
+        loop {
+            let open = self.store.open_operations(after, PAGE).await?;
+            for operation in &open {
+                let resend_at = operation.has_outbox.then(|| now.plus(outgoing::after_restart(sending)));
+                self.index.load(operation, resend_at);
+                if let Some(at) = operation.wake_at {
+                    self.timers.set(at, operation.id, Alarm::Wake);
+                }
+                if let Some(at) = resend_at {
+                    sending += 1;
+                    self.timers.set(at, operation.id, Alarm::Resend);
+                }
+            }
+            match open.last() {
+                Some(last) if open.len() == PAGE => after = Some(last.id),
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// How many operations are open, the reserved stream among them.
+    pub fn open_streams(&self) -> usize {
+        self.index.len()
+    }
+
+    /// Hands what is due to whom it concerns.
+    async fn watch_timers(self: Arc<Self>) {
+        loop {
+            let due = tokio::select! {
+                due = self.timers.next(&*self.clock) => due,
+                () = self.stop.cancelled() => return,
+            };
+            for (id, alarm) in due {
+                match alarm {
+                    Alarm::Wake => self.workers.wake(id).await,
+                    Alarm::Resend => self.outgoing.resend(id).await,
+                }
+            }
+        }
+    }
+}

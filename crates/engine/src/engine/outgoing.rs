@@ -1,0 +1,165 @@
+//! Outgoing messages: sent when their step is committed, and again with back-off until answered or expired.
+//!
+//! Relays forward the protocol's kinds to whoever listens at that moment and keep nothing, so one sending is no more than
+//! a try. The outbox in the store says what is to be sent; how often it has been is kept in memory only: after a restart
+//! the back-off begins anew.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lru::LruCache;
+use parking_lot::Mutex;
+use tokio::sync::mpsc;
+use tracing::warn;
+use usher_protocol::{EventId, PublicKey};
+
+use super::Engine;
+use super::timers::Alarm;
+use crate::StreamId;
+use crate::ports::{Letter, OutboxMessage, Randomness, StoreError};
+
+/// Messages that wait to be sealed. When it is full, a message is left to its next repetition.
+const QUEUE: usize = 4096;
+
+/// Sent events that a device may still refer to (see `Inbound` subkey proofs): 65,536 × about 100 bytes.
+const SENT_EVENTS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(65_535);
+
+/// Users whose relays are kept in memory.
+const KNOWN_USERS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(4095);
+
+/// Seconds between one sending and the next; the last goes on for ever. A wallet that comes to the foreground waits a
+/// minute at the most, and a request that lives five minutes is sent eight times.
+const AGAIN_AFTER: [u64; 6] = [2, 4, 8, 16, 32, 60];
+
+/// Repetitions per second right after a restart, when all that is unanswered is sent at once: relays cut off floods.
+const AFTER_RESTART_PER_SECOND: u64 = 200;
+
+/// What the task that sends is asked to do.
+pub(super) enum Mail {
+    /// Send these messages of an operation, just committed.
+    New(StreamId, Vec<OutboxMessage>),
+    /// Send what the operation has in the outbox.
+    Again(StreamId),
+}
+
+/// The way to the task that sends, and what it remembers.
+pub(super) struct Outgoing {
+    queue: mpsc::Sender<Mail>,
+    sent: Mutex<LruCache<EventId, StreamId>>,
+    users: Mutex<LruCache<PublicKey, Arc<[String]>>>,
+}
+
+impl Outgoing {
+    pub(super) fn new() -> (Self, mpsc::Receiver<Mail>) {
+        let (queue, mail) = mpsc::channel(QUEUE);
+        let (sent, users) = (Mutex::new(LruCache::new(SENT_EVENTS)), Mutex::new(LruCache::new(KNOWN_USERS)));
+        (Self { queue, sent, users }, mail)
+    }
+
+    /// Sends messages soon.
+    pub(super) fn send(&self, id: StreamId, messages: Vec<OutboxMessage>) {
+        // Full: not lost, the repetition reads the outbox.
+        let _ = self.queue.try_send(Mail::New(id, messages));
+    }
+
+    pub(super) async fn resend(&self, id: StreamId) {
+        // Fails only when everything stops.
+        let _ = self.queue.send(Mail::Again(id)).await;
+    }
+
+    /// The operation that sent this event.
+    pub(super) fn sender_of(&self, event: &EventId) -> Option<StreamId> {
+        self.sent.lock().get(event).copied()
+    }
+
+    /// The user's relays have changed.
+    pub(super) fn forget_user(&self, main_key: &PublicKey) {
+        self.users.lock().pop(main_key);
+    }
+}
+
+/// After how long what was sent `attempts` times is sent again: the schedule ± 20 %, so that crowds spread.
+pub(super) fn again_after(attempts: u8, randomness: &dyn Randomness) -> Duration {
+    let step = usize::from(attempts.max(1)) - 1;
+    let secs = AGAIN_AFTER.get(step).or(AGAIN_AFTER.last()).copied().unwrap_or(60);
+    let mut random = [0; 1];
+    randomness.fill(&mut random);
+    let percent = 80 + u64::from(random[0]) * 40 / 255;
+    Duration::from_millis(secs * 10 * percent)
+}
+
+/// After how long the `nth` operation that has something to send sends it, after a restart.
+pub(super) const fn after_restart(nth: u64) -> Duration {
+    Duration::from_millis(nth * 1000 / AFTER_RESTART_PER_SECOND)
+}
+
+impl Engine {
+    /// Sends mail until everything stops.
+    pub(super) async fn deliver(self: Arc<Self>, mut mail: mpsc::Receiver<Mail>) {
+        loop {
+            let mail = tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return,
+                mail = mail.recv() => mail,
+            };
+            let Some(mail) = mail else { return };
+            let (id, result) = match mail {
+                Mail::New(id, messages) => (id, self.send_all(id, messages).await),
+                Mail::Again(id) => (id, self.send_again(id).await),
+            };
+            if let Err(failure) = result {
+                warn!(stream_id = %id, error = ?failure, "a message waits for its next repetition");
+            }
+        }
+    }
+
+    async fn send_again(&self, id: StreamId) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        let Some(stream) = self.index.update(id, |stream| {
+            stream.attempts = stream.attempts.saturating_add(1);
+            stream.resend_at = Some(now.plus(again_after(stream.attempts, &*self.randomness)));
+        }) else {
+            return Ok(()); // finished meanwhile
+        };
+        if let Some(at) = stream.resend_at {
+            self.timers.set(at, id, Alarm::Resend);
+            if self.index.get(id).is_none() {
+                self.timers.cancel(at, id, Alarm::Resend); // finished just now
+            }
+        }
+        self.send_all(id, self.store.outbox(id).await?).await
+    }
+
+    async fn send_all(&self, id: StreamId, messages: Vec<OutboxMessage>) -> Result<(), StoreError> {
+        for message in messages {
+            if self.clock.now() >= message.until || self.index.get(id).is_none() {
+                continue;
+            }
+            let relays = self.relays_of(&message.main_key).await?;
+            let letter = Letter {
+                kind: message.kind,
+                content: message.content,
+                recipients: message.recipients,
+                participants: message.participants,
+                relays: relays.to_vec(),
+                until: message.until,
+            };
+            let events = self.messenger.send(&letter);
+            let mut sent = self.outgoing.sent.lock();
+            for event in events {
+                sent.put(event, id);
+            }
+        }
+        Ok(())
+    }
+
+    async fn relays_of(&self, main_key: &PublicKey) -> Result<Arc<[String]>, StoreError> {
+        if let Some(relays) = self.outgoing.users.lock().get(main_key) {
+            return Ok(Arc::clone(relays));
+        }
+        let relays: Arc<[String]> = self.store.user_relays(main_key).await?.into();
+        self.outgoing.users.lock().put(*main_key, Arc::clone(&relays));
+        Ok(relays)
+    }
+}

@@ -1,0 +1,74 @@
+//! Keys, proofs and inputs for the tests of operations.
+
+use serde_json::Value;
+use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, WalletMessage};
+use usher_protocol::subkey::{Metadata, Permission, Permissions, SubkeyProof, derive_secret};
+use usher_protocol::{EventId, Keys, PublicKey, SecretKey};
+
+use super::{Effect, Input, Outcome};
+use crate::UnixMillis;
+
+pub(super) const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
+
+pub(super) fn user(n: u8) -> Keys {
+    Keys::new(SecretKey::from_slice(&[n; 32]).unwrap())
+}
+
+/// A device of `main` with this permission, valid for an hour from [`NOW`].
+pub(super) fn device(main: &Keys, nonce: u8, permission: Permission) -> (PublicKey, SubkeyProof) {
+    let metadata = Metadata {
+        name: "phone".to_owned(),
+        nonce: [nonce; 32],
+        valid_from: NOW.secs(),
+        expires_at: NOW.secs() + 3600,
+        permissions: [permission].into_iter().collect::<Permissions>(),
+        version: 2,
+    };
+    let subkey = derive_secret(main.secret_key(), &metadata).unwrap().public_key();
+    (subkey, SubkeyProof { main_key: main.public_key(), metadata })
+}
+
+pub(super) fn handshake(author: &Keys, token: &str, relays: &[&str]) -> Input {
+    let preferred_relays = relays.iter().map(|relay| (*relay).to_owned()).collect();
+    let message =
+        WalletMessage::KeyHandshake(KeyHandshake { token: token.to_owned(), client_info: None, preferred_relays });
+    Input::Wallet { author: author.public_key(), message }
+}
+
+pub(super) fn approval(author: PublicKey, challenge: &str, subkey_proof: Option<SubkeyProof>) -> Input {
+    let status =
+        AuthStatus::Approved { granted_permissions: vec!["x".to_owned()], session_token: Some("s".to_owned()) };
+    answer(author, challenge, subkey_proof, status)
+}
+
+pub(super) fn answer(
+    author: PublicKey,
+    challenge: &str,
+    subkey_proof: Option<SubkeyProof>,
+    status: AuthStatus,
+) -> Input {
+    let message = WalletMessage::AuthResponse(AuthResponse { challenge: challenge.to_owned(), subkey_proof, status });
+    Input::Wallet { author, message }
+}
+
+pub(super) fn cannot_read(author: PublicKey, proof: SubkeyProof) -> Input {
+    Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, about: EventId::all_zeros() } }
+}
+
+pub(super) fn effects(outcome: Outcome) -> Vec<Effect> {
+    match outcome {
+        Outcome::Stepped(effects) => effects,
+        Outcome::Ignored => panic!("ignored"),
+    }
+}
+
+/// The type and data of the only event among the effects.
+pub(super) fn event(effects: &[Effect]) -> (&'static str, Value) {
+    let mut events = effects.iter().filter_map(|effect| match effect {
+        Effect::Emit(event) => Some((event.event_type.as_str(), serde_json::from_str(&event.data).unwrap())),
+        _ => None,
+    });
+    let event = events.next().expect("no event");
+    assert!(events.next().is_none(), "more than one event");
+    event
+}

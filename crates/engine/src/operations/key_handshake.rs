@@ -1,0 +1,188 @@
+//! Key handshake: a user scans our URL, and we learn their main key.
+//!
+//! ```text
+//! single use:  waiting ──handshake──▶ finished   KeyHandshake {main_key, preferred_relays}
+//!              waiting ──expired────▶ finished   StatusUpdate {status: timeout}
+//! reusable:    waiting ──handshake──▶ waiting    KeyHandshake, once per user and scan; never finished
+//! ```
+//!
+//! | crash … | what resume does |
+//! | --- | --- |
+//! | before the start is committed | nothing was acknowledged; nothing is there |
+//! | after the start | waits on; an expiry that passed meanwhile is told at once |
+//! | before a handshake is committed | the wallet sent it once: the user scans again, or the URL expires |
+//! | after a handshake | the event is in the stream; the same Nostr event again counts as seen |
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use usher_protocol::PublicKey;
+use usher_protocol::message::WalletMessage;
+
+use super::{Effect, Input, Outcome, emit, millis};
+use crate::UnixMillis;
+use crate::event::EventType;
+use crate::ports::{CorrelationKey, UserRelays};
+
+/// The state of a key handshake.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyHandshake {
+    token: String,
+    no_request: bool,
+    #[serde(flatten)]
+    usage: Usage,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "usage", rename_all = "snake_case")]
+enum Usage {
+    SingleUse {
+        #[serde(with = "millis")]
+        expires_at: UnixMillis,
+    },
+    Reusable {
+        /// Who scanned lately, oldest first: wallets repeat messages, and a repeated one is not another scan.
+        recent: Vec<Scan>,
+        /// The minute (Unix seconds / 60) that `scans` counts.
+        minute: u64,
+        scans: u32,
+    },
+}
+
+/// A user who scanned, by the first 64 bits of their key, and when (Unix seconds).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Scan(String, u64);
+
+/// For so long, handshakes of one user on a reusable URL are one scan. Wallets repeat a message for seconds; a person who
+/// logs in again does so later.
+const SAME_SCAN: Duration = Duration::from_secs(60);
+
+/// How many recent scans a reusable handshake remembers: 128 × 31 bytes keep the stored state under 4 KiB.
+const RECENT_SCANS: usize = 128;
+
+/// Most scans counted per minute on one reusable URL: the URL is public, anybody can make keys, and each scan is a row.
+/// 50 per second is more than any door sees.
+const SCANS_PER_MINUTE: u32 = 3000;
+
+/// Most relays remembered of one user.
+const MAX_USER_RELAYS: usize = 8;
+
+impl fmt::Debug for KeyHandshake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeyHandshake").field("no_request", &self.no_request).finish_non_exhaustive()
+    }
+}
+
+impl KeyHandshake {
+    /// A handshake that the first user completes, until `expires_at`.
+    pub const fn single_use(token: String, no_request: bool, expires_at: UnixMillis) -> Self {
+        Self { token, no_request, usage: Usage::SingleUse { expires_at } }
+    }
+
+    /// A handshake that any number of users complete, for ever.
+    pub const fn reusable(token: String, no_request: bool) -> Self {
+        Self { token, no_request, usage: Usage::Reusable { recent: Vec::new(), minute: 0, scans: 0 } }
+    }
+
+    /// The token in its URL.
+    pub fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Whether its URL says that no authentication challenge follows.
+    pub const fn no_request(&self) -> bool {
+        self.no_request
+    }
+
+    /// Whether any number of users may complete it.
+    pub const fn is_reusable(&self) -> bool {
+        matches!(self.usage, Usage::Reusable { .. })
+    }
+
+    pub(super) const fn expires_at(&self) -> Option<UnixMillis> {
+        match self.usage {
+            Usage::SingleUse { expires_at } => Some(expires_at),
+            Usage::Reusable { .. } => None,
+        }
+    }
+
+    pub(super) fn correlation(&self) -> CorrelationKey {
+        CorrelationKey::token(&self.token)
+    }
+
+    pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> Outcome {
+        match input {
+            Input::Wallet { author, message: WalletMessage::KeyHandshake(handshake) }
+                if handshake.token == self.token =>
+            {
+                self.scanned(author, &handshake.preferred_relays, now)
+            }
+            Input::Timer => self.woken(now),
+            Input::Wallet { .. } => Outcome::Ignored,
+        }
+    }
+
+    fn scanned(&mut self, author: &PublicKey, preferred_relays: &[String], now: UnixMillis) -> Outcome {
+        let counts = match &mut self.usage {
+            Usage::SingleUse { expires_at } => now < *expires_at,
+            Usage::Reusable { recent, minute, scans } => counts_as_scan(recent, minute, scans, author, now),
+        };
+        if !counts {
+            return Outcome::Ignored;
+        }
+        let data = json!({ "main_key": author.to_hex(), "preferred_relays": preferred_relays });
+        let mut effects = vec![emit(EventType::KeyHandshake, data, now)];
+        let relays: Vec<String> = preferred_relays.iter().take(MAX_USER_RELAYS).cloned().collect();
+        if !relays.is_empty() {
+            effects.push(Effect::RememberRelays(UserRelays { main_key: *author, relays }));
+        }
+        if !self.is_reusable() {
+            effects.push(Effect::Finish);
+        }
+        Outcome::Stepped(effects)
+    }
+
+    fn woken(&self, now: UnixMillis) -> Outcome {
+        match self.usage {
+            Usage::SingleUse { expires_at } if now >= expires_at => {
+                let data = json!({ "status": "timeout", "reason": "nobody opened the handshake URL in time" });
+                Outcome::Stepped(vec![emit(EventType::StatusUpdate, data, now), Effect::Finish])
+            }
+            _ => Outcome::Ignored,
+        }
+    }
+}
+
+fn counts_as_scan(
+    recent: &mut Vec<Scan>,
+    minute: &mut u64,
+    scans: &mut u32,
+    author: &PublicKey,
+    now: UnixMillis,
+) -> bool {
+    let now = now.secs();
+    recent.retain(|scan| now.saturating_sub(scan.1) < SAME_SCAN.as_secs());
+    let mut user = author.to_hex();
+    user.truncate(16);
+    if recent.iter().any(|scan| scan.0 == user) {
+        return false;
+    }
+    if *minute != now / 60 {
+        *minute = now / 60;
+        *scans = 0;
+    }
+    if *scans >= SCANS_PER_MINUTE {
+        return false;
+    }
+    *scans += 1;
+    if recent.len() >= RECENT_SCANS {
+        recent.remove(0);
+    }
+    recent.push(Scan(user, now));
+    true
+}
+
+#[cfg(test)]
+mod tests;

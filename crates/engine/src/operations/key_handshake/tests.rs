@@ -1,0 +1,106 @@
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::super::fixtures::{NOW, effects, event, handshake, user};
+use super::super::{Effect, Input, Operation, Outcome};
+use super::{KeyHandshake, RECENT_SCANS, SCANS_PER_MINUTE};
+use crate::UnixMillis;
+use crate::ports::UserRelays;
+
+fn single_use() -> KeyHandshake {
+    KeyHandshake::single_use("token".to_owned(), false, NOW.plus(Duration::from_secs(600)))
+}
+
+#[test]
+fn the_first_user_completes_a_single_use_handshake() {
+    let got = effects(single_use().step(&handshake(&user(1), "token", &["wss://a.example"]), NOW));
+    let main_key = user(1).public_key();
+    let data = json!({ "main_key": main_key.to_hex(), "preferred_relays": ["wss://a.example"] });
+    assert_eq!(event(&got), ("KeyHandshake", data));
+    let relays = vec!["wss://a.example".to_owned()];
+    assert_eq!(got[1..], [Effect::RememberRelays(UserRelays { main_key, relays }), Effect::Finish]);
+}
+
+#[test]
+fn a_user_without_relays_leaves_what_is_known() {
+    let got = effects(single_use().step(&handshake(&user(1), "token", &[]), NOW));
+    assert_eq!(got[1..], [Effect::Finish]);
+}
+
+#[test]
+fn another_token_does_not_count() {
+    assert_eq!(single_use().step(&handshake(&user(1), "Token", &[]), NOW), Outcome::Ignored);
+}
+
+#[test]
+fn it_expires_on_the_millisecond() {
+    let end = NOW.plus(Duration::from_secs(600));
+    let before = UnixMillis(end.0 - 1);
+    assert_eq!(single_use().step(&Input::Timer, before), Outcome::Ignored);
+    assert!(matches!(single_use().step(&handshake(&user(1), "token", &[]), before), Outcome::Stepped(_)));
+    assert_eq!(single_use().step(&handshake(&user(1), "token", &[]), end), Outcome::Ignored);
+    let got = effects(single_use().step(&Input::Timer, end));
+    assert_eq!(event(&got).1["status"], "timeout");
+    assert_eq!(got[1], Effect::Finish);
+}
+
+#[test]
+fn a_reusable_one_tells_each_user_once_per_scan_and_never_ends() {
+    let mut reusable = KeyHandshake::reusable("door".to_owned(), true);
+    for n in 1..=3 {
+        let got = effects(reusable.step(&handshake(&user(n), "door", &[]), NOW));
+        assert_eq!(event(&got).1["main_key"], user(n).public_key().to_hex());
+        assert!(!got.contains(&Effect::Finish));
+    }
+    let repeated = NOW.plus(Duration::from_secs(59));
+    assert_eq!(reusable.step(&handshake(&user(1), "door", &[]), repeated), Outcome::Ignored);
+    let next_visit = NOW.plus(Duration::from_secs(60));
+    assert!(matches!(reusable.step(&handshake(&user(1), "door", &[]), next_visit), Outcome::Stepped(_)));
+    assert_eq!(reusable.step(&Input::Timer, UnixMillis(u64::MAX)), Outcome::Ignored);
+}
+
+#[test]
+fn a_flood_of_made_up_users_is_bounded_and_the_next_minute_is_open_again() {
+    let mut reusable = KeyHandshake::reusable("door".to_owned(), false);
+    let scans = |reusable: &mut KeyHandshake, now| {
+        (0..SCANS_PER_MINUTE + 50)
+            .filter(|n| {
+                let mut secret = [7; 32];
+                secret[..4].copy_from_slice(&n.to_be_bytes());
+                let keys = usher_protocol::Keys::new(usher_protocol::SecretKey::from_slice(&secret).unwrap());
+                reusable.step(&handshake(&keys, "door", &[]), now) != Outcome::Ignored
+            })
+            .count()
+    };
+    assert_eq!(scans(&mut reusable, NOW), SCANS_PER_MINUTE as usize);
+    let state = Operation::KeyHandshake(reusable.clone()).to_state().unwrap();
+    assert!(state.0.len() < 40 * RECENT_SCANS, "{}", state.0.len());
+    assert_eq!(scans(&mut reusable, NOW.plus(Duration::from_secs(60))), SCANS_PER_MINUTE as usize);
+}
+
+#[test]
+fn the_stored_state_is_pinned() {
+    let mut reusable = KeyHandshake::reusable("door".to_owned(), true);
+    effects(reusable.step(&handshake(&user(1), "door", &[]), NOW));
+    let states = [
+        (
+            Operation::KeyHandshake(single_use()),
+            r#"{"operation":"key_handshake","token":"token","no_request":false,"usage":"single_use","expires_at":1800000600000}"#,
+        ),
+        (
+            Operation::KeyHandshake(reusable),
+            r#"{"operation":"key_handshake","token":"door","no_request":true,"usage":"reusable","recent":[["1b84c5567b126440",1800000000]],"minute":30000000,"scans":1}"#,
+        ),
+    ];
+    for (operation, text) in states {
+        let state = operation.to_state().unwrap();
+        assert_eq!(state.0, text);
+        assert_eq!(Operation::from_state(&state).unwrap(), operation);
+    }
+}
+
+#[test]
+fn debug_does_not_show_the_token() {
+    assert!(!format!("{:?}", Operation::KeyHandshake(single_use())).contains("token"));
+}

@@ -1,0 +1,93 @@
+//! For tests: a clock turned by hand, seeded randomness, a messenger that records what it is given.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use rand::rngs::StdRng;
+use rand::{RngCore as _, SeedableRng as _};
+use sha2::{Digest as _, Sha256};
+use tokio::sync::{mpsc, watch};
+use usher_protocol::EventId;
+
+use crate::UnixMillis;
+use crate::ports::{Clock, Letter, Messenger, Randomness};
+
+/// A clock that stands still until it is turned.
+pub struct ManualClock(watch::Sender<UnixMillis>);
+
+impl ManualClock {
+    /// A clock that shows `now`.
+    pub fn at(now: UnixMillis) -> Self {
+        Self(watch::Sender::new(now))
+    }
+
+    /// Turns the clock on by `by`, waking who slept until then.
+    pub fn turn(&self, by: Duration) {
+        self.0.send_modify(|now| *now = now.plus(by));
+    }
+}
+
+#[async_trait]
+impl Clock for ManualClock {
+    fn now(&self) -> UnixMillis {
+        *self.0.borrow()
+    }
+
+    async fn sleep_until(&self, deadline: UnixMillis) {
+        // The sender lives as long as `self`, so waiting cannot fail.
+        let _ = self.0.subscribe().wait_for(|now| *now >= deadline).await;
+    }
+}
+
+/// Randomness that is the same for the same seed.
+pub struct SeededRandomness(Mutex<StdRng>);
+
+impl SeededRandomness {
+    /// Randomness from `seed`.
+    pub fn new(seed: u64) -> Self {
+        Self(Mutex::new(StdRng::seed_from_u64(seed)))
+    }
+}
+
+impl Randomness for SeededRandomness {
+    fn fill(&self, bytes: &mut [u8]) {
+        self.0.lock().fill_bytes(bytes);
+    }
+}
+
+/// A messenger that hands each letter, with the ids of the events it would have made, to a channel.
+pub struct RecordingMessenger {
+    relays: Vec<String>,
+    sent: mpsc::UnboundedSender<(Letter, Vec<EventId>)>,
+    count: Mutex<u64>,
+}
+
+impl RecordingMessenger {
+    /// A messenger on these relays, and where its letters go.
+    pub fn new(relays: &[&str]) -> (Self, mpsc::UnboundedReceiver<(Letter, Vec<EventId>)>) {
+        let (sent, letters) = mpsc::unbounded_channel();
+        let relays = relays.iter().map(|relay| (*relay).to_owned()).collect();
+        (Self { relays, sent, count: Mutex::new(0) }, letters)
+    }
+}
+
+impl Messenger for RecordingMessenger {
+    fn send(&self, letter: &Letter) -> Vec<EventId> {
+        let mut count = self.count.lock();
+        let ids = letter
+            .recipients
+            .iter()
+            .map(|_| {
+                *count += 1;
+                EventId::from_byte_array(Sha256::digest(count.to_be_bytes()).into())
+            })
+            .collect::<Vec<_>>();
+        let _ = self.sent.send((letter.clone(), ids.clone()));
+        ids
+    }
+
+    fn relays(&self) -> Vec<String> {
+        self.relays.clone()
+    }
+}

@@ -1,0 +1,123 @@
+//! An engine on a real store, with a clock turned by hand and a messenger that records.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use usher_engine::ports::{Clock as _, Inbound, Letter, Store, SystemClock};
+use usher_engine::testing::{ManualClock, RecordingMessenger, SeededRandomness};
+use usher_engine::{Engine, EngineOptions, EngineParts, EventPage, StreamId, UnixMillis};
+use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, WalletMessage};
+use usher_protocol::{EventId, Keys, SecretKey};
+use usher_store::SqliteStore;
+
+pub const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
+
+pub struct Running {
+    pub engine: Arc<Engine>,
+    pub clock: Arc<ManualClock>,
+    pub inbox: mpsc::Sender<Inbound>,
+    pub letters: mpsc::UnboundedReceiver<(Letter, Vec<EventId>)>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+pub fn user(n: u8) -> Keys {
+    Keys::new(SecretKey::from_slice(&[n; 32]).unwrap())
+}
+
+pub fn options() -> EngineOptions {
+    EngineOptions {
+        main_key: user(200).public_key(),
+        subkey: None,
+        subkey_proof: None,
+        url_scheme: "nostr+walletconnect".to_owned(),
+        handshake_ttl: Duration::from_secs(600),
+        challenge_ttl: Duration::from_secs(300),
+        max_open_streams: 1000,
+        retention: Duration::from_secs(30 * 24 * 3600),
+    }
+}
+
+pub fn open(dir: &Path) -> Arc<SqliteStore> {
+    Arc::new(SqliteStore::open(&dir.join("usher.sqlite"), usher_store::SqliteOptions::default()).unwrap())
+}
+
+impl Running {
+    pub async fn start(store: Arc<dyn Store>) -> Self {
+        Self::start_at(store, options(), NOW, 1).await
+    }
+
+    pub async fn start_at(store: Arc<dyn Store>, options: EngineOptions, now: UnixMillis, seed: u64) -> Self {
+        let clock = Arc::new(ManualClock::at(now));
+        let (messenger, letters) = RecordingMessenger::new(&["wss://relay.example"]);
+        let (inbox, inbound) = mpsc::channel(16);
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let parts = EngineParts {
+            store,
+            messenger: Arc::new(messenger),
+            clock: clock.clone(),
+            randomness: Arc::new(SeededRandomness::new(seed)),
+            inbox: inbound,
+        };
+        let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
+        Self { engine, clock, inbox, letters, tasks, stop }
+    }
+
+    pub async fn stop(self) {
+        self.stop.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    pub async fn receive(&self, n: u8, author: &Keys, message: WalletMessage) {
+        let inbound = Inbound { event_id: EventId::from_byte_array([n; 32]), author: author.public_key(), message };
+        self.inbox.send(inbound).await.unwrap();
+    }
+
+    /// The page from `after` on as soon as there is something new, in real time.
+    pub async fn page(&self, stream: StreamId, after: u64) -> EventPage {
+        let deadline = SystemClock.now().plus(Duration::from_secs(20));
+        loop {
+            let page = self.engine.events(stream, after, 1000).await.unwrap();
+            if !page.events.is_empty() || page.done {
+                return page;
+            }
+            assert!(SystemClock.now() < deadline, "no event came");
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+
+    pub async fn letter(&mut self) -> (Letter, Vec<EventId>) {
+        tokio::time::timeout(Duration::from_secs(20), self.letters.recv()).await.expect("no letter came").unwrap()
+    }
+}
+
+pub fn token(url: &str) -> String {
+    url.split("token=").nth(1).unwrap().split('&').next().unwrap().to_owned()
+}
+
+pub fn challenge(letter: &Letter) -> String {
+    let content: serde_json::Value = serde_json::from_str(&letter.content).unwrap();
+    content["challenge"].as_str().unwrap().to_owned()
+}
+
+pub fn handshake(token: &str, relays: &[&str]) -> WalletMessage {
+    let preferred_relays = relays.iter().map(|relay| (*relay).to_owned()).collect();
+    WalletMessage::KeyHandshake(KeyHandshake { token: token.to_owned(), client_info: None, preferred_relays })
+}
+
+pub fn approval(challenge: &str) -> WalletMessage {
+    WalletMessage::AuthResponse(AuthResponse {
+        challenge: challenge.to_owned(),
+        subkey_proof: None,
+        status: AuthStatus::Approved { granted_permissions: Vec::new(), session_token: None },
+    })
+}
+
+pub fn data(page: &EventPage, n: usize) -> serde_json::Value {
+    serde_json::from_str(&page.events[n].data).unwrap()
+}

@@ -1,0 +1,382 @@
+//! The engine on a real store.
+#![allow(clippy::disallowed_methods)]
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use common::{NOW, Running, approval, challenge, data, handshake, open, options, token, user};
+use usher_engine::event::Event;
+use usher_engine::ports::{Commit, Committed, OpenOperation, OutboxMessage, Store, StoreError, StoredOperation};
+use usher_engine::{
+    AuthenticateKey, EngineOptions, EventsError, KeyHandshakeRequest, StartError, StreamId, UnixMillis,
+};
+use usher_protocol::PublicKey;
+use usher_protocol::message::WalletMessage;
+use usher_protocol::subkey::{Metadata, Permission, Permissions, SubkeyProof, derive_secret};
+
+fn reusable(token: &str) -> KeyHandshakeRequest {
+    KeyHandshakeRequest { static_token: Some(token.to_owned()), no_request: false }
+}
+
+fn ask(n: u8) -> AuthenticateKey {
+    AuthenticateKey { main_key: user(n).public_key(), subkeys: Vec::new() }
+}
+
+#[tokio::test]
+async fn a_handshake_and_an_authentication_end_to_end() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut usher = Running::start(open(dir.path())).await;
+    let started = usher.engine.start_key_handshake(KeyHandshakeRequest::default()).await.unwrap();
+    assert!(started.url.starts_with("nostr+walletconnect://npub1"), "{}", started.url);
+    let page = usher.engine.events(started.stream_id, 0, 1000).await.unwrap();
+    assert_eq!((page.events.len(), page.next, page.done), (0, 0, false));
+
+    usher.receive(1, &user(1), handshake(&token(&started.url), &["wss://mine.example"])).await;
+    let page = usher.page(started.stream_id, 0).await;
+    assert_eq!((page.events.len(), page.next, page.done), (1, 1, true));
+    assert_eq!(data(&page, 0)["main_key"], user(1).public_key().to_hex());
+
+    let stream = usher.engine.start_authentication(ask(1)).await.unwrap();
+    let (letter, _) = usher.letter().await;
+    assert_eq!(letter.relays, ["wss://mine.example"], "the user's own relays are used");
+    usher.receive(2, &user(9), approval(&challenge(&letter))).await;
+    usher.receive(3, &user(1), approval(&challenge(&letter))).await;
+    let page = usher.page(stream, 0).await;
+    assert_eq!((page.events.len(), page.done), (1, true));
+    assert_eq!(data(&page, 0)["status"], "approved");
+    assert_eq!(usher.engine.open_streams(), 1, "only the reserved stream is open");
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn a_restart_loses_nothing_and_goes_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let mut usher = Running::start(store.clone()).await;
+    let done = usher.engine.start_key_handshake(KeyHandshakeRequest::default()).await.unwrap();
+    usher.receive(1, &user(1), handshake(&token(&done.url), &[])).await;
+    let before = usher.page(done.stream_id, 0).await;
+    let waiting = usher.engine.start_key_handshake(KeyHandshakeRequest::default()).await.unwrap();
+    let door = usher.engine.start_key_handshake(reusable("door")).await.unwrap();
+    let login = usher.engine.start_authentication(ask(1)).await.unwrap();
+    let (asked, _) = usher.letter().await;
+    usher.stop().await;
+    store.close().await;
+    drop(store);
+
+    let mut usher = Running::start_at(open(dir.path()), options(), NOW.plus(Duration::from_secs(60)), 2).await;
+    assert_eq!(usher.engine.events(done.stream_id, 0, 1000).await.unwrap(), before);
+    assert_eq!(usher.engine.start_key_handshake(reusable("door")).await.unwrap().stream_id, door.stream_id);
+    let (again, _) = usher.letter().await;
+    assert_eq!(again.content, asked.content, "what is unanswered is sent again");
+    usher.receive(2, &user(1), approval(&challenge(&asked))).await;
+    assert_eq!(data(&usher.page(login, 0).await, 0)["status"], "approved");
+    usher.receive(3, &user(2), handshake("door", &[])).await;
+    assert_eq!(data(&usher.page(door.stream_id, 0).await, 0)["main_key"], user(2).public_key().to_hex());
+    usher.clock.turn(Duration::from_secs(540));
+    assert_eq!(data(&usher.page(waiting.stream_id, 0).await, 0)["status"], "timeout");
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn what_expired_while_we_were_away_is_told_at_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let usher = Running::start(store.clone()).await;
+    let mut streams = Vec::new();
+    for n in 0..50 {
+        streams.push(usher.engine.start_authentication(ask(n + 1)).await.unwrap());
+    }
+    usher.stop().await;
+    let mut usher = Running::start_at(store, options(), NOW.plus(Duration::from_secs(301)), 2).await;
+    for stream in streams {
+        let page = usher.page(stream, 0).await;
+        assert_eq!((page.events.len(), page.done), (1, true));
+        assert_eq!(data(&page, 0)["status"], "timeout");
+    }
+    assert!(usher.letters.try_recv().is_err(), "nothing is sent for what has expired");
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn unanswered_requests_are_repeated_with_back_off_until_they_expire() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut usher = Running::start(open(dir.path())).await;
+    let stream = usher.engine.start_authentication(ask(1)).await.unwrap();
+    let mut sent = Vec::new();
+    for second in 0..300 {
+        // Let what is due happen before the clock is turned on.
+        tokio::time::sleep(Duration::from_millis(3)).await;
+        while let Ok((letter, ids)) = usher.letters.try_recv() {
+            sent.push((second, letter.content, ids));
+        }
+        usher.clock.turn(Duration::from_secs(1));
+    }
+    assert_eq!(data(&usher.page(stream, 0).await, 0)["status"], "timeout");
+    assert!((7..=11).contains(&sent.len()), "{}", sent.len());
+    let gaps: Vec<i32> = sent.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+    assert!(gaps[0] <= 4 && gaps[4] >= 20 && gaps.iter().all(|gap| *gap <= 75), "{gaps:?}");
+    assert!(sent.windows(2).all(|pair| pair[0].1 == pair[1].1), "the same challenge");
+    usher.clock.turn(Duration::from_secs(120));
+    tokio::time::sleep(Duration::from_millis(30)).await;
+    assert!(usher.letters.try_recv().is_err(), "nothing after the end");
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn an_answer_ends_the_repetition_and_the_idle_engine_sends_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut usher = Running::start(open(dir.path())).await;
+    let stream = usher.engine.start_authentication(ask(1)).await.unwrap();
+    let (letter, _) = usher.letter().await;
+    usher.receive(1, &user(1), approval(&challenge(&letter))).await;
+    usher.page(stream, 0).await;
+    for _ in 0..20 {
+        usher.clock.turn(Duration::from_secs(30));
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    assert!(usher.letters.try_recv().is_err());
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn one_nostr_event_is_handled_once_also_after_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let usher = Running::start(store.clone()).await;
+    let door = usher.engine.start_key_handshake(reusable("door")).await.unwrap().stream_id;
+    usher.receive(1, &user(1), handshake("door", &[])).await;
+    usher.page(door, 0).await;
+    usher.stop().await;
+
+    let usher = Running::start_at(store, options(), NOW.plus(Duration::from_secs(100)), 2).await;
+    usher.receive(1, &user(1), handshake("door", &[])).await; // replayed: the user has not scanned again
+    usher.receive(2, &user(2), handshake("door", &[])).await;
+    let page = usher.page(door, 1).await;
+    assert_eq!(page.events.len(), 1);
+    assert_eq!(data(&page, 0)["main_key"], user(2).public_key().to_hex());
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn many_calls_with_one_static_token_open_one_stream() {
+    let dir = tempfile::tempdir().unwrap();
+    let usher = Running::start(open(dir.path())).await;
+    let calls: Vec<_> = (0..50)
+        .map(|_| {
+            let engine = usher.engine.clone();
+            tokio::spawn(async move { engine.start_key_handshake(reusable("door")).await.unwrap() })
+        })
+        .collect();
+    let mut answers = Vec::new();
+    for call in calls {
+        let started = call.await.unwrap();
+        answers.push((started.stream_id, started.url));
+    }
+    answers.dedup();
+    assert_eq!(answers.len(), 1);
+    let other = KeyHandshakeRequest { no_request: true, ..reusable("door") };
+    let refused = usher.engine.start_key_handshake(other).await.unwrap_err();
+    assert!(matches!(refused, StartError::Invalid { pointer: "/no_request", .. }));
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn static_tokens_are_checked() {
+    let dir = tempfile::tempdir().unwrap();
+    let usher = Running::start(open(dir.path())).await;
+    for bad in ["", " ", "a b", "é", "a\n", &"x".repeat(129)] {
+        let refused = usher.engine.start_key_handshake(reusable(bad)).await.unwrap_err();
+        assert!(matches!(refused, StartError::Invalid { pointer: "/static_token", .. }), "{bad:?}");
+    }
+    usher.engine.start_key_handshake(reusable(&"x".repeat(128))).await.unwrap();
+    let single = usher.engine.start_key_handshake(KeyHandshakeRequest::default()).await.unwrap();
+    let refused = usher.engine.start_key_handshake(reusable(&token(&single.url))).await.unwrap_err();
+    assert!(matches!(refused, StartError::Invalid { pointer: "/static_token", .. }));
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn a_long_poll_wakes_at_the_event_and_costs_nothing_afterwards() {
+    let dir = tempfile::tempdir().unwrap();
+    let usher = Running::start(open(dir.path())).await;
+    let door = usher.engine.start_key_handshake(reusable("door")).await.unwrap().stream_id;
+    let polls: Vec<_> = (0..20)
+        .map(|_| {
+            let engine = usher.engine.clone();
+            tokio::spawn(async move { engine.wait_events(door, 0, 10, Duration::from_secs(60)).await.unwrap() })
+        })
+        .collect();
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    usher.receive(1, &user(1), handshake("door", &[])).await;
+    for poll in polls {
+        assert_eq!(poll.await.unwrap().events.len(), 1);
+    }
+    // One that waits in vain ends by the clock, and one that waits at the end of all things ends too.
+    let engine = usher.engine.clone();
+    let vain = tokio::spawn(async move { engine.wait_events(door, 1, 10, Duration::from_secs(60)).await.unwrap() });
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    usher.clock.turn(Duration::from_secs(60));
+    assert_eq!(vain.await.unwrap().events.len(), 0);
+    let engine = usher.engine.clone();
+    let last = tokio::spawn(async move { engine.wait_events(door, 1, 10, Duration::from_secs(60)).await.unwrap() });
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    usher.stop().await;
+    assert!(!last.await.unwrap().done);
+}
+
+#[tokio::test]
+async fn pages_are_bounded_and_only_the_last_is_done() {
+    let dir = tempfile::tempdir().unwrap();
+    let usher = Running::start(open(dir.path())).await;
+    let door = usher.engine.start_key_handshake(reusable("door")).await.unwrap().stream_id;
+    for n in 1..=5 {
+        usher.receive(n, &user(n), handshake("door", &[])).await;
+        usher.page(door, u64::from(n) - 1).await;
+    }
+    let page = usher.engine.events(door, 1, 3).await.unwrap();
+    assert_eq!(page.events.iter().map(|event| event.index).collect::<Vec<_>>(), [1, 2, 3]);
+    assert_eq!((page.next, page.done), (4, false));
+    assert_eq!(usher.engine.events(door, 77, 3).await.unwrap().next, 77);
+
+    let single = usher.engine.start_key_handshake(KeyHandshakeRequest::default()).await.unwrap();
+    usher.receive(9, &user(1), handshake(&token(&single.url), &[])).await;
+    assert!(usher.page(single.stream_id, 0).await.done);
+    assert!(!usher.engine.events(single.stream_id, 0, 0).await.unwrap().done);
+    assert!(usher.engine.events(single.stream_id, 1, 10).await.unwrap().done);
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn a_device_that_cannot_read_gets_its_own_copy() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut usher = Running::start(open(dir.path())).await;
+    let metadata = Metadata {
+        name: "phone".to_owned(),
+        nonce: [1; 32],
+        valid_from: NOW.secs(),
+        expires_at: NOW.secs() + 3600,
+        permissions: [Permission::Auth].into_iter().collect::<Permissions>(),
+        version: 2,
+    };
+    let device = derive_secret(user(1).secret_key(), &metadata).unwrap();
+    let proof = SubkeyProof { main_key: user(1).public_key(), metadata };
+    let stream = usher.engine.start_authentication(ask(1)).await.unwrap();
+    let (letter, ids) = usher.letter().await;
+    usher.receive(1, &device, WalletMessage::SubkeyProof { proof, about: ids[0] }).await;
+    let (second, _) = usher.letter().await;
+    assert_eq!(second.recipients, [user(1).public_key(), device.public_key()]);
+    assert_eq!(second.content, letter.content);
+    usher.receive(2, &device, approval(&challenge(&letter))).await;
+    assert_eq!(data(&usher.page(stream, 0).await, 0)["main_key"], user(1).public_key().to_hex());
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn open_streams_are_limited_and_finished_ones_make_room() {
+    let dir = tempfile::tempdir().unwrap();
+    let small = EngineOptions { max_open_streams: 3, ..options() };
+    let usher = Running::start_at(open(dir.path()), small, NOW, 1).await;
+    let first = usher.engine.start_key_handshake(KeyHandshakeRequest::default()).await.unwrap();
+    usher.engine.start_authentication(ask(1)).await.unwrap();
+    assert!(matches!(usher.engine.start_authentication(ask(1)).await, Err(StartError::TooManyOpen)));
+    usher.receive(1, &user(1), handshake(&token(&first.url), &[])).await;
+    usher.page(first.stream_id, 0).await;
+    usher.engine.start_authentication(ask(1)).await.unwrap();
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn finished_streams_are_removed_after_retention_and_open_ones_stay() {
+    let dir = tempfile::tempdir().unwrap();
+    let usher = Running::start(open(dir.path())).await;
+    let done = usher.engine.start_key_handshake(KeyHandshakeRequest::default()).await.unwrap();
+    let door = usher.engine.start_key_handshake(reusable("door")).await.unwrap();
+    usher.receive(1, &user(1), handshake(&token(&done.url), &[])).await;
+    usher.page(done.stream_id, 0).await;
+    usher.clock.turn(options().retention);
+    let gone = async {
+        while usher.engine.events(done.stream_id, 0, 10).await.is_ok() {
+            usher.clock.turn(Duration::from_secs(3600));
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), gone).await.expect("still there");
+    for open in [door.stream_id, StreamId::SUBSCRIPTIONS] {
+        assert!(!usher.engine.events(open, 0, 10).await.unwrap().done);
+    }
+    let unknown = StreamId::from_parts(NOW.0, [1; 10]);
+    assert!(matches!(usher.engine.events(unknown, 0, 10).await, Err(EventsError::NotFound)));
+    usher.stop().await;
+}
+
+/// A store that fails a number of commits.
+struct Failing {
+    store: Arc<dyn Store>,
+    failures: AtomicUsize,
+}
+
+impl Failing {
+    fn fails(&self) -> bool {
+        self.failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok()
+    }
+}
+
+#[async_trait]
+impl Store for Failing {
+    async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
+        if self.fails() { Err(StoreError::Failed("disk full".into())) } else { self.store.commit(commit).await }
+    }
+
+    async fn operation(&self, id: StreamId) -> Result<Option<StoredOperation>, StoreError> {
+        self.store.operation(id).await
+    }
+
+    async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
+        self.store.events(stream, after, limit).await
+    }
+
+    async fn outbox(&self, operation: StreamId) -> Result<Vec<OutboxMessage>, StoreError> {
+        self.store.outbox(operation).await
+    }
+
+    async fn open_operations(&self, after: Option<StreamId>, limit: usize) -> Result<Vec<OpenOperation>, StoreError> {
+        self.store.open_operations(after, limit).await
+    }
+
+    async fn user_relays(&self, main_key: &PublicKey) -> Result<Vec<String>, StoreError> {
+        self.store.user_relays(main_key).await
+    }
+
+    async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.store.remove_finished(finished_before, limit).await
+    }
+
+    async fn forget_inbound(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.store.forget_inbound(before, limit).await
+    }
+}
+
+#[tokio::test]
+async fn a_store_that_fails_for_a_while_loses_no_answer() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Arc::new(Failing { store: open(dir.path()), failures: AtomicUsize::new(0) });
+    let usher = Running::start(store.clone()).await;
+    store.failures.store(1, Ordering::SeqCst);
+    assert!(matches!(usher.engine.start_authentication(ask(1)).await, Err(StartError::Store(_))));
+    let started = usher.engine.start_key_handshake(KeyHandshakeRequest::default()).await.unwrap();
+    store.failures.store(5, Ordering::SeqCst);
+    usher.receive(1, &user(1), handshake(&token(&started.url), &[])).await;
+    let told = async {
+        while !usher.engine.events(started.stream_id, 0, 10).await.unwrap().done {
+            usher.clock.turn(Duration::from_secs(1));
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), told).await.expect("the answer was lost");
+    usher.stop().await;
+}
