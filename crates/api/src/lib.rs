@@ -1,1 +1,27 @@
-//! Placeholder.
+//! The HTTP interface: a room of doors into the [`Engine`](usher_engine::Engine).
+//!
+//! [`router`] mounts one file per endpoint; the OpenAPI document ([`openapi`]) is made from the same lines. In
+//! front of every endpoint stands the gate: request id, token, rate, time limit and the shape of errors are its
+//! business, so an endpoint reads its fields, calls the engine, and answers. [`serve`] is the part that faces
+//! strangers: connections, slow senders and readers, and a shutdown that cuts nobody off in mid-answer.
+
+mod access;
+mod body;
+mod change;
+mod endpoints;
+mod fields;
+mod gate;
+mod openapi;
+mod problem;
+mod query;
+mod rate_limit;
+mod request_id;
+mod routes;
+mod server;
+mod state;
+
+pub use openapi::openapi;
+pub use problem::{ErrorCode, FieldError};
+pub use routes::router;
+pub use server::{ServeOptions, serve};
+pub use state::{ApiParts, ApiState, Limits};

@@ -1,0 +1,92 @@
+//! `POST /authenticate-key`
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use usher_engine::{AuthenticateKey, Engine, StartError};
+use utoipa::ToSchema;
+
+use crate::ApiState;
+use crate::body::{self, JsonBody};
+use crate::change::{self, ChangeLost};
+use crate::fields::{self, Fields};
+use crate::problem::Problem;
+
+/// Why an authentication did not start.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error(transparent)]
+    Start(#[from] StartError),
+    #[error(transparent)]
+    Lost(#[from] ChangeLost),
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let problem: Problem = match self {
+            Self::Start(error) => error.into(),
+            Self::Lost(error) => error.into(),
+        };
+        problem.into_response()
+    }
+}
+
+/// Asks a user to prove that they hold a key.
+#[derive(Debug, ToSchema)]
+#[schema(as = AuthenticateKeyRequest, example = json!({
+    "main_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
+    "subkeys": [],
+}))]
+#[expect(dead_code, reason = "describes the body that `JsonBody for AuthenticateKey` reads")]
+pub(crate) struct RequestBody {
+    /// The key to prove: 64 hex characters, as the `KeyHandshake` event has it.
+    #[schema(pattern = "^[0-9a-fA-F]{64}$")]
+    main_key: String,
+    /// Keys that may answer for it without a proof of delegation; usually none. A key named twice counts once.
+    #[schema(max_items = 8)]
+    subkeys: Vec<String>,
+}
+
+impl JsonBody for AuthenticateKey {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        let main_key = fields.required("main_key", fields::public_key);
+        let subkeys = fields.required("subkeys", fields::public_keys::<{ Engine::MAX_SUBKEYS }>);
+        Some(Self { main_key: main_key?, subkeys: subkeys? })
+    }
+}
+
+/// An authentication that has started.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = StreamStarted)]
+pub(crate) struct Started {
+    /// Where to read the answer: `GET /events/{stream_id}`.
+    #[schema(format = "uuid", example = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11")]
+    stream_id: String,
+}
+
+/// Sends a challenge to a user's wallet.
+///
+/// The stream gets one `StatusUpdate` event: `{status: "approved", main_key, granted_permissions, session_token?}`,
+/// `{status: "declined", reason?}`, `{status: "timeout"}` when nobody answered, or `{status: "error", reason}`. Grant
+/// access on `approved` only.
+#[utoipa::path(
+    post,
+    path = "/authenticate-key",
+    tag = "Login",
+    request_body = RequestBody,
+    responses(
+        (status = 200, description = "It is stored and has started.", body = Started),
+        (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n\
+            `overloaded`: `limits.max_open_streams` are open.", body = crate::problem::ProblemBody,
+            content_type = "application/problem+json"),
+    ),
+)]
+pub(crate) async fn authenticate_key(
+    State(state): State<ApiState>,
+    body::Json(request): body::Json<AuthenticateKey>,
+) -> Result<Json<Started>, Error> {
+    let engine = state.engine.clone();
+    let stream = change::run(&state, async move { engine.start_authentication(request).await }).await??;
+    Ok(Json(Started { stream_id: stream.to_string() }))
+}

@@ -1,0 +1,166 @@
+//! `GET /events/{stream_id}`
+
+mod feed;
+mod page;
+
+use std::time::Duration;
+
+use axum::extract::rejection::PathRejection;
+use axum::extract::{Path, RawQuery, State};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, body::Body};
+use http::{HeaderMap, StatusCode, header};
+use usher_engine::{EventPage, EventsError, StreamId};
+
+use crate::ApiState;
+use crate::fields::Errors;
+use crate::gate::Patience;
+use crate::problem::{FieldError, Problem};
+use crate::query::{self, Query};
+
+/// Why events could not be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error(transparent)]
+    Events(#[from] EventsError),
+    #[error("some parameters are wrong")]
+    Invalid(Vec<FieldError>),
+    #[error("no place left to wait")]
+    Full(Box<Problem>),
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let problem = match self {
+            Self::Events(error) => error.into(),
+            Self::Invalid(errors) => Problem::invalid(errors),
+            Self::Full(problem) => *problem,
+        };
+        problem.into_response()
+    }
+}
+
+/// The largest index: what JSON carries exactly everywhere (RFC 8259 section 6).
+const MAX_INDEX: u64 = (1 << 53) - 1;
+/// Most events in one answer.
+const MAX_LIMIT: u64 = 1_000;
+/// The longest a call is held, in seconds: what proxies let pass as they come.
+const MAX_WAIT: u64 = 60;
+
+/// What is asked for.
+#[derive(Debug, PartialEq, Eq)]
+struct Parameters {
+    after: u64,
+    limit: usize,
+    wait: Duration,
+}
+
+impl Parameters {
+    fn read(query: Option<&str>, last_event_id: Option<&str>) -> Result<Self, Vec<FieldError>> {
+        let mut errors = Errors::default();
+        let query = Query::new(query);
+        let after = query.integer("after", 0..=MAX_INDEX, &mut errors);
+        let limit = query.integer("limit", 1..=MAX_LIMIT, &mut errors).unwrap_or(MAX_LIMIT);
+        let wait = query.integer("wait", 0..=MAX_WAIT, &mut errors).unwrap_or(0);
+        let resume_at = last_event_id.and_then(|id| {
+            let last = query::integer(id, &(0..=MAX_INDEX));
+            last.map(|last| last + 1).or_else(|| errors.note("/Last-Event-ID", query::must_be(&(0..=MAX_INDEX))))
+        });
+        let after = resume_at.or(after).unwrap_or(0);
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        errors.finish(Some(Self { after, limit, wait: Duration::from_secs(wait) }))
+    }
+}
+
+/// Reads a stream.
+///
+/// Answers the events with `index >= after`, oldest first. Ask next time with `after` set to the answer's `next`;
+/// stop when `done`. Reading changes nothing and an event never changes, so a call may be repeated freely.
+///
+/// Three ways, the same events: a plain call answers at once; with `wait` it is held until an event is there (long
+/// poll); with `Accept: text/event-stream` events are sent as they come. There `id` is the index, `event` the type,
+/// `data` the event as JSON, comments keep the connection alive, and the answer ends when the stream is done. Resume
+/// with `Last-Event-ID` (which wins over `after`); 204 says that nothing more will come, and that an `EventSource`
+/// should not reconnect.
+#[utoipa::path(
+    get,
+    path = "/events/{stream_id}",
+    tag = "Events",
+    params(
+        ("stream_id" = String, Path, description = "The stream: what the start call answered, or `subscriptions`."),
+        ("after" = Option<u64>, Query, minimum = 0, maximum = 9007199254740991_i64,
+            description = "The first index to answer: 0 for all, then the last answer's `next`. Default 0."),
+        ("limit" = Option<u64>, Query, minimum = 1, maximum = 1000,
+            description = "Most events to answer. Default 1000. Not for event streams."),
+        ("wait" = Option<u64>, Query, minimum = 0, maximum = 60,
+            description = "Seconds to hold the call while there is no event yet. Default 0. Not for event streams."),
+        ("Last-Event-ID" = Option<u64>, Header, minimum = 0, maximum = 9007199254740991_i64,
+            description = "Event streams: the last index received."),
+    ),
+    responses(
+        (status = 200, description = "The events.", content(
+            (page::PageSchema = "application/json"),
+            (String = "text/event-stream", example = "id: 0\nevent: StatusUpdate\n\
+                data: {\"index\":0,\"type\":\"StatusUpdate\",\"timestamp\":1732137600,\"data\":{\"status\":\"declined\"}}\n\n"),
+        )),
+        (status = 204, description = "Event streams: the stream is done, and everything in it was received."),
+        (status = 404, description = "`stream_not_found`: There is no such stream, or it was removed after \
+            `streams.retention_days`.", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 422, description = "`invalid_request`: Some parameters are wrong; the pointer is `/` and the \
+            parameter's name.", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+        (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n`overloaded`: As many calls \
+            wait, or streams are open, as `limits.*` allows.", body = crate::problem::ProblemBody,
+            content_type = "application/problem+json"),
+    ),
+)]
+pub(crate) async fn events(
+    State(state): State<ApiState>,
+    stream: Result<Path<String>, PathRejection>,
+    RawQuery(query): RawQuery,
+    Extension(patience): Extension<Patience>,
+    headers: HeaderMap,
+) -> Result<Response, Error> {
+    let streaming = wants_event_stream(&headers);
+    let last_event_id = headers.get("last-event-id").filter(|_| streaming).map(|id| id.to_str().unwrap_or("?"));
+    let parameters = Parameters::read(query.as_deref(), last_event_id).map_err(Error::Invalid)?;
+    // What is no stream id names no stream: the same 404, so that an app has one case to handle.
+    let stream: Option<StreamId> = stream.ok().and_then(|Path(text)| text.parse().ok());
+    let stream = stream.ok_or(EventsError::NotFound)?;
+
+    if streaming {
+        return feed::open(&state, stream, parameters.after).await;
+    }
+    let page = if parameters.wait.is_zero() {
+        state.engine.events(stream, parameters.after, parameters.limit).await?
+    } else {
+        patience.extend(parameters.wait);
+        long_poll(&state, stream, &parameters).await?
+    };
+    let body = Body::from(page::write(&page));
+    Ok((StatusCode::OK, [(header::CONTENT_TYPE, "application/json")], body).into_response())
+}
+
+/// Waits for events; answers what there is when the service stops, and the caller asks the next one.
+async fn long_poll(state: &ApiState, stream: StreamId, parameters: &Parameters) -> Result<EventPage, Error> {
+    let Parameters { after, limit, wait } = *parameters;
+    let _place = state.long_poll_place().map_err(|problem| Error::Full(Box::new(problem)))?;
+    tokio::select! {
+        biased;
+        page = state.engine.wait_events(stream, after, limit, wait) => Ok(page?),
+        () = state.stop.cancelled() => Ok(state.engine.events(stream, after, limit).await?),
+    }
+}
+
+/// Whether `Accept` names `text/event-stream` itself: a wildcard means that anything will do, and JSON is our anything.
+fn wants_event_stream(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    accepted.flat_map(|value| value.split(',')).any(|range| {
+        let mut parts = range.split(';').map(str::trim);
+        let named = parts.next().is_some_and(|essence| essence.eq_ignore_ascii_case("text/event-stream"));
+        let refused = parts.any(|part| {
+            let quality = part.split_once('=').filter(|(name, _)| name.trim().eq_ignore_ascii_case("q"));
+            quality.is_some_and(|(_, value)| value.trim().parse() == Ok(0.0_f32))
+        });
+        named && !refused
+    })
+}

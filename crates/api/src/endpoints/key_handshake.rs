@@ -1,0 +1,104 @@
+//! `POST /key-handshake`
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use usher_engine::{KeyHandshakeRequest, KeyHandshakeStarted, StartError};
+use utoipa::ToSchema;
+
+use crate::ApiState;
+use crate::body::{self, JsonBody};
+use crate::change::{self, ChangeLost};
+use crate::fields::{self, Fields};
+use crate::problem::Problem;
+
+/// Why a handshake did not start.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error(transparent)]
+    Start(#[from] StartError),
+    #[error(transparent)]
+    Lost(#[from] ChangeLost),
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let problem: Problem = match self {
+            Self::Start(error) => error.into(),
+            Self::Lost(error) => error.into(),
+        };
+        problem.into_response()
+    }
+}
+
+/// Asks for a handshake URL. Every field is optional, and so is the body.
+#[derive(Debug, ToSchema)]
+#[schema(as = KeyHandshakeRequest, example = json!({ "static_token": "table-7" }))]
+#[expect(dead_code, reason = "describes the body that `JsonBody for KeyHandshakeRequest` reads")]
+pub(crate) struct RequestBody {
+    /// Makes the URL reusable: every user who opens it is an event on the same stream, and asking again with the
+    /// same token gives the same stream and URL. Whoever knows it can make the URL; choose it as you would a name
+    /// on a poster, or at random when only those who see the code shall use it.
+    #[schema(min_length = 1, max_length = 128, pattern = "^[!-~]+$")]
+    static_token: Option<String>,
+    /// Handshake only: tells the wallet that no authentication challenge follows.
+    #[schema(default = false)]
+    no_request: Option<bool>,
+}
+
+impl JsonBody for KeyHandshakeRequest {
+    const MAY_BE_EMPTY: bool = true;
+
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        Some(Self {
+            static_token: fields.optional("static_token", fields::visible_ascii::<128>),
+            no_request: fields.optional("no_request", fields::boolean).unwrap_or(false),
+        })
+    }
+}
+
+/// A handshake that has started.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = KeyHandshakeStarted)]
+pub(crate) struct Started {
+    /// Where to read who completed it: `GET /events/{stream_id}`.
+    #[schema(format = "uuid", example = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11")]
+    stream_id: String,
+    /// The address to show to the user as a QR code or link. Whoever has it can answer in the user's place.
+    #[schema(example = "nostr+walletconnect://npub1…?relays=wss%3A%2F%2Frelay.example&token=Yh3kq9…")]
+    url: String,
+}
+
+impl From<KeyHandshakeStarted> for Started {
+    fn from(started: KeyHandshakeStarted) -> Self {
+        Self { stream_id: started.stream_id.to_string(), url: started.url }
+    }
+}
+
+/// Makes a handshake URL, by which a user tells the service who they are.
+///
+/// The stream gets a `KeyHandshake` event `{main_key, preferred_relays}` when a user completes it. A single-use URL
+/// (no `static_token`) is done after the first user, or with a `StatusUpdate` `timeout` after
+/// `handshake.ttl_seconds`. A key that was handed over is not yet a login: ask for proof with
+/// `POST /authenticate-key`.
+#[utoipa::path(
+    post,
+    path = "/key-handshake",
+    tag = "Login",
+    request_body(content = Option<RequestBody>, description = "No body is the same as `{}`."),
+    responses(
+        (status = 200, description = "It is stored and has started.", body = Started),
+        (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n\
+            `overloaded`: `limits.max_open_streams` are open.", body = crate::problem::ProblemBody,
+            content_type = "application/problem+json"),
+    ),
+)]
+pub(crate) async fn key_handshake(
+    State(state): State<ApiState>,
+    body::Json(request): body::Json<KeyHandshakeRequest>,
+) -> Result<Json<Started>, Error> {
+    let engine = state.engine.clone();
+    let started = change::run(&state, async move { engine.start_key_handshake(request).await }).await??;
+    Ok(Json(started.into()))
+}

@@ -1,0 +1,7 @@
+//! The endpoints: a file each, always in the same order: errors, request, response, handler with its docs, tests.
+
+pub(crate) mod authenticate_key;
+pub(crate) mod events;
+pub(crate) mod health;
+pub(crate) mod key_handshake;
+pub(crate) mod version;

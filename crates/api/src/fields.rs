@@ -1,0 +1,127 @@
+//! Reading a JSON object field by field, strictly, and telling all that is wrong at once.
+
+use std::fmt::Display;
+
+use serde_json::{Map, Value};
+use usher_protocol::PublicKey;
+use usher_protocol::keys::parse_public_key;
+
+use crate::problem::FieldError;
+
+/// All that is wrong with a request.
+#[derive(Debug, Default)]
+pub(crate) struct Errors(Vec<FieldError>);
+
+impl Errors {
+    /// Notes that the value at `pointer` is wrong; `None`, for the reader to return.
+    pub(crate) fn note<T>(&mut self, pointer: impl Into<String>, detail: impl Display) -> Option<T> {
+        self.0.push(FieldError { pointer: pointer.into(), detail: detail.to_string() });
+        None
+    }
+
+    /// `value` when nothing was noted.
+    pub(crate) fn finish<T>(self, value: Option<T>) -> Result<T, Vec<FieldError>> {
+        match value {
+            Some(value) if self.0.is_empty() => Ok(value),
+            _ => Err(self.0),
+        }
+    }
+}
+
+/// Reads the value at a pointer; `None` after noting what is wrong.
+///
+/// What is noted never quotes the value: it may be a secret that was put into the wrong field.
+pub(crate) type Read<T> = fn(&str, &Value, &mut Errors) -> Option<T>;
+
+/// The fields of the body's object. Those that nobody asks for are ignored.
+pub(crate) struct Fields<'a> {
+    object: &'a Map<String, Value>,
+    errors: &'a mut Errors,
+}
+
+impl<'a> Fields<'a> {
+    /// The fields of `object`.
+    pub(crate) fn new(object: &'a Map<String, Value>, errors: &'a mut Errors) -> Self {
+        Self { object, errors }
+    }
+
+    /// A field that must be there.
+    pub(crate) fn required<T>(&mut self, name: &str, read: Read<T>) -> Option<T> {
+        let pointer = format!("/{name}");
+        match self.object.get(name) {
+            Some(value) => read(&pointer, value, self.errors),
+            None => self.errors.note(pointer, "is required"),
+        }
+    }
+
+    /// A field that may be missing; `null` is the same as missing, as client libraries write it.
+    pub(crate) fn optional<T>(&mut self, name: &str, read: Read<T>) -> Option<T> {
+        match self.object.get(name) {
+            None | Some(Value::Null) => None,
+            Some(value) => read(&format!("/{name}"), value, self.errors),
+        }
+    }
+}
+
+/// A boolean.
+pub(crate) fn boolean(pointer: &str, value: &Value, errors: &mut Errors) -> Option<bool> {
+    match value {
+        Value::Bool(value) => Some(*value),
+        other => errors.note(pointer, wrong_type("true or false", other)),
+    }
+}
+
+/// A string of 1 to `N` visible ASCII characters.
+pub(crate) fn visible_ascii<const N: usize>(pointer: &str, value: &Value, errors: &mut Errors) -> Option<String> {
+    let Value::String(text) = value else {
+        return errors.note(pointer, wrong_type("a string", value));
+    };
+    if !(1..=N).contains(&text.len()) || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return errors.note(pointer, format_args!("must be 1 to {N} visible ASCII characters"));
+    }
+    Some(text.clone())
+}
+
+/// A public key: 64 hex characters.
+pub(crate) fn public_key(pointer: &str, value: &Value, errors: &mut Errors) -> Option<PublicKey> {
+    let Value::String(text) = value else {
+        return errors.note(pointer, wrong_type("a string of 64 hex characters", value));
+    };
+    match parse_public_key(text) {
+        Ok(key) => Some(key),
+        Err(error) => errors.note(pointer, error),
+    }
+}
+
+/// An array of at most `N` different public keys; one that is named twice counts once.
+pub(crate) fn public_keys<const N: usize>(pointer: &str, value: &Value, errors: &mut Errors) -> Option<Vec<PublicKey>> {
+    let Value::Array(items) = value else {
+        return errors.note(pointer, wrong_type("an array of keys", value));
+    };
+    let mut keys = Vec::new();
+    let mut wrong = 0;
+    for (index, item) in items.iter().enumerate() {
+        match public_key(&format!("{pointer}/{index}"), item, errors) {
+            Some(key) if keys.contains(&key) => {}
+            Some(key) => keys.push(key),
+            None => wrong += 1,
+        }
+        // Enough to know that it is too much: what follows is not worth the arithmetic.
+        if keys.len() + wrong > N {
+            return errors.note(pointer, format_args!("must hold at most {N} different keys"));
+        }
+    }
+    (wrong == 0).then_some(keys)
+}
+
+fn wrong_type(wanted: &str, got: &Value) -> String {
+    let got = match got {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "an array",
+        Value::Object(_) => "an object",
+    };
+    format!("must be {wanted}, is {got}")
+}

@@ -1,0 +1,161 @@
+//! The gate in front of every endpoint: what is the same for all calls.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use futures_util::FutureExt as _;
+use http::header::{CACHE_CONTROL, CONNECTION, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderValue, Method, StatusCode};
+use tokio::time::Instant;
+use tracing::Instrument as _;
+
+use crate::ApiState;
+use crate::problem::{ErrorCode, Problem};
+use crate::request_id::{RequestId, X_REQUEST_ID};
+
+/// Who may pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// Anybody.
+    Public,
+    /// Whoever carries the token.
+    Token,
+}
+
+/// The gate's own state.
+#[derive(Clone)]
+pub(crate) struct Gate {
+    pub(crate) state: ApiState,
+    pub(crate) access: Access,
+}
+
+/// How much longer than `limits.request_timeout` a call may take: a handler that waits on purpose says so.
+///
+/// A request extension.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Patience(Arc<AtomicU64>);
+
+impl Patience {
+    /// The call may take this much longer.
+    pub(crate) fn extend(&self, by: Duration) {
+        self.0.fetch_add(u64::try_from(by.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    fn extra(&self) -> Duration {
+        Duration::from_millis(self.0.load(Ordering::Relaxed))
+    }
+}
+
+/// A panic in a handler. What it said is left to the panic hook: it may hold what the handler held.
+#[derive(Debug, thiserror::Error)]
+#[error("a handler panicked")]
+struct HandlerPanicked;
+
+/// Lets a request in, and its answer out.
+pub(crate) async fn gate(State(gate): State<Gate>, request: Request, next: Next) -> Response {
+    let request_id = RequestId::of(request.headers(), gate.state.randomness.as_ref());
+    let span = tracing::info_span!("request", %request_id);
+    async move {
+        let started = Instant::now();
+        let method = method_name(request.method());
+        let path = request.extensions().get::<MatchedPath>().cloned();
+        let mut response = match gate.admit(&request) {
+            Ok(()) => gate.pass(request, next).await,
+            Err(problem) => problem.into_response(),
+        };
+        finish(&mut response, &request_id);
+        log(method, path.as_ref(), response.status(), started.elapsed());
+        response
+    }
+    .instrument(span)
+    .await
+}
+
+impl Gate {
+    /// Looks at the head of the request only: a stranger's body is not read.
+    fn admit(&self, request: &Request) -> Result<(), Problem> {
+        match self.access {
+            Access::Public => Ok(()),
+            Access::Token => {
+                self.state.token.admit(request.headers())?;
+                let Some(rate) = &self.state.rate else { return Ok(()) };
+                rate.take(self.state.clock.now()).map_err(|seconds| {
+                    let detail = "more requests per second than limits.requests_per_second allows";
+                    Problem::new(ErrorCode::RateLimited, detail).retry_after(seconds)
+                })
+            }
+        }
+    }
+
+    async fn pass(&self, mut request: Request, next: Next) -> Response {
+        let patience = Patience::default();
+        request.extensions_mut().insert(patience.clone());
+        let started = Instant::now();
+        let mut limit = self.state.limits.request_timeout;
+        let mut answer = std::pin::pin!(AssertUnwindSafe(next.run(request)).catch_unwind());
+        loop {
+            match tokio::time::timeout_at(started + limit, &mut answer).await {
+                Ok(Ok(response)) => return response,
+                Ok(Err(_panic)) => return Problem::internal(HandlerPanicked).into_response(),
+                Err(_elapsed) => {
+                    let extended = self.state.limits.request_timeout.saturating_add(patience.extra());
+                    if extended <= limit {
+                        let detail = "the call took too long; what it asked for may still happen";
+                        return Problem::new(ErrorCode::DeadlineExceeded, detail).retry_after(1).into_response();
+                    }
+                    limit = extended;
+                }
+            }
+        }
+    }
+}
+
+/// Writes what every answer has.
+fn finish(response: &mut Response, request_id: &RequestId) {
+    if let Some(problem) = response.extensions_mut().remove::<Problem>() {
+        problem.render(response, request_id);
+        if problem.code() == ErrorCode::Unauthorized {
+            // A stranger need not stay: the connection is a place that a caller with the token could have.
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+    }
+    let headers = response.headers_mut();
+    if let Some(value) = request_id.to_header() {
+        headers.insert(X_REQUEST_ID, value);
+    }
+    // Answers hold tokens, invoices, ecash; none of it is for a cache.
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+}
+
+/// The request's one line. The path is the route's pattern: what a caller puts into a path or query stays out.
+fn log(method: &'static str, path: Option<&MatchedPath>, status: StatusCode, latency: Duration) {
+    let path = path.map_or("-", MatchedPath::as_str);
+    let status_code = status.as_u16();
+    let latency_ms = latency.as_secs_f64() * 1000.0;
+    if status.is_success() && method == "GET" {
+        // Polls: thousands per second, and of no interest.
+        tracing::debug!(method, path, status = status_code, latency_ms, "answered");
+    } else {
+        tracing::info!(method, path, status = status_code, latency_ms, "answered");
+    }
+}
+
+/// The method's name; one that is not HTTP's own is a caller's text and stays out of the log.
+fn method_name(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::DELETE => "DELETE",
+        Method::PATCH => "PATCH",
+        Method::OPTIONS => "OPTIONS",
+        _ => "other",
+    }
+}

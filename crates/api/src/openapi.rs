@@ -1,0 +1,127 @@
+//! The OpenAPI document: made from the routes, completed here with what is the same for all of them.
+
+use serde_json::json;
+use utoipa::openapi::path::Operation;
+use utoipa::openapi::response::ResponseBuilder;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::{
+    ContentBuilder, Header, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder, PathItem, Ref, RefOr,
+};
+use utoipa::{PartialSchema as _, ToSchema as _};
+
+use crate::problem::{ErrorCode, FieldError, PROBLEM_JSON, ProblemBody};
+use crate::{gate, routes};
+
+/// The OpenAPI 3.1 document of the interface; the committed one is `docs/openapi.json`.
+pub fn openapi() -> OpenApi {
+    let (public, protected) = (routes::public().into_openapi(), routes::protected().into_openapi());
+    let mut document = OpenApiBuilder::new().info(info()).build();
+    for (part, access) in [(public, gate::Access::Public), (protected, gate::Access::Token)] {
+        let mut part = part;
+        for item in part.paths.paths.values_mut() {
+            operations(item).for_each(|operation| complete(operation, access));
+        }
+        document.merge(part);
+    }
+    let components = document.components.get_or_insert_default();
+    components.schemas.insert(ProblemBody::name().into_owned(), ProblemBody::schema());
+    components.schemas.insert(FieldError::name().into_owned(), FieldError::schema());
+    components.schemas.insert(ErrorCode::name().into_owned(), ErrorCode::schema());
+    components.add_security_scheme(
+        BEARER,
+        SecurityScheme::Http(
+            Http::builder()
+                .scheme(HttpAuthScheme::Bearer)
+                .description(Some("The service's `auth.auth_token`."))
+                .build(),
+        ),
+    );
+    document
+}
+
+const BEARER: &str = "bearer";
+
+fn info() -> utoipa::openapi::Info {
+    InfoBuilder::new()
+        .title("Usher")
+        .description(Some(
+            "Logs users in by their Nostr key and tells the app what happened. See docs/api.md for what all calls \
+             have in common: errors, request ids, streams and how to read them.",
+        ))
+        .version(env!("CARGO_PKG_VERSION"))
+        .license(Some(LicenseBuilder::new().name("MIT OR Apache-2.0").identifier(Some("MIT OR Apache-2.0")).build()))
+        .build()
+}
+
+fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
+    let PathItem { get, put, post, delete, options, head, patch, trace, .. } = item;
+    [get, put, post, delete, options, head, patch, trace].into_iter().filter_map(Option::as_mut)
+}
+
+/// Adds the errors that every operation has, or every one with a body, and who may call it.
+fn complete(operation: &mut Operation, access: gate::Access) {
+    let mut codes = vec![ErrorCode::InternalError];
+    operation.security = match access {
+        gate::Access::Public => Some(vec![SecurityRequirement::default()]),
+        gate::Access::Token => {
+            codes.extend([ErrorCode::Unauthorized, ErrorCode::RateLimited, ErrorCode::DeadlineExceeded]);
+            Some(vec![SecurityRequirement::new::<_, _, String>(BEARER, [])])
+        }
+    };
+    if operation.request_body.is_some() {
+        codes.extend([
+            ErrorCode::MalformedJson,
+            ErrorCode::BodyTimeout,
+            ErrorCode::BodyTooLarge,
+            ErrorCode::UnsupportedMediaType,
+            ErrorCode::InvalidRequest,
+        ]);
+    }
+    for code in codes {
+        add(operation, code);
+    }
+    for response in operation.responses.responses.values_mut() {
+        if let RefOr::T(response) = response {
+            let mut header = Header::default();
+            header.description = Some("The request id: yours if you sent one, else a random one.".into());
+            response.headers.insert("X-Request-Id".into(), RefOr::T(header));
+        }
+    }
+}
+
+/// Adds an error response, or this code to the response of its status that is there already.
+fn add(operation: &mut Operation, code: ErrorCode) {
+    let responses = &mut operation.responses.responses;
+    let line = format!("`{}`: {}.", code.as_str(), code.title());
+    let entry = responses.entry(code.status().as_u16().to_string());
+    match entry {
+        std::collections::btree_map::Entry::Occupied(mut entry) => {
+            if let RefOr::T(response) = entry.get_mut() {
+                response.description = format!("{}\n\n{line}", response.description);
+            }
+        }
+        std::collections::btree_map::Entry::Vacant(entry) => {
+            let content = ContentBuilder::new()
+                .schema(Some(Ref::from_schema_name(ProblemBody::name())))
+                .example(Some(example(code)))
+                .build();
+            entry.insert(ResponseBuilder::new().description(line).content(PROBLEM_JSON, content).build().into());
+        }
+    }
+}
+
+fn example(code: ErrorCode) -> serde_json::Value {
+    let mut example = json!({
+        "type": code.type_uri(),
+        "title": code.title(),
+        "status": code.status().as_u16(),
+        "detail": code.title(),
+        "code": code.as_str(),
+        "request_id": "b1d5781111d84f7b3fe45a0852e59758",
+    });
+    if code == ErrorCode::InvalidRequest {
+        example["detail"] = "1 field is wrong".into();
+        example["errors"] = json!([{ "pointer": "/main_key", "detail": "is required" }]);
+    }
+    example
+}

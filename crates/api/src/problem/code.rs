@@ -1,0 +1,140 @@
+//! What can go wrong, as programs see it.
+
+use http::StatusCode;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+/// The `code` of an error: stable, for programs to branch on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum ErrorCode {
+    /// The body is not JSON.
+    MalformedJson,
+    /// The bearer token is missing or is not the configured one.
+    Unauthorized,
+    /// There is no such path.
+    RouteNotFound,
+    /// There is no such stream, or it was removed after its retention.
+    StreamNotFound,
+    /// The path exists, but not with this method; `Allow` lists those it has.
+    MethodNotAllowed,
+    /// The body did not arrive in time.
+    BodyTimeout,
+    /// The body is larger than the limit.
+    BodyTooLarge,
+    /// The body is not `application/json`, or is compressed.
+    UnsupportedMediaType,
+    /// Some fields are wrong; `errors` lists all of them.
+    InvalidRequest,
+    /// More requests per second than `limits.requests_per_second`; ask again after `Retry-After`.
+    RateLimited,
+    /// A fault of the service; its log has more under the request id.
+    InternalError,
+    /// Something is full: open streams, waiting calls or connections; ask again after `Retry-After`.
+    Overloaded,
+    /// The database does not do its work now; ask again after `Retry-After`.
+    StorageUnavailable,
+    /// The call took longer than the time limit. What it asked for may still happen.
+    DeadlineExceeded,
+}
+
+impl ErrorCode {
+    /// Every code.
+    pub const ALL: [Self; 14] = [
+        Self::MalformedJson,
+        Self::Unauthorized,
+        Self::RouteNotFound,
+        Self::StreamNotFound,
+        Self::MethodNotAllowed,
+        Self::BodyTimeout,
+        Self::BodyTooLarge,
+        Self::UnsupportedMediaType,
+        Self::InvalidRequest,
+        Self::RateLimited,
+        Self::InternalError,
+        Self::Overloaded,
+        Self::StorageUnavailable,
+        Self::DeadlineExceeded,
+    ];
+
+    /// The name on the wire.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::MalformedJson => "malformed_json",
+            Self::Unauthorized => "unauthorized",
+            Self::RouteNotFound => "route_not_found",
+            Self::StreamNotFound => "stream_not_found",
+            Self::MethodNotAllowed => "method_not_allowed",
+            Self::BodyTimeout => "body_timeout",
+            Self::BodyTooLarge => "body_too_large",
+            Self::UnsupportedMediaType => "unsupported_media_type",
+            Self::InvalidRequest => "invalid_request",
+            Self::RateLimited => "rate_limited",
+            Self::InternalError => "internal_error",
+            Self::Overloaded => "overloaded",
+            Self::StorageUnavailable => "storage_unavailable",
+            Self::DeadlineExceeded => "deadline_exceeded",
+        }
+    }
+
+    /// The status it is answered with.
+    pub const fn status(self) -> StatusCode {
+        match self {
+            Self::MalformedJson => StatusCode::BAD_REQUEST,
+            Self::Unauthorized => StatusCode::UNAUTHORIZED,
+            Self::RouteNotFound | Self::StreamNotFound => StatusCode::NOT_FOUND,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
+            Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            Self::InvalidRequest => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+            Self::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Overloaded | Self::StorageUnavailable | Self::DeadlineExceeded => StatusCode::SERVICE_UNAVAILABLE,
+        }
+    }
+
+    /// The `title`: the same for every occurrence (RFC 9457 section 3.1.3).
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::MalformedJson => "The body is not JSON",
+            Self::Unauthorized => "The bearer token is missing or wrong",
+            Self::RouteNotFound => "No such path",
+            Self::StreamNotFound => "No such stream",
+            Self::MethodNotAllowed => "The path does not take this method",
+            Self::BodyTimeout => "The body did not arrive in time",
+            Self::BodyTooLarge => "The body is too large",
+            Self::UnsupportedMediaType => "The body is not application/json",
+            Self::InvalidRequest => "Some fields are wrong",
+            Self::RateLimited => "Too many requests",
+            Self::InternalError => "The service failed",
+            Self::Overloaded => "The service is full",
+            Self::StorageUnavailable => "The database is unavailable",
+            Self::DeadlineExceeded => "The call took too long",
+        }
+    }
+
+    /// The `type`: a name, not an address; there is nothing to fetch.
+    pub fn type_uri(self) -> String {
+        format!("urn:usher:error:{}", self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ErrorCode;
+
+    #[test]
+    fn the_name_is_what_serde_writes() {
+        for code in ErrorCode::ALL {
+            assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
+        }
+    }
+
+    #[test]
+    fn every_code_is_an_error_status() {
+        for code in ErrorCode::ALL {
+            assert!(code.status().is_client_error() || code.status().is_server_error(), "{code:?}");
+        }
+    }
+}

@@ -1,0 +1,201 @@
+//! Errors as they are answered: RFC 9457 problem details.
+
+mod code;
+
+use std::borrow::Cow;
+use std::error::Error;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderName, HeaderValue};
+use serde::Serialize;
+use usher_engine::ports::StoreError;
+use usher_engine::{EventsError, StartError};
+use utoipa::ToSchema;
+
+pub use code::ErrorCode;
+
+use crate::request_id::RequestId;
+
+/// The media type of an error body.
+pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
+
+/// Seconds after which to ask again when something is full or the store is down: long enough that callers who obey
+/// do not keep it so, short enough that nobody looks for another service.
+const RETRY_SECONDS: u64 = 5;
+
+/// An error on its way out.
+///
+/// As a response it is only a status with itself attached: the gate, which alone knows the request id, writes the
+/// body and the log line. So whatever a handler answers, every error has the same shape.
+#[derive(Clone, Debug)]
+pub(crate) struct Problem {
+    code: ErrorCode,
+    detail: Cow<'static, str>,
+    errors: Vec<FieldError>,
+    header: Option<(HeaderName, HeaderValue)>,
+    /// For the log, never for the caller.
+    cause: Option<Arc<dyn Error + Send + Sync>>,
+}
+
+/// One wrong field of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
+pub struct FieldError {
+    /// Where: a JSON Pointer (RFC 6901) into the body; for a query parameter or header, `/` and its name.
+    #[schema(example = "/main_key")]
+    pub pointer: String,
+    /// What is wrong.
+    #[schema(example = "must be a string")]
+    pub detail: String,
+}
+
+/// The body of every error: RFC 9457 problem details.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Problem)]
+pub(crate) struct ProblemBody<'a> {
+    /// Names the kind of error: `urn:usher:error:` and the `code`.
+    #[schema(example = "urn:usher:error:invalid_request")]
+    r#type: String,
+    /// The kind of error for people; the same for every occurrence.
+    #[schema(example = "Some fields are wrong")]
+    title: &'a str,
+    /// The HTTP status.
+    #[schema(example = 422)]
+    status: u16,
+    /// What happened this time, for people.
+    #[schema(example = "1 field is wrong")]
+    detail: &'a str,
+    code: ErrorCode,
+    /// The `X-Request-Id` of the call: name it when you report a fault.
+    #[schema(example = "b1d5781111d84f7b3fe45a0852e59758")]
+    request_id: &'a str,
+    /// All wrong fields; only with `invalid_request`.
+    #[serde(skip_serializing_if = "<[FieldError]>::is_empty")]
+    #[schema(required = false)]
+    errors: &'a [FieldError],
+}
+
+impl Problem {
+    /// An error with this code and, for people, what happened.
+    pub(crate) fn new(code: ErrorCode, detail: impl Into<Cow<'static, str>>) -> Self {
+        Self { code, detail: detail.into(), errors: Vec::new(), header: None, cause: None }
+    }
+
+    /// `invalid_request` that lists these fields.
+    pub(crate) fn invalid(errors: Vec<FieldError>) -> Self {
+        let detail = match errors.len() {
+            1 => Cow::Borrowed("1 field is wrong"),
+            count => Cow::Owned(format!("{count} fields are wrong")),
+        };
+        Self { errors, ..Self::new(ErrorCode::InvalidRequest, detail) }
+    }
+
+    /// `overloaded`, with `Retry-After`.
+    pub(crate) fn overloaded(detail: &'static str) -> Self {
+        Self::new(ErrorCode::Overloaded, detail).retry_after(RETRY_SECONDS)
+    }
+
+    /// `internal_error`: its cause goes to the log and nowhere else.
+    pub(crate) fn internal(cause: impl Error + Send + Sync + 'static) -> Self {
+        let problem = Self::new(ErrorCode::InternalError, "the service failed; its log has more under this request id");
+        Self { cause: Some(Arc::new(cause)), ..problem }
+    }
+
+    /// The same, answered with a `Retry-After` of this many seconds.
+    pub(crate) fn retry_after(self, seconds: u64) -> Self {
+        self.with_header(RETRY_AFTER, HeaderValue::from(seconds))
+    }
+
+    /// The same, answered with this header.
+    pub(crate) fn with_header(self, name: HeaderName, value: HeaderValue) -> Self {
+        Self { header: Some((name, value)), ..self }
+    }
+
+    /// What happened.
+    pub(crate) const fn code(&self) -> ErrorCode {
+        self.code
+    }
+
+    /// Writes the body into the response that carries this problem, and the log line of a fault of ours.
+    pub(crate) fn render(&self, response: &mut Response, request_id: &RequestId) {
+        if let Some(cause) = &self.cause {
+            tracing::error!(code = self.code.as_str(), error = %Chain(cause.as_ref()), "a call failed");
+        }
+        let body = ProblemBody {
+            r#type: self.code.type_uri(),
+            title: self.code.title(),
+            status: self.code.status().as_u16(),
+            detail: &self.detail,
+            code: self.code,
+            request_id: request_id.as_str(),
+            errors: &self.errors,
+        };
+        // Strings and numbers only: it cannot fail, and if it did, an empty body with the right status is left.
+        *response.body_mut() = Body::from(serde_json::to_vec(&body).unwrap_or_default());
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
+        if let Some((name, value)) = &self.header {
+            headers.insert(name.clone(), value.clone());
+        }
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = self.code.status();
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+impl From<StartError> for Problem {
+    fn from(error: StartError) -> Self {
+        match error {
+            StartError::Invalid { pointer, detail } => {
+                Self::invalid(vec![FieldError { pointer: pointer.to_owned(), detail }])
+            }
+            StartError::TooManyOpen => Self::overloaded("as many streams are open as limits.max_open_streams allows"),
+            StartError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<EventsError> for Problem {
+    fn from(error: EventsError) -> Self {
+        match error {
+            EventsError::NotFound => Self::new(
+                ErrorCode::StreamNotFound,
+                "there is no such stream, or it was finished so long ago that it was removed",
+            ),
+            EventsError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<StoreError> for Problem {
+    fn from(error: StoreError) -> Self {
+        let problem = Self::new(
+            ErrorCode::StorageUnavailable,
+            "the database does not do its work now; what was asked for may or may not have been stored",
+        );
+        Self { cause: Some(Arc::new(error)), ..problem.retry_after(RETRY_SECONDS) }
+    }
+}
+
+/// An error with all its sources on one line.
+struct Chain<'a>(&'a (dyn Error + Send + Sync));
+
+impl std::fmt::Display for Chain<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}", self.0)?;
+        let mut source = self.0.source();
+        while let Some(error) = source {
+            write!(f, ": {error}")?;
+            source = error.source();
+        }
+        Ok(())
+    }
+}

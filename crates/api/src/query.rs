@@ -1,0 +1,40 @@
+//! Reading query parameters.
+
+use std::borrow::Cow;
+use std::ops::RangeInclusive;
+
+use crate::fields::Errors;
+
+/// The parameters of a query. Those that nobody asks for are ignored.
+pub(crate) struct Query<'a>(&'a str);
+
+impl<'a> Query<'a> {
+    /// The query of a URI, if it has one.
+    pub(crate) fn new(query: Option<&'a str>) -> Self {
+        Self(query.unwrap_or_default())
+    }
+
+    /// An integer parameter; `None` when it is missing, or after noting what is wrong at `/` and its name.
+    pub(crate) fn integer(&self, name: &str, range: RangeInclusive<u64>, errors: &mut Errors) -> Option<u64> {
+        let mut values =
+            form_urlencoded::parse(self.0.as_bytes()).filter(|(key, _)| key == name).map(|(_, value)| value);
+        let value = values.next()?;
+        if values.next().is_some() {
+            return errors.note(format!("/{name}"), "is given more than once");
+        }
+        integer(&value, &range).or_else(|| errors.note(format!("/{name}"), must_be(&range)))
+    }
+}
+
+/// A decimal integer within a range.
+pub(crate) fn integer(text: &str, range: &RangeInclusive<u64>) -> Option<u64> {
+    // `parse` also takes a leading `+`.
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let value = if digits { text.parse().ok()? } else { return None };
+    range.contains(&value).then_some(value)
+}
+
+/// What to say of a value that [`integer`] does not take.
+pub(crate) fn must_be(range: &RangeInclusive<u64>) -> Cow<'static, str> {
+    format!("must be an integer from {} to {}", range.start(), range.end()).into()
+}

@@ -1,0 +1,85 @@
+//! Request ids: by what a caller's complaint finds its log lines.
+
+use std::fmt;
+use std::sync::Arc;
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use usher_engine::ports::Randomness;
+
+/// The header that carries it, both ways.
+pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// Longest id taken from a caller: room for every usual form (UUID, ULID, trace id), none for filling our log.
+const LONGEST: usize = 128;
+
+/// The id of one call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RequestId(Arc<str>);
+
+impl RequestId {
+    /// The caller's id when it is 1 to 128 visible ASCII characters, else a random one.
+    ///
+    /// A caller's id that is not taken is replaced rather than refused: it is not worth failing a payment for.
+    pub(crate) fn of(headers: &HeaderMap, randomness: &dyn Randomness) -> Self {
+        let given = headers.get(X_REQUEST_ID).and_then(|value| value.to_str().ok());
+        match given {
+            Some(id) if (1..=LONGEST).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic()) => {
+                Self(id.into())
+            }
+            _ => Self::random(randomness),
+        }
+    }
+
+    fn random(randomness: &dyn Randomness) -> Self {
+        let mut bytes = [0; 16];
+        randomness.fill(&mut bytes);
+        Self(hex::encode(bytes).into())
+    }
+
+    /// Its text.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// As a header's value; `None` never happens, for it is visible ASCII.
+    pub(crate) fn to_header(&self) -> Option<HeaderValue> {
+        HeaderValue::from_str(&self.0).ok()
+    }
+}
+
+impl fmt::Display for RequestId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Sevens;
+
+    impl Randomness for Sevens {
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.fill(7);
+        }
+    }
+
+    fn of(value: &[u8]) -> String {
+        let mut headers = HeaderMap::new();
+        headers.insert(X_REQUEST_ID, HeaderValue::from_bytes(value).unwrap());
+        RequestId::of(&headers, &Sevens).as_str().to_owned()
+    }
+
+    const MADE: &str = "07070707070707070707070707070707";
+
+    #[test]
+    fn a_callers_id_is_taken_when_it_is_fit_to_be_logged() {
+        assert_eq!(of(b"order-42/try:1"), "order-42/try:1");
+        assert_eq!(of(&[b'x'; 128]), "x".repeat(128));
+        for unfit in [&b""[..], b"two words", b"tab\there", "naïve".as_bytes(), &[b'x'; 129]] {
+            assert_eq!(of(unfit), MADE, "{unfit:?}");
+        }
+        assert_eq!(RequestId::of(&HeaderMap::new(), &Sevens).as_str(), MADE);
+    }
+}

@@ -1,0 +1,47 @@
+//! The list of endpoints.
+
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use utoipa_axum::router::OpenApiRouter;
+use utoipa_axum::routes;
+
+use crate::ApiState;
+use crate::endpoints::{authenticate_key, events, health, key_handshake, version};
+use crate::gate::{Access, Gate, gate};
+use crate::problem::{ErrorCode, Problem};
+
+/// Endpoints that anybody may call.
+pub(crate) fn public() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::default().routes(routes!(health::health))
+}
+
+/// Endpoints for whoever carries the token.
+pub(crate) fn protected() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::default()
+        .routes(routes!(version::version))
+        .routes(routes!(key_handshake::key_handshake))
+        .routes(routes!(authenticate_key::authenticate_key))
+        .routes(routes!(events::events))
+}
+
+/// The whole interface.
+pub fn router(state: ApiState) -> Router {
+    assemble(public().into(), protected().into(), state)
+}
+
+/// Puts the gate before the endpoints. What is not an endpoint is behind the token too: strangers learn nothing.
+pub(crate) fn assemble(public: Router<ApiState>, protected: Router<ApiState>, state: ApiState) -> Router {
+    let gated = |access| from_fn_with_state(Gate { state: state.clone(), access }, gate);
+    let public = public.method_not_allowed_fallback(method_not_allowed).layer(gated(Access::Public));
+    let protected =
+        protected.method_not_allowed_fallback(method_not_allowed).fallback(route_not_found).layer(gated(Access::Token));
+    protected.merge(public).with_state(state)
+}
+
+async fn route_not_found() -> Problem {
+    Problem::new(ErrorCode::RouteNotFound, "there is no such path; docs/api.md lists those there are")
+}
+
+async fn method_not_allowed() -> Problem {
+    Problem::new(ErrorCode::MethodNotAllowed, "the `Allow` header lists the methods of this path")
+}

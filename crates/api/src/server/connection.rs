@@ -1,0 +1,100 @@
+//! One connection.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use http::Request;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::TcpStream;
+use tokio_util::sync::CancellationToken;
+use tower::Service as _;
+
+use super::ServeOptions;
+use super::guarded::Guarded;
+
+/// Largest buffer for reading and for writing, each, of one connection.
+const BUFFER_BYTES: usize = 64 * 1024;
+
+/// What all connections have in common.
+pub(super) struct Connections {
+    router: Router,
+    http: http1::Builder,
+    first_request_timeout: Duration,
+    write_timeout: Duration,
+    stop: CancellationToken,
+    cut: CancellationToken,
+}
+
+impl Connections {
+    pub(super) fn new(router: Router, options: &ServeOptions, stop: CancellationToken, cut: CancellationToken) -> Self {
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new())
+            .header_read_timeout(options.idle_timeout)
+            .max_buf_size(BUFFER_BYTES.max(options.header_bytes))
+            .max_header_size(options.header_bytes);
+        Self {
+            router,
+            http,
+            first_request_timeout: options.first_request_timeout,
+            write_timeout: options.write_timeout,
+            stop,
+            cut,
+        }
+    }
+
+    /// Serves a connection to its end.
+    pub(super) fn run(&self, stream: TcpStream) -> impl Future<Output = ()> + Send + use<> {
+        // Answers are small and complete: waiting to gather more would only delay them.
+        if let Err(error) = stream.set_nodelay(true) {
+            tracing::debug!(%error, "TCP_NODELAY was not set");
+        }
+        let begun = Arc::new(AtomicBool::new(false));
+        let service = {
+            let (router, begun) = (self.router.clone(), Arc::clone(&begun));
+            service_fn(move |request: Request<Incoming>| {
+                begun.store(true, Ordering::Relaxed);
+                router.clone().call(request.map(Body::new))
+            })
+        };
+        let io = TokioIo::new(Guarded::new(stream, self.write_timeout));
+        let connection = self.http.serve_connection(io, service).with_upgrades();
+        let first_request_timeout = self.first_request_timeout;
+        // Tokens of its own: waiting on the shared ones would make all connections take turns at their locks.
+        let (stop, cut) = (self.stop.child_token(), self.cut.child_token());
+
+        async move {
+            let mut connection = std::pin::pin!(connection);
+            let mut first_request = std::pin::pin!(tokio::time::sleep(first_request_timeout));
+            let (mut waits_for_first, mut stopping) = (true, false);
+            loop {
+                tokio::select! {
+                    biased;
+                    ended = connection.as_mut() => {
+                        if let Err(error) = ended {
+                            tracing::debug!(error = &error as &dyn std::error::Error, "a connection broke");
+                        }
+                        return;
+                    }
+                    () = stop.cancelled(), if !stopping => {
+                        stopping = true;
+                        connection.as_mut().graceful_shutdown();
+                    }
+                    () = cut.cancelled() => return,
+                    () = &mut first_request, if waits_for_first => {
+                        waits_for_first = false;
+                        if !begun.load(Ordering::Relaxed) {
+                            tracing::debug!("a connection asked for nothing in time");
+                            return;
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

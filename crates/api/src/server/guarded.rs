@@ -1,0 +1,169 @@
+//! A socket that neither waits forever for a reader nor slams the door on a writer.
+
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::time::{Instant, Sleep};
+
+/// How long to read on after everything is said, and how much at most.
+///
+/// Closing a socket on which unread bytes lie, or still arrive, resets the connection, and the client loses the answer
+/// it has not read yet: of all answers the 401 and 413 that were to tell it to stop sending.
+const LINGER: Duration = Duration::from_secs(1);
+const LINGER_BYTES: usize = 1024 * 1024;
+
+/// A socket with a time limit for writing and a lingering close.
+pub(super) struct Guarded<S> {
+    socket: S,
+    write_timeout: Duration,
+    /// Runs while the client takes nothing.
+    stalled: Option<Pin<Box<Sleep>>>,
+    /// Runs from the moment that we have said everything.
+    lingering: Option<Linger>,
+}
+
+struct Linger {
+    until: Pin<Box<Sleep>>,
+    left: usize,
+}
+
+impl<S> Guarded<S> {
+    pub(super) fn new(socket: S, write_timeout: Duration) -> Self {
+        Self { socket, write_timeout, stalled: None, lingering: None }
+    }
+
+    /// Passes on the outcome of a write; an error when the client has taken nothing for too long.
+    fn watch<T>(&mut self, cx: &mut Context<'_>, outcome: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
+        if outcome.is_ready() {
+            self.stalled = None;
+            return outcome;
+        }
+        let timeout = self.write_timeout;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(tokio::time::sleep(timeout)));
+        ready!(stalled.as_mut().poll(cx));
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, "the client does not read")))
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Guarded<S> {
+    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.socket).poll_read(cx, buf)
+    }
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Guarded<S> {
+    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
+        let outcome = Pin::new(&mut self.socket).poll_write(cx, buf);
+        self.watch(cx, outcome)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bufs: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let outcome = Pin::new(&mut self.socket).poll_write_vectored(cx, bufs);
+        self.watch(cx, outcome)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.socket.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let outcome = Pin::new(&mut self.socket).poll_flush(cx);
+        self.watch(cx, outcome)
+    }
+
+    /// Says that nothing more comes, and reads until the client says so too or is late.
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let this = &mut *self;
+        if this.lingering.is_none() {
+            let outcome = Pin::new(&mut this.socket).poll_shutdown(cx);
+            ready!(this.watch(cx, outcome))?;
+            let until = Box::pin(tokio::time::sleep_until(Instant::now() + LINGER));
+            this.lingering = Some(Linger { until, left: LINGER_BYTES });
+        }
+        let Some(linger) = &mut this.lingering else { return Poll::Ready(Ok(())) };
+        let mut discarded = [0; 4096];
+        while linger.left > 0 {
+            let mut buf = ReadBuf::new(&mut discarded);
+            match Pin::new(&mut this.socket).poll_read(cx, &mut buf) {
+                Poll::Ready(Ok(())) if !buf.filled().is_empty() => {
+                    linger.left = linger.left.saturating_sub(buf.filled().len());
+                }
+                // The end, or a connection that is broken anyway.
+                Poll::Ready(_) => return Poll::Ready(Ok(())),
+                Poll::Pending => {
+                    ready!(linger.until.as_mut().poll(cx));
+                    return Poll::Ready(Ok(()));
+                }
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_reader_that_takes_nothing_ends_the_writing() {
+        let (ours, _theirs) = duplex(1024);
+        let mut ours = Guarded::new(ours, Duration::from_secs(30));
+        let error = ours.write_all(&[0; 4096]).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_slow_reader_is_no_dead_reader() {
+        let (ours, mut theirs) = duplex(1024);
+        let mut ours = Guarded::new(ours, Duration::from_secs(30));
+        let write = ours.write_all(&[7; 8192]);
+        let read = async {
+            let mut left = 8192;
+            while left > 0 {
+                tokio::time::sleep(Duration::from_secs(20)).await;
+                left -= theirs.read(&mut [0; 1024]).await.unwrap();
+            }
+        };
+        let (written, ()) = tokio::join!(write, read);
+        written.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn closing_waits_for_what_is_still_being_sent() {
+        let (ours, mut theirs) = duplex(1024);
+        let mut ours = Guarded::new(ours, Duration::from_secs(30));
+        let send = async {
+            theirs.write_all(&[1; 100_000]).await.unwrap();
+            theirs.shutdown().await.unwrap();
+        };
+        let (closed, ()) = tokio::join!(ours.shutdown(), send);
+        closed.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn closing_does_not_wait_forever() {
+        let (ours, mut theirs) = duplex(1024);
+        let mut ours = Guarded::new(ours, Duration::from_secs(30));
+        let before = Instant::now();
+        ours.shutdown().await.unwrap();
+        assert_eq!(before.elapsed().as_secs(), LINGER.as_secs(), "a client that keeps silent");
+        drop(ours);
+        assert!(theirs.write_all(b"late").await.is_err());
+
+        let (ours, mut theirs) = duplex(1024);
+        let mut ours = Guarded::new(ours, Duration::from_secs(30));
+        let flood = async { while theirs.write_all(&[1; 1024]).await.is_ok() {} };
+        let close = async move { ours.shutdown().await };
+        let (closed, ()) = tokio::join!(close, flood);
+        closed.unwrap();
+    }
+}

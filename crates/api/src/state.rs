@@ -1,0 +1,150 @@
+//! What every endpoint has at hand.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use secrecy::SecretString;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use usher_engine::Engine;
+use usher_engine::ports::{Clock, Randomness};
+
+use crate::access::TokenCheck;
+use crate::problem::Problem;
+use crate::rate_limit::RateLimit;
+
+/// What the interface refuses to exceed (`limits.*` in the configuration).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Largest request body, in bytes. Every body of this interface is far smaller; a Cashu token of 1,000 proofs,
+    /// the largest thing sent, is about 200 KB.
+    pub body_bytes: usize,
+    /// How long a body may take to arrive.
+    pub body_timeout: Duration,
+    /// How long a call may take; a long poll may take that much longer than it asked to wait.
+    pub request_timeout: Duration,
+    /// Requests per second, of all callers together; `None` is no limit.
+    pub requests_per_second: Option<NonZeroU32>,
+    /// Most long polls that wait at a time.
+    pub max_long_polls: usize,
+    /// Most server-sent event streams at a time.
+    pub max_event_streams: usize,
+    /// Most calls that change something and run at a time; more wait, within [`Self::request_timeout`].
+    pub max_changes: usize,
+    /// After how long of silence an event stream gets a comment, so that nothing between takes it for dead.
+    pub keep_alive: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            body_bytes: 256 * 1024,
+            body_timeout: Duration::from_secs(15),
+            request_timeout: Duration::from_secs(30),
+            requests_per_second: None,
+            max_long_polls: 10_000,
+            max_event_streams: 10_000,
+            // Ten times what group commit needs to be busy; on a store that stands still no more than this piles up.
+            max_changes: 4_096,
+            // Half of the shortest idle limit in common use (30 s: some mobile gateways; proxies have 60 s).
+            keep_alive: Duration::from_secs(15),
+        }
+    }
+}
+
+/// What [`ApiState::new`] is made of.
+pub struct ApiParts {
+    /// Runs the operations.
+    pub engine: Arc<Engine>,
+    /// The bearer token (`auth.auth_token`).
+    pub auth_token: SecretString,
+    /// What `GET /version` answers as `version`.
+    pub version: String,
+    /// What `GET /version` answers as `commit`.
+    pub commit: String,
+    /// Limits.
+    pub limits: Limits,
+    /// Tells the time.
+    pub clock: Arc<dyn Clock>,
+    /// Makes request ids.
+    pub randomness: Arc<dyn Randomness>,
+    /// Calls that change something run here; wait for it after [`serve`](crate::serve) and before the store closes.
+    pub tasks: TaskTracker,
+    /// When cancelled, long polls are answered and event streams end. Cancel it no later than the engine's.
+    pub stop: CancellationToken,
+}
+
+/// What every endpoint has at hand; cheap to clone.
+#[derive(Clone)]
+pub struct ApiState(Arc<Shared>);
+
+/// What [`ApiState`] points at; nothing in it is public.
+pub struct Shared {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) token: TokenCheck,
+    pub(crate) version: String,
+    pub(crate) commit: String,
+    pub(crate) limits: Limits,
+    pub(crate) rate: Option<RateLimit>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) randomness: Arc<dyn Randomness>,
+    pub(crate) tasks: TaskTracker,
+    pub(crate) stop: CancellationToken,
+    pub(crate) changes: Arc<Semaphore>,
+    long_polls: Arc<Semaphore>,
+    event_streams: Arc<Semaphore>,
+}
+
+impl ApiState {
+    /// Puts the parts together.
+    pub fn new(parts: ApiParts) -> Self {
+        let ApiParts { engine, auth_token, version, commit, limits, clock, randomness, tasks, stop } = parts;
+        Self(Arc::new(Shared {
+            engine,
+            token: TokenCheck::new(&auth_token),
+            version,
+            commit,
+            rate: limits.requests_per_second.map(RateLimit::new),
+            clock,
+            randomness,
+            tasks,
+            stop,
+            changes: places(limits.max_changes),
+            long_polls: places(limits.max_long_polls),
+            event_streams: places(limits.max_event_streams),
+            limits,
+        }))
+    }
+
+    /// A place for a long poll.
+    ///
+    /// # Errors
+    /// `overloaded` when all are taken.
+    pub(crate) fn long_poll_place(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        let place = Arc::clone(&self.long_polls).try_acquire_owned();
+        place.map_err(|_| Problem::overloaded("as many calls wait for events as limits.max_long_polls allows"))
+    }
+
+    /// A place for an event stream.
+    ///
+    /// # Errors
+    /// `overloaded` when all are taken.
+    pub(crate) fn event_stream_place(&self) -> Result<OwnedSemaphorePermit, Problem> {
+        let place = Arc::clone(&self.event_streams).try_acquire_owned();
+        place.map_err(|_| Problem::overloaded("as many event streams are open as limits.max_event_streams allows"))
+    }
+}
+
+fn places(count: usize) -> Arc<Semaphore> {
+    Arc::new(Semaphore::new(count.min(Semaphore::MAX_PERMITS)))
+}
+
+impl std::ops::Deref for ApiState {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
+    }
+}
