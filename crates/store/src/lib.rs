@@ -1,1 +1,10 @@
-//! Placeholder.
+//! SQLite behind the engine's [`Store`](usher_engine::ports::Store) port.
+//!
+//! [`SqliteStore`] is the embedded default: one file, nothing to install. What every store must do, whatever its
+//! engine, stands as tests in `conformance` (feature `conformance`).
+
+#[cfg(feature = "conformance")]
+pub mod conformance;
+mod sqlite;
+
+pub use sqlite::{OpenError, SqliteFailure, SqliteOptions, SqliteStore};

@@ -1,0 +1,179 @@
+//! Conditions: who comes second changes nothing.
+
+use usher_engine::ports::{Commit, Committed, Conflict, OutboxChange, UserRelays};
+
+use super::{
+    Snapshot, Subject, commit_conflicts, commit_done, create, event, id, inbound, key, message, public_key, step,
+};
+
+/// An id is created once.
+pub async fn creating_what_exists_conflicts(subject: impl Subject) {
+    let store = subject.store();
+    commit_done(&*store, create(id(1))).await;
+    assert_eq!(commit_conflicts(&*store, create(id(1))).await, Conflict::Revision);
+}
+
+/// Behind, ahead, or impossible.
+pub async fn stepping_from_another_revision_conflicts(subject: impl Subject) {
+    let store = subject.store();
+    commit_done(&*store, create(id(1))).await;
+    commit_done(&*store, step(id(1), 1)).await;
+    for revision in [0, 1, 3, u64::MAX] {
+        assert_eq!(commit_conflicts(&*store, step(id(1), revision)).await, Conflict::Revision, "{revision}");
+    }
+    commit_done(&*store, step(id(1), 2)).await;
+}
+
+/// So that the engine can answer with the stream that has it.
+pub async fn a_claimed_key_names_its_owner(subject: impl Subject) {
+    let store = subject.store();
+    commit_done(&*store, Commit { claims: vec![key("a"), key("b")], ..create(id(1)) }).await;
+    commit_done(&*store, Commit { claims: vec![key("c")], ..create(id(2)) }).await;
+
+    let second = Commit { claims: vec![key("free"), key("b")], ..create(id(3)) };
+    assert_eq!(commit_conflicts(&*store, second).await, Conflict::Correlation(id(1)));
+    let later = Commit { claims: vec![key("b")], ..step(id(2), 1) };
+    assert_eq!(commit_conflicts(&*store, later).await, Conflict::Correlation(id(1)));
+    // What the loser claimed beside it is still free.
+    commit_done(&*store, Commit { claims: vec![key("free")], ..create(id(4)) }).await;
+}
+
+/// Keys claimed at the start and later.
+pub async fn a_key_is_free_after_its_owner_finished(subject: impl Subject) {
+    let store = subject.store();
+    commit_done(&*store, Commit { claims: vec![key("a")], ..create(id(1)) }).await;
+    commit_done(&*store, Commit { claims: vec![key("b")], ..step(id(1), 1) }).await;
+    commit_done(&*store, Commit { finished: true, claims: vec![key("c")], ..step(id(1), 2) }).await;
+    commit_done(&*store, Commit { claims: vec![key("a"), key("b"), key("c")], ..create(id(2)) }).await;
+}
+
+/// Also twice in one commit: no conflict, and no second key.
+pub async fn an_operation_may_claim_its_own_keys_again(subject: impl Subject) {
+    let store = subject.store();
+    commit_done(&*store, Commit { claims: vec![key("a"), key("a")], ..create(id(1)) }).await;
+    commit_done(&*store, Commit { claims: vec![key("a"), key("b")], ..step(id(1), 1) }).await;
+    let open = store.open_operations(Some(usher_engine::StreamId::SUBSCRIPTIONS), 10).await.unwrap();
+    assert_eq!(open[0].correlations.len(), 2);
+    commit_done(&*store, Commit { finished: true, ..step(id(1), 2) }).await;
+}
+
+/// Five relays deliver the same event, and a sixth does so after a restart.
+pub async fn an_inbound_event_counts_once(mut subject: impl Subject) {
+    let store = subject.store();
+    commit_done(&*store, create(id(1))).await;
+    commit_done(&*store, create(id(2))).await;
+    commit_done(&*store, Commit { inbound: Some(inbound(1)), ..step(id(1), 1) }).await;
+    let again = || Commit { inbound: Some(inbound(1)), events: vec![event(0)], ..step(id(1), 2) };
+    assert_eq!(commit_conflicts(&*store, again()).await, Conflict::InboundSeen);
+    let elsewhere = Commit { inbound: Some(inbound(1)), ..step(id(2), 1) };
+    assert_eq!(commit_conflicts(&*store, elsewhere).await, Conflict::InboundSeen);
+
+    drop(store);
+    subject.reopen().await;
+    let store = subject.store();
+    assert_eq!(commit_conflicts(&*store, again()).await, Conflict::InboundSeen);
+    assert_eq!(store.operation(id(1)).await.unwrap().unwrap().revision, 2);
+    assert!(store.events(id(1), 0, 10).await.unwrap().is_empty());
+    commit_done(&*store, Commit { inbound: Some(inbound(2)), ..step(id(1), 2) }).await;
+}
+
+/// Then the keys, then the inbound event: what is stale is told first.
+pub async fn the_revision_is_looked_at_first(subject: impl Subject) {
+    let store = subject.store();
+    commit_done(&*store, Commit { claims: vec![key("a")], inbound: Some(inbound(1)), ..create(id(1)) }).await;
+    commit_done(&*store, create(id(2))).await;
+    let all = |revision| Commit { claims: vec![key("a")], inbound: Some(inbound(1)), ..step(id(2), revision) };
+    assert_eq!(commit_conflicts(&*store, all(9)).await, Conflict::Revision);
+    assert_eq!(commit_conflicts(&*store, all(1)).await, Conflict::Correlation(id(1)));
+}
+
+/// Nothing of all that a commit can bring.
+pub async fn a_conflict_changes_nothing(subject: impl Subject) {
+    let store = subject.store();
+    let kept = UserRelays { main_key: public_key(1), relays: vec!["wss://kept".to_owned()] };
+    commit_done(&*store, Commit { claims: vec![key("taken")], inbound: Some(inbound(1)), ..create(id(9)) }).await;
+    let first = Commit {
+        events: vec![event(0)],
+        outbox: OutboxChange::Replace(vec![message(1)]),
+        user_relays: Some(kept.clone()),
+        ..create(id(1))
+    };
+    commit_done(&*store, first).await;
+    let before = observe(&subject).await;
+
+    let full = |revision: u64| Commit {
+        finished: true,
+        wake_at: Some(usher_engine::UnixMillis(1)),
+        claims: vec![key("new")],
+        events: vec![event(1), event(2)],
+        outbox: OutboxChange::Replace(vec![message(2), message(3)]),
+        inbound: Some(inbound(2)),
+        user_relays: Some(UserRelays { main_key: public_key(1), relays: vec!["wss://other".to_owned()] }),
+        ..step(id(1), revision)
+    };
+    assert_eq!(commit_conflicts(&*store, full(7)).await, Conflict::Revision);
+    let taken = Commit { claims: vec![key("new"), key("taken")], ..full(1) };
+    assert_eq!(commit_conflicts(&*store, taken).await, Conflict::Correlation(id(9)));
+    let seen = Commit { inbound: Some(inbound(1)), ..full(1) };
+    assert_eq!(commit_conflicts(&*store, seen).await, Conflict::InboundSeen);
+    assert_eq!(observe(&subject).await, before);
+
+    // Neither the key nor the inbound event of the losers is taken.
+    commit_done(&*store, Commit { claims: vec![key("new")], inbound: Some(inbound(2)), ..create(id(2)) }).await;
+}
+
+async fn observe(subject: &impl Subject) -> Snapshot {
+    Snapshot::of(&*subject.store(), &[id(1), id(2), id(9)], &[public_key(1)]).await
+}
+
+/// For one row: as when a timer and a wallet's answer meet.
+pub async fn of_two_contenders_one_wins(subject: impl Subject) {
+    let store = subject.store();
+    commit_done(&*store, create(id(1))).await;
+    for revision in 1..=50 {
+        let contender = |n| Commit { events: vec![event(n)], ..step(id(1), revision) };
+        let (a, b) = race(&subject, contender(1), contender(2)).await;
+        let lost = Committed::Conflict(Conflict::Revision);
+        let won = Committed::Done { revision: revision + 1, next_index: revision };
+        assert!((a == won && b == lost) || (a == lost && b == won), "{a:?} {b:?}");
+    }
+    assert_eq!(store.events(id(1), 0, 100).await.unwrap().len(), 50);
+}
+
+/// For one key: as when the same static token is asked for twice at once.
+pub async fn of_two_claimants_one_wins(subject: impl Subject) {
+    for n in 0..50 {
+        let (one, other) = (id(2 * n), id(2 * n + 1));
+        let claim = |operation| Commit { claims: vec![key(&n.to_string())], ..create(operation) };
+        let won = Committed::Done { revision: 1, next_index: 0 };
+        match race(&subject, claim(one), claim(other)).await {
+            (a, Committed::Conflict(Conflict::Correlation(owner))) => assert_eq!((a, owner), (won, one)),
+            (Committed::Conflict(Conflict::Correlation(owner)), b) => assert_eq!((b, owner), (won, other)),
+            both => panic!("{both:?}"),
+        }
+    }
+}
+
+/// For one inbound event: as when two relays deliver at the same moment.
+pub async fn of_two_copies_of_an_inbound_event_one_counts(subject: impl Subject) {
+    for n in 0..50 {
+        let copy = |operation| Commit { inbound: Some(inbound(n)), ..create(operation) };
+        let (a, b) = race(&subject, copy(id(2 * n)), copy(id(2 * n + 1))).await;
+        let lost = Committed::Conflict(Conflict::InboundSeen);
+        let won = Committed::Done { revision: 1, next_index: 0 };
+        assert!((a == won && b == lost) || (a == lost && b == won), "{a:?} {b:?}");
+    }
+}
+
+/// Two commits from two tasks at once.
+async fn race(subject: &impl Subject, a: Commit, b: Commit) -> (Committed, Committed) {
+    let start = std::sync::Arc::new(tokio::sync::Barrier::new(2));
+    let mut tasks = [a, b].map(|commit| {
+        let (store, start) = (subject.store(), start.clone());
+        Some(super::task(async move {
+            start.wait().await;
+            store.commit(commit).await.unwrap()
+        }))
+    });
+    (tasks[0].take().unwrap().await.unwrap(), tasks[1].take().unwrap().await.unwrap())
+}

@@ -1,0 +1,102 @@
+//! Contents: whatever text and numbers the engine hands over.
+
+use usher_engine::event::NewEvent;
+use usher_engine::ports::{Commit, Conflict, OutboxChange, OutboxMessage, State, UserRelays};
+use usher_engine::{StreamId, UnixMillis};
+
+use super::{Subject, commit_conflicts, commit_done, create, event, id, key, message, public_key, step};
+
+/// Each user's own, in order; the last word counts, also when it is "none".
+pub async fn user_relays_are_replaced(subject: impl Subject) {
+    let store = subject.store();
+    let relays = |user, names: &[&str]| {
+        let relays = names.iter().map(|&name| name.to_owned()).collect();
+        Some(UserRelays { main_key: public_key(user), relays })
+    };
+    commit_done(&*store, Commit { user_relays: relays(1, &["wss://b", "wss://a", "wss://b"]), ..create(id(1)) }).await;
+    commit_done(&*store, Commit { user_relays: relays(2, &["wss://\"quoted\"\\ü"]), ..step(id(1), 1) }).await;
+    assert_eq!(store.user_relays(&public_key(1)).await.unwrap(), ["wss://b", "wss://a", "wss://b"]);
+    assert_eq!(store.user_relays(&public_key(2)).await.unwrap(), ["wss://\"quoted\"\\ü"]);
+
+    commit_done(&*store, Commit { user_relays: relays(1, &["wss://c"]), finished: true, ..step(id(1), 2) }).await;
+    assert_eq!(store.user_relays(&public_key(1)).await.unwrap(), ["wss://c"]);
+    store.remove_finished(UnixMillis(u64::MAX), 10).await.unwrap();
+    assert_eq!(store.user_relays(&public_key(1)).await.unwrap(), ["wss://c"], "outlive the operation");
+    commit_done(&*store, Commit { user_relays: relays(1, &[]), ..create(id(2)) }).await;
+    assert!(store.user_relays(&public_key(1)).await.unwrap().is_empty());
+}
+
+/// A megabyte each, far above what any limit lets through.
+pub async fn large_values_survive(subject: impl Subject) {
+    let store = subject.store();
+    let large = |c: &str| c.repeat(1_000_000 / c.len());
+    let keys: Vec<_> = (0..1_000).map(public_key).collect();
+    let sent = OutboxMessage { content: large("m"), recipients: keys.clone(), participants: keys, ..message(1) };
+    let commit = Commit {
+        state: State(large("ß")),
+        claims: (0..1_000).map(|n| key(&n.to_string())).collect(),
+        events: vec![NewEvent { data: large("e").into(), ..event(0) }, event(1)],
+        outbox: OutboxChange::Replace(vec![sent.clone()]),
+        ..create(id(1))
+    };
+    commit_done(&*store, commit).await;
+    assert!(store.operation(id(1)).await.unwrap().unwrap().state.0 == large("ß"));
+    assert!(*store.events(id(1), 0, 1).await.unwrap()[0].data == *large("e"));
+    assert!(store.outbox(id(1)).await.unwrap() == [sent]);
+    assert_eq!(store.open_operations(None, 10).await.unwrap()[1].correlations.len(), 1_000);
+    commit_done(&*store, Commit { finished: true, ..step(id(1), 1) }).await;
+    assert_eq!(store.remove_finished(UnixMillis(u64::MAX), 10).await.unwrap(), 1);
+}
+
+/// Empty, with zeros, quotes, and what is longer in UTF-8 than it looks.
+pub async fn odd_text_survives(subject: impl Subject) {
+    let store = subject.store();
+    for (n, text) in (1..).zip(["", "\0", "a\0b", "'; DROP TABLE operations; --", "?1 :a @b $c", "\u{1F511}\u{FFFF}"]) {
+        let commit = Commit {
+            state: State(text.to_owned()),
+            claims: vec![key(text)],
+            events: vec![NewEvent { data: text.into(), ..event(0) }],
+            outbox: OutboxChange::Replace(vec![OutboxMessage { content: text.to_owned(), ..message(0) }]),
+            user_relays: Some(UserRelays { main_key: public_key(n), relays: vec![text.to_owned()] }),
+            ..create(id(n))
+        };
+        commit_done(&*store, commit).await;
+        assert_eq!(store.operation(id(n)).await.unwrap().unwrap().state.0, text);
+        assert_eq!(&*store.events(id(n), 0, 1).await.unwrap()[0].data, text);
+        assert_eq!(store.outbox(id(n)).await.unwrap()[0].content, text);
+        assert_eq!(store.user_relays(&public_key(n)).await.unwrap(), [text]);
+    }
+}
+
+/// "Never" is the largest time there is; it must stay in the future. The smallest are times too.
+pub async fn extreme_numbers_do_no_harm(subject: impl Subject) {
+    let store = subject.store();
+    let far = UnixMillis(u64::MAX);
+    let centuries = UnixMillis(1 << 60);
+    let commit = Commit {
+        at: far,
+        wake_at: Some(far),
+        events: vec![NewEvent { at: far, ..event(0) }, NewEvent { at: UnixMillis(0), ..event(1) }],
+        outbox: OutboxChange::Replace(vec![OutboxMessage { kind: 0, until: far, ..message(0) }]),
+        ..create(id(1))
+    };
+    commit_done(&*store, commit).await;
+    let open = store.open_operations(Some(StreamId::SUBSCRIPTIONS), 1).await.unwrap();
+    assert!(open[0].wake_at.unwrap() > centuries);
+    assert!(store.outbox(id(1)).await.unwrap()[0].until > centuries);
+    let events = store.events(id(1), 0, 10).await.unwrap();
+    assert!(events[0].timestamp > centuries.secs());
+    assert_eq!(events[1].timestamp, 0);
+    assert_eq!(commit_conflicts(&*store, step(id(1), u64::MAX)).await, Conflict::Revision);
+
+    let smallest = StreamId::from_bytes([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1]);
+    let largest = StreamId::from_bytes([0xFF; 16]);
+    for operation in [smallest, largest] {
+        commit_done(&*store, Commit { wake_at: Some(UnixMillis(0)), ..create(operation) }).await;
+    }
+    let open: Vec<_> = store.open_operations(None, 10).await.unwrap().iter().map(|open| open.id).collect();
+    assert_eq!(open, [StreamId::SUBSCRIPTIONS, smallest, id(1), largest]);
+    assert!(store.open_operations(Some(largest), 10).await.unwrap().is_empty());
+    commit_done(&*store, Commit { at: far, finished: true, ..step(id(1), 1) }).await;
+    assert_eq!(store.remove_finished(centuries, 10).await.unwrap(), 0);
+}

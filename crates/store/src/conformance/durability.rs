@@ -1,0 +1,103 @@
+//! Durability: what was acknowledged is there.
+
+use std::collections::BTreeMap;
+use std::future::{Future as _, poll_fn};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use parking_lot::Mutex;
+use usher_engine::UnixMillis;
+use usher_engine::ports::{Commit, Committed, OutboxChange, UserRelays};
+
+use super::{Snapshot, Subject, commit_done, create, event, id, inbound, key, message, public_key, step};
+
+/// Every kind of row.
+pub async fn everything_is_there_after_reopening(mut subject: impl Subject) {
+    let store = subject.store();
+    let first = Commit {
+        wake_at: Some(UnixMillis(5)),
+        claims: vec![key("a")],
+        events: vec![event(0), event(1)],
+        outbox: OutboxChange::Replace(vec![message(1), message(2)]),
+        inbound: Some(inbound(1)),
+        user_relays: Some(UserRelays { main_key: public_key(1), relays: vec!["wss://a".to_owned()] }),
+        ..create(id(1))
+    };
+    commit_done(&*store, first).await;
+    commit_done(&*store, Commit { finished: true, events: vec![event(2)], ..create(id(2)) }).await;
+    let before = observe(&subject).await;
+    drop(store);
+
+    for _ in 0..2 {
+        subject.reopen().await;
+        assert_eq!(observe(&subject).await, before);
+    }
+    commit_done(&*subject.store(), step(id(1), 1)).await;
+}
+
+async fn observe(subject: &impl Subject) -> Snapshot {
+    Snapshot::of(&*subject.store(), &[id(1), id(2), id(9)], &[public_key(1)]).await
+}
+
+/// Many tasks commit, each its own operations and some that conflict; every `Done` is found after reopening.
+pub async fn what_was_acknowledged_under_load_is_there(mut subject: impl Subject) {
+    const TASKS: u64 = 64;
+    const EACH: u64 = 10;
+    let acknowledged = Arc::new(Mutex::new(BTreeMap::new()));
+    let tasks: Vec<_> = (0..TASKS)
+        .map(|task| {
+            let (store, acknowledged) = (subject.store(), Arc::clone(&acknowledged));
+            super::task(async move {
+                for n in 0..EACH {
+                    let operation = id(task * EACH + n);
+                    // A key that one other task also wants.
+                    let shared = key(&format!("{}-{n}", task / 2));
+                    let commit = Commit { claims: vec![shared], events: vec![event(n)], ..create(operation) };
+                    if let Committed::Done { revision, .. } = store.commit(commit).await.unwrap() {
+                        acknowledged.lock().insert(operation, revision);
+                        let (revision, _) = commit_done(&*store, step(operation, 1)).await;
+                        acknowledged.lock().insert(operation, revision);
+                    }
+                }
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    subject.reopen().await;
+    let store = subject.store();
+    let acknowledged = acknowledged.lock().clone();
+    assert_eq!(acknowledged.len() as u64, TASKS * EACH / 2, "of each pair one");
+    for (operation, revision) in &acknowledged {
+        let stored = store.operation(*operation).await.unwrap().unwrap();
+        assert_eq!((stored.revision, stored.next_index), (*revision, 1));
+        assert_eq!(store.events(*operation, 0, 10).await.unwrap().len(), 1);
+    }
+    let open = store.open_operations(None, usize::MAX).await.unwrap();
+    assert_eq!(open.len(), acknowledged.len() + 1);
+}
+
+/// A caller that goes away half-way leaves a whole commit or none, and disturbs nobody.
+pub async fn a_dropped_caller_changes_nothing(subject: impl Subject) {
+    let store = subject.store();
+    for n in 0..50 {
+        {
+            let commit = Commit { events: vec![event(0)], claims: vec![key(&n.to_string())], ..create(id(n)) };
+            let mut abandoned = pin!(store.commit(commit));
+            // Polled once, so that it is under way, then dropped.
+            poll_fn(|context| {
+                drop(abandoned.as_mut().poll(context));
+                Poll::Ready(())
+            })
+            .await;
+        }
+        commit_done(&*store, create(id(1_000 + n))).await;
+    }
+    for n in 0..50 {
+        let whole = store.operation(id(n)).await.unwrap().is_some();
+        assert_eq!(store.events(id(n), 0, 10).await.unwrap().len(), usize::from(whole));
+        assert!(store.operation(id(1_000 + n)).await.unwrap().is_some());
+    }
+}

@@ -1,0 +1,131 @@
+//! What every store must do, whatever its engine: one suite that each passes.
+//!
+//! ```ignore
+//! usher_store::store_conformance!(my_subject); // my_subject: async fn() -> impl Subject
+//! ```
+//!
+//! [`Model`] is the same behaviour in memory and in the plainest words: it passes the suite too, and random histories
+//! are compared with it.
+
+// Tests, compiled as a library so that another engine's crate can run them.
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, clippy::missing_panics_doc)]
+
+mod build;
+pub mod conflicts;
+pub mod contents;
+pub mod durability;
+pub mod events;
+pub mod index;
+mod model;
+pub mod operations;
+pub mod outbox;
+pub mod retention;
+mod snapshot;
+
+use std::future::Future;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use usher_engine::ports::Store;
+
+pub use build::{commit_conflicts, commit_done, create, event, id, inbound, key, message, public_key, step};
+pub use model::Model;
+pub use snapshot::Snapshot;
+
+/// A store under test.
+#[async_trait]
+pub trait Subject: Send + Sync + 'static {
+    /// The store, empty when the subject is new.
+    fn store(&self) -> Arc<dyn Store>;
+
+    /// Closes the store and opens it again; [`store`](Self::store) is another one then.
+    async fn reopen(&mut self);
+}
+
+/// Runs one test of the suite to its end.
+pub fn run<S: Subject, T: Future<Output = ()>>(make: impl Future<Output = S>, test: impl FnOnce(S) -> T) {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async { test(make.await).await });
+}
+
+/// Runs beside the test; its owner awaits it.
+#[allow(clippy::disallowed_methods)] // the runtime is the test's own
+fn task<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> tokio::task::JoinHandle<T> {
+    tokio::spawn(future)
+}
+
+/// The whole suite as `#[test]`s against the [`Subject`](crate::conformance::Subject) that `$make_store` (an
+/// `async fn() -> impl Subject`) makes; a new one for each test.
+#[macro_export]
+macro_rules! store_conformance {
+    ($make_store:path) => {
+        $crate::store_conformance! { @rooms $make_store;
+            operations {
+                a_new_operation_is_read_back
+                steps_replace_the_state
+                what_is_unknown_is_absent
+                finishing_is_final
+                an_operation_may_be_born_finished
+                the_kind_stays_as_created
+                the_reserved_stream_always_exists
+                the_reserved_stream_cannot_finish
+            }
+            conflicts {
+                creating_what_exists_conflicts
+                stepping_from_another_revision_conflicts
+                a_claimed_key_names_its_owner
+                a_key_is_free_after_its_owner_finished
+                an_operation_may_claim_its_own_keys_again
+                an_inbound_event_counts_once
+                the_revision_is_looked_at_first
+                a_conflict_changes_nothing
+                of_two_contenders_one_wins
+                of_two_claimants_one_wins
+                of_two_copies_of_an_inbound_event_one_counts
+            }
+            events {
+                indexes_have_no_gaps
+                pages_by_after_and_limit
+                streams_are_apart
+                concurrent_appends_are_gapless
+            }
+            outbox {
+                messages_keep_their_order
+                is_kept_replaced_and_emptied
+                is_cleared_when_finished
+            }
+            index {
+                lists_only_what_is_open
+                pages_in_order_of_id
+                tells_what_the_index_needs
+            }
+            retention {
+                removes_everything_of_what_finished_before
+                removes_at_most_the_limit
+                never_removes_what_is_open
+                forgets_inbound_events_in_batches
+            }
+            contents {
+                user_relays_are_replaced
+                large_values_survive
+                odd_text_survives
+                extreme_numbers_do_no_harm
+            }
+            durability {
+                everything_is_there_after_reopening
+                what_was_acknowledged_under_load_is_there
+                a_dropped_caller_changes_nothing
+            }
+        }
+    };
+    (@rooms $make_store:path; $($room:ident { $($test:ident)+ })+) => {
+        $(mod $room {
+            $(
+                #[test]
+                fn $test() {
+                    $crate::conformance::run($make_store(), $crate::conformance::$room::$test);
+                }
+            )+
+        })+
+    };
+}

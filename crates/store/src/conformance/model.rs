@@ -1,0 +1,217 @@
+//! The same behaviour in memory, in the plainest words.
+
+use std::collections::{BTreeMap, HashMap};
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use usher_engine::event::Event;
+use usher_engine::ports::{
+    Commit, Committed, Conflict, CorrelationKey, OpenOperation, OperationKind, OutboxChange, OutboxMessage, Revision,
+    State, Store, StoreError, StoredOperation,
+};
+use usher_engine::{StreamId, UnixMillis};
+use usher_protocol::{EventId, PublicKey};
+
+/// A store in memory.
+pub struct Model {
+    rows: Mutex<Rows>,
+}
+
+#[derive(Default)]
+struct Rows {
+    operations: BTreeMap<StreamId, Operation>,
+    inbound: HashMap<EventId, UnixMillis>,
+    user_relays: HashMap<PublicKey, Vec<String>>,
+}
+
+struct Operation {
+    stored: StoredOperation,
+    wake_at: Option<UnixMillis>,
+    correlations: Vec<CorrelationKey>,
+    events: Vec<Event>,
+    outbox: Vec<OutboxMessage>,
+}
+
+impl Default for Model {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Model {
+    /// An empty one: only the reserved stream is there.
+    pub fn new() -> Self {
+        let reserved = Operation {
+            stored: StoredOperation {
+                kind: OperationKind::Subscriptions,
+                state: State("{}".to_owned()),
+                revision: 1,
+                next_index: 0,
+                finished_at: None,
+            },
+            wake_at: None,
+            correlations: Vec::new(),
+            events: Vec::new(),
+            outbox: Vec::new(),
+        };
+        let rows = Rows { operations: BTreeMap::from([(StreamId::SUBSCRIPTIONS, reserved)]), ..Rows::default() };
+        Self { rows: Mutex::new(rows) }
+    }
+}
+
+impl Rows {
+    fn conflict(&self, commit: &Commit) -> Option<Conflict> {
+        let stored = self.operations.get(&commit.operation).map(|operation| &operation.stored);
+        let as_expected = match commit.expected {
+            Revision::New => stored.is_none(),
+            Revision::At(revision) => {
+                stored.is_some_and(|stored| stored.revision == revision && stored.finished_at.is_none())
+            }
+        };
+        if !as_expected {
+            return Some(Conflict::Revision);
+        }
+        for claim in &commit.claims {
+            let owner = self.operations.iter().find(|(_, operation)| operation.correlations.contains(claim));
+            if let Some((owner, _)) = owner
+                && *owner != commit.operation
+            {
+                return Some(Conflict::Correlation(*owner));
+            }
+        }
+        commit.inbound.filter(|inbound| self.inbound.contains_key(inbound)).map(|_| Conflict::InboundSeen)
+    }
+
+    fn apply(&mut self, commit: Commit) -> Committed {
+        let operation = self.operations.entry(commit.operation).or_insert_with(|| Operation {
+            stored: StoredOperation {
+                kind: commit.kind,
+                state: State(String::new()),
+                revision: 0,
+                next_index: 0,
+                finished_at: None,
+            },
+            wake_at: None,
+            correlations: Vec::new(),
+            events: Vec::new(),
+            outbox: Vec::new(),
+        });
+        operation.stored.state = commit.state;
+        operation.stored.revision += 1;
+        operation.wake_at = commit.wake_at;
+        for event in commit.events {
+            operation.events.push(Event {
+                index: operation.stored.next_index,
+                event_type: event.event_type,
+                timestamp: event.at.secs(),
+                data: event.data,
+            });
+            operation.stored.next_index += 1;
+        }
+        for claim in commit.claims {
+            if !operation.correlations.contains(&claim) {
+                operation.correlations.push(claim);
+            }
+        }
+        if let OutboxChange::Replace(messages) = commit.outbox {
+            operation.outbox = messages;
+        }
+        if commit.finished {
+            operation.stored.finished_at = Some(commit.at);
+            operation.wake_at = None;
+            operation.correlations.clear();
+            operation.outbox.clear();
+        }
+        let done =
+            Committed::Done { revision: operation.stored.revision, next_index: operation.stored.next_index };
+        if let Some(inbound) = commit.inbound {
+            self.inbound.insert(inbound, commit.at);
+        }
+        if let Some(relays) = commit.user_relays {
+            self.user_relays.insert(relays.main_key, relays.relays);
+        }
+        done
+    }
+}
+
+#[async_trait]
+impl Store for Model {
+    async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
+        let mut rows = self.rows.lock();
+        if let Some(conflict) = rows.conflict(&commit) {
+            return Ok(Committed::Conflict(conflict));
+        }
+        if commit.operation == StreamId::SUBSCRIPTIONS && commit.finished {
+            return Err(StoreError::Failed("the reserved stream stays open".into()));
+        }
+        Ok(rows.apply(commit))
+    }
+
+    async fn operation(&self, id: StreamId) -> Result<Option<StoredOperation>, StoreError> {
+        Ok(self.rows.lock().operations.get(&id).map(|operation| operation.stored.clone()))
+    }
+
+    async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
+        let rows = self.rows.lock();
+        let events = rows.operations.get(&stream).map_or(&[][..], |operation| &operation.events);
+        Ok(events.iter().filter(|event| event.index >= after).take(limit).cloned().collect())
+    }
+
+    async fn outbox(&self, operation: StreamId) -> Result<Vec<OutboxMessage>, StoreError> {
+        Ok(self.rows.lock().operations.get(&operation).map_or_else(Vec::new, |operation| operation.outbox.clone()))
+    }
+
+    async fn open_operations(
+        &self,
+        after: Option<StreamId>,
+        limit: usize,
+    ) -> Result<Vec<OpenOperation>, StoreError> {
+        let rows = self.rows.lock();
+        let open = rows.operations.iter().filter(|(id, operation)| {
+            operation.stored.finished_at.is_none() && after.is_none_or(|after| **id > after)
+        });
+        Ok(open
+            .take(limit)
+            .map(|(id, operation)| OpenOperation {
+                id: *id,
+                kind: operation.stored.kind,
+                next_index: operation.stored.next_index,
+                wake_at: operation.wake_at,
+                correlations: operation.correlations.clone(),
+                has_outbox: !operation.outbox.is_empty(),
+            })
+            .collect())
+    }
+
+    async fn user_relays(&self, main_key: &PublicKey) -> Result<Vec<String>, StoreError> {
+        Ok(self.rows.lock().user_relays.get(main_key).cloned().unwrap_or_default())
+    }
+
+    async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        let mut rows = self.rows.lock();
+        let mut finished: Vec<_> = rows
+            .operations
+            .iter()
+            .filter_map(|(id, operation)| Some((operation.stored.finished_at?, *id)))
+            .filter(|(finished_at, _)| *finished_at < finished_before)
+            .collect();
+        finished.sort_unstable();
+        finished.truncate(limit);
+        for (_, id) in &finished {
+            rows.operations.remove(id);
+        }
+        Ok(finished.len())
+    }
+
+    async fn forget_inbound(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        let mut rows = self.rows.lock();
+        let mut old: Vec<_> =
+            rows.inbound.iter().filter(|(_, at)| **at < before).map(|(id, at)| (*at, *id)).collect();
+        old.sort_unstable();
+        old.truncate(limit);
+        for (_, id) in &old {
+            rows.inbound.remove(id);
+        }
+        Ok(old.len())
+    }
+}

@@ -1,0 +1,119 @@
+//! Operations: created, stepped, finished.
+
+use usher_engine::ports::{Commit, Conflict, OperationKind, State, StoredOperation};
+use usher_engine::{StreamId, UnixMillis};
+
+use super::{Subject, commit_conflicts, commit_done, create, event, id, key, message, step};
+use usher_engine::ports::OutboxChange;
+
+/// Revision 1, as given.
+pub async fn a_new_operation_is_read_back(subject: impl Subject) {
+    let store = subject.store();
+    let commit = Commit {
+        kind: OperationKind::Authentication,
+        state: State(r#"{"secret":"ü"}"#.to_owned()),
+        events: vec![event(0), event(1)],
+        ..create(id(1))
+    };
+    assert_eq!(commit_done(&*store, commit).await, (1, 2));
+    let expected = StoredOperation {
+        kind: OperationKind::Authentication,
+        state: State(r#"{"secret":"ü"}"#.to_owned()),
+        revision: 1,
+        next_index: 2,
+        finished_at: None,
+    };
+    assert_eq!(store.operation(id(1)).await.unwrap(), Some(expected));
+}
+
+/// Each step is one revision on.
+pub async fn steps_replace_the_state(subject: impl Subject) {
+    let store = subject.store();
+    commit_done(&*store, create(id(1))).await;
+    assert_eq!(commit_done(&*store, step(id(1), 1)).await, (2, 0));
+    assert_eq!(commit_done(&*store, step(id(1), 2)).await, (3, 0));
+    let stored = store.operation(id(1)).await.unwrap().unwrap();
+    assert_eq!((stored.revision, stored.state), (3, State(r#"{"revision":3}"#.to_owned())));
+}
+
+/// Every question has an answer for an unknown id, and stepping it conflicts.
+pub async fn what_is_unknown_is_absent(subject: impl Subject) {
+    let store = subject.store();
+    assert_eq!(store.operation(id(1)).await.unwrap(), None);
+    assert!(store.events(id(1), 0, 10).await.unwrap().is_empty());
+    assert!(store.outbox(id(1)).await.unwrap().is_empty());
+    assert!(store.user_relays(&super::public_key(1)).await.unwrap().is_empty());
+    assert_eq!(commit_conflicts(&*store, step(id(1), 1)).await, Conflict::Revision);
+    assert_eq!(commit_conflicts(&*store, step(id(1), 0)).await, Conflict::Revision);
+    assert_eq!(store.operation(id(1)).await.unwrap(), None);
+}
+
+/// No step leads out of the end; what was said stays readable.
+pub async fn finishing_is_final(subject: impl Subject) {
+    let store = subject.store();
+    commit_done(&*store, Commit { events: vec![event(0)], ..create(id(1)) }).await;
+    let end = Commit { finished: true, at: UnixMillis(77), events: vec![event(1)], ..step(id(1), 1) };
+    assert_eq!(commit_done(&*store, end).await, (2, 2));
+    assert_eq!(commit_conflicts(&*store, step(id(1), 2)).await, Conflict::Revision);
+    assert_eq!(commit_conflicts(&*store, create(id(1))).await, Conflict::Revision);
+    let stored = store.operation(id(1)).await.unwrap().unwrap();
+    assert_eq!((stored.revision, stored.next_index, stored.finished_at), (2, 2, Some(UnixMillis(77))));
+    assert_eq!(store.events(id(1), 0, 10).await.unwrap().len(), 2);
+}
+
+/// What ends as it begins leaves nothing behind that only open operations have.
+pub async fn an_operation_may_be_born_finished(subject: impl Subject) {
+    let store = subject.store();
+    let commit = Commit {
+        finished: true,
+        wake_at: Some(UnixMillis(5)),
+        claims: vec![key("born")],
+        outbox: OutboxChange::Replace(vec![message(1)]),
+        events: vec![event(0)],
+        ..create(id(1))
+    };
+    assert_eq!(commit_done(&*store, commit).await, (1, 1));
+    assert!(store.operation(id(1)).await.unwrap().unwrap().finished_at.is_some());
+    assert!(store.outbox(id(1)).await.unwrap().is_empty());
+    commit_done(&*store, Commit { claims: vec![key("born")], ..create(id(2)) }).await;
+}
+
+/// An operation's kind is that of the commit that created it.
+pub async fn the_kind_stays_as_created(subject: impl Subject) {
+    let store = subject.store();
+    commit_done(&*store, create(id(1))).await;
+    commit_done(&*store, Commit { kind: OperationKind::Authentication, ..step(id(1), 1) }).await;
+    assert_eq!(store.operation(id(1)).await.unwrap().unwrap().kind, OperationKind::KeyHandshake);
+}
+
+/// It is there from the beginning, open, and takes events.
+pub async fn the_reserved_stream_always_exists(subject: impl Subject) {
+    let store = subject.store();
+    let stored = store.operation(StreamId::SUBSCRIPTIONS).await.unwrap().unwrap();
+    assert_eq!((stored.kind, stored.revision, stored.next_index), (OperationKind::Subscriptions, 1, 0));
+    assert_eq!(stored.finished_at, None);
+    assert_eq!(commit_conflicts(&*store, create(StreamId::SUBSCRIPTIONS)).await, Conflict::Revision);
+    let append = Commit { events: vec![event(0)], ..step(StreamId::SUBSCRIPTIONS, 1) };
+    assert_eq!(commit_done(&*store, append).await, (2, 1));
+}
+
+/// A step that would finish it fails, and takes no commit beside it along.
+pub async fn the_reserved_stream_cannot_finish(subject: impl Subject) {
+    let store = subject.store();
+    let fatal =
+        || Commit { finished: true, events: vec![event(0)], claims: vec![key("x")], ..step(StreamId::SUBSCRIPTIONS, 1) };
+    let (first, _, second, _, third) = tokio::join!(
+        store.commit(create(id(1))),
+        async { store.commit(fatal()).await.unwrap_err() },
+        store.commit(create(id(2))),
+        async { store.commit(fatal()).await.unwrap_err() },
+        store.commit(create(id(3))),
+    );
+    let done = usher_engine::ports::Committed::Done { revision: 1, next_index: 0 };
+    for result in [first, second, third] {
+        assert_eq!(result.unwrap(), done);
+    }
+    let stored = store.operation(StreamId::SUBSCRIPTIONS).await.unwrap().unwrap();
+    assert_eq!((stored.revision, stored.next_index, stored.finished_at), (1, 0, None));
+    assert!(store.events(StreamId::SUBSCRIPTIONS, 0, 10).await.unwrap().is_empty());
+}

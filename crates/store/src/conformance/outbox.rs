@@ -1,0 +1,41 @@
+//! The outbox: what is sent again until the operation takes it out.
+
+use usher_engine::ports::{Commit, OutboxChange, OutboxMessage};
+
+use super::{Subject, commit_done, create, id, message, step};
+
+/// And their recipients and participants theirs.
+pub async fn messages_keep_their_order(subject: impl Subject) {
+    let store = subject.store();
+    let lone = OutboxMessage { kind: u16::MAX, recipients: Vec::new(), participants: Vec::new(), ..message(0) };
+    let messages = vec![message(3), lone, message(1), message(2)];
+    let commit = Commit { outbox: OutboxChange::Replace(messages.clone()), ..create(id(1)) };
+    commit_done(&*store, commit).await;
+    commit_done(&*store, Commit { outbox: OutboxChange::Replace(vec![message(9)]), ..create(id(2)) }).await;
+    assert_eq!(store.outbox(id(1)).await.unwrap(), messages);
+    assert_eq!(store.outbox(id(2)).await.unwrap(), [message(9)]);
+}
+
+/// By steps that say so.
+pub async fn is_kept_replaced_and_emptied(subject: impl Subject) {
+    let store = subject.store();
+    commit_done(&*store, Commit { outbox: OutboxChange::Replace(vec![message(1), message(2)]), ..create(id(1)) }).await;
+    commit_done(&*store, step(id(1), 1)).await;
+    assert_eq!(store.outbox(id(1)).await.unwrap(), [message(1), message(2)]);
+    commit_done(&*store, Commit { outbox: OutboxChange::Replace(vec![message(3)]), ..step(id(1), 2) }).await;
+    assert_eq!(store.outbox(id(1)).await.unwrap(), [message(3)]);
+    commit_done(&*store, Commit { outbox: OutboxChange::Replace(Vec::new()), ..step(id(1), 3) }).await;
+    assert!(store.outbox(id(1)).await.unwrap().is_empty());
+    commit_done(&*store, Commit { outbox: OutboxChange::Replace(vec![message(4)]), ..step(id(1), 4) }).await;
+    assert_eq!(store.outbox(id(1)).await.unwrap(), [message(4)]);
+}
+
+/// Whatever the finishing step says about it.
+pub async fn is_cleared_when_finished(subject: impl Subject) {
+    let store = subject.store();
+    for (n, last) in [(1, OutboxChange::Keep), (2, OutboxChange::Replace(vec![message(3)]))] {
+        commit_done(&*store, Commit { outbox: OutboxChange::Replace(vec![message(n)]), ..create(id(n)) }).await;
+        commit_done(&*store, Commit { finished: true, outbox: last, ..step(id(n), 1) }).await;
+        assert!(store.outbox(id(n)).await.unwrap().is_empty());
+    }
+}

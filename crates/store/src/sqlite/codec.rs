@@ -1,0 +1,51 @@
+//! How values are written into columns and read back.
+
+use usher_engine::UnixMillis;
+use usher_engine::ports::CorrelationKey;
+use usher_protocol::PublicKey;
+
+use super::failure::SqliteFailure;
+
+/// A number for a column. SQLite's integers end at 2^63-1: a larger time (292 million years) becomes that, and no
+/// revision, index or row count ever gets there.
+pub(crate) fn integer(value: u64) -> i64 {
+    i64::try_from(value).unwrap_or(i64::MAX)
+}
+
+/// A time for a column.
+pub(crate) fn time(at: UnixMillis) -> i64 {
+    integer(at.0)
+}
+
+/// How many rows at most. (A negative `LIMIT` would mean no limit.)
+pub(crate) fn limit(limit: usize) -> i64 {
+    i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+/// Public keys, one after the other.
+pub(crate) fn write_public_keys(keys: &[PublicKey]) -> Vec<u8> {
+    keys.iter().flat_map(|key| *key.as_bytes()).collect()
+}
+
+/// What [`write_public_keys`] wrote.
+pub(crate) fn read_public_keys(bytes: &[u8]) -> Result<Vec<PublicKey>, SqliteFailure> {
+    let (keys, rest) = bytes.as_chunks::<32>();
+    if !rest.is_empty() {
+        return Err(SqliteFailure::Unreadable("public keys of an outgoing message"));
+    }
+    Ok(keys.iter().map(|key| PublicKey::from_byte_array(*key)).collect())
+}
+
+/// Correlation keys, one after the other.
+pub(crate) fn write_correlations(keys: &[CorrelationKey]) -> Vec<u8> {
+    keys.iter().flat_map(|key| *key.as_bytes()).collect()
+}
+
+/// What [`write_correlations`] wrote.
+pub(crate) fn read_correlations(bytes: &[u8]) -> Result<Vec<CorrelationKey>, SqliteFailure> {
+    let (keys, rest) = bytes.as_chunks::<16>();
+    if !rest.is_empty() {
+        return Err(SqliteFailure::Unreadable("correlation keys of an operation"));
+    }
+    Ok(keys.iter().map(|key| CorrelationKey::from_bytes(*key)).collect())
+}

@@ -1,0 +1,255 @@
+//! One commit, inside the writer's transaction: first every condition, then every write.
+//!
+//! Conditions come first so that a conflict has nothing to undo, and does not disturb the commits beside it.
+
+use rusqlite::{CachedStatement, Connection, OptionalExtension as _, params};
+use usher_engine::StreamId;
+use usher_engine::event::NewEvent;
+use usher_engine::ports::{
+    Commit, Committed, Conflict, CorrelationKey, OutboxChange, OutboxMessage, Revision, UserRelays,
+};
+use usher_protocol::EventId;
+
+use super::codec;
+use super::failure::{During as _, SqliteFailure};
+
+/// Applies `commit`, or says what it conflicts with and changes nothing.
+pub(crate) fn apply(connection: &Connection, commit: &Commit) -> Result<Committed, SqliteFailure> {
+    let Some(before) = Row::expected(connection, commit)? else {
+        return Ok(Committed::Conflict(Conflict::Revision));
+    };
+    if let Some(owner) = other_owner(connection, commit)? {
+        return Ok(Committed::Conflict(Conflict::Correlation(owner)));
+    }
+    if let Some(inbound) = &commit.inbound
+        && is_recorded(connection, inbound)?
+    {
+        return Ok(Committed::Conflict(Conflict::InboundSeen));
+    }
+
+    let after = Row {
+        revision: before.revision.saturating_add(1),
+        next_index: append_events(connection, commit.operation, before.next_index, &commit.events)?,
+        outbox: change_outbox(connection, commit, before.outbox)?,
+        correlations: change_correlations(connection, commit, before.correlations)?,
+    };
+    match commit.expected {
+        Revision::New => insert_operation(connection, commit, &after)?,
+        Revision::At(revision) => update_operation(connection, commit, revision, &after)?,
+    }
+    if let Some(inbound) = &commit.inbound {
+        record_inbound(connection, commit, inbound)?;
+    }
+    if let Some(relays) = &commit.user_relays {
+        remember_relays(connection, relays)?;
+    }
+    Ok(Committed::Done { revision: after.revision, next_index: after.next_index })
+}
+
+/// What an operation's row holds and the store itself counts.
+struct Row {
+    revision: u64,
+    next_index: u64,
+    /// Messages in the outbox.
+    outbox: usize,
+    correlations: Vec<CorrelationKey>,
+}
+
+impl Row {
+    /// What is stored, if it is what the commit expects; for a new operation, what precedes its first revision.
+    fn expected(connection: &Connection, commit: &Commit) -> Result<Option<Self>, SqliteFailure> {
+        let stored = prepare(
+            connection,
+            "SELECT revision, next_index, outbox, correlations, finished_at IS NULL FROM operations WHERE id = ?1",
+        )?
+        .query_row([commit.operation.as_bytes()], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get::<_, Vec<u8>>(3)?, row.get::<_, bool>(4)?))
+        })
+        .optional()
+        .during("look for an operation")?;
+        match (commit.expected, stored) {
+            (Revision::New, None) => {
+                Ok(Some(Self { revision: 0, next_index: 0, outbox: 0, correlations: Vec::new() }))
+            }
+            (Revision::At(expected), Some((revision, next_index, outbox, keys, true))) if expected == revision => {
+                let correlations = codec::read_correlations(&keys)?;
+                Ok(Some(Self { revision, next_index, outbox, correlations }))
+            }
+            (Revision::New, Some(_)) | (Revision::At(_), _) => Ok(None),
+        }
+    }
+}
+
+/// Another operation that has one of the keys the commit claims.
+fn other_owner(connection: &Connection, commit: &Commit) -> Result<Option<StreamId>, SqliteFailure> {
+    for key in &commit.claims {
+        let owner = prepare(connection, "SELECT operation FROM correlations WHERE key = ?1")?
+            .query_row([key.as_bytes()], |row| row.get(0))
+            .optional()
+            .during("look for a correlation key")?
+            .map(StreamId::from_bytes);
+        if owner.is_some_and(|owner| owner != commit.operation) {
+            return Ok(owner);
+        }
+    }
+    Ok(None)
+}
+
+fn is_recorded(connection: &Connection, inbound: &EventId) -> Result<bool, SqliteFailure> {
+    prepare(connection, "SELECT 1 FROM inbound WHERE id = ?1")?
+        .exists([inbound.as_bytes()])
+        .during("look for an inbound event")
+}
+
+/// Says the index of the stream's next event.
+fn append_events(
+    connection: &Connection,
+    stream: StreamId,
+    mut next_index: u64,
+    events: &[NewEvent],
+) -> Result<u64, SqliteFailure> {
+    for event in events {
+        prepare(connection, "INSERT INTO events (stream, idx, type, at, data) VALUES (?1, ?2, ?3, ?4, ?5)")?
+            .execute(params![
+                stream.as_bytes(),
+                codec::integer(next_index),
+                event.event_type.as_str(),
+                codec::time(event.at),
+                event.data,
+            ])
+            .during("append an event")?;
+        next_index = next_index.saturating_add(1);
+    }
+    Ok(next_index)
+}
+
+/// Says how many messages the operation has in the outbox now.
+fn change_outbox(connection: &Connection, commit: &Commit, before: usize) -> Result<usize, SqliteFailure> {
+    let messages: &[OutboxMessage] = match &commit.outbox {
+        _ if commit.finished => &[],
+        OutboxChange::Replace(messages) => messages,
+        OutboxChange::Keep => return Ok(before),
+    };
+    if before > 0 {
+        prepare(connection, "DELETE FROM outbox WHERE operation = ?1")?
+            .execute([commit.operation.as_bytes()])
+            .during("empty an operation's outbox")?;
+    }
+    for (slot, message) in messages.iter().enumerate() {
+        prepare(
+            connection,
+            "INSERT INTO outbox (operation, slot, kind, content, main_key, recipients, participants, until)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+        )?
+        .execute(params![
+            commit.operation.as_bytes(),
+            codec::limit(slot),
+            message.kind,
+            message.content,
+            message.main_key.as_bytes(),
+            codec::write_public_keys(&message.recipients),
+            codec::write_public_keys(&message.participants),
+            codec::time(message.until),
+        ])
+        .during("put a message into the outbox")?;
+    }
+    Ok(messages.len())
+}
+
+/// Says which keys the operation has now.
+fn change_correlations(
+    connection: &Connection,
+    commit: &Commit,
+    mut keys: Vec<CorrelationKey>,
+) -> Result<Vec<CorrelationKey>, SqliteFailure> {
+    if commit.finished {
+        for key in &keys {
+            let changed = prepare(connection, "DELETE FROM correlations WHERE key = ?1 AND operation = ?2")?
+                .execute(params![key.as_bytes(), commit.operation.as_bytes()])
+                .during("free a correlation key")?;
+            SqliteFailure::unless_one("free a correlation key", changed)?;
+        }
+        return Ok(Vec::new());
+    }
+    for key in &commit.claims {
+        // Claiming what one has already is no change.
+        if !keys.contains(key) {
+            prepare(connection, "INSERT INTO correlations (key, operation) VALUES (?1, ?2)")?
+                .execute(params![key.as_bytes(), commit.operation.as_bytes()])
+                .during("claim a correlation key")?;
+            keys.push(*key);
+        }
+    }
+    Ok(keys)
+}
+
+fn insert_operation(connection: &Connection, commit: &Commit, after: &Row) -> Result<(), SqliteFailure> {
+    prepare(
+        connection,
+        "INSERT INTO operations (id, kind, state, revision, next_index, wake_at, outbox, correlations, finished_at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+    )?
+    .execute(params![
+        commit.operation.as_bytes(),
+        commit.kind.code(),
+        commit.state.0,
+        codec::integer(after.revision),
+        codec::integer(after.next_index),
+        commit.wake_at.filter(|_| !commit.finished).map(codec::time),
+        codec::limit(after.outbox),
+        codec::write_correlations(&after.correlations),
+        commit.finished.then(|| codec::time(commit.at)),
+    ])
+    .during("insert an operation")
+    .map(|_| ())
+}
+
+fn update_operation(
+    connection: &Connection,
+    commit: &Commit,
+    revision: u64,
+    after: &Row,
+) -> Result<(), SqliteFailure> {
+    let changed = prepare(
+        connection,
+        "UPDATE operations SET state = ?3, revision = ?4, next_index = ?5, wake_at = ?6, outbox = ?7,
+             correlations = ?8, finished_at = ?9
+         WHERE id = ?1 AND revision = ?2 AND finished_at IS NULL",
+    )?
+    .execute(params![
+        commit.operation.as_bytes(),
+        codec::integer(revision),
+        commit.state.0,
+        codec::integer(after.revision),
+        codec::integer(after.next_index),
+        commit.wake_at.filter(|_| !commit.finished).map(codec::time),
+        codec::limit(after.outbox),
+        codec::write_correlations(&after.correlations),
+        commit.finished.then(|| codec::time(commit.at)),
+    ])
+    .during("update an operation")?;
+    SqliteFailure::unless_one("update an operation", changed)
+}
+
+fn record_inbound(connection: &Connection, commit: &Commit, inbound: &EventId) -> Result<(), SqliteFailure> {
+    prepare(connection, "INSERT INTO inbound (id, at) VALUES (?1, ?2)")?
+        .execute(params![inbound.as_bytes(), codec::time(commit.at)])
+        .during("record an inbound event")
+        .map(|_| ())
+}
+
+fn remember_relays(connection: &Connection, relays: &UserRelays) -> Result<(), SqliteFailure> {
+    let addresses = serde_json::Value::from(relays.relays.as_slice()).to_string();
+    prepare(
+        connection,
+        "INSERT INTO user_relays (main_key, relays) VALUES (?1, ?2)
+         ON CONFLICT (main_key) DO UPDATE SET relays = excluded.relays",
+    )?
+    .execute(params![relays.main_key.as_bytes(), addresses])
+    .during("remember a user's relays")
+    .map(|_| ())
+}
+
+fn prepare<'c>(connection: &'c Connection, sql: &str) -> Result<CachedStatement<'c>, SqliteFailure> {
+    connection.prepare_cached(sql).during("prepare a statement")
+}

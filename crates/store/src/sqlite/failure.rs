@@ -1,0 +1,73 @@
+//! What can go wrong inside SQLite, and how the port says it.
+
+use std::sync::Arc;
+
+use rusqlite::Error;
+use usher_engine::ports::StoreError;
+
+/// Why SQLite could not do it: the source inside [`StoreError::Failed`].
+///
+/// Names statements and columns, never values: rows hold secrets. It can be cloned since one failed `COMMIT` is the
+/// failure of every commit that shared it.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum SqliteFailure {
+    /// SQLite said no.
+    #[error("could not {during}")]
+    Sqlite {
+        /// What was being done.
+        during: &'static str,
+        /// What SQLite said.
+        source: Arc<Error>,
+    },
+    /// A conditional write changed another number of rows than the one it had just looked at.
+    #[error("could not {during}: {changed} rows changed where one should have")]
+    RowCount {
+        /// What was being done.
+        during: &'static str,
+        /// How many rows it changed.
+        changed: usize,
+    },
+    /// What is stored cannot be understood.
+    #[error("cannot read {0}")]
+    Unreadable(&'static str),
+}
+
+impl SqliteFailure {
+    /// What `error` means when it comes while doing this.
+    pub(crate) fn new(during: &'static str, error: Error) -> Self {
+        match error {
+            // The statement ran; what it found has another type or range than we ever write.
+            Error::FromSqlConversionFailure(..)
+            | Error::IntegralValueOutOfRange(..)
+            | Error::InvalidColumnType(..)
+            | Error::Utf8Error(_) => Self::Unreadable("a column"),
+            source => Self::Sqlite { during, source: Arc::new(source) },
+        }
+    }
+
+    /// Checks that a write changed exactly one row.
+    pub(crate) fn unless_one(during: &'static str, changed: usize) -> Result<(), Self> {
+        if changed == 1 { Ok(()) } else { Err(Self::RowCount { during, changed }) }
+    }
+}
+
+impl From<SqliteFailure> for StoreError {
+    fn from(failure: SqliteFailure) -> Self {
+        match failure {
+            SqliteFailure::Unreadable(what) => Self::Unreadable(what),
+            failure @ (SqliteFailure::Sqlite { .. } | SqliteFailure::RowCount { .. }) => Self::Failed(Box::new(failure)),
+        }
+    }
+}
+
+/// Says what was being done when SQLite failed.
+pub(crate) trait During<T> {
+    /// Wraps the error.
+    fn during(self, during: &'static str) -> Result<T, SqliteFailure>;
+}
+
+impl<T> During<T> for Result<T, Error> {
+    fn during(self, during: &'static str) -> Result<T, SqliteFailure> {
+        self.map_err(|error| SqliteFailure::new(during, error))
+    }
+}

@@ -1,0 +1,111 @@
+//! The database file: one process has it, and only its owner can read it.
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::OpenError;
+
+/// A database file that this process alone has open.
+pub(crate) struct DatabaseFile {
+    /// Absolute, without symbolic links: two names of one file are one lock. (It also keeps SQLite from taking a
+    /// relative path that begins with `file:` for a URI.)
+    path: PathBuf,
+    /// Locked as long as it is open; the operating system frees it however the process ends.
+    _lock: File,
+}
+
+impl DatabaseFile {
+    /// Locks the file, and creates it when there is none.
+    ///
+    /// The lock is a file of its own beside the database, since closing any handle of the database itself would drop
+    /// the locks that SQLite has on it.
+    ///
+    /// # Errors
+    /// [`OpenError::InUse`], [`OpenError::File`].
+    pub(crate) fn claim(path: &Path) -> Result<Self, OpenError> {
+        let failed = |source| OpenError::File { path: path.to_owned(), source };
+        let path = resolve(path).map_err(failed)?;
+        let lock = owner_only().create(true).truncate(false).open(beside(&path, ".lock")).map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(OpenError::InUse { path }),
+            Err(TryLockError::Error(source)) => return Err(failed(source)),
+        }
+        // SQLite gives the files beside it the permissions of this one, so it must be there first. Asking for write
+        // access shows at once what SQLite would only say at the first commit.
+        let file = owner_only().create(true).truncate(false).open(&path).map_err(failed)?;
+        if !file.metadata().map_err(failed)?.is_file() {
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")));
+        }
+        Ok(Self { path, _lock: lock })
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Takes the database and the files beside it out of others' reach: it holds session tokens and ecash.
+    ///
+    /// # Errors
+    /// [`OpenError::File`].
+    pub(crate) fn restrict(&self) -> Result<(), OpenError> {
+        for suffix in ["", "-wal", "-shm", ".lock"] {
+            let file = beside(&self.path, suffix);
+            match owner_only_permissions(&file) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                result => result.map_err(|source| OpenError::File { path: file, source })?,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The absolute path, also of a file that is not there yet.
+fn resolve(path: &Path) -> io::Result<PathBuf> {
+    match fs::canonicalize(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+            let directory = match path.parent() {
+                Some(parent) if parent != Path::new("") => parent,
+                _ => Path::new("."),
+            };
+            Ok(fs::canonicalize(directory)?.join(name))
+        }
+        result => result,
+    }
+}
+
+/// `<path><suffix>`.
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(suffix);
+    name.into()
+}
+
+fn owner_only() -> OpenOptions {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options
+}
+
+#[cfg(unix)]
+fn owner_only_permissions(path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let mut permissions = fs::metadata(path)?.permissions();
+    if permissions.mode() & 0o077 != 0 {
+        permissions.set_mode(0o600);
+        fs::set_permissions(path, permissions)?;
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn owner_only_permissions(_path: &Path) -> io::Result<()> {
+    Ok(())
+}

@@ -1,0 +1,70 @@
+//! Work for a database thread, and the way its result comes back.
+
+use rusqlite::Connection;
+use tokio::sync::{mpsc, oneshot};
+use usher_engine::ports::StoreError;
+
+use super::failure::SqliteFailure;
+
+/// What travels to a database thread.
+pub(crate) enum Message {
+    /// Do this.
+    Run(Box<dyn Job>),
+    /// Take nothing more, do what is queued, and end.
+    Close,
+}
+
+/// A piece of work whose result somebody may be waiting for.
+pub(crate) trait Job: Send {
+    /// Does it and keeps the result. May be called again after a rollback.
+    fn run(&mut self, connection: &Connection) -> Result<(), SqliteFailure>;
+
+    /// Answers with the kept result, or with the failure.
+    fn settle(self: Box<Self>, outcome: Result<(), SqliteFailure>);
+
+    /// Nobody waits for the result any more.
+    fn abandoned(&self) -> bool;
+}
+
+struct Task<W, T> {
+    work: W,
+    result: Option<T>,
+    answer: oneshot::Sender<Result<T, StoreError>>,
+}
+
+impl<W, T> Job for Task<W, T>
+where
+    W: FnMut(&Connection) -> Result<T, SqliteFailure> + Send,
+    T: Send,
+{
+    fn run(&mut self, connection: &Connection) -> Result<(), SqliteFailure> {
+        self.result = Some((self.work)(connection)?);
+        Ok(())
+    }
+
+    fn settle(self: Box<Self>, outcome: Result<(), SqliteFailure>) {
+        let answer = match outcome {
+            Ok(()) => self.result.ok_or(StoreError::Closed),
+            Err(failure) => Err(failure.into()),
+        };
+        // The caller may have gone: the work is done all the same.
+        drop(self.answer.send(answer));
+    }
+
+    fn abandoned(&self) -> bool {
+        self.answer.is_closed()
+    }
+}
+
+/// Queues `work` for the thread behind `queue` and waits for its result.
+///
+/// Once it is queued it is done, even when the returned future is dropped.
+pub(crate) async fn run<T: Send + 'static>(
+    queue: &mpsc::Sender<Message>,
+    work: impl FnMut(&Connection) -> Result<T, SqliteFailure> + Send + 'static,
+) -> Result<T, StoreError> {
+    let (answer, result) = oneshot::channel();
+    let job = Box::new(Task { work, result: None, answer });
+    queue.send(Message::Run(job)).await.map_err(|_| StoreError::Closed)?;
+    result.await.map_err(|_| StoreError::Closed)?
+}

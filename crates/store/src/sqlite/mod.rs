@@ -1,0 +1,212 @@
+//! The SQLite engine: a file, one thread that writes, a few that read.
+//!
+//! | file | is |
+//! | --- | --- |
+//! | `file` | the lock and the permissions of the database file |
+//! | `open` | connections and their settings |
+//! | `schema` | migrations |
+//! | `job`, `writer`, `readers` | the threads and the work they take |
+//! | `commit`, `read`, `retention` | the statements |
+//! | `codec` | values in columns |
+
+mod codec;
+mod commit;
+mod failure;
+mod file;
+mod job;
+mod open;
+mod read;
+mod readers;
+mod retention;
+mod schema;
+mod writer;
+
+use std::path::Path;
+use std::thread::{self, JoinHandle};
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use rusqlite::Connection;
+use tokio::sync::{mpsc, watch};
+use usher_engine::event::Event;
+use usher_engine::ports::{
+    Commit, Committed, OpenOperation, OutboxMessage, Store, StoreError, StoredOperation,
+};
+use usher_engine::{StreamId, UnixMillis};
+use usher_protocol::PublicKey;
+
+use self::file::DatabaseFile;
+use self::job::Message;
+use self::readers::{ReaderQueues, Readers};
+
+pub use self::failure::SqliteFailure;
+pub use self::open::OpenError;
+
+/// Longest queue that can be asked for.
+const LONGEST_QUEUE: usize = 65_536;
+
+/// How a [`SqliteStore`] works; the default suits a service on a small machine.
+#[derive(Clone, Debug)]
+pub struct SqliteOptions {
+    /// Threads that read, at least 1.
+    pub readers: usize,
+    /// Commits and queries that may wait in each thread's queue, 1 to 65,536; who finds it full waits for room.
+    pub queue: usize,
+    /// Most commits that share a transaction, 1 to `queue`: what bounds how long the first of them waits for the last.
+    pub max_batch: usize,
+    /// Most memory for the writer's pages, in KiB.
+    pub writer_cache_kib: u32,
+    /// Most memory for each reader's pages, in KiB.
+    pub reader_cache_kib: u32,
+    /// Largest size of the database file in bytes; commits that need more fail. None: what the disk has.
+    pub max_bytes: Option<u64>,
+}
+
+impl Default for SqliteOptions {
+    fn default() -> Self {
+        Self {
+            readers: 2,
+            queue: 1024,
+            max_batch: 512,
+            writer_cache_kib: 32 * 1024,
+            reader_cache_kib: 16 * 1024,
+            max_bytes: None,
+        }
+    }
+}
+
+/// The engine's store in an SQLite file.
+///
+/// Dropping it does what [`close`](Self::close) does and blocks meanwhile.
+pub struct SqliteStore {
+    /// None only while being dropped.
+    queues: Option<Queues>,
+    /// Its sender is gone when everything is closed.
+    closed: watch::Receiver<()>,
+    writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+struct Queues {
+    writer: mpsc::Sender<Message>,
+    readers: ReaderQueues,
+}
+
+impl SqliteStore {
+    /// Opens or creates the database at `path`, migrates it, and starts the threads. Blocks while it does.
+    ///
+    /// # Errors
+    /// [`OpenError`].
+    pub fn open(path: &Path, options: SqliteOptions) -> Result<Self, OpenError> {
+        let file = DatabaseFile::claim(path)?;
+        let connection = open::writer(&file, &options)?;
+        let capacity = options.queue.clamp(1, LONGEST_QUEUE);
+        let reading = (0..options.readers.max(1)).map(|_| open::reader(&file, &options)).collect::<Result<_, _>>()?;
+        let readers = Readers::start(reading, capacity).map_err(OpenError::Thread)?;
+        let reader_queues = readers.queues();
+
+        let (writer, mut queue) = mpsc::channel(capacity);
+        let (alive, closed) = watch::channel(());
+        let max_batch = options.max_batch.clamp(1, capacity);
+        let thread = thread::Builder::new()
+            .name("store-writer".to_owned())
+            .spawn(move || {
+                writer::run(&connection, &mut queue, max_batch);
+                // The last connection to close empties the log into the database, which a reader's could not.
+                readers.close();
+                if let Err((_, error)) = connection.close() {
+                    tracing::error!(error = &error as &dyn std::error::Error, "the database could not be closed");
+                }
+                drop(file);
+                drop(alive);
+            })
+            .map_err(OpenError::Thread)?;
+        Ok(Self {
+            queues: Some(Queues { writer, readers: reader_queues }),
+            closed,
+            writer: Mutex::new(Some(thread)),
+        })
+    }
+
+    /// Commits what is queued, closes the file and frees it for another process; returns when that is done. Whoever
+    /// comes later gets [`StoreError::Closed`].
+    pub async fn close(&self) {
+        if let Some(queues) = &self.queues {
+            // An error means that it is closed already.
+            drop(queues.writer.send(Message::Close).await);
+        }
+        // Ends with an error when the writer has dropped the sender; nothing is ever sent.
+        drop(self.closed.clone().changed().await);
+        self.join();
+    }
+
+    fn join(&self) {
+        let thread = self.writer.lock().take();
+        if thread.is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("the database's writer thread panicked");
+        }
+    }
+
+    async fn write<T: Send + 'static>(
+        &self,
+        work: impl FnMut(&Connection) -> Result<T, SqliteFailure> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let queues = self.queues.as_ref().ok_or(StoreError::Closed)?;
+        job::run(&queues.writer, work).await
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        work: impl FnMut(&Connection) -> Result<T, SqliteFailure> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let queue = self.queues.as_ref().and_then(|queues| queues.readers.pick()).ok_or(StoreError::Closed)?;
+        job::run(queue, work).await
+    }
+}
+
+impl Drop for SqliteStore {
+    fn drop(&mut self) {
+        // The writer ends when its queue has neither messages nor senders, and takes the readers along.
+        self.queues = None;
+        self.join();
+    }
+}
+
+#[async_trait]
+impl Store for SqliteStore {
+    async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
+        self.write(move |connection| commit::apply(connection, &commit)).await
+    }
+
+    async fn operation(&self, id: StreamId) -> Result<Option<StoredOperation>, StoreError> {
+        self.read(move |connection| read::operation(connection, id)).await
+    }
+
+    async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
+        self.read(move |connection| read::events(connection, stream, after, limit)).await
+    }
+
+    async fn outbox(&self, operation: StreamId) -> Result<Vec<OutboxMessage>, StoreError> {
+        self.read(move |connection| read::outbox(connection, operation)).await
+    }
+
+    async fn open_operations(
+        &self,
+        after: Option<StreamId>,
+        limit: usize,
+    ) -> Result<Vec<OpenOperation>, StoreError> {
+        self.read(move |connection| read::open_operations(connection, after, limit)).await
+    }
+
+    async fn user_relays(&self, main_key: &PublicKey) -> Result<Vec<String>, StoreError> {
+        let main_key = *main_key;
+        self.read(move |connection| read::user_relays(connection, &main_key)).await
+    }
+
+    async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.write(move |connection| retention::remove_finished(connection, finished_before, limit)).await
+    }
+
+    async fn forget_inbound(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.write(move |connection| retention::forget_inbound(connection, before, limit)).await
+    }
+}

@@ -1,0 +1,164 @@
+//! Opening a database: its connections, and why it may be refused.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags};
+
+use super::failure::{During as _, SqliteFailure};
+use super::file::DatabaseFile;
+use super::schema::{self, MIGRATIONS, SchemaError};
+use super::SqliteOptions;
+
+/// Why a database was not opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The file, its directory or a file beside it cannot be used.
+    #[error("cannot open the database {}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// Another process has it open. Two services on one database would send everything twice.
+    #[error("the database {} is in use by another process", path.display())]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file belongs to another program.
+    #[error("{} is not a database of this program", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+    },
+    /// A newer version of the program has migrated it.
+    #[error(
+        "the database {} has schema version {found}, made by a newer version of this program; this one knows versions \
+         up to {known}",
+        path.display()
+    )]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its schema version.
+        found: u32,
+        /// The newest schema version known to this program.
+        known: u32,
+    },
+    /// A migration failed and was rolled back.
+    #[error("cannot migrate the database {} to schema version {version}", path.display())]
+    Migration {
+        /// The file.
+        path: PathBuf,
+        /// The migration's number.
+        version: u32,
+        /// What failed.
+        source: SqliteFailure,
+    },
+    /// SQLite cannot work with the file: it is damaged, or its file system cannot do what is needed.
+    #[error("cannot use the database {}", path.display())]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// What failed.
+        source: SqliteFailure,
+    },
+    /// The operating system gave us no thread.
+    #[error("cannot start a thread for the database")]
+    Thread(#[source] io::Error),
+}
+
+impl OpenError {
+    fn unusable(path: &Path, source: SqliteFailure) -> Self {
+        Self::Unusable { path: path.to_owned(), source }
+    }
+
+    fn schema(path: &Path, error: SchemaError) -> Self {
+        let path = path.to_owned();
+        match error {
+            SchemaError::Foreign => Self::Foreign { path },
+            SchemaError::Newer { found, known } => Self::Newer { path, found, known },
+            SchemaError::Migration(version, source) => Self::Migration { path, version, source },
+            SchemaError::Unreadable(source) => Self::Unusable { path, source },
+        }
+    }
+}
+
+/// How long a statement waits for somebody else's lock. Nobody else writes, but an operator's backup or `sqlite3`
+/// shell may hold the file for a moment.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Statements kept prepared on each connection: more than there are, so that none is ever prepared twice.
+const STATEMENTS: usize = 64;
+
+/// Size of the write-ahead log at which the writer copies it into the database, in pages of 4 KiB: 16 MiB. Each page
+/// is then copied once however many commits changed it, and a start after a crash reads no more than this.
+const CHECKPOINT_PAGES: u32 = 4096;
+
+/// What remains of the write-ahead log's file after a time in which readers held it up, in bytes.
+const LOG_BYTES: u64 = 64 * 1024 * 1024;
+
+/// The connection that writes; brings the database to the current schema.
+pub(crate) fn writer(file: &DatabaseFile, options: &SqliteOptions) -> Result<Connection, OpenError> {
+    let path = file.path();
+    let unusable = |failure| OpenError::unusable(path, failure);
+    let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(unusable)?;
+    // Before anything is changed: it may not be ours.
+    schema::inspect(&connection, MIGRATIONS).map_err(|error| OpenError::schema(path, error))?;
+    file.restrict()?;
+    configure_writer(&connection, options).during("configure the database").map_err(unusable)?;
+    schema::migrate(&mut connection, MIGRATIONS).map_err(|error| OpenError::schema(path, error))?;
+    Ok(connection)
+}
+
+/// A connection that reads; to be opened after the writer's.
+pub(crate) fn reader(file: &DatabaseFile, options: &SqliteOptions) -> Result<Connection, OpenError> {
+    let path = file.path();
+    let connection =
+        connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY).map_err(|failure| OpenError::unusable(path, failure))?;
+    set_cache(&connection, options.reader_cache_kib)
+        .during("configure the database")
+        .map_err(|failure| OpenError::unusable(path, failure))?;
+    Ok(connection)
+}
+
+fn connect(path: &Path, flags: OpenFlags) -> Result<Connection, SqliteFailure> {
+    // One thread at a time has a connection, so SQLite's own locking of it is not needed.
+    let connection =
+        Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).during("open the database")?;
+    connection.busy_timeout(BUSY_TIMEOUT).during("set the lock time-out")?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS);
+    Ok(connection)
+}
+
+fn configure_writer(connection: &Connection, options: &SqliteOptions) -> rusqlite::Result<()> {
+    let mode: String = connection.pragma_update_and_check(None, "journal_mode", "wal", |row| row.get(0))?;
+    if mode != "wal" {
+        // A file system without shared memory, most likely a network one.
+        return Err(rusqlite::Error::SqliteFailure(
+            rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_CANTOPEN),
+            Some("the file system does not support write-ahead logging".to_owned()),
+        ));
+    }
+    // An acknowledged commit is on disk; on macOS that takes more than `fsync`.
+    connection.pragma_update(None, "synchronous", "full")?;
+    connection.pragma_update(None, "fullfsync", true)?;
+    connection.pragma_update(None, "checkpoint_fullfsync", true)?;
+    connection.pragma_update(None, "wal_autocheckpoint", CHECKPOINT_PAGES)?;
+    connection.pragma_update(None, "journal_size_limit", LOG_BYTES)?;
+    set_cache(connection, options.writer_cache_kib)?;
+    if let Some(bytes) = options.max_bytes {
+        let page: u64 = connection.pragma_query_value(None, "page_size", |row| row.get(0))?;
+        let pages = bytes.checked_div(page).unwrap_or(u64::MAX).clamp(1, u64::from(u32::MAX - 1));
+        connection.pragma_update(None, "max_page_count", pages)?;
+    }
+    Ok(())
+}
+
+fn set_cache(connection: &Connection, kib: u32) -> rusqlite::Result<()> {
+    // Negative means KiB instead of pages.
+    connection.pragma_update(None, "cache_size", -i64::from(kib))
+}

@@ -1,0 +1,132 @@
+//! What the readers ask.
+
+use rusqlite::{Connection, OptionalExtension as _, params};
+use usher_engine::event::{Event, EventType};
+use usher_engine::ports::{OpenOperation, OperationKind, OutboxMessage, State, StoredOperation};
+use usher_engine::{StreamId, UnixMillis};
+use usher_protocol::PublicKey;
+
+use super::codec;
+use super::failure::{During as _, SqliteFailure};
+
+/// See [`Store::operation`](usher_engine::ports::Store::operation).
+pub(crate) fn operation(connection: &Connection, id: StreamId) -> Result<Option<StoredOperation>, SqliteFailure> {
+    const DURING: &str = "read an operation";
+    let found = connection
+        .prepare_cached("SELECT kind, state, revision, next_index, finished_at FROM operations WHERE id = ?1")
+        .during(DURING)?
+        .query_row([id.as_bytes()], |row| {
+            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get::<_, Option<u64>>(4)?))
+        })
+        .optional()
+        .during(DURING)?;
+    let Some((kind, state, revision, next_index, finished_at)) = found else { return Ok(None) };
+    Ok(Some(StoredOperation {
+        kind: kind_of(kind)?,
+        state: State(state),
+        revision,
+        next_index,
+        finished_at: finished_at.map(UnixMillis),
+    }))
+}
+
+/// See [`Store::events`](usher_engine::ports::Store::events).
+pub(crate) fn events(
+    connection: &Connection,
+    stream: StreamId,
+    after: u64,
+    limit: usize,
+) -> Result<Vec<Event>, SqliteFailure> {
+    const DURING: &str = "read events";
+    let mut statement = connection
+        .prepare_cached("SELECT idx, type, at, data FROM events WHERE stream = ?1 AND idx >= ?2 ORDER BY idx LIMIT ?3")
+        .during(DURING)?;
+    let mut rows =
+        statement.query(params![stream.as_bytes(), codec::integer(after), codec::limit(limit)]).during(DURING)?;
+    let mut events = Vec::new();
+    while let Some(row) = rows.next().during(DURING)? {
+        let event_type = row.get_ref(1).during(DURING)?.as_str().map_err(|_| SqliteFailure::Unreadable("an event type"))?;
+        events.push(Event {
+            index: row.get(0).during(DURING)?,
+            event_type: EventType::from_wire(event_type).ok_or(SqliteFailure::Unreadable("an event type"))?,
+            timestamp: row.get(2).map(|at| UnixMillis(at).secs()).during(DURING)?,
+            data: row.get(3).during(DURING)?,
+        });
+    }
+    Ok(events)
+}
+
+/// See [`Store::outbox`](usher_engine::ports::Store::outbox).
+pub(crate) fn outbox(connection: &Connection, operation: StreamId) -> Result<Vec<OutboxMessage>, SqliteFailure> {
+    const DURING: &str = "read the outbox";
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT kind, content, main_key, recipients, participants, until FROM outbox
+             WHERE operation = ?1 ORDER BY slot",
+        )
+        .during(DURING)?;
+    let mut rows = statement.query([operation.as_bytes()]).during(DURING)?;
+    let mut messages = Vec::new();
+    while let Some(row) = rows.next().during(DURING)? {
+        messages.push(OutboxMessage {
+            kind: row.get(0).during(DURING)?,
+            content: row.get(1).during(DURING)?,
+            main_key: PublicKey::from_byte_array(row.get(2).during(DURING)?),
+            recipients: codec::read_public_keys(&row.get::<_, Vec<u8>>(3).during(DURING)?)?,
+            participants: codec::read_public_keys(&row.get::<_, Vec<u8>>(4).during(DURING)?)?,
+            until: UnixMillis(row.get(5).during(DURING)?),
+        });
+    }
+    Ok(messages)
+}
+
+/// The statement of [`open_operations`]: names its index, so that SQLite says so should it ever not do.
+const OPEN_OPERATIONS: &str = "SELECT id, kind, next_index, wake_at, outbox, correlations
+    FROM operations INDEXED BY operations_open WHERE finished_at IS NULL AND id > ?1 ORDER BY id LIMIT ?2";
+
+/// See [`Store::open_operations`](usher_engine::ports::Store::open_operations).
+pub(crate) fn open_operations(
+    connection: &Connection,
+    after: Option<StreamId>,
+    limit: usize,
+) -> Result<Vec<OpenOperation>, SqliteFailure> {
+    const DURING: &str = "read the open operations";
+    // The empty blob sorts before every id, also before the reserved one, which is all zeros.
+    let after = after.as_ref().map_or(&[][..], |id| &id.as_bytes()[..]);
+    let mut statement = connection.prepare_cached(OPEN_OPERATIONS).during(DURING)?;
+    let mut rows = statement.query(params![after, codec::limit(limit)]).during(DURING)?;
+    let mut operations = Vec::new();
+    while let Some(row) = rows.next().during(DURING)? {
+        let correlations = row.get_ref(5).during(DURING)?.as_blob();
+        operations.push(OpenOperation {
+            id: StreamId::from_bytes(row.get(0).during(DURING)?),
+            kind: kind_of(row.get(1).during(DURING)?)?,
+            next_index: row.get(2).during(DURING)?,
+            wake_at: row.get::<_, Option<u64>>(3).during(DURING)?.map(UnixMillis),
+            has_outbox: row.get::<_, u64>(4).during(DURING)? > 0,
+            correlations: codec::read_correlations(
+                correlations.map_err(|_| SqliteFailure::Unreadable("correlation keys of an operation"))?,
+            )?,
+        });
+    }
+    Ok(operations)
+}
+
+/// See [`Store::user_relays`](usher_engine::ports::Store::user_relays).
+pub(crate) fn user_relays(connection: &Connection, main_key: &PublicKey) -> Result<Vec<String>, SqliteFailure> {
+    const DURING: &str = "read a user's relays";
+    let stored = connection
+        .prepare_cached("SELECT relays FROM user_relays WHERE main_key = ?1")
+        .during(DURING)?
+        .query_row([main_key.as_bytes()], |row| row.get::<_, String>(0))
+        .optional()
+        .during(DURING)?;
+    match stored {
+        None => Ok(Vec::new()),
+        Some(json) => serde_json::from_str(&json).map_err(|_| SqliteFailure::Unreadable("a user's relays")),
+    }
+}
+
+fn kind_of(code: u8) -> Result<OperationKind, SqliteFailure> {
+    OperationKind::from_code(code).ok_or(SqliteFailure::Unreadable("an operation's kind"))
+}

@@ -1,0 +1,140 @@
+//! Migrations: what brings a database to this version's schema, and which database is refused.
+
+use rusqlite::{Connection, TransactionBehavior};
+
+use super::failure::{During as _, SqliteFailure};
+
+/// `PRAGMA application_id` of our files: "USHR" in ASCII.
+pub(crate) const APPLICATION_ID: i32 = 0x5553_4852;
+
+/// One step of the schema; `PRAGMA user_version` is the number of the last one applied.
+pub(crate) struct Migration {
+    /// From 1, without gaps; the same number means the same change on every engine.
+    pub(crate) version: u32,
+    /// The statements.
+    pub(crate) sql: &'static str,
+}
+
+/// Every migration, in order. Released ones are never edited.
+pub(crate) const MIGRATIONS: &[Migration] =
+    &[Migration { version: 1, sql: include_str!("../../migrations/sqlite/0001_operations.sql") }];
+
+/// Why a database was not brought to the schema.
+#[derive(Debug)]
+pub(crate) enum SchemaError {
+    /// It belongs to another program.
+    Foreign,
+    /// A newer version has migrated it.
+    Newer {
+        /// Its schema.
+        found: u32,
+        /// The newest schema known here.
+        known: u32,
+    },
+    /// A migration failed; what was there before is untouched.
+    Migration(u32, SqliteFailure),
+    /// It cannot be read.
+    Unreadable(SqliteFailure),
+}
+
+/// Whose database it is and at which version; 0 is an empty one. Changes nothing.
+///
+/// # Errors
+/// [`SchemaError`] when it is not ours, newer than we know, or unreadable.
+pub(crate) fn inspect(connection: &Connection, migrations: &[Migration]) -> Result<u32, SchemaError> {
+    let read = || {
+        let application_id = connection.pragma_query_value(None, "application_id", |row| row.get::<_, i32>(0))?;
+        let version = connection.pragma_query_value(None, "user_version", |row| row.get::<_, i32>(0))?;
+        let objects = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get::<_, u64>(0))?;
+        Ok::<_, rusqlite::Error>((application_id, version, objects))
+    };
+    let (application_id, version, objects) = match read() {
+        Ok(found) => found,
+        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => {
+            return Err(SchemaError::Foreign);
+        }
+        Err(error) => return Err(SchemaError::Unreadable(SqliteFailure::new("read the schema", error))),
+    };
+    let known = migrations.last().map_or(0, |migration| migration.version);
+    match (application_id, u32::try_from(version)) {
+        (APPLICATION_ID, Ok(found)) if found > known => Err(SchemaError::Newer { found, known }),
+        (APPLICATION_ID, Ok(found @ 1..)) => Ok(found),
+        (0, Ok(0)) if objects == 0 => Ok(0),
+        _ => Err(SchemaError::Foreign),
+    }
+}
+
+/// Applies what is missing, each migration in a transaction of its own.
+///
+/// # Errors
+/// As [`inspect`], and [`SchemaError::Migration`].
+pub(crate) fn migrate(connection: &mut Connection, migrations: &[Migration]) -> Result<(), SchemaError> {
+    let from = inspect(connection, migrations)?;
+    for migration in migrations.iter().filter(|migration| migration.version > from) {
+        apply(connection, migration)
+            .during("apply a migration")
+            .map_err(|failure| SchemaError::Migration(migration.version, failure))?;
+        tracing::info!(version = migration.version, "database schema migrated");
+    }
+    Ok(())
+}
+
+fn apply(connection: &mut Connection, migration: &Migration) -> Result<(), rusqlite::Error> {
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    transaction.execute_batch(migration.sql)?;
+    transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
+    transaction.pragma_update(None, "user_version", migration.version)?;
+    transaction.commit()
+}
+
+#[cfg(test)]
+mod tests {
+    use sha2::{Digest as _, Sha256};
+
+    use super::*;
+
+    /// Once a version is released its line stays as it is: a database out there was made by exactly those bytes.
+    const PINNED: &[&str] = &["d5b03a2b0ae100c37d8aa7feba441b1572c2e6b09cbce4b75792649ba6634128"];
+
+    #[test]
+    fn released_migrations_are_unchanged() {
+        let actual: Vec<_> = MIGRATIONS.iter().map(|migration| hex::encode(Sha256::digest(migration.sql))).collect();
+        assert_eq!(actual, PINNED);
+    }
+
+    #[test]
+    fn versions_count_from_one_without_gaps() {
+        let versions: Vec<_> = MIGRATIONS.iter().map(|migration| migration.version).collect();
+        assert_eq!(versions, (1..=u32::try_from(MIGRATIONS.len()).unwrap()).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn every_file_of_the_folder_is_listed() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("migrations/sqlite");
+        let mut files: Vec<_> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| std::fs::read_to_string(entry.unwrap().path()).unwrap())
+            .collect();
+        files.sort();
+        let mut listed: Vec<_> = MIGRATIONS.iter().map(|migration| migration.sql.to_owned()).collect();
+        listed.sort();
+        assert!(files == listed, "migrations/sqlite and MIGRATIONS differ");
+    }
+
+    #[test]
+    fn a_failing_migration_leaves_what_was_there() {
+        let good = || Migration { version: 1, sql: "CREATE TABLE kept (x); INSERT INTO kept VALUES (1);" };
+        let bad = Migration { version: 2, sql: "CREATE TABLE half (x); DELETE FROM kept; INSERT INTO absent VALUES (1);" };
+        let better = Migration { version: 2, sql: "CREATE TABLE half (x);" };
+        let mut connection = Connection::open_in_memory().unwrap();
+        migrate(&mut connection, &[good()]).unwrap();
+
+        assert!(matches!(migrate(&mut connection, &[good(), bad]), Err(SchemaError::Migration(2, _))));
+        assert_eq!(inspect(&connection, MIGRATIONS).unwrap(), 1);
+        let kept: u64 = connection.query_row("SELECT count(*) FROM kept", [], |row| row.get(0)).unwrap();
+        assert_eq!(kept, 1);
+
+        migrate(&mut connection, &[good(), better]).unwrap();
+        assert!(matches!(inspect(&connection, &[good()]), Err(SchemaError::Newer { found: 2, known: 1 })));
+    }
+}

@@ -1,0 +1,65 @@
+//! The conformance suite, run against SQLite and against the model it is written after.
+
+mod sqlite {
+    use std::sync::Arc;
+
+    use async_trait::async_trait;
+    use tempfile::TempDir;
+    use usher_engine::ports::Store;
+    use usher_store::conformance::Subject;
+    use usher_store::{SqliteOptions, SqliteStore};
+
+    struct InFile {
+        directory: TempDir,
+        store: Arc<SqliteStore>,
+    }
+
+    fn open(directory: &TempDir) -> Arc<SqliteStore> {
+        Arc::new(SqliteStore::open(&directory.path().join("usher.db"), SqliteOptions::default()).unwrap())
+    }
+
+    async fn subject() -> impl Subject {
+        let directory = TempDir::new().unwrap();
+        let store = open(&directory);
+        InFile { directory, store }
+    }
+
+    #[async_trait]
+    impl Subject for InFile {
+        fn store(&self) -> Arc<dyn Store> {
+            Arc::clone(&self.store) as Arc<dyn Store>
+        }
+
+        async fn reopen(&mut self) {
+            self.store.close().await;
+            self.store = open(&self.directory);
+        }
+    }
+
+    usher_store::store_conformance!(super::subject);
+}
+
+mod model {
+    use std::sync::Arc;
+
+    use async_trait::async_trait;
+    use usher_engine::ports::Store;
+    use usher_store::conformance::{Model, Subject};
+
+    struct InMemory(Arc<Model>);
+
+    async fn subject() -> impl Subject {
+        InMemory(Arc::new(Model::new()))
+    }
+
+    #[async_trait]
+    impl Subject for InMemory {
+        fn store(&self) -> Arc<dyn Store> {
+            Arc::clone(&self.0) as Arc<dyn Store>
+        }
+
+        async fn reopen(&mut self) {}
+    }
+
+    usher_store::store_conformance!(super::subject);
+}
