@@ -83,6 +83,24 @@ async fn a_restart_loses_nothing_and_goes_on() {
 }
 
 #[tokio::test]
+async fn what_has_arrived_is_kept_when_the_engine_stops() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let usher = Running::start(store.clone()).await;
+    let mut started = Vec::new();
+    for _ in 0..16 {
+        started.push(usher.engine.start_key_handshake(KeyHandshakeRequest::default()).await.unwrap());
+    }
+    for (n, started) in (1..).zip(&started) {
+        usher.receive(n, &user(n), handshake(&token(&started.url), &[])).await;
+    }
+    usher.stop().await;
+    for started in started {
+        assert_eq!(store.events(started.stream_id, 0, 10).await.unwrap().len(), 1);
+    }
+}
+
+#[tokio::test]
 async fn what_expired_while_we_were_away_is_told_at_start() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());

@@ -13,18 +13,28 @@ use crate::operations::Input;
 use crate::ports::{CorrelationKey, Inbound};
 
 impl Engine {
-    /// Takes in messages until everything stops.
+    /// Takes in messages until everything stops; what has arrived by then is still handed to the workers, for a wallet
+    /// may have sent it once and for all.
     pub(super) async fn take_in(self: Arc<Self>, mut inbox: mpsc::Receiver<Inbound>) {
         loop {
             let inbound = tokio::select! {
-                biased;
-                () = self.stop.cancelled() => return,
                 inbound = inbox.recv() => inbound,
+                () = self.stop.cancelled() => break,
             };
-            let Some(Inbound { event_id, author, message }) = inbound else { return };
-            if let Some(id) = self.operation_of(&message) {
-                self.workers.wallet(id, Input::Wallet { author, message }, event_id).await;
-            }
+            let Some(inbound) = inbound else { break };
+            self.hand_on(inbound).await;
+        }
+        inbox.close();
+        while let Some(inbound) = inbox.recv().await {
+            self.hand_on(inbound).await;
+        }
+        self.stop.cancelled().await;
+        self.drained.cancel();
+    }
+
+    async fn hand_on(&self, Inbound { event_id, author, message }: Inbound) {
+        if let Some(id) = self.operation_of(&message) {
+            self.workers.wallet(id, Input::Wallet { author, message }, event_id).await;
         }
     }
 

@@ -141,6 +141,8 @@ pub struct Engine {
     outgoing: Outgoing,
     workers: Workers,
     stop: CancellationToken,
+    /// Cancelled when, after `stop`, the inbox is empty: the workers end when their queues are.
+    drained: CancellationToken,
 }
 
 impl Engine {
@@ -172,6 +174,7 @@ impl Engine {
             outgoing,
             workers,
             stop,
+            drained: CancellationToken::new(),
         });
         engine.load().await?;
         for jobs in jobs {

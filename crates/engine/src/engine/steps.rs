@@ -66,15 +66,18 @@ impl Workers {
 }
 
 impl Engine {
-    /// A worker: takes jobs until everything stops; the job it has begun, it finishes.
+    /// A worker: takes jobs until everything stops, and then those that are still waiting.
     pub(super) async fn work(self: Arc<Self>, mut jobs: mpsc::Receiver<Job>) {
         loop {
             let job = tokio::select! {
-                biased;
-                () = self.stop.cancelled() => return,
                 job = jobs.recv() => job,
+                () = self.drained.cancelled() => break,
             };
             let Some(job) = job else { return };
+            self.do_job(&job).await;
+        }
+        jobs.close();
+        while let Some(job) = jobs.recv().await {
             self.do_job(&job).await;
         }
     }

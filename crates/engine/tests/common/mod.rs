@@ -1,5 +1,7 @@
 //! An engine on a real store, with a clock turned by hand and a messenger that records.
 
+#![allow(dead_code, unreachable_pub, clippy::disallowed_methods)]
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
