@@ -53,12 +53,15 @@ fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> Mistake {
     if !presentable(name) {
         return Mistake::missing("an environment variable that begins with SERVICE__ is not a known key");
     }
+    let is_file = name.ends_with("_FILE");
     let hint = match name.strip_suffix("_FILE").filter(|stem| keys::all().any(|key| key.variable() == *stem)) {
         Some(stem) => format!("only secrets come from a file; set {stem}"),
-        None => match nearest(name, known.map(String::as_str), "__") {
-            Some(near) => format!("did you mean {near}?"),
-            None => "see `usher config default`".to_owned(),
-        },
+        None => {
+            match nearest(name, known.map(String::as_str).filter(|known| known.ends_with("_FILE") == is_file), "__") {
+                Some(near) => format!("the nearest known one is {near}"),
+                None => "see `usher config default`".to_owned(),
+            }
+        }
     };
     Mistake::at(Origin::Variable(name.to_owned()), format!("unknown variable; {hint}"))
 }

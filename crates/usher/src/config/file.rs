@@ -1,6 +1,6 @@
 //! Values from `config.toml`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use toml::Spanned;
@@ -37,13 +37,16 @@ pub fn layer(path: &Path, data_dir: &Path, mistakes: &mut Vec<Mistake>) -> FileL
     // Recovering, so that the rest of a file with a slip is looked at too. The parser's messages are fixed texts; its
     // `Display`, which quotes the file, is not used.
     let (table, errors) = DeTable::parse_recoverable(&text);
-    let mut broken = BTreeSet::new();
+    let mut slips = BTreeMap::new();
     for error in &errors {
-        let line = line_of(error.span().map_or(0, |span| span.start));
-        if broken.insert(line) {
-            mistakes.push(Mistake::at(Origin::Line(path.to_owned(), line), format!("not TOML: {}", error.message())));
-        }
+        slips.entry(line_of(error.span().map_or(0, |span| span.start))).or_insert(error.message());
     }
+    mistakes.extend(
+        slips
+            .iter()
+            .map(|(line, message)| Mistake::at(Origin::Line(path.to_owned(), *line), format!("not TOML: {message}"))),
+    );
+    let broken = broken_lines(&text, slips.keys());
 
     let mut walk = Walk { path, line_of: &line_of, broken: &broken, entries: Vec::new(), mistakes };
     walk.table("", table.get_ref());
@@ -52,6 +55,22 @@ pub fn layer(path: &Path, data_dir: &Path, mistakes: &mut Vec<Mistake>) -> FileL
     entries.sort_by_key(|(line, _)| *line);
     let entries = entries.into_iter().map(|(_, entry)| entry).collect();
     FileLayer { given: resolve(entries, data_dir, mistakes), incomplete: !errors.is_empty() }
+}
+
+/// The lines of which nothing can be said: those with a slip, and below a broken section header all of the section.
+fn broken_lines<'a>(text: &str, slips: impl Iterator<Item = &'a usize>) -> BTreeSet<usize> {
+    let slips: BTreeSet<usize> = slips.copied().collect();
+    let mut header_broken = false;
+    let numbered = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim_start().starts_with('[')));
+    numbered
+        .filter_map(|(number, is_header)| {
+            let slip = slips.contains(&number);
+            if is_header {
+                header_broken = slip;
+            }
+            (slip || header_broken).then_some(number)
+        })
+        .collect()
 }
 
 struct Walk<'a> {
@@ -85,7 +104,9 @@ impl Walk<'_> {
                 }
                 (None, DeValue::Table(inner)) if is_section => self.table(&format!("{name}."), inner),
                 (None, _) if is_section => unknown.push((line, Mistake::at(origin, not_a_value(&name)))),
-                (None, _) => unknown.push((line, Mistake::at(origin, unknown_key(&name)))),
+                (None, value) => {
+                    unknown.push((line, Mistake::at(origin, unknown_key(&name, value.is_table()))));
+                }
             }
         }
         unknown.sort_by_key(|(line, _)| *line);
@@ -97,13 +118,19 @@ fn not_a_value(name: &str) -> String {
     format!("{name} is a section: write [{name}] and its keys below it")
 }
 
-fn unknown_key(name: &str) -> String {
+fn unknown_key(name: &str, is_section: bool) -> String {
     if !presentable(name) {
         return "unknown key; see `usher config default`".to_owned();
     }
-    match nearest(name, keys::all().map(|key| key.name), ".") {
-        Some(near) => format!("unknown key {name}; did you mean {near}?"),
-        None => format!("unknown key {name}; see `usher config default`"),
+    let known: Vec<&str> = if is_section {
+        keys::SECTIONS.iter().map(|section| section.name).collect()
+    } else {
+        keys::all().map(|key| key.name).collect()
+    };
+    let what = if is_section { "section" } else { "key" };
+    match nearest(name, known.into_iter(), ".") {
+        Some(near) => format!("unknown {what} {name}; the nearest known one is {near}"),
+        None => format!("unknown {what} {name}; see `usher config default`"),
     }
 }
 

@@ -21,6 +21,9 @@ pub mod setting;
 pub mod suggestion;
 pub mod table;
 
+#[cfg(test)]
+mod tests;
+
 pub use keys::Config;
 pub use layers::{Loaded, Source, load};
 pub use mistake::{Mistake, Origin};

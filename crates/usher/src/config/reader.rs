@@ -80,6 +80,6 @@ fn missing(key: &Key) -> Mistake {
         "{} is required: set it in config.toml or by {}{file}; it must be {}",
         key.name,
         key.variable(),
-        key.shape
+        (key.shape)()
     ))
 }

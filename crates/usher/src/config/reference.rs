@@ -36,10 +36,10 @@ fn describe(out: &mut String, key: &Key) {
         line(out, format_args!("# This version checks it but does not act on it yet."));
     }
     let required = if key.required { " Required." } else { "" };
-    let variable = key.variable();
+    let (shape, variable) = ((key.shape)(), key.variable());
     match key.file_variable() {
-        Some(file) => line(out, format_args!("# Must be {}.{required}\n# {variable} or {file}", key.shape)),
-        None => line(out, format_args!("# Must be {}.{required}\n# {variable}", key.shape)),
+        Some(file) => line(out, format_args!("# Must be {shape}.{required}\n# {variable} or {file}")),
+        None => line(out, format_args!("# Must be {shape}.{required}\n# {variable}")),
     }
     line(out, format_args!("#{} = {}", key.short(), key.default.unwrap_or(key.example)));
 }

@@ -8,17 +8,19 @@ pub fn presentable(name: &str) -> bool {
 
 /// The candidate most like `unknown`.
 ///
-/// A name of which the other is a part (`info.port` for `info.listen_port`) counts as closer than any likeness of
-/// letters.
+/// A name that differs only in its separators or case is closest. Next come names of which the last part contains the
+/// other (`info.port` for `info.listen_port`): that is closer than any likeness of letters.
 pub fn nearest<'a>(unknown: &str, candidates: impl Iterator<Item = &'a str>, separator: &str) -> Option<&'a str> {
     let last = |name: &str| name.rsplit(separator).next().unwrap_or_default().to_owned();
-    let unknown_last = last(unknown);
+    let letters = |name: &str| name.replace(['.', '_', '-'], "").to_ascii_lowercase();
+    let (unknown_last, unknown_letters) = (last(unknown), letters(unknown));
     candidates
         .map(|candidate| {
             let candidate_last = last(candidate);
             let part = candidate_last.contains(&unknown_last) || unknown_last.contains(&candidate_last);
             let likeness = strsim::jaro_winkler(unknown, candidate) + strsim::jaro(&unknown_last, &candidate_last);
-            (if part { likeness + 1.0 } else { likeness }, candidate)
+            let bonus = if letters(candidate) == unknown_letters { 2.0 } else { f64::from(u8::from(part)) };
+            (likeness + bonus, candidate)
         })
         .max_by(|(a, _), (b, _)| a.total_cmp(b))
         .map(|(_, candidate)| candidate)

@@ -21,7 +21,7 @@ pub struct Key {
     /// Its description, one entry per line.
     pub doc: &'static [&'static str],
     /// What a value looks like, as in "must be …".
-    pub shape: &'static str,
+    pub shape: fn() -> String,
     /// An example for the reference, as TOML, for keys without default.
     pub example: &'static str,
     /// Its default, as TOML.
@@ -110,7 +110,7 @@ macro_rules! configuration {
                 keys: &[ $( $crate::config::table::Key {
                     name: concat!($name, ".", stringify!($key)),
                     doc: &[$($doc),*],
-                    shape: <$Type as $crate::config::setting::Setting>::SHAPE,
+                    shape: <$Type as $crate::config::setting::Setting>::shape,
                     example: <$Type as $crate::config::setting::Setting>::EXAMPLE,
                     default: configuration!(@default $($default)?),
                     required: <$Type as $crate::config::setting::Setting>::REQUIRED

@@ -19,7 +19,9 @@ impl WebUrl {
 }
 
 impl Setting for WebUrl {
-    const SHAPE: &'static str = "an http:// or https:// address without user name and password";
+    fn shape() -> String {
+        "an http:// or https:// address without user name and password".to_owned()
+    }
     const EXAMPLE: &'static str = "\"https://example.com/\"";
 
     fn read(given: &Given) -> Result<Self, String> {
@@ -50,7 +52,9 @@ impl fmt::Debug for WebhookUrl {
 }
 
 impl Setting for WebhookUrl {
-    const SHAPE: &'static str = "an http:// or https:// address";
+    fn shape() -> String {
+        "an http:// or https:// address".to_owned()
+    }
     const EXAMPLE: &'static str = "\"https://example.com/usher-events\"";
     const SECRET: bool = true;
 
@@ -77,7 +81,9 @@ impl DatabaseUrl {
 }
 
 impl Setting for DatabaseUrl {
-    const SHAPE: &'static str = "a postgres:// or postgresql:// address";
+    fn shape() -> String {
+        "a postgres:// or postgresql:// address".to_owned()
+    }
     const EXAMPLE: &'static str = "\"postgres://user:password@localhost/usher\"";
     const SECRET: bool = true;
 
@@ -104,8 +110,9 @@ impl NwcUrl {
 }
 
 impl Setting for NwcUrl {
-    const SHAPE: &'static str =
-        "a nostr+walletconnect:// address with the wallet's key (64 hex characters), a relay and a secret";
+    fn shape() -> String {
+        "a nostr+walletconnect:// address with the wallet's key (64 hex characters), a relay and a secret".to_owned()
+    }
     const EXAMPLE: &'static str = "\"nostr+walletconnect://<key>?relay=wss%3A%2F%2Frelay.example.com&secret=<secret>\"";
     const SECRET: bool = true;
 

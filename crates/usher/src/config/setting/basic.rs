@@ -19,7 +19,9 @@ impl<const MIN: u64, const MAX: u64> Whole<MIN, MAX> {
 }
 
 impl<const MIN: u64, const MAX: u64> Setting for Whole<MIN, MAX> {
-    const SHAPE: &'static str = "a whole number";
+    fn shape() -> String {
+        format!("a whole number from {MIN} to {MAX}")
+    }
 
     fn read(given: &Given) -> Result<Self, String> {
         let number = match given {
@@ -28,10 +30,7 @@ impl<const MIN: u64, const MAX: u64> Setting for Whole<MIN, MAX> {
             Given::Text(text) if text.bytes().all(|byte| byte.is_ascii_digit()) => text.parse().ok(),
             _ => None,
         };
-        number
-            .filter(|number| (MIN..=MAX).contains(number))
-            .map(Self)
-            .ok_or_else(|| format!("must be a whole number from {MIN} to {MAX}"))
+        number.filter(|number| (MIN..=MAX).contains(number)).map(Self).ok_or_else(unfit::<Self>)
     }
 
     fn show(&self) -> String {
@@ -40,7 +39,9 @@ impl<const MIN: u64, const MAX: u64> Setting for Whole<MIN, MAX> {
 }
 
 impl Setting for bool {
-    const SHAPE: &'static str = "true or false";
+    fn shape() -> String {
+        "true or false".to_owned()
+    }
 
     fn read(given: &Given) -> Result<Self, String> {
         match given {
@@ -57,7 +58,9 @@ impl Setting for bool {
 }
 
 impl Setting for IpAddr {
-    const SHAPE: &'static str = "an IP address";
+    fn shape() -> String {
+        "an IP address".to_owned()
+    }
 
     fn read(given: &Given) -> Result<Self, String> {
         text::<Self>(given)?.parse().map_err(|_| unfit::<Self>())
@@ -83,7 +86,9 @@ macro_rules! text_setting {
         }
 
         impl Setting for $Type {
-            const SHAPE: &'static str = $shape;
+            fn shape() -> String {
+        $shape.to_owned()
+    }
             const EXAMPLE: &'static str = $example;
 
             fn read(given: &Given) -> Result<Self, String> {

@@ -12,7 +12,9 @@ macro_rules! choice {
         }
 
         impl Setting for $Type {
-            const SHAPE: &'static str = $shape;
+            fn shape() -> String {
+        $shape.to_owned()
+    }
 
             fn read(given: &Given) -> Result<Self, String> {
                 match text::<Self>(given)? {

@@ -32,7 +32,8 @@ pub enum Given {
 /// The type of a setting.
 pub trait Setting: Sized {
     /// What a value looks like: completes "must be …".
-    const SHAPE: &'static str;
+    fn shape() -> String;
+
     /// An example as TOML, for keys without default.
     const EXAMPLE: &'static str = "\"\"";
     /// A value must be given when there is no default.
@@ -56,7 +57,10 @@ pub trait Setting: Sized {
 }
 
 impl<T: Setting> Setting for Option<T> {
-    const SHAPE: &'static str = T::SHAPE;
+    fn shape() -> String {
+        T::shape()
+    }
+
     const EXAMPLE: &'static str = T::EXAMPLE;
     const REQUIRED: bool = false;
     const SECRET: bool = T::SECRET;
@@ -83,17 +87,17 @@ fn text<T: Setting>(given: &Given) -> Result<&str, String> {
     match given {
         Given::Text(text) if text.is_empty() => Err(empty::<T>()),
         Given::Text(text) => Ok(text),
-        Given::Integer(_) | Given::Flag(_) => Err(format!("must be {}, in quotes", T::SHAPE)),
+        Given::Integer(_) | Given::Flag(_) => Err(format!("must be {}, in quotes", T::shape())),
         Given::List(_) | Given::Unfit | Given::Unusable => Err(unfit::<T>()),
     }
 }
 
 fn empty<T: Setting>() -> String {
-    format!("is empty; it must be {}", T::SHAPE)
+    format!("is empty; it must be {}", T::shape())
 }
 
 fn unfit<T: Setting>() -> String {
-    format!("must be {}", T::SHAPE)
+    format!("must be {}", T::shape())
 }
 
 /// `text` as a TOML string.

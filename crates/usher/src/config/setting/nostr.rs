@@ -27,7 +27,9 @@ impl PrivateKey {
 }
 
 impl Setting for PrivateKey {
-    const SHAPE: &'static str = "64 hex characters";
+    fn shape() -> String {
+        "64 hex characters".to_owned()
+    }
     const SECRET: bool = true;
 
     fn read(given: &Given) -> Result<Self, String> {
@@ -66,7 +68,9 @@ impl Relays {
 }
 
 impl Setting for Relays {
-    const SHAPE: &'static str = "a list of ws:// or wss:// addresses, separated by commas";
+    fn shape() -> String {
+        "a list of ws:// or wss:// addresses, separated by commas".to_owned()
+    }
 
     fn read(given: &Given) -> Result<Self, String> {
         let list: Vec<&str> = match given {
@@ -79,7 +83,7 @@ impl Setting for Relays {
         let mut addresses = Vec::new();
         for (position, text) in list.iter().enumerate() {
             let address = relay(text.trim()).ok_or_else(|| {
-                format!("must be {}; address {} of {} is not one", Self::SHAPE, position + 1, list.len())
+                format!("must be {}; address {} of {} is not one", Self::shape(), position + 1, list.len())
             })?;
             // `wss://host` and `wss://host/` are the same relay; the shorter form is the customary one.
             let bare = address.path() == "/" && address.query().is_none();
@@ -111,7 +115,9 @@ impl Scheme {
 }
 
 impl Setting for Scheme {
-    const SHAPE: &'static str = "the scheme of a URL, such as nostr+walletconnect or portal, without ://";
+    fn shape() -> String {
+        "the scheme of a URL, such as nostr+walletconnect or portal, without ://".to_owned()
+    }
 
     fn read(given: &Given) -> Result<Self, String> {
         let text = text::<Self>(given)?;
@@ -127,7 +133,9 @@ impl Setting for Scheme {
 }
 
 impl Setting for SubkeyProof {
-    const SHAPE: &'static str = "the JSON text of a subkey proof";
+    fn shape() -> String {
+        "the JSON text of a subkey proof".to_owned()
+    }
     const EXAMPLE: &'static str = "'{\"main_key\": \"…\", \"metadata\": {…}}'";
 
     fn read(given: &Given) -> Result<Self, String> {

@@ -21,7 +21,9 @@ macro_rules! secret_setting {
         }
 
         impl Setting for $Type {
-            const SHAPE: &'static str = $shape;
+            fn shape() -> String {
+        $shape.to_owned()
+    }
             const SECRET: bool = true;
 
             fn read(given: &Given) -> Result<Self, String> {

@@ -1,0 +1,92 @@
+//! No secret is ever shown: not in `Debug`, not in the report, not in a mistake.
+
+use super::values::nwc;
+use super::{Given, KEY, TOKEN};
+use crate::config::{keys, report};
+
+const MNEMONIC: &str = "legal winner thank year wave sausage worth useful legal winner thank yellow";
+
+/// Every secret key with a right value, and what of it must not be seen.
+fn secrets() -> Vec<(&'static str, String, &'static str)> {
+    vec![
+        ("auth.auth_token", TOKEN.to_owned(), "6d1f3bfa"),
+        ("nostr.private_key", KEY.to_owned(), "67dea2ed"),
+        ("database.url", "postgres://me:hunter22@db/usher".to_owned(), "hunter22"),
+        ("wallet.nwc.url", nwc(), "67dea2ed"),
+        ("wallet.embedded.api_key", "api-key-hunter23".to_owned(), "hunter23"),
+        ("wallet.embedded.mnemonic", MNEMONIC.to_owned(), "sausage"),
+        ("webhook.url", "https://me:hunter24@example.com/hunter25".to_owned(), "hunter2"),
+        ("webhook.secret", "hunter26".to_owned(), "hunter26"),
+    ]
+}
+
+fn variable(name: &str) -> String {
+    name.to_ascii_uppercase().replace('.', "__")
+}
+
+#[test]
+fn the_list_of_secrets_is_complete() {
+    let listed: Vec<&str> = secrets().iter().map(|(name, ..)| *name).collect();
+    let table: Vec<&str> = keys::all().filter(|key| key.secret).map(|key| key.name).collect();
+    assert_eq!(listed, table);
+}
+
+#[test]
+fn debug_and_report_show_no_secret() {
+    let mut given = Given::nothing();
+    for (name, value, _) in secrets() {
+        // It would be refused in this version, and with it the configuration to look at.
+        if name != "database.url" {
+            given = given.variable(&variable(name), &value);
+        }
+    }
+    let loaded = given.load();
+    let config = loaded.config.as_ref().expect("all is right");
+    let seen = format!("{config:?}\n{config:#?}\n{loaded:?}\n{}", report::in_force(&given.source(), &loaded));
+    for (name, _, part) in secrets() {
+        assert!(!seen.contains(part), "{name} is seen in {seen}");
+    }
+    assert!(seen.contains("auth.auth_token = set"));
+    assert!(seen.contains("webhook.url = set (https://example.com)"));
+}
+
+#[test]
+fn mistakes_never_repeat_a_value() {
+    // Each secret, spoilt in several ways, in every key of the table: also where it does not belong.
+    let spoil: [fn(&str) -> String; 6] = [
+        |value| value.to_owned(),
+        |value| format!("{value} "),
+        |value| format!("x{value}"),
+        |value| value[..value.len() - 1].to_owned(),
+        |value| format!("{value}\u{7}"),
+        |value| format!("nsec1{value}"),
+    ];
+    for key in keys::all() {
+        for (_, value, part) in secrets() {
+            for spoil in spoil {
+                let value = spoil(&value);
+                let in_variable = Given::required().variable(&variable(key.name), &value);
+                let in_file = Given::nothing().file(&format!("{} = {}\n", key.name, toml::Value::from(value.as_str())));
+                let unquoted = Given::nothing().file(&format!("{} = {value}\n", key.name));
+                for given in [in_variable, in_file, unquoted] {
+                    let problems = report::problems(&given.load()).join("\n");
+                    assert!(!problems.contains(part), "{} given a secret says {problems}", key.name);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_secret_in_place_of_a_name_is_not_repeated() {
+    for text in [
+        format!("{KEY} = 1\n"),
+        format!("[auth]\n{TOKEN} = 1\n"),
+        format!("[{TOKEN}]\n"),
+        format!("auth.auth_token.{TOKEN} = 1\n"),
+    ] {
+        let problems = report::problems(&Given::nothing().file(&text).load()).join("\n");
+        assert!(!problems.contains("6d1f3bfa") && !problems.contains("67dea2ed"), "{problems}");
+        assert!(problems.contains("config.toml:"), "{problems}");
+    }
+}

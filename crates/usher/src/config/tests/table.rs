@@ -1,0 +1,82 @@
+//! The table of keys against the specification, and the reference against the table.
+
+use super::{Given, KEY, TOKEN};
+use crate::config::{keys, reference};
+
+#[test]
+fn every_key_of_the_specification_is_there() {
+    for (name, suffix) in [
+        ("info.listen_port", "INFO__LISTEN_PORT"),
+        ("auth.auth_token", "AUTH__AUTH_TOKEN"),
+        ("nostr.private_key", "NOSTR__PRIVATE_KEY"),
+        ("nostr.relays", "NOSTR__RELAYS"),
+        ("nostr.subkey_proof", "NOSTR__SUBKEY_PROOF"),
+        ("database.path", "DATABASE__PATH"),
+        ("wallet.ln_backend", "WALLET__LN_BACKEND"),
+        ("wallet.nwc.url", "WALLET__NWC__URL"),
+        ("wallet.embedded.api_key", "WALLET__EMBEDDED__API_KEY"),
+        ("wallet.embedded.mnemonic", "WALLET__EMBEDDED__MNEMONIC"),
+        ("webhook.url", "WEBHOOK__URL"),
+        ("webhook.secret", "WEBHOOK__SECRET"),
+        ("profile.name", "PROFILE__NAME"),
+        ("profile.display_name", "PROFILE__DISPLAY_NAME"),
+        ("profile.picture", "PROFILE__PICTURE"),
+        ("profile.nip05", "PROFILE__NIP05"),
+    ] {
+        let key = keys::find(name).unwrap_or_else(|| panic!("{name} is not in the table"));
+        assert_eq!(key.variable(), format!("SERVICE__{suffix}"));
+        assert_eq!(key.required, matches!(name, "auth.auth_token" | "nostr.private_key"), "{name}");
+    }
+}
+
+#[test]
+fn the_committed_reference_is_the_current_one() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/configuration.toml");
+    let committed = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(committed == reference::text(), "write it anew: cargo run -- config default > docs/configuration.toml");
+}
+
+#[test]
+fn the_reference_parses_to_the_defaults() {
+    let defaults = format!("{:?}", Given::required().config());
+    assert_eq!(format!("{:?}", Given::required().file(&reference::text()).config()), defaults);
+}
+
+#[test]
+fn the_values_in_the_reference_are_the_defaults() {
+    // Every commented setting of the reference, set: those with a default must change nothing, the others, which are
+    // examples, must be known.
+    let mut text = String::new();
+    for line in reference::text().lines() {
+        let setting = line.strip_prefix('#').filter(|rest| rest.starts_with(|first: char| first.is_ascii_lowercase()));
+        let name = setting.and_then(|setting| setting.split_once(" = ")).map(|(name, _)| name);
+        let has_default = |name| keys::all().any(|key| key.short() == name && key.default.is_some());
+        match (setting, name) {
+            (Some(setting), Some(name)) if has_default(name) && !setting.ends_with("\"https://example.com/\"") => {
+                text.push_str(setting);
+            }
+            _ => text.push_str(line),
+        }
+        text.push('\n');
+    }
+    let given = Given::required().file(&text);
+    assert_eq!(format!("{:?}", given.config()), format!("{:?}", Given::required().config()));
+    let set = given.load().in_force.iter().filter(|entry| entry.origin.to_string().contains("config.toml")).count();
+    assert_eq!(set, keys::all().filter(|key| key.default.is_some()).count());
+}
+
+#[test]
+fn an_operator_can_uncomment_and_fill_in() {
+    let text = reference::text()
+        .replace("#auth_token = \"\"", &format!("auth_token = \"{TOKEN}\""))
+        .replace("#private_key = \"\"", &format!("private_key = \"{KEY}\""))
+        .replace("#listen_port = 3000", "listen_port = 3001");
+    assert_eq!(Given::nothing().file(&text).config().info.listen_port.get(), 3001);
+}
+
+#[test]
+fn every_key_is_described() {
+    for key in keys::all() {
+        assert!(!key.doc.is_empty() && !(key.shape)().is_empty(), "{}", key.name);
+    }
+}

@@ -1,0 +1,180 @@
+//! Values that are right: defaults, layers, forms.
+
+use secrecy::ExposeSecret as _;
+
+use super::{Given, KEY, TOKEN};
+use crate::config::setting::{LnBackend, LogFormat};
+
+#[test]
+fn defaults_are_the_documented_ones() {
+    let config = Given::required().config();
+    assert_eq!(config.info.listen_address.to_string(), "127.0.0.1");
+    assert_eq!(config.info.listen_port.get(), 3000);
+    assert_eq!(config.auth.auth_token.secret().expose_secret(), TOKEN);
+    assert_eq!(config.auth.challenge_ttl_seconds.get(), 300);
+    assert_eq!(config.nostr.private_key.keys().unwrap().secret_key().to_secret_hex(), KEY);
+    assert_eq!(config.nostr.relays.addresses().len(), 3);
+    assert!(config.nostr.relays.addresses().iter().all(|relay| relay.starts_with("wss://")));
+    assert!(config.nostr.subkey_proof.is_none());
+    assert_eq!(config.nostr.url_scheme.as_str(), "nostr+walletconnect");
+    assert!(!config.nostr.allow_private_relays);
+    assert_eq!(config.database.path.as_str(), "usher.db");
+    assert_eq!(config.wallet.ln_backend, LnBackend::None);
+    assert_eq!(config.handshake.ttl_seconds.get(), 600);
+    assert_eq!(config.streams.retention_days.get(), 30);
+    assert_eq!(config.limits.max_open_streams.get(), 1_000_000);
+    assert_eq!(config.limits.requests_per_second.get(), 0);
+    assert_eq!(config.log.format, LogFormat::Text);
+    assert_eq!(Given::required().warnings(), "");
+}
+
+#[test]
+fn the_environment_overrides_the_file_key_by_key() {
+    let given = Given::required()
+        .file("[info]\nlisten_port = 4000\nlisten_address = \"::1\"\n[log]\nformat = \"json\"\n")
+        .variable("INFO__LISTEN_PORT", "5000");
+    let config = given.config();
+    assert_eq!(config.info.listen_port.get(), 5000);
+    assert_eq!(config.info.listen_address.to_string(), "::1");
+    assert_eq!(config.log.format, LogFormat::Json);
+}
+
+#[test]
+fn a_wrong_value_in_the_file_does_not_matter_when_the_environment_overrides_it() {
+    let given = Given::required().file("[info]\nlisten_port = \"no\"\n").variable("INFO__LISTEN_PORT", "5000");
+    assert_eq!(given.config().info.listen_port.get(), 5000);
+}
+
+#[test]
+fn relays_are_a_list_or_separated_by_commas_and_named_once() {
+    let expected = ["wss://a.example", "wss://b.example/path", "ws://[::1]:7777"];
+    for text in [
+        r#"["wss://a.example", "wss://b.example/path", "ws://[::1]:7777", "wss://A.example/"]"#,
+        r#""wss://a.example, wss://b.example/path,ws://[::1]:7777""#,
+    ] {
+        let given = Given::required().file(&format!("[nostr]\nrelays = {text}\n"));
+        assert_eq!(given.config().nostr.relays.addresses(), expected);
+    }
+    let given = Given::required().variable("NOSTR__RELAYS", &expected.join(","));
+    assert_eq!(given.config().nostr.relays.addresses(), expected);
+}
+
+#[test]
+fn nested_sections_and_dotted_keys_are_the_same() {
+    let address = format!("nostr+walletconnect://{}?relay=wss%3A%2F%2Fr.example&secret={KEY}", "ab".repeat(32));
+    for text in [
+        format!("[wallet]\nln_backend = \"nwc\"\nnwc.url = \"{address}\"\n"),
+        format!("wallet.ln_backend = \"nwc\"\n[wallet.nwc]\nurl = \"{address}\"\n"),
+        format!("wallet = {{ ln_backend = \"nwc\", nwc = {{ url = \"{address}\" }} }}\n"),
+    ] {
+        let config = Given::required().file(&text).load();
+        // Whether the key is a point on the curve is luck with `ab…`; the layers are what is tested here.
+        assert!(config.mistakes.iter().all(|mistake| mistake.what.contains("wallet.nwc.url")), "{:?}", config.mistakes);
+    }
+    let given = Given::required().variable("WALLET__LN_BACKEND", "nwc").variable("WALLET__NWC__URL", &nwc());
+    assert_eq!(given.config().nwc.url.unwrap().secret().expose_secret(), nwc());
+}
+
+/// A Nostr Wallet Connect address that nothing is wrong with.
+pub(super) fn nwc() -> String {
+    let wallet = usher_protocol::Keys::parse(KEY).unwrap().public_key().to_hex();
+    format!(
+        "nostr+walletconnect://{wallet}?relay=wss%3A%2F%2Fr.example&relay=wss://s.example&secret={KEY}&lud16=a@b.example"
+    )
+}
+
+#[test]
+fn secrets_come_from_files_without_their_last_line_end() {
+    for ending in ["", "\n", "\r\n"] {
+        let given = Given::nothing()
+            .other_file("token", format!("{TOKEN}{ending}").as_bytes())
+            .other_file("key", format!("{KEY}{ending}").as_bytes())
+            .variable("AUTH__AUTH_TOKEN_FILE", "token")
+            .file("[nostr]\nprivate_key_file = \"key\"\n");
+        assert_eq!(given.config().auth.auth_token.secret().expose_secret(), TOKEN);
+    }
+    let given = Given::required().other_file("token", TOKEN.as_bytes());
+    let absolute = given.path().join("token").display().to_string();
+    let given = Given { variables: Vec::new(), ..given }
+        .variable("NOSTR__PRIVATE_KEY", KEY)
+        .variable("AUTH__AUTH_TOKEN_FILE", &absolute);
+    assert_eq!(given.config().auth.auth_token.secret().expose_secret(), TOKEN);
+}
+
+#[test]
+fn a_variable_overrides_a_secret_file_named_in_the_file_and_the_other_way_round() {
+    let given = Given::required().file("[auth]\nauth_token_file = \"/nowhere/at/all\"\n");
+    // The named file is missed all the same: a configuration that is half wrong is wrong.
+    insta::assert_snapshot!(given.mistakes(), @"<data>/config.toml:2 (/nowhere/at/all): the file for auth.auth_token cannot be read: No such file or directory (os error 2)");
+    let given = Given::nothing()
+        .variable("NOSTR__PRIVATE_KEY", KEY)
+        .other_file("token", TOKEN.as_bytes())
+        .file(
+            "[auth]\nauth_token = \"another token that is in the file only\"\n"
+                .replace(' ', "-")
+                .replace("-=-", " = ")
+                .as_str(),
+        )
+        .variable("AUTH__AUTH_TOKEN_FILE", "token");
+    assert_eq!(given.config().auth.auth_token.secret().expose_secret(), TOKEN);
+}
+
+#[test]
+fn an_empty_optional_is_none() {
+    let given = Given::required().file("[webhook]\nurl = \"https://example.com/\"\n").variable("WEBHOOK__URL", "");
+    assert!(given.config().webhook.url.is_none());
+}
+
+#[test]
+fn a_weak_token_is_warned_about_but_works() {
+    let warning = |token: &str| {
+        let given = Given::nothing().variable("NOSTR__PRIVATE_KEY", KEY).variable("AUTH__AUTH_TOKEN", token);
+        assert!(given.load().config.is_some());
+        given.warnings()
+    };
+    insta::assert_snapshot!(warning("changeme"), @"auth.auth_token is a placeholder that anybody can guess; make one with `openssl rand -hex 32`");
+    insta::assert_snapshot!(warning("Kq3v9zPq"), @"auth.auth_token is short: fewer than 32 characters hold fewer than the 128 random bits that nobody can try out; make one with `openssl rand -hex 32`");
+    for placeholder in
+        ["secret", "SECRET", "your-token", "<YOUR_TOKEN>", &"x".repeat(40), "my-very-long-changeme-token-0123456789"]
+    {
+        assert!(warning(placeholder).contains("placeholder"), "{placeholder}");
+    }
+    assert_eq!(warning(TOKEN), "");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_file_with_secrets_that_others_can_read_is_warned_about() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let open = |given: Given| {
+        std::fs::set_permissions(given.path().join("config.toml"), std::fs::Permissions::from_mode(0o640)).unwrap();
+        given
+    };
+    let secret = open(Given::required().file(&format!("[auth]\nauth_token = \"{TOKEN}\"\n")));
+    insta::assert_snapshot!(secret.warnings(), @"<data>/config.toml holds secrets and others can read it; run `chmod 600 <data>/config.toml`");
+    assert_eq!(open(Given::required().file("[info]\nlisten_port = 1\n")).warnings(), "");
+    let named = Given::nothing()
+        .variable("NOSTR__PRIVATE_KEY", KEY)
+        .other_file("token", TOKEN.as_bytes())
+        .file("[auth]\nauth_token_file = \"token\"\n");
+    assert_eq!(open(named).warnings(), "");
+}
+
+#[test]
+fn what_this_version_does_not_act_on_is_warned_about_once_per_key() {
+    let given = Given::required()
+        .variable("WALLET__LN_BACKEND", "nwc")
+        .variable("WALLET__NWC__URL", &nwc())
+        .variable("WEBHOOK__URL", "https://user:pass@example.com/hook")
+        .variable("PROFILE__NAME", "usher")
+        .variable("VERIFICATION__MINIMUM_AGE", "21");
+    insta::assert_snapshot!(given.warnings(), @r"
+    wallet.ln_backend is set, but this version does not act on it yet
+    wallet.nwc.url is set, but this version does not act on it yet
+    webhook.url is set, but this version does not act on it yet
+    profile.name is set, but this version does not act on it yet
+    verification.minimum_age is set, but this version does not act on it yet
+    ");
+    assert_eq!(Given::required().variable("WALLET__LN_BACKEND", "none").warnings(), "");
+}
