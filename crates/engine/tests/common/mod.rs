@@ -1,6 +1,13 @@
 //! An engine on a real store, with a clock turned by hand and a messenger that records.
 
-#![allow(dead_code, unreachable_pub, clippy::disallowed_methods)]
+#![allow(
+    dead_code,
+    unreachable_pub,
+    clippy::disallowed_methods,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic
+)]
 
 use std::path::Path;
 use std::sync::Arc;
