@@ -1,1 +1,44 @@
-//! Placeholder.
+//! The Nostr transport: the engine's [`Messenger`](usher_engine::ports::Messenger), over any number of relays.
+//!
+//! ```text
+//! Letter ─▶ RelayPool::send ─▶ sealed, one event per recipient ─▶ a bounded queue per relay ─▶ that relay's task ─▶ relay
+//! relay ─▶ that relay's task: size, head, seen before?, signature, decryption, message ─▶ bounded inbox ─▶ engine
+//! ```
+//!
+//! Each relay has a task of its own, with one connection, one long-lived subscription and one queue, so a relay that
+//! is slow, silent, flooding or lying is a matter of its own task. Nothing waits for an `OK`: many relays send none for
+//! ephemeral kinds, and it is no receipt either. Why this is not built on a client library stands in
+//! `docs/adr/0002-own-relay-connection.md`.
+//!
+//! Relays that users choose are input from strangers: the [`guard`] decides what may be connected to.
+
+mod address;
+mod backoff;
+mod bucket;
+mod connection;
+mod conversations;
+mod counters;
+mod dial;
+mod directory;
+mod examiner;
+mod frame;
+pub mod guard;
+mod identity;
+mod link;
+mod options;
+mod pacer;
+mod pool;
+mod proofs;
+mod queue;
+mod remembered;
+mod session;
+mod shared;
+mod status;
+mod talk;
+
+pub use address::{AddressError, MAX_ADDRESS_BYTES, RelayAddress};
+pub use counters::{CounterValues, Refusal};
+pub use identity::Identity;
+pub use options::{Limits, RelayOptions, Timing};
+pub use pool::RelayPool;
+pub use status::{Origin, RelayState, RelayStatus};

@@ -1,0 +1,227 @@
+//! Addresses of relays.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::str::FromStr;
+
+use url::{Host, Url};
+
+use crate::guard;
+
+/// Longest address of a relay in bytes. Real ones have 20 to 60; the limit keeps handshake URLs scannable and what a
+/// user makes us store small.
+pub const MAX_ADDRESS_BYTES: usize = 256;
+
+/// The normalised address of a relay: equal addresses are the same relay.
+///
+/// Scheme and host in lower case, no default port, no fragment, and no slash at the end when the path is empty (as
+/// wallets write it, and as NIP-42 compares it).
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RelayAddress {
+    text: String,
+    url: Url,
+}
+
+/// Why a text is not the address of a relay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AddressError {
+    /// Longer than [`MAX_ADDRESS_BYTES`].
+    #[error("a relay address has at most {MAX_ADDRESS_BYTES} bytes")]
+    TooLong,
+    /// Not a URL with a host.
+    #[error("not a URL")]
+    NotAUrl,
+    /// Not `ws://` or `wss://`.
+    #[error("a relay address begins with wss:// or ws://")]
+    Scheme,
+    /// User name or password in the URL.
+    #[error("a relay address has no user name or password")]
+    Credentials,
+    /// Port 0.
+    #[error("a relay address has no port 0")]
+    Port,
+    /// The host is a number in a range that is not the public Internet.
+    #[error("the address is not on the public Internet")]
+    NotPublic,
+    /// A port below 1024 that is not for the web, where other services listen.
+    #[error("a user's relay has port 80, 443 or one from 1024")]
+    PrivilegedPort,
+}
+
+impl RelayAddress {
+    /// Parses and normalises an address that the operator supplied.
+    ///
+    /// # Errors
+    /// [`AddressError`].
+    pub fn parse(text: &str) -> Result<Self, AddressError> {
+        let text = text.trim();
+        if text.len() > MAX_ADDRESS_BYTES {
+            return Err(AddressError::TooLong);
+        }
+        // The URL parser drops tabs and line breaks silently; an address that has any was not meant as one.
+        if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
+            return Err(AddressError::NotAUrl);
+        }
+        let mut url = Url::parse(text).map_err(|_| AddressError::NotAUrl)?;
+        if !matches!(url.scheme(), "ws" | "wss") {
+            return Err(AddressError::Scheme);
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return Err(AddressError::Credentials);
+        }
+        if url.host_str().is_none_or(str::is_empty) {
+            return Err(AddressError::NotAUrl);
+        }
+        if url.port() == Some(0) {
+            return Err(AddressError::Port);
+        }
+        url.set_fragment(None);
+        let mut normal = url.as_str().to_owned();
+        if url.path() == "/" && url.query().is_none() {
+            normal.pop();
+        }
+        // Escapes can make it longer than it was.
+        if normal.len() > MAX_ADDRESS_BYTES {
+            return Err(AddressError::TooLong);
+        }
+        Ok(Self { text: normal, url })
+    }
+
+    /// Parses an address that a user supplied: beside the rules of [`parse`](Self::parse) it may not name an address
+    /// that is not public, nor a port of other services. Names are checked when they are [resolved](guard::resolve).
+    ///
+    /// # Errors
+    /// [`AddressError`].
+    pub fn parse_from_stranger(text: &str) -> Result<Self, AddressError> {
+        let address = Self::parse(text)?;
+        let port = address.port();
+        if !matches!(port, 80 | 443 | 1024..) {
+            return Err(AddressError::PrivilegedPort);
+        }
+        let ip = match address.url.host() {
+            Some(Host::Ipv4(ip)) => Some(IpAddr::V4(ip)),
+            Some(Host::Ipv6(ip)) => Some(IpAddr::V6(ip)),
+            Some(Host::Domain(_)) | None => None,
+        };
+        if ip.is_some_and(|ip| !guard::is_public(ip)) {
+            return Err(AddressError::NotPublic);
+        }
+        Ok(address)
+    }
+
+    /// The normalised text.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// The host to resolve; never empty.
+    pub(crate) fn host(&self) -> Host<&str> {
+        self.url.host().unwrap_or(Host::Domain(""))
+    }
+
+    /// The port to connect to.
+    pub(crate) fn port(&self) -> u16 {
+        self.url.port_or_known_default().unwrap_or(443)
+    }
+}
+
+impl FromStr for RelayAddress {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        Self::parse(text)
+    }
+}
+
+impl fmt::Display for RelayAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Debug for RelayAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.text, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn normal(text: &str) -> String {
+        RelayAddress::parse(text).unwrap().to_string()
+    }
+
+    #[test]
+    fn one_relay_has_one_name() {
+        for same in [
+            "wss://relay.example.com",
+            "wss://relay.example.com/",
+            "wss://relay.example.com:443",
+            "WSS://Relay.Example.COM/",
+            " wss://relay.example.com/#top\n",
+        ] {
+            assert_eq!(normal(same), "wss://relay.example.com");
+        }
+        assert_eq!(normal("ws://127.0.0.1:7777/"), "ws://127.0.0.1:7777");
+        assert_eq!(normal("wss://r.example/path/"), "wss://r.example/path/");
+        assert_eq!(normal("wss://r.example/?a=b"), "wss://r.example/?a=b");
+        assert_eq!(normal("wss://bücher.example"), "wss://xn--bcher-kva.example");
+    }
+
+    #[test]
+    fn what_is_no_relay_is_refused() {
+        for (text, why) in [
+            ("", AddressError::NotAUrl),
+            ("relay.example.com", AddressError::NotAUrl),
+            ("https://relay.example.com", AddressError::Scheme),
+            ("file:///etc/passwd", AddressError::Scheme),
+            ("wss://", AddressError::NotAUrl),
+            ("wss://user@relay.example.com", AddressError::Credentials),
+            ("wss://user:secret@relay.example.com", AddressError::Credentials),
+            ("wss://relay.example.com:0", AddressError::Port),
+            ("wss://relay.example.com:65536", AddressError::NotAUrl),
+            ("wss://relay.exa\nmple.com", AddressError::NotAUrl),
+            ("wss://relay.example.com/\r\nHost:x", AddressError::NotAUrl),
+        ] {
+            assert_eq!(RelayAddress::parse(text).unwrap_err(), why, "{text}");
+        }
+        let long = format!("wss://r.example/{}", "a".repeat(MAX_ADDRESS_BYTES));
+        assert_eq!(RelayAddress::parse(&long).unwrap_err(), AddressError::TooLong);
+        let grows = format!("wss://r.example/{}", "ü".repeat(100));
+        assert_eq!(RelayAddress::parse(&grows).unwrap_err(), AddressError::TooLong);
+    }
+
+    #[test]
+    fn a_stranger_names_no_private_address_and_no_foreign_port() {
+        for (text, why) in [
+            ("ws://127.0.0.1", AddressError::NotPublic),
+            ("ws://2130706433", AddressError::NotPublic),
+            ("ws://0x7f.0.0.1:8080", AddressError::NotPublic),
+            ("ws://[::1]:8080", AddressError::NotPublic),
+            ("ws://169.254.169.254", AddressError::NotPublic),
+            ("wss://relay.example.com:25", AddressError::PrivilegedPort),
+            ("wss://relay.example.com:22", AddressError::PrivilegedPort),
+        ] {
+            assert_eq!(RelayAddress::parse_from_stranger(text).unwrap_err(), why, "{text}");
+            assert!(RelayAddress::parse(text).is_ok(), "{text}: the operator may");
+        }
+        for fine in ["wss://relay.example.com", "ws://relay.example.com", "wss://r.example:7777", "wss://8.8.8.8"] {
+            assert!(RelayAddress::parse_from_stranger(fine).is_ok(), "{fine}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_never_panics_and_is_idempotent(text in "\\PC{0,300}|wss?://[a-z0-9.:@/?#%\\[\\]-]{0,260}") {
+            if let Ok(address) = RelayAddress::parse(&text) {
+                prop_assert!(address.as_str().len() <= MAX_ADDRESS_BYTES);
+                prop_assert_eq!(&RelayAddress::parse(address.as_str()).unwrap(), &address);
+                prop_assert_ne!(address.port(), 0);
+            }
+        }
+    }
+}

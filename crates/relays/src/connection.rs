@@ -1,0 +1,62 @@
+//! The task of one relay: connects, talks, and connects again, until the relay is no longer wanted.
+
+use std::sync::Arc;
+
+use tokio::time::sleep;
+
+use crate::backoff::Backoff;
+use crate::counters::add;
+use crate::dial::dial;
+use crate::guard::Trust;
+use crate::link::Link;
+use crate::session::{Ended, Session};
+use crate::shared::Shared;
+
+/// Keeps the relay connected until `link.close` is cancelled.
+pub(crate) async fn keep(shared: Arc<Shared>, link: Arc<Link>) {
+    let timing = &shared.options.timing;
+    let mut backoff = Backoff::new(timing.reconnect_first, timing.reconnect_longest);
+    while let Some(reason) = connect_once(&shared, &link, &mut backoff).await {
+        add(&shared.counters.disconnects);
+        link.disconnected(shared.clock.now(), reason);
+        tokio::select! {
+            () = sleep(backoff.next()) => {}
+            () = link.close.cancelled() => break,
+        }
+    }
+    link.queue.clear();
+    tracing::debug!(relay = %link.address, "relay closed");
+}
+
+/// One connection from attempt to end; says why it ended, or nothing when the relay is no longer wanted.
+async fn connect_once(shared: &Shared, link: &Link, backoff: &mut Backoff) -> Option<String> {
+    let limits = &shared.options.limits;
+    let frame_bytes = match link.trust {
+        Trust::Operator => limits.frame_bytes,
+        Trust::Stranger => limits.user_frame_bytes,
+    };
+    let tls = match &shared.tls {
+        Ok(tls) => tls,
+        Err(error) => return Some(format!("TLS cannot be used: {error}")),
+    };
+    let socket = tokio::select! {
+        dialled = dial(&link.address, link.trust, &shared.options.timing, tls, frame_bytes) => match dialled {
+            Ok(socket) => socket,
+            Err(error) => return Some(error.to_string()),
+        },
+        () = link.close.cancelled() => return None,
+    };
+    add(&shared.counters.connects);
+    link.connected(shared.clock.now());
+    tracing::debug!(relay = %link.address, "relay connected");
+    let (ended, healthy) = Session::new(shared, link, socket).run().await;
+    if healthy {
+        backoff.reset();
+    }
+    match ended {
+        Ended::ByUs => return None,
+        Ended::Nuisance => backoff.worst(),
+        _ => {}
+    }
+    Some(ended.to_string())
+}

@@ -1,0 +1,101 @@
+//! Connecting to a relay.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::{ClientConfig, RootCertStore};
+use socket2::{SockRef, TcpKeepalive};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{self};
+use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, client_async_tls_with_config};
+
+use crate::RelayAddress;
+use crate::guard::{self, GuardError, Trust};
+use crate::options::Timing;
+
+/// A connection to a relay.
+pub(crate) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+
+/// Most addresses of one relay that are tried before a pause.
+const MAX_ATTEMPTS: usize = 4;
+
+/// What is read from or written to the socket at a time.
+const BUFFER_BYTES: usize = 32 * 1024;
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum DialError {
+    #[error(transparent)]
+    Guard(#[from] GuardError),
+    #[error("cannot connect: {0}")]
+    Tcp(#[source] io::Error),
+    #[error("nobody answered in time")]
+    TcpTimeout,
+    #[error("the handshake failed: {0}")]
+    Handshake(#[source] Box<tungstenite::Error>),
+    #[error("the handshake took too long")]
+    HandshakeTimeout,
+}
+
+/// Connects to `address` at exactly one of the network addresses that the [guard] let pass. Redirects are not followed.
+pub(crate) async fn dial(
+    address: &RelayAddress,
+    trust: Trust,
+    timing: &Timing,
+    tls: &Arc<ClientConfig>,
+    frame_bytes: usize,
+) -> Result<Socket, DialError> {
+    let candidates = guard::resolve(address.host(), address.port(), trust, timing.resolve).await?;
+    let stream = connect(&candidates, timing.connect).await?;
+    let config = WebSocketConfig::default()
+        .read_buffer_size(BUFFER_BYTES)
+        .write_buffer_size(BUFFER_BYTES)
+        // Never reached: no more is handed over than the socket takes, but for one message.
+        .max_write_buffer_size(BUFFER_BYTES + frame_bytes.max(1024 * 1024))
+        .max_message_size(Some(frame_bytes))
+        .max_frame_size(Some(frame_bytes));
+    let connector = Connector::Rustls(Arc::clone(tls));
+    let handshake = client_async_tls_with_config(address.as_str(), stream, Some(config), Some(connector));
+    match timeout(timing.handshake, handshake).await {
+        Ok(Ok((socket, _))) => Ok(socket),
+        Ok(Err(error)) => Err(DialError::Handshake(Box::new(error))),
+        Err(_) => Err(DialError::HandshakeTimeout),
+    }
+}
+
+async fn connect(candidates: &[SocketAddr], limit: Duration) -> Result<TcpStream, DialError> {
+    let mut failure = DialError::TcpTimeout;
+    for candidate in candidates.iter().take(MAX_ATTEMPTS) {
+        match timeout(limit, TcpStream::connect(candidate)).await {
+            Ok(Ok(stream)) => {
+                prepare(&stream).map_err(DialError::Tcp)?;
+                return Ok(stream);
+            }
+            Ok(Err(error)) => failure = DialError::Tcp(error),
+            Err(_) => {}
+        }
+    }
+    Err(failure)
+}
+
+/// Messages are small and somebody waits for each: no delay. And the kernel notices by itself when the peer is gone,
+/// should our own pings not get out.
+fn prepare(stream: &TcpStream) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let keepalive = TcpKeepalive::new().with_time(Duration::from_secs(45)).with_interval(Duration::from_secs(15));
+    SockRef::from(stream).set_tcp_keepalive(&keepalive)
+}
+
+/// TLS with the web's certificate authorities, and *ring* whatever other provider is linked.
+pub(crate) fn web_tls() -> Result<Arc<ClientConfig>, rustls::Error> {
+    let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(Arc::new(config))
+}

@@ -1,0 +1,129 @@
+//! The address guard: which network addresses a stranger may make us connect to.
+//!
+//! Users choose relays (and later NIP-05 domains, pictures, webhooks), so their addresses are input from strangers.
+//! Without a guard anybody with a wallet could let the service talk to the operator's own network. A name says
+//! nothing; what counts is the address that is connected to. So the name is resolved here, the addresses are
+//! checked, and the caller connects to exactly one of the addresses returned, without resolving a second time:
+//! otherwise a name server could answer a public address to the check and a private one to the connection.
+
+mod ranges;
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
+
+use url::Host;
+
+pub use ranges::is_public;
+
+/// Most addresses of one name that are looked at: a name server of a stranger may answer thousands.
+const MAX_ADDRESSES: usize = 16;
+
+/// Who supplied an address, and so how far it is trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Trust {
+    /// The operator: may be anywhere.
+    Operator,
+    /// A stranger: must be on the public Internet.
+    Stranger,
+}
+
+/// Why an address is not connected to.
+#[derive(Debug, thiserror::Error)]
+pub enum GuardError {
+    /// The name could not be resolved.
+    #[error("the name cannot be resolved: {0}")]
+    Unresolved(#[source] io::Error),
+    /// Resolving took too long.
+    #[error("resolving the name took too long")]
+    TooSlow,
+    /// The name has no address.
+    #[error("the name has no address")]
+    NoAddress,
+    /// Every address is in a range that strangers may not point us to.
+    #[error("the address is not on the public Internet")]
+    NotPublic,
+}
+
+/// Resolves `host` and returns the addresses that may be connected to, IPv6 and IPv4 in turn, at most 16.
+///
+/// With [`Trust::Stranger`] addresses that are not [public](is_public) are left out.
+///
+/// # Errors
+/// [`GuardError`].
+pub async fn resolve(
+    host: Host<&str>,
+    port: u16,
+    trust: Trust,
+    limit: Duration,
+) -> Result<Vec<SocketAddr>, GuardError> {
+    let found: Vec<IpAddr> = match host {
+        Host::Ipv4(ip) => vec![IpAddr::V4(ip)],
+        Host::Ipv6(ip) => vec![IpAddr::V6(ip)],
+        Host::Domain(name) => {
+            let looking = tokio::net::lookup_host((name, port));
+            let found = tokio::time::timeout(limit, looking).await.map_err(|_| GuardError::TooSlow)?;
+            found.map_err(GuardError::Unresolved)?.map(|address| address.ip()).take(MAX_ADDRESSES).collect()
+        }
+    };
+    if found.is_empty() {
+        return Err(GuardError::NoAddress);
+    }
+    let allowed: Vec<IpAddr> = found.into_iter().filter(|ip| trust == Trust::Operator || is_public(*ip)).collect();
+    if allowed.is_empty() {
+        return Err(GuardError::NotPublic);
+    }
+    Ok(in_turn(&allowed).into_iter().map(|ip| SocketAddr::new(ip, port)).collect())
+}
+
+/// The addresses with the families taking turns, starting with the resolver's first: when one family does not work
+/// here, the second attempt already uses the other.
+fn in_turn(addresses: &[IpAddr]) -> Vec<IpAddr> {
+    let first_is_v4 = addresses.first().is_some_and(IpAddr::is_ipv4);
+    let (mut first, mut second): (Vec<_>, Vec<_>) =
+        addresses.iter().copied().rev().partition(|ip| ip.is_ipv4() == first_is_v4);
+    let mut ordered = Vec::with_capacity(addresses.len());
+    while !(first.is_empty() && second.is_empty()) {
+        ordered.extend(first.pop());
+        ordered.extend(second.pop());
+    }
+    ordered
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(20);
+
+    #[tokio::test]
+    async fn a_stranger_reaches_no_loopback_by_number_or_name() {
+        for host in ["127.0.0.1", "[::1]", "0x7f.1", "2130706433", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"] {
+            let host = Host::parse(host).unwrap();
+            let host = match &host {
+                Host::Domain(name) => Host::Domain(name.as_str()),
+                Host::Ipv4(ip) => Host::Ipv4(*ip),
+                Host::Ipv6(ip) => Host::Ipv6(*ip),
+            };
+            let refused = resolve(host, 443, Trust::Stranger, LIMIT).await;
+            assert!(matches!(refused, Err(GuardError::NotPublic)), "{host}: {refused:?}");
+        }
+    }
+
+    #[tokio::test]
+    async fn the_operator_reaches_loopback() {
+        let found = resolve(Host::Domain("localhost"), 7777, Trust::Operator, LIMIT).await.unwrap();
+        assert!(found.iter().all(|address| address.ip().is_loopback() && address.port() == 7777));
+        assert!(!found.is_empty());
+    }
+
+    #[test]
+    fn families_take_turns() {
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        let given = [ip("2001:4860::1"), ip("2001:4860::2"), ip("2001:4860::3"), ip("8.8.8.8"), ip("8.8.4.4")];
+        let expected = [ip("2001:4860::1"), ip("8.8.8.8"), ip("2001:4860::2"), ip("8.8.4.4"), ip("2001:4860::3")];
+        assert_eq!(in_turn(&given), expected);
+        assert_eq!(in_turn(&[ip("8.8.8.8"), ip("2001:4860::1")]), [ip("8.8.8.8"), ip("2001:4860::1")]);
+        assert!(in_turn(&[]).is_empty());
+    }
+}

@@ -1,0 +1,181 @@
+//! Which ranges of addresses are the public Internet.
+//!
+//! From the IANA special-purpose address registries for IPv4 (RFC 6890 and successors) and IPv6. The standard
+//! library's `is_global` is unstable. IPv6 is an allow list: only global unicast (2000::/3) can be public, so
+//! loopback, unspecified, v4-mapped and v4-compatible, NAT64 (64:ff9b::/96, 64:ff9b:1::/48), discard-only, unique local,
+//! link-local, site-local, multicast and whatever is assigned later are out by not being in it.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// IPv4 ranges that are not the public Internet: first address and prefix length.
+const NOT_PUBLIC_V4: [(Ipv4Addr, u32); 17] = [
+    (Ipv4Addr::new(0, 0, 0, 0), 8),       // "this network", unspecified
+    (Ipv4Addr::new(10, 0, 0, 0), 8),      // private
+    (Ipv4Addr::new(100, 64, 0, 0), 10),   // shared by carriers (CGNAT)
+    (Ipv4Addr::new(127, 0, 0, 0), 8),     // loopback
+    (Ipv4Addr::new(169, 254, 0, 0), 16),  // link-local; cloud metadata services
+    (Ipv4Addr::new(172, 16, 0, 0), 12),   // private
+    (Ipv4Addr::new(192, 0, 0, 0), 24),    // IETF protocol assignments
+    (Ipv4Addr::new(192, 0, 2, 0), 24),    // documentation
+    (Ipv4Addr::new(192, 31, 196, 0), 24), // AS112
+    (Ipv4Addr::new(192, 52, 193, 0), 24), // AMT
+    (Ipv4Addr::new(192, 88, 99, 0), 24),  // 6to4 relays, deprecated
+    (Ipv4Addr::new(192, 168, 0, 0), 16),  // private
+    (Ipv4Addr::new(192, 175, 48, 0), 24), // AS112
+    (Ipv4Addr::new(198, 18, 0, 0), 15),   // benchmarking
+    (Ipv4Addr::new(198, 51, 100, 0), 24), // documentation
+    (Ipv4Addr::new(203, 0, 113, 0), 24),  // documentation
+    (Ipv4Addr::new(224, 0, 0, 0), 3),     // multicast (224/4), reserved and broadcast (240/4)
+];
+
+/// Ranges inside 2000::/3 that are not the public Internet: first address and prefix length.
+const NOT_PUBLIC_V6: [(Ipv6Addr, u32); 5] = [
+    (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23), // IETF assignments: Teredo, benchmarking, ORCHID
+    (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32), // documentation
+    (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16), // 6to4: carries any IPv4 address
+    (Ipv6Addr::new(0x2620, 0x4f, 0x8000, 0, 0, 0, 0, 0), 48), // AS112
+    (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20), // documentation
+];
+
+/// Whether `ip` is an ordinary unicast address of the public Internet.
+pub fn is_public(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(ip) => !NOT_PUBLIC_V4.iter().any(|(first, bits)| same_prefix_v4(ip, *first, *bits)),
+        IpAddr::V6(ip) => {
+            same_prefix_v6(ip, Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3)
+                && !NOT_PUBLIC_V6.iter().any(|(first, bits)| same_prefix_v6(ip, *first, *bits))
+        }
+    }
+}
+
+fn same_prefix_v4(a: Ipv4Addr, b: Ipv4Addr, bits: u32) -> bool {
+    (a.to_bits() ^ b.to_bits()).leading_zeros() >= bits
+}
+
+fn same_prefix_v6(a: Ipv6Addr, b: Ipv6Addr, bits: u32) -> bool {
+    (a.to_bits() ^ b.to_bits()).leading_zeros() >= bits
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn public(text: &str) -> bool {
+        is_public(text.parse().unwrap())
+    }
+
+    #[test]
+    fn each_ipv4_range_ends_where_it_should() {
+        // first and last address inside, and the neighbours outside that are public
+        for (first, last, before, after) in [
+            ("0.0.0.0", "0.255.255.255", None, Some("1.0.0.0")),
+            ("10.0.0.0", "10.255.255.255", Some("9.255.255.255"), Some("11.0.0.0")),
+            ("100.64.0.0", "100.127.255.255", Some("100.63.255.255"), Some("100.128.0.0")),
+            ("127.0.0.0", "127.255.255.255", Some("126.255.255.255"), Some("128.0.0.0")),
+            ("169.254.0.0", "169.254.255.255", Some("169.253.255.255"), Some("169.255.0.0")),
+            ("172.16.0.0", "172.31.255.255", Some("172.15.255.255"), Some("172.32.0.0")),
+            ("192.0.0.0", "192.0.0.255", Some("191.255.255.255"), Some("192.0.1.0")),
+            ("192.0.2.0", "192.0.2.255", Some("192.0.1.255"), Some("192.0.3.0")),
+            ("192.31.196.0", "192.31.196.255", Some("192.31.195.255"), Some("192.31.197.0")),
+            ("192.52.193.0", "192.52.193.255", Some("192.52.192.255"), Some("192.52.194.0")),
+            ("192.88.99.0", "192.88.99.255", Some("192.88.98.255"), Some("192.88.100.0")),
+            ("192.168.0.0", "192.168.255.255", Some("192.167.255.255"), Some("192.169.0.0")),
+            ("192.175.48.0", "192.175.48.255", Some("192.175.47.255"), Some("192.175.49.0")),
+            ("198.18.0.0", "198.19.255.255", Some("198.17.255.255"), Some("198.20.0.0")),
+            ("198.51.100.0", "198.51.100.255", Some("198.51.99.255"), Some("198.51.101.0")),
+            ("203.0.113.0", "203.0.113.255", Some("203.0.112.255"), Some("203.0.114.0")),
+            ("224.0.0.0", "255.255.255.255", Some("223.255.255.255"), None),
+        ] {
+            assert!(!public(first), "{first}");
+            assert!(!public(last), "{last}");
+            assert!(before.is_none_or(public), "{before:?}");
+            assert!(after.is_none_or(public), "{after:?}");
+        }
+    }
+
+    #[test]
+    fn ipv6_only_global_unicast() {
+        for refused in [
+            "::",
+            "::1",
+            "::7f00:1",         // v4-compatible loopback
+            "::ffff:127.0.0.1", // v4-mapped
+            "::ffff:8.8.8.8",   // v4-mapped, even of a public address: it is spelt as IPv4 or not at all
+            "64:ff9b::7f00:1",  // NAT64
+            "64:ff9b::808:808", // NAT64 of a public address
+            "64:ff9b:1::1",     // local-use NAT64
+            "100::1",           // discard-only
+            "2001::1",          // Teredo
+            "2001:2::1",        // benchmarking
+            "2001:20::1",       // ORCHIDv2
+            "2001:1ff:ffff::1", // last of the IETF assignments
+            "2001:db8::1",      // documentation
+            "2002:7f00:1::1",   // 6to4 of loopback
+            "2620:4f:8000::1",  // AS112
+            "3fff::1",          // documentation
+            "3fff:fff:ffff::1",
+            "4000::1", // not assigned
+            "5f00::1", // segment routing
+            "fc00::1", // unique local
+            "fdff:ffff::1",
+            "fe80::1", // link-local
+            "febf::1",
+            "fec0::1", // site-local, deprecated
+            "ff02::1", // multicast
+            "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff",
+        ] {
+            assert!(!public(refused), "{refused}");
+        }
+        for fine in [
+            "2001:200::1",
+            "2001:4860:4860::8888",
+            "2606:4700::1111",
+            "2a01:4f8::1",
+            "2003::1",
+            "3fff:1000::1",
+            "2620:4f:7fff::1",
+        ] {
+            assert!(public(fine), "{fine}");
+        }
+    }
+
+    proptest! {
+        /// Whatever the standard library knows to be special is not public.
+        #[test]
+        fn what_std_calls_special_is_not_public(bits: u32) {
+            let ip = Ipv4Addr::from_bits(bits);
+            let special = ip.is_private() || ip.is_loopback() || ip.is_link_local() || ip.is_broadcast()
+                || ip.is_documentation() || ip.is_unspecified() || ip.is_multicast();
+            prop_assert!(!(special && is_public(IpAddr::V4(ip))));
+        }
+
+        /// No way of writing an IPv4 address inside an IPv6 one is public.
+        #[test]
+        fn no_embedded_ipv4_is_public(bits: u32) {
+            let ip = Ipv4Addr::from_bits(bits);
+            let [a, b, c, d] = ip.octets();
+            let (high, low) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
+            for embedded in [
+                ip.to_ipv6_mapped(),
+                Ipv6Addr::new(0, 0, 0, 0, 0, 0, high, low),
+                Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, high, low),
+                Ipv6Addr::new(0x2002, high, low, 0, 0, 0, 0, 1),
+                Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, !high, !low),
+            ] {
+                prop_assert!(!is_public(IpAddr::V6(embedded)), "{embedded}");
+            }
+        }
+
+        #[test]
+        fn what_std_calls_special_in_ipv6_is_not_public(bits: u128) {
+            // half of the cases in the low ranges, where the special ones are
+            for ip in [Ipv6Addr::from_bits(bits), Ipv6Addr::from_bits(bits >> 64)] {
+                let special = ip.is_loopback() || ip.is_unspecified() || ip.is_multicast()
+                    || ip.is_unique_local() || ip.is_unicast_link_local() || ip.to_ipv4().is_some();
+                prop_assert!(!(special && is_public(IpAddr::V6(ip))));
+            }
+        }
+    }
+}

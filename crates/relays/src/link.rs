@@ -1,0 +1,109 @@
+//! What the pool and a relay's own task share.
+
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+use usher_engine::UnixMillis;
+
+use crate::RelayAddress;
+use crate::guard::Trust;
+use crate::options::RelayOptions;
+use crate::queue::SendQueue;
+use crate::status::{Origin, RelayState, RelayStatus};
+
+/// One relay that is wanted: its queue, its state, and the means to end its task.
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub(crate) address: RelayAddress,
+    pub(crate) origin: Origin,
+    pub(crate) trust: Trust,
+    pub(crate) queue: SendQueue,
+    /// Cancelled when the relay is no longer wanted: what is queued is still sent, for a moment.
+    pub(crate) close: CancellationToken,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    connection: RelayState,
+    subscribed: bool,
+    refusal: Option<String>,
+    /// The operator was told that it is down, and not yet that it is up again.
+    reported_down: bool,
+}
+
+impl Link {
+    pub(crate) fn new(address: RelayAddress, origin: Origin, options: &RelayOptions, stop: &CancellationToken) -> Self {
+        let trust =
+            if origin == Origin::Configured || options.allow_private { Trust::Operator } else { Trust::Stranger };
+        let limits = &options.limits;
+        let state =
+            State { connection: RelayState::Connecting, subscribed: false, refusal: None, reported_down: false };
+        // A user's relay gets what is meant for that user alone.
+        let part = if origin == Origin::Configured { 1 } else { 8 };
+        Self {
+            address,
+            origin,
+            trust,
+            queue: SendQueue::new(limits.queue_events / part, limits.queue_bytes / part, options.timing.fresh_for),
+            close: stop.child_token(),
+            state: Mutex::new(state),
+        }
+    }
+
+    pub(crate) fn status(&self) -> RelayStatus {
+        let queued = self.queue.len();
+        let state = self.state.lock();
+        RelayStatus {
+            url: self.address.clone(),
+            origin: self.origin,
+            state: state.connection.clone(),
+            subscribed: state.subscribed,
+            refusal: state.refusal.clone(),
+            queued,
+        }
+    }
+
+    /// Whether the last attempt failed: nothing is lost with this relay.
+    pub(crate) fn is_down(&self) -> bool {
+        matches!(self.state.lock().connection, RelayState::Disconnected { .. })
+    }
+
+    pub(crate) fn connected(&self, since: UnixMillis) {
+        let mut state = self.state.lock();
+        state.connection = RelayState::Connected { since };
+        state.refusal = None;
+    }
+
+    /// Notes that there is no connection; `since` counts from the first time. The operator is told once.
+    pub(crate) fn disconnected(&self, now: UnixMillis, reason: String) {
+        let mut state = self.state.lock();
+        let since = match state.connection {
+            RelayState::Disconnected { since, .. } => since,
+            _ => now,
+        };
+        let tell = !state.reported_down && self.origin == Origin::Configured;
+        if tell {
+            tracing::warn!(relay = %self.address, reason, "relay is down; trying again until it is back");
+            state.reported_down = true;
+        } else {
+            tracing::debug!(relay = %self.address, reason, "relay is down");
+        }
+        state.connection = RelayState::Disconnected { since, reason };
+        state.subscribed = false;
+    }
+
+    /// Notes that the connection has held for a while.
+    pub(crate) fn healthy(&self) {
+        if std::mem::take(&mut self.state.lock().reported_down) {
+            tracing::warn!(relay = %self.address, "relay is back");
+        }
+    }
+
+    pub(crate) fn set_subscribed(&self, subscribed: bool) {
+        self.state.lock().subscribed = subscribed;
+    }
+
+    pub(crate) fn set_refusal(&self, refusal: Option<String>) {
+        self.state.lock().refusal = refusal;
+    }
+}

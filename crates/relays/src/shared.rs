@@ -1,0 +1,84 @@
+//! What all relays' tasks share.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use nostr::{Event, JsonUtil as _};
+use parking_lot::Mutex;
+use rustls::ClientConfig;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use usher_engine::ports::{Clock, Inbound};
+use usher_protocol::{EventId, PublicKey};
+
+use crate::RelayOptions;
+use crate::conversations::Conversations;
+use crate::counters::Counters;
+use crate::dial;
+use crate::directory::Directory;
+use crate::examiner::Examiner;
+use crate::link::Link;
+use crate::proofs::Proofs;
+use crate::queue::Outgoing;
+
+/// What all relays' tasks share.
+pub(crate) struct Shared {
+    pub(crate) options: RelayOptions,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) conversations: Arc<Conversations>,
+    pub(crate) examiner: Examiner,
+    pub(crate) inbox: mpsc::Sender<Inbound>,
+    pub(crate) stop: CancellationToken,
+    pub(crate) tls: Result<Arc<ClientConfig>, rustls::Error>,
+    pub(crate) directory: Mutex<Directory>,
+    proofs: Option<Proofs>,
+}
+
+impl Shared {
+    pub(crate) fn new(
+        options: RelayOptions,
+        inbox: mpsc::Sender<Inbound>,
+        clock: Arc<dyn Clock>,
+        stop: CancellationToken,
+    ) -> Self {
+        let counters = Arc::new(Counters::default());
+        let limits = &options.limits;
+        let conversations = Arc::new(Conversations::new(options.identity.keys.clone(), limits.conversation_keys));
+        let proofs = Proofs::new(&options.identity, limits, Arc::clone(&conversations), Arc::clone(&counters));
+        let examiner = Examiner::new(&options, Arc::clone(&clock), Arc::clone(&conversations), Arc::clone(&counters));
+        let tls = options.tls.clone().map_or_else(dial::web_tls, Ok);
+        let directory = Mutex::new(Directory::new(options.user_relays_per_user, options.user_relays_in_all));
+        Self { options, clock, counters, conversations, examiner, inbox, stop, tls, directory, proofs }
+    }
+
+    /// Answers an event that its author made for our main key, at our relays and at the one it came over.
+    pub(crate) fn prove(&self, author: PublicKey, event: EventId, over: &Link) {
+        let answer = self.proofs.as_ref().and_then(|proofs| proofs.answer(author, event, self.clock.now()));
+        let Some(answer) = answer else { return };
+        let outgoing = outgoing(&answer);
+        let configured = self.directory.lock().configured();
+        for link in &configured {
+            self.enqueue(link, outgoing.clone());
+        }
+        if !configured.iter().any(|link| std::ptr::eq(Arc::as_ptr(link), over)) {
+            self.enqueue(over, outgoing);
+        }
+    }
+
+    /// Puts an event into a relay's queue.
+    pub(crate) fn enqueue(&self, link: &Link, event: Outgoing) {
+        self.counters.dropped.fetch_add(link.queue.push(event), Ordering::Relaxed);
+    }
+}
+
+/// The event as it goes into queues: its `EVENT` message, made once for all relays.
+pub(crate) fn outgoing(event: &Event) -> Outgoing {
+    Outgoing {
+        id: event.id,
+        frame: format!("[\"EVENT\",{}]", event.as_json()).into(),
+        made: Instant::now(),
+        attempts: 0,
+    }
+}

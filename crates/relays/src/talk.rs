@@ -1,0 +1,304 @@
+//! What is said on one connection, without the connection: a state machine that is told what the relay said and tells
+//! what to say.
+//!
+//! States of the subscription:
+//!
+//! | state | left when |
+//! | --- | --- |
+//! | `Open`: asked for | the relay closes it |
+//! | `AwaitAuth`: the relay wants to know who we are | it accepts our answer, or does not in time: asked for again |
+//! | `Closed`: the relay closed it | the pause is over: asked for again |
+//!
+//! There is no state that waits for an `OK`: what a relay says about an event only ever makes us send it again.
+
+mod authentication;
+mod in_flight;
+mod refusals;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use nostr::{Filter, Kind, SubscriptionId, Timestamp};
+use serde_json::json;
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+use tokio_tungstenite::tungstenite::Utf8Bytes;
+use usher_engine::ports::Clock;
+use usher_protocol::{EventId, kind};
+
+use crate::backoff::Backoff;
+use crate::counters::{Counters, add};
+use crate::frame::{Prefix, RelayFrame, presentable};
+use crate::link::Link;
+use crate::pacer::Pacer;
+use crate::queue::Outgoing;
+use crate::{Identity, RelayOptions};
+use authentication::Authentication;
+use in_flight::InFlight;
+use refusals::Refusals;
+
+/// The id of our one subscription. Ids are per connection, so it need not be unlike any other.
+const SUBSCRIPTION: &str = "usher";
+
+/// How often an event is handed to one relay at most.
+const MAX_ATTEMPTS: u8 = 4;
+
+/// The conversation with a relay on one connection.
+pub(crate) struct Talk<'a> {
+    link: &'a Link,
+    options: &'a RelayOptions,
+    counters: &'a Counters,
+    clock: Arc<dyn Clock>,
+    subscription: Subscription,
+    resubscribe: Backoff,
+    subscribed_at: Instant,
+    authentication: Authentication,
+    in_flight: InFlight,
+    refusals: Refusals,
+    pacer: Pacer,
+    /// Events are held back until then, or until the relay has accepted who we are.
+    hold_until: Option<Instant>,
+    /// What goes before any event: `REQ`, `AUTH`.
+    first: VecDeque<Utf8Bytes>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Subscription {
+    Open,
+    AwaitAuth { until: Instant },
+    Closed { until: Instant },
+}
+
+/// What the relay said, as far as somebody else has to look at it.
+#[derive(Debug)]
+pub(crate) enum Heard<'a> {
+    /// An event of our subscription.
+    Event(&'a RawValue),
+    /// Something of the protocol, dealt with.
+    Protocol,
+    /// Nothing that makes sense.
+    Nonsense,
+    /// An event or message that nobody asked for.
+    NotAsked,
+}
+
+impl<'a> Talk<'a> {
+    /// Begins a conversation: the subscription is the first thing to say.
+    pub(crate) fn begin(
+        link: &'a Link,
+        options: &'a RelayOptions,
+        counters: &'a Counters,
+        clock: Arc<dyn Clock>,
+        now: Instant,
+    ) -> Self {
+        let timing = &options.timing;
+        let mut talk = Self {
+            link,
+            options,
+            counters,
+            clock,
+            subscription: Subscription::Open,
+            resubscribe: Backoff::new(timing.resubscribe_first, timing.reconnect_longest),
+            subscribed_at: now,
+            authentication: Authentication::new(now),
+            in_flight: InFlight::default(),
+            refusals: Refusals::default(),
+            pacer: Pacer::new(timing.rate_limit_pause, timing.reconnect_longest, now),
+            hold_until: None,
+            first: VecDeque::new(),
+        };
+        talk.subscribe(now);
+        talk
+    }
+
+    /// Takes what the relay said.
+    pub(crate) fn hear<'t>(&mut self, text: &'t str, now: Instant) -> Heard<'t> {
+        let Some(frame) = RelayFrame::parse(text) else { return Heard::Nonsense };
+        match frame {
+            RelayFrame::Event { subscription, event } if subscription == SUBSCRIPTION => {
+                return Heard::Event(event);
+            }
+            RelayFrame::Event { .. } => return Heard::NotAsked,
+            RelayFrame::Ok { event_id, accepted, text } => {
+                let Ok(id) = EventId::from_hex(&event_id) else { return Heard::Nonsense };
+                return self.on_ok(id, accepted, &text, now);
+            }
+            RelayFrame::EndOfStored { subscription } if subscription == SUBSCRIPTION => self.confirmed(),
+            RelayFrame::Closed { subscription, text } if subscription == SUBSCRIPTION => self.on_closed(&text, now),
+            RelayFrame::Notice { text } => self.on_notice(&text, now),
+            RelayFrame::Auth { challenge } => self.on_challenge(&challenge, now),
+            RelayFrame::EndOfStored { .. } | RelayFrame::Closed { .. } | RelayFrame::Other => return Heard::NotAsked,
+        }
+        Heard::Protocol
+    }
+
+    /// The relay serves our subscription.
+    pub(crate) fn confirmed(&mut self) {
+        if self.subscription == Subscription::Open {
+            self.refusals.subscription(self.link, None);
+        }
+    }
+
+    /// Does what is due by now, and says when something will be due next, besides new events.
+    pub(crate) fn tick(&mut self, now: Instant) -> Option<Instant> {
+        if let Subscription::AwaitAuth { until } | Subscription::Closed { until } = self.subscription
+            && until <= now
+        {
+            self.subscribe(now);
+        }
+        if self.subscription == Subscription::Open
+            && now.saturating_duration_since(self.subscribed_at) > self.options.timing.healthy_after
+        {
+            self.resubscribe.reset();
+        }
+        self.hold_until = self.hold_until.filter(|until| *until > now);
+        let waiting = match self.subscription {
+            Subscription::AwaitAuth { until } | Subscription::Closed { until } => Some(until),
+            Subscription::Open => None,
+        };
+        let paced = if self.link.queue.is_empty() { None } else { self.pacer.wait_until(now) };
+        [waiting, self.hold_until, paced].into_iter().flatten().min()
+    }
+
+    /// Whether there is something to say now.
+    pub(crate) fn has_something(&mut self, now: Instant) -> bool {
+        !self.first.is_empty() || (self.may_send(now) && !self.link.queue.is_empty())
+    }
+
+    /// The next thing to say.
+    pub(crate) fn say(&mut self, now: Instant) -> Option<Utf8Bytes> {
+        if let Some(frame) = self.first.pop_front() {
+            return Some(frame);
+        }
+        if !self.may_send(now) {
+            return None;
+        }
+        let (event, dropped) = self.link.queue.pop(now);
+        self.counters.dropped.fetch_add(dropped, std::sync::atomic::Ordering::Relaxed);
+        let mut event = event?;
+        event.attempts = event.attempts.saturating_add(1);
+        self.pacer.sent(now);
+        add(&self.counters.sent);
+        let frame = event.frame.clone();
+        self.in_flight.sent(event, now, self.options.timing.resend_within);
+        Some(frame)
+    }
+
+    /// The connection broke: what may have been lost with it is sent once more on the next one.
+    pub(crate) fn end(mut self, now: Instant) {
+        let lost = self.in_flight.lost(now, self.options.timing.resend_within);
+        self.put_back(lost.into_iter().filter(|event| event.attempts < 2).collect());
+    }
+
+    fn may_send(&mut self, now: Instant) -> bool {
+        self.hold_until.is_none_or(|until| until <= now) && self.pacer.wait_until(now).is_none()
+    }
+
+    /// Asks for everything that we would accept: what is older is refused anyway. A wallet's clock may be slow, and a
+    /// relay may have kept what we missed.
+    fn subscribe(&mut self, now: Instant) {
+        let since = self.clock.now().minus(self.options.created_at_tolerance).secs();
+        let filter = Filter::new()
+            .kinds(kind::FROM_WALLET.map(Kind::from_u16))
+            .pubkeys(Identity::addressed_by(&self.options.identity))
+            .since(Timestamp::from_secs(since));
+        let request = json!(["REQ", SubscriptionId::new(SUBSCRIPTION), filter]);
+        self.first.push_back(request.to_string().into());
+        self.subscription = Subscription::Open;
+        self.subscribed_at = now;
+    }
+
+    fn on_ok(&mut self, id: EventId, accepted: bool, text: &str, now: Instant) -> Heard<'static> {
+        if self.authentication.settle(id) {
+            self.on_authenticated(accepted, text, now);
+            return Heard::Protocol;
+        }
+        let Some((mut event, sent_at)) = self.in_flight.take(id) else { return Heard::NotAsked };
+        match Prefix::of(text) {
+            Prefix::Duplicate => self.refusals.events(self.link, None),
+            _ if accepted => self.refusals.events(self.link, None),
+            Prefix::RateLimited => {
+                add(&self.counters.rate_limited);
+                self.pacer.limited(sent_at, now);
+                // Only its age counts: it was not the event that the relay disliked.
+                event.attempts = event.attempts.saturating_sub(1);
+                self.put_back(vec![event]);
+            }
+            Prefix::AuthRequired if !self.authentication.is_settled() => {
+                self.hold_until = Some(now + self.options.timing.auth_within);
+                self.put_back(vec![event]);
+            }
+            Prefix::AuthRequired | Prefix::NotForUs | Prefix::Other => {
+                add(&self.counters.rejected);
+                let reason = presentable(text);
+                tracing::debug!(relay = %self.link.address, reason, "relay refuses an event");
+                self.refusals.events(self.link, Some(reason));
+            }
+        }
+        Heard::Protocol
+    }
+
+    fn on_closed(&mut self, text: &str, now: Instant) {
+        if self.subscription != Subscription::Open {
+            return;
+        }
+        let timing = &self.options.timing;
+        let reason = presentable(text);
+        tracing::debug!(relay = %self.link.address, reason, "relay closed our subscription");
+        self.refusals.subscription(self.link, Some(reason));
+        self.subscription = match Prefix::of(text) {
+            Prefix::AuthRequired if !self.authentication.is_settled() => {
+                Subscription::AwaitAuth { until: now + timing.auth_within.max(self.resubscribe.next()) }
+            }
+            // Whatever we do: but rules of relays change, and so does what their owners think of us.
+            Prefix::AuthRequired | Prefix::NotForUs => Subscription::Closed { until: now + timing.restricted_retry },
+            Prefix::RateLimited | Prefix::Duplicate | Prefix::Other => {
+                Subscription::Closed { until: now + self.resubscribe.next() }
+            }
+        };
+    }
+
+    fn on_notice(&mut self, text: &str, now: Instant) {
+        tracing::debug!(relay = %self.link.address, notice = presentable(text), "relay says");
+        let text = text.to_ascii_lowercase();
+        if text.contains("rate-limit") || text.contains("rate limit") {
+            add(&self.counters.rate_limited);
+            self.pacer.limited(now, now);
+        }
+    }
+
+    fn on_challenge(&mut self, challenge: &str, now: Instant) {
+        let created_at = self.clock.now().secs();
+        let address = self.link.address.as_str();
+        if let Some(frame) =
+            self.authentication.answer(&self.options.identity.keys, address, challenge, created_at, now)
+        {
+            self.first.push_back(frame);
+        }
+    }
+
+    fn on_authenticated(&mut self, accepted: bool, text: &str, now: Instant) {
+        self.hold_until = None;
+        if accepted {
+            // Also when it is open: some relays leave out what they show to authenticated clients alone.
+            self.subscribe(now);
+        } else {
+            let reason = presentable(text);
+            tracing::debug!(relay = %self.link.address, reason, "relay does not accept our authentication");
+            if let Subscription::AwaitAuth { .. } = self.subscription {
+                self.subscription = Subscription::Closed { until: now + self.options.timing.restricted_retry };
+            }
+        }
+    }
+
+    fn put_back(&self, events: Vec<Outgoing>) {
+        let all = events.len();
+        let again: Vec<_> = events.into_iter().filter(|event| event.attempts < MAX_ATTEMPTS).collect();
+        let given_up = u64::try_from(all - again.len()).unwrap_or(0);
+        let dropped = given_up + self.link.queue.put_back(again);
+        self.counters.dropped.fetch_add(dropped, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests;
