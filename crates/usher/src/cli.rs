@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 
 /// Passwordless login, payments and tickets over Nostr, Lightning and Cashu.
 #[derive(Debug, Parser)]
-#[command(name = "usher", version, about, propagate_version = true, arg_required_else_help = true)]
+#[command(name = "usher", version = crate::version::LONG, about, propagate_version = true, arg_required_else_help = true)]
 pub struct Cli {
     /// Where configuration and data are kept [default: $SERVICE_DATA_DIR, else ~/.usher].
     #[arg(long, global = true, value_name = "FOLDER")]
@@ -20,6 +20,8 @@ pub struct Cli {
 /// What the program can do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Runs the service, as the configuration says.
+    Serve,
     /// Makes, converts and shows Nostr keys.
     #[command(subcommand)]
     Key(KeyCommand),

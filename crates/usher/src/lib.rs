@@ -4,6 +4,11 @@ pub mod cli;
 pub mod command;
 pub mod config;
 pub mod failure;
+pub mod logging;
+pub mod notify;
+pub mod service;
+pub mod signals;
+pub mod version;
 
 use std::process::ExitCode;
 
@@ -30,6 +35,7 @@ pub fn run() -> ExitCode {
 
 fn dispatch(cli: Cli) -> Result<(), Failure> {
     match cli.command {
+        Command::Serve => command::serve::run(cli.data_dir),
         Command::Key(key) => command::key::run(key, cli.data_dir),
         Command::Config(config) => command::config::run(&config, cli.data_dir),
     }

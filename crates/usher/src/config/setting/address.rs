@@ -4,6 +4,8 @@ use std::fmt;
 
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
+use usher_protocol::keys::{parse_public_key, parse_secret_key};
+use usher_protocol::relay_url::is_relay_url;
 
 use super::{Given, SET, Setting, quoted, text, unfit};
 
@@ -128,15 +130,14 @@ impl Setting for NwcUrl {
 
 fn is_nwc(text: &str) -> bool {
     let Ok(url) = Url::parse(text) else { return false };
-    let key_fits =
-        url.host_str().is_some_and(|key| usher_protocol::PublicKey::from_hex(key).is_ok_and(|key| key.xonly().is_ok()));
+    let key_fits = url.host_str().is_some_and(|key| parse_public_key(key).is_ok());
     let mut relays = 0;
     let mut secrets = 0;
     for (name, value) in url.query_pairs() {
         match &*name {
-            "relay" if relay(&value).is_some() => relays += 1,
+            "relay" if is_relay_url(&value) => relays += 1,
             "relay" => return false,
-            "secret" if usher_protocol::SecretKey::from_hex(&value).is_ok() => secrets += 1,
+            "secret" if parse_secret_key(&value).is_ok() => secrets += 1,
             "secret" => return false,
             _ => {}
         }
@@ -146,15 +147,4 @@ fn is_nwc(text: &str) -> bool {
 
 fn web(text: &str) -> Option<Url> {
     Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.has_host())
-}
-
-/// A relay's address: `ws` or `wss`, with a host, without credentials and fragment.
-pub(super) fn relay(text: &str) -> Option<Url> {
-    Url::parse(text).ok().filter(|url| {
-        matches!(url.scheme(), "ws" | "wss")
-            && url.has_host()
-            && url.username().is_empty()
-            && url.password().is_none()
-            && url.fragment().is_none()
-    })
 }

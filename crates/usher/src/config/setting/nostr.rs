@@ -1,10 +1,11 @@
 //! Settings of the service on Nostr.
 
 use secrecy::{ExposeSecret as _, SecretString};
+use usher_protocol::keys::{KeyError, parse_secret_key};
 use usher_protocol::subkey::SubkeyProof;
-use usher_protocol::{Keys, PublicKey, SecretKey};
+use usher_protocol::{Keys, PublicKey};
+use usher_relays::RelayAddress;
 
-use super::address::relay;
 use super::{Given, SET, Setting, empty, quoted, text, unfit};
 
 /// The service's private key.
@@ -22,7 +23,7 @@ impl PrivateKey {
 
     /// The key pair; `None` never happens, since the key was checked when it was read.
     pub fn keys(&self) -> Option<Keys> {
-        SecretKey::from_hex(self.hex.expose_secret()).ok().map(Keys::new)
+        parse_secret_key(self.hex.expose_secret()).ok().map(Keys::new)
     }
 }
 
@@ -34,18 +35,14 @@ impl Setting for PrivateKey {
 
     fn read(given: &Given) -> Result<Self, String> {
         let text = text::<Self>(given)?;
-        let lower = text.to_ascii_lowercase();
-        if lower.trim_start().starts_with("nsec") {
+        if text.trim_start().get(..4).is_some_and(|start| start.eq_ignore_ascii_case("nsec")) {
             return Err("is an nsec; convert it to 64 hex characters with `usher key from-nsec`".to_owned());
         }
-        if lower.trim_start().starts_with("npub") {
-            return Err("is a public key (npub); the private key is needed, as 64 hex characters".to_owned());
-        }
-        if text.len() != 64 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-            return Err(unfit::<Self>());
-        }
-        let key = SecretKey::from_hex(&lower).map_err(|_| "is not a private key: it is out of range".to_owned())?;
-        Ok(Self { hex: lower.into(), public: Keys::new(key).public_key() })
+        let key = parse_secret_key(text).map_err(|error| match error {
+            KeyError::NotAScalar => "is not a private key: it is out of range".to_owned(),
+            _ => unfit::<Self>(),
+        })?;
+        Ok(Self { hex: key.to_secret_hex().into(), public: Keys::new(key).public_key() })
     }
 
     fn show(&self) -> String {
@@ -55,14 +52,14 @@ impl Setting for PrivateKey {
 
 /// Addresses of relays: at least one, none twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Relays(Vec<String>);
+pub struct Relays(Vec<RelayAddress>);
 
 /// Most relays the service uses by itself. Every message goes to all of them: five are plenty.
 const MAX_RELAYS: usize = 20;
 
 impl Relays {
     /// The addresses.
-    pub fn addresses(&self) -> &[String] {
+    pub fn addresses(&self) -> &[RelayAddress] {
         &self.0
     }
 }
@@ -82,12 +79,10 @@ impl Setting for Relays {
         };
         let mut addresses = Vec::new();
         for (position, text) in list.iter().enumerate() {
-            let address = relay(text.trim()).ok_or_else(|| {
-                format!("must be {}; address {} of {} is not one", Self::shape(), position + 1, list.len())
+            let address = RelayAddress::parse(text).map_err(|error| {
+                let (position, all) = (position + 1, list.len());
+                format!("must be {}; number {position} of {all} is not one: {error}", Self::shape())
             })?;
-            // `wss://host` and `wss://host/` are the same relay; the shorter form is the customary one.
-            let bare = address.path() == "/" && address.query().is_none();
-            let address = if bare { address.as_str().trim_end_matches('/') } else { address.as_str() }.to_owned();
             if !addresses.contains(&address) {
                 addresses.push(address);
             }
@@ -99,7 +94,8 @@ impl Setting for Relays {
     }
 
     fn show(&self) -> String {
-        toml::Value::from(self.0.clone()).to_string()
+        let addresses: Vec<&str> = self.0.iter().map(RelayAddress::as_str).collect();
+        toml::Value::from(addresses).to_string()
     }
 }
 
@@ -139,8 +135,7 @@ impl Setting for SubkeyProof {
     const EXAMPLE: &'static str = "'{\"main_key\": \"…\", \"metadata\": {…}}'";
 
     fn read(given: &Given) -> Result<Self, String> {
-        // The parser's message is left out: it may quote the text.
-        serde_json::from_str(text::<Self>(given)?).map_err(|_| unfit::<Self>())
+        Self::parse(text::<Self>(given)?).map_err(|error| format!("is {error}"))
     }
 
     fn show(&self) -> String {

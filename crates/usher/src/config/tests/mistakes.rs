@@ -89,7 +89,7 @@ fn keys_in_other_forms_are_refused_with_what_to_do() {
     let nsec = "nsec1vl029mgpspedva04g90vltkh6fvh240zqtv9k0t9af8935ke9laqsnlfe5";
     insta::assert_snapshot!(key(nsec), @"SERVICE__NOSTR__PRIVATE_KEY: nostr.private_key is an nsec; convert it to 64 hex characters with `usher key from-nsec`");
     assert_eq!(key(&nsec.to_uppercase()), key(nsec));
-    insta::assert_snapshot!(key("npub10elfcs4fr0l0r8af98jlmgdh9c8tcxjvz9qkw038js35mp4dma8qzvjptg"), @"SERVICE__NOSTR__PRIVATE_KEY: nostr.private_key is a public key (npub); the private key is needed, as 64 hex characters");
+    insta::assert_snapshot!(key("npub10elfcs4fr0l0r8af98jlmgdh9c8tcxjvz9qkw038js35mp4dma8qzvjptg"), @"SERVICE__NOSTR__PRIVATE_KEY: nostr.private_key must be 64 hex characters");
     insta::assert_snapshot!(key(&KEY[1..]), @"SERVICE__NOSTR__PRIVATE_KEY: nostr.private_key must be 64 hex characters");
     insta::assert_snapshot!(key(&"0".repeat(64)), @"SERVICE__NOSTR__PRIVATE_KEY: nostr.private_key is not a private key: it is out of range");
     insta::assert_snapshot!(key(&"f".repeat(64)), @"SERVICE__NOSTR__PRIVATE_KEY: nostr.private_key is not a private key: it is out of range");

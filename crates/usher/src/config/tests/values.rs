@@ -2,6 +2,8 @@
 
 use secrecy::ExposeSecret as _;
 
+use usher_relays::RelayAddress;
+
 use super::{Given, KEY, TOKEN};
 use crate::config::setting::{LnBackend, LogFormat};
 
@@ -14,7 +16,7 @@ fn defaults_are_the_documented_ones() {
     assert_eq!(config.auth.challenge_ttl_seconds.get(), 300);
     assert_eq!(config.nostr.private_key.keys().unwrap().secret_key().to_secret_hex(), KEY);
     assert_eq!(config.nostr.relays.addresses().len(), 3);
-    assert!(config.nostr.relays.addresses().iter().all(|relay| relay.starts_with("wss://")));
+    assert!(config.nostr.relays.addresses().iter().all(|relay| relay.as_str().starts_with("wss://")));
     assert!(config.nostr.subkey_proof.is_none());
     assert_eq!(config.nostr.url_scheme.as_str(), "nostr+walletconnect");
     assert!(!config.nostr.allow_private_relays);
@@ -53,10 +55,14 @@ fn relays_are_a_list_or_separated_by_commas_and_named_once() {
         r#""wss://a.example, wss://b.example/path,ws://[::1]:7777""#,
     ] {
         let given = Given::required().file(&format!("[nostr]\nrelays = {text}\n"));
-        assert_eq!(given.config().nostr.relays.addresses(), expected);
+        let config = given.config();
+        let addresses: Vec<&str> = config.nostr.relays.addresses().iter().map(RelayAddress::as_str).collect();
+        assert_eq!(addresses, expected);
     }
     let given = Given::required().variable("NOSTR__RELAYS", &expected.join(","));
-    assert_eq!(given.config().nostr.relays.addresses(), expected);
+    let config = given.config();
+    let addresses: Vec<&str> = config.nostr.relays.addresses().iter().map(RelayAddress::as_str).collect();
+    assert_eq!(addresses, expected);
 }
 
 #[test]

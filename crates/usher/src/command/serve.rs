@@ -1,0 +1,82 @@
+//! `usher serve`
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tracing::level_filters::LevelFilter;
+
+use super::environment::source;
+use crate::config::{Config, Source, load, report};
+use crate::failure::Failure;
+use crate::logging::{self, Output};
+use crate::service::{Service, listen, make_data_dir};
+use crate::signals::Signals;
+use crate::{notify, version};
+
+/// How long a stop may take in all. Container runtimes kill after ten seconds by default; what was acknowledged is on
+/// disk whether or not we get to the end of it.
+const STOP_WITHIN: Duration = Duration::from_secs(9);
+
+/// Runs the service until a signal.
+///
+/// # Errors
+/// [`Failure::Configuration`] when the configuration has mistakes, otherwise when the service cannot start, or cannot
+/// stop in time.
+pub fn run(data_dir: Option<PathBuf>) -> Result<(), Failure> {
+    let source = source(data_dir)?;
+    let loaded = load(&source);
+    let Some(config) = &loaded.config else {
+        return Err(Failure::Configuration(report::problems(&loaded)));
+    };
+    logging::start(config.log.format, Output::Stdout, LevelFilter::INFO)?;
+    for warning in &loaded.warnings {
+        tracing::warn!("{warning}");
+    }
+    make_data_dir(&source.data_dir)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let outcome = runtime.block_on(serve(config, &source));
+    // Does not wait for what a second signal or the bound left behind.
+    runtime.shutdown_background();
+    outcome
+}
+
+async fn serve(config: &Config, source: &Source) -> Result<(), Failure> {
+    let mut signals = Signals::listen()?;
+    let starting = async { Service::start(config, &source.data_dir, listen(config).await?).await };
+    let service = tokio::select! {
+        started = starting => started?,
+        signal = signals.next() => {
+            tracing::info!(signal, "asked to stop while starting");
+            return Ok(());
+        }
+    };
+    tracing::info!(
+        version = version::VERSION,
+        commit = version::COMMIT,
+        address = %service.address(),
+        data_dir = %source.data_dir.display(),
+        "ready"
+    );
+    notify::ready();
+    let signal = signals.next().await;
+    tracing::info!(signal, "stopping");
+    notify::stopping();
+    stop(service, &mut signals).await
+}
+
+/// Stops a service within a bound; a second signal cuts it short.
+///
+/// # Errors
+/// When it had to be cut short.
+pub async fn stop(service: Service, signals: &mut Signals) -> Result<(), Failure> {
+    tokio::select! {
+        stopped = tokio::time::timeout(STOP_WITHIN, service.stop()) => match stopped {
+            Ok(()) => {
+                tracing::info!("stopped");
+                Ok(())
+            }
+            Err(_) => Err(Failure::said(format!("not stopped within {} s: aborted", STOP_WITHIN.as_secs()))),
+        },
+        signal = signals.next() => Err(Failure::said(format!("{signal} while stopping: aborted"))),
+    }
+}

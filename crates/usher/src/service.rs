@@ -1,0 +1,176 @@
+//! The service: its parts, put together, started and stopped in the right order.
+
+use std::io;
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use usher_api::{ApiParts, ApiState, Limits, ServeOptions};
+use usher_engine::ports::{Clock, OsRandomness, Randomness, SystemClock};
+use usher_engine::{Engine, EngineOptions, EngineParts};
+use usher_relays::{Identity, RelayOptions, RelayPool};
+use usher_store::{SqliteOptions, SqliteStore};
+
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::version;
+
+/// How long a stop waits for calls that run. Container runtimes kill after ten seconds; two are for what follows.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// Wallets' messages that wait for the engine: at 500 logins per second (two messages each) four seconds' worth. When it
+/// is full, the relays wait.
+const INBOX: usize = 4096;
+
+/// The service while it runs.
+pub struct Service {
+    address: SocketAddr,
+    http: Floor,
+    engine: Floor,
+    relays: Floor,
+    store: Arc<SqliteStore>,
+}
+
+/// Tasks that end together: those of one layer.
+#[derive(Default)]
+struct Floor {
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Floor {
+    /// Asks the tasks to end, and waits until they have.
+    async fn close(&self) {
+        self.stop.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+}
+
+impl Service {
+    /// Starts everything; when it returns, calls are answered. Does not wait for relays.
+    ///
+    /// # Errors
+    /// When the store cannot be opened or read, or the configured keys cannot be used.
+    pub async fn start(config: &Config, data_dir: &Path, listener: TcpListener) -> Result<Self, Failure> {
+        let address = listener.local_addr()?;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let randomness: Arc<dyn Randomness> = Arc::new(OsRandomness);
+        let identity = identity(config)?;
+        let (http, engine_floor, relays) = (Floor::default(), Floor::default(), Floor::default());
+
+        let store = SqliteStore::open(&data_dir.join(config.database.path.as_str()), SqliteOptions::default())?;
+        let store = Arc::new(store);
+
+        let mut options = RelayOptions::new(identity.clone(), config.nostr.relays.addresses().to_vec());
+        options.allow_private = config.nostr.allow_private_relays;
+        let (to_engine, inbox) = mpsc::channel(INBOX);
+        let pool = RelayPool::start(options, to_engine, Arc::clone(&clock), &relays.tasks, relays.stop.clone());
+
+        let parts = EngineParts {
+            store: store.clone(),
+            messenger: pool,
+            clock: Arc::clone(&clock),
+            randomness: Arc::clone(&randomness),
+            inbox,
+        };
+        let engine =
+            Engine::start(engine_options(config, identity), parts, &engine_floor.tasks, engine_floor.stop.clone())
+                .await?;
+
+        let state = ApiState::new(ApiParts {
+            engine,
+            auth_token: config.auth.auth_token.secret().clone(),
+            version: version::VERSION.to_owned(),
+            commit: version::COMMIT.to_owned(),
+            limits: limits(config),
+            clock,
+            randomness,
+            tasks: http.tasks.clone(),
+            stop: http.stop.clone(),
+        });
+        let options = ServeOptions { grace: GRACE, ..ServeOptions::default() };
+        let serving =
+            usher_api::serve(listener, usher_api::router(state), options, http.tasks.clone(), http.stop.clone());
+        http.tasks.spawn(serving);
+        Ok(Self { address, http, engine: engine_floor, relays, store })
+    }
+
+    /// Where it listens.
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Stops everything: takes no more calls and finishes those that run, then takes no more from wallets and finishes
+    /// those steps, then sends what is queued, then closes the store.
+    pub async fn stop(self) {
+        self.http.close().await;
+        self.engine.close().await;
+        self.relays.close().await;
+        self.store.close().await;
+    }
+}
+
+/// Takes the configured address and port.
+///
+/// # Errors
+/// When it cannot be had; the message says which.
+pub async fn listen(config: &Config) -> Result<TcpListener, Failure> {
+    let port = u16::try_from(config.info.listen_port.get()).unwrap_or_default();
+    let address = SocketAddr::new(config.info.listen_address, port);
+    TcpListener::bind(address).await.map_err(|error| {
+        let hint = match error.kind() {
+            io::ErrorKind::AddrInUse => " (does another instance run?)",
+            io::ErrorKind::AddrNotAvailable => " (info.listen_address is not an address of this machine)",
+            _ => "",
+        };
+        Failure::said(format!("cannot listen on {address}: {error}{hint}"))
+    })
+}
+
+/// Makes the data directory when it is not there; only its owner may look into it.
+///
+/// # Errors
+/// When it cannot be made.
+pub fn make_data_dir(path: &Path) -> Result<(), Failure> {
+    let mut builder = std::fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder
+        .create(path)
+        .map_err(|error| Failure::said(format!("cannot make the data directory {}: {error}", path.display())))
+}
+
+fn identity(config: &Config) -> Result<Identity, Failure> {
+    let nostr = &config.nostr;
+    let keys = nostr.private_key.keys().ok_or_else(|| Failure::said("nostr.private_key cannot be used"))?;
+    Ok(match &nostr.subkey_proof {
+        None => Identity::of_main_key(keys),
+        Some(proof) => Identity { keys, main_key: proof.main_key, subkey_proof: Some(proof.clone()) },
+    })
+}
+
+fn engine_options(config: &Config, identity: Identity) -> EngineOptions {
+    EngineOptions {
+        main_key: identity.main_key,
+        subkey: identity.subkey_proof.is_some().then(|| identity.own_key()),
+        subkey_proof: identity.subkey_proof,
+        url_scheme: config.nostr.url_scheme.as_str().to_owned(),
+        handshake_ttl: Duration::from_secs(config.handshake.ttl_seconds.get()),
+        challenge_ttl: Duration::from_secs(config.auth.challenge_ttl_seconds.get()),
+        max_open_streams: usize::try_from(config.limits.max_open_streams.get()).unwrap_or(usize::MAX),
+        retention: Duration::from_secs(config.streams.retention_days.get() * 24 * 60 * 60),
+    }
+}
+
+fn limits(config: &Config) -> Limits {
+    let per_second = u32::try_from(config.limits.requests_per_second.get()).unwrap_or(u32::MAX);
+    Limits { requests_per_second: NonZeroU32::new(per_second), ..Limits::default() }
+}
