@@ -1,5 +1,7 @@
 //! The conformance suite, run against SQLite and against the model it is written after.
 
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test's helpers too
+
 mod sqlite {
     use std::sync::Arc;
 

@@ -122,8 +122,7 @@ impl Rows {
             operation.correlations.clear();
             operation.outbox.clear();
         }
-        let done =
-            Committed::Done { revision: operation.stored.revision, next_index: operation.stored.next_index };
+        let done = Committed::Done { revision: operation.stored.revision, next_index: operation.stored.next_index };
         if let Some(inbound) = commit.inbound {
             self.inbound.insert(inbound, commit.at);
         }
@@ -161,15 +160,12 @@ impl Store for Model {
         Ok(self.rows.lock().operations.get(&operation).map_or_else(Vec::new, |operation| operation.outbox.clone()))
     }
 
-    async fn open_operations(
-        &self,
-        after: Option<StreamId>,
-        limit: usize,
-    ) -> Result<Vec<OpenOperation>, StoreError> {
+    async fn open_operations(&self, after: Option<StreamId>, limit: usize) -> Result<Vec<OpenOperation>, StoreError> {
         let rows = self.rows.lock();
-        let open = rows.operations.iter().filter(|(id, operation)| {
-            operation.stored.finished_at.is_none() && after.is_none_or(|after| **id > after)
-        });
+        let open = rows
+            .operations
+            .iter()
+            .filter(|(id, operation)| operation.stored.finished_at.is_none() && after.is_none_or(|after| **id > after));
         Ok(open
             .take(limit)
             .map(|(id, operation)| OpenOperation {
@@ -205,8 +201,7 @@ impl Store for Model {
 
     async fn forget_inbound(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         let mut rows = self.rows.lock();
-        let mut old: Vec<_> =
-            rows.inbound.iter().filter(|(_, at)| **at < before).map(|(id, at)| (*at, *id)).collect();
+        let mut old: Vec<_> = rows.inbound.iter().filter(|(_, at)| **at < before).map(|(id, at)| (*at, *id)).collect();
         old.sort_unstable();
         old.truncate(limit);
         for (_, id) in &old {

@@ -100,8 +100,12 @@ pub async fn the_reserved_stream_always_exists(subject: impl Subject) {
 /// A step that would finish it fails, and takes no commit beside it along.
 pub async fn the_reserved_stream_cannot_finish(subject: impl Subject) {
     let store = subject.store();
-    let fatal =
-        || Commit { finished: true, events: vec![event(0)], claims: vec![key("x")], ..step(StreamId::SUBSCRIPTIONS, 1) };
+    let fatal = || Commit {
+        finished: true,
+        events: vec![event(0)],
+        claims: vec![key("x")],
+        ..step(StreamId::SUBSCRIPTIONS, 1)
+    };
     let (first, _, second, _, third) = tokio::join!(
         store.commit(create(id(1))),
         async { store.commit(fatal()).await.unwrap_err() },

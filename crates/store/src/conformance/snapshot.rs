@@ -5,10 +5,18 @@ use usher_engine::event::Event;
 use usher_engine::ports::{OpenOperation, OutboxMessage, Store, StoredOperation};
 use usher_protocol::PublicKey;
 
+#[derive(Debug, PartialEq, Eq)]
+struct Stream {
+    id: StreamId,
+    operation: Option<StoredOperation>,
+    events: Vec<Event>,
+    outbox: Vec<OutboxMessage>,
+}
+
 /// What a store answers to every question about some ids and users; two that behave alike have equal ones.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Snapshot {
-    streams: Vec<(StreamId, Option<StoredOperation>, Vec<Event>, Vec<OutboxMessage>)>,
+    streams: Vec<Stream>,
     open: Vec<OpenOperation>,
     relays: Vec<Vec<String>>,
 }
@@ -18,12 +26,12 @@ impl Snapshot {
     pub async fn of(store: &dyn Store, ids: &[StreamId], users: &[PublicKey]) -> Self {
         let mut streams = Vec::new();
         for id in ids {
-            streams.push((
-                *id,
-                store.operation(*id).await.unwrap(),
-                store.events(*id, 0, usize::MAX).await.unwrap(),
-                store.outbox(*id).await.unwrap(),
-            ));
+            streams.push(Stream {
+                id: *id,
+                operation: store.operation(*id).await.unwrap(),
+                events: store.events(*id, 0, usize::MAX).await.unwrap(),
+                outbox: store.outbox(*id).await.unwrap(),
+            });
         }
         let mut relays = Vec::new();
         for user in users {

@@ -68,9 +68,7 @@ impl Row {
         .optional()
         .during("look for an operation")?;
         match (commit.expected, stored) {
-            (Revision::New, None) => {
-                Ok(Some(Self { revision: 0, next_index: 0, outbox: 0, correlations: Vec::new() }))
-            }
+            (Revision::New, None) => Ok(Some(Self { revision: 0, next_index: 0, outbox: 0, correlations: Vec::new() })),
             (Revision::At(expected), Some((revision, next_index, outbox, keys, true))) if expected == revision => {
                 let correlations = codec::read_correlations(&keys)?;
                 Ok(Some(Self { revision, next_index, outbox, correlations }))
@@ -204,12 +202,7 @@ fn insert_operation(connection: &Connection, commit: &Commit, after: &Row) -> Re
     .map(|_| ())
 }
 
-fn update_operation(
-    connection: &Connection,
-    commit: &Commit,
-    revision: u64,
-    after: &Row,
-) -> Result<(), SqliteFailure> {
+fn update_operation(connection: &Connection, commit: &Commit, revision: u64, after: &Row) -> Result<(), SqliteFailure> {
     let changed = prepare(
         connection,
         "UPDATE operations SET state = ?3, revision = ?4, next_index = ?5, wake_at = ?6, outbox = ?7,

@@ -55,7 +55,9 @@ impl From<SqliteFailure> for StoreError {
     fn from(failure: SqliteFailure) -> Self {
         match failure {
             SqliteFailure::Unreadable(what) => Self::Unreadable(what),
-            failure @ (SqliteFailure::Sqlite { .. } | SqliteFailure::RowCount { .. }) => Self::Failed(Box::new(failure)),
+            failure @ (SqliteFailure::Sqlite { .. } | SqliteFailure::RowCount { .. }) => {
+                Self::Failed(Box::new(failure))
+            }
         }
     }
 }

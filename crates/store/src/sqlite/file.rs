@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 
 use super::OpenError;
@@ -35,9 +35,12 @@ impl DatabaseFile {
         }
         // SQLite gives the files beside it the permissions of this one, so it must be there first. Asking for write
         // access shows at once what SQLite would only say at the first commit.
-        let file = owner_only().create(true).truncate(false).open(&path).map_err(failed)?;
+        let mut file = owner_only().create(true).truncate(false).open(&path).map_err(failed)?;
         if !file.metadata().map_err(failed)?.is_file() {
             return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")));
+        }
+        if !is_empty_or_database(&mut file).map_err(failed)? {
+            return Err(OpenError::Foreign { path });
         }
         Ok(Self { path, _lock: lock })
     }
@@ -61,6 +64,14 @@ impl DatabaseFile {
         }
         Ok(())
     }
+}
+
+/// SQLite alone would take a file of one byte for an empty one.
+fn is_empty_or_database(file: &mut File) -> io::Result<bool> {
+    const MAGIC: &[u8] = b"SQLite format 3\0";
+    let mut start = Vec::new();
+    file.take(MAGIC.len() as u64).read_to_end(&mut start)?;
+    Ok(start.is_empty() || start == MAGIC)
 }
 
 /// The absolute path, also of a file that is not there yet.

@@ -29,9 +29,7 @@ use parking_lot::Mutex;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, watch};
 use usher_engine::event::Event;
-use usher_engine::ports::{
-    Commit, Committed, OpenOperation, OutboxMessage, Store, StoreError, StoredOperation,
-};
+use usher_engine::ports::{Commit, Committed, OpenOperation, OutboxMessage, Store, StoreError, StoredOperation};
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 
@@ -120,11 +118,7 @@ impl SqliteStore {
                 drop(alive);
             })
             .map_err(OpenError::Thread)?;
-        Ok(Self {
-            queues: Some(Queues { writer, readers: reader_queues }),
-            closed,
-            writer: Mutex::new(Some(thread)),
-        })
+        Ok(Self { queues: Some(Queues { writer, readers: reader_queues }), closed, writer: Mutex::new(Some(thread)) })
     }
 
     /// Commits what is queued, closes the file and frees it for another process; returns when that is done. Whoever
@@ -189,11 +183,7 @@ impl Store for SqliteStore {
         self.read(move |connection| read::outbox(connection, operation)).await
     }
 
-    async fn open_operations(
-        &self,
-        after: Option<StreamId>,
-        limit: usize,
-    ) -> Result<Vec<OpenOperation>, StoreError> {
+    async fn open_operations(&self, after: Option<StreamId>, limit: usize) -> Result<Vec<OpenOperation>, StoreError> {
         self.read(move |connection| read::open_operations(connection, after, limit)).await
     }
 

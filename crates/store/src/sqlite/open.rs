@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
 
+use super::SqliteOptions;
 use super::failure::{During as _, SqliteFailure};
 use super::file::DatabaseFile;
 use super::schema::{self, MIGRATIONS, SchemaError};
-use super::SqliteOptions;
 
 /// Why a database was not opened.
 #[derive(Debug, thiserror::Error)]
@@ -161,4 +161,25 @@ fn configure_writer(connection: &Connection, options: &SqliteOptions) -> rusqlit
 fn set_cache(connection: &Connection, kib: u32) -> rusqlite::Result<()> {
     // Negative means KiB instead of pages.
     connection.pragma_update(None, "cache_size", -i64::from(kib))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_acknowledged_is_synced() {
+        let directory = tempfile::TempDir::new().unwrap();
+        let file = DatabaseFile::claim(&directory.path().join("usher.db")).unwrap();
+        let writer = writer(&file, &SqliteOptions::default()).unwrap();
+        let pragma = |name| writer.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).unwrap();
+        assert_eq!(pragma("synchronous"), 2, "FULL");
+        assert_eq!(pragma("fullfsync"), 1);
+        assert_eq!(pragma("wal_autocheckpoint"), i64::from(CHECKPOINT_PAGES));
+        let mode: String = writer.pragma_query_value(None, "journal_mode", |row| row.get(0)).unwrap();
+        assert_eq!(mode, "wal");
+
+        let reader = reader(&file, &SqliteOptions::default()).unwrap();
+        assert!(reader.execute_batch("DELETE FROM operations").is_err(), "readers only read");
+    }
 }

@@ -45,7 +45,8 @@ pub(crate) fn events(
         statement.query(params![stream.as_bytes(), codec::integer(after), codec::limit(limit)]).during(DURING)?;
     let mut events = Vec::new();
     while let Some(row) = rows.next().during(DURING)? {
-        let event_type = row.get_ref(1).during(DURING)?.as_str().map_err(|_| SqliteFailure::Unreadable("an event type"))?;
+        let event_type =
+            row.get_ref(1).during(DURING)?.as_str().map_err(|_| SqliteFailure::Unreadable("an event type"))?;
         events.push(Event {
             index: row.get(0).during(DURING)?,
             event_type: EventType::from_wire(event_type).ok_or(SqliteFailure::Unreadable("an event type"))?,
@@ -129,4 +130,24 @@ pub(crate) fn user_relays(connection: &Connection, main_key: &PublicKey) -> Resu
 
 fn kind_of(code: u8) -> Result<OperationKind, SqliteFailure> {
     OperationKind::from_code(code).ok_or(SqliteFailure::Unreadable("an operation's kind"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::schema;
+    use super::*;
+
+    #[test]
+    fn rebuilding_the_index_reads_the_index_alone() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        schema::migrate(&mut connection, schema::MIGRATIONS).unwrap();
+        let plan: Vec<String> = connection
+            .prepare(&format!("EXPLAIN QUERY PLAN {OPEN_OPERATIONS}"))
+            .unwrap()
+            .query_map(params![[0_u8; 16], 10], |row| row.get(3))
+            .unwrap()
+            .collect::<Result<_, _>>()
+            .unwrap();
+        assert_eq!(plan, ["SEARCH operations USING COVERING INDEX operations_open (id>?)"]);
+    }
 }

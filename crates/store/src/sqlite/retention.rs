@@ -18,7 +18,7 @@ pub(crate) fn remove_finished(
     let finished: Vec<[u8; 16]> = connection
         .prepare_cached(
             "SELECT id FROM operations WHERE finished_at IS NOT NULL AND finished_at < ?1
-             ORDER BY finished_at LIMIT ?2",
+             ORDER BY finished_at, id LIMIT ?2",
         )
         .during(DURING)?
         .query_map(params![codec::time(finished_before), codec::limit(limit)], |row| row.get(0))
@@ -46,7 +46,7 @@ pub(crate) fn forget_inbound(
 ) -> Result<usize, SqliteFailure> {
     connection
         .prepare_cached(
-            "DELETE FROM inbound WHERE id IN (SELECT id FROM inbound WHERE at < ?1 ORDER BY at LIMIT ?2)",
+            "DELETE FROM inbound WHERE id IN (SELECT id FROM inbound WHERE at < ?1 ORDER BY at, id LIMIT ?2)",
         )
         .and_then(|mut statement| statement.execute(params![codec::time(before), codec::limit(limit)]))
         .during("forget inbound events")

@@ -124,7 +124,8 @@ mod tests {
     #[test]
     fn a_failing_migration_leaves_what_was_there() {
         let good = || Migration { version: 1, sql: "CREATE TABLE kept (x); INSERT INTO kept VALUES (1);" };
-        let bad = Migration { version: 2, sql: "CREATE TABLE half (x); DELETE FROM kept; INSERT INTO absent VALUES (1);" };
+        let bad =
+            Migration { version: 2, sql: "CREATE TABLE half (x); DELETE FROM kept; INSERT INTO absent VALUES (1);" };
         let better = Migration { version: 2, sql: "CREATE TABLE half (x);" };
         let mut connection = Connection::open_in_memory().unwrap();
         migrate(&mut connection, &[good()]).unwrap();

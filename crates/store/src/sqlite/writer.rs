@@ -87,3 +87,81 @@ fn settle(jobs: Vec<Box<dyn Job>>, outcome: &Result<(), SqliteFailure>) {
         job.settle(outcome.clone());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use parking_lot::Mutex;
+
+    use super::*;
+
+    /// Inserts `number`, and says when and how it was answered.
+    struct Insert {
+        number: i64,
+        answers: Arc<Mutex<Vec<(i64, bool)>>>,
+    }
+
+    impl Job for Insert {
+        fn run(&mut self, connection: &Connection) -> Result<(), SqliteFailure> {
+            // A partial write comes before the failure.
+            connection.execute("INSERT INTO first VALUES (?1)", [self.number]).during("insert")?;
+            connection.execute("INSERT INTO second VALUES (?1)", [self.number]).during("insert").map(|_| ())
+        }
+
+        fn settle(self: Box<Self>, outcome: Result<(), SqliteFailure>) {
+            self.answers.lock().push((self.number, outcome.is_ok()));
+        }
+
+        fn abandoned(&self) -> bool {
+            false
+        }
+    }
+
+    /// What is answered in which order, and which rows are there.
+    fn commit_all(schema: &str, numbers: &[i64]) -> (Vec<(i64, bool)>, Vec<i64>) {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(schema).unwrap();
+        let answers = Arc::default();
+        let job = |number: &i64| Box::new(Insert { number: *number, answers: Arc::clone(&answers) }) as Box<dyn Job>;
+        commit(&connection, numbers.iter().map(job).collect());
+        assert!(connection.is_autocommit());
+        let mut statement = connection.prepare("SELECT x FROM first ORDER BY rowid").unwrap();
+        let rows = statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
+        (std::mem::take(&mut *answers.lock()), rows)
+    }
+
+    const POSITIVE: &str = "CREATE TABLE first (x); CREATE TABLE second (x CHECK (x > 0));";
+
+    #[test]
+    fn a_failing_job_takes_nobody_with_it() {
+        for numbers in [&[1, 2, 3][..], &[-1], &[-1, 2], &[1, -2], &[1, -2, 3, -4, 5, 6, -7], &[-1, -2, -3], &[]] {
+            let (answers, rows) = commit_all(POSITIVE, numbers);
+            let expected: Vec<_> = numbers.iter().map(|number| (*number, *number > 0)).collect();
+            assert_eq!(answers, expected, "in order of the queue");
+            assert_eq!(rows, numbers.iter().copied().filter(|number| *number > 0).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_failing_commit_fails_all_and_leaves_nothing() {
+        // A deferred constraint is only looked at by COMMIT.
+        let deferred = "PRAGMA foreign_keys = ON; CREATE TABLE parent (id INTEGER PRIMARY KEY);
+            INSERT INTO parent VALUES (1), (2); CREATE TABLE first (x);
+            CREATE TABLE second (x REFERENCES parent (id) DEFERRABLE INITIALLY DEFERRED);";
+        assert_eq!(commit_all(deferred, &[1, 2]), (vec![(1, true), (2, true)], vec![1, 2]));
+        assert_eq!(commit_all(deferred, &[1, 9, 2]), (vec![(1, false), (9, false), (2, false)], vec![]));
+    }
+
+    #[test]
+    fn a_transaction_left_open_is_cleaned_up() {
+        let connection = Connection::open_in_memory().unwrap();
+        connection.execute_batch(POSITIVE).unwrap();
+        connection.execute_batch("BEGIN; INSERT INTO first VALUES (7)").unwrap();
+        let answers = Arc::default();
+        commit(&connection, vec![Box::new(Insert { number: 1, answers: Arc::clone(&answers) })]);
+        assert_eq!(*answers.lock(), [(1, true)]);
+        let rows: i64 = connection.query_row("SELECT count(*) FROM first", [], |row| row.get(0)).unwrap();
+        assert_eq!(rows, 1);
+    }
+}

@@ -1,0 +1,197 @@
+//! Random histories: SQLite answers as the model does, whatever comes in which order, also across restarts.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test's helpers too
+
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::Poll;
+
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use tempfile::TempDir;
+use usher_engine::event::{EventType, NewEvent};
+use usher_engine::ports::{
+    Commit, Committed, CorrelationKey, OperationKind, OutboxChange, Revision, State, Store, StoreError, UserRelays,
+};
+use usher_engine::{StreamId, UnixMillis};
+use usher_store::conformance::{Model, Snapshot, id, inbound, key, message, public_key};
+use usher_store::{SqliteOptions, SqliteStore};
+
+/// Few, so that they meet. The first is the reserved stream.
+const STREAMS: u64 = 6;
+const USERS: u64 = 3;
+
+#[derive(Clone, Debug)]
+enum Action {
+    /// Commits that are under way at the same time, queued in this order.
+    Commits(Vec<Draft>),
+    RemoveFinished(u64, usize),
+    ForgetInbound(u64, usize),
+    Reopen,
+}
+
+/// A commit whose expected revision is not known yet.
+#[derive(Clone, Debug)]
+struct Draft {
+    stream: u64,
+    expects: Expects,
+    commit: Commit,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Expects {
+    /// What is stored when the group begins.
+    Right,
+    /// One revision more than that: right when another commit of the group comes before it.
+    Next,
+    /// That there is none.
+    New,
+}
+
+fn action() -> impl Strategy<Value = Action> {
+    prop_oneof![
+        12 => vec(draft(), 1..8).prop_map(Action::Commits),
+        2 => (0..40_u64, 0..4_usize).prop_map(|(before, limit)| Action::RemoveFinished(before, limit)),
+        2 => (0..40_u64, 0..4_usize).prop_map(|(before, limit)| Action::ForgetInbound(before, limit)),
+        1 => Just(Action::Reopen),
+    ]
+}
+
+fn draft() -> impl Strategy<Value = Draft> {
+    let identity = (
+        0..STREAMS,
+        prop_oneof![6 => Just(Expects::Right), 2 => Just(Expects::Next), 1 => Just(Expects::New)],
+        prop_oneof![Just(OperationKind::KeyHandshake), Just(OperationKind::Authentication)],
+    );
+    let content = (0..40_u64, ".{0,8}", prop::bool::weighted(0.25), option::of(0..40_u64), vec(0..8_u64, 0..3));
+    let effects = (
+        vec((0..EventType::ALL.len(), 0..5_000_u64, ".{0,8}"), 0..4),
+        option::weighted(0.4, vec(0..9_u64, 0..3)),
+        option::weighted(0.3, 0..8_u64),
+        option::weighted(0.2, (0..USERS, vec("[a-c]{1,3}", 0..3))),
+    );
+    (identity, content, effects).prop_map(|(identity, content, effects)| {
+        let (stream, expects, kind) = identity;
+        let (at, state, finished, wake_at, claims) = content;
+        let (events, outbox, seen, relays) = effects;
+        let new_event = |(event_type, at, data): (usize, u64, String)| NewEvent {
+            event_type: EventType::ALL[event_type],
+            at: UnixMillis(at),
+            data: data.into(),
+        };
+        let commit = Commit {
+            operation: stream_id(stream),
+            kind,
+            expected: Revision::New,
+            at: UnixMillis(at),
+            state: State(state),
+            finished,
+            wake_at: wake_at.map(UnixMillis),
+            claims: claims.into_iter().map(claim).collect(),
+            events: events.into_iter().map(new_event).collect(),
+            outbox: outbox.map_or(OutboxChange::Keep, |messages| {
+                OutboxChange::Replace(messages.into_iter().map(message).collect())
+            }),
+            inbound: seen.map(inbound),
+            user_relays: relays.map(|(user, relays)| UserRelays { main_key: public_key(user), relays }),
+        };
+        Draft { stream, expects, commit }
+    })
+}
+
+fn stream_id(stream: u64) -> StreamId {
+    if stream == 0 { StreamId::SUBSCRIPTIONS } else { id(stream) }
+}
+
+fn claim(number: u64) -> CorrelationKey {
+    key(&number.to_string())
+}
+
+impl Draft {
+    async fn resolve(&self, model: &Model) -> Commit {
+        let revision = model.operation(stream_id(self.stream)).await.unwrap().map_or(0, |stored| stored.revision);
+        let expected = match self.expects {
+            Expects::Right if revision == 0 => Revision::New,
+            Expects::Right => Revision::At(revision),
+            Expects::Next => Revision::At(revision + 1),
+            Expects::New => Revision::New,
+        };
+        Commit { expected, ..self.commit.clone() }
+    }
+}
+
+/// Queues the commits in their order, all before the first is awaited: they share transactions.
+async fn commit_together(store: &dyn Store, commits: Vec<Commit>) -> Vec<Result<Committed, StoreError>> {
+    let mut waiting: Vec<_> = commits.into_iter().map(|commit| (store.commit(commit), None)).collect();
+    poll_fn(|context| {
+        for (future, result) in &mut waiting {
+            if let Poll::Ready(ready) = future.as_mut().poll(context) {
+                *result = Some(ready);
+            }
+        }
+        Poll::Ready(())
+    })
+    .await;
+    let mut results = Vec::new();
+    for (future, result) in waiting {
+        results.push(match result {
+            Some(result) => result,
+            None => future.await,
+        });
+    }
+    results
+}
+
+async fn observe(store: &dyn Store) -> Snapshot {
+    let streams: Vec<_> = (0..STREAMS).map(stream_id).collect();
+    let users: Vec<_> = (0..USERS).map(public_key).collect();
+    Snapshot::of(store, &streams, &users).await
+}
+
+async fn replay(history: Vec<Action>) -> Result<(), TestCaseError> {
+    let directory = TempDir::new().unwrap();
+    let open = || SqliteStore::open(&directory.path().join("usher.db"), SqliteOptions::default()).unwrap();
+    let model = Model::new();
+    let mut store = Arc::new(open());
+    for action in history {
+        match action {
+            Action::Commits(drafts) => {
+                let mut commits = Vec::new();
+                for draft in &drafts {
+                    commits.push(draft.resolve(&model).await);
+                }
+                let results = commit_together(&*store, commits.clone()).await;
+                for (commit, result) in commits.into_iter().zip(results) {
+                    // Which error is the engine's own business.
+                    prop_assert_eq!(result.ok(), model.commit(commit).await.ok());
+                }
+            }
+            Action::RemoveFinished(before, limit) => {
+                let removed = store.remove_finished(UnixMillis(before), limit).await.unwrap();
+                prop_assert_eq!(removed, model.remove_finished(UnixMillis(before), limit).await.unwrap());
+            }
+            Action::ForgetInbound(before, limit) => {
+                let forgotten = store.forget_inbound(UnixMillis(before), limit).await.unwrap();
+                prop_assert_eq!(forgotten, model.forget_inbound(UnixMillis(before), limit).await.unwrap());
+            }
+            Action::Reopen => {
+                store.close().await;
+                store = Arc::new(open());
+            }
+        }
+        prop_assert_eq!(observe(&*store).await, observe(&model).await);
+    }
+    store.close().await;
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn answers_as_the_model_does(history in vec(action(), 1..24)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(replay(history))?;
+    }
+}

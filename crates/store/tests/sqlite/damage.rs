@@ -1,0 +1,104 @@
+//! Files that something has damaged: errors, never a panic, and never a hang.
+
+use std::fs;
+
+use proptest::prelude::*;
+use usher_engine::UnixMillis;
+use usher_engine::ports::{Commit, OutboxChange, Store as _, StoreError, UserRelays};
+use usher_store::SqliteStore;
+use usher_store::conformance::{commit_done, create, event, id, inbound, key, message, public_key, step};
+
+use super::{Place, chain, open};
+
+async fn filled() -> Place {
+    let place = Place::new();
+    let store = place.open();
+    for n in 0..60 {
+        let commit = Commit {
+            claims: vec![key(&n.to_string())],
+            events: vec![event(0), event(1)],
+            outbox: OutboxChange::Replace(vec![message(n)]),
+            inbound: Some(inbound(n)),
+            user_relays: Some(UserRelays { main_key: public_key(n), relays: vec!["wss://a".to_owned()] }),
+            ..create(id(n))
+        };
+        commit_done(&store, commit).await;
+        if n % 3 == 0 {
+            commit_done(&store, Commit { finished: true, ..step(id(n), 1) }).await;
+        }
+    }
+    store.close().await;
+    place
+}
+
+/// Asks and does everything; says whether anything failed.
+async fn exercise(store: &SqliteStore) -> bool {
+    let mut failed = store.open_operations(None, 1_000).await.is_err();
+    for n in 0..60 {
+        failed |= store.operation(id(n)).await.is_err();
+        failed |= store.events(id(n), 0, 10).await.is_err();
+        failed |= store.outbox(id(n)).await.is_err();
+        failed |= store.user_relays(&public_key(n)).await.is_err();
+        failed |=
+            store.commit(Commit { finished: true, inbound: Some(inbound(100 + n)), ..step(id(n), 1) }).await.is_err();
+    }
+    failed |= store.remove_finished(UnixMillis(u64::MAX), 1_000).await.is_err();
+    failed |= store.forget_inbound(UnixMillis(u64::MAX), 1_000).await.is_err();
+    store.close().await;
+    failed
+}
+
+#[tokio::test]
+async fn a_truncated_file_is_an_error() {
+    let place = filled().await;
+    let whole = fs::read(place.path()).unwrap();
+    for length in [1, 99, 100, 512, 4_096, whole.len() / 2, whole.len() - 4_096] {
+        let place = Place::new();
+        fs::write(place.path(), &whole[..length]).unwrap();
+        match open(&place.path()) {
+            Err(error) => assert!(!chain(&error).is_empty()),
+            Ok(store) => assert!(exercise(&store).await, "{length} of {} bytes and nothing noticed", whole.len()),
+        }
+    }
+}
+
+#[tokio::test]
+async fn rows_of_an_unknown_kind_are_unreadable() {
+    let place = filled().await;
+    let raw = place.raw();
+    raw.execute("UPDATE operations SET kind = 200 WHERE id = ?1", [id(1).as_bytes()]).unwrap();
+    raw.execute("UPDATE events SET type = 'Future' WHERE stream = ?1", [id(2).as_bytes()]).unwrap();
+    raw.execute("UPDATE user_relays SET relays = '{' WHERE main_key = ?1", [public_key(4).as_bytes()]).unwrap();
+    raw.execute("UPDATE outbox SET recipients = x'00' WHERE operation = ?1", [id(4).as_bytes()]).unwrap();
+    raw.execute("UPDATE operations SET revision = -1 WHERE id = ?1", [id(5).as_bytes()]).unwrap();
+    drop(raw);
+    let store = place.open();
+    assert!(matches!(store.open_operations(None, 100).await, Err(StoreError::Unreadable(_))));
+    assert!(matches!(store.operation(id(1)).await, Err(StoreError::Unreadable(_))));
+    assert!(matches!(store.events(id(2), 0, 10).await, Err(StoreError::Unreadable(_))));
+    assert!(matches!(store.user_relays(&public_key(4)).await, Err(StoreError::Unreadable(_))));
+    assert!(matches!(store.outbox(id(4)).await, Err(StoreError::Unreadable(_))));
+    assert!(matches!(store.commit(step(id(5), 1)).await, Err(StoreError::Unreadable(_))));
+    assert!(store.operation(id(2)).await.unwrap().is_some(), "the others can be read");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn flipped_bytes_never_panic(flips in prop::collection::vec((any::<prop::sample::Index>(), 1..=255_u8), 1..40)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async {
+            let place = filled().await;
+            let mut bytes = fs::read(place.path()).unwrap();
+            for (index, flip) in flips {
+                let length = bytes.len();
+                bytes[index.index(length)] ^= flip;
+            }
+            fs::write(place.path(), bytes).unwrap();
+            if let Ok(store) = open(&place.path()) {
+                exercise(&store).await;
+            }
+        });
+    }
+}

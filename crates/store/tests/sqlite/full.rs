@@ -1,0 +1,60 @@
+//! No room: the commit that needs it fails, and only that.
+
+use usher_engine::UnixMillis;
+use usher_engine::event::NewEvent;
+use usher_engine::ports::{Commit, Committed, State, Store as _, StoreError};
+use usher_store::conformance::{commit_done, create, event, id, key, step};
+use usher_store::{SqliteFailure, SqliteOptions, SqliteStore};
+
+use super::{Place, chain};
+
+const SECRET: &str = "cashuBsecret";
+
+fn large(number: u64) -> Commit {
+    Commit {
+        finished: true,
+        at: UnixMillis(number),
+        state: State(SECRET.repeat(2_000)),
+        claims: vec![key(SECRET)],
+        events: vec![NewEvent { data: SECRET.repeat(2_000).into(), ..event(0) }],
+        ..create(id(number))
+    }
+}
+
+#[tokio::test]
+async fn a_full_database_refuses_and_recovers() {
+    let place = Place::new();
+    let options = SqliteOptions { max_bytes: Some(1024 * 1024), ..SqliteOptions::default() };
+    let store = SqliteStore::open(&place.path(), options).unwrap();
+    commit_done(&store, create(id(0))).await;
+    let mut number = 1;
+    let error = loop {
+        assert!(number < 1_000, "a limit is a limit");
+        match store.commit(large(number)).await {
+            Ok(committed) => assert!(matches!(committed, Committed::Done { .. })),
+            Err(error) => break error,
+        }
+        number += 1;
+    };
+    let StoreError::Failed(source) = &error else { panic!("{error:?}") };
+    assert!(source.is::<SqliteFailure>());
+    assert!(chain(&error).contains("full"), "{}", chain(&error));
+    assert!(!format!("{error:?} {}", chain(&error)).contains("cashuB"), "no secrets");
+
+    // Nothing of it is there; reading goes on, and so does what needs no room, also beside one that does.
+    assert!(store.operation(id(number)).await.unwrap().is_none());
+    assert!(store.events(id(number), 0, 10).await.unwrap().is_empty());
+    assert_eq!(store.events(id(1), 0, 10).await.unwrap().len(), 1);
+    let (before, failed, after) =
+        tokio::join!(store.commit(step(id(0), 1)), store.commit(large(number)), store.commit(step(id(0), 2)));
+    assert!(failed.is_err());
+    assert_eq!(before.unwrap(), Committed::Done { revision: 2, next_index: 0 });
+    assert_eq!(after.unwrap(), Committed::Done { revision: 3, next_index: 0 });
+
+    assert_eq!(store.remove_finished(UnixMillis(5), 100).await.unwrap(), 4);
+    commit_done(&store, large(number)).await;
+    store.close().await;
+    let store = place.open();
+    assert!(store.operation(id(number)).await.unwrap().is_some());
+    assert!(store.operation(id(number - 1)).await.unwrap().is_some());
+}

@@ -1,0 +1,184 @@
+//! Opening, closing, and what happens in between to those who wait.
+
+use std::fs;
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::Poll;
+
+use usher_engine::ports::{Commit, Committed, Store as _, StoreError};
+use usher_store::conformance::{commit_done, create, event, id, key};
+use usher_store::{SqliteOptions, SqliteStore};
+
+use super::Place;
+
+#[tokio::test]
+async fn a_closed_store_says_so() {
+    let place = Place::new();
+    let store = place.open();
+    tokio::join!(store.close(), store.close());
+    store.close().await;
+    assert!(matches!(store.commit(create(id(1))).await, Err(StoreError::Closed)));
+    assert!(matches!(store.operation(id(1)).await, Err(StoreError::Closed)));
+    assert!(matches!(store.forget_inbound(usher_engine::UnixMillis(0), 1).await, Err(StoreError::Closed)));
+}
+
+#[tokio::test]
+async fn closing_leaves_one_file_and_the_lock() {
+    let place = Place::new();
+    let store = place.open();
+    commit_done(&store, create(id(1))).await;
+    store.operation(id(1)).await.unwrap();
+    assert!(place.beside("-wal").exists());
+    store.close().await;
+    let mut files: Vec<_> =
+        fs::read_dir(place.directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    files.sort();
+    assert_eq!(files, ["usher.db", "usher.db.lock"]);
+    let store = place.open();
+    assert!(store.operation(id(1)).await.unwrap().is_some());
+}
+
+/// Commits that are under way when the store closes: each is told `Done` and is there, or `Closed` and is not.
+#[tokio::test]
+async fn closing_commits_what_is_queued() {
+    let place = Place::new();
+    let options = SqliteOptions { queue: 16, max_batch: 4, ..SqliteOptions::default() };
+    let store = SqliteStore::open(&place.path(), options).unwrap();
+    let mut commits: Vec<_> = (0..64).map(|n| store.commit(create(id(n)))).collect();
+    // Polled once each: the first ones are queued, the others wait for room.
+    let mut early = Vec::new();
+    poll_fn(|context| {
+        for commit in &mut commits {
+            early.push(commit.as_mut().poll(context));
+        }
+        Poll::Ready(())
+    })
+    .await;
+    let closing = store.close();
+    let answering = async {
+        let mut answers = Vec::new();
+        for (early, commit) in early.into_iter().zip(commits) {
+            answers.push(match early {
+                Poll::Ready(answer) => answer,
+                Poll::Pending => commit.await,
+            });
+        }
+        answers
+    };
+    let (answers, ()) = tokio::join!(answering, closing);
+    let done = answers.iter().filter(|answer| answer.is_ok()).count();
+    assert!(done >= 16, "those in the queue at least: {done}");
+
+    drop(store);
+    let store = place.open();
+    for (n, answer) in (0..).zip(answers) {
+        let there = store.operation(id(n)).await.unwrap().is_some();
+        match answer {
+            Ok(Committed::Done { .. }) => assert!(there, "{n}"),
+            Err(StoreError::Closed) => assert!(!there, "{n}"),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// Dropped without being closed, and inside an asynchronous task.
+#[tokio::test]
+async fn dropping_closes() {
+    let place = Place::new();
+    for n in 0..5 {
+        let store = place.open();
+        commit_done(&store, create(id(n))).await;
+    }
+    let store = place.open();
+    for n in 0..5 {
+        assert!(store.operation(id(n)).await.unwrap().is_some());
+    }
+}
+
+/// The smallest queue there is delays, and neither loses nor blocks.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_full_queue_makes_callers_wait() {
+    let place = Place::new();
+    let options = SqliteOptions { queue: 0, max_batch: 0, readers: 0, ..SqliteOptions::default() };
+    let store = Arc::new(SqliteStore::open(&place.path(), options).unwrap());
+    let mut tasks = tokio::task::JoinSet::new();
+    for n in 0..200 {
+        let store = Arc::clone(&store);
+        tasks.spawn(async move {
+            commit_done(&*store, Commit { claims: vec![key(&n.to_string())], ..create(id(n)) }).await;
+            assert!(store.operation(id(n)).await.unwrap().is_some(), "reads what it wrote");
+        });
+    }
+    while let Some(task) = tasks.join_next().await {
+        task.unwrap();
+    }
+    assert_eq!(store.open_operations(None, 1_000).await.unwrap().len(), 201);
+}
+
+/// An operator's backup or `sqlite3` shell.
+#[tokio::test]
+async fn somebody_elses_lock_delays_commits_and_no_queries() {
+    let place = Place::new();
+    let store = place.open();
+    commit_done(&store, create(id(1))).await;
+    let shell = place.raw();
+    shell.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let mut waiting = store.commit(create(id(2)));
+    poll_fn(|context| {
+        assert!(waiting.as_mut().poll(context).is_pending());
+        Poll::Ready(())
+    })
+    .await;
+    assert!(store.operation(id(1)).await.unwrap().is_some());
+    assert!(store.operation(id(2)).await.unwrap().is_none());
+    shell.execute_batch("COMMIT").unwrap();
+    assert!(matches!(waiting.await, Ok(Committed::Done { .. })));
+}
+
+/// The power goes: what is then on the disk is the database and its log as they are, without anybody closing them.
+#[tokio::test]
+async fn what_was_acknowledged_is_in_the_files() {
+    let place = Place::new();
+    let store = place.open();
+    let crashed = Place::new();
+    for n in 0..20 {
+        commit_done(&store, Commit { events: vec![event(n)], claims: vec![key(&n.to_string())], ..create(id(n)) })
+            .await;
+        for suffix in ["", "-wal"] {
+            fs::copy(place.beside(suffix), crashed.beside(suffix)).unwrap();
+        }
+        let after = crashed.open();
+        for n in 0..=n {
+            assert!(after.operation(id(n)).await.unwrap().is_some());
+            assert_eq!(after.events(id(n), 0, 10).await.unwrap().len(), 1);
+        }
+        assert_eq!(after.open_operations(None, 100).await.unwrap().len() as u64, n + 2);
+    }
+}
+
+/// The power goes while the log is being written: whole commits are there or not at all, in their order.
+#[tokio::test]
+async fn a_torn_log_holds_a_prefix_of_the_commits() {
+    let place = Place::new();
+    let store = place.open();
+    for n in 0..10 {
+        commit_done(&store, Commit { events: vec![event(n)], claims: vec![key(&n.to_string())], ..create(id(n)) })
+            .await;
+    }
+    let log = fs::read(place.beside("-wal")).unwrap();
+    let mut counts = Vec::new();
+    for length in (0..=log.len()).step_by(2_999).chain([log.len()]) {
+        let torn = Place::new();
+        fs::copy(place.path(), torn.path()).unwrap();
+        fs::write(torn.beside("-wal"), &log[..length]).unwrap();
+        let after = torn.open();
+        let open = after.open_operations(Some(usher_engine::StreamId::SUBSCRIPTIONS), 100).await.unwrap();
+        for (n, operation) in (0..).zip(&open) {
+            assert_eq!((operation.id, operation.next_index, operation.correlations.len()), (id(n), 1, 1));
+            assert_eq!(after.events(id(n), 0, 10).await.unwrap().len(), 1);
+        }
+        counts.push(open.len());
+    }
+    assert!(counts.is_sorted(), "{counts:?}");
+    assert_eq!((counts.first(), counts.last()), (Some(&0), Some(&10)));
+}

@@ -1,0 +1,63 @@
+//! What only SQLite can get wrong: its file, its locks, its disk.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test's helpers too
+
+mod damage;
+mod full;
+mod lifecycle;
+mod refusal;
+
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+use usher_store::{OpenError, SqliteOptions, SqliteStore};
+
+/// A directory with a place for a database.
+struct Place {
+    directory: TempDir,
+}
+
+impl Place {
+    fn new() -> Self {
+        Self { directory: TempDir::new().unwrap() }
+    }
+
+    fn path(&self) -> PathBuf {
+        self.directory.path().join("usher.db")
+    }
+
+    fn beside(&self, suffix: &str) -> PathBuf {
+        self.directory.path().join(format!("usher.db{suffix}"))
+    }
+
+    fn open(&self) -> SqliteStore {
+        open(&self.path()).unwrap()
+    }
+
+    /// The database as any SQLite program sees it.
+    fn raw(&self) -> rusqlite::Connection {
+        rusqlite::Connection::open(self.path()).unwrap()
+    }
+}
+
+fn open(path: &Path) -> Result<SqliteStore, OpenError> {
+    SqliteStore::open(path, SqliteOptions::default())
+}
+
+fn refused(path: &Path) -> OpenError {
+    match open(path) {
+        Ok(_) => panic!("should have been refused"),
+        Err(error) => error,
+    }
+}
+
+/// An error and all that caused it.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text = format!("{text}: {cause}");
+        source = cause.source();
+    }
+    text
+}
