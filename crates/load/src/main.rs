@@ -1,2 +1,94 @@
-//! Placeholder.
-fn main() {}
+//! `usher-load`: measures a running Usher and prints one table (see `docs/performance.md`).
+
+mod api;
+mod cli;
+mod http;
+mod latencies;
+mod machine;
+mod measure;
+mod opening;
+mod relay;
+mod report;
+mod rush;
+mod service;
+mod stage;
+mod usage;
+mod wallet;
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use clap::Parser as _;
+use rustix::process::{Resource, getrlimit, setrlimit};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::cli::{Cli, What};
+use crate::machine::Machine;
+use crate::report::Report;
+use crate::stage::Tool;
+
+// One thread: the load must leave the processors to what it measures.
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<()> {
+    let cli = Cli::parse();
+    raise_file_limit();
+    if cli.relay {
+        return relay::run(Duration::from_millis(cli.relay_latency_ms)).await;
+    }
+    let mut terminate = signal(SignalKind::terminate())?;
+    // Every child process ends with the future that holds it.
+    let report = tokio::select! {
+        report = measure(&cli) => report?,
+        _ = tokio::signal::ctrl_c() => bail!("interrupted"),
+        _ = terminate.recv() => bail!("terminated"),
+        () = tokio::time::sleep(Duration::from_secs(cli.time_limit)) => bail!("--time-limit has passed"),
+    };
+    #[expect(clippy::print_stdout, reason = "the table is what this program is for")]
+    if cli.json {
+        println!("{}", serde_json::to_string_pretty(&report)?);
+    } else {
+        println!("{}", report.markdown());
+    }
+    let lost: usize = report.rows.iter().map(|row| row.lost).sum();
+    ensure!(lost == 0, "{lost} logins were lost");
+    Ok(())
+}
+
+async fn measure(cli: &Cli) -> Result<Report> {
+    let beside = std::env::current_exe()?.parent().context("this program is in no folder")?.to_owned();
+    let usher = cli.options.usher.clone().unwrap_or_else(|| beside.join("usher"));
+    ensure!(
+        usher.is_file(),
+        "there is no {}: build it with `cargo build --release -p usher -p usher-load`, or name it with --usher",
+        usher.display()
+    );
+    if cfg!(debug_assertions) {
+        Tool::say("this is a development build: its figures say little");
+    }
+    let data = cli.options.data.clone().unwrap_or(beside);
+    let machine = Machine::look(&data)?;
+    Tool::say(&machine.line());
+    let tool = Tool { options: cli.options.clone(), usher, data };
+    let mut rows = Vec::new();
+    if cli.what.includes(What::Logins) {
+        rows.extend(measure::logins::measure(&tool).await?);
+    }
+    if cli.what.includes(What::Starts) || cli.what.includes(What::Polls) {
+        rows.extend(measure::calls::measure(&tool, cli.what).await?);
+    }
+    if cli.what.includes(What::Memory) {
+        rows.extend(measure::memory::measure(&tool).await?);
+    }
+    if cli.what.includes(What::Startup) {
+        rows.extend(measure::startup::measure(&tool).await?);
+    }
+    Ok(Report { machine, rows })
+}
+
+/// A thousand users are two thousand sockets here and as many there; 1,024 is a common limit, and children inherit it.
+fn raise_file_limit() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // Where it cannot be raised, the run says what it runs out of.
+    let _ = setrlimit(Resource::Nofile, limit);
+}

@@ -1,0 +1,79 @@
+//! The part of the HTTP interface that is loaded.
+
+use anyhow::{Context as _, Result};
+use serde::Deserialize;
+use usher_protocol::PublicKey;
+
+use crate::http;
+
+/// Longest a poll is held, in seconds.
+const WAIT: u64 = 30;
+
+/// The answer to a start call; `url` is empty but for handshakes.
+#[derive(Deserialize)]
+pub(crate) struct Started<'a> {
+    pub(crate) stream_id: &'a str,
+    #[serde(default)]
+    pub(crate) url: &'a str,
+}
+
+/// The answer to a poll.
+#[derive(Deserialize)]
+pub(crate) struct Page {
+    pub(crate) events: Vec<Event>,
+}
+
+/// An event.
+#[derive(Deserialize)]
+pub(crate) struct Event {
+    pub(crate) data: Data,
+}
+
+/// What happened, as far as a login is concerned.
+#[derive(Deserialize)]
+pub(crate) struct Data {
+    pub(crate) main_key: Option<String>,
+    pub(crate) status: Option<String>,
+}
+
+/// Starts a handshake.
+pub(crate) fn key_handshake(token: &str) -> Vec<u8> {
+    http::post("/key-handshake", token, "{}")
+}
+
+/// Starts an authentication.
+pub(crate) fn authenticate_key(token: &str, main_key: &str) -> Vec<u8> {
+    http::post("/authenticate-key", token, &format!(r#"{{"main_key":"{main_key}","subkeys":[]}}"#))
+}
+
+/// Asks for a stream's events.
+pub(crate) fn events(token: &str, stream: &str) -> Vec<u8> {
+    http::get(&format!("/events/{stream}?after=0"), token)
+}
+
+/// Asks for a stream's events and waits for the first.
+pub(crate) fn wait_events(token: &str, stream: &str) -> Vec<u8> {
+    http::get(&format!("/events/{stream}?after=0&wait={WAIT}"), token)
+}
+
+/// Reads the answer to a start call.
+pub(crate) fn started(answer: &http::Answer<'_>) -> Result<(String, String)> {
+    let started: Started<'_> = serde_json::from_slice(answer.ok()?).context("not the answer to a start call")?;
+    Ok((started.stream_id.to_owned(), started.url.to_owned()))
+}
+
+/// Reads the answer to a poll.
+pub(crate) fn page(answer: &http::Answer<'_>) -> Result<Page> {
+    serde_json::from_slice(answer.ok()?).context("not the answer to a poll")
+}
+
+/// A public key that nobody has the secret of: x coordinates are as good as random.
+pub(crate) fn some_public_key() -> PublicKey {
+    loop {
+        let key = PublicKey::from_byte_array(rand::random());
+        // Every second number is the x coordinate of a point.
+        if key.xonly().is_ok() {
+            return key;
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The command line.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, ValueEnum};
+
+/// Measures `usher serve`: starts it with a relay on loopback, loads it, and prints one table.
+///
+/// Build both in release mode first: `cargo build --release -p usher -p usher-load`.
+#[derive(Debug, Parser)]
+#[command(name = "usher-load", version)]
+pub(crate) struct Cli {
+    /// What to measure.
+    #[arg(value_enum, default_value = "all")]
+    pub(crate) what: What,
+    #[command(flatten)]
+    pub(crate) options: Options,
+    /// Prints JSON instead of Markdown.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// Ends after so many seconds, measured or not.
+    #[arg(long, default_value_t = 900)]
+    pub(crate) time_limit: u64,
+    /// Runs only the relay, until standard input ends: the tool starts itself so, to tell the CPU time apart.
+    #[arg(long, hide = true)]
+    pub(crate) relay: bool,
+    /// The relay's delay in each direction.
+    #[arg(long, hide = true, default_value_t = 0)]
+    pub(crate) relay_latency_ms: u64,
+}
+
+/// What can be measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum What {
+    /// Everything below.
+    All,
+    /// Logins end to end.
+    Logins,
+    /// Start calls, with many open.
+    Starts,
+    /// Event polls, with many open.
+    Polls,
+    /// Memory per open operation.
+    Memory,
+    /// Time to start.
+    Startup,
+}
+
+impl What {
+    /// Whether this includes `other`.
+    pub(crate) fn includes(self, other: Self) -> bool {
+        self == Self::All || self == other
+    }
+}
+
+/// How to measure.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct Options {
+    /// The program to measure [default: `usher` beside this program].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) usher: Option<PathBuf>,
+    /// Where temporary data directories are made, on the disk to measure [default: beside this program].
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) data: Option<PathBuf>,
+    /// Users who log in at once.
+    #[arg(long, value_delimiter = ',', default_values_t = [50, 200, 1000])]
+    pub(crate) users: Vec<usize>,
+    /// About how many logins a run consists of; users log in again, each time with another key, until it is reached.
+    #[arg(long, default_value_t = 3000)]
+    pub(crate) logins: usize,
+    /// Simulated delay between the relay and each of its clients, in milliseconds.
+    #[arg(long, default_value_t = 50)]
+    pub(crate) latency_ms: u64,
+    /// Streams that are open already when start calls and polls are measured.
+    #[arg(long, value_delimiter = ',', default_values_t = [0, 10_000, 100_000])]
+    pub(crate) open: Vec<usize>,
+    /// Connections that call at once.
+    #[arg(long, default_value_t = 32)]
+    pub(crate) connections: usize,
+    /// Start calls measured at each number open.
+    #[arg(long, default_value_t = 30_000)]
+    pub(crate) starts: usize,
+    /// Seconds of polling at each number open.
+    #[arg(long, default_value_t = 5)]
+    pub(crate) poll_seconds: u64,
+    /// Open operations for memory and start-up.
+    #[arg(long, default_value_t = 100_000)]
+    pub(crate) operations: usize,
+}
+
+impl Options {
+    /// The simulated delay, each way.
+    pub(crate) fn latency(&self) -> Duration {
+        Duration::from_millis(self.latency_ms)
+    }
+}

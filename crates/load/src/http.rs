@@ -1,0 +1,120 @@
+//! A lean HTTP/1.1 client: the load shares its processor with what it measures.
+
+use std::io;
+use std::net::SocketAddr;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+/// Largest answer that is taken.
+const MAX_ANSWER_BYTES: usize = 1 << 20;
+
+/// A connection that is kept open; one call at a time.
+pub(crate) struct Connection {
+    stream: TcpStream,
+    received: Vec<u8>,
+    /// What was received has been given to the caller.
+    given: bool,
+}
+
+/// An answer.
+pub(crate) struct Answer<'a> {
+    pub(crate) status: u16,
+    pub(crate) body: &'a [u8],
+}
+
+impl Answer<'_> {
+    /// The body, unless the status is another than 200.
+    pub(crate) fn ok(&self) -> Result<&[u8]> {
+        ensure!(self.status == 200, "status {}: {}", self.status, String::from_utf8_lossy(self.body));
+        Ok(self.body)
+    }
+}
+
+impl Connection {
+    pub(crate) async fn open(address: SocketAddr) -> io::Result<Self> {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        Ok(Self { stream, received: Vec::with_capacity(4096), given: false })
+    }
+
+    /// Sends a call and takes its answer.
+    pub(crate) async fn call(&mut self, request: &[u8]) -> Result<Answer<'_>> {
+        self.send(request).await?;
+        self.receive().await
+    }
+
+    /// Sends a call.
+    pub(crate) async fn send(&mut self, request: &[u8]) -> Result<()> {
+        Ok(self.stream.write_all(request).await?)
+    }
+
+    /// Takes the answer to what was sent. Nothing is lost when it is cancelled and called again.
+    pub(crate) async fn receive(&mut self) -> Result<Answer<'_>> {
+        if std::mem::take(&mut self.given) {
+            self.received.clear();
+        }
+        let (status, body, end) = loop {
+            if let Some(frame) = frame(&self.received)? {
+                break frame;
+            }
+            self.received.reserve(2048);
+            ensure!(self.stream.read_buf(&mut self.received).await? > 0, "the service closed the connection");
+            ensure!(self.received.len() <= MAX_ANSWER_BYTES, "an answer is too large");
+        };
+        ensure!(self.received.len() == end, "more was answered than asked for");
+        self.given = true;
+        Ok(Answer { status, body: self.received.get(body..end).unwrap_or_default() })
+    }
+}
+
+/// The status of an answer, and where its body begins and ends; `None` when not all of it is there.
+fn frame(received: &[u8]) -> Result<Option<(u16, usize, usize)>> {
+    let mut headers = [httparse::EMPTY_HEADER; 32];
+    let mut head = httparse::Response::new(&mut headers);
+    let httparse::Status::Complete(body) = head.parse(received).context("not an HTTP answer")? else {
+        return Ok(None);
+    };
+    let status = head.code.context("an answer without status")?;
+    let Some(length) = head.headers.iter().find(|header| header.name.eq_ignore_ascii_case("content-length")) else {
+        bail!("an answer without content-length (status {status})");
+    };
+    let end = body + std::str::from_utf8(length.value)?.parse::<usize>()?;
+    Ok((received.len() >= end).then_some((status, body, end)))
+}
+
+/// A GET request.
+pub(crate) fn get(path: &str, token: &str) -> Vec<u8> {
+    format!("GET {path} HTTP/1.1\r\nHost: usher\r\nAuthorization: Bearer {token}\r\n\r\n").into_bytes()
+}
+
+/// A POST request with a JSON body.
+pub(crate) fn post(path: &str, token: &str, body: &str) -> Vec<u8> {
+    let length = body.len();
+    format!(
+        "POST {path} HTTP/1.1\r\nHost: usher\r\nAuthorization: Bearer {token}\r\n\
+         Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n{body}"
+    )
+    .into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::frame;
+
+    #[test]
+    fn an_answer_is_complete_when_its_body_is() {
+        let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nOK";
+        for cut in 0..answer.len() {
+            assert_eq!(frame(&answer[..cut]).unwrap(), None, "{cut}");
+        }
+        assert_eq!(frame(answer).unwrap(), Some((200, answer.len() - 2, answer.len())));
+    }
+
+    #[test]
+    fn what_cannot_be_framed_is_an_error() {
+        assert!(frame(b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n").is_err());
+        assert!(frame(b"SSH-2.0-OpenSSH\r\n").is_err());
+    }
+}

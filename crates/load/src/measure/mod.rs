@@ -1,0 +1,6 @@
+//! What is measured.
+
+pub(crate) mod calls;
+pub(crate) mod logins;
+pub(crate) mod memory;
+pub(crate) mod startup;

@@ -1,0 +1,88 @@
+//! Opening many streams, and finishing some.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use parking_lot::Mutex;
+use usher_protocol::handshake_url::HandshakeUrl;
+
+use crate::api;
+use crate::http::{Answer, Connection};
+use crate::rush::{Bounds, Script, rush};
+use crate::stage::Stage;
+use crate::wallet::Wallet;
+
+/// Connections that open streams: enough for commits to be shared by many.
+const CONNECTIONS: usize = 64;
+
+/// No opening takes longer.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// Which operation is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Opened {
+    Handshakes,
+    /// Each of another user, as it is in life; none of them answers.
+    Authentications,
+}
+
+/// Starts operations and keeps what was answered.
+pub(crate) struct Starts {
+    requests: Vec<Vec<u8>>,
+    answers: Mutex<Vec<(String, String)>>,
+}
+
+impl Starts {
+    pub(crate) fn new(stage: &Stage, what: Opened, count: usize) -> Self {
+        let token = stage.home.token();
+        let requests = match what {
+            Opened::Handshakes => vec![api::key_handshake(token)],
+            Opened::Authentications => {
+                (0..count).map(|_| api::authenticate_key(token, &api::some_public_key().to_hex())).collect()
+            }
+        };
+        Self { requests, answers: Mutex::new(Vec::with_capacity(count)) }
+    }
+}
+
+impl Script for Starts {
+    fn request(&self, nth: usize, out: &mut Vec<u8>) {
+        if let Some(request) = self.requests.get(nth % self.requests.len().max(1)) {
+            out.extend_from_slice(request);
+        }
+    }
+
+    fn answer(&self, answer: &Answer<'_>) -> Result<()> {
+        self.answers.lock().push(api::started(answer)?);
+        Ok(())
+    }
+}
+
+/// Opens `count` streams; answers their ids, with the URLs of handshakes.
+pub(crate) async fn open(stage: &Stage, what: Opened, count: usize) -> Result<Vec<(String, String)>> {
+    let script = Arc::new(Starts::new(stage, what, count));
+    let bounds = Bounds { connections: CONNECTIONS, calls: count, time: PATIENCE };
+    rush(stage.service.address(), bounds, Arc::clone(&script)).await?;
+    let opened = std::mem::take(&mut *script.answers.lock());
+    ensure!(opened.len() == count, "{} of {count} streams were opened in {PATIENCE:?}", opened.len());
+    Ok(opened)
+}
+
+/// Opens `count` handshakes and completes them; answers their ids in the order in which they were completed.
+pub(crate) async fn finish(stage: &Stage, count: usize) -> Result<Vec<String>> {
+    let identity = stage.identity()?;
+    let mut wallet = Wallet::connect(stage.relay.address()?, &[]).await?;
+    let mut app = Connection::open(stage.service.address()).await?;
+    let mut finished = Vec::with_capacity(count);
+    for (stream, url) in open(stage, Opened::Handshakes, count).await? {
+        let token = url.parse::<HandshakeUrl>()?.token;
+        wallet.publish(&identity.handshake(token, stage.relay.url())?).await?;
+        finished.push(stream);
+    }
+    for stream in &finished {
+        let page = api::page(&app.call(&api::wait_events(stage.home.token(), stream)).await?)?;
+        ensure!(page.events.len() == 1, "a handshake was lost");
+    }
+    Ok(finished)
+}

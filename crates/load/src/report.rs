@@ -1,0 +1,124 @@
+//! The table.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use crate::machine::Machine;
+use crate::usage::Usage;
+
+/// A line of the table.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Row {
+    /// What was measured.
+    pub(crate) what: String,
+    /// Under which conditions.
+    pub(crate) under: String,
+    /// The result, for people.
+    pub(crate) result: String,
+    /// The result, for programs; its unit is the measure's.
+    pub(crate) value: f64,
+    /// Calls or logins that failed or got no answer.
+    pub(crate) lost: usize,
+    /// What is aimed at.
+    pub(crate) aim: &'static str,
+    pub(crate) p50_ms: Option<f64>,
+    pub(crate) p99_ms: Option<f64>,
+    /// How long it took.
+    pub(crate) seconds: Option<f64>,
+    /// Who used the processors meanwhile.
+    pub(crate) processors: Option<Usage>,
+    /// Processor time that one call or login cost the service, in microseconds.
+    pub(crate) usher_us_each: Option<f64>,
+}
+
+impl Row {
+    /// Notes how long it took to do `count` of it and who used the processors.
+    pub(crate) fn with_usage(mut self, count: usize, (elapsed, usage): (Duration, Usage)) -> Self {
+        let seconds = elapsed.as_secs_f64();
+        self.seconds = Some(seconds);
+        self.processors = Some(usage);
+        self.usher_us_each = (count > 0).then(|| usage.usher * seconds * 1e6 / float(count));
+        self
+    }
+}
+
+/// All that was measured.
+#[derive(Debug, Serialize)]
+pub(crate) struct Report {
+    pub(crate) machine: Machine,
+    pub(crate) rows: Vec<Row>,
+}
+
+impl Report {
+    /// The report as Markdown.
+    pub(crate) fn markdown(&self) -> String {
+        let mut out = format!("{}\n\n", self.machine.line());
+        if self.machine.is_in_memory() {
+            out.push_str(
+                "**The data is in memory: what is durable here costs nothing, and start calls are too fast.**\n\n",
+            );
+        }
+        out.push_str(
+            "| Measured | Under | Result | p50 ms | p99 ms | Aim | Usher's CPU each | Cores used: usher, relay, load; others |\n\
+             | --- | --- | --- | ---: | ---: | --- | ---: | --- |\n",
+        );
+        for row in &self.rows {
+            let number =
+                |value: Option<f64>, places| value.map_or_else(String::new, |value| format!("{value:.places$}"));
+            let each = row.usher_us_each.map_or_else(String::new, |us| format!("{us:.0} µs"));
+            let cores = row.processors.map_or_else(String::new, |used| {
+                format!("{:.2}, {:.2}, {:.2}; {:.2}", used.usher, used.relay, used.load, used.others)
+            });
+            let (p50, p99) = (number(row.p50_ms, 2), number(row.p99_ms, 2));
+            let Row { what, under, result, aim, .. } = row;
+            // Writing to a string cannot fail.
+            let _ = writeln!(out, "| {what} | {under} | {result} | {p50} | {p99} | {aim} | {each} | {cores} |");
+        }
+        out
+    }
+}
+
+/// A count as a number to calculate with.
+#[expect(clippy::cast_precision_loss, reason = "counts here are far below 2^53")]
+pub(crate) fn float(count: usize) -> f64 {
+    count as f64
+}
+
+/// A count as people write it: `100,000`.
+pub(crate) fn grouped(count: usize) -> String {
+    let digits = count.to_string();
+    let mut out = String::new();
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// So many in such a time, as people write it: `12,345/s`.
+pub(crate) fn per_second(count: usize, elapsed: Duration) -> (String, f64) {
+    let rate = float(count) / elapsed.as_secs_f64().max(f64::EPSILON);
+    (format!("{}/s", grouped(format!("{rate:.0}").parse().unwrap_or(0))), rate)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{grouped, per_second};
+
+    #[test]
+    fn counts_are_grouped_by_thousands() {
+        let written: Vec<_> = [0, 7, 999, 1000, 12_345, 100_000, 1_234_567].into_iter().map(grouped).collect();
+        assert_eq!(written, ["0", "7", "999", "1,000", "12,345", "100,000", "1,234,567"]);
+    }
+
+    #[test]
+    fn rates_are_rounded_to_whole_ones() {
+        assert_eq!(per_second(3_004, Duration::from_secs(2)).0, "1,502/s".to_owned());
+    }
+}

@@ -1,0 +1,159 @@
+//! The service under load: the real program, in a process and a data directory of its own.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result, bail, ensure};
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+use tokio::process::{Child, Command};
+use usher_protocol::Keys;
+
+use crate::usage::resident_bytes;
+
+/// Longest wait for a start or a stop.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How often a start is looked for.
+const LOOK_EVERY: Duration = Duration::from_micros(200);
+
+/// What outlives a restart: the data directory, the key and the token.
+pub(crate) struct Home {
+    program: PathBuf,
+    folder: TempDir,
+    keys: Keys,
+    token: String,
+    relay: String,
+}
+
+/// A running service; it is killed with this value.
+pub(crate) struct Service {
+    child: Child,
+    address: SocketAddr,
+    /// From before the start of the process to its first answer.
+    pub(crate) started_in: Duration,
+}
+
+impl Home {
+    /// A new data directory in `parent` for a service that uses `relay`.
+    pub(crate) fn new(program: &Path, parent: &Path, relay: &str) -> Result<Self> {
+        let folder = tempfile::Builder::new().prefix("usher-load-").tempdir_in(parent)?;
+        let token = Keys::generate().public_key().to_hex();
+        Ok(Self { program: program.into(), folder, keys: Keys::generate(), token, relay: relay.to_owned() })
+    }
+
+    pub(crate) fn keys(&self) -> &Keys {
+        &self.keys
+    }
+
+    pub(crate) fn token(&self) -> &str {
+        &self.token
+    }
+
+    /// Starts the service and waits until it answers.
+    pub(crate) fn start(&self) -> Result<Service> {
+        let address = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?;
+        let log = fs::OpenOptions::new().create(true).append(true).open(self.log())?;
+        let mut command = Command::new(&self.program);
+        for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("SERVICE_") || name == "RUST_LOG") {
+            command.env_remove(name);
+        }
+        command
+            .arg("--data-dir")
+            .arg(self.folder.path())
+            .arg("serve")
+            .env("SERVICE__INFO__LISTEN_PORT", address.port().to_string())
+            .env("SERVICE__AUTH__AUTH_TOKEN", &self.token)
+            .env("SERVICE__NOSTR__PRIVATE_KEY", self.keys.secret_key().to_secret_hex())
+            .env("SERVICE__NOSTR__RELAYS", &self.relay)
+            .env("SERVICE__NOSTR__ALLOW_PRIVATE_RELAYS", "true")
+            // What is opened to be many must not end while it is measured.
+            .env("SERVICE__HANDSHAKE__TTL_SECONDS", "86400")
+            .env("SERVICE__AUTH__CHALLENGE_TTL_SECONDS", "86400")
+            .stdin(Stdio::null())
+            .stdout(log.try_clone()?)
+            .stderr(log)
+            .kill_on_drop(true);
+        let begun = Instant::now();
+        let child = command.spawn().with_context(|| format!("cannot run {}", self.program.display()))?;
+        let mut service = Service { child, address, started_in: Duration::ZERO };
+        while !is_healthy(address) {
+            if let Some(status) = service.child.try_wait()? {
+                bail!("the service ended ({status}):\n{}", self.log_tail());
+            }
+            ensure!(begun.elapsed() < PATIENCE, "the service does not answer:\n{}", self.log_tail());
+            std::thread::sleep(LOOK_EVERY);
+        }
+        service.started_in = begun.elapsed();
+        Ok(service)
+    }
+
+    fn log(&self) -> PathBuf {
+        self.folder.path().join("service.log")
+    }
+
+    /// The last lines that the service logged.
+    pub(crate) fn log_tail(&self) -> String {
+        let log = fs::read_to_string(self.log()).unwrap_or_default();
+        let lines: Vec<_> = log.lines().collect();
+        lines.get(lines.len().saturating_sub(20)..).unwrap_or_default().join("\n")
+    }
+
+    /// Size of all that the service has written into its data directory, in bytes.
+    pub(crate) fn stored_bytes(&self) -> Result<u64> {
+        let mut bytes = 0;
+        for entry in fs::read_dir(self.folder.path())? {
+            let entry = entry?;
+            if entry.path() != self.log() {
+                bytes += entry.metadata()?.len();
+            }
+        }
+        Ok(bytes)
+    }
+}
+
+impl Service {
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.child.id()
+    }
+
+    /// Resident memory, in bytes.
+    pub(crate) fn resident_bytes(&self) -> Result<u64> {
+        resident_bytes(self.pid().context("the service has ended")?)
+    }
+
+    /// Asks it to stop, as a service manager does, and waits until it has; says how long that took.
+    pub(crate) async fn stop(&mut self) -> Result<Duration> {
+        let begun = Instant::now();
+        let pid = self.pid().and_then(|pid| i32::try_from(pid).ok()).and_then(Pid::from_raw);
+        kill_process(pid.context("the service has ended")?, Signal::TERM)?;
+        tokio::time::timeout(PATIENCE, self.child.wait()).await.context("the service does not stop")??;
+        Ok(begun.elapsed())
+    }
+
+    /// Kills it, as a crash does.
+    pub(crate) async fn kill(&mut self) -> Result<()> {
+        Ok(self.child.kill().await?)
+    }
+}
+
+/// Whether `/health` is answered with 200. Blocking: nothing else is to run on this thread while a start is timed.
+fn is_healthy(address: SocketAddr) -> bool {
+    let ask = || -> std::io::Result<bool> {
+        let mut stream = TcpStream::connect(address)?;
+        stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+        stream.write_all(b"GET /health HTTP/1.1\r\nHost: usher\r\nConnection: close\r\n\r\n")?;
+        let mut status = [0; 12];
+        stream.read_exact(&mut status)?;
+        Ok(&status == b"HTTP/1.1 200")
+    };
+    ask().unwrap_or(false)
+}

@@ -1,0 +1,107 @@
+//! A lean user's wallet: the protocol's messages on a websocket, and nothing else.
+//!
+//! It trusts what the relay forwards to it. A real wallet checks signatures, on the user's own device.
+
+use std::net::SocketAddr;
+
+use anyhow::{Context as _, Result, bail};
+use futures_util::{SinkExt as _, StreamExt as _};
+use nostr::nips::nip44::v2::ConversationKey;
+use nostr::{Event, JsonUtil as _, Timestamp};
+use serde_json::json;
+use serde_json::value::RawValue;
+use tokio::net::TcpStream;
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::Message;
+use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, ServiceMessage, WalletMessage};
+use usher_protocol::{Keys, PublicKey, envelope, kind};
+
+/// A user's key, and what encrypts between it and the service.
+pub(crate) struct Identity {
+    keys: Keys,
+    service: PublicKey,
+    conversation: ConversationKey,
+}
+
+impl Identity {
+    /// A new one; deriving its conversation key now keeps that out of what is measured.
+    pub(crate) fn new(service: PublicKey) -> Result<Self> {
+        let keys = Keys::generate();
+        let conversation = envelope::conversation_key(&keys, &service)?;
+        Ok(Self { keys, service, conversation })
+    }
+
+    /// The key, in hexadecimal.
+    pub(crate) fn main_key(&self) -> String {
+        self.keys.public_key().to_hex()
+    }
+
+    /// The event that answers a handshake URL.
+    pub(crate) fn handshake(&self, token: String, relay: &str) -> Result<Event> {
+        self.seal(&WalletMessage::KeyHandshake(KeyHandshake {
+            token,
+            client_info: None,
+            preferred_relays: vec![relay.to_owned()],
+        }))
+    }
+
+    /// The event that approves the challenge in `event`; `None` when it is none for this key.
+    pub(crate) fn approve(&self, event: &Event) -> Result<Option<Event>> {
+        let ours = self.keys.public_key();
+        if !event.tags.public_keys().any(|key| *key == ours) {
+            return Ok(None);
+        }
+        let plain = envelope::open(&self.conversation, event)?;
+        let ServiceMessage::AuthChallenge(challenge) = ServiceMessage::from_event(event, &plain)? else {
+            bail!("the service sent something else than a challenge");
+        };
+        let status = AuthStatus::Approved { granted_permissions: Vec::new(), session_token: None };
+        let response = AuthResponse { challenge: challenge.challenge, subkey_proof: None, status };
+        Ok(Some(self.seal(&WalletMessage::AuthResponse(response))?))
+    }
+
+    fn seal(&self, message: &WalletMessage) -> Result<Event> {
+        let now = Timestamp::now().as_secs();
+        let (kind, text) = (message.kind(), message.to_json());
+        Ok(envelope::seal(&self.keys, &self.conversation, &[self.service], None, kind, &text, now)?)
+    }
+}
+
+/// A wallet's connection to the relay.
+pub(crate) struct Wallet {
+    socket: WebSocketStream<TcpStream>,
+}
+
+impl Wallet {
+    /// Connects and listens for challenges to all of `identities`.
+    pub(crate) async fn connect(relay: SocketAddr, identities: &[Identity]) -> Result<Self> {
+        let stream = TcpStream::connect(relay).await?;
+        stream.set_nodelay(true)?;
+        let (mut socket, _) = tokio_tungstenite::client_async(format!("ws://{relay}"), stream).await?;
+        let keys: Vec<_> = identities.iter().map(Identity::main_key).collect();
+        let req = json!(["REQ", "w", { "kinds": [kind::AUTH_CHALLENGE], "#p": keys }]);
+        socket.send(Message::text(req.to_string())).await?;
+        loop {
+            let Message::Text(text) = socket.next().await.context("the relay hung up")?? else { continue };
+            if text.starts_with(r#"["EOSE""#) {
+                return Ok(Self { socket });
+            }
+        }
+    }
+
+    pub(crate) async fn publish(&mut self, event: &Event) -> Result<()> {
+        let text = format!(r#"["EVENT",{}]"#, event.as_json());
+        Ok(self.socket.send(Message::text(text)).await?)
+    }
+
+    /// The next event for one of the identities. Nothing is lost when it is cancelled and called again.
+    pub(crate) async fn next(&mut self) -> Result<Event> {
+        loop {
+            let Message::Text(text) = self.socket.next().await.context("the relay hung up")?? else { continue };
+            if text.starts_with(r#"["EVENT""#) {
+                let (_, _, event): (&str, &str, &RawValue) = serde_json::from_str(&text)?;
+                return Ok(Event::from_json(event.get())?);
+            }
+        }
+    }
+}
