@@ -10,6 +10,9 @@ use nostr::{Event, EventBuilder, EventId, Keys, Kind, PublicKey, Tag, Timestamp}
 /// Relays commonly cap a whole event at 64 KiB; base64 of the largest NIP-44 v2 payload (65,603 bytes) is 87,472.
 pub const MAX_CONTENT_BYTES: usize = 88 * 1024;
 
+/// Longest plaintext that can be sealed, in bytes: the most that NIP-44 v2's padding and two-byte length can hold.
+pub const MAX_PLAINTEXT_BYTES: usize = 65_408;
+
 /// Why an event could not be sealed or opened.
 #[derive(Debug, thiserror::Error)]
 pub enum EnvelopeError {
@@ -39,7 +42,7 @@ pub enum EnvelopeError {
 /// copy. `replies_to` becomes an `e` tag (only subkey proofs use it). `created_at` is Unix seconds.
 ///
 /// # Errors
-/// [`EnvelopeError::Unencryptable`] when the plaintext is empty or over 65,535 bytes.
+/// [`EnvelopeError::Unencryptable`] when the plaintext is empty or over [`MAX_PLAINTEXT_BYTES`].
 pub fn seal(
     sender: &Keys,
     conversation: &ConversationKey,

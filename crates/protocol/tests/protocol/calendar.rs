@@ -1,0 +1,181 @@
+//! Calendars: the eight plain words in all their spellings, and everything else in one.
+
+use std::collections::BTreeSet;
+
+use proptest::prelude::*;
+use usher_protocol::calendar::{Calendar, MAX_CALENDAR_BYTES};
+
+fn read(text: &str) -> Option<String> {
+    text.parse::<Calendar>().ok().map(|calendar| calendar.to_string())
+}
+
+#[test]
+fn plain_words_in_every_spelling() {
+    for (word, spellings) in [
+        ("minutely", vec!["*-*-* *:*:00", "*-*-* *:*:0", "*-*-* *:0..59:00", "*-1..12-* *:*:00 UTC"]),
+        ("hourly", vec!["*-*-* *:00:00", "*-*-* *:0:0", "*-*-* 0..23:00:00", "*-*-* 0..23/1:00:00 utc"]),
+        ("daily", vec!["*-*-* 00:00:00", "*-*-* 0:0:0", "Mon..Sun *-*-* 00:00:00", "*-*-1..31 00:00:00"]),
+        ("weekly", vec!["Mon *-*-* 00:00:00", "mon *-*-* 0:0:0", "Monday *-*-* 00:00:00", "Mon,Mon *-*-* 0:00:0 UTC"]),
+        ("monthly", vec!["*-*-01 00:00:00", "*-*-1 0:0:0", "1970..2199-*-01 00:00:00", "  *-*-01   00:00:00 UTC "]),
+        (
+            "quarterly",
+            vec!["*-01,04,07,10-01 00:00:00", "*-1,4,7,10-1 0:0:0", "*-1..10/3-1 0:0:0", "*-10,7,1..4/3-01 00:00:00"],
+        ),
+        ("semiannually", vec!["*-01,07-01 00:00:00", "*-1,7-1 0:0:0", "*-1..7/6-01 00:00:00", "*-7,1-01 00:00:00"]),
+        ("yearly", vec!["*-01-01 00:00:00", "*-1-1 0:0:0", "*-1..2/5-1 00:00:00"]),
+    ] {
+        let calendar = Calendar::from_word(word).unwrap();
+        assert_eq!(calendar.word(), Some(word));
+        assert_eq!(calendar.to_string(), word);
+        assert_eq!(serde_json::to_string(&calendar).unwrap(), format!("\"{word}\""));
+        for spelling in spellings.into_iter().chain([word, calendar.expanded()]) {
+            assert_eq!(spelling.parse(), Ok(calendar.clone()), "{spelling}");
+        }
+    }
+}
+
+#[test]
+fn other_calendars_in_their_one_spelling() {
+    for (text, normal) in [
+        ("*-*-15 0:0:0", "*-*-15 00:00:00"),
+        ("Mon,Tue,Wed *-*-* 9:30:0", "Mon..Wed *-*-* 09:30:00"),
+        ("sun,SAT *-*-* 00:00:00", "Sat,Sun *-*-* 00:00:00"),
+        ("Tue..Thu,Monday *-*-* 00:00:00", "Mon..Thu *-*-* 00:00:00"),
+        ("Mon..Sun/2 *-*-* 00:00:00", "Mon,Wed,Fri,Sun *-*-* 00:00:00"),
+        ("*-*-* *:0..59/15:00", "*-*-* *:00,15,30,45:00"),
+        ("*-*-* *:0,10,20,30,40,50:00", "*-*-* *:00..50/10:00"),
+        ("*-*-* *:0..59/10:00", "*-*-* *:00..50/10:00"),
+        ("*-*-1,2,3,5,6 0:0:0", "*-*-01..03,05,06 00:00:00"),
+        ("*-*-*,5 *:*:*", "*-*-* *:*:*"),
+        ("2026-1-1 0:0:0", "2026-01-01 00:00:00"),
+        ("2026,2027,2028,2030-1-1 0:0:0", "2026..2028,2030-01-01 00:00:00"),
+        ("*-*-01 00:00:00 Europe/Rome", "*-*-01 00:00:00 Europe/Rome"),
+        ("*-*-01 00:00:00 Etc/GMT+5", "*-*-01 00:00:00 Etc/GMT+5"),
+    ] {
+        assert_eq!(read(text).as_deref(), Some(normal), "{text}");
+        assert_eq!(text.parse::<Calendar>().unwrap().word(), None, "{text}");
+    }
+}
+
+#[test]
+fn what_is_no_calendar_is_refused() {
+    for text in [
+        "",
+        " ",
+        "fortnightly",
+        "Monthly ",
+        "monthly monthly",
+        "*",
+        "*-*",
+        "*-*-*",
+        "*:*:*",
+        "*-*-* *:*",
+        "*-*-*-* *:*:*",
+        "*-*-* *:*:*:*",
+        "* *-*-* 00:00:00 UTC x",
+        "*-*-00 00:00:00",
+        "*-*-32 00:00:00",
+        "*-13-01 00:00:00",
+        "*-0-01 00:00:00",
+        "*-*-* 24:00:00",
+        "*-*-* 00:60:00",
+        "*-*-* 00:00:60",
+        "1969-*-* 00:00:00",
+        "2200-*-* 00:00:00",
+        "99999-*-* 00:00:00",
+        "*-*-5..3 00:00:00",
+        "*-*-1..5/0 00:00:00",
+        "*-*-1..5/ 00:00:00",
+        "*-*-1..5/1000 00:00:00",
+        "*-*-1... 00:00:00",
+        "*-*-..5 00:00:00",
+        "*-*-1, 00:00:00",
+        "*-*-,1 00:00:00",
+        "*-*-*/2 00:00:00",
+        "*-*-1/2 00:00:00",
+        "*-*--1 00:00:00",
+        "*-*-+1 00:00:00",
+        "*-*-1.5 00:00:00",
+        "*-*-٣ 00:00:00",
+        "Mo *-*-* 00:00:00",
+        "Sun..Mon *-*-* 00:00:00",
+        "Mon, *-*-* 00:00:00",
+        "Mon..Fri..Sun *-*-* 00:00:00",
+        "*-*-* 00:00:00 5",
+        "*-*-* 00:00:00 Europe/Rome\u{1b}",
+        "*-*-* 00:00:00 a'; drop",
+    ] {
+        assert_eq!(read(text), None, "{text}");
+    }
+    assert_eq!(read(&format!("*-*-{} 00:00:00", vec!["1"; MAX_CALENDAR_BYTES].join(","))), None);
+    assert_eq!(Calendar::from_word("Monthly"), None);
+    assert_eq!(Calendar::from_word("*-*-01 00:00:00"), None);
+}
+
+/// A set of numbers within bounds, and one of the many ways to write it.
+fn field(first: u16, last: u16) -> impl Strategy<Value = (BTreeSet<u16>, String)> {
+    let item = (first..=last, 0..=last - first, 1u16..20, any::<bool>(), 0u8..4).prop_map(
+        move |(a, span, step, zeros, form)| {
+            let b = (a + span).min(last);
+            let spell = |n: u16| if zeros { format!("{n:02}") } else { n.to_string() };
+            match form {
+                0 => ((a..=a).collect(), spell(a)),
+                1 => ((a..=b).collect(), format!("{}..{}", spell(a), spell(b))),
+                2 => ((a..=b).step_by(step.into()).collect(), format!("{}..{}/{step}", spell(a), spell(b))),
+                _ => ((a..=a).collect::<BTreeSet<u16>>(), spell(a)),
+            }
+        },
+    );
+    prop_oneof![
+        1 => Just(((first..=last).collect(), "*".to_owned())),
+        4 => proptest::collection::vec(item, 1..4).prop_map(|items| {
+            let text = items.iter().map(|(_, text)| text.as_str()).collect::<Vec<_>>().join(",");
+            (items.into_iter().flat_map(|(set, _)| set).collect(), text)
+        }),
+    ]
+}
+
+fn expression() -> impl Strategy<Value = (Vec<BTreeSet<u16>>, String)> {
+    (field(1970, 2199), field(1, 12), field(1, 31), field(0, 23), field(0, 59), field(0, 59)).prop_map(
+        |(year, month, day, hour, minute, second)| {
+            let text = format!("{}-{}-{} {}:{}:{}", year.1, month.1, day.1, hour.1, minute.1, second.1);
+            (vec![year.0, month.0, day.0, hour.0, minute.0, second.0], text)
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn the_normal_spelling_is_its_own_normal_spelling((_, text) in expression()) {
+        let normal = read(&text).unwrap();
+        prop_assert!(normal.len() <= MAX_CALENDAR_BYTES);
+        prop_assert_eq!(read(&normal), Some(normal));
+    }
+
+    #[test]
+    fn two_texts_are_the_same_calendar_exactly_when_they_mean_the_same(a in expression(), b in expression()) {
+        prop_assert_eq!(read(&a.1) == read(&b.1), a.0 == b.0, "{} / {}", a.1, b.1);
+    }
+
+    #[test]
+    fn near_misses_do_not_become_plain_words(month in 1u16..=12, day in 2u16..=31, hour in 0u16..24) {
+        for text in [format!("*-{month}-{day} {hour}:0:0"), format!("*-*-{day} {hour}:0:0"), format!("*-*-1 {hour}:0:1")] {
+            prop_assert_eq!(text.parse::<Calendar>().unwrap().word(), None);
+        }
+    }
+
+    #[test]
+    fn each_mark_of_a_field_is_kept(set in proptest::collection::btree_set(0u16..60, 1..60)) {
+        // The reader is checked against the set itself: minute by minute.
+        let text = set.iter().map(u16::to_string).collect::<Vec<_>>().join(",");
+        let normal = read(&format!("*-*-05 00:{text}:00")).unwrap();
+        let minutes = normal.split(':').nth(1).unwrap();
+        let mut read_back = BTreeSet::new();
+        for item in minutes.split(',') {
+            let (range, step) = item.split_once('/').unwrap_or((item, "1"));
+            let (a, b) = if range == "*" { ("0", "59") } else { range.split_once("..").unwrap_or((range, range)) };
+            read_back.extend((a.parse::<u16>().unwrap()..=b.parse().unwrap()).step_by(step.parse().unwrap()));
+        }
+        prop_assert_eq!(read_back, set);
+    }
+}

@@ -1,0 +1,176 @@
+//! The envelope: known answers, and what it does not let through.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use proptest::prelude::*;
+use usher_protocol::envelope::{self, EnvelopeError};
+use usher_protocol::message::WalletMessage;
+use usher_protocol::{Event, EventId, Keys, SecretKey};
+
+use crate::samples::{about, sample};
+
+fn keys(last: u8) -> Keys {
+    let mut bytes = [0; 32];
+    bytes[31] = last;
+    Keys::new(SecretKey::from_slice(&bytes).unwrap())
+}
+
+fn sealed(plaintext: &str) -> Event {
+    let conversation = envelope::conversation_key(&keys(1), &keys(2).public_key()).unwrap();
+    envelope::seal(&keys(1), &conversation, &[keys(2).public_key()], None, 27010, plaintext, 1_732_137_600).unwrap()
+}
+
+fn opened(event: &Event) -> Result<String, EnvelopeError> {
+    envelope::open(&envelope::conversation_key(&keys(2), &keys(1).public_key()).unwrap(), event)
+}
+
+/// A properly signed event with this content.
+fn event(content: String) -> Event {
+    nostr::EventBuilder::new(nostr::Kind::from_u16(27010), content).sign_with_keys(&keys(1)).unwrap()
+}
+
+/// The published test vector of NIP-44 with the secret keys 1 and 2, nonce 1 and the plaintext `a`.
+#[test]
+fn known_answer() {
+    let conversation = envelope::conversation_key(&keys(2), &keys(1).public_key()).unwrap();
+    assert_eq!(
+        hex::encode(conversation.as_bytes()),
+        "c41c775356fd92eadc63ff5a0dc1da211b268cbea22316767095b2871ea1412d"
+    );
+    let payload = "AgAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABee0G5VSK0/9YypIObAtDKfYEAjD35uVkHyB0F4DwrcNaCXlCWZKaArsGrY6M9wnuTMxWfp1RTN9Xga8no+kF5Vsb";
+    assert_eq!(opened(&event(payload.to_owned())).unwrap(), "a");
+}
+
+#[test]
+fn what_is_sealed_can_be_opened_by_its_recipient_alone() {
+    let event = sealed("hello");
+    assert!(envelope::verify(&event).is_ok());
+    assert_eq!(opened(&event).unwrap(), "hello");
+    assert_eq!(event.pubkey, keys(1).public_key());
+    assert_eq!(event.created_at.as_secs(), 1_732_137_600);
+    let other = envelope::conversation_key(&keys(3), &keys(1).public_key()).unwrap();
+    assert!(matches!(envelope::open(&other, &event), Err(EnvelopeError::Undecryptable)));
+    // Each sealing is another ciphertext, and another event.
+    assert_ne!(sealed("hello").content, event.content);
+}
+
+#[test]
+fn tags_name_every_participant_and_the_event_that_is_answered() {
+    let conversation = envelope::conversation_key(&keys(1), &keys(2).public_key()).unwrap();
+    let participants = [keys(2).public_key(), keys(3).public_key(), keys(1).public_key()];
+    let event = envelope::seal(&keys(1), &conversation, &participants, Some(about()), 30000, &sample("30000-proof"), 1)
+        .unwrap();
+    let tags: Vec<Vec<String>> = event.tags.iter().map(|tag| tag.as_slice().to_vec()).collect();
+    let p = |key: &Keys| vec!["p".to_owned(), key.public_key().to_hex()];
+    assert_eq!(tags, [p(&keys(2)), p(&keys(3)), p(&keys(1)), vec!["e".to_owned(), about().to_hex()]]);
+    assert_eq!(envelope::replies_to(&event), Some(about()));
+    let message = WalletMessage::from_event(&event, &sample("30000-proof")).unwrap();
+    assert_eq!(message.about(), Some(about()));
+}
+
+#[test]
+fn the_first_reference_that_is_one_counts() {
+    let tagged = |tags: &[&[&str]]| {
+        let tags = tags.iter().map(|tag| nostr::Tag::parse(tag.iter().copied()).unwrap());
+        let event =
+            nostr::EventBuilder::new(nostr::Kind::from_u16(30000), "").tags(tags).sign_with_keys(&keys(1)).unwrap();
+        envelope::replies_to(&event)
+    };
+    let (one, two) = ("01".repeat(32), "02".repeat(32));
+    assert_eq!(tagged(&[]), None);
+    assert_eq!(tagged(&[&["e"], &["e", ""], &["e", "xyz"], &["E", &two], &["p", &two]]), None);
+    assert_eq!(
+        tagged(&[&["e", "xyz"], &["e", &one, "wss://relay", "reply"], &["e", &two]]),
+        EventId::from_hex(&one).ok()
+    );
+}
+
+#[test]
+fn forged_events_are_found_out() {
+    let good = sealed("hello");
+    let mut changed = vec![good.clone(); 6];
+    changed[0].content = sealed("hullo").content;
+    changed[1].pubkey = keys(3).public_key();
+    changed[2].created_at = nostr::Timestamp::from_secs(1);
+    changed[3].tags = nostr::Tags::new();
+    changed[4].sig = sealed("hello").sig;
+    changed[5].id = about();
+    for event in changed {
+        assert!(matches!(envelope::verify(&event), Err(EnvelopeError::Forged)), "{event:?}");
+    }
+    // A right id under a wrong signature.
+    let mut resigned = good.clone();
+    resigned.pubkey = keys(3).public_key();
+    resigned.id =
+        EventId::new(&resigned.pubkey, &resigned.created_at, &resigned.kind, &resigned.tags, &resigned.content);
+    assert!(matches!(envelope::verify(&resigned), Err(EnvelopeError::Forged)));
+}
+
+#[test]
+fn contents_that_are_no_payload_are_refused() {
+    let good = BASE64.decode(sealed("hello").content).unwrap();
+    let with_version = |version: u8| {
+        let mut payload = good.clone();
+        payload[0] = version;
+        BASE64.encode(payload)
+    };
+    for content in [
+        String::new(),
+        "#".to_owned(),
+        "hello".to_owned(),
+        "AgAA".to_owned(),
+        with_version(0),
+        with_version(1),
+        with_version(3),
+        format!("{}=", BASE64.encode(&good)),
+        BASE64.encode(&good[..good.len() - 1]),
+        // NIP-04's form.
+        format!("{}?iv={}", BASE64.encode([1; 32]), BASE64.encode([2; 16])),
+    ] {
+        assert!(matches!(opened(&event(content.clone())), Err(EnvelopeError::Undecryptable)), "{content}");
+    }
+    for byte in 0..good.len() {
+        let mut payload = good.clone();
+        payload[byte] ^= 1;
+        assert!(matches!(opened(&event(BASE64.encode(payload))), Err(EnvelopeError::Undecryptable)), "byte {byte}");
+    }
+}
+
+#[test]
+fn sizes_are_bounded() {
+    let longest = "x".repeat(envelope::MAX_PLAINTEXT_BYTES);
+    let event = sealed(&longest);
+    assert!(event.content.len() <= envelope::MAX_CONTENT_BYTES);
+    assert_eq!(opened(&event).unwrap(), longest);
+    let conversation = envelope::conversation_key(&keys(1), &keys(2).public_key()).unwrap();
+    for bad in [String::new(), "x".repeat(envelope::MAX_PLAINTEXT_BYTES + 1), "x".repeat(70_000)] {
+        let refused = envelope::seal(&keys(1), &conversation, &[], None, 27010, &bad, 1);
+        assert!(matches!(refused, Err(EnvelopeError::Unencryptable)));
+    }
+    let long = super::envelope::event("A".repeat(envelope::MAX_CONTENT_BYTES + 4));
+    assert!(matches!(opened(&long), Err(EnvelopeError::TooLong)));
+    let mega = super::envelope::event("A".repeat(1 << 20));
+    assert!(matches!(opened(&mega), Err(EnvelopeError::TooLong)));
+}
+
+#[test]
+fn a_plaintext_that_is_no_text_is_refused() {
+    let conversation = envelope::conversation_key(&keys(1), &keys(2).public_key()).unwrap();
+    let payload = nostr::nips::nip44::v2::encrypt_to_bytes(&conversation, &[0xff, 0xfe]).unwrap();
+    assert!(matches!(opened(&event(BASE64.encode(payload))), Err(EnvelopeError::NotText)));
+}
+
+#[test]
+fn a_key_that_is_no_point_makes_no_conversation() {
+    let nowhere = usher_protocol::PublicKey::from_byte_array([0xff; 32]);
+    assert!(matches!(envelope::conversation_key(&keys(1), &nowhere), Err(EnvelopeError::Undecryptable)));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn any_text_comes_through(text in ".{1,2000}") {
+        prop_assert_eq!(opened(&sealed(&text)).unwrap(), text);
+    }
+}

@@ -1,0 +1,179 @@
+//! Handshake URLs.
+
+use nostr::nips::nip19::ToBech32 as _;
+use proptest::prelude::*;
+use usher_protocol::handshake_url::{HandshakeUrl, HandshakeUrlError, MAX_RELAYS, MAX_URL_BYTES, is_scheme};
+use usher_protocol::{Keys, PublicKey, SecretKey};
+
+use crate::samples::{MAIN_KEY, OTHER_KEY};
+
+fn url() -> HandshakeUrl {
+    HandshakeUrl {
+        scheme: "nostr+walletconnect".to_owned(),
+        main_key: PublicKey::from_hex(MAIN_KEY).unwrap(),
+        relays: vec!["wss://relay.example.com".to_owned(), "ws://127.0.0.1:7000/a?b=c&d".to_owned()],
+        token: "Zk3vQ9".to_owned(),
+        subkey: None,
+        no_request: false,
+    }
+}
+
+fn npub(hex: &str) -> String {
+    PublicKey::from_hex(hex).unwrap().to_bech32().unwrap()
+}
+
+fn parse(text: &str) -> Result<HandshakeUrl, HandshakeUrlError> {
+    text.parse()
+}
+
+#[test]
+fn written_as_pinned() {
+    let main = npub(MAIN_KEY);
+    let relays = "wss%3A%2F%2Frelay.example.com,ws%3A%2F%2F127.0.0.1%3A7000%2Fa%3Fb%3Dc%26d";
+    assert_eq!(url().to_string(), format!("nostr+walletconnect://{main}?relays={relays}&token=Zk3vQ9"));
+    let all = HandshakeUrl {
+        scheme: "portal".to_owned(),
+        relays: vec![],
+        token: "a b&c=d,+%é".to_owned(),
+        subkey: Some(PublicKey::from_hex(OTHER_KEY).unwrap()),
+        no_request: true,
+        ..url()
+    };
+    let sub = npub(OTHER_KEY);
+    let token = "a%20b%26c%3Dd%2C%2B%25%C3%A9";
+    assert_eq!(all.to_string(), format!("portal://{main}?relays=&token={token}&subkey={sub}&no_request=true"));
+    assert_eq!(parse(&all.to_string()), Ok(all.clone()));
+    assert_eq!(all.recipient().to_hex(), OTHER_KEY);
+    assert_eq!(url().recipient().to_hex(), MAIN_KEY);
+}
+
+#[test]
+fn read_in_the_forms_others_may_write() {
+    let main = npub(MAIN_KEY);
+    let expected =
+        || HandshakeUrl { relays: vec!["wss://a.example".to_owned(), "wss://b.example/x".to_owned()], ..url() };
+    for relays in [
+        "wss://a.example,wss://b.example/x",
+        "wss%3A%2F%2Fa.example,wss%3A%2F%2Fb.example%2Fx",
+        "wss%3a%2f%2fa.example,wss%3a%2f%2fb.example%2fx",
+        "wss%3A%2F%2Fa.example%2Cwss%3A%2F%2Fb.example%2Fx",
+        "wss://a.example%2cwss://b.example/x",
+        ",wss://a.example,,wss://b.example/x,",
+    ] {
+        let text = format!("nostr+walletconnect://{main}?relays={relays}&token=Zk3vQ9");
+        assert_eq!(parse(&text), Ok(expected()), "{relays}");
+    }
+    for text in [
+        format!("nostr+walletconnect://{main}/?token=Zk3vQ9&relays=wss://a.example,wss://b.example/x#top"),
+        format!(
+            "nostr+walletconnect://{main}?x=1&token=Zk3vQ9&&secret&relays=wss://a.example,wss://b.example/x&no_request=false"
+        ),
+        format!(
+            "nostr+walletconnect://{}?token=%5Ak3vQ9&relays=wss://a.example,wss://b.example/x",
+            MAIN_KEY.to_uppercase()
+        ),
+        format!("nostr+walletconnect://{}?token=Zk3vQ9&relays=wss://a.example,wss://b.example/x", main.to_uppercase()),
+    ] {
+        assert_eq!(parse(&text), Ok(expected()), "{text}");
+    }
+    assert_eq!(parse(&format!("x://{main}?token=a+b")).unwrap().token, "a+b");
+    assert!(parse(&format!("x://{main}?token=t")).unwrap().relays.is_empty());
+}
+
+#[test]
+fn refused() {
+    use HandshakeUrlError::*;
+    let main = npub(MAIN_KEY);
+    for (text, error) in [
+        (String::new(), NotAUrl),
+        ("hello".to_owned(), NotAUrl),
+        (format!("{main}?token=t"), NotAUrl),
+        (format!("://{main}?token=t"), NotAUrl),
+        (format!("1x://{main}?token=t"), NotAUrl),
+        (format!("a b://{main}?token=t"), NotAUrl),
+        (format!("{}://{main}?token=t", "x".repeat(65)), NotAUrl),
+        (format!("x://{main}"), NotAUrl),
+        (format!("x://{main}?"), BadToken),
+        (format!("x://{main}?relays="), BadToken),
+        (format!("x://{main}?token="), BadToken),
+        (format!("x://{main}?token"), BadToken),
+        (format!("x://{main}?token=%0A"), BadToken),
+        (format!("x://{main}?token={}", "t".repeat(257)), BadToken),
+        (format!("x://{main}?token=%ff"), NotText),
+        (format!("x://{main}?token=a&token=a"), Repeated),
+        (format!("x://{main}?token=a&subkey={main}&subkey={main}"), Repeated),
+        ("x://?token=t".to_owned(), BadKey),
+        (format!("x://user@{main}?token=t"), BadKey),
+        (format!("x://{}?token=t", &main[..main.len() - 1]), BadKey),
+        (format!("x://{}?token=t", "f".repeat(64)), BadKey),
+        ("x://nsec1vl029mgpspedva04g90vltkh6fvh240zqtv9k0t9af8935ke9laqsnlfe5?token=t".to_owned(), BadKey),
+        (format!("x://{main}?token=t&subkey="), BadSubkey),
+        (format!("x://{main}?token=t&subkey={}", "0".repeat(64)), BadSubkey),
+        (format!("x://{main}?token=t&relays=relay.example"), BadRelay),
+        (format!("x://{main}?token=t&relays=http://169.254.169.254"), BadRelay),
+        (format!("x://{main}?token=t&relays=wss://a.example%0d%0aHost:b"), BadRelay),
+        (format!("x://{main}?token=t&relays=wss://{}.example", "a".repeat(600)), BadRelay),
+        (format!("x://{main}?token=t&relays={}", vec!["wss://a.example"; MAX_RELAYS + 1].join(",")), TooManyRelays),
+        (format!("x://{main}?token=t&x={}", "x".repeat(MAX_URL_BYTES)), TooLong),
+    ] {
+        assert_eq!(parse(&text), Err(error), "{text}");
+    }
+}
+
+/// A comma inside an address is written so that no reader takes it for one between addresses.
+#[test]
+fn a_comma_in_an_address_stays_in_it() {
+    let with_comma =
+        HandshakeUrl { relays: vec!["wss://a.example/x,y".to_owned(), "wss://b.example".to_owned()], ..url() };
+    let read = parse(&with_comma.to_string()).unwrap();
+    assert_eq!(read.relays, ["wss://a.example/x%2Cy", "wss://b.example"]);
+    assert_eq!(parse(&read.to_string()), Ok(read));
+}
+
+#[test]
+fn schemes() {
+    for good in ["portal", "nostr+walletconnect", "x", "a-b.c+1"] {
+        assert!(is_scheme(good), "{good}");
+    }
+    for bad in ["", "1x", "+x", "a_b", "a:b", "ä", "a b"] {
+        assert!(!is_scheme(bad), "{bad}");
+    }
+}
+
+fn any_url() -> impl Strategy<Value = HandshakeUrl> {
+    let key = any::<[u8; 32]>()
+        .prop_filter_map("a secret key", |bytes| SecretKey::from_slice(&bytes).ok())
+        .prop_map(|secret| Keys::new(secret).public_key());
+    let relay = "wss?://[a-z0-9]{1,20}\\.example(:[1-9][0-9]{0,3})?(/[a-zA-Z0-9%&=?+;:@~._-]{0,20})?"
+        .prop_filter("an address", |relay| usher_protocol::relay_url::is_relay_url(relay));
+    (
+        "[a-zA-Z][a-zA-Z0-9+.-]{0,20}",
+        key.clone(),
+        proptest::collection::vec(relay, 0..=MAX_RELAYS),
+        "[^\\p{C}]{1,40}".prop_filter("a short token", |token| token.len() <= 256),
+        proptest::option::of(key),
+        any::<bool>(),
+    )
+        .prop_map(|(scheme, main_key, relays, token, subkey, no_request)| HandshakeUrl {
+            scheme,
+            main_key,
+            relays,
+            token,
+            subkey,
+            no_request,
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(128))]
+
+    #[test]
+    fn what_is_written_is_read_the_same(url in any_url()) {
+        prop_assert_eq!(url.to_string().parse(), Ok(url));
+    }
+
+    #[test]
+    fn what_is_written_is_plain_ascii_for_a_qr_code(url in any_url()) {
+        prop_assert!(url.to_string().bytes().all(|byte| byte.is_ascii_graphic()));
+    }
+}

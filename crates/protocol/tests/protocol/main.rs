@@ -1,0 +1,12 @@
+//! Tests of the wallet protocol; one program, for it links faster than ten.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
+
+mod bounds;
+mod calendar;
+mod envelope;
+mod garbage;
+mod handshake_url;
+mod jwt;
+mod samples;
+mod secrecy;
+mod subkey;

@@ -1,0 +1,257 @@
+//! Subkeys: known answers, and what makes a proof count or not.
+
+use proptest::prelude::*;
+use usher_protocol::subkey::{
+    DeriveError, MAX_NAME_BYTES, Metadata, Permission, Permissions, ProofError, SubkeyProof, derive_public,
+    derive_secret,
+};
+use usher_protocol::{Keys, SecretKey};
+
+/// A main key whose point has even Y, and one whose point has odd Y.
+const EVEN: (&str, &str) = (
+    "97035cfeed3491d3379b4ee712e98bb900915f75744751206923dc893fdcbeee",
+    "196f10d0c0726e7c25ac48fb5cfc78f620a24158986f52400e154a068f04381c",
+);
+const ODD: (&str, &str) = (
+    "00339354daddf16d18a452c46c00b1535126d8d5a0d88e54c7e1e07b33484f0f",
+    "270512ff83d4a6eae9340a6a06144a7f7c37e1d59e59486a94f799eb86ff1e48",
+);
+
+fn phone() -> Metadata {
+    Metadata {
+        name: "phone".to_owned(),
+        nonce: std::array::from_fn(|i| i as u8),
+        valid_from: 1_732_137_600,
+        expires_at: 1_763_673_600,
+        permissions: [Permission::Auth, Permission::Payment].into_iter().collect(),
+        version: 2,
+    }
+}
+
+fn tablet() -> Metadata {
+    Metadata {
+        name: "Küchen-Tablet".to_owned(),
+        nonce: [0xff; 32],
+        valid_from: 0,
+        expires_at: u64::MAX,
+        permissions: [Permission::Auth].into_iter().collect(),
+        version: 2,
+    }
+}
+
+fn unnamed() -> Metadata {
+    Metadata {
+        name: String::new(),
+        nonce: [0; 32],
+        valid_from: 1,
+        expires_at: 2,
+        permissions: [Permission::Payment].into_iter().collect(),
+        version: 2,
+    }
+}
+
+/// Known answers, computed by a program that shares nothing with this one: the affine formulas of secp256k1
+/// (y² = x³ + 7) on plain integers. In Python, with `add` and `mul` of points, `G`, the order `N` and the prime `P`:
+///
+/// ```text
+/// H = lambda b: hashlib.sha256(b).digest()
+/// def derive(secret, name, nonce, valid_from, expires_at, permissions, version=2):
+///     n = name.encode()
+///     c = bytes([version]) + struct.pack('<H', len(n)) + n + nonce \
+///         + struct.pack('<QQ', valid_from, expires_at) + bytes([permissions])
+///     tag = H(b'Portal/Subkey')
+///     t = int.from_bytes(H(tag + tag + c), 'big')
+///     main = mul(secret)
+///     even = main if main[1] % 2 == 0 else (main[0], P - main[1])
+///     subkey = add(even, mul(t))                                  # x: the subkey
+///     d = secret if main[1] % 2 == 0 else N - secret
+///     subkey_secret = (d + t) % N                                 # mul(subkey_secret)[0] == subkey[0]
+/// ```
+///
+/// For the first: canonical = `02 0500 70686f6e65 0001…1f 80523e6700000000 00861f6900000000 03`,
+/// tweak = `b2fa19c380780c5060148c759203f40c2160abcbeed3a7fe47d51ed408c2b378`.
+#[test]
+fn known_answers() {
+    for ((secret, public), metadata, subkey, subkey_secret) in [
+        (
+            EVEN,
+            phone(),
+            "d0c2ecbf3aa850202d73cf47277d050e482462c443c0a8e88de210ed458377da",
+            "49fd76c26dac9e2397afdb5ca4ed7fc667432e5ab3d258e2f1269cd078693125",
+        ),
+        (
+            EVEN,
+            tablet(),
+            "a2d88de6ad61f622c8afbcf9779b88bd48ab2a274f6062bc92fcfb83db3a5b3f",
+            "bb931887a327028f338862affbdacff0049e8fb4973d457780ab470d2473d6cb",
+        ),
+        (
+            EVEN,
+            unnamed(),
+            "fd74fceb2ecfe57d74f677ea8ce6856d05cd0452db74f00b26300369a3aa048d",
+            "e1da3801f15194522f5956bb0a503cf213e0d5cd1b008eaa8daa8100da7c86ee",
+        ),
+        (
+            ODD,
+            phone(),
+            "35f026a6921f027833ec26d1f4a24ffb7e80dcd9907fa9c3c624e3284485726e",
+            "b2c6866ea59a1ae3477039b1260342b8d039d2f64dfb19a97ff33e58d57a6469",
+        ),
+        (
+            ODD,
+            tablet(),
+            "63baffd6caaaa6452aa881f370a0125276fc1ca195cceab74edab808331df12d",
+            "245c2833db147f4ee348c1047cf092e3b2e65769821d66024fa58a08b14ec8ce",
+        ),
+        (
+            ODD,
+            unnamed(),
+            "e579684b23c1e2586ed730ee719c488ce7af0226e51f74e2475b54676cd51eb4",
+            "4aa347ae293f1111df19b50f8b65ffe5c2289d8205e0af355ca4c3fc675778f1",
+        ),
+    ] {
+        let main = Keys::new(SecretKey::from_hex(secret).unwrap());
+        assert_eq!(main.public_key().to_hex(), public);
+        let keys = derive_secret(main.secret_key(), &metadata).unwrap();
+        assert_eq!(keys.secret_key().to_secret_hex(), subkey_secret);
+        assert_eq!(keys.public_key().to_hex(), subkey);
+        assert_eq!(derive_public(&main.public_key(), &metadata).unwrap().to_hex(), subkey);
+    }
+}
+
+fn proven(metadata: Metadata) -> (Keys, SubkeyProof) {
+    let main = Keys::new(SecretKey::from_hex(ODD.0).unwrap());
+    let subkey = derive_secret(main.secret_key(), &metadata).unwrap();
+    (subkey, SubkeyProof { main_key: main.public_key(), metadata })
+}
+
+#[test]
+fn a_proof_counts_within_its_time_only() {
+    let (subkey, proof) = proven(phone());
+    let at = |now| proof.verify(&subkey.public_key(), Permission::Auth, now);
+    assert_eq!(at(1_732_137_599), Err(ProofError::OutsideValidity));
+    assert_eq!(at(1_732_137_600), Ok(()));
+    assert_eq!(at(1_763_673_599), Ok(()));
+    assert_eq!(at(1_763_673_600), Err(ProofError::OutsideValidity));
+    assert_eq!(at(0), Err(ProofError::OutsideValidity));
+    assert_eq!(at(u64::MAX), Err(ProofError::OutsideValidity));
+    // Never: it ends before it begins.
+    let (subkey, proof) = proven(Metadata { valid_from: 20, expires_at: 10, ..phone() });
+    assert_eq!(proof.verify(&subkey.public_key(), Permission::Auth, 15), Err(ProofError::OutsideValidity));
+}
+
+#[test]
+fn a_proof_counts_for_its_permissions_only() {
+    let (auth, proof) = proven(tablet());
+    assert_eq!(proof.verify(&auth.public_key(), Permission::Auth, 5), Ok(()));
+    assert_eq!(proof.verify(&auth.public_key(), Permission::Payment, 5), Err(ProofError::MissingPermission));
+    let (payment, proof) = proven(unnamed());
+    assert_eq!(proof.verify(&payment.public_key(), Permission::Payment, 1), Ok(()));
+    assert_eq!(proof.verify(&payment.public_key(), Permission::Auth, 1), Err(ProofError::MissingPermission));
+    let (none, proof) = proven(Metadata { permissions: Permissions::default(), ..phone() });
+    for permission in [Permission::Auth, Permission::Payment] {
+        assert_eq!(proof.verify(&none.public_key(), permission, 1_740_000_000), Err(ProofError::MissingPermission));
+    }
+}
+
+#[test]
+fn a_proof_proves_its_own_subkey_only() {
+    let now = 1_740_000_000;
+    let (subkey, proof) = proven(phone());
+    let subkey = subkey.public_key();
+    let refused = |proof: &SubkeyProof| proof.verify(&subkey, Permission::Auth, now);
+    assert_eq!(refused(&proof), Ok(()));
+    // Another author, the main key itself, another main key.
+    assert_eq!(proof.verify(&Keys::generate().public_key(), Permission::Auth, now), Err(ProofError::NotDerived));
+    assert_eq!(proof.verify(&proof.main_key, Permission::Auth, now), Err(ProofError::NotDerived));
+    let stolen = SubkeyProof { main_key: Keys::generate().public_key(), ..proof.clone() };
+    assert_eq!(refused(&stolen), Err(ProofError::NotDerived));
+    // Any other metadata.
+    for metadata in [
+        Metadata { name: "Phone".to_owned(), ..phone() },
+        Metadata { nonce: [1; 32], ..phone() },
+        Metadata { valid_from: 1_732_137_601, ..phone() },
+        Metadata { expires_at: u64::MAX, ..phone() },
+        Metadata { permissions: [Permission::Auth].into_iter().collect(), ..phone() },
+    ] {
+        assert_eq!(refused(&SubkeyProof { metadata, ..proof.clone() }), Err(ProofError::NotDerived));
+    }
+    let (later, proof) = proven(Metadata { version: 3, ..phone() });
+    assert_eq!(proof.verify(&later.public_key(), Permission::Auth, now), Err(ProofError::UnknownVersion));
+}
+
+#[test]
+fn long_names_are_refused() {
+    let long = Metadata { name: "x".repeat(MAX_NAME_BYTES + 1), ..phone() };
+    let main = Keys::generate();
+    assert_eq!(derive_secret(main.secret_key(), &long).unwrap_err(), DeriveError::NameTooLong);
+    assert_eq!(derive_public(&main.public_key(), &long).unwrap_err(), DeriveError::NameTooLong);
+}
+
+pub(crate) fn any_metadata() -> impl Strategy<Value = Metadata> {
+    (".{0,60}", any::<[u8; 32]>(), any::<u64>(), any::<u64>(), any::<[bool; 2]>()).prop_map(
+        |(name, nonce, valid_from, expires_at, [auth, payment])| Metadata {
+            name,
+            nonce,
+            valid_from,
+            expires_at,
+            permissions: [(auth, Permission::Auth), (payment, Permission::Payment)]
+                .into_iter()
+                .filter_map(|(granted, permission)| granted.then_some(permission))
+                .collect(),
+            version: 2,
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn owner_and_world_derive_the_same_key(secret in any::<[u8; 32]>(), metadata in any_metadata()) {
+        let Ok(secret) = SecretKey::from_slice(&secret) else { return Ok(()) };
+        let main = Keys::new(secret);
+        let keys = derive_secret(main.secret_key(), &metadata).unwrap();
+        prop_assert_eq!(derive_public(&main.public_key(), &metadata).unwrap(), keys.public_key());
+        prop_assert_ne!(keys.public_key(), main.public_key());
+    }
+
+    #[test]
+    fn a_proof_counts_exactly_when_all_is_right(
+        metadata in any_metadata(), now in any::<u64>(), inside in any::<bool>(), forged in any::<bool>(), pay in any::<bool>(),
+    ) {
+        let now = if inside { metadata.valid_from.saturating_add(now % 1000) } else { now };
+        let permission = if pay { Permission::Payment } else { Permission::Auth };
+        let (subkey, proof) = proven(metadata.clone());
+        let author = if forged { Keys::generate() } else { subkey };
+        let counts = metadata.valid_from <= now && now < metadata.expires_at
+            && metadata.permissions.contains(permission) && !forged;
+        prop_assert_eq!(proof.verify(&author.public_key(), permission, now).is_ok(), counts);
+    }
+
+    #[test]
+    fn a_changed_proof_does_not_count(metadata in any_metadata(), byte in 0usize..32, bit in 0u8..8, which in 0usize..6) {
+        let (subkey, proof) = proven(metadata);
+        let mut changed = proof.clone();
+        match which {
+            0 => changed.metadata.nonce[byte] ^= 1 << bit,
+            1 => changed.metadata.name.push('x'),
+            2 => changed.metadata.valid_from ^= 1 << (byte + usize::from(bit)),
+            3 => changed.metadata.expires_at ^= 1 << (byte + usize::from(bit)),
+            4 => changed.metadata.permissions = [Permission::Auth, Permission::Payment].into_iter()
+                .filter(|permission| proof.metadata.permissions.contains(*permission) != (*permission == Permission::Auth)).collect(),
+            _ => changed.main_key = Keys::generate().public_key(),
+        }
+        let now = changed.metadata.valid_from;
+        for permission in [Permission::Auth, Permission::Payment] {
+            prop_assert!(changed.verify(&subkey.public_key(), permission, now).is_err());
+        }
+        prop_assert_ne!(derive_public(&changed.main_key, &changed.metadata).unwrap(), subkey.public_key());
+    }
+
+    #[test]
+    fn proofs_survive_json(metadata in any_metadata()) {
+        let (_, proof) = proven(metadata);
+        prop_assert_eq!(SubkeyProof::parse(&serde_json::to_string(&proof).unwrap()), Ok(proof));
+    }
+}
