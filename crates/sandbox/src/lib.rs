@@ -1,4 +1,4 @@
-//! The world around Usher, in miniature: relays in process, well behaved ([`relay::EmbeddedRelay`]) and badly
+//! The world around Usher, in miniature: a user's [`wallet`], relays in process, well behaved ([`relay::EmbeddedRelay`]) and badly
 //! ([`relay::QuirkyRelay`]), and a proxy that can be cut ([`proxy::BreakableProxy`]).
 //!
 //! `usher dev`, `usher wallet` and every end-to-end test use it; nothing in production depends on it. Everything
@@ -6,3 +6,4 @@
 
 pub mod proxy;
 pub mod relay;
+pub mod wallet;

@@ -1,10 +1,15 @@
 //! The sandbox's parts over real sockets.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
+mod devices;
 mod embedded_relay;
 mod flood;
 mod garbage;
+mod liar;
 mod proxy;
 mod quirks;
 mod raw;
 mod relay;
+mod service;
+mod wallet;
+mod wallet_weather;

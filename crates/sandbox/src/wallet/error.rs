@@ -1,0 +1,28 @@
+//! What can go wrong in a wallet.
+
+use usher_protocol::envelope::EnvelopeError;
+
+/// Why the wallet did not do it.
+#[derive(Debug, thiserror::Error)]
+pub enum WalletError {
+    /// Neither the URL nor the wallet names a relay.
+    #[error("there is no relay: neither the handshake URL nor the wallet names one")]
+    NoRelays,
+    /// No relay could be reached in time.
+    #[error("none of the relays could be reached: {}", .0.join(", "))]
+    Unreachable(Vec<String>),
+    /// The wallet does not know an answer of that sort to this request.
+    #[error("this wallet cannot answer a message of kind {0} so")]
+    CannotAnswer(u16),
+    /// The message could not be put into an event.
+    #[error(transparent)]
+    Envelope(#[from] EnvelopeError),
+    /// Too many events are on their way to relays.
+    #[error("too many events are on their way to the relays already")]
+    Busy,
+}
+
+/// No request came in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no request came in time")]
+pub struct NoRequest;

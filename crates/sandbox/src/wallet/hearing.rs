@@ -1,0 +1,182 @@
+//! Reading what comes.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lru::LruCache;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use usher_protocol::message::{ServiceMessage, WalletMessage};
+use usher_protocol::subkey::{Permission, SubkeyProof};
+use usher_protocol::{Event, EventId, PublicKey, kind};
+
+use super::link::Heard;
+use super::requests::Due;
+use super::{Asked, Identity, Inner, KnownService, Request};
+
+/// Events of which it is known which relays sent them.
+const SEEN: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
+
+/// Proofs sent per second at most: what a device cannot read may be anybody's junk.
+const PROOFS_PER_SECOND: u32 = 20;
+
+/// Answers that may wait for their delay to pass.
+const MAX_PENDING: usize = 20_000;
+
+/// Reads events and does what is due.
+pub(super) struct Hearing {
+    inner: Arc<Inner>,
+    /// The relays that sent an event since it was last taken for sent anew.
+    seen: LruCache<EventId, Vec<usize>>,
+    proofs: (Instant, u32),
+}
+
+impl Hearing {
+    pub(super) fn new(inner: Arc<Inner>) -> Self {
+        Self { inner, seen: LruCache::new(SEEN), proofs: (Instant::now(), 0) }
+    }
+
+    pub(super) async fn run(mut self, mut heard: mpsc::Receiver<Heard>) {
+        while let Some(heard) = heard.recv().await {
+            self.hear(&heard);
+        }
+    }
+
+    /// `nostr-sdk` has checked the id and the signature.
+    fn hear(&mut self, heard: &Heard) {
+        let event = &heard.event;
+        if event.pubkey == self.inner.identity.public_key() || self.is_copy(heard) {
+            return;
+        }
+        let Ok(text) = self.inner.speech.open(event) else {
+            return self.unreadable(event);
+        };
+        match ServiceMessage::from_event(event, &text) {
+            Ok(ServiceMessage::SubkeyProof { proof, about }) => self.moved(event.pubkey, &proof, &about),
+            Ok(message) => self.request(self.inner.request(event, message)),
+            Err(error) => tracing::debug!(%error, kind = event.kind.as_u16(), "the wallet got what it cannot read"),
+        }
+    }
+
+    /// Whether this is another relay's copy of what was heard. The same event from the same relay is none: the
+    /// service sent it again, for it has no answer.
+    fn is_copy(&mut self, heard: &Heard) -> bool {
+        let Some(links) = self.seen.peek_mut(&heard.event.id) else {
+            self.seen.push(heard.event.id, vec![heard.link]);
+            return false;
+        };
+        if links.contains(&heard.link) {
+            links.clear();
+            links.push(heard.link);
+            return false;
+        }
+        links.push(heard.link);
+        true
+    }
+
+    fn request(&self, request: Request) {
+        let inner = &self.inner;
+        let policy = inner.policy.lock().clone();
+        let reaction = policy.reaction.filter(|_| policy.strangers || request.service.is_some());
+        match (inner.requests.take(request.clone(), reaction.is_some()), reaction) {
+            (Due::Repetition(answer), _) => match inner.say(request.from, &answer) {
+                Ok(_) => inner.requests.answered(&request, *answer),
+                Err(error) => tracing::debug!(%error, "the wallet could not repeat its answer"),
+            },
+            (Due::Nothing, _) | (Due::Reaction, None) => {}
+            (Due::Reaction, Some(reaction)) if policy.delay.is_zero() => {
+                if let Err(error) = inner.answer(&request, &reaction) {
+                    tracing::debug!(%error, "the wallet could not answer by itself");
+                }
+            }
+            (Due::Reaction, Some(reaction)) if inner.tasks.len() < MAX_PENDING => {
+                let later = Arc::clone(inner);
+                inner.tasks.spawn(inner.stop.clone().run_until_cancelled_owned(async move {
+                    tokio::time::sleep(policy.delay).await;
+                    if let Err(error) = later.answer(&request, &reaction) {
+                        tracing::debug!(%error, "the wallet could not answer by itself");
+                    }
+                }));
+            }
+            (Due::Reaction, Some(_)) => tracing::warn!("the wallet has too much to answer"),
+        }
+    }
+
+    /// The service runs on a subkey and could not read our event: says it again to the subkey.
+    fn moved(&self, author: PublicKey, proof: &SubkeyProof, about: &EventId) {
+        let inner = &self.inner;
+        let Some(said) = inner.speech.find(about).filter(|said| said.to == proof.main_key) else { return };
+        let permission = match said.message.kind() {
+            kind::KEY_HANDSHAKE | kind::AUTH_RESPONSE => Permission::Auth,
+            _ => Permission::Payment,
+        };
+        if let Err(error) = proof.verify(&author, permission, inner.speech.now()) {
+            tracing::debug!(%error, "a proof that does not count");
+            return;
+        }
+        KnownService::add_subkey(&mut inner.services.lock(), &proof.main_key, author);
+        if let Err(error) = inner.say(author, &said.message) {
+            tracing::debug!(%error, "the wallet could not repeat itself to the subkey");
+        }
+    }
+
+    /// A device that cannot read what is tagged for its main key says whose device it is (wallet-protocol.md section
+    /// 6). Not when it is tagged itself: then another copy is for it. Not about proofs: two devices could go on so for
+    /// ever.
+    fn unreadable(&mut self, event: &Event) {
+        let Identity::Device { keys, proof } = &self.inner.identity else { return };
+        let tagged = |key: &PublicKey| event.tags.public_keys().any(|tag| tag == key);
+        if event.kind.as_u16() == kind::SUBKEY_PROOF || !tagged(&proof.main_key) || tagged(&keys.public_key()) {
+            return;
+        }
+        if self.proofs.0.elapsed() >= Duration::from_secs(1) {
+            self.proofs = (Instant::now(), 0);
+        }
+        self.proofs.1 = self.proofs.1.saturating_add(1);
+        if self.proofs.1 > PROOFS_PER_SECOND {
+            return;
+        }
+        let message = WalletMessage::SubkeyProof { proof: proof.as_ref().clone(), about: event.id };
+        if let Err(error) = self.inner.say(event.pubkey, &message) {
+            tracing::debug!(%error, "the device could not send its proof");
+        }
+    }
+}
+
+impl Inner {
+    /// Reads an event as a request.
+    pub(super) fn read(&self, event: &Event) -> Option<Request> {
+        let text = self.speech.open(event).ok()?;
+        Some(self.request(event, ServiceMessage::from_event(event, &text).ok()?))
+    }
+
+    fn request(&self, event: &Event, message: ServiceMessage) -> Request {
+        let (id, asked) = Asked::from_message(message, event);
+        let service = self.service_of(&event.pubkey, asked.proof());
+        Request {
+            id,
+            from: event.pubkey,
+            service,
+            asked,
+            event: event.clone(),
+            received_at: self.speech.now(),
+            times: 1,
+            answers: 0,
+        }
+    }
+
+    /// The known service that signs with `author`, as a handshake URL or its proof says.
+    fn service_of(&self, author: &PublicKey, proof: Option<&SubkeyProof>) -> Option<PublicKey> {
+        let mut services = self.services.lock();
+        if let Some(service) = services.iter().find(|service| service.has_key(author)) {
+            return Some(service.main_key);
+        }
+        let proof = proof?;
+        let known = services.iter().any(|service| service.main_key == proof.main_key);
+        (known && proof.verify(author, Permission::Auth, self.speech.now()).is_ok()).then(|| {
+            KnownService::add_subkey(&mut services, &proof.main_key, *author);
+            proof.main_key
+        })
+    }
+}

@@ -1,0 +1,101 @@
+//! Who a wallet is.
+
+use rand::RngCore as _;
+use usher_protocol::subkey::{self, DeriveError, Metadata, Permission, SubkeyProof};
+use usher_protocol::{Keys, PublicKey};
+
+/// The key a wallet holds. `Debug` shows the public key alone.
+#[derive(Clone, Debug)]
+pub enum Identity {
+    /// The user's main key.
+    Main(Keys),
+    /// A device: a subkey and the proof that it belongs to a main key, which the device does not hold.
+    Device {
+        /// The subkey.
+        keys: Keys,
+        /// Its proof.
+        proof: Box<SubkeyProof>,
+    },
+}
+
+/// What a main key allows a device. Make it expired, or without a permission, to see whether anybody looks.
+#[derive(Clone, Debug)]
+pub struct DeviceTerms {
+    /// Name of the device.
+    pub name: String,
+    /// Unix seconds from which the proof counts.
+    pub valid_from: u64,
+    /// Unix seconds from which the proof no longer counts.
+    pub expires_at: u64,
+    /// What the device may do.
+    pub permissions: Vec<Permission>,
+}
+
+impl DeviceTerms {
+    /// Everything, for ever.
+    pub fn unlimited(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            valid_from: 0,
+            // The year 2286; far enough, and all JSON parsers take it.
+            expires_at: 9_999_999_999,
+            permissions: vec![Permission::Auth, Permission::Payment],
+        }
+    }
+}
+
+impl Identity {
+    /// A new user.
+    pub fn generate() -> Self {
+        Self::Main(Keys::generate())
+    }
+
+    /// A new device of this user.
+    ///
+    /// # Errors
+    /// [`DeriveError::NameTooLong`].
+    pub fn device(&self, terms: DeviceTerms) -> Result<Self, DeriveError> {
+        let mut nonce = [0; 32];
+        rand::rng().fill_bytes(&mut nonce);
+        let metadata = Metadata {
+            name: terms.name,
+            nonce,
+            valid_from: terms.valid_from,
+            expires_at: terms.expires_at,
+            permissions: terms.permissions.into_iter().collect(),
+            version: subkey::VERSION,
+        };
+        let keys = subkey::derive_secret(self.keys().secret_key(), &metadata)?;
+        // A device of a device counts as what it is: derived from the device's subkey.
+        let proof = Box::new(SubkeyProof { main_key: self.public_key(), metadata });
+        Ok(Self::Device { keys, proof })
+    }
+
+    /// The key it signs with.
+    pub const fn keys(&self) -> &Keys {
+        match self {
+            Self::Main(keys) | Self::Device { keys, .. } => keys,
+        }
+    }
+
+    /// The public key it signs with.
+    pub fn public_key(&self) -> PublicKey {
+        self.keys().public_key()
+    }
+
+    /// The user's main key.
+    pub fn main_key(&self) -> PublicKey {
+        match self {
+            Self::Main(keys) => keys.public_key(),
+            Self::Device { proof, .. } => proof.main_key,
+        }
+    }
+
+    /// The proof, for a device.
+    pub fn proof(&self) -> Option<&SubkeyProof> {
+        match self {
+            Self::Main(_) => None,
+            Self::Device { proof, .. } => Some(proof),
+        }
+    }
+}

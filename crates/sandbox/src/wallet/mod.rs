@@ -1,0 +1,289 @@
+//! The reference user wallet: what a user's app does, and what a liar's could.
+//!
+//! It is built on `nostr-sdk`, a client of others' making, and not on this project's own relay transport: two
+//! implementations that understand each other are worth more than one that understands itself.
+//!
+//! A [`Wallet`] holds one key ([`Identity`]): a user's main key, or the subkey of one of the user's devices. It opens
+//! handshake URLs, collects what services ask ([`Request`]), and answers when told to or by itself ([`Policy`]). It
+//! also does what a good wallet must not: answers twice, late, from another key ([`Wallet::say_as`]), falsely
+//! ([`lies`]), or with whatever bytes one likes ([`Wallet::say_raw`], [`Wallet::publish`]).
+
+mod answer;
+mod error;
+mod file;
+mod hearing;
+mod identity;
+pub mod lies;
+mod line;
+mod link;
+mod options;
+mod request;
+mod requests;
+mod service;
+mod speech;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use usher_protocol::handshake_url::HandshakeUrl;
+use usher_protocol::message::{ClientInfo, KeyHandshake, WalletMessage};
+use usher_protocol::{Event, Keys, PublicKey};
+
+pub use error::{NoRequest, WalletError};
+pub use file::{FileError, SavedRequest, WalletFile};
+pub use identity::{DeviceTerms, Identity};
+pub use options::{Policy, Reaction, UnixClock, WalletOptions, system_clock};
+pub use request::{Asked, Request};
+pub use service::KnownService;
+
+use hearing::Hearing;
+use line::Line;
+use requests::Requests;
+use speech::Speech;
+
+/// The name by which the wallet introduces itself.
+const CLIENT_NAME: &str = "Usher reference wallet";
+
+/// A user's wallet. Dropping it hangs up.
+#[derive(Debug)]
+pub struct Wallet {
+    inner: Arc<Inner>,
+}
+
+/// What the wallet's tasks share.
+#[derive(Debug)]
+struct Inner {
+    identity: Identity,
+    relays: Vec<String>,
+    policy: Mutex<Policy>,
+    services: Mutex<Vec<KnownService>>,
+    requests: Requests,
+    speech: Speech,
+    line: Line,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+/// What came of opening a handshake URL.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// The service, now known.
+    pub service: KnownService,
+    /// No authentication challenge will follow.
+    pub no_request: bool,
+    /// The 27010 event that was sent.
+    pub event: Event,
+}
+
+impl Wallet {
+    /// Starts a wallet and connects it to its relays, without waiting for them.
+    pub async fn start(options: WalletOptions) -> Self {
+        let WalletOptions { identity, relays, services, policy, clock, notifications } = options;
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let (line, heard) = Line::new(&identity, notifications, tasks.clone(), stop.clone());
+        let inner = Arc::new(Inner {
+            speech: Speech::new(identity.keys().clone(), clock),
+            requests: Requests::new(),
+            policy: Mutex::new(policy),
+            services: Mutex::new(services.clone()),
+            identity,
+            relays: relays.clone(),
+            line,
+            tasks: tasks.clone(),
+            stop: stop.clone(),
+        });
+        let hearing = Hearing::new(Arc::clone(&inner));
+        tasks.spawn(stop.run_until_cancelled_owned(hearing.run(heard)));
+        inner.line.add(relays.iter().chain(services.iter().flat_map(|service| &service.relays))).await;
+        Self { inner }
+    }
+
+    /// The key it signs with: the main key, or the device's subkey.
+    pub fn public_key(&self) -> PublicKey {
+        self.inner.identity.keys().public_key()
+    }
+
+    /// The user's main key.
+    pub fn main_key(&self) -> PublicKey {
+        self.inner.identity.main_key()
+    }
+
+    /// Who it is.
+    pub fn identity(&self) -> &Identity {
+        &self.inner.identity
+    }
+
+    /// The services whose handshake URLs it opened, now or (as its file says) earlier.
+    pub fn services(&self) -> Vec<KnownService> {
+        self.inner.services.lock().clone()
+    }
+
+    /// Opens a handshake URL of any scheme: connects to the URL's relays and introduces itself to the service.
+    ///
+    /// Returns when a relay of the URL listens for us and the introduction is on its way to all of them; nothing waits
+    /// for an OK. Wait for the answer with [`next_request`](Self::next_request).
+    ///
+    /// # Errors
+    /// When the URL names no relay and the wallet has none, or when none can be reached until `deadline` (from now).
+    pub async fn open(&self, url: &HandshakeUrl, deadline: Duration) -> Result<Opened, WalletError> {
+        let relays = if url.relays.is_empty() { &self.inner.relays } else { &url.relays };
+        if relays.is_empty() {
+            return Err(WalletError::NoRelays);
+        }
+        let service = KnownService::of(url, relays);
+        KnownService::remember(&mut self.inner.services.lock(), &service);
+        self.inner.line.add(relays).await;
+        self.inner.line.wait_for_any(relays, deadline).await?;
+        let preferred = if self.inner.relays.is_empty() { relays } else { &self.inner.relays };
+        let message = WalletMessage::KeyHandshake(KeyHandshake {
+            token: url.token.clone(),
+            client_info: Some(ClientInfo {
+                name: CLIENT_NAME.to_owned(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+            }),
+            preferred_relays: preferred.clone(),
+        });
+        let event = self.inner.say(url.recipient(), &message)?;
+        Ok(Opened { service, no_request: url.no_request, event })
+    }
+
+    /// All that was asked and not forgotten (the last 10,000), oldest first.
+    pub fn requests(&self) -> Vec<Request> {
+        self.inner.requests.all()
+    }
+
+    /// The next request that this method has not given yet, oldest first; a repeated request is none.
+    ///
+    /// # Errors
+    /// [`NoRequest`] when none came until `deadline` (from now).
+    pub async fn next_request(&self, deadline: Duration) -> Result<Request, NoRequest> {
+        tokio::time::timeout(deadline, self.inner.requests.next()).await.map_err(|_| NoRequest)
+    }
+
+    /// Reads a request from an event that came earlier, for example from a file; `None` when it is none for this key.
+    ///
+    /// The event must have been verified. The request is not added to [`requests`](Self::requests).
+    pub fn read(&self, event: &Event) -> Option<Request> {
+        self.inner.read(event)
+    }
+
+    /// Answers yes. Asked to again, it sends it again; asked to after a [`decline`](Self::decline), it says both.
+    ///
+    /// # Errors
+    /// [`WalletError::CannotAnswer`] when it does not know how to.
+    pub fn approve(&self, request: &Request) -> Result<Event, WalletError> {
+        self.inner.answer(request, &Reaction::Approve)
+    }
+
+    /// Answers no, with a reason for people.
+    ///
+    /// # Errors
+    /// [`WalletError::CannotAnswer`] when it does not know how to.
+    pub fn decline(&self, request: &Request, reason: Option<&str>) -> Result<Event, WalletError> {
+        self.inner.answer(request, &Reaction::Decline(reason.map(str::to_owned)))
+    }
+
+    /// The answer that [`approve`](Self::approve) would send, to be changed and sent otherwise.
+    ///
+    /// # Errors
+    /// [`WalletError::CannotAnswer`] when it does not know how to.
+    pub fn approval(&self, request: &Request) -> Result<WalletMessage, WalletError> {
+        answer::answer(request, &Reaction::Approve, self.inner.identity.proof())
+    }
+
+    /// Changes what it does by itself with requests from now on (and with repeated ones that it has not answered).
+    pub fn set_policy(&self, policy: Policy) {
+        *self.inner.policy.lock() = policy;
+    }
+
+    /// Says something to a service, encrypted, signed and sent to all relays.
+    ///
+    /// # Errors
+    /// [`WalletError::Envelope`] when it is too long.
+    pub fn say(&self, to: PublicKey, message: &WalletMessage) -> Result<Event, WalletError> {
+        self.inner.say(to, message)
+    }
+
+    /// As [`say`](Self::say), signed by another key: a third person's answer.
+    ///
+    /// # Errors
+    /// [`WalletError::Envelope`] when it is too long.
+    pub fn say_as(&self, keys: &Keys, to: PublicKey, message: &WalletMessage) -> Result<Event, WalletError> {
+        let event = self.inner.speech.seal_as(keys, to, &[to], message.about(), message.kind(), &message.to_json())?;
+        self.publish(&event)?;
+        Ok(event)
+    }
+
+    /// Says any text as a message of any kind.
+    ///
+    /// # Errors
+    /// [`WalletError::Envelope`] when it is empty or too long.
+    pub fn say_raw(&self, to: PublicKey, kind: u16, text: &str) -> Result<Event, WalletError> {
+        let event = self.seal(to, kind, text)?;
+        self.publish(&event)?;
+        Ok(event)
+    }
+
+    /// Makes the event that carries a text, without sending it.
+    ///
+    /// # Errors
+    /// [`WalletError::Envelope`] when it is empty or too long.
+    pub fn seal(&self, to: PublicKey, kind: u16, text: &str) -> Result<Event, WalletError> {
+        self.inner.speech.seal_as(self.inner.identity.keys(), to, &[to], None, kind, text)
+    }
+
+    /// Sends any event, even a forged one, to all relays: also a captured one again.
+    ///
+    /// # Errors
+    /// [`WalletError::Busy`] when too much is on its way already.
+    pub fn publish(&self, event: &Event) -> Result<(), WalletError> {
+        self.inner.line.send(event)
+    }
+
+    /// The last 1,000 events it made, oldest first.
+    pub fn said(&self) -> Vec<Event> {
+        self.inner.speech.said()
+    }
+
+    /// Waits until each event on its way has been taken by a relay or given up, at most until `deadline` (from now);
+    /// says whether a relay took all of them. For programs that end after it.
+    pub async fn settle(&self, deadline: Duration) -> bool {
+        self.inner.line.settle(deadline).await
+    }
+
+    /// Hangs up: closes the connections and ends what it does by itself.
+    pub async fn stop(&self) {
+        self.inner.stop.cancel();
+        self.inner.line.shutdown().await;
+        self.inner.tasks.close();
+        self.inner.tasks.wait().await;
+    }
+}
+
+impl Drop for Wallet {
+    fn drop(&mut self) {
+        self.inner.stop.cancel();
+        self.inner.line.disconnect();
+    }
+}
+
+impl Inner {
+    /// Says something with the wallet's own key, and remembers it.
+    fn say(&self, to: PublicKey, message: &WalletMessage) -> Result<Event, WalletError> {
+        let participants = KnownService::keys_of(&self.services.lock(), to);
+        let event = self.speech.seal(to, &participants, message)?;
+        self.line.send(&event)?;
+        Ok(event)
+    }
+
+    /// Answers a request, and keeps the answer for when the request is repeated.
+    fn answer(&self, request: &Request, reaction: &Reaction) -> Result<Event, WalletError> {
+        let message = answer::answer(request, reaction, self.identity.proof())?;
+        let event = self.say(request.from, &message)?;
+        self.requests.answered(request, message);
+        Ok(event)
+    }
+}

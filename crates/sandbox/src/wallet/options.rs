@@ -1,0 +1,128 @@
+//! How a wallet is set up.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Identity, KnownService};
+
+/// Tells the time in Unix seconds; tests may turn it.
+#[derive(Clone)]
+pub struct UnixClock(pub Arc<dyn Fn() -> u64 + Send + Sync>);
+
+impl UnixClock {
+    /// Now, in Unix seconds.
+    pub fn now(&self) -> u64 {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for UnixClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("UnixClock")
+    }
+}
+
+/// The machine's clock.
+pub fn system_clock() -> UnixClock {
+    UnixClock(Arc::new(|| nostr::Timestamp::now().as_secs()))
+}
+
+/// Sets a wallet up.
+#[derive(Clone, Debug)]
+pub struct WalletOptions {
+    /// Who it is.
+    pub identity: Identity,
+    /// The user's own relays: connected at once, and named to services as where the user can be reached. Without any,
+    /// the relays of the handshake URL are named.
+    pub relays: Vec<String>,
+    /// The services known from earlier; their relays are connected at once.
+    pub services: Vec<KnownService>,
+    /// What it does by itself.
+    pub policy: Policy,
+    /// Where it reads the time.
+    pub clock: UnixClock,
+    /// Slots of the channel by which `nostr-sdk` hands over what a relay says, for each relay; about 0.3 KB each. A
+    /// burst that is longer than this may lose messages.
+    pub notifications: usize,
+}
+
+impl WalletOptions {
+    /// A wallet that answers nothing by itself.
+    pub fn new(identity: Identity) -> Self {
+        Self {
+            identity,
+            relays: Vec::new(),
+            services: Vec::new(),
+            policy: Policy::silent(),
+            clock: system_clock(),
+            notifications: 4_096,
+        }
+    }
+
+    /// With this relay of the user's own, too.
+    #[must_use]
+    pub fn relay(mut self, url: impl Into<String>) -> Self {
+        self.relays.push(url.into());
+        self
+    }
+
+    /// With this policy.
+    #[must_use]
+    pub fn policy(mut self, policy: Policy) -> Self {
+        self.policy = policy;
+        self
+    }
+}
+
+/// What a wallet does by itself with a request.
+#[derive(Clone, Debug)]
+pub struct Policy {
+    /// What it does.
+    pub reaction: Option<Reaction>,
+    /// How long it takes its time, as a human would.
+    pub delay: Duration,
+    /// Whether it reacts to services whose handshake URL it never opened.
+    pub strangers: bool,
+}
+
+/// An answer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reaction {
+    /// Yes.
+    Approve,
+    /// No, with a reason for people.
+    Decline(Option<String>),
+}
+
+impl Policy {
+    /// Collects requests and stays silent until told what to answer.
+    pub const fn silent() -> Self {
+        Self { reaction: None, delay: Duration::ZERO, strangers: true }
+    }
+
+    /// Approves everything at once.
+    pub const fn auto_approve() -> Self {
+        Self { reaction: Some(Reaction::Approve), delay: Duration::ZERO, strangers: true }
+    }
+
+    /// Declines everything at once.
+    pub fn auto_decline(reason: Option<&str>) -> Self {
+        let reaction = Some(Reaction::Decline(reason.map(str::to_owned)));
+        Self { reaction, delay: Duration::ZERO, strangers: true }
+    }
+
+    /// The same after a while.
+    #[must_use]
+    pub const fn after(mut self, delay: Duration) -> Self {
+        self.delay = delay;
+        self
+    }
+
+    /// The same, but only for services whose handshake URL the wallet opened.
+    #[must_use]
+    pub const fn for_known_services(mut self) -> Self {
+        self.strangers = false;
+        self
+    }
+}

@@ -1,0 +1,126 @@
+//! The requests a wallet has.
+
+use std::collections::VecDeque;
+use std::num::NonZeroUsize;
+
+use lru::LruCache;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use usher_protocol::PublicKey;
+use usher_protocol::message::WalletMessage;
+
+use super::Request;
+
+/// Requests kept; the oldest goes first.
+const CAPACITY: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
+
+type Key = (PublicKey, String);
+
+#[derive(Debug)]
+struct Entry {
+    request: Request,
+    /// The last answer.
+    answer: Option<WalletMessage>,
+    /// An answer is being thought about.
+    pending: bool,
+}
+
+#[derive(Debug)]
+struct State {
+    entries: LruCache<Key, Entry>,
+    /// Those that [`Requests::next`] has not given yet.
+    fresh: VecDeque<Key>,
+}
+
+/// What is to be done about a request that came.
+#[derive(Debug)]
+pub(super) enum Due {
+    /// It is new, or came before and is not answered: react to it.
+    Reaction,
+    /// It was answered so: say it again.
+    Repetition(Box<WalletMessage>),
+    /// Nothing: the answer is on its way.
+    Nothing,
+}
+
+/// The requests by author and correlation id: the same id twice is one request.
+#[derive(Debug)]
+pub(super) struct Requests {
+    state: Mutex<State>,
+    came: Notify,
+}
+
+impl Requests {
+    pub(super) fn new() -> Self {
+        let state = State { entries: LruCache::new(CAPACITY), fresh: VecDeque::new() };
+        Self { state: Mutex::new(state), came: Notify::new() }
+    }
+
+    /// Takes a request that came, for the first time or again. A reaction that is due is noted as pending when the
+    /// wallet `reacts` by itself.
+    pub(super) fn take(&self, request: Request, reacts: bool) -> Due {
+        let key = (request.from, request.id.clone());
+        let mut state = self.state.lock();
+        if let Some(entry) = state.entries.peek_mut(&key) {
+            entry.request.times = entry.request.times.saturating_add(1);
+            return match &entry.answer {
+                Some(answer) => Due::Repetition(Box::new(answer.clone())),
+                None if entry.pending => Due::Nothing,
+                None => {
+                    entry.pending = reacts;
+                    Due::Reaction
+                }
+            };
+        }
+        if state.fresh.len() >= CAPACITY.get() {
+            state.fresh.pop_front();
+        }
+        state.fresh.push_back(key.clone());
+        // `peek` never moves an entry, so what is evicted is the oldest.
+        state.entries.push(key, Entry { request, answer: None, pending: reacts });
+        drop(state);
+        self.came.notify_one();
+        Due::Reaction
+    }
+
+    /// Notes an answer.
+    pub(super) fn answered(&self, request: &Request, answer: WalletMessage) {
+        let mut state = self.state.lock();
+        if let Some(entry) = state.entries.peek_mut(&(request.from, request.id.clone())) {
+            entry.answer = Some(answer);
+            entry.pending = false;
+            entry.request.answers = entry.request.answers.saturating_add(1);
+        }
+    }
+
+    /// All requests, oldest first.
+    pub(super) fn all(&self) -> Vec<Request> {
+        self.state.lock().entries.iter().rev().map(|(_, entry)| entry.request.clone()).collect()
+    }
+
+    /// The next one not given yet. Cancelling it loses none.
+    pub(super) async fn next(&self) -> Request {
+        loop {
+            let came = self.came.notified();
+            if let Some(request) = self.pop() {
+                return request;
+            }
+            came.await;
+        }
+    }
+
+    fn pop(&self) -> Option<Request> {
+        let mut state = self.state.lock();
+        while let Some(key) = state.fresh.pop_front() {
+            if let Some(entry) = state.entries.peek(&key) {
+                let request = entry.request.clone();
+                if !state.fresh.is_empty() {
+                    // Another waiter may sleep: a permit is stored once only.
+                    self.came.notify_one();
+                }
+                return Some(request);
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,211 @@
+//! The wallet of an honest user.
+
+use std::time::Duration;
+
+use usher_protocol::message::{AuthStatus, CashuDirect, ServiceMessage};
+use usher_protocol::{Keys, kind};
+use usher_sandbox::relay::{EmbeddedRelay, Quirks, QuirkyRelay};
+use usher_sandbox::wallet::{Asked, Identity, NoRequest, Policy, Wallet, WalletError, WalletOptions};
+
+use crate::raw::{LONG, QUIET};
+use crate::service::{Service, challenge_with, is_approved};
+
+async fn wallet(policy: Policy) -> Wallet {
+    Wallet::start(WalletOptions::new(Identity::generate()).policy(policy)).await
+}
+
+#[tokio::test]
+async fn logs_in() {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let mut service = Service::start(relay.url()).await;
+    let wallet = wallet(Policy::silent()).await;
+
+    let opened = wallet.open(&service.url(), LONG).await.unwrap();
+    assert!(!opened.no_request);
+    let (event, handshake) = service.next_handshake().await;
+    assert_eq!((event.pubkey, event.id), (wallet.public_key(), opened.event.id));
+    assert_eq!(handshake.token, "the token");
+    assert_eq!(handshake.preferred_relays, [relay.url()]);
+    assert!(!handshake.client_info.unwrap().name.is_empty());
+
+    service.challenge(&wallet.public_key(), "c1").await;
+    let request = wallet.next_request(LONG).await.unwrap();
+    assert_eq!((request.id.as_str(), request.from, request.service), ("c1", service.key(), Some(service.key())));
+    assert!(matches!(&request.asked, Asked::Authentication(challenge) if challenge.challenge == "c1"));
+    assert!(request.asked.expires_at().is_some());
+    wallet.approve(&request).unwrap();
+    let (event, response) = service.next_response().await;
+    assert_eq!(event.pubkey, wallet.public_key());
+    assert_eq!((response.challenge.as_str(), response.subkey_proof), ("c1", None));
+    let AuthStatus::Approved { granted_permissions, .. } = response.status else { panic!() };
+    assert_eq!(granted_permissions, ["profile"]);
+    assert!(wallet.settle(LONG).await);
+
+    service.challenge(&wallet.public_key(), "c2").await;
+    let request = wallet.next_request(LONG).await.unwrap();
+    wallet.decline(&request, Some("not now")).unwrap();
+    let (_, response) = service.next_response().await;
+    assert_eq!(response.status, AuthStatus::Declined { reason: Some("not now".to_owned()) });
+    assert_eq!(
+        wallet.requests().iter().map(|r| (r.id.as_str(), r.answers)).collect::<Vec<_>>(),
+        [("c1", 1), ("c2", 1)]
+    );
+    assert_eq!(wallet.said().len(), 3);
+    wallet.stop().await;
+}
+
+#[tokio::test]
+async fn stays_silent() {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let mut service = Service::start(relay.url()).await;
+    let wallet = wallet(Policy::silent()).await;
+    wallet.open(&service.url(), LONG).await.unwrap();
+    service.next_handshake().await;
+    assert_eq!(wallet.next_request(QUIET).await.unwrap_err(), NoRequest);
+    service.challenge(&wallet.public_key(), "c1").await;
+    wallet.next_request(LONG).await.unwrap();
+    assert_eq!(wallet.said().len(), 1);
+}
+
+#[tokio::test]
+async fn answers_by_itself_as_the_policy_says() {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let mut service = Service::start(relay.url()).await;
+    let wallet = wallet(Policy::auto_approve()).await;
+    wallet.open(&service.url(), LONG).await.unwrap();
+    service.next_handshake().await;
+    let key = wallet.public_key();
+    service.challenge(&key, "yes").await;
+    assert!(is_approved(&service.next_response().await.1));
+    wallet.set_policy(Policy::auto_decline(None));
+    service.challenge(&key, "no").await;
+    assert!(!is_approved(&service.next_response().await.1));
+    let delay = Duration::from_millis(200);
+    wallet.set_policy(Policy::auto_approve().after(delay));
+    let asked = tokio::time::Instant::now();
+    service.challenge(&key, "late").await;
+    assert!(is_approved(&service.next_response().await.1));
+    assert!(asked.elapsed() >= delay);
+}
+
+#[tokio::test]
+async fn strangers_can_be_left_unanswered() {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let mut stranger = Service::start(relay.url()).await;
+    let mut service = Service::start(relay.url()).await;
+    let wallet = wallet(Policy::auto_approve().for_known_services()).await;
+    wallet.open(&service.url(), LONG).await.unwrap();
+    service.next_handshake().await;
+    stranger.challenge(&wallet.public_key(), "s").await;
+    assert_eq!(wallet.next_request(LONG).await.unwrap().service, None);
+    service.challenge(&wallet.public_key(), "k").await;
+    assert_eq!(service.next_response().await.1.challenge, "k");
+    let unanswered: Vec<_> = wallet.requests().into_iter().filter(|r| r.answers == 0).map(|r| r.id).collect();
+    assert_eq!(unanswered, ["s"]);
+    // The user may still.
+    wallet.approve(&wallet.requests()[0]).unwrap();
+    assert!(is_approved(&stranger.next_response().await.1));
+}
+
+#[tokio::test]
+async fn a_repeated_request_is_one_and_gets_its_answer_again() {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let mut service = Service::start(relay.url()).await;
+    let wallet = wallet(Policy::silent()).await;
+    wallet.open(&service.url(), LONG).await.unwrap();
+    service.next_handshake().await;
+    let key = wallet.public_key();
+
+    let first = service.challenge(&key, "c").await;
+    let request = wallet.next_request(LONG).await.unwrap();
+    wallet.approve(&request).unwrap();
+    let (answer, _) = service.next_response().await;
+    // Sealed anew: another event, the same challenge.
+    service.challenge(&key, "c").await;
+    let (again, response) = service.next_response().await;
+    assert!(is_approved(&response));
+    // A relay that remembers ids would not forward the same event again.
+    assert_ne!(answer.id, again.id);
+    // The very same event.
+    service.raw.publish(&first).await;
+    assert!(is_approved(&service.next_response().await.1));
+    assert_eq!(wallet.requests().len(), 1);
+    assert_eq!((wallet.requests()[0].times, wallet.requests()[0].answers), (3, 3));
+    assert_eq!(wallet.next_request(QUIET).await.unwrap_err(), NoRequest);
+}
+
+#[tokio::test]
+async fn the_same_event_by_three_relays_is_answered_once() {
+    let relays = [
+        QuirkyRelay::start(Quirks::default()).await.unwrap(),
+        QuirkyRelay::start(Quirks::default()).await.unwrap(),
+        QuirkyRelay::start(Quirks::default()).await.unwrap(),
+    ];
+    let urls: Vec<&str> = relays.iter().map(QuirkyRelay::url).collect();
+    let mut service = Service::with_keys(Keys::generate(), urls[0], &urls).await;
+    let wallet = wallet(Policy::auto_approve()).await;
+    wallet.open(&service.url(), LONG).await.unwrap();
+    for relay in &relays {
+        relay.wait_for(LONG, |c| c.open_subscriptions >= 1 && c.events_of(kind::KEY_HANDSHAKE) == 1).await.unwrap();
+    }
+    let challenge = challenge_with("c", None);
+    let event = service.seal(&wallet.public_key(), &[wallet.public_key()], &challenge);
+    for relay in &relays {
+        relay.inject(event.clone());
+    }
+    service.next_handshake().await;
+    service.next_response().await;
+    service.raw.silent().await;
+    for relay in &relays {
+        relay.wait_for(LONG, |c| c.events_of(kind::AUTH_RESPONSE) == 1).await.unwrap();
+    }
+    assert_eq!(wallet.requests()[0].times, 1);
+}
+
+#[tokio::test]
+async fn what_it_cannot_answer_is_listed() {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let mut service = Service::start(relay.url()).await;
+    let wallet = wallet(Policy::auto_approve()).await;
+    wallet.open(&service.url(), LONG).await.unwrap();
+    service.next_handshake().await;
+    let token = ServiceMessage::CashuDirect(CashuDirect { token: "cashuBabc".to_owned().into() });
+    service.say(&wallet.public_key(), &[wallet.public_key()], &token).await;
+    let request = wallet.next_request(LONG).await.unwrap();
+    assert_eq!(request.asked.title(), "ecash received");
+    assert!(matches!(wallet.approve(&request), Err(WalletError::CannotAnswer(kind::CASHU_DIRECT))));
+}
+
+#[tokio::test]
+async fn unreachable_relays_are_an_error() {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let mut url = Service::start(relay.url()).await.url();
+    let wallet = wallet(Policy::silent()).await;
+    url.relays = Vec::new();
+    assert!(matches!(wallet.open(&url, LONG).await, Err(WalletError::NoRelays)));
+    let dead = relay.url().to_owned();
+    relay.stop().await;
+    url.relays = vec![dead];
+    assert!(matches!(wallet.open(&url, QUIET).await, Err(WalletError::Unreachable(_))));
+    assert!(wallet.said().is_empty());
+}
+
+#[tokio::test]
+async fn own_relays_are_preferred_and_listened_to() {
+    let (theirs, ours) = (EmbeddedRelay::start().await.unwrap(), EmbeddedRelay::start().await.unwrap());
+    let mut service = Service::start(theirs.url()).await;
+    let wallet = Wallet::start(WalletOptions::new(Identity::generate()).relay(ours.url())).await;
+    wallet.open(&service.url(), LONG).await.unwrap();
+    assert_eq!(service.next_handshake().await.1.preferred_relays, [ours.url()]);
+    // From now on the service speaks by the user's relay alone.
+    let mut there = Service::with_keys(service.keys.clone(), ours.url(), &[]).await;
+    let request = loop {
+        there.challenge(&wallet.public_key(), "c").await;
+        if let Ok(request) = wallet.next_request(QUIET).await {
+            break request;
+        }
+    };
+    wallet.approve(&request).unwrap();
+    there.next_response().await;
+    service.next_response().await;
+}
