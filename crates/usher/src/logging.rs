@@ -23,7 +23,10 @@ pub enum Output {
 /// # Errors
 /// When logging has been started before.
 pub fn start(format: LogFormat, output: Output, level: LevelFilter) -> Result<(), Failure> {
-    let filter = EnvFilter::builder().with_default_directive(level.into()).from_env_lossy();
+    let filter = match std::env::var("RUST_LOG") {
+        Ok(asked) if !asked.is_empty() => EnvFilter::builder().parse_lossy(asked),
+        _ => EnvFilter::default().add_directive(level.into()),
+    };
     let (writer, terminal) = match output {
         Output::Stdout => (BoxMakeWriter::new(io::stdout), io::stdout().is_terminal()),
         Output::Stderr => (BoxMakeWriter::new(io::stderr), io::stderr().is_terminal()),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use nostr::nips::nip19::{FromBech32 as _, Nip19, ToBech32 as _};
 use usher_engine::ports::{OsRandomness, Randomness};
+use usher_protocol::keys::parse_public_key;
 use usher_protocol::{Keys, PublicKey, SecretKey};
 
 use super::environment::source;
@@ -82,7 +83,7 @@ fn to_hex(text: &str) -> Result<String, Failure> {
         Ok(Nip19::Pubkey(key)) => key,
         Ok(Nip19::Profile(profile)) => profile.public_key,
         Ok(_) => return Err(Failure::said("this address does not name a public key: give an npub or nprofile")),
-        Err(_) => PublicKey::from_hex(text).map_err(|_| {
+        Err(_) => parse_public_key(text).map_err(|_| {
             Failure::said("this is not a public key: give an npub, nprofile, nostr: address or 64 hex characters")
         })?,
     };

@@ -1,0 +1,149 @@
+//! Runs the real binary.
+
+#![allow(dead_code, clippy::disallowed_methods)] // each test file uses a part; tests wait on the machine's clock
+
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Output, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+pub(crate) use rustix::process::Signal;
+
+/// A token that nothing is wrong with.
+pub(crate) const TOKEN: &str = "6d1f3bfa0fd44b0b8c8cf2f2e64fbd57";
+/// A private key that nothing is wrong with.
+pub(crate) const KEY: &str = "67dea2ed018072d675f5415ecfaed7d2597555e202d85b3d65ea4e58d2d92ffa";
+/// Its public key.
+pub(crate) const PUBLIC_KEY: &str = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e";
+
+/// How long anything may take before a test gives up: a loaded machine is slow, a hang is forever.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The program with a clean environment.
+pub(crate) fn usher() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_usher"));
+    command.env_clear().stdin(Stdio::null());
+    for name in ["PATH", "LLVM_PROFILE_FILE"] {
+        if let Some(value) = std::env::var_os(name) {
+            command.env(name, value);
+        }
+    }
+    command
+}
+
+/// The program with what is required configured.
+pub(crate) fn configured(data_dir: &Path) -> Command {
+    let mut command = usher();
+    command
+        .arg("--data-dir")
+        .arg(data_dir)
+        .env("SERVICE__AUTH__AUTH_TOKEN", TOKEN)
+        .env("SERVICE__NOSTR__PRIVATE_KEY", KEY)
+        .env("SERVICE__NOSTR__RELAYS", "ws://127.0.0.1:9")
+        .env("SERVICE__INFO__LISTEN_PORT", "0")
+        .env("SERVICE__LOG__FORMAT", "json");
+    command
+}
+
+/// Runs a command to its end with this on standard input.
+pub(crate) fn run_with_input(mut command: Command, input: &str) -> Output {
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    // An error means that it does not read, which is its right.
+    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
+    child.wait_with_output().unwrap()
+}
+
+/// What it wrote to standard output.
+pub(crate) fn stdout(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// What it wrote to standard error.
+pub(crate) fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// A running program; killed when dropped.
+pub(crate) struct Running {
+    child: Child,
+    lines: Receiver<String>,
+    /// Everything it has said so far that was looked at.
+    pub(crate) said: String,
+}
+
+impl Running {
+    /// Starts a command and listens to standard output and error together.
+    pub(crate) fn start(mut command: Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let (to_lines, lines) = channel();
+        let errors = to_lines.clone();
+        let stdout = BufReader::new(child.stdout.take().unwrap());
+        let stderr = BufReader::new(child.stderr.take().unwrap());
+        std::thread::spawn(move || stdout.lines().map_while(Result::ok).try_for_each(|line| to_lines.send(line)));
+        std::thread::spawn(move || stderr.lines().map_while(Result::ok).try_for_each(|line| errors.send(line)));
+        Self { child, lines, said: String::new() }
+    }
+
+    /// Starts `serve` and waits until it is ready; says at which address.
+    pub(crate) fn serve(mut command: Command) -> (Self, String) {
+        let mut running = Self::start({
+            command.arg("serve");
+            command
+        });
+        let line = running.wait_for("\"ready\"");
+        let entry: serde_json::Value = serde_json::from_str(&line).unwrap();
+        let address = entry["address"].as_str().unwrap().to_owned();
+        (running, address)
+    }
+
+    /// Waits for a line that contains this, and returns it.
+    pub(crate) fn wait_for(&mut self, part: &str) -> String {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(line) => {
+                    self.said.push_str(&line);
+                    self.said.push('\n');
+                    if line.contains(part) {
+                        return line;
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => panic!("waited in vain for {part:?}; it said:\n{}", self.said),
+                Err(RecvTimeoutError::Disconnected) => panic!("ended without {part:?}; it said:\n{}", self.said),
+            }
+        }
+    }
+
+    /// Sends a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(pid, signal).unwrap();
+    }
+
+    /// Its standard input, when it was asked for.
+    pub(crate) fn stdin(&mut self) -> ChildStdin {
+        self.child.stdin.take().unwrap()
+    }
+
+    /// Waits for its end; says the exit code and everything it said.
+    pub(crate) fn end(mut self) -> (Option<i32>, String) {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                self.said.extend(self.lines.iter().flat_map(|line| [line, "\n".to_owned()]));
+                return (status.code(), std::mem::take(&mut self.said));
+            }
+            assert!(Instant::now() < deadline, "does not end; it said:\n{}", self.said);
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // Errors mean that it has ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

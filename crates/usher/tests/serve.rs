@@ -1,0 +1,199 @@
+//! The service as a process: it starts, answers, and stops as asked.
+
+mod common;
+
+use std::io::{Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+
+use common::{PATIENCE, Running, Signal, TOKEN, configured, stderr, usher};
+use serde_json::Value;
+
+/// A call, as plain as can be; the answer's body.
+fn get(address: &str, path: &str) -> String {
+    let mut connection = TcpStream::connect(address).unwrap();
+    connection.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(connection, "GET {path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {TOKEN}\r\nconnection: close\r\n\r\n")
+        .unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).unwrap();
+    answer.split_once("\r\n\r\n").unwrap().1.to_owned()
+}
+
+#[test]
+fn it_answers_and_ends_with_0_when_asked_to_stop() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let folder = tempfile::tempdir().unwrap();
+        let (running, address) = Running::serve(configured(folder.path()));
+        assert_eq!(get(&address, "/health"), "OK");
+        let version: Value = serde_json::from_str(&get(&address, "/version")).unwrap();
+        assert_eq!(version["version"], env!("CARGO_PKG_VERSION"));
+        running.signal(signal);
+        let (code, said) = running.end();
+        assert_eq!(code, Some(0), "{said}");
+        assert!(said.contains("\"stopped\"") && !said.contains(TOKEN), "{said}");
+    }
+}
+
+#[test]
+#[cfg(unix)]
+fn the_data_directory_is_made_for_its_owner_alone() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let folder = tempfile::tempdir().unwrap();
+    let data_dir = folder.path().join("a/b");
+    let (running, _) = Running::serve(configured(&data_dir));
+    assert_eq!(std::fs::metadata(&data_dir).unwrap().permissions().mode() & 0o777, 0o700);
+    assert!(data_dir.join("usher.db").exists());
+    running.signal(Signal::TERM);
+    assert_eq!(running.end().0, Some(0));
+}
+
+#[test]
+fn a_second_instance_on_the_same_data_directory_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (first, address) = Running::serve(configured(folder.path()));
+    let second = configured(folder.path()).arg("serve").output().unwrap();
+    assert_eq!(second.status.code(), Some(1));
+    assert!(stderr(&second).contains("in use by another process"), "{}", stderr(&second));
+    assert_eq!(get(&address, "/health"), "OK");
+    first.signal(Signal::TERM);
+    assert_eq!(first.end().0, Some(0));
+    let (third, _) = Running::serve(configured(folder.path()));
+    third.signal(Signal::TERM);
+    assert_eq!(third.end().0, Some(0));
+}
+
+#[test]
+fn a_taken_port_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    let output = configured(folder.path())
+        .env("SERVICE__INFO__LISTEN_PORT", address.port().to_string())
+        .arg("serve")
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains(&format!("cannot listen on {address}")), "{}", stderr(&output));
+}
+
+#[test]
+fn a_data_directory_that_cannot_be_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let output = configured(&file.join("data")).arg("serve").output().unwrap();
+    // A path through a file is no place for a configuration either.
+    assert!(matches!(output.status.code(), Some(1 | 78)));
+    assert!(stderr(&output).contains("file/data"), "{}", stderr(&output));
+}
+
+#[test]
+fn a_call_that_does_not_end_is_cut_after_the_grace() {
+    let folder = tempfile::tempdir().unwrap();
+    let (running, address) = Running::serve(configured(folder.path()));
+    let _hanging = half_a_call(&address);
+    running.signal(Signal::TERM);
+    let (code, said) = running.end();
+    assert_eq!(code, Some(0), "{said}");
+}
+
+#[test]
+fn a_second_signal_does_not_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut running, address) = Running::serve(configured(folder.path()));
+    let _hanging = half_a_call(&address);
+    running.signal(Signal::TERM);
+    running.wait_for("\"stopping\"");
+    running.signal(Signal::TERM);
+    let (code, said) = running.end();
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("while stopping: aborted"), "{said}");
+}
+
+/// A call whose body never comes; the service has its head when this returns.
+fn half_a_call(address: &str) -> TcpStream {
+    let mut connection = TcpStream::connect(address).unwrap();
+    connection.set_read_timeout(Some(PATIENCE)).unwrap();
+    write!(
+        connection,
+        "POST /key-handshake HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {TOKEN}\r\n\
+         content-type: application/json\r\ncontent-length: 100\r\nexpect: 100-continue\r\n\r\n"
+    )
+    .unwrap();
+    // `100 Continue` says that the service waits for the body now.
+    let mut line = [0; 12];
+    connection.read_exact(&mut line).unwrap();
+    assert_eq!(&line, b"HTTP/1.1 100");
+    connection
+}
+
+#[test]
+fn warnings_are_logged_at_every_start() {
+    let folder = tempfile::tempdir().unwrap();
+    for _ in 0..2 {
+        let mut command = configured(folder.path());
+        command.env("SERVICE__AUTH__AUTH_TOKEN", "changeme").env("SERVICE__PROFILE__NAME", "usher");
+        let (running, _) = Running::serve(command);
+        assert!(running.said.contains("auth.auth_token is a placeholder"), "{}", running.said);
+        assert!(
+            running.said.contains("profile.name is set, but this version does not act on it yet"),
+            "{}",
+            running.said
+        );
+        running.signal(Signal::TERM);
+        assert_eq!(running.end().0, Some(0));
+    }
+}
+
+#[test]
+fn the_log_is_text_by_default_and_says_what_rust_log_asks_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = configured(folder.path());
+    command.arg("serve").env_remove("SERVICE__LOG__FORMAT").env("RUST_LOG", "usher::command=info");
+    let mut running = Running::start(command);
+    let line = running.wait_for("ready");
+    assert!(line.contains("INFO") && !line.contains('{') && !line.contains('\u{1b}'), "{line}");
+    running.signal(Signal::TERM);
+    let (code, said) = running.end();
+    assert_eq!(code, Some(0));
+    assert!(!said.contains("usher_store"), "{said}");
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn the_service_manager_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("notify");
+    let socket = std::os::unix::net::UnixDatagram::bind(&path).unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    let told = || {
+        let mut buffer = [0; 64];
+        let length = socket.recv(&mut buffer).unwrap();
+        String::from_utf8_lossy(&buffer[..length]).into_owned()
+    };
+    let mut command = configured(&folder.path().join("data"));
+    command.env("NOTIFY_SOCKET", &path);
+    let (running, _) = Running::serve(command);
+    assert_eq!(told(), "READY=1");
+    running.signal(Signal::TERM);
+    assert_eq!(told(), "STOPPING=1");
+    assert_eq!(running.end().0, Some(0));
+}
+
+#[test]
+fn a_configuration_file_alone_is_enough() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = format!(
+        "[info]\nlisten_port = 0\n[auth]\nauth_token = \"{TOKEN}\"\n[nostr]\nprivate_key = \"{}\"\nrelays = \"ws://127.0.0.1:9\"\n\
+         [log]\nformat = \"json\"\n",
+        common::KEY
+    );
+    std::fs::write(folder.path().join("config.toml"), text).unwrap();
+    let mut command = usher();
+    command.env("SERVICE_DATA_DIR", folder.path());
+    let (running, address) = Running::serve(command);
+    assert_eq!(get(&address, "/health"), "OK");
+    running.signal(Signal::TERM);
+    assert_eq!(running.end().0, Some(0));
+}
