@@ -1,1 +1,242 @@
+use nostr::JsonUtil as _;
+use usher_engine::UnixMillis;
+use usher_protocol::Keys;
+use usher_protocol::message::KeyHandshake;
 
+use super::*;
+
+/// 2026-01-01.
+const NOW: u64 = 1_767_225_600;
+
+#[derive(Debug)]
+struct Stopped;
+
+impl Clock for Stopped {
+    fn now(&self) -> UnixMillis {
+        UnixMillis::from_secs(NOW)
+    }
+
+    fn sleep_until<'a, 'b>(&'a self, _: UnixMillis) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send + 'b>>
+    where
+        'a: 'b,
+        Self: 'b,
+    {
+        Box::pin(std::future::pending())
+    }
+}
+
+struct Desk {
+    service: Keys,
+    main: Keys,
+    wallet: Keys,
+    counters: Arc<Counters>,
+    examiner: Examiner,
+}
+
+impl Desk {
+    fn new() -> Self {
+        let service = Keys::generate();
+        Self::with(service.clone(), service)
+    }
+
+    fn on_a_subkey() -> Self {
+        Self::with(Keys::generate(), Keys::generate())
+    }
+
+    fn with(service: Keys, main: Keys) -> Self {
+        let identity = Identity { keys: service.clone(), main_key: main.public_key(), subkey_proof: None };
+        let options = RelayOptions::new(identity, Vec::new());
+        let counters = Arc::new(Counters::default());
+        let conversations = Arc::new(Conversations::new(service.clone(), 10));
+        let examiner = Examiner::new(&options, Arc::new(Stopped), conversations, Arc::clone(&counters));
+        Self { service, main, wallet: Keys::generate(), counters, examiner }
+    }
+
+    fn seal(&self, to: &Keys, tagged: &Keys, kind: u16, text: &str, created_at: u64) -> Event {
+        let conversation = envelope::conversation_key(&self.wallet, &to.public_key()).unwrap();
+        envelope::seal(&self.wallet, &conversation, &[tagged.public_key()], None, kind, text, created_at).unwrap()
+    }
+
+    fn handshake(&self, token: &str) -> Event {
+        self.seal(&self.service, &self.service, kind::KEY_HANDSHAKE, &format!(r#"{{"token":"{token}"}}"#), NOW)
+    }
+
+    fn examine(&self, event: &Event) -> Verdict {
+        self.examine_text(&event.as_json())
+    }
+
+    fn examine_text(&self, text: &str) -> Verdict {
+        self.examiner.examine(serde_json::from_str(text).unwrap())
+    }
+
+    #[track_caller]
+    fn refuses(&self, text: &str, reason: Refusal) {
+        let before = self.counters.values().refused_for(reason);
+        let verdict = self.examine_text(text);
+        assert!(matches!(verdict, Verdict::Refused), "{verdict:?}");
+        assert_eq!(self.counters.values().refused_for(reason), before + 1, "{:?}", self.counters.values());
+    }
+
+    #[track_caller]
+    fn takes(&self, event: &Event) {
+        match self.examine(event) {
+            Verdict::Message(inbound) => {
+                assert_eq!((inbound.event_id, inbound.author), (event.id, event.pubkey));
+            }
+            other => panic!("{other:?}, {:?}", self.counters.values()),
+        }
+    }
+}
+
+#[test]
+fn a_message_is_taken_once() {
+    let desk = Desk::new();
+    let event = desk.handshake("abcd");
+    match desk.examine(&event) {
+        Verdict::Message(inbound) => {
+            assert!(
+                matches!(&inbound.message, WalletMessage::KeyHandshake(KeyHandshake { token, .. }) if token == "abcd")
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(matches!(desk.examine(&event), Verdict::Known));
+    assert_eq!(desk.counters.values().duplicates, 1);
+    assert_eq!(desk.counters.values().verified, 1, "the second time costs no signature check");
+}
+
+#[test]
+fn the_same_event_at_two_relays_at_the_same_instant_is_one() {
+    let desk = Desk::new();
+    for round in 0..20 {
+        let text = desk.handshake(&format!("token{round}")).as_json();
+        let barrier = std::sync::Barrier::new(4);
+        let taken = std::thread::scope(|scope| {
+            let examine = || {
+                barrier.wait();
+                matches!(desk.examine_text(&text), Verdict::Message(_))
+            };
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(examine)).collect();
+            threads.into_iter().filter(|_| true).map(|thread| thread.join().unwrap()).filter(|taken| *taken).count()
+        });
+        assert_eq!(taken, 1);
+    }
+}
+
+#[test]
+fn forgeries_are_refused_and_poison_nothing() {
+    let desk = Desk::new();
+    let genuine = desk.handshake("abcd");
+    let other = desk.handshake("efgh");
+
+    // The right id with another content, another signature, another author, another time.
+    let mut forged = genuine.clone();
+    forged.content.clone_from(&other.content);
+    desk.refuses(&forged.as_json(), Refusal::Forged);
+    let mut forged = genuine.clone();
+    forged.sig = other.sig;
+    desk.refuses(&forged.as_json(), Refusal::Forged);
+    let mut forged = genuine.clone();
+    forged.pubkey = Keys::generate().public_key();
+    desk.refuses(&forged.as_json(), Refusal::Forged);
+    let mut forged = genuine.clone();
+    forged.created_at = (NOW - 1).into();
+    desk.refuses(&forged.as_json(), Refusal::Forged);
+    // A right event under another's id.
+    let mut forged = other.clone();
+    forged.id = genuine.id;
+    desk.refuses(&forged.as_json(), Refusal::Forged);
+
+    assert_eq!(desk.counters.values().verified, 0);
+    desk.takes(&genuine);
+    desk.takes(&other);
+}
+
+#[test]
+fn what_is_not_for_us_is_refused_without_a_signature_check() {
+    let desk = Desk::new();
+    let stranger = Keys::generate();
+    let text = r#"{"token":"abcd"}"#;
+    let ours = &desk.service;
+    desk.refuses(&desk.seal(ours, ours, kind::AUTH_CHALLENGE, text, NOW).as_json(), Refusal::NotAsked);
+    desk.refuses(&desk.seal(ours, ours, 1, text, NOW).as_json(), Refusal::NotAsked);
+    desk.refuses(&desk.seal(ours, &stranger, kind::KEY_HANDSHAKE, text, NOW).as_json(), Refusal::NotAsked);
+    for created_at in [NOW - 15 * 60 - 1, NOW + 15 * 60 + 1, 0, u64::MAX >> 1] {
+        desk.refuses(&desk.seal(ours, ours, kind::KEY_HANDSHAKE, text, created_at).as_json(), Refusal::OutOfTime);
+    }
+    desk.refuses("{}", Refusal::Malformed);
+    desk.refuses("[]", Refusal::Malformed);
+    desk.refuses("1", Refusal::Malformed);
+    let genuine = desk.handshake("abcd").as_json();
+    desk.refuses(&genuine.replace("\"sig\"", "\"gis\""), Refusal::Malformed);
+    desk.refuses(&genuine.replace("\"tags\":[", "\"tags\":[[],"), Refusal::Malformed);
+    desk.refuses(&genuine.replace("{\"id\"", "{\"kind\":27010,\"id\""), Refusal::Malformed);
+    let mut clear = desk.handshake("abcd");
+    clear.content = "hello".into();
+    desk.refuses(&clear.as_json(), Refusal::Undecryptable);
+    clear.content = "A".repeat(MAX_CONTENT_BYTES + 1);
+    desk.refuses(&clear.as_json(), Refusal::TooLong);
+    assert_eq!(desk.counters.values().verified, 0);
+    for created_at in [NOW - 15 * 60, NOW + 15 * 60] {
+        desk.takes(&desk.seal(ours, ours, kind::KEY_HANDSHAKE, text, created_at));
+    }
+}
+
+#[test]
+fn our_own_events_are_ignored() {
+    let mut desk = Desk::new();
+    desk.wallet = desk.service.clone();
+    assert!(matches!(desk.examine(&desk.handshake("abcd")), Verdict::Known));
+    assert_eq!(desk.counters.values().own, 1);
+}
+
+#[test]
+fn what_cannot_be_read_is_refused_once() {
+    let desk = Desk::new();
+    let stranger = Keys::generate();
+    let text = r#"{"token":"abcd"}"#;
+    let for_another = desk.seal(&stranger, &desk.service, kind::KEY_HANDSHAKE, text, NOW);
+    desk.refuses(&for_another.as_json(), Refusal::Undecryptable);
+    assert!(matches!(desk.examine(&for_another), Verdict::Known), "verified, so it need not be checked again");
+    let nonsense = desk.seal(&desk.service, &desk.service, kind::KEY_HANDSHAKE, "nonsense", NOW);
+    desk.refuses(&nonsense.as_json(), Refusal::NotUnderstood);
+    assert!(matches!(desk.examine(&nonsense), Verdict::Known));
+}
+
+#[test]
+fn on_a_subkey_events_for_the_main_key_are_noticed() {
+    let desk = Desk::on_a_subkey();
+    let text = r#"{"token":"abcd"}"#;
+    let for_main = desk.seal(&desk.main, &desk.main, kind::KEY_HANDSHAKE, text, NOW);
+    match desk.examine(&for_main) {
+        Verdict::NotOurs { author, event } => assert_eq!((author, event), (desk.wallet.public_key(), for_main.id)),
+        other => panic!("{other:?}"),
+    }
+    assert!(matches!(desk.examine(&for_main), Verdict::Known), "one answer to one event");
+
+    // Tagged with the main key and readable by us.
+    desk.takes(&desk.seal(&desk.service, &desk.main, kind::KEY_HANDSHAKE, text, NOW));
+    // Tagged with our subkey and not readable: a mistake, not somebody who does not know it.
+    desk.refuses(
+        &desk.seal(&desk.main, &desk.service, kind::KEY_HANDSHAKE, text, NOW).as_json(),
+        Refusal::Undecryptable,
+    );
+    // A proof is not answered by a proof.
+    desk.refuses(&desk.seal(&desk.main, &desk.main, kind::SUBKEY_PROOF, text, NOW).as_json(), Refusal::Undecryptable);
+}
+
+#[test]
+fn the_shortcut_for_nip44_agrees_with_base64() {
+    use std::iter::once;
+    // Every pair of first characters: only those that decode to a first byte of 2 pass.
+    let alphabet = ('A'..='Z').chain('a'..='z').chain('0'..='9').chain(once('+')).chain(once('/'));
+    let alphabet: Vec<_> = alphabet.collect();
+    for (high, first) in alphabet.iter().enumerate() {
+        for (low, second) in alphabet.iter().enumerate() {
+            let byte = (high << 2) | (low >> 4);
+            assert_eq!(looks_like_nip44_v2(&format!("\"{first}{second}rest\"")), byte == 2, "{first}{second}");
+        }
+    }
+    assert!(!looks_like_nip44_v2("\"A"));
+    assert!(!looks_like_nip44_v2("null"));
+}

@@ -99,13 +99,8 @@ mod tests {
     #[tokio::test]
     async fn a_stranger_reaches_no_loopback_by_number_or_name() {
         for host in ["127.0.0.1", "[::1]", "0x7f.1", "2130706433", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"] {
-            let host = Host::parse(host).unwrap();
-            let host = match &host {
-                Host::Domain(name) => Host::Domain(name.as_str()),
-                Host::Ipv4(ip) => Host::Ipv4(*ip),
-                Host::Ipv6(ip) => Host::Ipv6(*ip),
-            };
-            let refused = resolve(host, 443, Trust::Stranger, LIMIT).await;
+            let parsed = url::Url::parse(&format!("ws://{host}/")).unwrap();
+            let refused = resolve(parsed.host().unwrap(), 443, Trust::Stranger, LIMIT).await;
             assert!(matches!(refused, Err(GuardError::NotPublic)), "{host}: {refused:?}");
         }
     }

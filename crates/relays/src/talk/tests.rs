@@ -1,1 +1,362 @@
+use std::time::Duration;
 
+use nostr::{Event, JsonUtil as _, Keys};
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use usher_engine::ports::SystemClock;
+
+use super::*;
+use crate::status::Origin;
+use crate::{Identity, RelayAddress};
+
+struct Line {
+    options: RelayOptions,
+    counters: Counters,
+    link: Link,
+}
+
+impl Line {
+    fn new() -> Self {
+        let options = RelayOptions::new(Identity::of_main_key(Keys::generate()), Vec::new());
+        let address = RelayAddress::parse("wss://relay.example").unwrap();
+        let link = Link::new(address, Origin::Configured, &options, &CancellationToken::new());
+        Self { options, counters: Counters::default(), link }
+    }
+
+    fn talk(&self, now: Instant) -> Talk<'_> {
+        let mut talk = Talk::begin(&self.link, &self.options, &self.counters, Arc::new(SystemClock), now);
+        let request = said(&mut talk, now);
+        assert_eq!(request.len(), 1, "the subscription comes first and alone: {request:?}");
+        assert_eq!(request[0][0], "REQ");
+        talk
+    }
+
+    fn queue(&self, number: u8, now: Instant) -> EventId {
+        let id = EventId::from_byte_array([number; 32]);
+        let frame = format!(r#"["EVENT",{number}]"#).into();
+        self.link.queue.push(Outgoing { id, frame, made: now, attempts: 0 });
+        id
+    }
+
+    fn refusal(&self) -> Option<String> {
+        self.link.status().refusal
+    }
+}
+
+/// Everything that is said now.
+fn said(talk: &mut Talk<'_>, now: Instant) -> Vec<Value> {
+    std::iter::from_fn(|| talk.say(now)).map(|frame| serde_json::from_str(&frame).unwrap()).collect()
+}
+
+fn numbers(frames: &[Value]) -> Vec<u64> {
+    frames.iter().map(|frame| frame[1].as_u64().unwrap()).collect()
+}
+
+fn ok(id: EventId, accepted: bool, text: &str) -> String {
+    serde_json::json!(["OK", id, accepted, text]).to_string()
+}
+
+fn closed(text: &str) -> String {
+    serde_json::json!(["CLOSED", "usher", text]).to_string()
+}
+
+fn secs(secs: u64) -> Duration {
+    Duration::from_secs(secs)
+}
+
+#[test]
+fn the_subscription_asks_for_what_we_take_and_nothing_else() {
+    let line = Line::new();
+    let now = Instant::now();
+    let mut talk = Talk::begin(&line.link, &line.options, &line.counters, Arc::new(SystemClock), now);
+    let request = said(&mut talk, now).remove(0);
+    assert_eq!(request[1], "usher");
+    let filter = request[2].as_object().unwrap();
+    assert_eq!(filter["#p"], serde_json::json!([line.options.identity.main_key.to_hex()]));
+    let mut kinds: Vec<_> = filter["kinds"].as_array().unwrap().iter().map(|kind| kind.as_u64().unwrap()).collect();
+    kinds.sort_unstable();
+    assert_eq!(kinds, kind::FROM_WALLET.map(u64::from));
+    let since = filter["since"].as_u64().unwrap();
+    let expected = SystemClock.now().secs() - line.options.created_at_tolerance.as_secs();
+    assert!(since.abs_diff(expected) < 60);
+    assert_eq!(filter.len(), 3);
+    assert_eq!(request.as_array().unwrap().len(), 3, "one filter");
+}
+
+#[test]
+fn nothing_waits_for_an_ok() {
+    let line = Line::new();
+    let now = Instant::now();
+    let mut talk = line.talk(now);
+    for number in 0..200 {
+        line.queue(number, now);
+    }
+    assert_eq!(said(&mut talk, now).len(), 200);
+    assert!(!talk.has_something(now));
+    assert_eq!(talk.tick(now + secs(1)), None, "and nothing is planned");
+}
+
+#[test]
+fn a_closed_subscription_is_asked_for_again_with_growing_pauses() {
+    let line = Line::new();
+    let mut now = Instant::now();
+    let mut talk = line.talk(now);
+    talk.hear(r#"["EOSE","usher"]"#, now);
+    assert!(line.link.status().subscribed);
+    let mut longest = Duration::ZERO;
+    for _ in 0..10 {
+        talk.hear(&closed("error: shutting down"), now);
+        assert!(!line.link.status().subscribed);
+        assert_eq!(line.refusal().unwrap(), "subscription: error: shutting down");
+        assert!(said(&mut talk, now).is_empty());
+        let due = talk.tick(now).unwrap();
+        longest = longest.max(due - now);
+        now = due;
+        talk.tick(now);
+        assert_eq!(said(&mut talk, now)[0][0], "REQ");
+        talk.hear(r#"["EOSE","usher"]"#, now);
+        assert_eq!(line.refusal(), None);
+    }
+    assert!(longest >= secs(30) && longest <= secs(60), "{longest:?}");
+    // A relay that closed it long ago gets it back soon.
+    now += secs(31);
+    talk.tick(now);
+    talk.hear(&closed("error: again"), now);
+    assert!(talk.tick(now).unwrap() - now <= secs(1));
+}
+
+#[test]
+fn closed_again_while_closed_changes_nothing() {
+    let line = Line::new();
+    let now = Instant::now();
+    let mut talk = line.talk(now);
+    talk.hear(&closed("error: one"), now);
+    let due = talk.tick(now).unwrap();
+    for _ in 0..1000 {
+        talk.hear(&closed("restricted: two"), now);
+    }
+    assert_eq!(talk.tick(now), Some(due));
+}
+
+#[test]
+fn restricted_is_shown_and_retried_slowly() {
+    let line = Line::new();
+    let now = Instant::now();
+    let mut talk = line.talk(now);
+    talk.hear(&closed("restricted: members only"), now);
+    assert_eq!(line.refusal().unwrap(), "subscription: restricted: members only");
+    assert_eq!(talk.tick(now), Some(now + secs(300)));
+    talk.tick(now + secs(300));
+    assert_eq!(said(&mut talk, now + secs(300))[0][0], "REQ");
+}
+
+#[test]
+fn another_subscriptions_messages_are_not_ours() {
+    let line = Line::new();
+    let now = Instant::now();
+    let mut talk = line.talk(now);
+    assert!(matches!(talk.hear(r#"["CLOSED","other","error: x"]"#, now), Heard::NotAsked));
+    assert!(matches!(talk.hear(r#"["EVENT","other",{}]"#, now), Heard::NotAsked));
+    assert!(matches!(talk.hear(&ok(EventId::all_zeros(), false, "rate-limited: x"), now), Heard::NotAsked));
+    assert!(matches!(talk.hear(r#"["EVENT","usher",{}]"#, now), Heard::Event(_)));
+    assert!(matches!(talk.hear("garbage", now), Heard::Nonsense));
+    assert_eq!(talk.tick(now), None);
+    assert!(said(&mut talk, now).is_empty());
+}
+
+#[test]
+fn authentication_names_the_address_we_dialled() {
+    let line = Line::new();
+    let now = Instant::now();
+    let mut talk = line.talk(now);
+    talk.hear(&closed("auth-required: who are you?"), now);
+    assert!(said(&mut talk, now).is_empty());
+    talk.hear(r#"["AUTH","chal\"lenge"]"#, now);
+    let frames = said(&mut talk, now);
+    assert_eq!((frames.len(), &frames[0][0]), (1, &Value::from("AUTH")));
+    let event = Event::from_json(frames[0][1].to_string()).unwrap();
+    event.verify().unwrap();
+    assert_eq!(event.kind, Kind::Authentication);
+    assert_eq!(event.pubkey, line.options.identity.main_key);
+    let tags: Vec<_> = event.tags.iter().map(|tag| tag.as_slice().to_vec()).collect();
+    assert_eq!(tags, [["relay", "wss://relay.example"], ["challenge", "chal\"lenge"]]);
+
+    talk.hear(&ok(event.id, true, ""), now);
+    assert_eq!(said(&mut talk, now)[0][0], "REQ");
+    for _ in 0..100 {
+        talk.hear(&ok(event.id, true, ""), now);
+    }
+    assert!(said(&mut talk, now).is_empty(), "an OK said again changes nothing");
+}
+
+#[test]
+fn a_relay_that_does_not_answer_our_authentication_is_asked_anyway() {
+    let line = Line::new();
+    let now = Instant::now();
+    let mut talk = line.talk(now);
+    talk.hear(r#"["AUTH","c"]"#, now);
+    assert_eq!(said(&mut talk, now).len(), 1);
+    talk.hear(&closed("auth-required: who are you?"), now);
+    let due = talk.tick(now).unwrap();
+    assert!(due - now <= secs(5));
+    talk.tick(due);
+    assert_eq!(said(&mut talk, due)[0][0], "REQ");
+}
+
+#[test]
+fn refused_authentication_is_retried_slowly() {
+    let line = Line::new();
+    let now = Instant::now();
+    let mut talk = line.talk(now);
+    talk.hear(&closed("auth-required: who are you?"), now);
+    talk.hear(r#"["AUTH","c"]"#, now);
+    let answer = Event::from_json(said(&mut talk, now)[0][1].to_string()).unwrap();
+    talk.hear(&ok(answer.id, false, "restricted: not you"), now);
+    assert_eq!(talk.tick(now), Some(now + secs(300)));
+    assert!(line.refusal().is_some());
+}
+
+#[test]
+fn challenges_without_end_cost_a_few_signatures() {
+    let line = Line::new();
+    let now = Instant::now();
+    let mut talk = line.talk(now);
+    for number in 0..1000 {
+        talk.hear(&format!(r#"["AUTH","{number}"]"#), now);
+    }
+    talk.hear(&format!(r#"["AUTH","{}"]"#, "x".repeat(5000)), now + secs(3600));
+    assert_eq!(said(&mut talk, now).len(), 6);
+}
+
+#[test]
+fn events_that_need_authentication_are_sent_after_it() {
+    let line = Line::new();
+    let now = Instant::now();
+    let mut talk = line.talk(now);
+    let first = line.queue(1, now);
+    said(&mut talk, now);
+    talk.hear(&ok(first, false, "auth-required: who are you?"), now);
+    line.queue(2, now);
+    assert!(said(&mut talk, now).is_empty(), "held back");
+    talk.hear(r#"["AUTH","c"]"#, now);
+    let frames = said(&mut talk, now);
+    let answer = Event::from_json(frames[0][1].to_string()).unwrap();
+    talk.hear(&ok(answer.id, true, ""), now);
+    let frames = said(&mut talk, now);
+    assert_eq!(frames[0][0], "REQ");
+    assert_eq!(numbers(&frames[1..]), [1, 2]);
+    // Told the same again although it accepted us: no more to be done.
+    talk.hear(&ok(first, false, "auth-required: who are you?"), now);
+    assert!(said(&mut talk, now).is_empty());
+    assert_eq!(line.counters.values().rejected, 1);
+}
+
+#[test]
+fn a_relay_that_never_challenges_does_not_hold_events_for_ever() {
+    let line = Line::new();
+    let mut now = Instant::now();
+    let mut talk = line.talk(now);
+    let id = line.queue(1, now);
+    let mut sent = 0;
+    for _ in 0..10 {
+        sent += said(&mut talk, now).len();
+        talk.hear(&ok(id, false, "auth-required: who are you?"), now);
+        now += secs(5);
+        talk.tick(now);
+    }
+    assert_eq!(sent, usize::from(MAX_ATTEMPTS));
+    assert_eq!(line.counters.values().dropped, 1);
+}
+
+#[test]
+fn rate_limited_events_are_sent_again_while_fresh() {
+    let line = Line::new();
+    let mut now = Instant::now();
+    let mut talk = line.talk(now);
+    let id = line.queue(1, now);
+    let made = now;
+    let mut sent = Vec::new();
+    while now < made + secs(200) {
+        if !said(&mut talk, now).is_empty() {
+            sent.push(now - made);
+            talk.hear(&ok(id, false, "rate-limited: slow down"), now);
+        }
+        now += Duration::from_millis(100);
+    }
+    assert!((4..10).contains(&sent.len()), "{sent:?}");
+    assert!(sent.iter().all(|at| *at <= secs(60)), "{sent:?}");
+    assert_eq!(line.counters.values().dropped, 1);
+    assert_eq!(line.counters.values().rate_limited, sent.len() as u64);
+}
+
+#[test]
+fn a_notice_of_a_limit_slows_down() {
+    let line = Line::new();
+    let now = Instant::now();
+    let mut talk = line.talk(now);
+    talk.hear(r#"["NOTICE","ERROR: rate limited, slow down"]"#, now);
+    line.queue(1, now);
+    assert!(!talk.has_something(now));
+    let due = talk.tick(now).unwrap();
+    assert_eq!(due, now + secs(1));
+    assert!(talk.has_something(due));
+}
+
+#[test]
+fn a_refused_event_is_shown_and_not_repeated() {
+    let line = Line::new();
+    let now = Instant::now();
+    let mut talk = line.talk(now);
+    let id = line.queue(1, now);
+    said(&mut talk, now);
+    talk.hear(&ok(id, false, "blocked: no"), now);
+    assert!(said(&mut talk, now).is_empty());
+    assert_eq!(line.refusal().unwrap(), "events: blocked: no");
+    assert_eq!(line.counters.values().rejected, 1);
+    let id = line.queue(2, now);
+    said(&mut talk, now);
+    talk.hear(&ok(id, true, ""), now);
+    assert_eq!(line.refusal(), None);
+}
+
+#[test]
+fn what_the_broken_connection_may_have_lost_is_sent_once_more() {
+    let line = Line::new();
+    let now = Instant::now();
+    let mut talk = line.talk(now);
+    let old = line.queue(1, now);
+    said(&mut talk, now);
+    let later = now + secs(11);
+    let accepted = line.queue(2, later);
+    line.queue(3, later);
+    said(&mut talk, later);
+    talk.hear(&ok(accepted, true, ""), later);
+    talk.end(later);
+    let mut talk = line.talk_after(later);
+    let frames = said(&mut talk, later);
+    assert_eq!(numbers(&frames[1..]), [3], "not {old}, which is long gone, nor what was accepted");
+    talk.end(later);
+    let mut talk = line.talk_after(later);
+    assert_eq!(said(&mut talk, later).len(), 1, "only the REQ: not a third time");
+}
+
+impl Line {
+    fn talk_after(&self, now: Instant) -> Talk<'_> {
+        Talk::begin(&self.link, &self.options, &self.counters, Arc::new(SystemClock), now)
+    }
+}
+
+#[test]
+fn what_is_in_flight_is_bounded() {
+    let line = Line::new();
+    let now = Instant::now();
+    let mut talk = line.talk(now);
+    for _ in 0..50 {
+        for number in 0..200 {
+            line.queue(number, now);
+        }
+        said(&mut talk, now);
+    }
+    talk.end(now);
+    assert_eq!(line.link.queue.len(), 512);
+}
