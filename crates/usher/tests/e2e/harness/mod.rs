@@ -1,0 +1,23 @@
+//! What every test here uses: [`TestUsher`] (the program), [`Api`] (its interface), [`Puppet`] (a wallet made by hand)
+//! and a login from end to end.
+
+mod api;
+mod login;
+mod port;
+mod puppet;
+mod sse;
+mod usher;
+
+use std::time::Duration;
+
+pub(crate) use api::{Api, CallError, Event, Handshake};
+pub(crate) use login::{User, introduce, login, run_logins, wallet_for};
+pub(crate) use puppet::{Puppet, device, now};
+pub(crate) use sse::Sse;
+pub(crate) use usher::{Builder, TestUsher};
+
+/// Longer than anything takes, on any machine.
+pub(crate) const LONG: Duration = Duration::from_secs(60);
+
+/// Long enough to see that nothing comes.
+pub(crate) const QUIET: Duration = Duration::from_millis(1500);

@@ -1,0 +1,201 @@
+//! The program under test.
+
+use std::collections::BTreeMap;
+use std::fs::{File, OpenOptions};
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use tempfile::TempDir;
+use usher_protocol::{Keys, PublicKey};
+
+use super::{Api, LONG, port};
+
+/// A `usher serve` with a data directory of its own. Dropping it kills the process.
+pub(crate) struct TestUsher {
+    folder: TempDir,
+    variables: BTreeMap<String, String>,
+    port: u16,
+    child: Option<Child>,
+    api: Api,
+    keys: Keys,
+}
+
+/// Sets a [`TestUsher`] up.
+pub(crate) struct Builder {
+    variables: BTreeMap<String, String>,
+    keys: Keys,
+}
+
+impl Builder {
+    /// Uses these relays.
+    pub(crate) fn relays(self, urls: &[&str]) -> Self {
+        self.set("NOSTR__RELAYS", urls.join(","))
+    }
+
+    /// Sets `SERVICE__<name>`.
+    pub(crate) fn set(mut self, name: &str, value: impl ToString) -> Self {
+        self.variables.insert(format!("SERVICE__{name}"), value.to_string());
+        self
+    }
+
+    /// Runs on this key.
+    pub(crate) fn keys(mut self, keys: Keys) -> Self {
+        self.keys = keys;
+        self
+    }
+
+    /// Starts it and waits until it answers.
+    pub(crate) async fn start(mut self) -> TestUsher {
+        let token = format!("token-{}", Keys::generate().public_key().to_hex());
+        self.variables.insert("SERVICE__AUTH__AUTH_TOKEN".to_owned(), token.clone());
+        self.variables.insert("SERVICE__NOSTR__PRIVATE_KEY".to_owned(), self.keys.secret_key().to_secret_hex());
+        let folder = tempfile::Builder::new().prefix("usher-e2e-").tempdir().expect("a folder");
+        let mut usher = TestUsher {
+            folder,
+            variables: self.variables,
+            port: 0,
+            child: None,
+            api: Api::new(0, &token),
+            keys: self.keys,
+        };
+        for _ in 0..5 {
+            usher.port = port::free();
+            usher.api = Api::new(usher.port, &token);
+            usher.spawn();
+            match usher.ready().await {
+                Ok(()) => return usher,
+                // Somebody was quicker to take the port.
+                Err(_) if usher.log().contains("cannot listen on") => {}
+                Err(status) => panic!("usher ended with {status} at the start"),
+            }
+        }
+        panic!("no port could be had");
+    }
+}
+
+impl TestUsher {
+    pub(crate) fn builder() -> Builder {
+        Builder { variables: BTreeMap::new(), keys: Keys::generate() }
+    }
+
+    /// Its interface; cheap to clone, and the same after a restart.
+    pub(crate) fn api(&self) -> Api {
+        self.api.clone()
+    }
+
+    /// The key it signs with.
+    pub(crate) fn public_key(&self) -> PublicKey {
+        self.keys.public_key()
+    }
+
+    /// Ends it as a power cut would: SIGKILL.
+    pub(crate) fn kill(&mut self) {
+        if let Some(mut child) = self.child.take() {
+            child.kill().expect("killed");
+            child.wait().expect("gone");
+        }
+    }
+
+    /// Starts it again on the same data and port, without waiting for it.
+    pub(crate) fn spawn(&mut self) {
+        assert!(self.child.is_none(), "it runs already");
+        let log = || Stdio::from(self.log_file());
+        let child = Command::new(env!("CARGO_BIN_EXE_usher"))
+            .arg("serve")
+            .arg("--data-dir")
+            .arg(self.folder.path().join("data"))
+            .env_clear()
+            .env("HOME", self.folder.path())
+            .env("RUST_LOG", std::env::var("USHER_TEST_LOG").unwrap_or_else(|_| "info".to_owned()))
+            .env("SERVICE__INFO__LISTEN_PORT", self.port.to_string())
+            .envs(&self.variables)
+            .stdin(Stdio::null())
+            .stdout(log())
+            .stderr(log())
+            .spawn()
+            .expect("the program starts");
+        self.child = Some(child);
+    }
+
+    /// Waits until it answers; its exit status when it ends instead.
+    pub(crate) async fn ready(&mut self) -> Result<(), ExitStatus> {
+        let deadline = Instant::now() + LONG;
+        while !self.api.is_up().await {
+            if let Some(status) = self.child.as_mut().expect("it was started").try_wait().expect("a status") {
+                self.child = None;
+                return Err(status);
+            }
+            assert!(Instant::now() < deadline, "usher does not answer");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        Ok(())
+    }
+
+    /// Kills it if it runs, and starts it again on the same data and port.
+    pub(crate) async fn restart(&mut self) {
+        self.kill();
+        self.spawn();
+        if let Err(status) = self.ready().await {
+            panic!("usher ended with {status} at a restart");
+        }
+    }
+
+    /// Asks it to stop (SIGTERM) and waits until it has.
+    pub(crate) async fn stop(&mut self) -> ExitStatus {
+        let mut child = self.child.take().expect("it runs");
+        let status = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().expect("kill(1)");
+        assert!(status.success(), "the signal was sent");
+        let deadline = Instant::now() + LONG;
+        loop {
+            if let Some(status) = child.try_wait().expect("a status") {
+                return status;
+            }
+            if Instant::now() > deadline {
+                let _ = child.kill();
+                let _ = child.wait();
+                panic!("usher does not stop");
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    }
+
+    /// The memory it holds, in MiB (`VmRSS`).
+    pub(crate) fn memory(&self) -> u64 {
+        let pid = self.child.as_ref().expect("it runs").id();
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("its status");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("VmRSS");
+        line.trim().trim_end_matches(" kB").trim().parse::<u64>().expect("a number") / 1024
+    }
+
+    /// Everything it logged.
+    pub(crate) fn log(&self) -> String {
+        std::fs::read_to_string(self.log_path()).unwrap_or_default()
+    }
+
+    fn log_path(&self) -> PathBuf {
+        self.folder.path().join("log")
+    }
+
+    fn log_file(&self) -> File {
+        OpenOptions::new().create(true).append(true).open(self.log_path()).expect("a log file")
+    }
+}
+
+impl Drop for TestUsher {
+    fn drop(&mut self) {
+        self.kill();
+        let log = self.log();
+        if std::thread::panicking() {
+            let lines: Vec<_> = log.lines().collect();
+            eprintln!("--- the end of its log ---\n{}\n---", lines[lines.len().saturating_sub(60)..].join("\n"));
+        } else {
+            // Whatever a test is about: what is secret is never logged, and nothing panics.
+            for (name, value) in &self.variables {
+                let secret = name.contains("TOKEN") || name.contains("PRIVATE_KEY");
+                assert!(!secret || !log.contains(value), "{name} is in the log");
+            }
+            assert!(!log.contains("panicked at"), "something panicked:\n{log}");
+        }
+    }
+}

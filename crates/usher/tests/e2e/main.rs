@@ -1,0 +1,11 @@
+//! The whole program, end to end: the real binary, real relays in process, the reference wallet, real HTTP.
+//!
+//! One test binary, so that it is linked once. Everything is on loopback; every wait has a deadline.
+
+#![allow(clippy::disallowed_methods, reason = "tests may read the machine's clock and spawn")]
+
+mod abuse;
+mod crash;
+mod harness;
+mod login;
+mod relays;
