@@ -24,7 +24,7 @@ pub(crate) const PROBLEM_JSON: &str = "application/problem+json";
 
 /// Seconds after which to ask again when something is full or the store is down: long enough that callers who obey
 /// do not keep it so, short enough that nobody looks for another service.
-const RETRY_SECONDS: u64 = 5;
+pub(crate) const RETRY_SECONDS: u64 = 5;
 
 /// An error on its way out.
 ///
@@ -123,22 +123,29 @@ impl Problem {
         if let Some(cause) = &self.cause {
             tracing::error!(code = self.code.as_str(), error = %Chain(cause.as_ref()), "a call failed");
         }
+        *response.body_mut() = Body::from(self.to_json(request_id.as_str()));
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
+        if let Some((name, value)) = &self.header {
+            headers.insert(name.clone(), value.clone());
+        }
+    }
+}
+
+impl Problem {
+    /// The body.
+    pub(crate) fn to_json(&self, request_id: &str) -> String {
         let body = ProblemBody {
             r#type: self.code.type_uri(),
             title: self.code.title(),
             status: self.code.status().as_u16(),
             detail: &self.detail,
             code: self.code,
-            request_id: request_id.as_str(),
+            request_id,
             errors: &self.errors,
         };
         // Strings and numbers only: it cannot fail, and if it did, an empty body with the right status is left.
-        *response.body_mut() = Body::from(serde_json::to_vec(&body).unwrap_or_default());
-        let headers = response.headers_mut();
-        headers.insert(CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
-        if let Some((name, value)) = &self.header {
-            headers.insert(name.clone(), value.clone());
-        }
+        serde_json::to_string(&body).unwrap_or_default()
     }
 }
 

@@ -75,15 +75,16 @@ impl Connections {
             loop {
                 tokio::select! {
                     biased;
+                    // First, so that an answer which the stop itself brings about says `Connection: close`.
+                    () = stop.cancelled(), if !stopping => {
+                        stopping = true;
+                        connection.as_mut().graceful_shutdown();
+                    }
                     ended = connection.as_mut() => {
                         if let Err(error) = ended {
                             tracing::debug!(error = &error as &dyn std::error::Error, "a connection broke");
                         }
                         return;
-                    }
-                    () = stop.cancelled(), if !stopping => {
-                        stopping = true;
-                        connection.as_mut().graceful_shutdown();
                     }
                     () = cut.cancelled() => return,
                     () = &mut first_request, if waits_for_first => {

@@ -1,0 +1,127 @@
+//! Who may call.
+
+use utoipa::openapi::{OpenApi, PathItem};
+
+use crate::app::{TOKEN, TestApp};
+use crate::raw::Raw;
+
+/// Every operation of the document: method, a path that fits its pattern, whether it is public.
+fn operations(document: &OpenApi) -> Vec<(&'static str, String, bool)> {
+    let mut found = Vec::new();
+    for (path, item) in &document.paths.paths {
+        let path = path.replace("{stream_id}", "subscriptions");
+        assert!(!path.contains('{'), "tell this test how to fill in {path}");
+        let PathItem { get, put, post, delete, options, head, patch, trace, .. } = item;
+        for (method, operation) in [
+            ("GET", get),
+            ("PUT", put),
+            ("POST", post),
+            ("DELETE", delete),
+            ("OPTIONS", options),
+            ("HEAD", head),
+            ("PATCH", patch),
+            ("TRACE", trace),
+        ] {
+            let Some(operation) = operation else { continue };
+            let security = serde_json::to_value(operation.security.as_ref().expect("says who may call")).unwrap();
+            found.push((method, path.clone(), security == serde_json::json!([{}])));
+        }
+    }
+    assert!(found.len() >= 5, "{found:?}");
+    found
+}
+
+#[tokio::test]
+async fn every_route_but_the_public_ones_wants_the_token() {
+    let app = TestApp::start().await;
+    let public: Vec<_> = operations(&usher_api::openapi()).into_iter().filter(|(.., public)| *public).collect();
+    assert_eq!(public, [("GET", "/health".to_owned(), true)]);
+
+    for (method, path, public) in operations(&usher_api::openapi()) {
+        let method: reqwest::Method = method.parse().unwrap();
+        for token in [None, Some("wrong"), Some(""), Some(&TOKEN[1..]), Some("t0ken-of-the-tests2")] {
+            let mut request = app.http.request(method.clone(), app.url(&path));
+            if let Some(token) = token {
+                request = request.bearer_auth(token);
+            }
+            let response = request.send().await.unwrap();
+            if public {
+                assert_eq!(response.status(), 200, "{method} {path}");
+                continue;
+            }
+            assert_eq!(response.status(), 401, "{method} {path} {token:?}");
+            assert!(response.headers()["www-authenticate"].to_str().unwrap().starts_with("Bearer"));
+            assert_eq!(response.headers()["content-type"], "application/problem+json");
+            assert!(response.headers().contains_key("x-request-id"));
+            let body: serde_json::Value = response.json().await.unwrap();
+            assert_eq!(body["code"], "unauthorized");
+        }
+        let response = app.http.request(method.clone(), app.url(&path)).bearer_auth(TOKEN).send().await.unwrap();
+        assert_ne!(response.status(), 401, "{method} {path}");
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn the_body_of_a_401() {
+    let app = TestApp::start().await;
+    let response = app.http.get(app.url("/version")).header("x-request-id", "r1").send().await.unwrap();
+    assert_eq!(response.headers()["www-authenticate"], "Bearer realm=\"usher\"");
+    insta::assert_snapshot!(response.text().await.unwrap(), @r#"{"type":"urn:usher:error:unauthorized","title":"The bearer token is missing or wrong","status":401,"detail":"send the header `Authorization: Bearer <token>` with the service's auth.auth_token","code":"unauthorized","request_id":"r1"}"#);
+    let response = app.http.get(app.url("/version")).bearer_auth("wrong").send().await.unwrap();
+    assert_eq!(response.headers()["www-authenticate"], "Bearer realm=\"usher\", error=\"invalid_token\"");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn strangers_do_not_learn_which_routes_there_are() {
+    let app = TestApp::start().await;
+    for (method, path) in [("GET", "/no-such-path"), ("DELETE", "/version"), ("GET", "/key-handshake"), ("GET", "/")] {
+        let request = app.http.request(method.parse().unwrap(), app.url(path));
+        assert_eq!(request.send().await.unwrap().status(), 401, "{method} {path}");
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_strangers_body_is_not_waited_for() {
+    let app = TestApp::start().await;
+    let mut raw = Raw::connect(&app).await;
+    // The body never comes.
+    raw.send("POST /key-handshake HTTP/1.1\r\nHost: test\r\nContent-Length: 200000\r\n\r\n").await;
+    let answer = raw.answer().await.unwrap();
+    assert_eq!(answer.status, 401);
+    assert_eq!(answer.header("connection"), Some("close"));
+    assert!(raw.closed().await.is_empty());
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_stranger_who_sends_a_large_body_reads_the_401() {
+    let app = TestApp::start().await;
+    for _ in 0..20 {
+        let mut raw = Raw::connect(&app).await;
+        raw.send("POST /key-handshake HTTP/1.1\r\nHost: test\r\nContent-Length: 200000\r\n\r\n").await;
+        // Sent while the service answers: it must not reset the connection before the answer is read.
+        raw.send(&"x".repeat(200_000)).await;
+        assert_eq!(raw.answer().await.unwrap().status, 401);
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn expect_continue_spares_a_stranger_the_body() {
+    let app = TestApp::start().await;
+    let mut raw = Raw::connect(&app).await;
+    raw.send("POST /key-handshake HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n").await;
+    assert_eq!(raw.answer().await.unwrap().status, 401);
+
+    let mut raw = Raw::connect(&app).await;
+    let head = crate::raw::head("POST", "/key-handshake");
+    raw.send(&format!("{head}Content-Type: application/json\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n"))
+        .await;
+    assert_eq!(raw.until("\r\n\r\n").await.unwrap(), "HTTP/1.1 100 Continue\r\n\r\n");
+    raw.send("{}").await;
+    assert_eq!(raw.answer().await.unwrap().status, 200);
+    app.stop().await;
+}

@@ -1,0 +1,264 @@
+//! The service under test.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use usher_api::{ApiParts, ApiState, Limits, ServeOptions};
+use usher_engine::ports::{Clock, Inbound, Letter, Messenger, OsRandomness, SystemClock};
+use usher_engine::{Engine, EngineOptions, EngineParts, UnixMillis};
+use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, WalletMessage};
+use usher_protocol::{EventId, Keys, PublicKey};
+use usher_store::{SqliteOptions, SqliteStore};
+
+use crate::faulty_store::FaultyStore;
+
+pub const TOKEN: &str = "t0ken-of-the-tests";
+
+/// Longer than anything here takes on a machine that is busy with something else.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What the service would send to wallets.
+#[derive(Default)]
+pub struct Post(Mutex<Vec<Letter>>, AtomicU64);
+
+impl Messenger for Post {
+    fn send(&self, letter: &Letter) -> Vec<EventId> {
+        self.0.lock().push(letter.clone());
+        letter.recipients.iter().map(|_| event_id(self.1.fetch_add(1, Ordering::Relaxed))).collect()
+    }
+
+    fn relays(&self) -> Vec<String> {
+        vec!["wss://relay.example".to_owned()]
+    }
+}
+
+fn event_id(number: u64) -> EventId {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&number.to_be_bytes());
+    EventId::from_byte_array(bytes)
+}
+
+/// A clock that stands until it is turned, for the interface only; the engine has the machine's.
+pub struct TurnedClock(AtomicU64);
+
+impl TurnedClock {
+    pub fn turn(&self, by: Duration) {
+        self.0.fetch_add(u64::try_from(by.as_millis()).unwrap(), Ordering::Relaxed);
+    }
+}
+
+#[async_trait::async_trait]
+impl Clock for TurnedClock {
+    fn now(&self) -> UnixMillis {
+        UnixMillis(self.0.load(Ordering::Relaxed))
+    }
+
+    async fn sleep_until(&self, _deadline: UnixMillis) {
+        std::future::pending().await
+    }
+}
+
+pub struct Builder {
+    pub limits: Limits,
+    pub serve: ServeOptions,
+    pub max_open_streams: usize,
+    pub handshake_ttl: Duration,
+}
+
+pub struct TestApp {
+    pub address: SocketAddr,
+    pub http: reqwest::Client,
+    pub engine: Arc<Engine>,
+    pub store: Arc<FaultyStore>,
+    pub clock: Arc<TurnedClock>,
+    pub stop: CancellationToken,
+    pub tasks: TaskTracker,
+    pub server: JoinHandle<()>,
+    post: Arc<Post>,
+    inbox: mpsc::Sender<Inbound>,
+    next_event: AtomicU64,
+    _folder: TempDir,
+}
+
+impl Builder {
+    pub async fn start(self) -> TestApp {
+        let folder = tempfile::tempdir().unwrap();
+        let sqlite = SqliteStore::open(&folder.path().join("test.sqlite"), SqliteOptions::default()).unwrap();
+        let store = Arc::new(FaultyStore::new(Arc::new(sqlite)));
+        let (inbox, receiver) = mpsc::channel(64);
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let post = Arc::new(Post::default());
+        let options = EngineOptions {
+            main_key: key(1),
+            subkey: None,
+            subkey_proof: None,
+            url_scheme: "nostr+walletconnect".to_owned(),
+            handshake_ttl: self.handshake_ttl,
+            challenge_ttl: Duration::from_secs(300),
+            max_open_streams: self.max_open_streams,
+            retention: Duration::from_secs(86_400),
+        };
+        let parts = EngineParts {
+            store: Arc::clone(&store) as _,
+            messenger: Arc::clone(&post) as _,
+            clock: Arc::new(SystemClock),
+            randomness: Arc::new(OsRandomness),
+            inbox: receiver,
+        };
+        let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
+        let clock = Arc::new(TurnedClock(AtomicU64::new(1_732_137_600_000)));
+        let state = ApiState::new(ApiParts {
+            engine: Arc::clone(&engine),
+            auth_token: TOKEN.into(),
+            version: "1.2.3".to_owned(),
+            commit: "abcdef0".to_owned(),
+            limits: self.limits,
+            clock: Arc::clone(&clock) as _,
+            randomness: Arc::new(OsRandomness),
+            tasks: tasks.clone(),
+            stop: stop.clone(),
+        });
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let serving = usher_api::serve(listener, usher_api::router(state), self.serve, tasks.clone(), stop.clone());
+        TestApp {
+            address,
+            http: reqwest::Client::builder().timeout(PATIENCE).build().unwrap(),
+            engine,
+            store,
+            clock,
+            stop,
+            server: tokio::spawn(serving),
+            tasks,
+            post,
+            inbox,
+            next_event: AtomicU64::new(1 << 32),
+            _folder: folder,
+        }
+    }
+}
+
+impl TestApp {
+    pub fn builder() -> Builder {
+        Builder {
+            limits: Limits::default(),
+            serve: ServeOptions::default(),
+            max_open_streams: 1_000,
+            handshake_ttl: Duration::from_secs(600),
+        }
+    }
+
+    pub async fn start() -> Self {
+        Self::builder().start().await
+    }
+
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address)
+    }
+
+    pub fn get(&self, path: &str) -> reqwest::RequestBuilder {
+        self.http.get(self.url(path)).bearer_auth(TOKEN).header("x-request-id", "test")
+    }
+
+    pub fn post(&self, path: &str) -> reqwest::RequestBuilder {
+        self.http.post(self.url(path)).bearer_auth(TOKEN).header("x-request-id", "test")
+    }
+
+    /// Starts a handshake; gives the stream and the token of its URL.
+    pub async fn handshake(&self, body: Value) -> (String, String) {
+        let response = self.post("/key-handshake").json(&body).send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        let body: Value = response.json().await.unwrap();
+        let url = body["url"].as_str().unwrap();
+        let token = url.split("token=").nth(1).unwrap().split('&').next().unwrap();
+        (body["stream_id"].as_str().unwrap().to_owned(), token.to_owned())
+    }
+
+    /// Starts an authentication; gives the stream and the challenge that was sent.
+    pub async fn authentication(&self, main_key: PublicKey) -> (String, String) {
+        let body = serde_json::json!({ "main_key": main_key.to_hex(), "subkeys": [] });
+        let response = self.post("/authenticate-key").json(&body).send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        let body: Value = response.json().await.unwrap();
+        let stream = body["stream_id"].as_str().unwrap().to_owned();
+        let challenge = eventually(|| {
+            let letters = self.post.0.lock();
+            let letter = letters.iter().find(|letter| letter.recipients == [main_key])?;
+            let content: Value = serde_json::from_str(&letter.content).unwrap();
+            Some(content["challenge"].as_str().unwrap().to_owned())
+        })
+        .await;
+        (stream, challenge)
+    }
+
+    /// A wallet opens a handshake URL.
+    pub async fn scan(&self, token: &str, user: PublicKey) {
+        self.receive(
+            user,
+            WalletMessage::KeyHandshake(KeyHandshake {
+                token: token.to_owned(),
+                client_info: None,
+                preferred_relays: vec!["wss://user.example".to_owned()],
+            }),
+        )
+        .await;
+    }
+
+    /// A wallet approves.
+    pub async fn approve(&self, challenge: &str, user: PublicKey, session_token: Option<&str>) {
+        let status = AuthStatus::Approved {
+            granted_permissions: vec!["name".to_owned()],
+            session_token: session_token.map(str::to_owned),
+        };
+        let response = AuthResponse { challenge: challenge.to_owned(), subkey_proof: None, status };
+        self.receive(user, WalletMessage::AuthResponse(response)).await;
+    }
+
+    async fn receive(&self, author: PublicKey, message: WalletMessage) {
+        let event_id = event_id(self.next_event.fetch_add(1, Ordering::Relaxed));
+        self.inbox.send(Inbound { event_id, author, message }).await.unwrap();
+    }
+
+    /// Stops the service, and returns when every task of it has ended.
+    pub async fn stop(self) {
+        self.stop.cancel();
+        within(self.server).await.unwrap();
+        self.tasks.close();
+        within(self.tasks.wait()).await;
+    }
+}
+
+/// A user's key.
+pub fn key(number: u8) -> PublicKey {
+    let mut secret = [0; 32];
+    secret[31] = number;
+    Keys::new(usher_protocol::SecretKey::from_slice(&secret).unwrap()).public_key()
+}
+
+/// What `future` gives, in time.
+pub async fn within<F: Future>(future: F) -> F::Output {
+    tokio::time::timeout(PATIENCE, future).await.expect("it takes too long")
+}
+
+/// What `probe` finds at last.
+pub async fn eventually<T>(mut probe: impl FnMut() -> Option<T>) -> T {
+    within(async {
+        loop {
+            if let Some(found) = probe() {
+                return found;
+            }
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await
+}

@@ -1,0 +1,75 @@
+//! The committed OpenAPI document, and that the answers are what it says.
+
+use std::path::PathBuf;
+
+use serde_json::Value;
+use usher_api::ErrorCode;
+
+#[test]
+fn the_committed_openapi_document_is_the_one_the_routes_make() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/openapi.json");
+    let made = usher_api::openapi().to_pretty_json().unwrap() + "\n";
+    if std::env::var_os("UPDATE_OPENAPI").is_some() {
+        std::fs::write(&path, &made).unwrap();
+    }
+    let committed = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        made == committed,
+        "docs/openapi.json is not what the routes say: run `UPDATE_OPENAPI=1 cargo test -p usher-api` and look at the diff"
+    );
+}
+
+#[test]
+fn the_document_is_whole() {
+    let document = serde_json::to_value(usher_api::openapi()).unwrap();
+    assert_eq!(document["openapi"], "3.1.0");
+    let mut references = Vec::new();
+    collect_references(&document, &mut references);
+    assert!(!references.is_empty());
+    for reference in references {
+        let pointer = reference.strip_prefix('#').unwrap();
+        assert!(document.pointer(pointer).is_some(), "{reference} points nowhere");
+    }
+    let codes = &document["components"]["schemas"]["ErrorCode"]["enum"];
+    assert_eq!(codes.as_array().unwrap().len(), ErrorCode::ALL.len());
+    let text = document.to_string();
+    for code in ErrorCode::ALL {
+        let unmentioned = [ErrorCode::RouteNotFound, ErrorCode::MethodNotAllowed];
+        let mentioned = text.contains(&format!("`{}`", code.as_str()));
+        assert!(mentioned || unmentioned.contains(&code), "no operation says that it may answer {code:?}");
+    }
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            for wanted in ["summary", "operationId", "tags", "responses", "security"] {
+                assert!(operation.get(wanted).is_some(), "{method} {path} has no {wanted}");
+            }
+        }
+    }
+}
+
+#[test]
+fn docs_api_md_lists_every_code_and_every_path() {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/api.md");
+    let text = std::fs::read_to_string(path).unwrap();
+    for code in ErrorCode::ALL {
+        let row = text.lines().find(|line| line.contains(&format!("`{}`", code.as_str())) && line.starts_with('|'));
+        let row = row.unwrap_or_else(|| panic!("docs/api.md has no row for {}", code.as_str()));
+        assert!(row.contains(code.status().as_str()), "docs/api.md has another status: {row}");
+    }
+    for path in usher_api::openapi().paths.paths.keys() {
+        assert!(text.contains(&format!("{path}`")), "docs/api.md does not name {path}");
+    }
+}
+
+fn collect_references(value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Object(object) => {
+            if let Some(Value::String(reference)) = object.get("$ref") {
+                found.push(reference.clone());
+            }
+            object.values().for_each(|value| collect_references(value, found));
+        }
+        Value::Array(items) => items.iter().for_each(|value| collect_references(value, found)),
+        _ => {}
+    }
+}

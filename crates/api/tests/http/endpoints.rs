@@ -1,0 +1,178 @@
+//! The calls of the login, from the first to the last.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::app::{TestApp, key};
+
+#[tokio::test]
+async fn health_and_version() {
+    let app = TestApp::start().await;
+    let response = app.http.get(app.url("/health")).send().await.unwrap();
+    assert_eq!(response.status(), 200);
+    assert!(response.headers()["content-type"].to_str().unwrap().starts_with("text/plain"));
+    assert_eq!(response.headers()["cache-control"], "no-store");
+    assert_eq!(response.text().await.unwrap(), "OK");
+    let response = app.get("/version").send().await.unwrap();
+    assert_eq!(response.headers()["content-type"], "application/json");
+    insta::assert_snapshot!(response.text().await.unwrap(), @r#"{"version":"1.2.3","commit":"abcdef0"}"#);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_user_logs_in() {
+    let app = TestApp::start().await;
+    let user = key(7);
+
+    let (stream, token) = app.handshake(json!({})).await;
+    app.scan(&token, user).await;
+    let response = app.get(&format!("/events/{stream}?after=0&wait=60")).send().await.unwrap();
+    assert_eq!(response.headers()["content-type"], "application/json");
+    let page: Value = response.json().await.unwrap();
+    assert_eq!(page["next"], 1);
+    assert_eq!(page["done"], true);
+    assert_eq!(page["events"][0]["index"], 0);
+    assert_eq!(page["events"][0]["type"], "KeyHandshake");
+    assert!(page["events"][0]["timestamp"].is_u64());
+    let data = &page["events"][0]["data"];
+    assert_eq!(data["main_key"], user.to_hex());
+    assert_eq!(data["preferred_relays"], json!(["wss://user.example"]));
+
+    let (stream, challenge) = app.authentication(user).await;
+    app.approve(&challenge, user, Some("a.b.c")).await;
+    let page: Value = app.get(&format!("/events/{stream}?wait=60")).send().await.unwrap().json().await.unwrap();
+    assert_eq!(page["done"], true);
+    assert_eq!(page["events"][0]["type"], "StatusUpdate");
+    let data = &page["events"][0]["data"];
+    assert_eq!(data["status"], "approved");
+    assert_eq!(data["main_key"], user.to_hex());
+    assert_eq!(data["session_token"], "a.b.c");
+    assert_eq!(data["granted_permissions"], json!(["name"]));
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn the_same_static_token_gives_the_same_stream() {
+    let app = TestApp::start().await;
+    let first = app.handshake(json!({ "static_token": "table-7" })).await;
+    let second = app.handshake(json!({ "static_token": "table-7" })).await;
+    assert_eq!(first, second);
+    assert_eq!(first.1, "table-7");
+    assert_ne!(app.handshake(json!({ "static_token": "table-8" })).await.0, first.0);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn no_request_goes_into_the_url() {
+    let app = TestApp::start().await;
+    for (body, told) in
+        [(json!({ "no_request": true }), true), (json!({ "no_request": false }), false), (json!({}), false)]
+    {
+        let response = app.post("/key-handshake").json(&body).send().await.unwrap();
+        let answer: Value = response.json().await.unwrap();
+        let url = answer["url"].as_str().unwrap();
+        assert!(url.starts_with("nostr+walletconnect://npub1"), "{url}");
+        assert_eq!(url.contains("no_request=true"), told, "{body}");
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_handshake_that_nobody_answers_times_out() {
+    let mut builder = TestApp::builder();
+    builder.handshake_ttl = Duration::from_millis(50);
+    let app = builder.start().await;
+    let (stream, _) = app.handshake(json!({})).await;
+    let page: Value = app.get(&format!("/events/{stream}?wait=60")).send().await.unwrap().json().await.unwrap();
+    assert_eq!(page["done"], true);
+    assert_eq!(page["events"][0]["data"]["status"], "timeout");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn paths_and_methods_that_do_not_exist() {
+    let app = TestApp::start().await;
+    for path in [
+        "/",
+        "/no-such-path",
+        "/version/",
+        "/Version",
+        "//version",
+        "/events",
+        "/events/",
+        "/events/a/b",
+        "/%00",
+        "/%ff",
+    ] {
+        let response = app.get(path).send().await.unwrap();
+        assert_eq!(response.status(), 404, "{path}");
+        let body: Value = response.json().await.unwrap();
+        assert_eq!(body["code"], "route_not_found", "{path}");
+    }
+    let response = app.get("/nothing").send().await.unwrap();
+    insta::assert_snapshot!(response.text().await.unwrap(), @r#"{"type":"urn:usher:error:route_not_found","title":"No such path","status":404,"detail":"there is no such path; docs/api.md lists those there are","code":"route_not_found","request_id":"test"}"#);
+
+    for (method, path, allow) in [
+        ("DELETE", "/version", "GET,HEAD"),
+        ("OPTIONS", "/version", "GET,HEAD"),
+        ("GET", "/key-handshake", "POST"),
+        ("HEAD", "/key-handshake", "POST"),
+        ("BREW", "/authenticate-key", "POST"),
+        ("POST", "/health", "GET,HEAD"),
+        ("PUT", "/events/subscriptions", "GET,HEAD"),
+    ] {
+        let request = app.http.request(method.parse().unwrap(), app.url(path)).bearer_auth(TOKEN);
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), 405, "{method} {path}");
+        assert_eq!(response.headers()["allow"], allow, "{method} {path}");
+        if method != "HEAD" {
+            let body: Value = response.json().await.unwrap();
+            assert_eq!(body["code"], "method_not_allowed");
+        }
+    }
+    app.stop().await;
+}
+
+use crate::app::TOKEN;
+
+#[tokio::test]
+async fn head_is_get_without_the_body() {
+    let app = TestApp::start().await;
+    for path in ["/health", "/version", "/events/subscriptions"] {
+        let response = app.http.head(app.url(path)).bearer_auth(TOKEN).send().await.unwrap();
+        assert_eq!(response.status(), 200, "{path}");
+        assert!(response.bytes().await.unwrap().is_empty());
+    }
+    let response = app.http.head(app.url("/events/nothing")).bearer_auth(TOKEN).send().await.unwrap();
+    assert_eq!(response.status(), 404);
+    assert!(response.bytes().await.unwrap().is_empty());
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn request_ids_are_taken_or_made_and_always_told() {
+    let app = TestApp::start().await;
+    for (method, path) in [
+        ("GET", "/health"),
+        ("GET", "/version"),
+        ("GET", "/nothing"),
+        ("PUT", "/version"),
+        ("POST", "/authenticate-key"),
+    ] {
+        let request = || app.http.request(method.parse().unwrap(), app.url(path)).bearer_auth(TOKEN);
+        let response = request().header("x-request-id", "mine-42").send().await.unwrap();
+        assert_eq!(response.headers()["x-request-id"], "mine-42", "{path}");
+        let response = request().header("x-request-id", "two words").send().await.unwrap();
+        let made = response.headers()["x-request-id"].to_str().unwrap().to_owned();
+        assert!(made.len() == 32 && made.bytes().all(|byte| byte.is_ascii_hexdigit()), "{made}");
+        let other = request().send().await.unwrap();
+        assert_ne!(other.headers()["x-request-id"], made.as_str());
+        if other.status() != 200 {
+            let id = other.headers()["x-request-id"].to_str().unwrap().to_owned();
+            let body: Value = other.json().await.unwrap();
+            assert_eq!(body["request_id"], id.as_str());
+        }
+    }
+    app.stop().await;
+}

@@ -1,0 +1,192 @@
+//! Server-sent events.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::app::{TestApp, key, within};
+
+/// Reads an event stream piece by piece.
+struct Stream {
+    response: reqwest::Response,
+    unread: String,
+}
+
+impl Stream {
+    async fn open(app: &TestApp, target: &str, last_event_id: Option<&str>) -> Self {
+        let mut request = app.get(target).header("accept", "text/event-stream");
+        if let Some(id) = last_event_id {
+            request = request.header("last-event-id", id);
+        }
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        assert_eq!(response.headers()["cache-control"], "no-store");
+        assert_eq!(response.headers()["x-request-id"], "test");
+        Self { response, unread: String::new() }
+    }
+
+    /// The next block, without its empty line; `None` at the end.
+    async fn block(&mut self) -> Option<String> {
+        loop {
+            if let Some((block, rest)) = self.unread.split_once("\n\n") {
+                let block = block.to_owned();
+                self.unread = rest.to_owned();
+                return Some(block);
+            }
+            let chunk = within(self.response.chunk()).await.unwrap()?;
+            self.unread.push_str(std::str::from_utf8(&chunk).unwrap());
+        }
+    }
+
+    /// The next event: id, type, data.
+    async fn event(&mut self) -> Option<(String, String, Value)> {
+        loop {
+            let block = self.block().await?;
+            if block.starts_with(':') {
+                continue;
+            }
+            let field = |name: &str| {
+                let prefix = format!("{name}: ");
+                block.lines().find_map(|line| line.strip_prefix(&prefix)).unwrap().to_owned()
+            };
+            return Some((field("id"), field("event"), serde_json::from_str(&field("data")).unwrap()));
+        }
+    }
+}
+
+#[tokio::test]
+async fn events_come_as_they_happen_and_the_answer_ends_with_the_stream() {
+    let app = TestApp::start().await;
+    let (stream, token) = app.handshake(json!({})).await;
+    let mut feed = Stream::open(&app, &format!("/events/{stream}"), None).await;
+    app.scan(&token, key(9)).await;
+    let (id, event, data) = feed.event().await.unwrap();
+    assert_eq!((id.as_str(), event.as_str()), ("0", "KeyHandshake"));
+    let page: Value = app.get(&format!("/events/{stream}")).send().await.unwrap().json().await.unwrap();
+    assert_eq!(data, page["events"][0], "the same event, whichever way it is read");
+    assert!(feed.event().await.is_none());
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_static_stream_goes_on_and_is_resumed_where_it_was_left() {
+    let app = TestApp::start().await;
+    let (stream, token) = app.handshake(json!({ "static_token": "poster" })).await;
+    let target = format!("/events/{stream}");
+    let mut feed = Stream::open(&app, &target, None).await;
+    for user in 1..=3_u8 {
+        app.scan(&token, key(user)).await;
+        let (id, _, data) = feed.event().await.unwrap();
+        assert_eq!(id, (user - 1).to_string());
+        assert_eq!(data["data"]["main_key"], key(user).to_hex());
+    }
+    drop(feed);
+
+    let mut feed = Stream::open(&app, &target, Some("0")).await;
+    assert_eq!(feed.event().await.unwrap().0, "1");
+    assert_eq!(feed.event().await.unwrap().0, "2");
+    app.scan(&token, key(4)).await;
+    assert_eq!(feed.event().await.unwrap().0, "3");
+
+    let mut feed = Stream::open(&app, &format!("{target}?after=2"), None).await;
+    assert_eq!(feed.event().await.unwrap().0, "2");
+    let mut feed = Stream::open(&app, &format!("{target}?after=0"), Some("2")).await;
+    assert_eq!(feed.event().await.unwrap().0, "3", "Last-Event-ID wins over after");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn whoever_has_read_a_finished_stream_is_told_not_to_come_back() {
+    let app = TestApp::start().await;
+    let (stream, token) = app.handshake(json!({})).await;
+    app.scan(&token, key(9)).await;
+    let mut feed = Stream::open(&app, &format!("/events/{stream}"), None).await;
+    assert!(feed.event().await.is_some());
+    assert!(feed.event().await.is_none());
+    let request =
+        app.get(&format!("/events/{stream}")).header("accept", "text/event-stream").header("last-event-id", "0");
+    let response = request.send().await.unwrap();
+    assert_eq!(response.status(), 204);
+    assert!(response.text().await.unwrap().is_empty());
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn silence_is_filled_with_comments() {
+    let mut builder = TestApp::builder();
+    builder.limits.keep_alive = Duration::from_millis(50);
+    builder.limits.request_timeout = Duration::from_millis(200);
+    let app = builder.start().await;
+    let (stream, token) = app.handshake(json!({ "static_token": "poster" })).await;
+    let mut feed = Stream::open(&app, &format!("/events/{stream}"), None).await;
+    // Ten comments take longer than a call may.
+    for _ in 0..10 {
+        assert_eq!(feed.block().await.unwrap(), ":");
+    }
+    app.scan(&token, key(1)).await;
+    assert_eq!(feed.event().await.unwrap().0, "0");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn accept_decides() {
+    let app = TestApp::start().await;
+    let (stream, _) = app.handshake(json!({ "static_token": "poster" })).await;
+    let target = format!("/events/{stream}");
+    for (accept, streams) in [
+        ("text/event-stream", true),
+        ("application/json, text/event-stream", true),
+        ("Text/Event-Stream;q=0.5, */*", true),
+        ("*/*", false),
+        ("text/*", false),
+        ("application/json", false),
+        ("text/event-stream;q=0, */*", false),
+        ("text/event-stream-like", false),
+        ("", false),
+    ] {
+        let response = app.get(&target).header("accept", accept).send().await.unwrap();
+        let expected = if streams { "text/event-stream" } else { "application/json" };
+        assert_eq!(response.headers()["content-type"], expected, "{accept}");
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_wrong_last_event_id_is_named() {
+    let app = TestApp::start().await;
+    for id in ["x", "-1", "9007199254740992", "1 "] {
+        let request =
+            app.get("/events/subscriptions").header("accept", "text/event-stream").header("last-event-id", id);
+        let response = request.send().await.unwrap();
+        if id == "1 " {
+            assert_eq!(response.status(), 200, "white space around a header's value is not part of it");
+            continue;
+        }
+        assert_eq!(response.status(), 422, "{id}");
+        let body: Value = response.json().await.unwrap();
+        assert_eq!(body["errors"][0]["pointer"], "/Last-Event-ID");
+    }
+    let response = app.get("/events/subscriptions").header("last-event-id", "x").send().await.unwrap();
+    assert_eq!(response.status(), 200, "only event streams have it");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn event_streams_have_a_bound_and_places_come_back() {
+    let mut builder = TestApp::builder();
+    builder.limits.max_event_streams = 2;
+    builder.limits.keep_alive = Duration::from_millis(50);
+    let app = builder.start().await;
+    let (stream, _) = app.handshake(json!({ "static_token": "poster" })).await;
+    let target = format!("/events/{stream}");
+    let one = Stream::open(&app, &target, None).await;
+    let _two = Stream::open(&app, &target, None).await;
+    let open = || app.get(&target).header("accept", "text/event-stream").send();
+    let refused = open().await.unwrap();
+    assert_eq!(refused.status(), 503);
+    assert_eq!(refused.headers()["retry-after"], "5");
+    drop(one);
+    within(async { while open().await.unwrap().status() != 200 {} }).await;
+    app.stop().await;
+}

@@ -1,0 +1,232 @@
+//! Polls and long polls.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::app::{TestApp, key, within};
+
+async fn page(app: &TestApp, target: &str) -> Value {
+    let response = app.get(target).send().await.unwrap();
+    assert_eq!(response.status(), 200, "{target}");
+    response.json().await.unwrap()
+}
+
+/// A reusable handshake to which `count` users have come.
+async fn poster(app: &TestApp, count: u8) -> (String, String) {
+    let (stream, token) = app.handshake(json!({ "static_token": "poster" })).await;
+    for user in 1..=count {
+        app.scan(&token, key(user)).await;
+        let target = format!("/events/{stream}?after={}&wait=60", user - 1);
+        assert_eq!(page(app, &target).await["next"], user);
+    }
+    (stream, token)
+}
+
+#[tokio::test]
+async fn polls_are_idempotent_and_go_on_at_next() {
+    let app = TestApp::start().await;
+    let (stream, token) = app.handshake(json!({ "static_token": "poster" })).await;
+    let empty = app.get(&format!("/events/{stream}")).send().await.unwrap().text().await.unwrap();
+    insta::assert_snapshot!(empty, @r#"{"events":[],"next":0,"done":false}"#);
+    for user in 1..=3 {
+        app.scan(&token, key(user)).await;
+        page(&app, &format!("/events/{stream}?after={}&wait=60", user - 1)).await;
+    }
+
+    let all = page(&app, &format!("/events/{stream}")).await;
+    assert_eq!(all, page(&app, &format!("/events/{stream}?after=0")).await);
+    let users: Vec<_> =
+        all["events"].as_array().unwrap().iter().map(|event| event["data"]["main_key"].clone()).collect();
+    assert_eq!(users, [json!(key(1).to_hex()), json!(key(2).to_hex()), json!(key(3).to_hex())]);
+    assert_eq!((all["next"].as_u64(), all["done"].as_bool()), (Some(3), Some(false)));
+
+    let last = page(&app, &format!("/events/{stream}?after=2")).await;
+    assert_eq!(last["events"], json!([all["events"][2]]));
+    let two = page(&app, &format!("/events/{stream}?limit=2")).await;
+    assert_eq!(two["events"], json!([all["events"][0], all["events"][1]]));
+    assert_eq!(two["next"], 2);
+    let none = page(&app, &format!("/events/{stream}?after=3&other=parameters&are=ignored")).await;
+    assert_eq!(none, json!({ "events": [], "next": 3, "done": false }));
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn done_is_said_on_the_last_page_only() {
+    let app = TestApp::start().await;
+    let (stream, token) = app.handshake(json!({})).await;
+    assert_eq!(page(&app, &format!("/events/{stream}?wait=0")).await["done"], false);
+    app.scan(&token, key(5)).await;
+    let first = page(&app, &format!("/events/{stream}?wait=60")).await;
+    assert_eq!((first["next"].as_u64(), first["done"].as_bool()), (Some(1), Some(true)));
+    let after_it = page(&app, &format!("/events/{stream}?after=1&wait=60")).await;
+    assert_eq!(after_it, json!({ "events": [], "next": 1, "done": true }), "and nobody waits for nothing");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_long_poll_wakes_at_the_event() {
+    let app = TestApp::start().await;
+    let (stream, token) = app.handshake(json!({})).await;
+    let target = format!("/events/{stream}?wait=60");
+    let (one, two, ()) = tokio::join!(page(&app, &target), page(&app, &target), async {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        app.scan(&token, key(5)).await;
+    });
+    assert_eq!(one["events"][0]["data"]["main_key"], key(5).to_hex());
+    assert_eq!(one, two);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_long_poll_ends_with_nothing_when_nothing_comes() {
+    let app = TestApp::start().await;
+    let (stream, _) = app.handshake(json!({})).await;
+    let before = std::time::Instant::now();
+    let answer = page(&app, &format!("/events/{stream}?wait=1")).await;
+    assert_eq!(answer, json!({ "events": [], "next": 0, "done": false }));
+    assert!(before.elapsed() >= Duration::from_secs(1));
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_long_poll_may_take_longer_than_calls_may() {
+    let mut builder = TestApp::builder();
+    builder.limits.request_timeout = Duration::from_millis(300);
+    let app = builder.start().await;
+    let (stream, _) = app.handshake(json!({})).await;
+    assert_eq!(page(&app, &format!("/events/{stream}?wait=2")).await["done"], false);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn long_polls_have_a_bound() {
+    let mut builder = TestApp::builder();
+    builder.limits.max_long_polls = 1;
+    let app = builder.start().await;
+    let (stream, token) = app.handshake(json!({})).await;
+    let target = format!("/events/{stream}?wait=60");
+    // Whichever of the two finds the place taken tries again, until the long one has it.
+    let waiting = async {
+        loop {
+            let response = app.get(&target).send().await.unwrap();
+            if response.status() != 503 {
+                return response;
+            }
+        }
+    };
+    let probing = async {
+        let refused = loop {
+            let response = app.get(&format!("/events/{stream}?wait=1")).send().await.unwrap();
+            if response.status() == 503 {
+                break response;
+            }
+        };
+        check_refusal(refused).await;
+        assert_eq!(page(&app, &format!("/events/{stream}")).await["next"], 0, "polls that do not wait go on");
+        app.scan(&token, key(5)).await;
+    };
+    let (waited, ()) = within(futures_util::future::join(waiting, probing)).await;
+    assert_eq!(waited.status(), 200);
+    assert_eq!(page(&app, &target).await["done"], true, "the place is free again");
+    app.stop().await;
+}
+
+async fn check_refusal(refused: reqwest::Response) {
+    assert_eq!(refused.headers()["retry-after"], "5");
+    insta::assert_snapshot!(refused.text().await.unwrap(), @r#"{"type":"urn:usher:error:overloaded","title":"The service is full","status":503,"detail":"as many calls wait for events as limits.max_long_polls allows","code":"overloaded","request_id":"test"}"#);
+}
+
+#[tokio::test]
+async fn streams_that_do_not_exist() {
+    let app = TestApp::start().await;
+    let gone = "/events/01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11";
+    let response = app.get(gone).send().await.unwrap();
+    assert_eq!(response.status(), 404);
+    insta::assert_snapshot!(response.text().await.unwrap(), @r#"{"type":"urn:usher:error:stream_not_found","title":"No such stream","status":404,"detail":"there is no such stream, or it was finished so long ago that it was removed","code":"stream_not_found","request_id":"test"}"#);
+    for path in [
+        gone,
+        "/events/nothing",
+        "/events/01934b1c8a347f3ea1a50c6b1f0e9d11",
+        "/events/00000000-0000-0000-0000-000000000000",
+        "/events/%2e%2e%2fversion",
+        "/events/%ff%fe",
+        "/events/%zz",
+        "/events/..%2f",
+        "/events/Subscriptions",
+        "/events/%00",
+    ] {
+        for target in [path.to_owned(), format!("{path}?wait=60")] {
+            let response = app.get(&target).send().await.unwrap();
+            assert_eq!(response.status(), 404, "{target}");
+            let body: Value = response.json().await.unwrap();
+            assert_eq!(body["code"], "stream_not_found", "{target}");
+        }
+    }
+    let response = app.get(gone).header("accept", "text/event-stream").send().await.unwrap();
+    assert_eq!(response.status(), 404);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_stream_is_found_however_its_id_is_escaped() {
+    let app = TestApp::start().await;
+    let (stream, _) = poster(&app, 1).await;
+    let escaped: String = stream.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    assert_eq!(page(&app, &format!("/events/{escaped}")).await["next"], 1);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn the_reserved_stream_always_exists() {
+    let app = TestApp::start().await;
+    let expected = json!({ "events": [], "next": 0, "done": false });
+    assert_eq!(page(&app, "/events/subscriptions").await, expected);
+    assert_eq!(page(&app, "/events/%73ubscriptions?wait=0").await, expected);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn parameters_that_are_wrong_are_all_named() {
+    let app = TestApp::start().await;
+    let response = app.get("/events/subscriptions?after=-1&limit=0&wait=61").send().await.unwrap();
+    assert_eq!(response.status(), 422);
+    insta::assert_snapshot!(response.text().await.unwrap(), @r#"{"type":"urn:usher:error:invalid_request","title":"Some fields are wrong","status":422,"detail":"3 fields are wrong","code":"invalid_request","request_id":"test","errors":[{"pointer":"/after","detail":"must be an integer from 0 to 9007199254740991"},{"pointer":"/limit","detail":"must be an integer from 1 to 1000"},{"pointer":"/wait","detail":"must be an integer from 0 to 60"}]}"#);
+    for (query, wrong) in [
+        ("after=", "/after"),
+        ("after", "/after"),
+        ("after=1.0", "/after"),
+        ("after=%2B1", "/after"),
+        ("after=+1", "/after"),
+        ("after=0x1", "/after"),
+        ("after=9007199254740992", "/after"),
+        ("after=18446744073709551616", "/after"),
+        ("after=%FF", "/after"),
+        ("after=%", "/after"),
+        ("after=1&after=1", "/after"),
+        ("%61fter=x", "/after"),
+        ("limit=1001", "/limit"),
+        ("limit=null", "/limit"),
+        ("wait=1.5", "/wait"),
+        ("wait=true", "/wait"),
+    ] {
+        let response = app.get(&format!("/events/subscriptions?{query}")).send().await.unwrap();
+        assert_eq!(response.status(), 422, "{query}");
+        let body: Value = response.json().await.unwrap();
+        assert_eq!(body["errors"][0]["pointer"], wrong, "{query}");
+    }
+    for query in [
+        "",
+        "&&",
+        "after=9007199254740991",
+        "after=00",
+        "limit=1000",
+        "limit=1&&after=0&",
+        "wait=0",
+        "a%zz=%ff",
+        "after%00=x",
+    ] {
+        assert!(page(&app, &format!("/events/subscriptions?{query}")).await["done"] == false, "{query}");
+    }
+    app.stop().await;
+}

@@ -1,0 +1,115 @@
+//! The store fails, stands still, or panics.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use usher_engine::ports::Store as _;
+
+use crate::app::{TestApp, eventually, within};
+use crate::faulty_store::Mode;
+use crate::raw::{Raw, head};
+
+const UNKNOWN: &str = "/events/01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11";
+
+#[tokio::test]
+async fn a_store_that_fails_is_503_and_says_nothing_of_itself() {
+    let app = TestApp::start().await;
+    app.store.set(Mode::Fail);
+    let response = app.post("/key-handshake").json(&json!({})).send().await.unwrap();
+    assert_eq!(response.status(), 503);
+    assert_eq!(response.headers()["retry-after"], "5");
+    insta::assert_snapshot!(response.text().await.unwrap(), @r#"{"type":"urn:usher:error:storage_unavailable","title":"The database is unavailable","status":503,"detail":"the database does not do its work now; what was asked for may or may not have been stored","code":"storage_unavailable","request_id":"test"}"#);
+    let response = app.get(UNKNOWN).send().await.unwrap();
+    assert_eq!(response.status(), 503);
+    assert!(!response.text().await.unwrap().contains("s3cret"));
+    let response = app.get(UNKNOWN).header("accept", "text/event-stream").send().await.unwrap();
+    assert_eq!(response.status(), 503);
+    assert_eq!(app.http.get(app.url("/health")).send().await.unwrap().status(), 200, "alive all the same");
+    app.store.set(Mode::Work);
+    app.handshake(json!({})).await;
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_panic_is_500_and_ends_nothing_else() {
+    let app = TestApp::start().await;
+    app.store.set(Mode::Panic);
+    for request in [app.get(UNKNOWN), app.post("/key-handshake").json(&json!({}))] {
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), 500);
+        assert_eq!(response.headers()["x-request-id"], "test");
+        let body = response.text().await.unwrap();
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(body, @r#"{"type":"urn:usher:error:internal_error","title":"The service failed","status":500,"detail":"the service failed; its log has more under this request id","code":"internal_error","request_id":"test"}"#);
+        }
+    }
+    app.store.set(Mode::Work);
+    app.handshake(json!({})).await;
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_call_that_takes_too_long_is_answered() {
+    let mut builder = TestApp::builder();
+    builder.limits.request_timeout = Duration::from_millis(200);
+    let app = builder.start().await;
+    app.store.set(Mode::StandStill);
+    for request in [app.get(UNKNOWN), app.post("/key-handshake").json(&json!({ "static_token": "late" }))] {
+        let response = request.send().await.unwrap();
+        assert_eq!(response.status(), 503);
+        assert_eq!(response.headers()["retry-after"], "1");
+        let body: Value = response.json().await.unwrap();
+        assert_eq!(body["code"], "deadline_exceeded");
+    }
+    // And what it asked for may still happen.
+    app.store.set(Mode::Work);
+    eventually(|| (app.engine.open_streams() == 2).then_some(())).await;
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_client_that_hangs_up_does_not_cut_a_change_in_half() {
+    let app = TestApp::start().await;
+    let before = app.engine.open_streams();
+    app.store.set(Mode::StandStill);
+    let asked = app.store.asked();
+    let mut raw = Raw::connect(&app).await;
+    let head = head("POST", "/key-handshake");
+    raw.send(&format!(
+        "{head}Content-Type: application/json\r\nContent-Length: 23\r\n\r\n{{\"static_token\":\"gone\"}}"
+    ))
+    .await;
+    within(app.store.asked_more_than(asked)).await;
+    drop(raw);
+    // Time for the service to notice; were the change cut off, it would be now.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    app.store.set(Mode::Work);
+    eventually(|| (app.engine.open_streams() == before + 1).then_some(())).await;
+    let store = Arc::clone(&app.store);
+    assert_eq!(store.open_operations(None, 100).await.unwrap().len(), before + 1);
+    app.handshake(json!({ "static_token": "gone" })).await;
+    assert_eq!(app.engine.open_streams(), before + 1, "it is that one");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn changes_that_run_are_bounded_and_those_that_wait_may_leave() {
+    let mut builder = TestApp::builder();
+    builder.limits.max_changes = 1;
+    builder.limits.request_timeout = Duration::from_millis(300);
+    let app = builder.start().await;
+    let before = app.engine.open_streams();
+    app.store.set(Mode::StandStill);
+    let asked = app.store.asked();
+    let calls = (0..5).map(|_| app.post("/key-handshake").json(&json!({})).send());
+    for response in futures_util::future::join_all(calls).await {
+        assert_eq!(response.unwrap().status(), 503);
+    }
+    assert_eq!(app.store.asked(), asked + 1, "one ran, and four never began");
+    app.store.set(Mode::Work);
+    eventually(|| (app.engine.open_streams() == before + 1).then_some(())).await;
+    app.handshake(json!({})).await;
+    assert_eq!(app.engine.open_streams(), before + 2);
+    app.stop().await;
+}

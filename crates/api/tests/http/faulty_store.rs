@@ -1,0 +1,91 @@
+//! A store that fails, or stands still, when it is told to.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio::sync::watch;
+use usher_engine::ports::{Commit, Committed, OpenOperation, OutboxMessage, Store, StoreError, StoredOperation};
+use usher_engine::{Event, StreamId, UnixMillis};
+use usher_protocol::PublicKey;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    Work,
+    Fail,
+    StandStill,
+    Panic,
+}
+
+pub struct FaultyStore {
+    inner: Arc<dyn Store>,
+    mode: watch::Sender<Mode>,
+    asked: watch::Sender<usize>,
+}
+
+impl FaultyStore {
+    pub fn new(inner: Arc<dyn Store>) -> Self {
+        Self { inner, mode: watch::Sender::new(Mode::Work), asked: watch::Sender::new(0) }
+    }
+
+    pub fn set(&self, mode: Mode) {
+        self.mode.send_replace(mode);
+    }
+
+    /// How often the store was asked for something.
+    pub fn asked(&self) -> usize {
+        *self.asked.borrow()
+    }
+
+    /// Returns when the store was asked more often than `before`.
+    pub async fn asked_more_than(&self, before: usize) {
+        self.asked.subscribe().wait_for(|asked| *asked > before).await.unwrap();
+    }
+
+    async fn gate(&self) -> Result<(), StoreError> {
+        self.asked.send_modify(|asked| *asked += 1);
+        let mode = *self.mode.subscribe().wait_for(|mode| *mode != Mode::StandStill).await.unwrap();
+        match mode {
+            Mode::Fail => Err(StoreError::Failed("the disk is full of s3cret".into())),
+            Mode::Panic => panic!("a bug with s3cret"),
+            Mode::Work | Mode::StandStill => Ok(()),
+        }
+    }
+}
+
+#[async_trait]
+impl Store for FaultyStore {
+    async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
+        self.gate().await?;
+        self.inner.commit(commit).await
+    }
+
+    async fn operation(&self, id: StreamId) -> Result<Option<StoredOperation>, StoreError> {
+        self.gate().await?;
+        self.inner.operation(id).await
+    }
+
+    async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
+        self.gate().await?;
+        self.inner.events(stream, after, limit).await
+    }
+
+    async fn outbox(&self, operation: StreamId) -> Result<Vec<OutboxMessage>, StoreError> {
+        self.inner.outbox(operation).await
+    }
+
+    async fn open_operations(&self, after: Option<StreamId>, limit: usize) -> Result<Vec<OpenOperation>, StoreError> {
+        self.inner.open_operations(after, limit).await
+    }
+
+    async fn user_relays(&self, main_key: &PublicKey) -> Result<Vec<String>, StoreError> {
+        self.inner.user_relays(main_key).await
+    }
+
+    async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.inner.remove_finished(finished_before, limit).await
+    }
+
+    async fn forget_inbound(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.inner.forget_inbound(before, limit).await
+    }
+}

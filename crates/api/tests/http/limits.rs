@@ -1,0 +1,93 @@
+//! `limits.*`
+
+use std::num::NonZeroU32;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::app::TestApp;
+use crate::raw::{Raw, head};
+
+#[tokio::test]
+async fn requests_per_second() {
+    let mut builder = TestApp::builder();
+    builder.limits.requests_per_second = NonZeroU32::new(3);
+    let app = builder.start().await;
+    let ask = async || app.get("/version").send().await.unwrap();
+    // Strangers and the health check cost the app nothing.
+    for _ in 0..10 {
+        assert_eq!(app.http.get(app.url("/version")).send().await.unwrap().status(), 401);
+        assert_eq!(app.http.get(app.url("/health")).send().await.unwrap().status(), 200);
+    }
+    for _ in 0..3 {
+        assert_eq!(ask().await.status(), 200);
+    }
+    let refused = ask().await;
+    assert_eq!(refused.status(), 429);
+    assert_eq!(refused.headers()["retry-after"], "1");
+    insta::assert_snapshot!(refused.text().await.unwrap(), @r#"{"type":"urn:usher:error:rate_limited","title":"Too many requests","status":429,"detail":"more requests per second than limits.requests_per_second allows","code":"rate_limited","request_id":"test"}"#);
+    assert_eq!(app.get("/nothing").send().await.unwrap().status(), 429, "routes that do not exist count too");
+    app.clock.turn(Duration::from_secs(1));
+    for status in [200, 200, 200, 429] {
+        assert_eq!(ask().await.status(), status);
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn open_streams() {
+    let mut builder = TestApp::builder();
+    builder.max_open_streams = 3;
+    let app = builder.start().await;
+    let refused = loop {
+        let response = app.post("/key-handshake").json(&json!({})).send().await.unwrap();
+        if response.status() != 200 {
+            break response;
+        }
+    };
+    assert_eq!(refused.status(), 503);
+    assert_eq!(refused.headers()["retry-after"], "5");
+    let body: Value = refused.json().await.unwrap();
+    assert_eq!(body["code"], "overloaded");
+    assert_eq!(app.engine.open_streams(), 3);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_body_that_does_not_come() {
+    let mut builder = TestApp::builder();
+    builder.limits.body_timeout = Duration::from_millis(200);
+    let app = builder.start().await;
+    let mut raw = Raw::connect(&app).await;
+    let head = head("POST", "/key-handshake");
+    raw.send(&format!("{head}Content-Type: application/json\r\nContent-Length: 20\r\n\r\n{{")).await;
+    let answer = raw.answer().await.unwrap();
+    assert_eq!(answer.status, 408);
+    assert!(answer.body.contains("\"code\":\"body_timeout\""));
+    assert!(raw.closed().await.is_empty(), "what would come now is no request");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_body_that_comes_too_slowly() {
+    let mut builder = TestApp::builder();
+    builder.limits.body_timeout = Duration::from_millis(300);
+    let app = builder.start().await;
+    let mut raw = Raw::connect(&app).await;
+    let head = head("POST", "/key-handshake");
+    raw.send(&format!("{head}Content-Type: application/json\r\nContent-Length: 200\r\n\r\n")).await;
+    let (reader, mut writer) = raw.0.into_split();
+    let dripping = tokio::spawn(async move {
+        use tokio::io::AsyncWriteExt as _;
+        while writer.write_all(b" ").await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    use tokio::io::AsyncReadExt as _;
+    let mut answer = [0; 12];
+    let mut reader = reader;
+    crate::app::within(reader.read_exact(&mut answer)).await.unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 408");
+    dripping.abort();
+    app.stop().await;
+}

@@ -1,0 +1,18 @@
+//! The interface as a caller sees it: the production router over TCP, a real engine on a real store.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(missing_docs, unreachable_pub)]
+
+mod app;
+mod faulty_store;
+mod raw;
+
+mod access;
+mod bodies;
+mod connections;
+mod documents;
+mod endpoints;
+mod event_streams;
+mod events;
+mod failures;
+mod limits;
+mod shutdown;

@@ -1,0 +1,71 @@
+//! The stop.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+
+use crate::app::{TestApp, within};
+use crate::faulty_store::Mode;
+use crate::raw::{Raw, head};
+
+#[tokio::test]
+async fn long_polls_are_answered_and_event_streams_end_at_once() {
+    let app = TestApp::start().await;
+    let (stream, _) = app.handshake(json!({})).await;
+    let mut polling = Raw::connect(&app).await;
+    polling.send(&format!("{}\r\n", head("GET", &format!("/events/{stream}?wait=60")))).await;
+    let feed = app.get(&format!("/events/{stream}")).header("accept", "text/event-stream").send().await.unwrap();
+    let before = std::time::Instant::now();
+    // Whether or not the poll has begun to wait.
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    app.stop.cancel();
+    let answer = polling.answer().await.unwrap();
+    assert_eq!((answer.status, answer.body.as_str()), (200, r#"{"events":[],"next":0,"done":false}"#));
+    assert_eq!(answer.header("connection"), Some("close"), "the client comes back on a new connection");
+    assert_eq!(within(feed.text()).await.unwrap(), ":\n\n", "an opening comment, and a proper end");
+    app.stop().await;
+    assert!(before.elapsed() < Duration::from_secs(50), "nobody waited for the 60 seconds to pass");
+}
+
+#[tokio::test]
+async fn calls_that_run_are_finished_and_new_ones_are_not_begun() {
+    let app = TestApp::start().await;
+    let mut idle = Raw::connect(&app).await;
+    idle.send(&format!("{}\r\n", head("GET", "/version"))).await;
+    assert_eq!(idle.answer().await.unwrap().status, 200);
+
+    app.store.set(Mode::StandStill);
+    let asked = app.store.asked();
+    let call = tokio::spawn(app.post("/key-handshake").json(&json!({})).send());
+    within(app.store.asked_more_than(asked)).await;
+    app.stop.cancel();
+    assert!(idle.closed().await.is_empty(), "idle connections are closed");
+    within(async { while TcpStream::connect(app.address).await.is_ok() {} }).await;
+    assert!(!app.server.is_finished(), "a call runs");
+    app.store.set(Mode::Work);
+    let response = within(call).await.unwrap().unwrap();
+    assert_eq!(response.status(), 200);
+    let body: Value = response.json().await.unwrap();
+    assert!(body["stream_id"].is_string());
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn what_does_not_finish_is_cut_after_the_grace_period() {
+    let mut builder = TestApp::builder();
+    builder.serve.grace = Duration::from_millis(200);
+    let app = builder.start().await;
+    let mut half = Raw::connect(&app).await;
+    half.send("GET /version HTT").await;
+    app.store.set(Mode::StandStill);
+    let asked = app.store.asked();
+    let call = tokio::spawn(app.post("/key-handshake").json(&json!({})).send());
+    within(app.store.asked_more_than(asked)).await;
+    app.stop.cancel();
+    half.closed().await;
+    assert!(within(call).await.unwrap().is_err(), "cut without an answer");
+    // The change goes on, and whoever waits for the tracker waits for it.
+    app.store.set(Mode::Work);
+    app.stop().await;
+}

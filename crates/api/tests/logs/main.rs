@@ -1,0 +1,123 @@
+//! What is written to the log, and what is not. A program of its own: where tests run side by side, whether a line is
+//! wanted is decided by whichever thread comes first.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+#![allow(missing_docs, unreachable_pub, dead_code)]
+
+#[path = "../http/app.rs"]
+mod app;
+#[path = "../http/faulty_store.rs"]
+mod faulty_store;
+
+use std::io;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tracing_subscriber::fmt::MakeWriter;
+
+use crate::app::{TOKEN, TestApp, key};
+use crate::faulty_store::Mode;
+
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<u8>>>);
+
+impl io::Write for Log {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<'a> MakeWriter<'a> for Log {
+    type Writer = Self;
+
+    fn make_writer(&'a self) -> Self {
+        self.clone()
+    }
+}
+
+impl Log {
+    /// Its lines of this crate so far.
+    fn lines(&self) -> Vec<Value> {
+        let text = String::from_utf8(self.0.lock().clone()).unwrap();
+        let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        lines.filter(|line| line["target"].as_str().unwrap().starts_with("usher_api")).collect()
+    }
+}
+
+/// One thread runs everything here, so this thread's subscriber sees everything.
+#[tokio::test]
+async fn one_line_per_call_with_its_request_id_and_no_secrets() {
+    let log = Log::default();
+    let subscriber =
+        tracing_subscriber::fmt().json().with_max_level(tracing::Level::TRACE).with_writer(log.clone()).finish();
+    let _guard = tracing::subscriber::set_default(subscriber);
+    let app = TestApp::start().await;
+
+    app.get("/events/subscriptions?after=0&token=q-s3cret").header("x-request-id", "a").send().await.unwrap();
+    app.post("/key-handshake")
+        .header("x-request-id", "b")
+        .json(&json!({ "static_token": "b-s3cret" }))
+        .send()
+        .await
+        .unwrap();
+    app.http
+        .get(app.url("/p-s3cret?x=q-s3cret"))
+        .bearer_auth("t-s3cret")
+        .header("x-request-id", "c")
+        .send()
+        .await
+        .unwrap();
+    let body = json!({ "main_key": key(1).to_hex(), "subkeys": ["nsec1s3cret"] });
+    app.post("/authenticate-key").header("x-request-id", "d").json(&body).send().await.unwrap();
+    app.store.set(Mode::Fail);
+    app.post("/key-handshake").header("x-request-id", "e").json(&json!({})).send().await.unwrap();
+    let request = app.http.request("S3CRET".parse().unwrap(), app.url("/version"));
+    request.header("x-request-id", "f").send().await.unwrap();
+    app.stop().await;
+
+    let lines = log.lines();
+    // `app.post` and `app.get` send an id of their own first; the first counts.
+    let answered: Vec<_> = lines.iter().filter(|line| line["fields"]["message"] == "answered").collect();
+    let told: Vec<_> = answered
+        .iter()
+        .map(|line| {
+            let fields = &line["fields"];
+            assert!(fields["latency_ms"].is_f64());
+            let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            format!(
+                "{} {} {} {} {}",
+                text(&line["level"]),
+                text(&line["span"]["request_id"]),
+                text(&fields["method"]),
+                text(&fields["path"]),
+                text(&fields["status"])
+            )
+        })
+        .collect();
+    insta::assert_snapshot!(told.join("\n"), @r"
+    DEBUG test GET /events/{stream_id} 200
+    INFO test POST /key-handshake 200
+    INFO c GET - 401
+    INFO test POST /authenticate-key 422
+    INFO test POST /key-handshake 503
+    INFO f other /version 401
+    ");
+
+    let failures: Vec<_> = lines.iter().filter(|line| line["level"] == "ERROR").collect();
+    assert_eq!(failures.len(), 1, "once: {failures:?}");
+    assert_eq!(failures[0]["span"]["request_id"], "test");
+    assert_eq!(failures[0]["fields"]["code"], "storage_unavailable");
+
+    for line in &lines {
+        let line = line.to_string();
+        // The store's own words are for the operator's log.
+        if !line.contains("the disk is full") {
+            assert!(!line.to_lowercase().contains("s3cret") && !line.contains(TOKEN), "{line}");
+        }
+    }
+}
