@@ -43,7 +43,7 @@ pub struct HandshakeUrl {
     pub scheme: String,
     /// The service's main key.
     pub main_key: PublicKey,
-    /// Addresses of relays at which the service listens.
+    /// Addresses of relays at which the service listens; readers refuse more than [`MAX_RELAYS`].
     pub relays: Vec<String>,
     /// What the answer must carry.
     pub token: String,

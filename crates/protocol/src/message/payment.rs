@@ -1,6 +1,6 @@
 //! Single payments (wallet-protocol.md section 5).
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::invoice::MAX_INVOICE_BYTES;
 use super::{Currency, ExchangeRate, Preimage, Sensitive};
@@ -29,9 +29,10 @@ pub struct PaymentRequest {
     /// The subscription the payment belongs to.
     #[serde(default, deserialize_with = "wire::optional_id")]
     pub subscription_id: Option<String>,
-    /// What the payment is for.
-    #[serde(default, deserialize_with = "wire::optional_words::<_, { text::MAX_DESCRIPTION_CHARS }>")]
-    pub description: Option<String>,
+    /// What the payment is for. Always a text on the wire, unlike the other requests' descriptions; `null` is read as
+    /// an empty one.
+    #[serde(default, deserialize_with = "description")]
+    pub description: String,
     /// By which the answer refers to the request.
     #[serde(deserialize_with = "wire::id")]
     pub request_id: String,
@@ -71,4 +72,8 @@ pub enum PaymentStatus {
         #[serde(default, deserialize_with = "wire::optional_words::<_, { text::MAX_REASON_CHARS }>")]
         reason: Option<String>,
     },
+}
+
+fn description<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
+    Ok(wire::optional_words::<D, { text::MAX_DESCRIPTION_CHARS }>(deserializer)?.unwrap_or_default())
 }

@@ -211,7 +211,7 @@ fn from_services() -> Vec<(&'static str, ServiceMessage)> {
         auth_token: None,
         expires_at: 1_732_137_900,
         subscription_id: None,
-        description: text("Coffee"),
+        description: "Coffee".to_owned(),
         request_id: "req-1".to_owned(),
     };
     let of_subscription = PaymentRequest {
@@ -220,7 +220,7 @@ fn from_services() -> Vec<(&'static str, ServiceMessage)> {
         current_exchange_rate: rate(),
         auth_token: Some(Sensitive::from("let-me-in".to_owned())),
         subscription_id: text("sub-1"),
-        description: None,
+        description: String::new(),
         ..payment.clone()
     };
     let recurring = RecurringRequest {
