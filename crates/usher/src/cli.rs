@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Parser, Subcommand};
+use clap::{Args, Parser, Subcommand};
 
 /// Passwordless login, payments and tickets over Nostr, Lightning and Cashu.
 #[derive(Debug, Parser)]
@@ -22,12 +22,30 @@ pub struct Cli {
 pub enum Command {
     /// Runs the service, as the configuration says.
     Serve,
+    /// Runs everything embedded, to try and to develop against: the service, a relay, a user's wallet.
+    ///
+    /// Key and token are made up and shown. Reads no SERVICE__ variables.
+    Dev(DevCommand),
     /// Makes, converts and shows Nostr keys.
     #[command(subcommand)]
     Key(KeyCommand),
     /// Checks and explains the configuration.
     #[command(subcommand)]
     Config(ConfigCommand),
+}
+
+/// `usher dev …`
+#[derive(Debug, Args)]
+pub struct DevCommand {
+    /// The service's port [default: 3000, or a free one].
+    #[arg(long, value_name = "PORT")]
+    pub port: Option<u16>,
+    /// The relay's port [default: 7777, or a free one].
+    #[arg(long, value_name = "PORT")]
+    pub relay_port: Option<u16>,
+    /// The wallet says yes to everything by itself.
+    #[arg(long)]
+    pub auto_approve: bool,
 }
 
 /// `usher key …`

@@ -3,6 +3,7 @@
 pub mod cli;
 pub mod command;
 pub mod config;
+pub mod dev;
 pub mod failure;
 pub mod logging;
 pub mod notify;
@@ -36,6 +37,7 @@ pub fn run() -> ExitCode {
 fn dispatch(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Serve => command::serve::run(cli.data_dir),
+        Command::Dev(options) => dev::run(&options, cli.data_dir),
         Command::Key(key) => command::key::run(key, cli.data_dir),
         Command::Config(config) => command::config::run(&config, cli.data_dir),
     }

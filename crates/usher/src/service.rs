@@ -31,8 +31,9 @@ const INBOX: usize = 4096;
 /// The service while it runs.
 pub struct Service {
     address: SocketAddr,
+    engine: Arc<Engine>,
     http: Floor,
-    engine: Floor,
+    operations: Floor,
     relays: Floor,
     store: Arc<SqliteStore>,
 }
@@ -63,7 +64,7 @@ impl Service {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let randomness: Arc<dyn Randomness> = Arc::new(OsRandomness);
         let identity = identity(config)?;
-        let (http, engine_floor, relays) = (Floor::default(), Floor::default(), Floor::default());
+        let (http, operations, relays) = (Floor::default(), Floor::default(), Floor::default());
 
         let store = SqliteStore::open(&data_dir.join(config.database.path.as_str()), SqliteOptions::default())?;
         let store = Arc::new(store);
@@ -81,11 +82,10 @@ impl Service {
             inbox,
         };
         let engine =
-            Engine::start(engine_options(config, identity), parts, &engine_floor.tasks, engine_floor.stop.clone())
-                .await?;
+            Engine::start(engine_options(config, identity), parts, &operations.tasks, operations.stop.clone()).await?;
 
         let state = ApiState::new(ApiParts {
-            engine,
+            engine: Arc::clone(&engine),
             auth_token: config.auth.auth_token.secret().clone(),
             version: version::VERSION.to_owned(),
             commit: version::COMMIT.to_owned(),
@@ -99,7 +99,7 @@ impl Service {
         let serving =
             usher_api::serve(listener, usher_api::router(state), options, http.tasks.clone(), http.stop.clone());
         http.tasks.spawn(serving);
-        Ok(Self { address, http, engine: engine_floor, relays, store })
+        Ok(Self { address, engine, http, operations, relays, store })
     }
 
     /// Where it listens.
@@ -107,11 +107,16 @@ impl Service {
         self.address
     }
 
+    /// What runs the operations.
+    pub const fn engine(&self) -> &Arc<Engine> {
+        &self.engine
+    }
+
     /// Stops everything: takes no more calls and finishes those that run, then takes no more from wallets and finishes
     /// those steps, then sends what is queued, then closes the store.
     pub async fn stop(self) {
         self.http.close().await;
-        self.engine.close().await;
+        self.operations.close().await;
         self.relays.close().await;
         self.store.close().await;
     }

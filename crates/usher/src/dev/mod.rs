@@ -1,0 +1,154 @@
+//! `usher dev`: the service with everything around it, to try and to develop against.
+//!
+//! The service is the one that `usher serve` runs, over real sockets; the relay and the wallet are the sandbox's.
+
+mod banner;
+mod folder;
+mod prompt;
+
+use std::io;
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+
+use tokio::net::TcpListener;
+use tokio::sync::mpsc;
+use tracing::level_filters::LevelFilter;
+use usher_engine::KeyHandshakeRequest;
+use usher_engine::ports::{Clock as _, SystemClock};
+use usher_sandbox::relay::EmbeddedRelay;
+use usher_sandbox::wallet::{Policy, Wallet};
+
+use self::banner::Banner;
+use self::folder::Folder;
+use self::prompt::{Prompt, Reply};
+use crate::cli::DevCommand;
+use crate::command::serve::stop;
+use crate::config::{Source, load, report};
+use crate::failure::Failure;
+use crate::logging::{self, Output};
+use crate::service::Service;
+use crate::signals::Signals;
+
+/// The port of the service unless another is asked for; when it is taken, any free one.
+const PORT: u16 = 3000;
+
+/// The port of the relay unless another is asked for; when it is taken, any free one. The same each time, since
+/// handshake URLs name it.
+const RELAY_PORT: u16 = 7777;
+
+/// The token of the handshake URL that is shown: reusable, so that it neither expires nor is used up while somebody
+/// reads on.
+const STATIC_TOKEN: &str = "usher-dev";
+
+/// Runs everything until a signal or `quit`.
+///
+/// # Errors
+/// When something cannot start, for example as a port that was asked for is taken.
+pub fn run(command: &DevCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
+    let folder = Folder::open(data_dir)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let outcome = runtime.block_on(develop(command, &folder));
+    // Does not wait for what a second signal left behind.
+    runtime.shutdown_background();
+    outcome
+}
+
+async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
+    let mut signals = Signals::listen()?;
+    let relay = match command.relay_port {
+        Some(port) => EmbeddedRelay::start_on(port).await.map_err(|error| port_taken(port, &error))?,
+        None => match EmbeddedRelay::start_on(RELAY_PORT).await {
+            Ok(relay) => relay,
+            Err(_) => EmbeddedRelay::start().await?,
+        },
+    };
+    let source = source(folder, &relay);
+    let loaded = load(&source);
+    let Some(config) = &loaded.config else {
+        return Err(Failure::Configuration(report::problems(&loaded)));
+    };
+    // Standard output is for the reader; of the log only what matters.
+    logging::start(config.log.format, Output::Stderr, LevelFilter::WARN)?;
+
+    let service = Service::start(config, &source.data_dir, listen(command.port).await?).await?;
+    let request = KeyHandshakeRequest { static_token: Some(STATIC_TOKEN.to_owned()), no_request: false };
+    let handshake = service.engine().start_key_handshake(request).await?;
+
+    let file = folder.wallet(relay.url())?;
+    let policy = if command.auto_approve { Policy::auto_approve() } else { Policy::silent() };
+    let wallet = Wallet::start(file.options(policy)).await;
+
+    let banner = Banner {
+        service: service.address(),
+        token: config.auth.auth_token.secret(),
+        relay: relay.url(),
+        handshake: &handshake,
+        user: wallet.main_key(),
+        wallet_file: file.path(),
+        folder,
+        auto_approve: command.auto_approve,
+    };
+    print!("{banner}");
+
+    let outcome = talk(&Prompt::new(&wallet, file, &handshake.url, command.auto_approve), &mut signals).await;
+    wallet.stop().await;
+    let stopped = stop(service, &mut signals).await;
+    relay.stop().await;
+    outcome.and(stopped)
+}
+
+/// Does what is typed and tells what the wallet is asked, until it is enough.
+async fn talk(prompt: &Prompt<'_>, signals: &mut Signals) -> Result<(), Failure> {
+    let mut lines = typed()?;
+    loop {
+        tokio::select! {
+            Some(line) = lines.recv() => match prompt.take(&line).await {
+                Reply::Say(text) => println!("{text}"),
+                Reply::Quit => return Ok(()),
+            },
+            text = prompt.news() => println!("{text}"),
+            _ = signals.next() => return Ok(()),
+        }
+    }
+}
+
+/// The lines of standard input; none come any more when it is closed.
+///
+/// Reading blocks and cannot be interrupted, so it is done by a thread of its own, which ends with the program.
+fn typed() -> io::Result<mpsc::Receiver<String>> {
+    let (to_lines, lines) = mpsc::channel(16);
+    std::thread::Builder::new().name("stdin".to_owned()).spawn(move || {
+        let mut input = io::stdin().lines().map_while(Result::ok);
+        input.all(|line| to_lines.blocking_send(line).is_ok());
+    })?;
+    Ok(lines)
+}
+
+/// The folder's configuration with what the surroundings need. The environment is left out: what is set for a real
+/// service has no place here.
+fn source(folder: &Folder, relay: &EmbeddedRelay) -> Source {
+    let variables = [
+        ("SERVICE__NOSTR__RELAYS", relay.url()),
+        // The relay is on loopback, and the user's wallet names it.
+        ("SERVICE__NOSTR__ALLOW_PRIVATE_RELAYS", "true"),
+    ];
+    Source {
+        data_dir: folder.path().to_owned(),
+        variables: variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
+        now: SystemClock.now(),
+    }
+}
+
+async fn listen(port: Option<u16>) -> Result<TcpListener, Failure> {
+    match port {
+        Some(port) => TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.map_err(|error| port_taken(port, &error)),
+        None => match TcpListener::bind((Ipv4Addr::LOCALHOST, PORT)).await {
+            Ok(listener) => Ok(listener),
+            Err(_) => Ok(TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?),
+        },
+    }
+}
+
+fn port_taken(port: u16, error: &io::Error) -> Failure {
+    Failure::said(format!("cannot listen on 127.0.0.1:{port}: {error}"))
+}

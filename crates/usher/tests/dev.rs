@@ -1,0 +1,201 @@
+//! `usher dev` as a newcomer uses it: started, its lines pasted, its wallet driven.
+
+mod common;
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+use common::{Running, Signal, stderr, stdout, usher};
+use serde_json::Value;
+
+/// `usher dev` on free ports, so that tests run beside each other and beside a real one.
+fn dev(folder: Option<&Path>) -> Command {
+    let mut command = usher();
+    command.args(["dev", "--port", "0", "--relay-port", "0"]);
+    if let Some(folder) = folder {
+        command.arg("--data-dir").arg(folder);
+    }
+    command
+}
+
+/// The banner of one that has started.
+fn banner(running: &mut Running) -> String {
+    running.wait_for("Type  help");
+    running.said.clone()
+}
+
+/// What stands behind a name in the banner.
+fn field<'a>(banner: &'a str, name: &str) -> &'a str {
+    let line = banner.lines().find(|line| line.trim_start().starts_with(name)).unwrap();
+    line.trim_start().strip_prefix(name).unwrap().trim()
+}
+
+/// The lines to paste, in order.
+fn pastes(banner: &str) -> Vec<&str> {
+    banner.lines().filter(|line| line.starts_with("curl ") || line.starts_with("STREAM=")).collect()
+}
+
+/// Pastes lines into a shell.
+fn paste(lines: &[&str]) -> Output {
+    let output = Command::new("sh").arg("-c").arg(lines.join("\n")).output().unwrap();
+    assert!(output.status.success(), "{}", stderr(&output));
+    output
+}
+
+fn json(output: &Output) -> Value {
+    serde_json::from_str(&stdout(output)).unwrap_or_else(|error| panic!("{error}: {}", stdout(output)))
+}
+
+#[test]
+fn a_newcomer_logs_the_user_in_by_pasting_what_is_shown() {
+    let mut running = Running::start({
+        let mut command = dev(None);
+        command.stdin(Stdio::piped());
+        command
+    });
+    let mut stdin = running.stdin();
+    let banner = banner(&mut running);
+    let lines = pastes(&banner);
+    assert_eq!(lines.len(), 4, "{banner}");
+    let user = field(&banner, "user");
+
+    writeln!(stdin, "scan").unwrap();
+    running.wait_for("introduced itself");
+    let handshake = json(&paste(&lines[..1]));
+    assert_eq!(handshake["events"][0]["type"], "KeyHandshake");
+    assert_eq!(handshake["events"][0]["data"]["main_key"], user);
+
+    // The second block waits for the answer, which is given meanwhile, as a person would.
+    let waiting = std::thread::spawn({
+        let lines: Vec<String> = lines[1..3].iter().map(|line| (*line).to_owned()).collect();
+        move || json(&paste(&lines.iter().map(String::as_str).collect::<Vec<_>>()))
+    });
+    running.wait_for("is asked (1): authentication");
+    writeln!(stdin, "requests").unwrap();
+    running.wait_for("1  authentication (not answered)");
+    writeln!(stdin, "approve").unwrap();
+    running.wait_for("approved it");
+    let answer = waiting.join().unwrap();
+    assert_eq!(answer["events"][0]["data"]["status"], "approved", "{answer}");
+    assert_eq!(answer["done"], true);
+
+    // A handshake of one's own, opened by its address.
+    let started = json(&paste(&lines[3..]));
+    writeln!(stdin, "scan {}", started["url"].as_str().unwrap()).unwrap();
+    running.wait_for("introduced itself");
+    let own = lines[0].replace(field_of_stream(lines[0]), started["stream_id"].as_str().unwrap());
+    assert_eq!(json(&paste(&[&own]))["done"], true);
+
+    let folder = field(&banner, "data").split(" (").next().unwrap().to_owned();
+    assert!(Path::new(&folder).exists());
+    writeln!(stdin, "quit").unwrap();
+    let (code, said) = running.end();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(!Path::new(&folder).exists(), "a temporary folder is removed");
+}
+
+/// The stream that a polling line names.
+fn field_of_stream(line: &str) -> &str {
+    line.split_once("/events/").unwrap().1.split_once('?').unwrap().0
+}
+
+#[test]
+fn what_is_typed_wrong_is_answered() {
+    let mut running = Running::start({
+        let mut command = dev(None);
+        command.stdin(Stdio::piped());
+        command
+    });
+    let mut stdin = running.stdin();
+    banner(&mut running);
+    for (line, answer) in [
+        ("help", "The wallet takes:"),
+        ("nonsense", "No such command"),
+        ("approve", "no such request"),
+        ("decline 0", "no such request"),
+        ("approve x", "no such request"),
+        ("requests", "Nothing was asked yet"),
+        ("scan nonsense", "Not opened: "),
+    ] {
+        writeln!(stdin, "{line}").unwrap();
+        running.wait_for(answer);
+    }
+    writeln!(stdin, "exit").unwrap();
+    assert_eq!(running.end().0, Some(0));
+}
+
+#[test]
+fn it_runs_without_a_terminal_and_approves_by_itself_when_told_to() {
+    let mut command = dev(None);
+    command.arg("--auto-approve");
+    let mut running = Running::start(command);
+    let banner = banner(&mut running);
+    let lines = pastes(&banner);
+    let answer = json(&paste(&lines[1..3]));
+    assert_eq!(answer["events"][0]["data"]["status"], "approved", "{answer}");
+    running.signal(Signal::TERM);
+    let (code, said) = running.end();
+    assert_eq!(code, Some(0), "{said}");
+}
+
+#[test]
+fn a_named_folder_keeps_key_token_user_and_streams() {
+    let folder = tempfile::tempdir().unwrap();
+    let start = || {
+        let mut running = Running::start(dev(Some(folder.path())));
+        let banner = banner(&mut running);
+        let key = banner.split("://npub").nth(1).unwrap().split('?').next().unwrap().to_owned();
+        let kept = (
+            field(&banner, "token").to_owned(),
+            field(&banner, "user").to_owned(),
+            field_of_stream(pastes(&banner)[0]).to_owned(),
+            key,
+        );
+        running.signal(Signal::INT);
+        assert_eq!(running.end().0, Some(0));
+        kept
+    };
+    let first = start();
+    assert_eq!(first.0.len(), 64);
+    assert_eq!(start(), first);
+    #[cfg(unix)]
+    for name in ["config.toml", "wallet.json", "usher.db"] {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::metadata(folder.path().join(name)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "{name} is for its owner alone");
+    }
+}
+
+#[test]
+fn the_environment_of_a_real_service_is_left_alone() {
+    let mut command = dev(None);
+    command
+        .env("SERVICE__AUTH__AUTH_TOKEN", common::TOKEN)
+        .env("SERVICE__NONSENSE", "1")
+        .env("SERVICE_DATA_DIR", "/dev/null");
+    let mut running = Running::start(command);
+    assert_ne!(field(&banner(&mut running), "token"), common::TOKEN);
+    running.signal(Signal::TERM);
+    assert_eq!(running.end().0, Some(0));
+}
+
+#[test]
+fn a_port_that_was_asked_for_and_is_taken_is_said() {
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = taken.local_addr().unwrap().port().to_string();
+    for option in ["--port", "--relay-port"] {
+        let output = usher().args(["dev", option, &port]).output().unwrap();
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stderr(&output).contains(&format!("cannot listen on 127.0.0.1:{port}")), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_wrong_configuration_in_the_folder_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("config.toml"), "[auth]\nauth_token = ''\n").unwrap();
+    let output = dev(Some(folder.path())).output().unwrap();
+    assert_eq!(output.status.code(), Some(78));
+    assert!(stderr(&output).contains("config.toml:2: auth.auth_token is empty"), "{}", stderr(&output));
+}
