@@ -133,3 +133,29 @@ fn parse<T: JsonBody>(bytes: &[u8]) -> Result<T, BodyError> {
     };
     errors.finish(read).map_err(BodyError::Invalid)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use usher_engine::{AuthenticateKey, KeyHandshakeRequest};
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn whatever_is_sent_is_an_answer_and_no_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = parse::<KeyHandshakeRequest>(&bytes);
+            let _ = parse::<AuthenticateKey>(&bytes);
+        }
+
+        #[test]
+        fn wrong_fields_are_never_quoted(value in "[a-z]{20,60}") {
+            let body = serde_json::json!({ "main_key": value, "subkeys": [value, { "key": value }], value.clone(): 1 });
+            let Err(error) = parse::<AuthenticateKey>(body.to_string().as_bytes()) else {
+                return Err(TestCaseError::fail("taken"));
+            };
+            let answer = Problem::from(error).to_json("");
+            prop_assert!(!answer.contains(&value), "{answer}");
+        }
+    }
+}

@@ -2,10 +2,10 @@
 
 use serde_json::json;
 use utoipa::openapi::path::Operation;
-use utoipa::openapi::response::ResponseBuilder;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{
-    ContentBuilder, Header, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder, PathItem, Ref, RefOr,
+    Content, ContentBuilder, Header, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder, PathItem, Ref, RefOr,
+    Response, Schema,
 };
 use utoipa::{PartialSchema as _, ToSchema as _};
 
@@ -80,33 +80,65 @@ fn complete(operation: &mut Operation, access: gate::Access) {
     for code in codes {
         add(operation, code);
     }
-    for response in operation.responses.responses.values_mut() {
-        if let RefOr::T(response) = response {
-            let mut header = Header::default();
-            header.description = Some("The request id: yours if you sent one, else a random one.".into());
-            response.headers.insert("X-Request-Id".into(), RefOr::T(header));
+    for (status, response) in &mut operation.responses.responses {
+        let RefOr::T(response) = response else { continue };
+        if is_error(status) {
+            complete_error(response);
         }
+        response
+            .headers
+            .insert("X-Request-Id".into(), header("The request id: yours if you sent one, else a random one."));
+    }
+    if let Some(RefOr::T(body)) = &mut operation.request_body {
+        body.content.values_mut().for_each(forget_null);
     }
 }
 
 /// Adds an error response, or this code to the response of its status that is there already.
 fn add(operation: &mut Operation, code: ErrorCode) {
-    let responses = &mut operation.responses.responses;
     let line = format!("`{}`: {}.", code.as_str(), code.title());
-    let entry = responses.entry(code.status().as_u16().to_string());
-    match entry {
-        std::collections::btree_map::Entry::Occupied(mut entry) => {
-            if let RefOr::T(response) = entry.get_mut() {
-                response.description = format!("{}\n\n{line}", response.description);
-            }
-        }
-        std::collections::btree_map::Entry::Vacant(entry) => {
-            let content = ContentBuilder::new()
-                .schema(Some(Ref::from_schema_name(ProblemBody::name())))
-                .example(Some(example(code)))
-                .build();
-            entry.insert(ResponseBuilder::new().description(line).content(PROBLEM_JSON, content).build().into());
-        }
+    let response = operation.responses.responses.entry(code.status().as_u16().to_string());
+    let response = response.or_insert_with(|| Response::default().into());
+    if let RefOr::T(response) = response {
+        let separator = if response.description.is_empty() { "" } else { "\n\n" };
+        response.description = format!("{}{separator}{line}", response.description);
+    }
+}
+
+fn is_error(status: &str) -> bool {
+    status.starts_with(['4', '5'])
+}
+
+/// Gives an error response its body, with an example of the first code that its description names, and headers.
+fn complete_error(response: &mut Response) {
+    let named = |code: &ErrorCode| response.description.find(&format!("`{}`", code.as_str()));
+    let codes = ErrorCode::ALL.into_iter().filter_map(|code| Some((named(&code)?, code)));
+    let Some((_, code)) = codes.min_by_key(|(at, _)| *at) else { return };
+    let content = ContentBuilder::new()
+        .schema(Some(Ref::from_schema_name(ProblemBody::name())))
+        .example(Some(example(code)))
+        .build();
+    response.content.insert(PROBLEM_JSON.into(), RefOr::T(content));
+    match code.status().as_u16() {
+        401 => response.headers.insert("WWW-Authenticate".into(), header("`Bearer`.")),
+        429 | 503 => response.headers.insert("Retry-After".into(), header("Seconds after which to ask again.")),
+        _ => None,
+    };
+}
+
+fn header(description: &str) -> RefOr<Header> {
+    let mut header = Header::default();
+    header.description = Some(description.into());
+    RefOr::T(header)
+}
+
+/// A body that may be missing is written as `Option`, which utoipa takes for one that may also be `null`.
+fn forget_null(content: &mut RefOr<Content>) {
+    if let RefOr::T(content) = content
+        && let Some(RefOr::T(Schema::OneOf(one_of))) = &content.schema
+        && let Some(reference @ RefOr::Ref(_)) = one_of.items.first()
+    {
+        content.schema = Some(reference.clone());
     }
 }
 

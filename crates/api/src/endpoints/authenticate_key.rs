@@ -43,8 +43,8 @@ pub(crate) struct RequestBody {
     /// The key to prove: 64 hex characters, as the `KeyHandshake` event has it.
     #[schema(pattern = "^[0-9a-fA-F]{64}$")]
     main_key: String,
-    /// Keys that may answer for it without a proof of delegation; usually none. A key named twice counts once.
-    #[schema(max_items = 8)]
+    /// Keys that may answer for it without a proof of delegation; usually none, and at most 8. A key named twice
+    /// counts once.
     subkeys: Vec<String>,
 }
 
@@ -78,8 +78,7 @@ pub(crate) struct Started {
     responses(
         (status = 200, description = "It is stored and has started.", body = Started),
         (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n\
-            `overloaded`: `limits.max_open_streams` are open.", body = crate::problem::ProblemBody,
-            content_type = "application/problem+json"),
+            `overloaded`: `limits.max_open_streams` are open."),
     ),
 )]
 pub(crate) async fn authenticate_key(

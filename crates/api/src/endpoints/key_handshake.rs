@@ -90,8 +90,7 @@ impl From<KeyHandshakeStarted> for Started {
     responses(
         (status = 200, description = "It is stored and has started.", body = Started),
         (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n\
-            `overloaded`: `limits.max_open_streams` are open.", body = crate::problem::ProblemBody,
-            content_type = "application/problem+json"),
+            `overloaded`: `limits.max_open_streams` are open."),
     ),
 )]
 pub(crate) async fn key_handshake(

@@ -31,7 +31,10 @@ pub(crate) const RETRY_SECONDS: u64 = 5;
 /// As a response it is only a status with itself attached: the gate, which alone knows the request id, writes the
 /// body and the log line. So whatever a handler answers, every error has the same shape.
 #[derive(Clone, Debug)]
-pub(crate) struct Problem {
+pub(crate) struct Problem(Box<Parts>);
+
+#[derive(Clone, Debug)]
+struct Parts {
     code: ErrorCode,
     detail: Cow<'static, str>,
     errors: Vec<FieldError>,
@@ -80,7 +83,7 @@ pub(crate) struct ProblemBody<'a> {
 impl Problem {
     /// An error with this code and, for people, what happened.
     pub(crate) fn new(code: ErrorCode, detail: impl Into<Cow<'static, str>>) -> Self {
-        Self { code, detail: detail.into(), errors: Vec::new(), header: None, cause: None }
+        Self(Box::new(Parts { code, detail: detail.into(), errors: Vec::new(), header: None, cause: None }))
     }
 
     /// `invalid_request` that lists these fields.
@@ -89,7 +92,9 @@ impl Problem {
             1 => Cow::Borrowed("1 field is wrong"),
             count => Cow::Owned(format!("{count} fields are wrong")),
         };
-        Self { errors, ..Self::new(ErrorCode::InvalidRequest, detail) }
+        let mut problem = Self::new(ErrorCode::InvalidRequest, detail);
+        problem.0.errors = errors;
+        problem
     }
 
     /// `overloaded`, with `Retry-After`.
@@ -99,8 +104,8 @@ impl Problem {
 
     /// `internal_error`: its cause goes to the log and nowhere else.
     pub(crate) fn internal(cause: impl Error + Send + Sync + 'static) -> Self {
-        let problem = Self::new(ErrorCode::InternalError, "the service failed; its log has more under this request id");
-        Self { cause: Some(Arc::new(cause)), ..problem }
+        Self::new(ErrorCode::InternalError, "the service failed; its log has more under this request id")
+            .caused_by(cause)
     }
 
     /// The same, answered with a `Retry-After` of this many seconds.
@@ -109,24 +114,30 @@ impl Problem {
     }
 
     /// The same, answered with this header.
-    pub(crate) fn with_header(self, name: HeaderName, value: HeaderValue) -> Self {
-        Self { header: Some((name, value)), ..self }
+    pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
+        self.0.header = Some((name, value));
+        self
     }
 
-    /// What happened.
-    pub(crate) const fn code(&self) -> ErrorCode {
-        self.code
+    fn caused_by(mut self, cause: impl Error + Send + Sync + 'static) -> Self {
+        self.0.cause = Some(Arc::new(cause));
+        self
+    }
+
+    /// Its code.
+    pub(crate) fn code(&self) -> ErrorCode {
+        self.0.code
     }
 
     /// Writes the body into the response that carries this problem, and the log line of a fault of ours.
     pub(crate) fn render(&self, response: &mut Response, request_id: &RequestId) {
-        if let Some(cause) = &self.cause {
-            tracing::error!(code = self.code.as_str(), error = %Chain(cause.as_ref()), "a call failed");
+        if let Some(cause) = &self.0.cause {
+            tracing::error!(code = self.0.code.as_str(), error = %Chain(cause.as_ref()), "a call failed");
         }
         *response.body_mut() = Body::from(self.to_json(request_id.as_str()));
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));
-        if let Some((name, value)) = &self.header {
+        if let Some((name, value)) = &self.0.header {
             headers.insert(name.clone(), value.clone());
         }
     }
@@ -136,13 +147,13 @@ impl Problem {
     /// The body.
     pub(crate) fn to_json(&self, request_id: &str) -> String {
         let body = ProblemBody {
-            r#type: self.code.type_uri(),
-            title: self.code.title(),
-            status: self.code.status().as_u16(),
-            detail: &self.detail,
-            code: self.code,
+            r#type: self.0.code.type_uri(),
+            title: self.0.code.title(),
+            status: self.0.code.status().as_u16(),
+            detail: &self.0.detail,
+            code: self.0.code,
             request_id,
-            errors: &self.errors,
+            errors: &self.0.errors,
         };
         // Strings and numbers only: it cannot fail, and if it did, an empty body with the right status is left.
         serde_json::to_string(&body).unwrap_or_default()
@@ -152,7 +163,7 @@ impl Problem {
 impl IntoResponse for Problem {
     fn into_response(self) -> Response {
         let mut response = Response::new(Body::empty());
-        *response.status_mut() = self.code.status();
+        *response.status_mut() = self.0.code.status();
         response.extensions_mut().insert(self);
         response
     }
@@ -184,11 +195,8 @@ impl From<EventsError> for Problem {
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        let problem = Self::new(
-            ErrorCode::StorageUnavailable,
-            "the database does not do its work now; what was asked for may or may not have been stored",
-        );
-        Self { cause: Some(Arc::new(error)), ..problem.retry_after(RETRY_SECONDS) }
+        let detail = "the database does not do its work now; what was asked for may or may not have been stored";
+        Self::new(ErrorCode::StorageUnavailable, detail).retry_after(RETRY_SECONDS).caused_by(error)
     }
 }
 

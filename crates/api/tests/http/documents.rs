@@ -43,6 +43,21 @@ fn the_document_is_whole() {
             for wanted in ["summary", "operationId", "tags", "responses", "security"] {
                 assert!(operation.get(wanted).is_some(), "{method} {path} has no {wanted}");
             }
+            for (status, response) in operation["responses"].as_object().unwrap() {
+                if status.starts_with(['4', '5']) {
+                    let problem = &response["content"]["application/problem+json"];
+                    assert_eq!(problem["schema"]["$ref"], "#/components/schemas/Problem", "{method} {path} {status}");
+                    assert_eq!(problem["example"]["status"].to_string(), *status, "{method} {path}");
+                    let code = problem["example"]["code"].as_str().unwrap();
+                    assert!(response["description"].as_str().unwrap().contains(code), "{method} {path} {status}");
+                } else {
+                    let bodies = response.get("content").and_then(Value::as_object);
+                    for (media_type, body) in bodies.into_iter().flatten() {
+                        let has_example = body.get("example").is_some() || body["schema"].get("$ref").is_some();
+                        assert!(has_example, "{method} {path} {status} {media_type}");
+                    }
+                }
+            }
         }
     }
 }

@@ -24,7 +24,7 @@ const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering
 
 /// Answers with a stream's events from `after` on, as they come.
 pub(super) async fn open(state: &ApiState, stream: StreamId, after: u64) -> Result<Response, Error> {
-    let place = state.event_stream_place().map_err(|problem| Error::Full(Box::new(problem)))?;
+    let place = state.event_stream_place().map_err(Error::Full)?;
     let first = state.engine.events(stream, after, BATCH).await?;
     if first.done && first.events.is_empty() {
         return Ok(StatusCode::NO_CONTENT.into_response());
@@ -99,4 +99,30 @@ fn write(events: &[Event]) -> String {
         out.push('\n');
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use usher_engine::EventType;
+
+    use super::*;
+
+    #[test]
+    fn events_as_text() {
+        let event =
+            |index, data: &str| Event { index, event_type: EventType::StatusUpdate, timestamp: 9, data: data.into() };
+        // Line breaks between values are JSON; each line is a field of its own then.
+        insta::assert_snapshot!(write(&[event(0, "{}"), event(1, "{\"a\":\r\n 1,\n\"b\\n\":2}")]), @r#"
+        id: 0
+        event: StatusUpdate
+        data: {"index":0,"type":"StatusUpdate","timestamp":9,"data":{}}
+
+        id: 1
+        event: StatusUpdate
+        data: {"index":1,"type":"StatusUpdate","timestamp":9,"data":{"a":
+        data: 
+        data:  1,
+        data: "b\n":2}}
+        "#);
+    }
 }

@@ -26,7 +26,7 @@ pub(crate) enum Error {
     #[error("some parameters are wrong")]
     Invalid(Vec<FieldError>),
     #[error("no place left to wait")]
-    Full(Box<Problem>),
+    Full(Problem),
 }
 
 impl IntoResponse for Error {
@@ -34,7 +34,7 @@ impl IntoResponse for Error {
         let problem = match self {
             Self::Events(error) => error.into(),
             Self::Invalid(errors) => Problem::invalid(errors),
-            Self::Full(problem) => *problem,
+            Self::Full(problem) => problem,
         };
         problem.into_response()
     }
@@ -99,18 +99,29 @@ impl Parameters {
     ),
     responses(
         (status = 200, description = "The events.", content(
-            (page::PageSchema = "application/json"),
+            (page::PageSchema = "application/json", example = json!({
+                "events": [{
+                    "index": 0,
+                    "type": "KeyHandshake",
+                    "timestamp": 1732137600,
+                    "data": {
+                        "main_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
+                        "preferred_relays": ["wss://relay.example"],
+                    },
+                }],
+                "next": 1,
+                "done": true,
+            })),
             (String = "text/event-stream", example = "id: 0\nevent: StatusUpdate\n\
                 data: {\"index\":0,\"type\":\"StatusUpdate\",\"timestamp\":1732137600,\"data\":{\"status\":\"declined\"}}\n\n"),
         )),
         (status = 204, description = "Event streams: the stream is done, and everything in it was received."),
         (status = 404, description = "`stream_not_found`: There is no such stream, or it was removed after \
-            `streams.retention_days`.", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+            `streams.retention_days`."),
         (status = 422, description = "`invalid_request`: Some parameters are wrong; the pointer is `/` and the \
-            parameter's name.", body = crate::problem::ProblemBody, content_type = "application/problem+json"),
+            parameter's name."),
         (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n`overloaded`: As many calls \
-            wait, or streams are open, as `limits.*` allows.", body = crate::problem::ProblemBody,
-            content_type = "application/problem+json"),
+            wait, or streams are open, as `limits.*` allows."),
     ),
 )]
 pub(crate) async fn events(
@@ -143,7 +154,7 @@ pub(crate) async fn events(
 /// Waits for events; answers what there is when the service stops, and the caller asks the next one.
 async fn long_poll(state: &ApiState, stream: StreamId, parameters: &Parameters) -> Result<EventPage, Error> {
     let Parameters { after, limit, wait } = *parameters;
-    let _place = state.long_poll_place().map_err(|problem| Error::Full(Box::new(problem)))?;
+    let _place = state.long_poll_place().map_err(Error::Full)?;
     tokio::select! {
         biased;
         page = state.engine.wait_events(stream, after, limit, wait) => Ok(page?),
@@ -163,4 +174,44 @@ fn wants_event_stream(headers: &HeaderMap) -> bool {
         });
         named && !refused
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn without_parameters_everything_is_answered_at_once() {
+        let expected = Parameters { after: 0, limit: 1_000, wait: Duration::ZERO };
+        assert_eq!(Parameters::read(None, None), Ok(expected));
+    }
+
+    #[test]
+    fn the_last_index_there_can_be_is_resumed_after() {
+        let largest = MAX_INDEX.to_string();
+        let parameters = Parameters::read(Some("after=3"), Some(&largest)).unwrap();
+        assert_eq!(parameters.after, MAX_INDEX + 1);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_sent_parameters_keep_their_bounds(query in ".{0,60}", id in proptest::option::of(".{0,20}")) {
+            if let Ok(parameters) = Parameters::read(Some(&query), id.as_deref()) {
+                prop_assert!((1..=1_000).contains(&parameters.limit));
+                prop_assert!(parameters.wait <= Duration::from_secs(60));
+                prop_assert!(parameters.after <= MAX_INDEX + 1);
+            }
+        }
+
+        #[test]
+        fn integers_are_read_as_written(after in 0..=MAX_INDEX, limit in 1..=MAX_LIMIT, wait in 0..=MAX_WAIT) {
+            let query = format!("wait={wait}&after={after}&limit={limit}");
+            let parameters = Parameters::read(Some(&query), None).unwrap();
+            prop_assert_eq!(parameters.after, after);
+            prop_assert_eq!(parameters.limit as u64, limit);
+            prop_assert_eq!(parameters.wait.as_secs(), wait);
+        }
+    }
 }

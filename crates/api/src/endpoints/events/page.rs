@@ -21,10 +21,7 @@ pub(crate) struct EventSchema {
     #[schema(example = 1732137600)]
     timestamp: u64,
     /// What happened: see the call that started the stream.
-    #[schema(value_type = Object, example = json!({
-        "main_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
-        "preferred_relays": ["wss://relay.example"],
-    }))]
+    #[schema(value_type = Object)]
     data: serde_json::Value,
 }
 
@@ -44,7 +41,7 @@ pub(crate) struct PageSchema {
 }
 
 /// Bytes an event needs beside its data, and a page beside its events; generous, so that nothing is copied twice.
-const ENVELOPE: usize = 96;
+const ENVELOPE: usize = 128;
 
 /// Writes a page.
 ///
@@ -68,4 +65,48 @@ pub(crate) fn write(page: &EventPage) -> String {
 pub(crate) fn write_event(out: &mut String, event: &Event) {
     let Event { index, event_type, timestamp, data } = event;
     let _ = write!(out, "{{\"index\":{index},\"type\":\"{event_type}\",\"timestamp\":{timestamp},\"data\":{data}}}");
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use usher_engine::EventType;
+
+    use super::*;
+
+    #[test]
+    fn a_page_is_json_of_the_documented_shape() {
+        let event =
+            |index, data: &str| Event { index, event_type: EventType::StatusUpdate, timestamp: 9, data: data.into() };
+        for (page, expected) in [
+            (
+                EventPage { events: Vec::new(), next: u64::MAX, done: false },
+                json!({ "events": [], "next": u64::MAX, "done": false }),
+            ),
+            (
+                EventPage { events: vec![event(4, r#"{"status":"a\"\\\n"}"#), event(5, "{}")], next: 6, done: true },
+                json!({
+                    "events": [
+                        { "index": 4, "type": "StatusUpdate", "timestamp": 9, "data": { "status": "a\"\\\n" } },
+                        { "index": 5, "type": "StatusUpdate", "timestamp": 9, "data": {} },
+                    ],
+                    "next": 6,
+                    "done": true,
+                }),
+            ),
+        ] {
+            let written: Value = serde_json::from_str(&write(&page)).unwrap();
+            assert_eq!(written, expected);
+        }
+    }
+
+    #[test]
+    fn the_envelope_is_large_enough_for_the_largest_numbers() {
+        for event_type in EventType::ALL {
+            let event = Event { index: u64::MAX, event_type, timestamp: u64::MAX, data: "".into() };
+            let mut out = String::new();
+            write_event(&mut out, &event);
+            assert!(out.len() < ENVELOPE, "{} bytes", out.len());
+        }
+    }
 }
