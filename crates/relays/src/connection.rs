@@ -7,10 +7,10 @@ use tokio::time::sleep;
 use crate::backoff::Backoff;
 use crate::counters::add;
 use crate::dial::dial;
-use crate::guard::Trust;
 use crate::link::Link;
 use crate::session::{Ended, Session};
 use crate::shared::Shared;
+use crate::status::Origin;
 
 /// Keeps the relay connected until `link.close` is cancelled.
 pub(crate) async fn keep(shared: Arc<Shared>, link: Arc<Link>) {
@@ -31,9 +31,9 @@ pub(crate) async fn keep(shared: Arc<Shared>, link: Arc<Link>) {
 /// One connection from attempt to end; says why it ended, or nothing when the relay is no longer wanted.
 async fn connect_once(shared: &Shared, link: &Link, backoff: &mut Backoff) -> Option<String> {
     let limits = &shared.options.limits;
-    let frame_bytes = match link.trust {
-        Trust::Operator => limits.frame_bytes,
-        Trust::Stranger => limits.user_frame_bytes,
+    let frame_bytes = match link.origin {
+        Origin::Configured => limits.frame_bytes,
+        Origin::User => limits.user_frame_bytes,
     };
     let tls = match &shared.tls {
         Ok(tls) => tls,

@@ -1,6 +1,7 @@
 //! One connection from the handshake to its end: reads, writes, and notices when nobody is there any more.
 
-use std::fmt;
+mod ended;
+
 use std::future;
 use std::ops::ControlFlow;
 
@@ -11,13 +12,15 @@ use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_util::sync::PollSender;
 use usher_engine::ports::Inbound;
 
+pub(crate) use ended::Ended;
+
 use crate::bucket::Bucket;
 use crate::counters::{Refusal, add};
 use crate::dial::Socket;
 use crate::examiner::Verdict;
-use crate::guard::Trust;
 use crate::link::Link;
 use crate::shared::Shared;
+use crate::status::Origin;
 use crate::talk::{Heard, Talk};
 
 /// After so many messages other tasks get their turn: at 75 µs each about a millisecond.
@@ -28,37 +31,6 @@ const KNOWN_BURDEN: f64 = 0.05;
 
 /// What a good message burdens us with, in useless messages.
 const MESSAGE_BURDEN: f64 = 0.2;
-
-/// Why a session ended.
-#[derive(Debug)]
-pub(crate) enum Ended {
-    /// The relay is no longer wanted, or the service stops.
-    ByUs,
-    /// The relay closed the connection.
-    ByRelay(String),
-    /// The connection broke.
-    Broken(tungstenite::Error),
-    /// Nothing came, not even the answer to a ping.
-    Silent,
-    /// The socket took nothing any more.
-    Stuck,
-    /// A user's relay sent too much that is of no use.
-    Nuisance,
-}
-
-impl fmt::Display for Ended {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ByUs => f.write_str("closed by us"),
-            Self::ByRelay(reason) if reason.is_empty() => f.write_str("closed by the relay"),
-            Self::ByRelay(reason) => write!(f, "closed by the relay: {reason}"),
-            Self::Broken(error) => write!(f, "the connection broke: {error}"),
-            Self::Silent => f.write_str("nobody answers any more"),
-            Self::Stuck => f.write_str("the relay does not read what we send"),
-            Self::Nuisance => f.write_str("the relay floods us"),
-        }
-    }
-}
 
 /// A connection and everything that is known of it.
 pub(crate) struct Session<'a> {
@@ -108,7 +80,7 @@ impl<'a> Session<'a> {
             healthy: false,
             pinged_at: None,
             stuck_since: None,
-            allowance: (link.trust == Trust::Stranger).then(allowance),
+            allowance: (link.origin == Origin::User).then(allowance),
             since_yield: 0,
         }
     }
@@ -227,19 +199,19 @@ impl<'a> Session<'a> {
         };
         self.stuck_since = None;
         self.unflushed = true;
-        written.map_or_else(|error| ControlFlow::Break(ended(error)), ControlFlow::Continue)
+        written.map_or_else(|error| ControlFlow::Break(error.into()), ControlFlow::Continue)
     }
 
     fn flushed(&mut self, flushed: Result<(), tungstenite::Error>) -> ControlFlow<Ended> {
         self.unflushed = false;
         self.stuck_since = None;
-        flushed.map_or_else(|error| ControlFlow::Break(ended(error)), ControlFlow::Continue)
+        flushed.map_or_else(|error| ControlFlow::Break(error.into()), ControlFlow::Continue)
     }
 
     async fn read(&mut self, message: Option<Result<Message, tungstenite::Error>>) -> ControlFlow<Ended> {
         let message = match message {
             None => return ControlFlow::Break(Ended::ByRelay(String::new())),
-            Some(Err(error)) => return ControlFlow::Break(ended(error)),
+            Some(Err(error)) => return ControlFlow::Break(error.into()),
             Some(Ok(message)) => message,
         };
         self.heard(Instant::now());
@@ -323,24 +295,26 @@ impl<'a> Session<'a> {
         self.pinged_at = None;
     }
 
-    /// Sends what is queued, for a moment, and says good-bye.
+    /// Sends what is queued, says good-bye, and listens until the relay has said it too: were the socket closed with
+    /// something unread in it, the relay might lose what we sent last. All of it for a moment only.
     async fn part(&mut self) {
         let deadline = Instant::now() + self.shared.options.timing.drain;
         let parting = async {
             while let Some(frame) = self.talk.say(Instant::now()) {
                 self.sink.feed(Message::Text(frame)).await?;
             }
-            self.sink.close().await
+            self.sink.send(Message::Close(None)).await?;
+            while self.undelivered.is_none() {
+                match self.stream.next().await {
+                    Some(Ok(Message::Text(text))) if self.hear(&text).is_continue() => {}
+                    Some(Ok(Message::Text(_) | Message::Close(_)) | Err(_)) | None => break,
+                    Some(Ok(_)) => {}
+                }
+            }
+            Ok::<_, tungstenite::Error>(())
         };
         // Whatever comes of it: the connection ends either way.
         let _ = timeout_at(deadline, parting).await;
-    }
-}
-
-fn ended(error: tungstenite::Error) -> Ended {
-    match error {
-        tungstenite::Error::ConnectionClosed | tungstenite::Error::AlreadyClosed => Ended::ByRelay(String::new()),
-        error => Ended::Broken(error),
     }
 }
 

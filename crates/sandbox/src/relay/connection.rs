@@ -47,9 +47,12 @@ pub(super) async fn serve(stream: TcpStream, hub: Arc<Hub>) {
     let (outbox, outgoing, overflow) = Outbox::new();
     let (arrived, incoming) = mpsc::channel(READ_AHEAD);
     let session = Session::new(Arc::clone(&hub), outbox.clone());
+    // When the client has gone, what it said before is still taken, as relays do: then `converse` ends by itself.
+    let line = async {
+        tokio::join!(socket::read(source, arrived, hub.quirks.subscribe()), socket::write(sink, outgoing));
+    };
     tokio::select! {
-        () = socket::read(source, arrived, hub.quirks.subscribe()) => {}
-        () = socket::write(sink, outgoing) => {}
+        () = async { line.await; future::pending().await } => {}
         () = converse(session, &hub, outbox, incoming, opened) => {}
         () = overflow.cancelled() => hub.count(|counts| counts.slow_readers += 1),
     }

@@ -1,0 +1,45 @@
+//! Relays that want to know who we are.
+
+use nostr::Kind;
+use usher_sandbox::relay::{Quirks, QuirkyRelay};
+
+use crate::support::{DEADLINE, Service, approval, eventually};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_relay_that_demands_authentication_gets_it_and_serves_us() {
+    let demanding = Quirks { require_auth: true, ..Quirks::default() };
+    let relay = QuirkyRelay::start(demanding).await.unwrap();
+    let mut service = Service::start(&[relay.url()]);
+    // Asked before the relay knows us: sent after it does.
+    let wallet = nostr::Keys::generate();
+    let id = service.ask(&wallet.public_key(), "early");
+    service.subscribed_at(relay.url()).await;
+    relay.wait_for(DEADLINE, |counts| counts.auths_valid == 1).await.unwrap();
+    eventually("the event taken", || {
+        let counts = relay.counts();
+        counts.events_of(27_000) > counts.events_refused
+    })
+    .await;
+    assert!(relay.seen().iter().any(|event| event.id == id));
+    relay.inject(approval(&wallet, &service.key(), "early"));
+    assert_eq!(service.next_answer().await, "early");
+    assert_eq!(service.status_of(relay.url()).refusal, None);
+    assert_eq!(relay.counts().auths, 1);
+    assert!(!relay.seen().iter().any(|event| event.kind == Kind::Authentication));
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_relays_challenge_is_answered_for_the_address_we_dialled() {
+    // The relay knows itself by another name and so refuses ours: as it should, and we go on trying.
+    let demanding = Quirks { require_auth: true, ..Quirks::default() };
+    let relay = QuirkyRelay::start(demanding).await.unwrap();
+    let proxy = usher_sandbox::proxy::BreakableProxy::start(relay.url().trim_start_matches("ws://")).await.unwrap();
+    let url = proxy.ws_url();
+    let service = Service::start(&[&url]);
+    relay.wait_for(DEADLINE, |counts| counts.auths >= 1 && counts.reqs >= 3).await.unwrap();
+    assert_eq!(relay.counts().auths_valid, 0);
+    assert!(!service.status_of(&url).subscribed);
+    eventually("shown", || service.status_of(&url).refusal.is_some()).await;
+    service.stop().await;
+}

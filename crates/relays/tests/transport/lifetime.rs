@@ -1,0 +1,116 @@
+//! Starting, stopping, adding and removing relays, and having nothing to do.
+
+use std::time::Duration;
+
+use usher_engine::ports::Messenger as _;
+use usher_protocol::Keys;
+use usher_sandbox::relay::{Quirks, QuirkyRelay};
+
+use crate::support::{DEADLINE, Service, Wallet, address, approval, eventually};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_idle_service_says_nothing() {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let service = Service::start_with(&[relay.url()], |options| {
+        options.timing.ping_after = Duration::from_millis(100);
+    });
+    service.subscribed_at(relay.url()).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let counts = relay.counts();
+    assert_eq!((counts.frames, counts.reqs, counts.connections), (1, 1, 1), "{counts:?}");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn relays_are_added_and_removed_without_a_gap() {
+    let first = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let second = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let mut service = Service::start(&[first.url()]);
+    service.subscribed_at(first.url()).await;
+    assert_eq!(service.pool.relays(), [first.url()]);
+
+    assert!(service.pool.add(address(second.url())));
+    assert!(!service.pool.add(address(second.url())), "it is there");
+    service.subscribed_at(second.url()).await;
+    assert_eq!(service.pool.relays(), [first.url(), second.url()]);
+    let wallet = Wallet::connect(&[second.url()]).await;
+    service.ask(&wallet.key(), "added");
+    assert_eq!(service.next_answer().await, "added");
+
+    // What was queued for a relay is still sent when it is removed at once, and what it delivered is not lost.
+    let id = service.ask(&wallet.key(), "last");
+    assert!(service.pool.remove(&address(first.url())));
+    assert!(!service.pool.remove(&address(first.url())), "it is gone");
+    first.wait_for(DEADLINE, |counts| counts.events_of(27_000) == 2 && counts.open_connections == 0).await.unwrap();
+    assert!(first.seen().iter().any(|event| event.id == id));
+    assert_eq!(service.next_answer().await, "last");
+    assert_eq!(service.pool.relays(), [second.url()]);
+    assert_eq!(second.counts().connections, 2, "the wallet's and ours: it was not touched");
+
+    // And back again.
+    assert!(service.pool.add(address(first.url())));
+    service.subscribed_at(first.url()).await;
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_that_waits_for_the_engine_survives_the_removal_of_its_relay() {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let keys = Keys::generate();
+    let identity = usher_relays::Identity::of_main_key(keys.clone());
+    let options = usher_relays::RelayOptions::new(identity, vec![address(relay.url())]);
+    let mut service = Service::start_from(options, keys, 1);
+    service.subscribed_at(relay.url()).await;
+    let wallet = Keys::generate();
+    relay.inject(approval(&wallet, &service.key(), "first"));
+    relay.inject(approval(&wallet, &service.key(), "second"));
+    eventually("both examined", || service.pool.counters().verified == 2).await;
+    service.pool.remove(&address(relay.url()));
+    relay.wait_for(DEADLINE, |counts| counts.open_connections == 0).await.unwrap();
+    assert_eq!(service.next_answer().await, "first");
+    assert_eq!(service.next_answer().await, "second");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn stopping_sends_what_is_queued_and_ends_every_task() {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let hanging = QuirkyRelay::start(Quirks { stop_reading: true, ..Quirks::default() }).await.unwrap();
+    let silent = QuirkyRelay::start(Quirks { accept_tcp_only: true, ..Quirks::default() }).await.unwrap();
+    let service = Service::start(&[relay.url(), hanging.url(), silent.url(), "ws://127.0.0.1:9"]);
+    service.subscribed_at(relay.url()).await;
+    let wallet = Keys::generate().public_key();
+    for number in 0..100 {
+        service.ask(&wallet, &format!("c{number}"));
+    }
+    service.stop().await;
+    let counts = relay.wait_for(DEADLINE, |counts| counts.open_connections == 0).await.unwrap();
+    assert_eq!(counts.events_of(27_000), 100);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn when_the_engine_is_gone_the_relays_are_left() {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let mut service = Service::start(&[relay.url()]);
+    service.subscribed_at(relay.url()).await;
+    service.inbox.close();
+    relay.inject(approval(&Keys::generate(), &service.key(), "nobody"));
+    relay.wait_for(DEADLINE, |counts| counts.open_connections == 0).await.unwrap();
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_status_tells_how_relays_are_doing() {
+    let good = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let refusing = QuirkyRelay::start(Quirks { refuse_events: true, ..Quirks::default() }).await.unwrap();
+    let service = Service::start(&[good.url(), refusing.url(), "ws://127.0.0.1:9"]);
+    service.subscribed_at(good.url()).await;
+    service.subscribed_at(refusing.url()).await;
+    service.ask(&Keys::generate().public_key(), "x");
+    eventually("refusal shown", || service.status_of(refusing.url()).refusal.is_some()).await;
+    assert!(service.status_of(refusing.url()).refusal.unwrap().contains("blocked:"));
+    eventually("down shown", || service.status_of("ws://127.0.0.1:9").state.as_str() == "disconnected").await;
+    assert_eq!(service.status_of(good.url()).state.as_str(), "connected");
+    assert_eq!(service.status_of(good.url()).refusal, None);
+    service.stop().await;
+}

@@ -1,0 +1,102 @@
+//! `wss://`, and what may stand at the other end of it.
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use usher_sandbox::relay::{Quirks, QuirkyRelay};
+
+use crate::support::{Service, Wallet, eventually};
+
+/// A relay's address behind TLS for `name`, and the configuration of a client that trusts its certificate.
+async fn behind_tls(relay: &QuirkyRelay, name: &str) -> (String, Arc<ClientConfig>) {
+    let made = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
+    let certificate = made.cert.der().clone();
+    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let server = ServerConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_no_client_auth()
+        .with_single_cert(vec![certificate.clone()], key)
+        .unwrap();
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate).unwrap();
+    let client = ClientConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .unwrap()
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let (acceptor, target) = (TlsAcceptor::from(Arc::new(server)), relay.port());
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let acceptor = acceptor.clone();
+            tokio::spawn(async move {
+                let Ok(mut inside) = acceptor.accept(stream).await else { return };
+                let mut outside = TcpStream::connect((Ipv4Addr::LOCALHOST, target)).await.unwrap();
+                let _ = tokio::io::copy_bidirectional(&mut inside, &mut outside).await;
+            });
+        }
+    });
+    (format!("wss://localhost:{port}"), Arc::new(client))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_login_over_tls() {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let (url, trusting) = behind_tls(&relay, "localhost").await;
+    let mut service = Service::start_with(&[&url], |options| options.tls = Some(trusting));
+    let wallet = Wallet::connect(&[relay.url()]).await;
+    service.subscribed_at(&url).await;
+    service.ask(&wallet.key(), "sealed");
+    assert_eq!(service.next_answer().await, "sealed");
+    wallet.stop().await;
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_certificate_nobody_vouches_for_is_refused() {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let (url, _) = behind_tls(&relay, "localhost").await;
+    // With the web's authorities, as in production.
+    let service = Service::start(&[&url]);
+    eventually("refused", || format!("{:?}", service.status_of(&url).state).contains("certificate")).await;
+    assert_eq!(relay.counts().handshakes, 0);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_certificate_of_another_name_is_refused() {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let (url, trusting) = behind_tls(&relay, "relay.example").await;
+    let service = Service::start_with(&[&url], |options| options.tls = Some(trusting));
+    eventually("refused", || format!("{:?}", service.status_of(&url).state).contains("certificate")).await;
+    assert_eq!(relay.counts().handshakes, 0);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn redirects_are_not_followed() {
+    let elsewhere = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let url = format!("ws://{}", listener.local_addr().unwrap());
+    let answer = format!("HTTP/1.1 302 Found\r\nLocation: {}\r\nContent-Length: 0\r\n\r\n", elsewhere.url());
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            let _ = stream.read(&mut [0; 4096]).await;
+            let _ = stream.write_all(answer.as_bytes()).await;
+        }
+    });
+    let service = Service::start(&[&url]);
+    eventually("refused twice", || service.pool.counters().disconnects >= 2).await;
+    assert!(format!("{:?}", service.status_of(&url).state).contains("302"));
+    assert_eq!(elsewhere.counts().connections, 0);
+    service.stop().await;
+}

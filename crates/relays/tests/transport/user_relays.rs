@@ -1,0 +1,194 @@
+//! Relays that users choose.
+
+use std::time::Duration;
+
+use usher_engine::ports::{Letter, Messenger as _};
+use usher_protocol::{Keys, PublicKey};
+use usher_relays::Origin;
+use usher_sandbox::relay::{Flood, Junk, JunkEvents, Quirks, QuirkyRelay};
+
+use crate::support::{DEADLINE, Service, Wallet, address, approval, eventually, now};
+
+fn letter(service: &Service, wallet: &PublicKey, challenge: &str, relays: &[&str]) -> Letter {
+    let mut letter = service.letter(wallet, challenge);
+    letter.relays = relays.iter().map(|url| (*url).to_owned()).collect();
+    letter
+}
+
+fn open(service: &Service) -> Vec<String> {
+    let all = service.pool.status().into_iter();
+    all.filter(|status| status.origin == Origin::User).map(|status| status.url.to_string()).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_user_is_reached_at_their_own_relay_and_it_is_left_afterwards() {
+    let ours = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let theirs = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let mut service = Service::start_with(&[ours.url()], |options| {
+        options.allow_private = true;
+        options.user_relay_grace = Duration::from_millis(100);
+    });
+    let wallet = Wallet::connect(&[theirs.url()]).await;
+    let mut letter = letter(&service, &wallet.key(), "theirs", &[theirs.url(), ours.url()]);
+    service.pool.send(&letter);
+    assert_eq!(service.next_answer().await, "theirs");
+    assert_eq!(open(&service), [theirs.url()], "ours is not opened a second time");
+    assert_eq!(ours.counts().connections, 1);
+    assert_eq!(service.pool.relays(), [ours.url()], "handshake URLs name ours alone");
+
+    letter.until = now();
+    service.pool.send(&letter);
+    assert_eq!(service.next_answer().await, "theirs");
+    assert_eq!(open(&service), [theirs.url()], "another answer is awaited there for longer");
+    wallet.stop().await;
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_users_relay_is_closed_when_no_answer_is_awaited() {
+    let theirs = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let service = Service::start_with(&[], |options| {
+        options.allow_private = true;
+        options.user_relay_grace = Duration::from_millis(100);
+    });
+    let mut letter = letter(&service, &Keys::generate().public_key(), "x", &[theirs.url()]);
+    letter.until = now().plus(Duration::from_secs(1));
+    service.pool.send(&letter);
+    theirs.wait_for(DEADLINE, |counts| counts.events_of(27_000) == 1).await.unwrap();
+    theirs.wait_for(DEADLINE, |counts| counts.open_connections == 0).await.unwrap();
+    eventually("forgotten", || open(&service).is_empty()).await;
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn private_addresses_of_users_are_never_connected_to() {
+    let inside = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let port = inside.port();
+    let service = Service::start(&[]);
+    let wallet = Keys::generate().public_key();
+    let by_number = [
+        inside.url().to_owned(),
+        format!("ws://[::1]:{port}"),
+        format!("ws://[::ffff:127.0.0.1]:{port}"),
+        format!("ws://0.0.0.0:{port}"),
+        format!("ws://2130706433:{port}"),
+        format!("ws://0x7f000001:{port}"),
+        "ws://10.0.0.1".to_owned(),
+        "ws://169.254.169.254/latest".to_owned(),
+        "http://relay.example".to_owned(),
+        "wss://user:word@relay.example".to_owned(),
+        "wss://relay.example:22".to_owned(),
+    ];
+    for url in &by_number {
+        service.pool.send(&letter(&service, &wallet, "x", &[url]));
+    }
+    assert!(open(&service).is_empty(), "{:?}", open(&service));
+    assert_eq!(service.pool.counters().user_relays_refused, by_number.len() as u64);
+
+    // By name: known only when it has been resolved.
+    let by_name = format!("ws://localhost:{port}");
+    service.pool.send(&letter(&service, &wallet, "x", &[&by_name]));
+    eventually("refused", || service.status_of(&by_name).state.as_str() == "disconnected").await;
+    let status = format!("{:?}", service.status_of(&by_name).state);
+    assert!(status.contains("not on the public Internet"), "{status}");
+    assert_eq!(inside.counts().connections, 0);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_operator_may_use_private_addresses() {
+    let inside = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let by_name = format!("ws://localhost:{}", inside.port());
+    let service = Service::start(&[&by_name]);
+    service.subscribed_at(&by_name).await;
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn relays_of_users_are_bounded_per_user_and_in_all() {
+    let mut relays = Vec::new();
+    for _ in 0..12 {
+        relays.push(QuirkyRelay::start(Quirks::default()).await.unwrap());
+    }
+    let urls: Vec<_> = relays.iter().map(QuirkyRelay::url).collect();
+    let service = Service::start_with(&[], |options| {
+        options.allow_private = true;
+        options.user_relays_per_user = 3;
+        options.user_relays_in_all = 5;
+    });
+    let greedy = Keys::generate().public_key();
+    service.pool.send(&letter(&service, &greedy, "x", &urls));
+    assert_eq!(open(&service).len(), 3);
+    for url in &urls {
+        service.pool.send(&letter(&service, &greedy, "x", &[url]));
+        assert!(open(&service).len() <= 3);
+    }
+    for url in &urls {
+        service.pool.send(&letter(&service, &Keys::generate().public_key(), "x", &[url]));
+        assert!(open(&service).len() <= 5);
+    }
+    let mut last: Vec<_> = urls[7..].iter().map(|url| (*url).to_owned()).collect();
+    last.sort();
+    let mut now_open = open(&service);
+    now_open.sort();
+    assert_eq!(now_open, last, "the ones used last");
+    assert!(service.pool.counters().user_relays_evicted >= 7);
+    for relay in &relays[..7] {
+        relay.wait_for(DEADLINE, |counts| counts.open_connections == 0).await.unwrap();
+    }
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_users_relay_that_becomes_ours_serves_on() {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let mut service = Service::start_with(&[], |options| options.allow_private = true);
+    let wallet = Wallet::connect(&[relay.url()]).await;
+    service.pool.send(&letter(&service, &wallet.key(), "before", &[relay.url()]));
+    assert_eq!(service.next_answer().await, "before");
+    assert!(service.pool.add(address(relay.url())));
+    for number in 0..20 {
+        let challenge = format!("c{number}");
+        service.pool.send(&letter(&service, &wallet.key(), &challenge, &[relay.url()]));
+        assert_eq!(service.next_answer().await, challenge);
+    }
+    wallet.stop().await;
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_users_relay_that_floods_us_is_left_but_not_one_of_ours() {
+    let ours = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let theirs = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let service = Service::start_with(&[ours.url()], |options| {
+        options.allow_private = true;
+        options.limits.user_relay_nuisance = 100;
+        options.limits.user_relay_nuisance_per_second = 1;
+    });
+    service.subscribed_at(ours.url()).await;
+    service.pool.send(&letter(&service, &Keys::generate().public_key(), "x", &[theirs.url()]));
+    service.subscribed_at(theirs.url()).await;
+    let junk = JunkEvents::generate(service.key(), &[27_001], &[Junk::GarbageContent], 500);
+    let flood = Flood { per_second: 1000, events: junk };
+    theirs.set(|quirks| quirks.flood = Some(flood.clone()));
+    eventually("left", || format!("{:?}", service.status_of(theirs.url()).state).contains("floods us")).await;
+    ours.set(|quirks| quirks.flood = Some(flood));
+    eventually("much junk", || service.pool.counters().received > 500).await;
+    assert!(service.status_of(ours.url()).state.is_connected());
+    assert_eq!(ours.counts().connections, 1);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_users_relay_may_send_less_at_a_time_than_ours() {
+    let theirs = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let service = Service::start_with(&[], |options| options.allow_private = true);
+    let wallet = Keys::generate();
+    service.pool.send(&letter(&service, &wallet.public_key(), "x", &[theirs.url()]));
+    service.subscribed_at(theirs.url()).await;
+    let mut huge = approval(&wallet, &service.key(), "huge");
+    huge.content = "A".repeat(1_000_000);
+    theirs.inject(huge);
+    eventually("left", || service.pool.counters().disconnects == 1).await;
+    service.stop().await;
+}
