@@ -9,6 +9,8 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+use super::memory::Memory;
+
 /// A relay in process, on loopback: the `nostr-relay-builder` relay, with limits that nobody reaches.
 ///
 /// The sockets are ours and not that crate's: so the port is really free, small messages leave at once
@@ -41,7 +43,9 @@ impl EmbeddedRelay {
         let address = listener.local_addr()?;
         // Default: 60 events per minute and 500 subscriptions per connection, which a test passes in a second.
         let limits = RateLimit { max_reqs: 100_000, notes_per_minute: 1_000_000_000 };
-        let relay = LocalRelay::new(RelayBuilder::default().rate_limit(limits).default_filter_limit(10_000));
+        let relay = LocalRelay::new(
+            RelayBuilder::default().database(Memory::new()).rate_limit(limits).default_filter_limit(10_000),
+        );
         let tasks = TaskTracker::new();
         let stop = CancellationToken::new();
         tasks.spawn(stop.clone().run_until_cancelled_owned(accept(listener, relay, tasks.clone(), stop.clone())));

@@ -7,6 +7,7 @@ mod embedded;
 mod garbage;
 mod hub;
 mod junk;
+mod memory;
 mod quirks;
 mod quirky;
 mod session;

@@ -28,13 +28,26 @@ const QUEUE: usize = 65_536;
 /// How long to wait before connecting again.
 const RECONNECT: Duration = Duration::from_millis(500);
 
-/// Events on their way, and given up.
+/// Events on their way, and what became of the others.
 #[derive(Clone, Copy, Debug, Default)]
 struct Tally {
-    /// Neither taken by a relay nor given up by all.
+    /// Nothing is known yet.
     open: usize,
-    /// Taken by none.
-    lost: usize,
+    /// No relay confirmed it, but one may have it.
+    unconfirmed: usize,
+    /// No relay took it.
+    failed: usize,
+}
+
+/// What is known of all that was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// Each event was taken by a relay (which is no receipt: the relay may lie, or the service be away).
+    Taken,
+    /// Of some event it is not known: the relays that may have it say no OK, or not yet.
+    Unconfirmed,
+    /// Some event was taken by no relay.
+    Failed,
 }
 
 /// All relays: what one of them says is heard, what the wallet says goes to each.
@@ -148,16 +161,19 @@ impl Line {
             let event = &event;
             let mut deliveries: FuturesUnordered<_> = links.into_iter().map(|link| link.deliver(event)).collect();
             let mut confirmed = false;
+            let mut best = Delivery::Failed;
             while let Some(delivery) = deliveries.next().await {
                 if delivery == Delivery::Taken && !confirmed {
                     confirmed = true;
                     tally.send_modify(|tally| tally.open -= 1);
                 }
+                best = best.min(delivery);
             }
             if !confirmed {
                 tally.send_modify(|tally| {
                     tally.open -= 1;
-                    tally.lost += 1;
+                    tally.unconfirmed += usize::from(best == Delivery::Unconfirmed);
+                    tally.failed += usize::from(best == Delivery::Failed);
                 });
             }
             drop(permit);
@@ -166,11 +182,16 @@ impl Line {
         Ok(())
     }
 
-    /// Waits until nothing is on its way; says whether a relay took every event.
-    pub(super) async fn settle(&self, deadline: Duration) -> bool {
+    /// Waits until nothing is on its way, at most until the deadline.
+    pub(super) async fn settle(&self, deadline: Duration) -> Settled {
         let mut tally = self.tally.subscribe();
-        let settled = tokio::time::timeout(deadline, tally.wait_for(|tally| tally.open == 0)).await;
-        matches!(settled, Ok(Ok(tally)) if tally.lost == 0)
+        let _ = tokio::time::timeout(deadline, tally.wait_for(|tally| tally.open == 0)).await;
+        let tally = *self.tally.borrow();
+        match tally {
+            Tally { failed: 1.., .. } => Settled::Failed,
+            Tally { open: 0, unconfirmed: 0, .. } => Settled::Taken,
+            _ => Settled::Unconfirmed,
+        }
     }
 
     /// Closes all connections, without waiting.

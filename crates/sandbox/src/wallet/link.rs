@@ -125,8 +125,8 @@ impl Keeper {
     }
 }
 
-/// What became of an event on one relay.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// What became of an event on one relay, the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Delivery {
     /// The relay said OK.
     Taken,

@@ -35,6 +35,7 @@ use usher_protocol::{Event, Keys, PublicKey};
 pub use error::{NoRequest, WalletError};
 pub use file::{FileError, SavedRequest, WalletFile};
 pub use identity::{DeviceTerms, Identity};
+pub use line::Settled;
 pub use options::{Policy, Reaction, UnixClock, WalletOptions, system_clock};
 pub use request::{Asked, Request};
 pub use service::KnownService;
@@ -248,9 +249,9 @@ impl Wallet {
         self.inner.speech.said()
     }
 
-    /// Waits until each event on its way has been taken by a relay or given up, at most until `deadline` (from now);
-    /// says whether a relay took all of them. For programs that end after it.
-    pub async fn settle(&self, deadline: Duration) -> bool {
+    /// Waits until it is known what became of each event on its way, at most until `deadline` (from now). For programs
+    /// that end after it.
+    pub async fn settle(&self, deadline: Duration) -> Settled {
         self.inner.line.settle(deadline).await
     }
 

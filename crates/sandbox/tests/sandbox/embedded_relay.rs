@@ -3,7 +3,7 @@
 use serde_json::json;
 use usher_sandbox::relay::EmbeddedRelay;
 
-use crate::raw::{Raw, as_value, event_to, key};
+use crate::raw::{Raw, as_value, event_by, event_to, key};
 
 #[tokio::test]
 async fn forwards_ephemeral_events_and_answers_ok() {
@@ -37,4 +37,18 @@ async fn stop_closes_connections_and_frees_the_port() {
 async fn a_taken_port_is_an_error() {
     let relay = EmbeddedRelay::start().await.unwrap();
     EmbeddedRelay::start_on(relay.port()).await.unwrap_err();
+}
+
+#[tokio::test]
+async fn forwards_every_subkey_proof() {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let key = key();
+    let author = nostr::Keys::generate();
+    let mut client = Raw::connect(relay.url()).await;
+    client.subscribe("s", &key).await;
+    for n in 0..3 {
+        let event = event_by(&author, &key, 30_000, &n.to_string());
+        client.publish(&event).await;
+        assert_eq!(client.next_of("EVENT").await[2], as_value(&event));
+    }
 }

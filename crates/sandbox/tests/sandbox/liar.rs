@@ -3,7 +3,7 @@
 use usher_protocol::message::{AuthStatus, WalletMessage};
 use usher_protocol::{Keys, kind};
 use usher_sandbox::relay::{Quirks, QuirkyRelay};
-use usher_sandbox::wallet::{Identity, Wallet, WalletOptions, lies};
+use usher_sandbox::wallet::{Identity, Settled, Wallet, WalletOptions, lies};
 
 use crate::raw::LONG;
 use crate::service::{Service, is_approved};
@@ -62,5 +62,5 @@ async fn says_whatever_one_likes() {
         relay.inject(forged.clone());
         assert_eq!(service.next_event().await, forged);
     }
-    assert!(!wallet.settle(LONG).await);
+    assert_eq!(wallet.settle(LONG).await, Settled::Failed);
 }

@@ -65,10 +65,14 @@ impl Service {
         }
     }
 
+    /// The next response. A handshake may come again: a wallet whose OK was cut off sends it once more.
     pub(crate) async fn next_response(&mut self) -> (Event, AuthResponse) {
-        match self.next().await {
-            (event, WalletMessage::AuthResponse(response)) => (event, response),
-            other => panic!("{other:?}"),
+        loop {
+            match self.next().await {
+                (event, WalletMessage::AuthResponse(response)) => return (event, response),
+                (_, WalletMessage::KeyHandshake(_)) => {}
+                other => panic!("{other:?}"),
+            }
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use usher_protocol::message::{AuthStatus, CashuDirect, ServiceMessage};
 use usher_protocol::{Keys, kind};
 use usher_sandbox::relay::{EmbeddedRelay, Quirks, QuirkyRelay};
-use usher_sandbox::wallet::{Asked, Identity, NoRequest, Policy, Wallet, WalletError, WalletOptions};
+use usher_sandbox::wallet::{Asked, Identity, NoRequest, Policy, Settled, Wallet, WalletError, WalletOptions};
 
 use crate::raw::{LONG, QUIET};
 use crate::service::{Service, challenge_with, is_approved};
@@ -39,7 +39,7 @@ async fn logs_in() {
     assert_eq!((response.challenge.as_str(), response.subkey_proof), ("c1", None));
     let AuthStatus::Approved { granted_permissions, .. } = response.status else { panic!() };
     assert_eq!(granted_permissions, ["profile"]);
-    assert!(wallet.settle(LONG).await);
+    assert_eq!(wallet.settle(LONG).await, Settled::Taken);
 
     service.challenge(&wallet.public_key(), "c2").await;
     let request = wallet.next_request(LONG).await.unwrap();

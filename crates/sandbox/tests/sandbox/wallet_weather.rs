@@ -5,7 +5,7 @@ use std::time::Duration;
 use usher_protocol::{Keys, kind};
 use usher_sandbox::proxy::BreakableProxy;
 use usher_sandbox::relay::{Quirks, QuirkyRelay};
-use usher_sandbox::wallet::{Identity, Policy, Wallet, WalletOptions};
+use usher_sandbox::wallet::{Identity, Policy, Settled, Wallet, WalletOptions};
 
 use crate::raw::{LONG, QUIET};
 use crate::service::{Service, is_approved};
@@ -88,10 +88,10 @@ async fn an_answer_given_while_the_line_is_cut_is_sent_afterwards() {
     proxy.cut();
     relay.wait_for(LONG, |c| c.open_connections == 1).await.unwrap();
     wallet.approve(&request).unwrap();
-    assert!(!wallet.settle(QUIET).await);
+    assert_eq!(wallet.settle(QUIET).await, Settled::Unconfirmed);
     proxy.restore();
     assert!(is_approved(&service.next_response().await.1));
-    assert!(wallet.settle(LONG).await);
+    assert_eq!(wallet.settle(LONG).await, Settled::Taken);
 }
 
 #[tokio::test]
