@@ -1,5 +1,7 @@
 //! The command line: exit codes, keys, configuration.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests are tests, too
+
 mod common;
 
 use common::{KEY, PUBLIC_KEY, TOKEN, configured, run_with_input, stderr, stdout, usher};

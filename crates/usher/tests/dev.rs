@@ -1,5 +1,7 @@
 //! `usher dev` as a newcomer uses it: started, its lines pasted, its wallet driven.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests are tests, too
+
 mod common;
 
 use std::io::Write as _;

@@ -1,5 +1,7 @@
 //! The service as a process: it starts, answers, and stops as asked.
 
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests are tests, too
+
 mod common;
 
 use std::io::{Read as _, Write as _};

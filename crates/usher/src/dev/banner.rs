@@ -13,23 +13,23 @@ use usher_protocol::PublicKey;
 use super::folder::Folder;
 
 /// What there is to show.
-pub struct Banner<'a> {
+pub(super) struct Banner<'a> {
     /// Where the service listens.
-    pub service: SocketAddr,
+    pub(super) service: SocketAddr,
     /// Its token. It is shown: it is made for this, and opens nothing else.
-    pub token: &'a SecretString,
+    pub(super) token: &'a SecretString,
     /// The relay's address.
-    pub relay: &'a str,
+    pub(super) relay: &'a str,
     /// A reusable handshake.
-    pub handshake: &'a KeyHandshakeStarted,
+    pub(super) handshake: &'a KeyHandshakeStarted,
     /// The main key of the built-in wallet's user.
-    pub user: PublicKey,
+    pub(super) user: PublicKey,
     /// The file of the built-in wallet.
-    pub wallet_file: &'a Path,
+    pub(super) wallet_file: &'a Path,
     /// Where everything is kept.
-    pub folder: &'a Folder,
+    pub(super) folder: &'a Folder,
     /// The wallet approves by itself.
-    pub auto_approve: bool,
+    pub(super) auto_approve: bool,
 }
 
 impl fmt::Display for Banner<'_> {

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::service::make_data_dir;
 
 /// A folder that stays, or one that goes with the program.
-pub struct Folder {
+pub(super) struct Folder {
     path: PathBuf,
     temporary: Option<tempfile::TempDir>,
 }
@@ -22,7 +22,7 @@ impl Folder {
     ///
     /// # Errors
     /// When it cannot be written to.
-    pub fn open(path: Option<PathBuf>) -> Result<Self, Failure> {
+    pub(super) fn open(path: Option<PathBuf>) -> Result<Self, Failure> {
         let folder = match path {
             Some(path) => {
                 let path = std::path::absolute(path)?;
@@ -39,12 +39,12 @@ impl Folder {
     }
 
     /// Where it is.
-    pub fn path(&self) -> &Path {
+    pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Whether it goes with the program.
-    pub const fn is_temporary(&self) -> bool {
+    pub(super) const fn is_temporary(&self) -> bool {
         self.temporary.is_some()
     }
 
@@ -77,7 +77,7 @@ impl Folder {
     ///
     /// # Errors
     /// When the file cannot be read or written.
-    pub fn wallet(&self, relay: &str) -> Result<WalletFile, FileError> {
+    pub(super) fn wallet(&self, relay: &str) -> Result<WalletFile, FileError> {
         let path = self.path.join("wallet.json");
         let relays = vec![relay.to_owned()];
         let mut file = match WalletFile::load(&path) {

@@ -22,7 +22,7 @@ const HELP: &str = "The wallet takes:
 
 /// What comes of a line.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Reply {
+pub(super) enum Reply {
     /// Something to say.
     Say(String),
     /// It is enough.
@@ -30,7 +30,7 @@ pub enum Reply {
 }
 
 /// Takes commands for a wallet.
-pub struct Prompt<'a> {
+pub(super) struct Prompt<'a> {
     wallet: &'a Wallet,
     /// Where what the wallet learns is kept, for `usher wallet` in another terminal.
     file: Mutex<WalletFile>,
@@ -40,12 +40,12 @@ pub struct Prompt<'a> {
 
 impl<'a> Prompt<'a> {
     /// A prompt for this wallet; `scan` opens `handshake_url`.
-    pub fn new(wallet: &'a Wallet, file: WalletFile, handshake_url: &'a str, auto_approve: bool) -> Self {
+    pub(super) fn new(wallet: &'a Wallet, file: WalletFile, handshake_url: &'a str, auto_approve: bool) -> Self {
         Self { wallet, file: Mutex::new(file), handshake_url, auto_approve }
     }
 
     /// Does what a line says.
-    pub async fn take(&self, line: &str) -> Reply {
+    pub(super) async fn take(&self, line: &str) -> Reply {
         let mut words = line.split_whitespace();
         let (command, argument) = (words.next().unwrap_or_default(), words.next());
         Reply::Say(match command {
@@ -63,7 +63,7 @@ impl<'a> Prompt<'a> {
     }
 
     /// Waits for a request, and tells of it. Cancelling it loses none.
-    pub async fn news(&self) -> String {
+    pub(super) async fn news(&self) -> String {
         loop {
             if let Ok(request) = self.wallet.next_request(LOOK).await {
                 let number =
