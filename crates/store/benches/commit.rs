@@ -1,6 +1,6 @@
 //! How fast the store commits, reads, and rebuilds the engine's index: prints a table.
 //!
-//! `cargo bench -p usher-store`; `FINISHED=5000000` sets how many finished operations lie beside the open ones.
+//! `cargo bench -p usher-store --bench commit`; `FINISHED=5000000` sets how many finished operations lie beside the open ones.
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a tool for developers
 
