@@ -29,6 +29,11 @@ impl Backoff {
         self.failures = u32::MAX;
     }
 
+    /// It half worked: pauses grow to `first` times 8 at most.
+    pub(crate) fn ease(&mut self) {
+        self.failures = self.failures.min(3);
+    }
+
     /// It worked: pauses start anew.
     pub(crate) fn reset(&mut self) {
         self.failures = 0;
@@ -48,7 +53,10 @@ mod tests {
             let pause = backoff.next();
             assert!(pause >= full / 2 && pause <= full, "{failures}: {pause:?}");
         }
+        backoff.ease();
+        assert!(backoff.next() <= first * 8);
         backoff.reset();
+        backoff.ease();
         assert!(backoff.next() <= first);
         backoff.worst();
         assert!(backoff.next() >= longest / 2);

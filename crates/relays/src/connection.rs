@@ -8,7 +8,7 @@ use crate::backoff::Backoff;
 use crate::counters::add;
 use crate::dial::dial;
 use crate::link::Link;
-use crate::session::{Ended, Session};
+use crate::session::{Ended, Quality, Session};
 use crate::shared::Shared;
 use crate::status::Origin;
 
@@ -49,9 +49,12 @@ async fn connect_once(shared: &Shared, link: &Link, backoff: &mut Backoff) -> Op
     add(&shared.counters.connects);
     link.connected(shared.clock.now());
     tracing::debug!(relay = %link.address, "relay connected");
-    let (ended, healthy) = Session::new(shared, link, socket).run().await;
-    if healthy {
-        backoff.reset();
+    let (ended, quality) = Session::new(shared, link, socket).run().await;
+    match quality {
+        Quality::Good => backoff.reset(),
+        // It works in between; perhaps its operator likes short connections.
+        Quality::Fair => backoff.ease(),
+        Quality::Useless => {}
     }
     match ended {
         Ended::ByUs => return None,

@@ -50,7 +50,7 @@ pub(crate) async fn dial(
     frame_bytes: usize,
 ) -> Result<Socket, DialError> {
     let candidates = guard::resolve(address.host(), address.port(), trust, timing.resolve).await?;
-    let stream = connect(&candidates, timing.connect).await?;
+    let stream = connect(&candidates, timing).await?;
     let config = WebSocketConfig::default()
         .read_buffer_size(BUFFER_BYTES)
         .write_buffer_size(BUFFER_BYTES)
@@ -67,12 +67,12 @@ pub(crate) async fn dial(
     }
 }
 
-async fn connect(candidates: &[SocketAddr], limit: Duration) -> Result<TcpStream, DialError> {
+async fn connect(candidates: &[SocketAddr], timing: &Timing) -> Result<TcpStream, DialError> {
     let mut failure = DialError::TcpTimeout;
     for candidate in candidates.iter().take(MAX_ATTEMPTS) {
-        match timeout(limit, TcpStream::connect(candidate)).await {
+        match timeout(timing.connect, TcpStream::connect(candidate)).await {
             Ok(Ok(stream)) => {
-                prepare(&stream).map_err(DialError::Tcp)?;
+                prepare(&stream, timing).map_err(DialError::Tcp)?;
                 return Ok(stream);
             }
             Ok(Err(error)) => failure = DialError::Tcp(error),
@@ -83,11 +83,16 @@ async fn connect(candidates: &[SocketAddr], limit: Duration) -> Result<TcpStream
 }
 
 /// Messages are small and somebody waits for each: no delay. And the kernel notices by itself when the peer is gone,
-/// should our own pings not get out.
-fn prepare(stream: &TcpStream) -> io::Result<()> {
+/// sooner than our own pings when there is something to send.
+fn prepare(stream: &TcpStream, timing: &Timing) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    let keepalive = TcpKeepalive::new().with_time(Duration::from_secs(45)).with_interval(Duration::from_secs(15));
-    SockRef::from(stream).set_tcp_keepalive(&keepalive)
+    let socket = SockRef::from(stream);
+    #[cfg(target_os = "linux")]
+    socket.set_tcp_user_timeout(Some(timing.write_within))?;
+    // The kernel counts in seconds and takes no zero.
+    let whole = |time: Duration| time.max(Duration::from_secs(1));
+    let keepalive = TcpKeepalive::new().with_time(whole(timing.ping_after)).with_interval(whole(timing.pong_within));
+    socket.set_tcp_keepalive(&keepalive)
 }
 
 /// TLS with the web's certificate authorities, and *ring* whatever other provider is linked.

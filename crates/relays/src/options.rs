@@ -45,8 +45,8 @@ pub struct Timing {
     pub reconnect_first: Duration,
     /// The longest pause before connecting again. Default 60 s.
     pub reconnect_longest: Duration,
-    /// A connection that lived so long, and on which something was received, was a good one: pauses start anew.
-    /// Default 30 s.
+    /// A connection that lived so long, and on which something was received, was a good one: pauses start anew. When it
+    /// lived shorter, pauses grow to eight times the first at most. Default 30 s.
     pub healthy_after: Duration,
     /// When nothing was received for so long, a WebSocket ping is sent. Default 30 s: below the minute after which
     /// common proxies and NATs forget a connection.

@@ -12,7 +12,7 @@ use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_util::sync::PollSender;
 use usher_engine::ports::Inbound;
 
-pub(crate) use ended::Ended;
+pub(crate) use ended::{Ended, Quality};
 
 use crate::bucket::Bucket;
 use crate::counters::{Refusal, add};
@@ -28,6 +28,9 @@ const YIELD_AFTER: u32 = 16;
 
 /// What an event seen before burdens us with, in useless messages: refused at a glance.
 const KNOWN_BURDEN: f64 = 0.05;
+
+/// What an `OK`, `NOTICE` or the like burdens us with, in useless messages.
+const PROTOCOL_BURDEN: f64 = 0.05;
 
 /// What a good message burdens us with, in useless messages.
 const MESSAGE_BURDEN: f64 = 0.2;
@@ -85,13 +88,17 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Runs until the connection ends or the relay is no longer wanted. Says why, and whether it was a good one.
-    pub(crate) async fn run(mut self) -> (Ended, bool) {
+    /// Runs until the connection ends or the relay is no longer wanted. Says why, and how good a connection it was.
+    pub(crate) async fn run(mut self) -> (Ended, Quality) {
         let ended = match self.converse().await {
             ControlFlow::Break(ended) => ended,
             ControlFlow::Continue(()) => Ended::ByUs,
         };
-        let healthy = self.healthy;
+        let quality = match (self.healthy, self.heard_anything) {
+            (true, _) => Quality::Good,
+            (false, true) => Quality::Fair,
+            (false, false) => Quality::Useless,
+        };
         if let Ended::ByUs = ended {
             self.part().await;
         }
@@ -104,7 +111,7 @@ impl<'a> Session<'a> {
             }
         }
         self.talk.end(Instant::now());
-        (ended, healthy)
+        (ended, quality)
     }
 
     async fn converse(&mut self) -> ControlFlow<Ended> {
@@ -240,7 +247,7 @@ impl<'a> Session<'a> {
         match self.talk.hear(text, Instant::now()) {
             Heard::Nonsense => return self.useless(Refusal::Malformed),
             Heard::NotAsked => return self.useless(Refusal::NotAsked),
-            Heard::Protocol => {}
+            Heard::Protocol => self.burden(PROTOCOL_BURDEN)?,
             Heard::Event(event) => {
                 add(&shared.counters.received);
                 self.talk.confirmed();

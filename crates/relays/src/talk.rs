@@ -213,7 +213,8 @@ impl<'a> Talk<'a> {
             self.on_authenticated(accepted, text, now);
             return Heard::Protocol;
         }
-        let Some((mut event, sent_at)) = self.in_flight.take(id) else { return Heard::NotAsked };
+        // Of one sent long ago, or told already: nothing follows.
+        let Some((mut event, sent_at)) = self.in_flight.take(id) else { return Heard::Protocol };
         match Prefix::of(text) {
             Prefix::Duplicate => self.refusals.events(self.link, None),
             _ if accepted => self.refusals.events(self.link, None),

@@ -4,6 +4,17 @@ use std::fmt;
 
 use tokio_tungstenite::tungstenite;
 
+/// How good a connection was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quality {
+    /// It held for a while.
+    Good,
+    /// The relay said something before it ended.
+    Fair,
+    /// Nothing was heard.
+    Useless,
+}
+
 /// Why a session ended.
 #[derive(Debug)]
 pub(crate) enum Ended {

@@ -157,7 +157,7 @@ fn another_subscriptions_messages_are_not_ours() {
     let mut talk = line.talk(now);
     assert!(matches!(talk.hear(r#"["CLOSED","other","error: x"]"#, now), Heard::NotAsked));
     assert!(matches!(talk.hear(r#"["EVENT","other",{}]"#, now), Heard::NotAsked));
-    assert!(matches!(talk.hear(&ok(EventId::all_zeros(), false, "rate-limited: x"), now), Heard::NotAsked));
+    assert!(matches!(talk.hear(&ok(EventId::all_zeros(), false, "rate-limited: x"), now), Heard::Protocol));
     assert!(matches!(talk.hear(r#"["EVENT","usher",{}]"#, now), Heard::Event(_)));
     assert!(matches!(talk.hear("garbage", now), Heard::Nonsense));
     assert_eq!(talk.tick(now), None);

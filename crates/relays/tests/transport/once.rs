@@ -100,6 +100,26 @@ async fn a_restarted_relay_is_found_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn at_a_relay_that_keeps_dropping_us_logins_go_on_all_the_same() {
+    let relay =
+        QuirkyRelay::start(Quirks { drop_every: Some(Duration::from_secs(1)), ..Quirks::default() }).await.unwrap();
+    let mut service = Service::start(&[relay.url()]);
+    service.subscribed_at(relay.url()).await;
+    // Answers come while we are connected or not at all: asked again and again, one comes through in the end.
+    let wallet = usher_protocol::Keys::generate();
+    let mut heard = HashSet::new();
+    while heard.len() < 5 {
+        relay.inject(approval(&wallet, &service.key(), &format!("c{}", heard.len())));
+        if let Ok(Some(inbound)) = tokio::time::timeout(Duration::from_millis(200), service.inbox.recv()).await {
+            assert!(heard.insert(inbound.event_id));
+            service.ask(&wallet.public_key(), "between");
+        }
+    }
+    relay.wait_for(DEADLINE, |counts| counts.connections >= 4 && counts.events_of(27_000) >= 5).await.unwrap();
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_half_open_connection_is_noticed() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let proxy = BreakableProxy::start(relay.url().trim_start_matches("ws://")).await.unwrap();
@@ -130,8 +150,8 @@ async fn a_relay_that_stops_reading_is_left() {
     let wallet = Keys::generate().public_key();
     let mut letter = service.letter(&wallet, "x");
     letter.content = format!("\"{}\"", "x".repeat(30_000));
-    // More than the socket's buffers hold; the queue is bounded, and sending never waits.
-    for _ in 0..1000 {
+    // 8 MB: more than the socket's buffers hold; the queue is bounded, and sending never waits.
+    for _ in 0..200 {
         service.pool.send(&letter);
     }
     assert!(service.status_of(relay.url()).queued * 40_000 <= 8 * 1024 * 1024);
