@@ -1,0 +1,49 @@
+//! Crashes: the program is killed (SIGKILL) at random instants under load and started again on the same data.
+//!
+//! Every start call that was answered goes into a [`Ledger`], and every event that was read. After each crash all of it
+//! must be there, unchanged; at the end every stream has ended, and said what is true.
+//!
+//! `USHER_CRASH_KILLS` sets how often it is killed (default 16), `USHER_CRASH_SEED` which instants.
+
+mod instants;
+mod ledger;
+mod load;
+
+use std::time::Duration;
+
+use rand::rngs::StdRng;
+use rand::{Rng as _, SeedableRng as _};
+use usher_sandbox::relay::{QuirkyRelay, Quirks};
+
+use crate::harness::{LONG, TestUsher};
+
+/// How long handshakes and challenges of these tests live, in seconds: nobody answers after it.
+const TTL: u64 = 12;
+
+fn kills() -> u32 {
+    std::env::var("USHER_CRASH_KILLS").map_or(16, |kills| kills.parse().expect("USHER_CRASH_KILLS is a number"))
+}
+
+/// Dice whose seed is printed, so that a failure can be played again.
+fn dice() -> StdRng {
+    let seed = std::env::var("USHER_CRASH_SEED")
+        .map_or_else(|_| rand::rng().random(), |seed| seed.parse().expect("USHER_CRASH_SEED is a number"));
+    println!("USHER_CRASH_SEED={seed}");
+    StdRng::seed_from_u64(seed)
+}
+
+async fn service() -> (QuirkyRelay, TestUsher) {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let usher = TestUsher::builder()
+        .relays(&[relay.url()])
+        .set("HANDSHAKE__TTL_SECONDS", TTL)
+        .set("AUTH__CHALLENGE_TTL_SECONDS", TTL)
+        .start()
+        .await;
+    relay.wait_for(LONG, |counts| counts.reqs >= 1).await.expect("the service subscribes");
+    (relay, usher)
+}
+
+async fn pause(dice: &mut StdRng, longest: u64) {
+    tokio::time::sleep(Duration::from_millis(dice.random_range(0..=longest))).await;
+}

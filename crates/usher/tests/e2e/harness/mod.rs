@@ -2,6 +2,7 @@
 //! and a login from end to end.
 
 mod api;
+mod crowd;
 mod login;
 mod port;
 mod puppet;
@@ -11,6 +12,7 @@ mod usher;
 use std::time::Duration;
 
 pub(crate) use api::{Api, CallError, Event, Handshake};
+pub(crate) use crowd::Crowd;
 pub(crate) use login::{User, introduce, login, run_logins, wallet_for};
 pub(crate) use puppet::{Puppet, device, now};
 pub(crate) use sse::Sse;

@@ -1,0 +1,116 @@
+//! What was acknowledged and what was read: the truth that a crash must not touch.
+
+use std::collections::{BTreeMap, HashSet};
+
+use futures_util::StreamExt as _;
+use parking_lot::Mutex;
+use usher_protocol::PublicKey;
+
+use crate::harness::{Api, CallError, Event};
+
+/// What a stream is, and so what may be said on it.
+#[derive(Clone, Debug)]
+pub(super) enum Kind {
+    /// A single-use handshake; who was to open it, if anybody.
+    Handshake(Option<PublicKey>),
+    /// A reusable handshake.
+    Reusable,
+    /// An authentication of this user, whose wallet answers with this status, if at all.
+    Authentication(PublicKey, Option<&'static str>),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Record {
+    pub(super) kind: Kind,
+    pub(super) events: Vec<Event>,
+    pub(super) done: bool,
+}
+
+/// Streams by id.
+#[derive(Default)]
+pub(super) struct Ledger(Mutex<BTreeMap<String, Record>>);
+
+impl Ledger {
+    /// A start call was answered.
+    pub(super) fn acknowledged(&self, stream: &str, kind: Kind) {
+        let record = Record { kind, events: Vec::new(), done: false };
+        assert!(self.0.lock().insert(stream.to_owned(), record).is_none(), "{stream} was given twice");
+    }
+
+    /// Events were read, the first of them at `after`: what was read before must be the same.
+    pub(super) fn read(&self, stream: &str, after: u64, events: &[Event], done: bool) {
+        let mut records = self.0.lock();
+        let record = records.get_mut(stream).expect("it was acknowledged");
+        for event in events {
+            match record.events.get(usize::try_from(event.index).unwrap()) {
+                Some(known) => assert_eq!(known, event, "an event of {stream} has changed"),
+                None => {
+                    assert_eq!(event.index, record.events.len() as u64, "{stream}: a gap");
+                    assert!(!record.done, "{stream} was done, and yet: {event:?}");
+                    record.events.push(event.clone());
+                }
+            }
+        }
+        let read_to = after + events.len() as u64;
+        assert!(!done || read_to == record.events.len() as u64, "{stream} lost events: {record:?}");
+        record.done |= done;
+    }
+
+    pub(super) fn streams(&self) -> Vec<(String, Record)> {
+        self.0.lock().iter().map(|(stream, record)| (stream.clone(), record.clone())).collect()
+    }
+
+    /// Reads every stream from its beginning: each must be there, with all that was read of it.
+    pub(super) async fn audit(&self, api: &Api) {
+        let audits = self.streams().into_iter().map(|(stream, before)| async move {
+            match api.try_events(&stream, 0, 0).await {
+                Ok(page) => {
+                    assert!(page.events.len() >= before.events.len(), "{stream} lost events: {before:?}");
+                    assert!(page.done || !before.done, "{stream} was done and no longer is");
+                    self.read(&stream, 0, &page.events, page.done);
+                }
+                Err(CallError::Status(404, _)) => panic!("{stream} was acknowledged, and is lost: {before:?}"),
+                Err(error) => panic!("{stream} cannot be read: {error:?}"),
+            }
+        });
+        futures_util::stream::iter(audits).for_each_concurrent(16, |audit| audit).await;
+    }
+
+    /// Whether nothing but reusable handshakes is open.
+    pub(super) fn all_done(&self) -> bool {
+        self.0.lock().values().all(|record| record.done || matches!(record.kind, Kind::Reusable))
+    }
+
+    /// Checks what the streams said in the end, and counts it.
+    pub(super) fn judge(&self) -> BTreeMap<String, usize> {
+        let mut counts = BTreeMap::new();
+        for (stream, record) in self.streams() {
+            let Record { kind, events, done } = &record;
+            let said: Vec<_> = events.iter().map(|event| (event.kind.as_str(), event.status())).collect();
+            let what = match (kind, &said[..]) {
+                (Kind::Handshake(Some(user)), [("KeyHandshake", "")]) => {
+                    assert_eq!(events[0].main_key(), user.to_hex(), "{stream}: of somebody else");
+                    "handshake"
+                }
+                (Kind::Handshake(_), [("StatusUpdate", "timeout")]) => "handshake timeout",
+                (Kind::Authentication(user, Some(answer)), [("StatusUpdate", status)]) if status == answer => {
+                    assert_eq!(events[0].main_key(), user.to_hex(), "{stream}: of somebody else");
+                    answer
+                }
+                (Kind::Authentication(..), [("StatusUpdate", "timeout")]) => "authentication timeout",
+                (Kind::Reusable, scans) => {
+                    assert!(!done, "{stream}: a reusable handshake is done");
+                    assert!(scans.iter().all(|said| *said == ("KeyHandshake", "")), "{stream}: {said:?}");
+                    let users: HashSet<_> = events.iter().map(Event::main_key).collect();
+                    assert_eq!(users.len(), events.len(), "{stream}: a user twice: {events:?}");
+                    *counts.entry("scan".to_owned()).or_default() += events.len();
+                    continue;
+                }
+                _ => panic!("{stream} must not say this: {record:?}"),
+            };
+            assert!(done, "{stream} has not ended");
+            *counts.entry(what.to_owned()).or_default() += 1;
+        }
+        counts
+    }
+}
