@@ -3,6 +3,8 @@
 use std::error::Error;
 use std::process::ExitCode;
 
+use crate::output::tell;
+
 /// `EX_CONFIG` of sysexits.h: starting again changes nothing (systemd: `RestartPreventExitStatus=78`).
 const EX_CONFIG: u8 = 78;
 
@@ -26,7 +28,7 @@ impl Failure {
         match self {
             Self::Configuration(lines) => {
                 for line in lines {
-                    eprintln!("usher: {line}");
+                    tell(&format!("usher: {line}"));
                 }
                 ExitCode::from(EX_CONFIG)
             }
@@ -37,7 +39,7 @@ impl Failure {
                     text = format!("{text}: {cause}");
                     source = cause.source();
                 }
-                eprintln!("usher: {text}");
+                tell(&format!("usher: {text}"));
                 ExitCode::FAILURE
             }
         }

@@ -7,6 +7,8 @@ pub mod dev;
 pub mod failure;
 pub mod logging;
 pub mod notify;
+pub mod output;
+pub mod process;
 pub mod service;
 pub mod signals;
 pub mod version;

@@ -95,7 +95,8 @@ impl Service {
             tasks: http.tasks.clone(),
             stop: http.stop.clone(),
         });
-        let options = ServeOptions { grace: GRACE, ..ServeOptions::default() };
+        let max_connections = u32::try_from(config.limits.max_connections.get()).unwrap_or(u32::MAX);
+        let options = ServeOptions { grace: GRACE, max_connections, ..ServeOptions::default() };
         let serving =
             usher_api::serve(listener, usher_api::router(state), options, http.tasks.clone(), http.stop.clone());
         http.tasks.spawn(serving);
@@ -170,12 +171,21 @@ fn engine_options(config: &Config, identity: Identity) -> EngineOptions {
         url_scheme: config.nostr.url_scheme.as_str().to_owned(),
         handshake_ttl: Duration::from_secs(config.handshake.ttl_seconds.get()),
         challenge_ttl: Duration::from_secs(config.auth.challenge_ttl_seconds.get()),
-        max_open_streams: usize::try_from(config.limits.max_open_streams.get()).unwrap_or(usize::MAX),
+        max_open_streams: count(config.limits.max_open_streams.get()),
         retention: Duration::from_secs(config.streams.retention_days.get() * 24 * 60 * 60),
     }
 }
 
 fn limits(config: &Config) -> Limits {
     let per_second = u32::try_from(config.limits.requests_per_second.get()).unwrap_or(u32::MAX);
-    Limits { requests_per_second: NonZeroU32::new(per_second), ..Limits::default() }
+    Limits {
+        requests_per_second: NonZeroU32::new(per_second),
+        max_long_polls: count(config.limits.max_long_polls.get()),
+        max_event_streams: count(config.limits.max_event_streams.get()),
+        ..Limits::default()
+    }
+}
+
+fn count(number: u64) -> usize {
+    usize::try_from(number).unwrap_or(usize::MAX)
 }

@@ -227,3 +227,16 @@ fn no_secret_is_printed_whatever_is_wrong() {
         }
     }
 }
+
+#[test]
+fn a_reader_that_leaves_early_is_no_failure() {
+    let mut child = usher()
+        .args(["config", "default"])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
+}

@@ -12,6 +12,7 @@ use super::environment::source;
 use crate::cli::KeyCommand;
 use crate::config::{load, report};
 use crate::failure::Failure;
+use crate::output::{tell, write};
 
 /// Runs it.
 ///
@@ -21,11 +22,11 @@ pub fn run(command: KeyCommand, data_dir: Option<PathBuf>) -> Result<(), Failure
     match command {
         KeyCommand::Generate => {
             let key = generate(&OsRandomness);
-            println!("{}", key.to_secret_hex());
-            eprintln!("# public key: {}", describe(&Keys::new(key).public_key()));
+            write(&format!("{}\n", key.to_secret_hex()))?;
+            tell(&format!("# public key: {}", describe(&Keys::new(key).public_key())));
         }
-        KeyCommand::FromNsec { nsec } => println!("{}", from_nsec(&nsec_given(nsec)?)?),
-        KeyCommand::ToHex { key } => println!("{}", to_hex(&key)?),
+        KeyCommand::FromNsec { nsec } => write(&format!("{}\n", from_nsec(&nsec_given(nsec)?)?))?,
+        KeyCommand::ToHex { key } => write(&format!("{}\n", to_hex(&key)?))?,
         KeyCommand::Show => show(data_dir)?,
     }
     Ok(())
@@ -45,12 +46,12 @@ pub fn generate(randomness: &dyn Randomness) -> SecretKey {
 
 fn nsec_given(argument: Option<String>) -> Result<String, Failure> {
     if let Some(nsec) = argument.filter(|nsec| nsec != "-") {
-        eprintln!("usher: warning: the nsec is in your shell's history now; better: usher key from-nsec < file");
+        tell("usher: warning: the nsec is in your shell's history now; better: usher key from-nsec < file");
         return Ok(nsec);
     }
     let mut input = std::io::stdin();
     if input.is_terminal() {
-        eprintln!("Paste the nsec, then press Enter:");
+        tell("Paste the nsec, then press Enter:");
         let mut line = String::new();
         input.read_line(&mut line)?;
         return Ok(line);
@@ -97,8 +98,8 @@ fn show(data_dir: Option<PathBuf>) -> Result<(), Failure> {
     };
     let key = config.nostr.private_key.public();
     match &config.nostr.subkey_proof {
-        None => println!("public key: {}", describe(&key)),
-        Some(proof) => println!("main key: {}\nsubkey: {}", describe(&proof.main_key), describe(&key)),
+        None => write(&format!("public key: {}\n", describe(&key)))?,
+        Some(proof) => write(&format!("main key: {}\nsubkey: {}\n", describe(&proof.main_key), describe(&key)))?,
     }
     Ok(())
 }

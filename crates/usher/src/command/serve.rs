@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::logging::{self, Output};
 use crate::service::{Service, listen, make_data_dir};
 use crate::signals::Signals;
-use crate::{notify, version};
+use crate::{notify, process, version};
 
 /// How long a stop may take in all. Container runtimes kill after ten seconds by default; what was acknowledged is on
 /// disk whether or not we get to the end of it.
@@ -32,6 +32,8 @@ pub fn run(data_dir: Option<PathBuf>) -> Result<(), Failure> {
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
     }
+    process::raise_file_limit();
+    process::log_panics();
     make_data_dir(&source.data_dir)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(serve(config, &source));

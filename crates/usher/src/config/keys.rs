@@ -116,6 +116,12 @@ configuration! {
         max_open_streams: Whole<1, 1000000000> = "1000000";
         /// How many calls a second are taken; those beyond are answered 429. 0: any number.
         requests_per_second: Whole<0, 1000000> = "0";
+        /// How many connections may be open at a time; one more is answered 503.
+        max_connections: Whole<1, 1000000> = "20000";
+        /// How many calls may wait for events (`wait=`) at a time; one more is answered 503.
+        max_long_polls: Whole<1, 1000000> = "10000";
+        /// How many event streams (server-sent events) may be open at a time; one more is answered 503.
+        max_event_streams: Whole<1, 1000000> = "10000";
         /// The largest payment, in millisats. The default is one bitcoin.
         max_amount_millisats: Whole<1, 2100000000000000000> = "100000000000", later;
     }

@@ -26,6 +26,8 @@ use crate::command::serve::stop;
 use crate::config::{Source, load, report};
 use crate::failure::Failure;
 use crate::logging::{self, Output};
+use crate::output::write;
+use crate::process;
 use crate::service::Service;
 use crate::signals::Signals;
 
@@ -70,6 +72,9 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
     // Standard output is for the reader; of the log only what matters.
     logging::start(config.log.format, Output::Stderr, LevelFilter::WARN)?;
 
+    process::raise_file_limit();
+    process::log_panics();
+
     let service = Service::start(config, &source.data_dir, listen(command.port).await?).await?;
     let request = KeyHandshakeRequest { static_token: Some(STATIC_TOKEN.to_owned()), no_request: false };
     let handshake = service.engine().start_key_handshake(request).await?;
@@ -88,7 +93,7 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
         folder,
         auto_approve: command.auto_approve,
     };
-    print!("{banner}");
+    write(&banner.to_string())?;
 
     let outcome = talk(&Prompt::new(&wallet, file, &handshake.url, command.auto_approve), &mut signals).await;
     wallet.stop().await;
@@ -103,10 +108,10 @@ async fn talk(prompt: &Prompt<'_>, signals: &mut Signals) -> Result<(), Failure>
     loop {
         tokio::select! {
             Some(line) = lines.recv() => match prompt.take(&line).await {
-                Reply::Say(text) => println!("{text}"),
+                Reply::Say(text) => write(&format!("{text}\n"))?,
                 Reply::Quit => return Ok(()),
             },
-            text = prompt.news() => println!("{text}"),
+            text = prompt.news() => write(&format!("{text}\n"))?,
             _ = signals.next() => return Ok(()),
         }
     }

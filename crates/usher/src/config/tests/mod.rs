@@ -2,6 +2,7 @@
 
 mod mistakes;
 mod secrecy;
+mod subkey;
 mod table;
 mod values;
 
@@ -15,6 +16,9 @@ use super::{Loaded, Source, load};
 const TOKEN: &str = "6d1f3bfa0fd44b0b8c8cf2f2e64fbd57";
 /// A private key that nothing is wrong with.
 const KEY: &str = "67dea2ed018072d675f5415ecfaed7d2597555e202d85b3d65ea4e58d2d92ffa";
+
+/// The time, in Unix seconds.
+const NOW: u64 = 1_800_000_000;
 
 /// A data directory with a configuration file, and an environment.
 struct Given {
@@ -58,7 +62,7 @@ impl Given {
         Source {
             data_dir: self.folder.path().to_owned(),
             variables: self.variables.iter().map(|(name, value)| (name.into(), value.into())).collect(),
-            now: UnixMillis::from_secs(1_800_000_000),
+            now: UnixMillis::from_secs(NOW),
         }
     }
 

@@ -26,6 +26,7 @@ fn defaults_are_the_documented_ones() {
     assert_eq!(config.streams.retention_days.get(), 30);
     assert_eq!(config.limits.max_open_streams.get(), 1_000_000);
     assert_eq!(config.limits.requests_per_second.get(), 0);
+    assert_eq!(config.limits.max_connections.get(), 20_000);
     assert_eq!(config.log.format, LogFormat::Text);
     assert_eq!(Given::required().warnings(), "");
 }

@@ -1,0 +1,52 @@
+//! A service that runs on a subkey.
+
+use usher_protocol::subkey::{Metadata, Permission, SubkeyProof, VERSION, derive_secret};
+use usher_protocol::{Keys, SecretKey};
+
+use super::{Given, KEY, NOW, TOKEN};
+
+/// A subkey of [`KEY`], and its proof as JSON.
+fn subkey(valid: std::ops::Range<u64>, permission: Permission) -> (Keys, String) {
+    let main = SecretKey::from_hex(KEY).unwrap();
+    let metadata = Metadata {
+        name: "server".to_owned(),
+        nonce: [7; 32],
+        valid_from: valid.start,
+        expires_at: valid.end,
+        permissions: [permission].into_iter().collect(),
+        version: VERSION,
+    };
+    let keys = derive_secret(&main, &metadata).unwrap();
+    let proof = SubkeyProof { main_key: Keys::new(main).public_key(), metadata };
+    (keys, serde_json::to_string(&proof).unwrap())
+}
+
+fn given(key: &str, proof: &str) -> Given {
+    Given::nothing()
+        .variable("AUTH__AUTH_TOKEN", TOKEN)
+        .variable("NOSTR__PRIVATE_KEY", key)
+        .variable("NOSTR__SUBKEY_PROOF", proof)
+}
+
+#[test]
+fn a_proof_for_our_key_makes_its_main_key_ours() {
+    let (keys, proof) = subkey(NOW..NOW + 1, Permission::Auth);
+    let config = given(&keys.secret_key().to_secret_hex(), &proof).config();
+    let main = Keys::parse(KEY).unwrap().public_key();
+    assert_eq!(config.nostr.subkey_proof.unwrap().main_key, main);
+    assert_eq!(config.nostr.private_key.public(), keys.public_key());
+}
+
+#[test]
+fn a_proof_that_does_not_count_is_a_mistake() {
+    let mistake = |valid, permission, key: Option<&str>| {
+        let (keys, proof) = subkey(valid, permission);
+        let own = keys.secret_key().to_secret_hex();
+        given(key.unwrap_or(&own), &proof).mistakes()
+    };
+    insta::assert_snapshot!(mistake(0..u64::MAX, Permission::Auth, Some(KEY)), @"SERVICE__NOSTR__SUBKEY_PROOF: nostr.subkey_proof is not a proof for the key of nostr.private_key");
+    insta::assert_snapshot!(mistake(0..NOW, Permission::Auth, None), @"SERVICE__NOSTR__SUBKEY_PROOF: nostr.subkey_proof does not count: the proof is not valid at this time");
+    insta::assert_snapshot!(mistake(NOW + 1..NOW + 2, Permission::Auth, None), @"SERVICE__NOSTR__SUBKEY_PROOF: nostr.subkey_proof does not count: the proof is not valid at this time");
+    insta::assert_snapshot!(mistake(0..u64::MAX, Permission::Payment, None), @"SERVICE__NOSTR__SUBKEY_PROOF: nostr.subkey_proof does not count: the proof lacks the permission");
+    insta::assert_snapshot!(given(KEY, "{").mistakes(), @"SERVICE__NOSTR__SUBKEY_PROOF: nostr.subkey_proof is not a subkey proof (line 1, column 1)");
+}
