@@ -4,6 +4,8 @@
 //! `usher dev`, `usher wallet` and every end-to-end test use it; nothing in production depends on it. Everything
 //! listens on loopback only.
 
+pub mod cli;
+pub mod dev;
 pub mod proxy;
 pub mod relay;
 pub mod wallet;

@@ -95,7 +95,7 @@ impl Line {
     }
 
     /// Connects to those relays that are new, without waiting for them.
-    pub(super) async fn add(&self, urls: impl IntoIterator<Item = &String>) {
+    pub(super) async fn add(&self, urls: &[String]) {
         for url in urls {
             if let Err(error) = self.add_one(url).await {
                 tracing::warn!(relay = %url, %error, "the wallet cannot use the relay");

@@ -83,6 +83,8 @@ impl Wallet {
     /// Starts a wallet and connects it to its relays, without waiting for them.
     pub async fn start(options: WalletOptions) -> Self {
         let WalletOptions { identity, relays, services, policy, clock, notifications } = options;
+        let known: Vec<String> =
+            relays.iter().chain(services.iter().flat_map(|service| &service.relays)).cloned().collect();
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let (line, heard) = Line::new(&identity, notifications, tasks.clone(), stop.clone());
         let inner = Arc::new(Inner {
@@ -98,7 +100,7 @@ impl Wallet {
         });
         let hearing = Hearing::new(Arc::clone(&inner));
         tasks.spawn(stop.run_until_cancelled_owned(hearing.run(heard)));
-        inner.line.add(relays.iter().chain(services.iter().flat_map(|service| &service.relays))).await;
+        inner.line.add(&known).await;
         Self { inner }
     }
 
@@ -149,6 +151,14 @@ impl Wallet {
         });
         let event = self.inner.say(url.recipient(), &message)?;
         Ok(Opened { service, no_request: url.no_request, event })
+    }
+
+    /// Waits until one of these relays, which it must know, listens for us.
+    ///
+    /// # Errors
+    /// [`WalletError::Unreachable`] when none can be reached until `deadline` (from now).
+    pub async fn wait_for_relay(&self, relays: &[String], deadline: Duration) -> Result<(), WalletError> {
+        self.inner.line.wait_for_any(relays, deadline).await
     }
 
     /// All that was asked and not forgotten (the last 10,000), oldest first.

@@ -1,6 +1,8 @@
 //! The sandbox's parts over real sockets.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
+mod cli;
+mod dev;
 mod devices;
 mod embedded_relay;
 mod flood;

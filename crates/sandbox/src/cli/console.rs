@@ -1,0 +1,73 @@
+//! Standard input and output.
+
+use std::fmt::Display;
+use std::io::{self, BufRead as _, IsTerminal as _, Write};
+
+use tokio::sync::mpsc;
+
+/// Where a command prints and reads lines.
+pub struct Console {
+    out: Box<dyn Write + Send + Sync>,
+    lines: Option<mpsc::Receiver<String>>,
+    json: bool,
+    interactive: bool,
+}
+
+impl Console {
+    /// Standard output, and standard input when a command reads it.
+    pub fn terminal() -> Self {
+        Self { out: Box::new(io::stdout()), lines: None, json: false, interactive: io::stdin().is_terminal() }
+    }
+
+    /// Other places, for tests.
+    pub fn new(out: Box<dyn Write + Send + Sync>, lines: mpsc::Receiver<String>) -> Self {
+        Self { out, lines: Some(lines), json: false, interactive: false }
+    }
+
+    pub(super) fn set_json(&mut self, json: bool) {
+        self.json = json;
+    }
+
+    /// Whether a human types.
+    pub(super) fn is_interactive(&self) -> bool {
+        self.interactive && !self.json
+    }
+
+    /// Prints a text, or the JSON object that says the same.
+    pub(super) fn say(&mut self, text: impl Display, json: &serde_json::Value) -> io::Result<()> {
+        if self.json {
+            writeln!(self.out, "{json}")?;
+        } else {
+            writeln!(self.out, "{text}")?;
+        }
+        self.out.flush()
+    }
+
+    /// Prints a text for humans only.
+    pub(super) fn hint(&mut self, text: impl Display) -> io::Result<()> {
+        if self.json {
+            return Ok(());
+        }
+        writeln!(self.out, "{text}")?;
+        self.out.flush()
+    }
+
+    /// The next line; `None` at the end.
+    pub(super) async fn line(&mut self) -> Option<String> {
+        self.lines.get_or_insert_with(standard_input).recv().await
+    }
+}
+
+/// Reads standard input on a thread of its own: a read cannot be interrupted, and the program may end during one.
+fn standard_input() -> mpsc::Receiver<String> {
+    let (sender, receiver) = mpsc::channel(64);
+    std::thread::spawn(move || {
+        for line in io::stdin().lock().lines() {
+            let Ok(line) = line else { return };
+            if sender.blocking_send(line).is_err() {
+                return;
+            }
+        }
+    });
+    receiver
+}

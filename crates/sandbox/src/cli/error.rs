@@ -1,0 +1,49 @@
+//! Why a command fails.
+
+use std::io;
+
+use usher_protocol::handshake_url::HandshakeUrlError;
+use usher_protocol::subkey::DeriveError;
+
+use crate::wallet::{FileError, WalletError};
+
+/// Why `usher wallet` ends with an error.
+#[derive(Debug, thiserror::Error)]
+pub enum CliError {
+    /// The wallet's file.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// The handshake URL.
+    #[error(transparent)]
+    Url(#[from] HandshakeUrlError),
+    /// The wallet.
+    #[error(transparent)]
+    Wallet(#[from] WalletError),
+    /// The device could not be made.
+    #[error(transparent)]
+    Device(#[from] DeriveError),
+    /// A relay's address is none.
+    #[error("{0} is not the address of a relay (ws://… or wss://…)")]
+    NotARelay(String),
+    /// A device was to be made of a device.
+    #[error("only the wallet that holds the main key can make a device")]
+    NotTheMainKey,
+    /// The wallet has no relay to listen at.
+    #[error("the wallet has no relays yet: open a handshake URL, or make it with --relay")]
+    NowhereToListen,
+    /// Nothing came in time.
+    #[error("no request came in time")]
+    NothingCame,
+    /// That request did not come in time.
+    #[error("no request whose id begins with {0} came in time")]
+    NoSuchRequest(String),
+    /// The beginning of an id fits several requests, or several are open and none was named.
+    #[error("which one? {}", .0.join(", "))]
+    Ambiguous(Vec<String>),
+    /// Every relay refused what was to be said.
+    #[error("no relay took the message")]
+    NotSent,
+    /// Standard input or output.
+    #[error("the terminal")]
+    Io(#[from] io::Error),
+}

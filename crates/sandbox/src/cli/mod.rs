@@ -1,0 +1,54 @@
+//! `usher wallet …`: the reference wallet in a terminal or a script.
+//!
+//! Requests are ephemeral on Nostr: no relay keeps them. So `requests` listens and keeps what came (still encrypted) in
+//! the wallet's file, and `approve` and `decline` answer it from there, or wait for the service to repeat it. `run`
+//! stays connected instead.
+
+mod arguments;
+mod console;
+mod error;
+mod once;
+mod running;
+mod view;
+
+use std::path::Path;
+
+use tokio_util::sync::CancellationToken;
+
+pub use arguments::{AutoReaction, WalletArgs, WalletCommand};
+pub use console::Console;
+pub use error::CliError;
+
+/// Runs a command with the wallet's file, or with `default_file` when none is named, until it is done or `stop` is
+/// cancelled.
+///
+/// # Errors
+/// [`CliError`], also when what was waited for did not come: scripts see it by the exit code.
+pub async fn run(
+    args: WalletArgs,
+    default_file: &Path,
+    mut console: Console,
+    stop: CancellationToken,
+) -> Result<(), CliError> {
+    let file = args.wallet.as_deref().unwrap_or(default_file);
+    console.set_json(args.json);
+    let command = once::Once { file, console: &mut console };
+    let work = async move {
+        match args.command {
+            WalletCommand::New { relay, device_of, name } => command.new_wallet(relay, device_of.as_deref(), name),
+            WalletCommand::Show => command.show(),
+            WalletCommand::Open { url } => command.open(&url).await,
+            WalletCommand::Login { url, wait } => command.login(&url, wait.0).await,
+            WalletCommand::Requests { wait } => command.requests(wait.0).await,
+            WalletCommand::Approve { id, wait } => command.answer(id, once::Answer::Approve, wait.0).await,
+            WalletCommand::Decline { id, reason, wait } => {
+                command.answer(id, once::Answer::Decline(reason), wait.0).await
+            }
+            WalletCommand::Run { auto, delay, reason, strangers } => {
+                let policy = running::policy(auto, delay.0, reason, strangers);
+                running::Running::start(command.file, command.console, policy).await?.run().await
+            }
+        }
+    };
+    stop.run_until_cancelled(work).await.unwrap_or(Ok(()))
+}

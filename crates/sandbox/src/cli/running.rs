@@ -1,0 +1,149 @@
+//! `usher wallet run`: a wallet that stays.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::arguments::AutoReaction;
+use super::console::Console;
+use super::once::{pick, read_url};
+use super::{CliError, view};
+use crate::wallet::{Policy, Reaction, Request, Wallet, WalletFile, system_clock};
+
+/// How long to try to reach the relays of a URL.
+const REACH: Duration = Duration::from_secs(15);
+
+/// Longer than anybody waits: until a request comes.
+const EVER: Duration = Duration::from_secs(86_400 * 365);
+
+const HELP: &str = "approve [ID] · decline [ID] [REASON] · requests · open URL · help · quit";
+
+pub(super) fn policy(auto: Option<AutoReaction>, delay: Duration, reason: Option<String>, strangers: bool) -> Policy {
+    let reaction = auto.map(|auto| match auto {
+        AutoReaction::Approve => Reaction::Approve,
+        AutoReaction::Decline => Reaction::Decline(reason),
+    });
+    Policy { reaction, delay, strangers }
+}
+
+/// A running wallet and who sits before it.
+pub(super) struct Running<'a> {
+    wallet: Wallet,
+    file: WalletFile,
+    console: &'a mut Console,
+    automatic: bool,
+}
+
+impl<'a> Running<'a> {
+    pub(super) async fn start(file: &Path, console: &'a mut Console, policy: Policy) -> Result<Self, CliError> {
+        let file = WalletFile::load(file)?;
+        let automatic = policy.reaction.is_some();
+        let wallet = Wallet::start(file.options(policy)).await;
+        console.say(view::wallet(&file), &view::wallet_json(&file))?;
+        if console.is_interactive() {
+            console.hint(HELP)?;
+        }
+        Ok(Self { wallet, file, console, automatic })
+    }
+
+    /// Goes on until told to quit. The end of the input is no reason to: a script may have none.
+    pub(super) async fn run(mut self) -> Result<(), CliError> {
+        let mut listening = true;
+        loop {
+            tokio::select! {
+                line = self.console.line(), if listening => match line {
+                    None => listening = false,
+                    Some(line) => match self.obey(line.trim()).await {
+                        Ok(true) => {}
+                        Ok(false) => break,
+                        Err(CliError::Io(error)) => return Err(error.into()),
+                        Err(error) => self.complain(&error)?,
+                    },
+                },
+                request = self.wallet.next_request(EVER) => {
+                    if let Ok(request) = request {
+                        self.show(&request)?;
+                    }
+                }
+            }
+        }
+        self.wallet.stop().await;
+        Ok(())
+    }
+
+    fn show(&mut self, request: &Request) -> Result<(), CliError> {
+        self.console.say(view::request(request, system_clock().now()), &view::request_json(request))?;
+        if !self.automatic && self.console.is_interactive() {
+            self.console.hint(format_args!("  approve {0} · decline {0}", view::short(request)))?;
+        }
+        Ok(())
+    }
+
+    /// Does what a line says; says whether to go on.
+    async fn obey(&mut self, line: &str) -> Result<bool, CliError> {
+        let (command, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let rest = rest.trim();
+        match command {
+            "" => {}
+            "approve" | "a" => {
+                let id = (!rest.is_empty()).then_some(rest);
+                if let Some(request) = self.find(id)? {
+                    self.wallet.approve(&request)?;
+                    self.answered("approved", &request)?;
+                }
+            }
+            "decline" | "d" => {
+                let (id, reason) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+                if let Some(request) = self.find((!id.is_empty()).then_some(id))? {
+                    let reason = reason.trim();
+                    self.wallet.decline(&request, (!reason.is_empty()).then_some(reason))?;
+                    self.answered("declined", &request)?;
+                }
+            }
+            "requests" | "r" => {
+                for request in self.open_requests() {
+                    self.show(&request)?;
+                }
+            }
+            "open" | "o" => self.open(rest).await?,
+            "quit" | "q" | "exit" => return Ok(false),
+            _ => self.console.hint(HELP)?,
+        }
+        Ok(true)
+    }
+
+    async fn open(&mut self, url: &str) -> Result<(), CliError> {
+        let opened = self.wallet.open(&read_url(url)?, REACH).await?;
+        self.file.services = self.wallet.services();
+        self.file.save()?;
+        let service = opened.service.main_key;
+        let json = json!({"event": "opened", "service": service.to_hex(), "no_request": opened.no_request});
+        Ok(self.console.say(format_args!("introduced to {}", view::npub(&service)), &json)?)
+    }
+
+    fn answered(&mut self, word: &str, request: &Request) -> Result<(), CliError> {
+        let json = json!({"event": word, "id": request.id});
+        Ok(self.console.say(format_args!("{word} {}", view::short(request)), &json)?)
+    }
+
+    fn open_requests(&self) -> Vec<Request> {
+        let now = system_clock().now();
+        let mut requests = self.wallet.requests();
+        requests.retain(|r| r.answers == 0 && r.asked.expires_at().is_some_and(|at| at > now));
+        requests
+    }
+
+    fn find(&mut self, id: Option<&str>) -> Result<Option<Request>, CliError> {
+        let found = pick(&self.open_requests(), id)?;
+        if found.is_none() {
+            self.console.say("there is no such request", &json!({"event": "error", "message": "no such request"}))?;
+        }
+        Ok(found)
+    }
+
+    fn complain(&mut self, error: &CliError) -> Result<(), CliError> {
+        let json = json!({"event": "error", "message": error.to_string()});
+        Ok(self.console.say(error, &json)?)
+    }
+}
