@@ -29,7 +29,7 @@ pub(crate) enum Verdict {
     /// A genuine event for our main key that our subkey cannot read: its author does not know our subkey.
     NotOurs { author: PublicKey, event: EventId },
     /// Of no use to anybody.
-    Refused,
+    Refused(Refusal),
 }
 
 /// Examines events for all relays.
@@ -70,7 +70,7 @@ impl Examiner {
     pub(crate) fn examine(&self, event: &RawValue) -> Verdict {
         self.try_examine(event).unwrap_or_else(|reason| {
             self.counters.refuse(reason);
-            Verdict::Refused
+            Verdict::Refused(reason)
         })
     }
 

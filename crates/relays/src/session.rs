@@ -261,7 +261,10 @@ impl<'a> Session<'a> {
                         self.burden(1.0)?;
                     }
                     Verdict::Known => self.burden(KNOWN_BURDEN)?,
-                    Verdict::Refused => self.burden(1.0)?,
+                    Verdict::Refused(reason) => {
+                        tracing::debug!(relay = %self.link.address, reason = reason.as_str(), "event refused");
+                        self.burden(1.0)?;
+                    }
                 }
             }
         }

@@ -73,7 +73,7 @@ impl Desk {
     fn refuses(&self, text: &str, reason: Refusal) {
         let before = self.counters.values().refused_for(reason);
         let verdict = self.examine_text(text);
-        assert!(matches!(verdict, Verdict::Refused), "{verdict:?}");
+        assert!(matches!(verdict, Verdict::Refused(why) if why == reason), "{verdict:?}");
         assert_eq!(self.counters.values().refused_for(reason), before + 1, "{:?}", self.counters.values());
     }
 
@@ -239,4 +239,43 @@ fn the_shortcut_for_nip44_agrees_with_base64() {
     }
     assert!(!looks_like_nip44_v2("\"A"));
     assert!(!looks_like_nip44_v2("null"));
+}
+
+mod whatever_a_relay_delivers {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        /// A genuine event with some bytes changed is refused, or is the genuine one still.
+        #[test]
+        fn nothing_false_becomes_a_message(changes in prop::collection::vec((any::<prop::sample::Index>(), 32u8..127), 1..4)) {
+            let desk = Desk::new();
+            let genuine = desk.handshake("abcd");
+            let mut bytes = genuine.as_json().into_bytes();
+            for (place, byte) in changes {
+                let place = place.index(bytes.len());
+                bytes[place] = byte;
+            }
+            let text = String::from_utf8(bytes).unwrap();
+            let Ok(raw) = serde_json::from_str(&text) else { return Ok(()) };
+            if let Verdict::Message(inbound) = desk.examiner.examine(raw) {
+                prop_assert_eq!(inbound.event_id, genuine.id);
+                prop_assert_eq!(inbound.author, genuine.pubkey);
+            } else {
+                // And the genuine one is taken afterwards all the same.
+                prop_assert!(matches!(desk.examine(&genuine), Verdict::Message(_)));
+            }
+        }
+
+        #[test]
+        fn no_json_makes_it_panic(text in "\\PC{0,60}|\\{(\"(id|pubkey|kind|tags|content|sig|created_at)\":(1|\"a\"|\\[\\]|null),){0,7}\"sig\":1\\}") {
+            let desk = Desk::new();
+            if let Ok(raw) = serde_json::from_str::<Box<RawValue>>(&text) {
+                prop_assert!(matches!(desk.examiner.examine(&raw), Verdict::Refused(_)));
+            }
+        }
+    }
 }

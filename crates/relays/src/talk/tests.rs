@@ -360,3 +360,90 @@ fn what_is_in_flight_is_bounded() {
     talk.end(now);
     assert_eq!(line.link.queue.len(), 512);
 }
+
+mod whatever_a_relay_says {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Hears(String),
+        Queues(u8),
+        Waits(u64),
+        Says,
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        let reason = prop::sample::select(vec![
+            "",
+            "error: x",
+            "rate-limited: x",
+            "auth-required: x",
+            "restricted: x",
+            "blocked: x",
+            "duplicate: x",
+        ]);
+        let id = (0u8..5).prop_map(|number| EventId::from_byte_array([number; 32]));
+        prop_oneof![
+            (id, any::<bool>(), reason.clone()).prop_map(|(id, accepted, reason)| ok(id, accepted, reason)),
+            reason.clone().prop_map(closed),
+            reason.prop_map(|reason| serde_json::json!(["NOTICE", reason]).to_string()),
+            "[a-z]{0,3}".prop_map(|challenge| serde_json::json!(["AUTH", challenge]).to_string()),
+            Just(r#"["EOSE","usher"]"#.to_owned()),
+            Just(r#"["EVENT","usher",{}]"#.to_owned()),
+            "\\PC{0,40}",
+        ]
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            4 => text().prop_map(Step::Hears),
+            1 => (0u8..5).prop_map(Step::Queues),
+            1 => (0u64..100_000).prop_map(Step::Waits),
+            2 => Just(Step::Says),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn we_stay_calm(steps in prop::collection::vec(step(), 1..200)) {
+            let line = Line::new();
+            let mut now = Instant::now();
+            let start = now;
+            let mut talk = line.talk(now);
+            let (mut asked, mut signed, mut heard_oks) = (0u64, 0u64, 0u64);
+            for step in steps {
+                match step {
+                    Step::Hears(text) => {
+                        heard_oks += u64::from(text.starts_with("[\"OK\""));
+                        talk.hear(&text, now);
+                    }
+                    Step::Queues(number) => {
+                        line.queue(number, now);
+                    }
+                    Step::Waits(millis) => now += Duration::from_millis(millis),
+                    Step::Says => {
+                        let due = talk.tick(now);
+                        prop_assert!(due.is_none_or(|due| due > now), "a time that is past would be waited for in a loop");
+                        for frame in said(&mut talk, now) {
+                            asked += u64::from(frame[0] == "REQ");
+                            signed += u64::from(frame[0] == "AUTH");
+                        }
+                        prop_assert!(!talk.has_something(now));
+                    }
+                }
+                prop_assert!(talk.first.len() <= 16);
+            }
+            let minutes = (now - start).as_secs() / 60 + 1;
+            prop_assert!(signed <= 6 * (minutes + 1), "{signed} signatures in {minutes} min");
+            // Once for each pause (the first is half a second), and once for each authentication.
+            prop_assert!(asked <= (now - start).as_millis() as u64 / 500 + signed + heard_oks + 2, "{asked} times");
+            // However it went, the relay will be asked again by itself, or is serving us.
+            let due = talk.tick(now);
+            prop_assert!(talk.subscription == Subscription::Open || due.is_some());
+        }
+    }
+}
