@@ -1,6 +1,6 @@
 //! Users who are reached at relays of their own.
 
-use usher_sandbox::relay::{QuirkyRelay, Quirks};
+use usher_sandbox::relay::{Quirks, QuirkyRelay};
 use usher_sandbox::wallet::{Identity, Policy, Wallet, WalletOptions};
 
 use serde_json::json;
