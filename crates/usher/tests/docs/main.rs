@@ -15,7 +15,13 @@
 //! `environment`), so that examples of commands need not repeat the configuration. What cannot be run is on a list, with
 //! the reason.
 
-#![allow(clippy::disallowed_methods, reason = "tests may read the machine's clock")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests end with a panic, read the machine's clock, and spawn"
+)]
 
 mod fences;
 mod script;
