@@ -21,6 +21,7 @@ async fn asked_at_their_own_relay(builder: crate::harness::Builder) -> (QuirkyRe
     let event = introduce(&api, &wallet, &handshake, User::Once).await;
     assert_eq!(event.data["preferred_relays"], json!([own.url()]));
     wallet.stop().await;
+    own.wait_for(LONG, |counts| counts.open_connections == 0).await.expect("they hang up");
 
     let at_home = WalletOptions::new(user.clone()).relay(own.url()).policy(Policy::auto_approve());
     let _at_home = Wallet::start(at_home).await;
