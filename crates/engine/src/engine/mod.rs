@@ -6,6 +6,7 @@
 //! timers ───────────┘                                                waiters, outgoing
 //! ```
 
+mod counts;
 mod housekeeping;
 mod inbox;
 mod index;
@@ -25,6 +26,8 @@ use tokio_util::task::TaskTracker;
 use usher_protocol::PublicKey;
 use usher_protocol::subkey::SubkeyProof;
 
+use self::counts::Counts;
+pub use self::counts::{EngineCounts, OperationCounts, OperationOutcome};
 use self::index::Index;
 use self::outgoing::Outgoing;
 use self::reading::Finished;
@@ -140,6 +143,7 @@ pub struct Engine {
     finished: Finished,
     outgoing: Outgoing,
     workers: Workers,
+    counts: Counts,
     stop: CancellationToken,
     /// Cancelled when, after `stop`, the inbox is empty: the workers end when their queues are.
     drained: CancellationToken,
@@ -173,6 +177,7 @@ impl Engine {
             finished: Finished::default(),
             outgoing,
             workers,
+            counts: Counts::default(),
             stop,
             drained: CancellationToken::new(),
         });
@@ -198,6 +203,7 @@ impl Engine {
             for operation in &open {
                 let resend_at = operation.has_outbox.then(|| now.plus(outgoing::after_restart(sending)));
                 self.index.load(operation, resend_at);
+                self.counts.loaded(operation.kind);
                 if let Some(at) = operation.wake_at {
                     self.timers.set(at, operation.id, Alarm::Wake);
                 }
@@ -216,6 +222,11 @@ impl Engine {
     /// How many operations are open, the reserved stream among them.
     pub fn open_streams(&self) -> usize {
         self.index.len()
+    }
+
+    /// What it has counted.
+    pub fn counts(&self) -> EngineCounts {
+        self.counts.values()
     }
 
     /// Hands what is due to whom it concerns.
