@@ -7,4 +7,4 @@
 pub mod conformance;
 mod sqlite;
 
-pub use sqlite::{OpenError, SqliteFailure, SqliteOptions, SqliteStore};
+pub use sqlite::{HistogramValues, OpenError, SqliteFailure, SqliteOptions, SqliteStore, StoreStats};

@@ -7,6 +7,7 @@
 //! | `schema` | migrations |
 //! | `job`, `writer`, `readers` | the threads and the work they take |
 //! | `commit`, `read`, `retention` | the statements |
+//! | `stats` | what the writer counts |
 //! | `codec` | values in columns |
 
 mod codec;
@@ -19,9 +20,11 @@ mod read;
 mod readers;
 mod retention;
 mod schema;
+mod stats;
 mod writer;
 
 use std::path::Path;
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
 use async_trait::async_trait;
@@ -36,9 +39,11 @@ use usher_protocol::PublicKey;
 use self::file::DatabaseFile;
 use self::job::Message;
 use self::readers::{ReaderQueues, Readers};
+use self::stats::Stats;
 
 pub use self::failure::SqliteFailure;
 pub use self::open::OpenError;
+pub use self::stats::{HistogramValues, StoreStats};
 
 /// Longest queue that can be asked for.
 const LONGEST_QUEUE: usize = 65_536;
@@ -82,6 +87,7 @@ pub struct SqliteStore {
     /// Its sender is gone when everything is closed.
     closed: watch::Receiver<()>,
     writer: Mutex<Option<JoinHandle<()>>>,
+    stats: Arc<Stats>,
 }
 
 struct Queues {
@@ -105,10 +111,12 @@ impl SqliteStore {
         let (writer, mut queue) = mpsc::channel(capacity);
         let (alive, closed) = watch::channel(());
         let max_batch = options.max_batch.clamp(1, capacity);
+        let stats = Arc::new(Stats::default());
+        let counting = Arc::clone(&stats);
         let thread = thread::Builder::new()
             .name("store-writer".to_owned())
             .spawn(move || {
-                writer::run(&connection, &mut queue, max_batch);
+                writer::run(&connection, &mut queue, max_batch, &counting);
                 // The last connection to close empties the log into the database, which a reader's could not.
                 readers.close();
                 if let Err((_, error)) = connection.close() {
@@ -118,7 +126,25 @@ impl SqliteStore {
                 drop(alive);
             })
             .map_err(OpenError::Thread)?;
-        Ok(Self { queues: Some(Queues { writer, readers: reader_queues }), closed, writer: Mutex::new(Some(thread)) })
+        let queues = Some(Queues { writer, readers: reader_queues });
+        Ok(Self { queues, closed, writer: Mutex::new(Some(thread)), stats })
+    }
+
+    /// What it has counted.
+    pub fn stats(&self) -> StoreStats {
+        self.stats.values()
+    }
+
+    /// Reads a page and writes one: whether the store does its work now.
+    ///
+    /// Written is what stands in the file's head already, and nothing less than a write tells: on a full disk all reads
+    /// go well, and so does a transaction that changes nothing.
+    ///
+    /// # Errors
+    /// [`StoreError`], as a commit would at this moment.
+    pub async fn check(&self) -> Result<(), StoreError> {
+        self.read(schema::read_version).await?;
+        self.write(schema::rewrite_version).await
     }
 
     /// Commits what is queued, closes the file and frees it for another process; returns when that is done. Whoever

@@ -64,6 +64,23 @@ pub(crate) fn inspect(connection: &Connection, migrations: &[Migration]) -> Resu
     }
 }
 
+/// The version the database is at.
+///
+/// # Errors
+/// [`SqliteFailure`].
+pub(crate) fn read_version(connection: &Connection) -> Result<i32, SqliteFailure> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0)).during("read the schema's version")
+}
+
+/// Writes the version that is there already: the smallest write there is, of the file's first page.
+///
+/// # Errors
+/// [`SqliteFailure`].
+pub(crate) fn rewrite_version(connection: &Connection) -> Result<(), SqliteFailure> {
+    let version = read_version(connection)?;
+    connection.pragma_update(None, "user_version", version).during("write the schema's version")
+}
+
 /// Applies what is missing, each migration in a transaction of its own.
 ///
 /// # Errors

@@ -3,14 +3,17 @@
 //! A commit is as durable as the `fsync` behind it, and that takes far longer than the writing itself. So while one
 //! `fsync` runs, the next commits gather in the queue, and then share one transaction and one `fsync`.
 
+use std::time::Instant;
+
 use rusqlite::Connection;
 use tokio::sync::mpsc;
 
 use super::failure::{During as _, SqliteFailure};
 use super::job::{Job, Message};
+use super::stats::Stats;
 
 /// Writes until told to close (or every sender is gone) and the queue is empty.
-pub(crate) fn run(connection: &Connection, queue: &mut mpsc::Receiver<Message>, max_batch: usize) {
+pub(crate) fn run(connection: &Connection, queue: &mut mpsc::Receiver<Message>, max_batch: usize, stats: &Stats) {
     let mut messages = Vec::with_capacity(max_batch);
     while queue.blocking_recv_many(&mut messages, max_batch) > 0 {
         let mut batch = Vec::with_capacity(messages.len());
@@ -20,7 +23,7 @@ pub(crate) fn run(connection: &Connection, queue: &mut mpsc::Receiver<Message>, 
                 Message::Close => queue.close(),
             }
         }
-        commit(connection, batch);
+        commit(connection, batch, stats);
     }
 }
 
@@ -28,10 +31,10 @@ pub(crate) fn run(connection: &Connection, queue: &mut mpsc::Receiver<Message>, 
 ///
 /// A job that fails takes nobody with it: what came before it, the job, and what came after it are tried again each
 /// for itself, in this order.
-fn commit(connection: &Connection, batch: Vec<Box<dyn Job>>) {
+fn commit(connection: &Connection, batch: Vec<Box<dyn Job>>, stats: &Stats) {
     let mut parts = vec![batch];
     while let Some(mut part) = parts.pop() {
-        match attempt(connection, &mut part) {
+        match attempt(connection, &mut part, stats) {
             Ok(()) => settle(part, &Ok(())),
             Err(Failed::Job(index, _)) if part.len() > 1 => {
                 let mut rest = part.split_off(index);
@@ -52,11 +55,16 @@ enum Failed {
 }
 
 /// One transaction with all of the jobs in it; rolled back when it fails.
-fn attempt(connection: &Connection, jobs: &mut [Box<dyn Job>]) -> Result<(), Failed> {
+fn attempt(connection: &Connection, jobs: &mut [Box<dyn Job>], stats: &Stats) -> Result<(), Failed> {
     if jobs.is_empty() {
         return Ok(());
     }
+    let started = Instant::now();
     let result = transact(connection, jobs);
+    match result {
+        Ok(()) => stats.committed(jobs.len(), started.elapsed()),
+        Err(_) => stats.failed(),
+    }
     // After some errors (disk full, input/output) SQLite has rolled back by itself.
     if result.is_err() && !connection.is_autocommit() {
         // Should this fail too, the next BEGIN does, and so says every commit until the file works again.
@@ -124,7 +132,7 @@ mod tests {
         connection.execute_batch(schema).unwrap();
         let answers = Arc::default();
         let job = |number: &i64| Box::new(Insert { number: *number, answers: Arc::clone(&answers) }) as Box<dyn Job>;
-        commit(&connection, numbers.iter().map(job).collect());
+        commit(&connection, numbers.iter().map(job).collect(), &Stats::default());
         assert!(connection.is_autocommit());
         let mut statement = connection.prepare("SELECT x FROM first ORDER BY rowid").unwrap();
         let rows = statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
@@ -159,7 +167,7 @@ mod tests {
         connection.execute_batch(POSITIVE).unwrap();
         connection.execute_batch("BEGIN; INSERT INTO first VALUES (7)").unwrap();
         let answers = Arc::default();
-        commit(&connection, vec![Box::new(Insert { number: 1, answers: Arc::clone(&answers) })]);
+        commit(&connection, vec![Box::new(Insert { number: 1, answers: Arc::clone(&answers) })], &Stats::default());
         assert_eq!(*answers.lock(), [(1, true)]);
         let rows: i64 = connection.query_row("SELECT count(*) FROM first", [], |row| row.get(0)).unwrap();
         assert_eq!(rows, 1);

@@ -6,6 +6,7 @@ mod damage;
 mod full;
 mod lifecycle;
 mod refusal;
+mod watching;
 
 use std::path::{Path, PathBuf};
 

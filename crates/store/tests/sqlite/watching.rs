@@ -1,0 +1,34 @@
+//! What the store says of itself.
+
+use usher_engine::ports::StoreError;
+use usher_store::conformance::{commit_done, create, id};
+
+use super::Place;
+
+#[tokio::test]
+async fn commits_are_timed_and_counted() {
+    let place = Place::new();
+    let store = place.open();
+    assert_eq!(store.stats().commit_seconds.count, 0);
+    for number in 0..3 {
+        commit_done(&store, create(id(number))).await;
+    }
+    let stats = store.stats();
+    assert_eq!((stats.commit_seconds.count, stats.batch_size.count, stats.failed), (3, 3, 0));
+    assert_eq!(stats.batch_size.sum, 3.0);
+    assert!(stats.commit_seconds.sum > 0.0);
+}
+
+#[tokio::test]
+async fn a_check_writes() {
+    let place = Place::new();
+    let store = place.open();
+    let log = || std::fs::metadata(place.beside("-wal")).map_or(0, |file| file.len());
+    let before = log();
+    store.check().await.unwrap();
+    assert!(log() > before, "a check that writes nothing does not tell whether writing works");
+    store.close().await;
+    assert!(matches!(store.check().await, Err(StoreError::Closed)));
+    // And changes nothing: the file is taken by the same version.
+    place.open().check().await.unwrap();
+}
