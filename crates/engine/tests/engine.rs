@@ -374,6 +374,10 @@ impl Store for Failing {
         self.store.remove_finished(finished_before, limit).await
     }
 
+    async fn forget_user_relays(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.store.forget_user_relays(before, limit).await
+    }
+
     async fn forget_inbound(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.store.forget_inbound(before, limit).await
     }

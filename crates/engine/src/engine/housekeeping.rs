@@ -18,6 +18,10 @@ const BATCH: usize = 500;
 /// ours; 2 hours are well beyond both edges of that.
 const INBOUND_KEPT: Duration = Duration::from_secs(2 * 3600);
 
+/// How long the relays of a user are kept after a wallet last named them. A user who comes back later is reached at
+/// our own relays until the wallet names its own again.
+const USER_RELAYS_KEPT: Duration = Duration::from_secs(180 * 24 * 3600);
+
 impl Engine {
     /// Keeps house now and then until everything stops.
     pub(super) async fn keep_house(self: Arc<Self>) {
@@ -43,6 +47,7 @@ impl Engine {
         while self.store.remove_finished(now.minus(self.options.retention), BATCH).await? == BATCH {}
         self.finished.clear();
         while self.store.forget_inbound(now.minus(INBOUND_KEPT), BATCH).await? == BATCH {}
+        while self.store.forget_user_relays(now.minus(USER_RELAYS_KEPT), BATCH).await? == BATCH {}
         Ok(())
     }
 }

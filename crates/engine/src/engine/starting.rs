@@ -88,6 +88,9 @@ impl Engine {
             Committed::Conflict(Conflict::Revision | Conflict::InboundSeen) => {
                 Err(StoreError::Unreadable("a random stream id was there already").into())
             }
+            Committed::Conflict(Conflict::Answered) => {
+                Err(StoreError::Unreadable("an answer to what was no call").into())
+            }
         }
     }
 

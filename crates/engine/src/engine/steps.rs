@@ -128,6 +128,9 @@ impl Engine {
                 Committed::Conflict(Conflict::Correlation(_)) => {
                     return Err(StoreError::Unreadable("a correlation key has two owners"));
                 }
+                Committed::Conflict(Conflict::Answered) => {
+                    return Err(StoreError::Unreadable("an answer to what was no call"));
+                }
             }
         }
     }
@@ -166,6 +169,8 @@ impl Engine {
             outbox: OutboxChange::Keep,
             inbound,
             user_relays: None,
+            deliver: false,
+            answer: None,
         };
         let mut messages = Vec::new();
         for effect in effects {
