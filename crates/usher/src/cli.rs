@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use usher_sandbox::cli::WalletArgs;
 
 /// Passwordless login, payments and tickets over Nostr, Lightning and Cashu.
 #[derive(Debug, Parser)]
@@ -26,6 +27,8 @@ pub enum Command {
     ///
     /// Key and token are made up and shown. Reads no SERVICE__ variables.
     Dev(DevCommand),
+    /// Plays the user: the reference wallet in a terminal or a script.
+    Wallet(WalletArgs),
     /// Makes, converts and shows Nostr keys.
     #[command(subcommand)]
     Key(KeyCommand),

@@ -40,6 +40,7 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Serve => command::serve::run(cli.data_dir),
         Command::Dev(options) => dev::run(&options, cli.data_dir),
+        Command::Wallet(wallet) => command::wallet::run(wallet, cli.data_dir),
         Command::Key(key) => command::key::run(key, cli.data_dir),
         Command::Config(config) => command::config::run(&config, cli.data_dir),
     }

@@ -240,3 +240,24 @@ fn a_reader_that_leaves_early_is_no_failure() {
     let output = child.wait_with_output().unwrap();
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
 }
+
+#[test]
+fn the_wallet_is_in_the_data_directory_unless_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let data_dir = folder.path().join("data");
+    let wallet = |arguments: &[&str]| {
+        let mut command = usher();
+        command.arg("--data-dir").arg(&data_dir).arg("wallet").args(arguments);
+        command.output().unwrap()
+    };
+    let missing = wallet(&["show"]);
+    assert_eq!(missing.status.code(), Some(1));
+    assert!(stderr(&missing).contains("usher wallet new"), "{}", stderr(&missing));
+    let made = wallet(&["new"]);
+    assert_eq!(made.status.code(), Some(0), "{}", stderr(&made));
+    assert!(data_dir.join("wallet.json").exists());
+    assert_eq!(wallet(&["show"]).status.code(), Some(0));
+    let named = folder.path().join("other.json").display().to_string();
+    assert_eq!(wallet(&["new", "--wallet", &named]).status.code(), Some(0));
+    assert!(folder.path().join("other.json").exists());
+}

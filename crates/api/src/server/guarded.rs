@@ -110,14 +110,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Guarded<S> {
 #[cfg(test)]
 mod tests {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, duplex};
+    use tokio::time::timeout;
 
     use super::*;
+
+    const FOREVER: Duration = Duration::from_secs(3_600);
 
     #[tokio::test(start_paused = true)]
     async fn a_reader_that_takes_nothing_ends_the_writing() {
         let (ours, _theirs) = duplex(1024);
         let mut ours = Guarded::new(ours, Duration::from_secs(30));
-        let error = ours.write_all(&[0; 4096]).await.unwrap_err();
+        let written = timeout(FOREVER, ours.write_all(&[0; 4096])).await.unwrap();
+        let error = written.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
     }
 
@@ -145,7 +149,8 @@ mod tests {
             theirs.write_all(&[1; 100_000]).await.unwrap();
             theirs.shutdown().await.unwrap();
         };
-        let (closed, ()) = tokio::join!(ours.shutdown(), send);
+        let both = async { tokio::join!(ours.shutdown(), send) };
+        let (closed, ()) = timeout(FOREVER, both).await.unwrap();
         closed.unwrap();
     }
 
@@ -163,7 +168,7 @@ mod tests {
         let mut ours = Guarded::new(ours, Duration::from_secs(30));
         let flood = async { while theirs.write_all(&[1; 1024]).await.is_ok() {} };
         let close = async move { ours.shutdown().await };
-        let (closed, ()) = tokio::join!(close, flood);
+        let (closed, ()) = timeout(FOREVER, async { tokio::join!(close, flood) }).await.unwrap();
         closed.unwrap();
     }
 }

@@ -69,16 +69,24 @@ pub async fn serve(
     let refusals = Refusals::new(tasks.clone());
     let connections = Connections::new(router, &options, stop.clone(), cut.clone());
 
+    let mut full = false;
     while let Some(stream) = accept(&listener, &stop).await {
         match Arc::clone(&places).try_acquire_owned() {
             Ok(place) => {
+                full = false;
                 let connection = connections.run(stream);
                 tasks.spawn(async move {
                     connection.await;
                     drop(place);
                 });
             }
-            Err(_full) => refusals.refuse(stream),
+            Err(_) => {
+                // One line when it begins, not one for each of a crowd.
+                if !std::mem::replace(&mut full, true) {
+                    tracing::warn!(limit = options.max_connections, "as many connections are open as may be: refusing");
+                }
+                refusals.refuse(stream);
+            }
         }
     }
     drop(listener);

@@ -14,7 +14,7 @@ use super::{CliError, view};
 use crate::wallet::{Asked, DeviceTerms, Identity, Opened, Policy, Request, Settled, Wallet, WalletFile, system_clock};
 
 /// How long to try to reach a relay.
-const REACH: Duration = Duration::from_secs(15);
+const REACH: Duration = Duration::from_secs(10);
 
 /// How long to wait for a relay to confirm what was sent; some never do.
 const CONFIRM: Duration = Duration::from_secs(3);

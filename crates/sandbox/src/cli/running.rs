@@ -12,7 +12,7 @@ use super::{CliError, view};
 use crate::wallet::{Policy, Reaction, Request, Wallet, WalletFile, system_clock};
 
 /// How long to try to reach the relays of a URL.
-const REACH: Duration = Duration::from_secs(15);
+const REACH: Duration = Duration::from_secs(10);
 
 /// Longer than anybody waits: until a request comes.
 const EVER: Duration = Duration::from_secs(86_400 * 365);
@@ -32,19 +32,19 @@ pub(super) struct Running<'a> {
     wallet: Wallet,
     file: WalletFile,
     console: &'a mut Console,
-    automatic: bool,
+    /// What it does by itself.
+    policy: Policy,
 }
 
 impl<'a> Running<'a> {
     pub(super) async fn start(file: &Path, console: &'a mut Console, policy: Policy) -> Result<Self, CliError> {
         let file = WalletFile::load(file)?;
-        let automatic = policy.reaction.is_some();
-        let wallet = Wallet::start(file.options(policy)).await;
+        let wallet = Wallet::start(file.options(policy.clone())).await;
         console.say(view::wallet(&file), &view::wallet_json(&file))?;
         if console.is_interactive() {
             console.hint(HELP)?;
         }
-        Ok(Self { wallet, file, console, automatic })
+        Ok(Self { wallet, file, console, policy })
     }
 
     /// Goes on until told to quit. The end of the input is no reason to: a script may have none.
@@ -74,8 +74,16 @@ impl<'a> Running<'a> {
 
     fn show(&mut self, request: &Request) -> Result<(), CliError> {
         self.console.say(view::request(request, system_clock().now()), &view::request_json(request))?;
-        if !self.automatic && self.console.is_interactive() {
-            self.console.hint(format_args!("  approve {0} · decline {0}", view::short(request)))?;
+        let by_itself = self.policy.reaction.as_ref().filter(|_| self.policy.strangers || request.service.is_some());
+        match by_itself {
+            Some(reaction) => {
+                let word = if matches!(reaction, Reaction::Approve) { "approving" } else { "declining" };
+                self.console.hint(format_args!("  {word} in {:?}", self.policy.delay))?;
+            }
+            None if self.console.is_interactive() => {
+                self.console.hint(format_args!("  approve {0} · decline {0}", view::short(request)))?;
+            }
+            None => {}
         }
         Ok(())
     }

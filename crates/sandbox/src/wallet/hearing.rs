@@ -94,6 +94,9 @@ impl Hearing {
                 let later = Arc::clone(inner);
                 inner.tasks.spawn(inner.stop.clone().run_until_cancelled_owned(async move {
                     tokio::time::sleep(policy.delay).await;
+                    if !later.requests.is_pending(&request) {
+                        return;
+                    }
                     if let Err(error) = later.answer(&request, &reaction) {
                         tracing::debug!(%error, "the wallet could not answer by itself");
                     }

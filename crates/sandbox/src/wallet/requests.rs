@@ -93,6 +93,12 @@ impl Requests {
         }
     }
 
+    /// Whether the answer that was thought about is still to be given: not when the user was quicker.
+    pub(super) fn is_pending(&self, request: &Request) -> bool {
+        let state = self.state.lock();
+        state.entries.peek(&(request.from, request.id.clone())).is_some_and(|entry| entry.pending)
+    }
+
     /// All requests, oldest first.
     pub(super) fn all(&self) -> Vec<Request> {
         self.state.lock().entries.iter().rev().map(|(_, entry)| entry.request.clone()).collect()

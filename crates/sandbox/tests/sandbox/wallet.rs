@@ -209,3 +209,34 @@ async fn own_relays_are_preferred_and_listened_to() {
     there.next_response().await;
     service.next_response().await;
 }
+
+#[tokio::test]
+async fn the_user_may_be_quicker_than_the_policy() {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let mut service = Service::start(relay.url()).await;
+    let wallet = wallet(Policy::auto_approve().after(Duration::from_millis(300))).await;
+    wallet.open(&service.url(), LONG).await.unwrap();
+    service.next_handshake().await;
+    service.challenge(&wallet.public_key(), "c").await;
+    let request = wallet.next_request(LONG).await.unwrap();
+    wallet.decline(&request, None).unwrap();
+    assert!(!is_approved(&service.next_response().await.1));
+    tokio::time::sleep(Duration::from_millis(300) + QUIET).await;
+    assert_eq!(wallet.requests()[0].answers, 1);
+}
+
+#[tokio::test]
+async fn a_burst_loses_nothing() {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let mut service = Service::start(relay.url()).await;
+    let wallet = wallet(Policy::silent()).await;
+    wallet.open(&service.url(), LONG).await.unwrap();
+    service.next_handshake().await;
+    let key = wallet.public_key();
+    for n in 0..3_000 {
+        relay.inject(service.seal(&key, &[key], &challenge_with(&format!("c{n}"), None)));
+    }
+    for n in 0..3_000 {
+        assert_eq!(wallet.next_request(LONG).await.unwrap().id, format!("c{n}"));
+    }
+}

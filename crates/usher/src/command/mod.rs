@@ -4,3 +4,4 @@ pub mod config;
 pub mod environment;
 pub mod key;
 pub mod serve;
+pub mod wallet;

@@ -69,7 +69,7 @@ impl fmt::Display for Banner<'_> {
             writeln!(f, "3. The wallet approves by itself (--auto-approve).\n")?;
         } else {
             writeln!(f, "3. Answer as the user: type  approve  here, or in another terminal:\n")?;
-            writeln!(f, "{} wallet --file {} approve\n", program(), quoted(self.wallet_file))?;
+            writeln!(f, "{} wallet --wallet {} approve\n", program(), quoted(self.wallet_file))?;
         }
         writeln!(f, "A handshake of your own, to open with  scan <url>  here:\n")?;
         writeln!(

@@ -1,11 +1,11 @@
-//! Where `usher dev` keeps what it makes up: a configuration with key and token, the store, the user's wallet.
+//! Where `usher dev` keeps what it makes up: a configuration with key and token. The store and the
+//! user's wallet are beside it.
 
 use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use usher_engine::ports::{OsRandomness, Randomness};
-use usher_sandbox::wallet::{FileError, Identity, WalletFile};
 
 use crate::command::key;
 use crate::failure::Failure;
@@ -71,22 +71,5 @@ impl Folder {
         );
         file.write_all(text.as_bytes())?;
         Ok(())
-    }
-
-    /// The user's wallet, which meets services at `relay`.
-    ///
-    /// # Errors
-    /// When the file cannot be read or written.
-    pub(super) fn wallet(&self, relay: &str) -> Result<WalletFile, FileError> {
-        let path = self.path.join("wallet.json");
-        let relays = vec![relay.to_owned()];
-        let mut file = match WalletFile::load(&path) {
-            Err(FileError::Missing(_)) => return WalletFile::create(&path, Identity::generate(), relays),
-            file => file?,
-        };
-        // The relay's port may be another one than last time.
-        file.relays = relays;
-        file.save()?;
-        Ok(file)
     }
 }

@@ -15,8 +15,8 @@ use tokio::sync::mpsc;
 use tracing::level_filters::LevelFilter;
 use usher_engine::KeyHandshakeRequest;
 use usher_engine::ports::{Clock as _, SystemClock};
-use usher_sandbox::relay::EmbeddedRelay;
-use usher_sandbox::wallet::{Policy, Wallet};
+use usher_sandbox::dev::{DevError, DevWorld};
+use usher_sandbox::wallet::Policy;
 
 use self::banner::Banner;
 use self::folder::Folder;
@@ -57,14 +57,14 @@ pub fn run(command: &DevCommand, data_dir: Option<PathBuf>) -> Result<(), Failur
 
 async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
     let mut signals = Signals::listen()?;
-    let relay = match command.relay_port {
-        Some(port) => EmbeddedRelay::start_on(port).await.map_err(|error| port_taken(port, &error))?,
-        None => match EmbeddedRelay::start_on(RELAY_PORT).await {
-            Ok(relay) => relay,
-            Err(_) => EmbeddedRelay::start().await?,
+    let world = match command.relay_port {
+        Some(port) => DevWorld::start(folder.path(), port).await?,
+        None => match DevWorld::start(folder.path(), RELAY_PORT).await {
+            Err(DevError::Relay { .. }) => DevWorld::start(folder.path(), 0).await?,
+            world => world?,
         },
     };
-    let source = source(folder, &relay);
+    let source = source(folder, world.relay_url());
     let loaded = load(&source);
     let Some(config) = &loaded.config else {
         return Err(Failure::Configuration(report::problems(&loaded)));
@@ -79,26 +79,26 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
     let request = KeyHandshakeRequest { static_token: Some(STATIC_TOKEN.to_owned()), no_request: false };
     let handshake = service.engine().start_key_handshake(request).await?;
 
-    let file = folder.wallet(relay.url())?;
     let policy = if command.auto_approve { Policy::auto_approve() } else { Policy::silent() };
-    let wallet = Wallet::start(file.options(policy)).await;
+    let wallet = world.wallet(policy).await?;
 
     let banner = Banner {
         service: service.address(),
         token: config.auth.auth_token.secret(),
-        relay: relay.url(),
+        relay: world.relay_url(),
         handshake: &handshake,
         user: wallet.main_key(),
-        wallet_file: file.path(),
+        wallet_file: world.wallet_file(),
         folder,
         auto_approve: command.auto_approve,
     };
     write(&banner.to_string())?;
 
-    let outcome = talk(&Prompt::new(&wallet, file, &handshake.url, command.auto_approve), &mut signals).await;
+    let outcome =
+        talk(&Prompt::new(&wallet, world.wallet_file(), &handshake.url, command.auto_approve), &mut signals).await;
     wallet.stop().await;
     let stopped = stop(service, &mut signals).await;
-    relay.stop().await;
+    world.stop().await;
     outcome.and(stopped)
 }
 
@@ -131,9 +131,9 @@ fn typed() -> io::Result<mpsc::Receiver<String>> {
 
 /// The folder's configuration with what the surroundings need. The environment is left out: what is set for a real
 /// service has no place here.
-fn source(folder: &Folder, relay: &EmbeddedRelay) -> Source {
+fn source(folder: &Folder, relay: &str) -> Source {
     let variables = [
-        ("SERVICE__NOSTR__RELAYS", relay.url()),
+        ("SERVICE__NOSTR__RELAYS", relay),
         // The relay is on loopback, and the user's wallet names it.
         ("SERVICE__NOSTR__ALLOW_PRIVATE_RELAYS", "true"),
     ];

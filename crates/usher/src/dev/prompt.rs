@@ -1,10 +1,10 @@
 //! The user's wallet, driven from the terminal.
 
+use std::path::Path;
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use usher_protocol::handshake_url::HandshakeUrl;
-use usher_sandbox::wallet::{Request, Wallet, WalletError, WalletFile};
+use usher_sandbox::wallet::{FileError, Request, Wallet, WalletError, WalletFile};
 
 /// How long to wait for the relay when a handshake URL is opened.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -32,16 +32,16 @@ pub(super) enum Reply {
 /// Takes commands for a wallet.
 pub(super) struct Prompt<'a> {
     wallet: &'a Wallet,
-    /// Where what the wallet learns is kept, for `usher wallet` in another terminal.
-    file: Mutex<WalletFile>,
+    /// Where the services that the wallet knows are kept, for next time and for `usher wallet` in another terminal.
+    file: &'a Path,
     handshake_url: &'a str,
     auto_approve: bool,
 }
 
 impl<'a> Prompt<'a> {
     /// A prompt for this wallet; `scan` opens `handshake_url`.
-    pub(super) fn new(wallet: &'a Wallet, file: WalletFile, handshake_url: &'a str, auto_approve: bool) -> Self {
-        Self { wallet, file: Mutex::new(file), handshake_url, auto_approve }
+    pub(super) fn new(wallet: &'a Wallet, file: &'a Path, handshake_url: &'a str, auto_approve: bool) -> Self {
+        Self { wallet, file, handshake_url, auto_approve }
     }
 
     /// Does what a line says.
@@ -82,15 +82,18 @@ impl<'a> Prompt<'a> {
         };
         match self.wallet.open(&url, PATIENCE).await {
             Err(error) => format!("Not opened: {error}."),
-            Ok(_) => {
-                let mut file = self.file.lock();
-                file.services = self.wallet.services();
-                match file.save() {
-                    Ok(()) => "The wallet introduced itself to the service.".to_owned(),
-                    Err(error) => format!("The wallet introduced itself to the service, but {error}."),
-                }
-            }
+            Ok(_) => match self.remember() {
+                Ok(()) => "The wallet introduced itself to the service.".to_owned(),
+                Err(error) => format!("The wallet introduced itself to the service, but {error}."),
+            },
         }
+    }
+
+    /// Writes down whom the wallet knows. Read anew each time: another terminal may have written meanwhile.
+    fn remember(&self) -> Result<(), FileError> {
+        let mut file = WalletFile::load(self.file)?;
+        file.services = self.wallet.services();
+        file.save()
     }
 
     fn requests(&self) -> String {

@@ -1,0 +1,34 @@
+//! Abuse: what strangers, relays and callers do to the service. Logins go on, nothing false is said, memory is bounded.
+
+mod answers;
+mod callers;
+mod floods;
+mod replays;
+mod tokens;
+
+use serde_json::json;
+use usher_sandbox::relay::{Quirks, QuirkyRelay};
+
+use crate::harness::{Api, LONG, Puppet, QUIET, TestUsher};
+
+async fn service() -> (QuirkyRelay, TestUsher) {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let usher = TestUsher::builder().relays(&[relay.url()]).start().await;
+    relay.wait_for(LONG, |counts| counts.reqs >= 1).await.expect("the service subscribes");
+    (relay, usher)
+}
+
+/// Waits until the service has dealt with everything that the relay sent before: a handshake sent after it was seen.
+async fn caught_up(api: &Api, relay: &QuirkyRelay) {
+    let handshake = api.handshake(json!({})).await;
+    relay.inject(Puppet::new().handshake(&handshake.url));
+    api.outcome(&handshake.stream).await;
+    // Inputs of different operations are dealt with side by side: give the slowest a moment.
+    tokio::time::sleep(QUIET / 5).await;
+}
+
+/// Nothing may have been said on this stream.
+async fn assert_silent(api: &Api, stream: &str, after: &str) {
+    let (events, done) = api.events(stream).await;
+    assert!(events.is_empty() && !done, "after {after}: {events:?}");
+}

@@ -2,7 +2,13 @@
 //!
 //! One test binary, so that it is linked once. Everything is on loopback; every wait has a deadline.
 
-#![allow(clippy::disallowed_methods, reason = "tests may read the machine's clock and spawn")]
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests end with a panic, read the machine's clock, and spawn"
+)]
 
 mod abuse;
 mod crash;

@@ -7,7 +7,7 @@ use usher_sandbox::wallet::{Identity, Policy, Settled, Wallet, WalletOptions};
 
 use super::{dice, pause, service};
 use crate::harness::{LONG, QUIET, TestUsher, User, introduce, wallet_for};
-use usher_sandbox::relay::{QuirkyRelay, Quirks};
+use usher_sandbox::relay::{Quirks, QuirkyRelay};
 
 /// As [`service`], but nothing expires while a test runs.
 async fn patient_service() -> (QuirkyRelay, TestUsher) {
@@ -73,8 +73,7 @@ async fn what_was_asked_before_can_be_answered_after() {
     let first = api.handshake(json!({})).await;
     let second = api.handshake(json!({})).await;
     introduce(&api, &wallet, &first, User::Once).await;
-    let (yes, no) =
-        (api.authenticate(&wallet.main_key(), &[]).await, api.authenticate(&wallet.main_key(), &[]).await);
+    let (yes, no) = (api.authenticate(&wallet.main_key(), &[]).await, api.authenticate(&wallet.main_key(), &[]).await);
     // These two are asked for the first time after the crash, or again.
     let requests = [wallet.next_request(LONG).await.unwrap(), wallet.next_request(LONG).await.unwrap()];
 

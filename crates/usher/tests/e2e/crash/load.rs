@@ -162,13 +162,13 @@ async fn killed_under_load_it_loses_nothing() {
             usher.kill();
         }
         usher.restart().await;
-        ledger.audit(&api).await;
+        ledger.audit(&api, 0.2).await;
         crowd.check();
     }
     world.over.store(true, Ordering::Relaxed);
     crowd.ended(Duration::from_secs(TTL) + LONG + LONG).await;
     usher.restart().await;
-    ledger.audit(&api).await;
+    ledger.audit(&api, 1.0).await;
     assert!(ledger.all_done());
     let counts = ledger.judge();
     println!("after {} kills: {counts:?}", kills());

@@ -58,7 +58,7 @@ pub(crate) struct Handshake {
 #[derive(Debug)]
 pub(crate) enum CallError {
     /// No answer: the service may be down.
-    Network(String),
+    Network(#[expect(dead_code, reason = "`Debug` shows it when a test fails")] String),
     /// An answer that is an error.
     Status(u16, Value),
 }

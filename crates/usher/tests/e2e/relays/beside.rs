@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use usher_sandbox::relay::{LieOk, QuirkyRelay, Quirks};
+use usher_sandbox::relay::{LieOk, Quirks, QuirkyRelay};
 
 use crate::harness::{LONG, TestUsher, User, run_logins};
 
@@ -35,7 +35,10 @@ async fn one_that_refuses_every_event() {
     let (_, bad, _usher) = logins_beside(Quirks { refuse_events: true, ..Quirks::default() }).await;
     let counts = bad.counts();
     assert!(counts.events_refused >= USERS as u64, "it was asked: {counts:?}");
-    assert!(counts.events_of(usher_protocol::kind::AUTH_CHALLENGE) < 4 * USERS as u64, "it is not pestered: {counts:?}");
+    assert!(
+        counts.events_of(usher_protocol::kind::AUTH_CHALLENGE) < 4 * USERS as u64,
+        "it is not pestered: {counts:?}"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -86,8 +89,7 @@ async fn one_that_delivers_everything_twice_and_late() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_that_sends_garbage() {
-    let (_, _, usher) =
-        logins_beside(Quirks { garbage: Some(Duration::from_millis(20)), ..Quirks::default() }).await;
+    let (_, _, usher) = logins_beside(Quirks { garbage: Some(Duration::from_millis(20)), ..Quirks::default() }).await;
     assert!(usher.memory() < 200, "{} MiB", usher.memory());
 }
 

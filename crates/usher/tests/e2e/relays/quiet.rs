@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use serde_json::json;
 use usher_protocol::kind;
-use usher_sandbox::relay::{Counts, QuirkyRelay, Quirks};
+use usher_sandbox::relay::{Counts, Quirks, QuirkyRelay};
 use usher_sandbox::wallet::Policy;
 
 use crate::harness::{LONG, Puppet, QUIET, TestUsher, User, introduce, wallet_for};
@@ -16,7 +16,8 @@ async fn the_same_event_from_five_relays_is_one() {
         join_all((0..5).map(|_| QuirkyRelay::start(Quirks::default()))).await.into_iter().map(Result::unwrap).collect();
     let urls: Vec<_> = relays.iter().map(QuirkyRelay::url).collect();
     let mut usher = TestUsher::builder().relays(&urls).start().await;
-    let subscribed = || join_all(relays.iter().map(|relay| relay.wait_for(LONG, |counts| counts.open_subscriptions > 0)));
+    let subscribed =
+        || join_all(relays.iter().map(|relay| relay.wait_for(LONG, |counts| counts.open_subscriptions > 0)));
     subscribed().await;
     let api = usher.api();
 

@@ -1,0 +1,158 @@
+//! Every shell example in the documentation works: each ```` ```sh ```` fence of `README.md`, `CONTRIBUTING.md` and
+//! `docs/*.md` is run, document by document, in one shell.
+//!
+//! Conventions for those who write documents:
+//!
+//! | info string | what happens |
+//! | --- | --- |
+//! | `sh` | runs in the document's shell, with `set -euo pipefail`: variables and functions stay for later fences |
+//! | `sh background` | is started and left running; the next fence waits until the service answers |
+//! | `text output`, `json output` | after a `sh` fence: each line must be in what that fence wrote; `…` stands for anything |
+//! | another language | is not run |
+//!
+//! Each document has a folder of its own that looks like this repository with a built `target/debug/usher`, a home of its
+//! own, and ports of its own in the place of 3000 and 7777. The environment holds a key, a token and a relay address (see
+//! `environment`), so that examples of commands need not repeat the configuration. What cannot be run is on a list, with
+//! the reason.
+
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "tests end with a panic, read the machine's clock, and spawn"
+)]
+
+mod fences;
+mod script;
+mod shell;
+mod stage;
+
+use std::path::{Path, PathBuf};
+
+use script::Script;
+
+/// Commands that are left out, and why.
+const NOT_RUN: [(&str, &str); 4] = [
+    ("scripts/test", "runs this test: it would never end"),
+    ("cargo build --release --locked -p usher", "takes minutes, and builds what this test runs"),
+    ("sudo install", "changes the machine"),
+    ("sqlite3", "copies a file of an installed service"),
+];
+
+/// Files that examples take for granted: name, content, why.
+const GIVEN: [(&str, &str, &str); 1] = [(
+    "file",
+    "nsec1vl029mgpspedva04g90vltkh6fvh240zqtv9k0t9af8935ke9laqsnlfe5\n",
+    "an nsec to convert: the one of NIP-19's own example",
+)];
+
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
+}
+
+/// `README.md`, `CONTRIBUTING.md` and `docs/*.md`.
+fn documents() -> Vec<PathBuf> {
+    let root = repository();
+    let mut documents = vec![root.join("README.md"), root.join("CONTRIBUTING.md")];
+    for entry in std::fs::read_dir(root.join("docs")).expect("docs") {
+        documents.push(entry.expect("an entry").path());
+    }
+    documents.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    documents.sort();
+    documents
+}
+
+#[test]
+fn every_shell_example_works() {
+    let mut examples = 0;
+    let mut failures = Vec::new();
+    std::thread::scope(|scope| {
+        let mut running = Vec::new();
+        for path in documents() {
+            let name = path.strip_prefix(repository()).unwrap().display().to_string();
+            let text = std::fs::read_to_string(&path).expect("a document");
+            let script = Script::read(&name, &text, &NOT_RUN);
+            examples += script.len();
+            running.push(scope.spawn(move || shell::run(&script)));
+        }
+        for outcome in running {
+            failures.extend(outcome.join().expect("a shell").err());
+        }
+    });
+    assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    assert!(examples > 0, "there are no examples");
+}
+
+#[test]
+fn what_stands_for_something_else_still_does() {
+    // `scripts/dev` is run as `usher dev`: it must do nothing else but build it.
+    let script = std::fs::read_to_string(repository().join("scripts/dev")).unwrap();
+    assert_eq!(script.lines().last(), Some("exec cargo run --locked --bin usher -- dev \"$@\""));
+    for (command, why) in NOT_RUN {
+        let used = documents().iter().any(|path| std::fs::read_to_string(path).unwrap().contains(command));
+        assert!(used, "no document has {command} ({why}): take it off the list");
+    }
+}
+
+/// The runner itself: what works, what fails, and what is said then.
+mod runner {
+    use super::*;
+
+    fn run(text: &str) -> Result<(), String> {
+        shell::run(&Script::read("sample.md", text, &[("never", "for the test")]))
+    }
+
+    #[test]
+    fn a_tour_through_everything() {
+        run(include_str!("sample.md")).unwrap();
+    }
+
+    #[test]
+    fn a_command_that_fails_is_named() {
+        let failure =
+            run("# x\n\n```sh\ntrue\n```\n\n```sh\necho so far so good\nfalse | cat\necho not reached\n```\n")
+                .unwrap_err();
+        assert!(failure.contains("sample.md:7") && failure.contains("so far so good"), "{failure}");
+        assert!(!failure.contains("not reached"), "{failure}");
+        for wrong in [
+            "```sh\necho $UNSET\n```\n",
+            "```sh\nexit 3\n```\n",
+            "```sh\nif\n```\n",
+            "```sh\nexit 0\n```\n\n```sh\ntrue\n```\n",
+        ] {
+            assert!(run(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn output_is_compared() {
+        let fence = |expected: &str| {
+            format!("```sh\necho '{{\"a\":1,\"b\":\"x\"}}'\n```\n\nThen:\n\n```json output\n{expected}\n```\n")
+        };
+        run(&fence("{\"a\":1,…}")).unwrap();
+        run(&fence("…\"b\":\"x\"}")).unwrap();
+        for wrong in ["{\"a\":2,…}", "{\"a\":1}", "…\"b\":\"x\"…\"a\":1…", "{\"a\":1,\"b\":\"x\"}\nmore"] {
+            assert!(run(&fence(wrong)).unwrap_err().contains("sample.md:7"), "{wrong}");
+        }
+    }
+
+    #[test]
+    fn a_background_that_ends_or_says_nothing_fails() {
+        let failure = run("```sh background\necho alas >&2; false\n```\n\n```sh\ntrue\n```\n").unwrap_err();
+        assert!(failure.contains("sample.md:1") && failure.contains("alas"), "{failure}");
+    }
+
+    #[test]
+    fn examples_that_would_not_be_run_are_refused() {
+        for text in [
+            "```\ncurl\n```\n",
+            "```bash\ncurl\n```\n",
+            "```sh backgruond\ncurl\n```\n",
+            "```sh\nnot closed\n",
+            "```json output\n{}\n```\n",
+        ] {
+            assert!(std::panic::catch_unwind(|| Script::read("sample.md", text, &[])).is_err(), "{text}");
+        }
+    }
+}

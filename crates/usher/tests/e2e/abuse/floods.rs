@@ -1,0 +1,63 @@
+//! Floods and lies of relays, while users log in.
+
+use std::time::Duration;
+
+use usher_protocol::{PublicKey, kind};
+use usher_sandbox::relay::{Flood, Junk, JunkEvents, LieOk, Quirks, QuirkyRelay};
+
+use crate::harness::{LONG, TestUsher, User, run_logins};
+
+const ALL: [Junk; 5] =
+    [Junk::GarbageContent, Junk::GarbageText, Junk::UnknownChallenge, Junk::BadSignature, Junk::WrongId];
+
+/// 10,000 events per second, of 20,000 different ones.
+async fn flood(at: PublicKey) -> Flood {
+    let events = tokio::task::spawn_blocking(move || JunkEvents::generate(at, &kind::FROM_WALLET, &ALL, 20_000));
+    Flood { per_second: 10_000, events: events.await.unwrap() }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn ten_thousand_junk_events_per_second() {
+    let good = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let bad = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let usher = TestUsher::builder().relays(&[bad.url(), good.url()]).start().await;
+    for relay in [&good, &bad] {
+        relay.wait_for(LONG, |counts| counts.reqs >= 1).await.expect("the service subscribes");
+    }
+    let api = usher.api();
+    run_logins(&api, 5, User::Once).await;
+    let before = usher.memory();
+    let flood = flood(usher.public_key()).await;
+    bad.set(|quirks| quirks.flood = Some(flood));
+    for seconds in 1..=4 {
+        bad.wait_for(LONG, |counts| counts.flooded > seconds * 10_000).await.expect("it floods");
+        run_logins(&api, 10, User::Once).await;
+    }
+    assert!(usher.memory() < before + 150, "{before} MiB grew to {} MiB", usher.memory());
+    // When it is over, the relay is as good as any.
+    bad.set(|quirks| quirks.flood = None);
+    good.set(|quirks| quirks.refuse_events = true);
+    run_logins(&api, 5, User::Stubborn).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_relay_is_bad_in_its_own_way() {
+    let quirks = [
+        Quirks { garbage: Some(Duration::from_millis(20)), ..Quirks::default() },
+        Quirks { accept_tcp_only: true, ..Quirks::default() },
+        Quirks { lie_ok: Some(LieOk::AcceptAndDrop), garbage: Some(Duration::from_millis(20)), ..Quirks::default() },
+        Quirks { stop_reading: true, ..Quirks::default() },
+        Quirks { drop_every: Some(Duration::from_secs(1)), refuse_events: true, ..Quirks::default() },
+    ];
+    let mut relays = Vec::new();
+    for quirks in quirks {
+        relays.push(QuirkyRelay::start(quirks).await.unwrap());
+    }
+    let urls: Vec<_> = relays.iter().map(QuirkyRelay::url).collect();
+    let usher = TestUsher::builder().relays(&urls).start().await;
+    relays[0].wait_for(LONG, |counts| counts.reqs >= 1).await.expect("the service subscribes");
+    let before = usher.memory();
+    // The first, though it talks nonsense, carries events.
+    run_logins(&usher.api(), 10, User::Once).await;
+    assert!(usher.memory() < before + 150, "{before} MiB grew to {} MiB", usher.memory());
+}

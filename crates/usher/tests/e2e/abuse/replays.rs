@@ -1,0 +1,80 @@
+//! Events that were overheard, said again: at once, in another order, later, after a crash.
+
+use serde_json::json;
+use usher_protocol::{Event, kind};
+
+use super::{assert_silent, caught_up, service};
+use crate::harness::{LONG, Puppet};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_said_counts_once() {
+    let (relay, mut usher) = service().await;
+    let (api, service) = (usher.api(), usher.public_key());
+    let user = Puppet::new();
+    let door = api.handshake(json!({"static_token": "door"})).await;
+    let single = api.handshake(json!({})).await;
+    let mut overheard = vec![user.handshake(&door.url), user.handshake(&single.url)];
+    overheard.iter().for_each(|event| relay.inject(event.clone()));
+    api.outcome(&single.stream).await;
+    api.at_least(&door.stream, 1).await;
+
+    let mut streams = vec![single.stream.clone()];
+    let mut challenges = Vec::new();
+    for status in [json!({"status": "approved"}), json!({"status": "declined"}), json!({"status": "approved"})] {
+        let stream = api.authenticate(&user.public_key(), &[]).await;
+        let known: Vec<_> = challenges.iter().map(String::as_str).collect();
+        let (challenge, _) = user.challenged_again(&relay, &known).await;
+        challenges.push(challenge.challenge.clone());
+        let answer = user.answer(service, &challenge.challenge, None, &status);
+        overheard.push(answer.clone());
+        relay.inject(answer);
+        assert_eq!(api.outcome(&stream).await.status(), status["status"].as_str().unwrap());
+        streams.push(stream);
+    }
+    let mut before = Vec::new();
+    for stream in streams.iter().chain([&door.stream]) {
+        before.push(api.events(stream).await);
+    }
+
+    for round in ["at once", "after a crash"] {
+        if round == "after a crash" {
+            let reqs = relay.counts().reqs;
+            usher.restart().await;
+            relay.wait_for(LONG, |counts| counts.reqs > reqs).await.expect("the service subscribes again");
+        }
+        // Somebody is being asked while the old answers are said again, in both orders.
+        let asked = api.authenticate(&user.public_key(), &[]).await;
+        let fresh = api.handshake(json!({})).await;
+        let again: Vec<Event> = overheard.iter().rev().chain(&overheard).cloned().collect();
+        again.into_iter().for_each(|event| relay.inject(event));
+        caught_up(&api, &relay).await;
+        assert_silent(&api, &asked, round).await;
+        assert_silent(&api, &fresh.stream, round).await;
+        for (stream, before) in streams.iter().chain([&door.stream]).zip(&before) {
+            assert_eq!(&api.events(stream).await, before, "{round}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn contradictions_are_decided_once_and_for_all() {
+    let (relay, mut usher) = service().await;
+    let (api, service) = (usher.api(), usher.public_key());
+    for first in ["approved", "declined"] {
+        let user = Puppet::new();
+        let stream = api.authenticate(&user.public_key(), &[]).await;
+        let (challenge, _) = user.challenged(&relay).await;
+        let answer = |status: &str| user.answer(service, &challenge.challenge, None, &json!({"status": status}));
+        let second = if first == "approved" { "declined" } else { "approved" };
+        for status in [first, second, first, second] {
+            relay.inject(answer(status));
+        }
+        let event = api.outcome(&stream).await;
+        assert_eq!(event.status(), first, "inputs are taken in the order in which they come");
+        caught_up(&api, &relay).await;
+        usher.restart().await;
+        assert_eq!(api.events(&stream).await, (vec![event], true));
+        relay.wait_for(LONG, |counts| counts.open_subscriptions == 1).await.expect("the service subscribes again");
+    }
+    assert!(relay.counts().events_of(kind::AUTH_CHALLENGE) >= 2);
+}

@@ -1,0 +1,102 @@
+//! An event on the wire (decisions.md section 5).
+
+use usher_engine::StreamId;
+use usher_engine::event::Event;
+
+/// The body: the event plus its stream. The data is inserted as it is stored, so that every attempt has the same bytes.
+pub(crate) fn body(stream: StreamId, event: &Event) -> String {
+    // Nothing but the data can hold a character that JSON would escape: ids, type names and numbers.
+    format!(
+        r#"{{"stream_id":"{stream}","index":{},"type":"{}","timestamp":{},"data":{}}}"#,
+        event.index, event.event_type, event.timestamp, event.data
+    )
+}
+
+/// The id by which a receiver knows an event it has seen. It holds no full stop, which Standard Webhooks forbids in an id.
+pub(crate) fn id(stream: StreamId, event: &Event) -> String {
+    format!("{stream}:{}", event.index)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::{Map, Value, json};
+    use usher_engine::event::EventType;
+
+    use super::*;
+
+    fn value() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<u64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            ".*".prop_map(Value::from),
+        ];
+        leaf.prop_recursive(4, 32, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                prop::collection::btree_map(".*", inner, 0..6)
+                    .prop_map(|map| Value::Object(map.into_iter().collect::<Map<_, _>>())),
+            ]
+        })
+    }
+
+    fn stream() -> impl Strategy<Value = StreamId> {
+        prop_oneof![
+            Just(StreamId::SUBSCRIPTIONS),
+            (any::<u64>(), any::<[u8; 10]>()).prop_map(|(millis, random)| StreamId::from_parts(millis, random)),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn any_event_is_json_with_its_data_verbatim(
+            stream in stream(),
+            index in any::<u64>(),
+            event_type in prop::sample::select(&EventType::ALL[..]),
+            timestamp in any::<u64>(),
+            data in prop::collection::btree_map(".*", value(), 0..6),
+            pretty in any::<bool>(),
+        ) {
+            let data = Value::Object(data.into_iter().collect());
+            let text = if pretty { serde_json::to_string_pretty(&data) } else { serde_json::to_string(&data) }.unwrap();
+            let event = Event { index, event_type, timestamp, data: text.as_str().into() };
+
+            let body = body(stream, &event);
+
+            let parsed: Value = serde_json::from_str(&body).unwrap();
+            // The data is compared as its own text reads: reading a float may round.
+            let data: Value = serde_json::from_str(&text).unwrap();
+            let expected = json!({
+                "stream_id": stream.to_string(), "index": index, "type": event_type.as_str(), "timestamp": timestamp, "data": data,
+            });
+            prop_assert_eq!(parsed, expected);
+            let tail = format!(",\"data\":{text}}}");
+            prop_assert!(body.ends_with(&tail));
+            prop_assert_eq!(body, super::body(stream, &event));
+            prop_assert!(!id(stream, &event).contains('.'));
+        }
+    }
+
+    #[test]
+    fn the_wire_form_is_pinned() {
+        let event = Event {
+            index: 3,
+            event_type: EventType::StatusUpdate,
+            timestamp: 1_700_000_000,
+            data: r#"{"status": "paid"}"#.into(),
+        };
+        let stream = StreamId::from_parts(1_700_000_000_000, [0xab; 10]);
+        assert_eq!(
+            body(stream, &event),
+            concat!(
+                r#"{"stream_id":"018bcfe5-6800-7bab-abab-abababababab","index":3,"type":"StatusUpdate","#,
+                r#""timestamp":1700000000,"data":{"status": "paid"}}"#
+            )
+        );
+        assert_eq!(id(stream, &event), "018bcfe5-6800-7bab-abab-abababababab:3");
+        assert_eq!(id(StreamId::SUBSCRIPTIONS, &event), "subscriptions:3");
+    }
+}

@@ -1,0 +1,96 @@
+//! The signatures over a body: the specification's (section 6.2) and those of Standard Webhooks 1.0.0.
+
+use base64::Engine as _;
+use base64::alphabet;
+use base64::engine::DecodePaddingMode;
+use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STANDARD};
+use hmac::{Hmac, Mac};
+use secrecy::zeroize::Zeroizing;
+use secrecy::{ExposeSecret, SecretString};
+use sha2::Sha256;
+
+use crate::WebhookError;
+
+/// How a secret in Standard Webhooks' own form starts.
+const STANDARD_PREFIX: &str = "whsec_";
+
+/// Reads base64 with and without padding, as the verifiers do.
+const LENIENT: GeneralPurpose = GeneralPurpose::new(
+    &alphabet::STANDARD,
+    GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
+);
+
+/// The secrets, ready to sign with.
+pub(crate) struct Signer {
+    secrets: Vec<Secret>,
+}
+
+/// One secret: the two schemes take different keys from it.
+struct Secret {
+    /// Keyed with the text as configured.
+    service: Hmac<Sha256>,
+    /// Keyed with what a `whsec_` text decodes to, else with the text.
+    standard: Hmac<Sha256>,
+}
+
+impl Signer {
+    /// Reads the secrets, the newest first.
+    ///
+    /// # Errors
+    ///
+    /// A secret is empty, or starts with `whsec_` and does not go on with the base64 of a key.
+    pub(crate) fn new(secrets: &[SecretString]) -> Result<Self, WebhookError> {
+        let secrets = secrets
+            .iter()
+            .zip(1..)
+            .map(|(text, position)| Secret::new(text.expose_secret()).ok_or(WebhookError::NotAKey { position }));
+        Ok(Self { secrets: secrets.collect::<Result<_, _>>()? })
+    }
+
+    /// How many secrets there are.
+    pub(crate) fn len(&self) -> usize {
+        self.secrets.len()
+    }
+
+    /// `X-Service-Signature`: lower-case hex of HMAC-SHA256 over the body, by the newest secret. None without one.
+    pub(crate) fn service_signature(&self, body: &[u8]) -> Option<String> {
+        self.secrets.first().map(|newest| hex::encode(sign(&newest.service, &[body])))
+    }
+
+    /// `webhook-signature`: for each secret `v1,` and the base64 of HMAC-SHA256 over `id.timestamp.body`. None without a secret.
+    pub(crate) fn standard_signature(&self, id: &str, timestamp: &str, body: &[u8]) -> Option<String> {
+        let signed = [id.as_bytes(), b".", timestamp.as_bytes(), b".", body];
+        let signatures: Vec<String> = self
+            .secrets
+            .iter()
+            .map(|secret| format!("v1,{}", STANDARD.encode(sign(&secret.standard, &signed))))
+            .collect();
+        (!signatures.is_empty()).then(|| signatures.join(" "))
+    }
+}
+
+impl Secret {
+    /// None when the text is no key.
+    fn new(text: &str) -> Option<Self> {
+        let standard = Zeroizing::new(match text.strip_prefix(STANDARD_PREFIX) {
+            Some(encoded) => LENIENT.decode(encoded).ok()?,
+            None => text.as_bytes().to_vec(),
+        });
+        if standard.is_empty() {
+            return None;
+        }
+        Some(Self {
+            service: Hmac::new_from_slice(text.as_bytes()).ok()?,
+            standard: Hmac::new_from_slice(&standard).ok()?,
+        })
+    }
+}
+
+/// The code over `parts` as one text.
+fn sign(keyed: &Hmac<Sha256>, parts: &[&[u8]]) -> [u8; 32] {
+    let mut mac = keyed.clone();
+    for part in parts {
+        mac.update(part);
+    }
+    mac.finalize().into_bytes().into()
+}

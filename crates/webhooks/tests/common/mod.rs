@@ -1,0 +1,171 @@
+//! A webhook endpoint at a real socket that does what a test says.
+
+#![allow(dead_code, unreachable_pub, clippy::disallowed_methods, clippy::panic, clippy::unwrap_used)]
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use secrecy::SecretString;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc;
+use tokio::task::{JoinHandle, JoinSet};
+use url::Url;
+use usher_engine::event::{Event, EventType};
+use usher_engine::ports::{Posted, Receiver as _};
+use usher_engine::{StreamId, UnixMillis};
+use usher_webhooks::{WebhookOptions, WebhookReceiver};
+
+/// Longer than anything here takes, also on a loaded machine.
+pub const LONG: Duration = Duration::from_secs(60);
+
+/// When the tests' attempts happen: Sun, 06 Nov 1994 08:49:37 GMT.
+pub const NOW: UnixMillis = UnixMillis::from_secs(784_111_777);
+
+/// A request as it came over the wire.
+#[derive(Clone, Debug)]
+pub struct Request {
+    pub line: String,
+    /// Names in lower case; a header that comes twice is an error.
+    pub headers: HashMap<String, String>,
+    pub body: Vec<u8>,
+}
+
+/// A server for as long as it lives.
+pub struct Server {
+    pub url: Url,
+    connections: Arc<AtomicUsize>,
+    task: JoinHandle<()>,
+}
+
+impl Server {
+    /// Serves each connection by `behave`.
+    pub async fn start<F, Fut>(behave: F) -> Self
+    where
+        F: Fn(TcpStream) -> Fut + Send + 'static,
+        Fut: Future<Output = ()> + Send + 'static,
+    {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = Url::parse(&format!("http://{}/hook", listener.local_addr().unwrap())).unwrap();
+        let connections = Arc::new(AtomicUsize::new(0));
+        let counter = Arc::clone(&connections);
+        let task = tokio::spawn(async move {
+            let mut running = JoinSet::new();
+            loop {
+                let (stream, _) = listener.accept().await.unwrap();
+                counter.fetch_add(1, Ordering::SeqCst);
+                running.spawn(behave(stream));
+            }
+        });
+        Self { url, connections, task }
+    }
+
+    /// Answers every request with these bytes, on the same connection, and passes the requests on.
+    pub async fn answering(answer: impl Into<Vec<u8>>) -> (Self, mpsc::UnboundedReceiver<Request>) {
+        let answer: Arc<[u8]> = answer.into().into();
+        let (requests, received) = mpsc::unbounded_channel();
+        let server = Self::start(move |mut stream| {
+            let (answer, requests) = (Arc::clone(&answer), requests.clone());
+            async move {
+                while let Some(request) = read_request(&mut stream).await {
+                    let _ = requests.send(request);
+                    if stream.write_all(&answer).await.is_err() {
+                        return;
+                    }
+                }
+            }
+        });
+        (server.await, received)
+    }
+
+    /// Reads one request, writes `answer` and closes.
+    pub async fn closing_after(answer: &'static [u8]) -> Self {
+        Self::start(move |mut stream| async move {
+            read_request(&mut stream).await;
+            let _ = stream.write_all(answer).await;
+            let _ = stream.shutdown().await;
+        })
+        .await
+    }
+
+    /// Connections made so far.
+    pub fn connections(&self) -> usize {
+        self.connections.load(Ordering::SeqCst)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+/// Reads a request with a `Content-Length`; None when the connection ends.
+pub async fn read_request(stream: &mut (impl AsyncRead + AsyncWrite + Unpin)) -> Option<Request> {
+    let mut bytes = Vec::new();
+    let end = loop {
+        if let Some(at) = bytes.windows(4).position(|four| four == b"\r\n\r\n") {
+            break at;
+        }
+        if stream.read_buf(&mut bytes).await.ok()? == 0 {
+            return None;
+        }
+    };
+    let head = String::from_utf8(bytes[..end].to_vec()).unwrap();
+    let mut lines = head.split("\r\n");
+    let line = lines.next().unwrap().to_owned();
+    let mut headers = HashMap::new();
+    for header in lines {
+        let (name, value) = header.split_once(": ").unwrap();
+        assert!(headers.insert(name.to_lowercase(), value.to_owned()).is_none(), "{name} comes twice");
+    }
+    let length: usize = headers["content-length"].parse().unwrap();
+    let mut body = bytes[end + 4..].to_vec();
+    while body.len() < length {
+        if stream.read_buf(&mut body).await.ok()? == 0 {
+            return None;
+        }
+    }
+    assert_eq!(body.len(), length, "more than one request at once");
+    Some(Request { line, headers, body })
+}
+
+/// An answer with this status line and these headers, and no body.
+pub fn empty(status: &str, headers: &str) -> Vec<u8> {
+    format!("HTTP/1.1 {status}\r\n{headers}content-length: 0\r\n\r\n").into_bytes()
+}
+
+pub fn stream_id() -> StreamId {
+    StreamId::from_parts(1_700_000_000_000, [0xab; 10])
+}
+
+pub fn event(index: u64) -> Event {
+    let data = r#"{"status": "paid", "reason": "żółw 🐢 \"quoted\"", "preimage": "00"}"#;
+    Event { index, event_type: EventType::StatusUpdate, timestamp: 1_700_000_000, data: data.into() }
+}
+
+pub fn receiver(url: &Url, timeout: Duration) -> WebhookReceiver {
+    signing_receiver(url, timeout, &[])
+}
+
+pub fn signing_receiver(url: &Url, timeout: Duration, secrets: &[&str]) -> WebhookReceiver {
+    let secrets = secrets.iter().map(|secret| SecretString::from(*secret)).collect();
+    WebhookReceiver::new(WebhookOptions { secrets, timeout, ..WebhookOptions::new(url.clone()) }).unwrap()
+}
+
+/// Posts the event with index 0 to `url`.
+pub async fn post(url: &Url, timeout: Duration) -> Posted {
+    receiver(url, timeout).post(stream_id(), &event(0), NOW).await
+}
+
+/// The words of a failure without an answer.
+#[track_caller]
+pub fn no_answer(posted: Posted) -> String {
+    match posted {
+        Posted::Refused { http_status: None, reason, retry_after: None } => reason,
+        other => panic!("{other:?}"),
+    }
+}
