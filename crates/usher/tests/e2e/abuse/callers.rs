@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
@@ -28,11 +29,10 @@ async fn status_of(api: &Api, bytes: &[u8]) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn slow_and_many_connections() {
-    let wanted = rustix::process::Rlimit { current: Some(8_192), maximum: None };
-    let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile);
+    // Our side of the connections needs open files, too: the customary soft limit is 1,024.
+    let limit = getrlimit(Resource::Nofile);
     if limit.current.is_some_and(|current| current < 8_192) {
-        let raised = rustix::process::Rlimit { maximum: limit.maximum, ..wanted };
-        rustix::process::setrlimit(rustix::process::Resource::Nofile, raised).expect("8,192 open files");
+        setrlimit(Resource::Nofile, Rlimit { current: Some(8_192), ..limit }).expect("8,192 open files");
     }
     let (_relay, usher) = service().await;
     let api = usher.api();
@@ -73,6 +73,25 @@ async fn slow_and_many_connections() {
         assert!(closed.is_ok(), "a connection without a request is kept for ever");
     }
     run_logins(&api, 5, User::Once).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn more_connections_than_open_files() {
+    let (relay, usher) = service().await;
+    let api = usher.api();
+    let few = Rlimit { current: Some(120), maximum: Some(120) };
+    let pid = Pid::from_raw(i32::try_from(usher.pid()).unwrap());
+    prlimit(pid, Resource::Nofile, few).expect("a limit");
+    let mut idle = Vec::new();
+    for _ in 0..400 {
+        idle.push(TcpStream::connect(address(&api)).await.expect("a connection"));
+    }
+    // It needs a file for its relay, too, and has none.
+    relay.set(|quirks| quirks.drop_every = Some(Duration::from_millis(100)));
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    relay.set(|quirks| quirks.drop_every = None);
+    drop(idle);
+    run_logins(&api, 5, User::Stubborn).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -160,10 +160,14 @@ impl TestUsher {
         }
     }
 
+    /// Its process id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.as_ref().expect("it runs").id()
+    }
+
     /// The memory it holds, in MiB (`VmRSS`).
     pub(crate) fn memory(&self) -> u64 {
-        let pid = self.child.as_ref().expect("it runs").id();
-        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("its status");
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.pid())).expect("its status");
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("VmRSS");
         line.trim().trim_end_matches(" kB").trim().parse::<u64>().expect("a number") / 1024
     }
@@ -195,7 +199,7 @@ impl Drop for TestUsher {
                 let secret = name.contains("TOKEN") || name.contains("PRIVATE_KEY");
                 assert!(!secret || !log.contains(value), "{name} is in the log");
             }
-            assert!(!log.contains("panicked at"), "something panicked:\n{log}");
+            assert!(!log.contains("panicked"), "something panicked:\n{log}");
         }
     }
 }

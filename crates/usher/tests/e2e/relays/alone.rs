@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use usher_sandbox::proxy::BreakableProxy;
 use usher_sandbox::relay::{LieOk, Quirks, QuirkyRelay};
 
 use crate::harness::{LONG, TestUsher, User, run_logins};
@@ -72,4 +73,29 @@ async fn it_comes_back_after_a_while() {
     let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
     relay.wait_for(LONG, |counts| counts.reqs >= 1).await.expect("the service subscribes again");
     run_logins(&usher.api(), USERS, User::Once).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_line_that_breaks_and_swallows() {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let line = BreakableProxy::start(format!("127.0.0.1:{}", relay.port())).await.unwrap();
+    line.delay(Duration::from_millis(50));
+    let usher = TestUsher::builder().relays(&[&line.ws_url()]).start().await;
+    relay.wait_for(LONG, |counts| counts.reqs >= 1).await.expect("the service subscribes");
+    let api = usher.api();
+    let trouble = async {
+        for _ in 0..2 {
+            tokio::time::sleep(Duration::from_millis(400)).await;
+            line.cut();
+            tokio::time::sleep(Duration::from_millis(400)).await;
+            line.restore();
+            tokio::time::sleep(Duration::from_millis(400)).await;
+            // Half-open: nobody is told, and everything is lost.
+            line.swallow();
+            tokio::time::sleep(Duration::from_secs(3)).await;
+            line.restore();
+        }
+    };
+    tokio::join!(trouble, run_logins(&api, USERS, User::Stubborn));
+    run_logins(&api, USERS, User::Stubborn).await;
 }
