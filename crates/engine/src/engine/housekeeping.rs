@@ -6,6 +6,7 @@ use std::time::Duration;
 use tracing::warn;
 
 use super::Engine;
+use super::answering::ANSWERS_KEPT;
 use crate::ports::StoreError;
 
 /// How often the house is kept.
@@ -44,6 +45,9 @@ impl Engine {
 
     async fn clean(&self) -> Result<(), StoreError> {
         let now = self.clock.now();
+        self.give_up_deliveries(now).await?;
+        while self.deliveries.forget(now.minus(self.options.retention), BATCH).await? == BATCH {}
+        while self.answers.forget_answers(now.minus(ANSWERS_KEPT), BATCH).await? == BATCH {}
         while self.store.remove_finished(now.minus(self.options.retention), BATCH).await? == BATCH {}
         self.finished.clear();
         while self.store.forget_inbound(now.minus(INBOUND_KEPT), BATCH).await? == BATCH {}

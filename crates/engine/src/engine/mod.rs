@@ -6,6 +6,8 @@
 //! timers ───────────┘                                                waiters, outgoing
 //! ```
 
+mod answering;
+mod delivering;
 mod housekeeping;
 mod inbox;
 mod index;
@@ -25,6 +27,8 @@ use tokio_util::task::TaskTracker;
 use usher_protocol::PublicKey;
 use usher_protocol::subkey::SubkeyProof;
 
+pub use self::answering::{Once, Rendered};
+use self::delivering::Deliveries;
 use self::index::Index;
 use self::outgoing::Outgoing;
 use self::reading::Finished;
@@ -33,7 +37,7 @@ use self::timers::{Alarm, Timers};
 use self::waiters::Waiters;
 use crate::StreamId;
 use crate::operations;
-use crate::ports::{Clock, Inbound, Messenger, Randomness, Store, StoreError};
+use crate::ports::{AnswerStore, Clock, DeliveryStore, Inbound, Messenger, Randomness, Receiver, Store, StoreError};
 
 /// How the engine behaves.
 #[derive(Clone, Debug)]
@@ -94,6 +98,9 @@ pub enum StartError {
         /// What is wrong with it.
         detail: String,
     },
+    /// The call, which was to be done once, was answered before: [`Engine::answer`] has the answer.
+    #[error("the call was answered before")]
+    Answered,
     /// `limits.max_open_streams` are open already.
     #[error("too many streams are open")]
     TooManyOpen,
@@ -117,6 +124,12 @@ pub enum EventsError {
 pub struct EngineParts {
     /// Where operations are kept.
     pub store: Arc<dyn Store>,
+    /// Where answers to calls are kept.
+    pub answers: Arc<dyn AnswerStore>,
+    /// Where deliveries to the webhook are kept.
+    pub deliveries: Arc<dyn DeliveryStore>,
+    /// The app's webhook, if it has one.
+    pub receiver: Option<Arc<dyn Receiver>>,
     /// The way to wallets.
     pub messenger: Arc<dyn Messenger>,
     /// The time.
@@ -140,6 +153,9 @@ pub struct Engine {
     finished: Finished,
     outgoing: Outgoing,
     workers: Workers,
+    answers: Arc<dyn AnswerStore>,
+    deliveries: Deliveries,
+    tasks: TaskTracker,
     stop: CancellationToken,
     /// Cancelled when, after `stop`, the inbox is empty: the workers end when their queues are.
     drained: CancellationToken,
@@ -161,6 +177,7 @@ impl Engine {
     ) -> Result<Arc<Self>, StoreError> {
         let (workers, jobs) = Workers::new();
         let (outgoing, mail) = Outgoing::new();
+        let (deliveries, due) = Deliveries::new(parts.deliveries, parts.receiver);
         let engine = Arc::new(Self {
             options,
             store: parts.store,
@@ -173,14 +190,19 @@ impl Engine {
             finished: Finished::default(),
             outgoing,
             workers,
+            answers: parts.answers,
+            deliveries,
+            tasks: tasks.clone(),
             stop,
             drained: CancellationToken::new(),
         });
         engine.load().await?;
+        engine.load_deliveries().await?;
         for jobs in jobs {
             tasks.spawn(Arc::clone(&engine).work(jobs));
         }
         tasks.spawn(Arc::clone(&engine).deliver(mail));
+        tasks.spawn(Arc::clone(&engine).deliver_to_app(due));
         tasks.spawn(Arc::clone(&engine).take_in(parts.inbox));
         tasks.spawn(Arc::clone(&engine).watch_timers());
         tasks.spawn(Arc::clone(&engine).keep_house());
@@ -229,6 +251,7 @@ impl Engine {
                 match alarm {
                     Alarm::Wake => self.workers.wake(id).await,
                     Alarm::Resend => self.outgoing.resend(id).await,
+                    Alarm::Deliver => self.deliveries.due(id).await,
                 }
             }
         }
