@@ -71,6 +71,27 @@ pub(crate) fn boolean(pointer: &str, value: &Value, errors: &mut Errors) -> Opti
     }
 }
 
+/// An integer from `MIN` to `MAX`.
+pub(crate) fn integer<const MIN: u64, const MAX: u64>(
+    pointer: &str,
+    value: &Value,
+    errors: &mut Errors,
+) -> Option<u64> {
+    if !value.is_number() {
+        return errors.note(pointer, wrong_type("an integer", value));
+    }
+    let number = value.as_u64().filter(|number| (MIN..=MAX).contains(number));
+    number.or_else(|| errors.note(pointer, format_args!("must be an integer from {MIN} to {MAX}")))
+}
+
+/// A string, whatever is in it.
+pub(crate) fn text(pointer: &str, value: &Value, errors: &mut Errors) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        other => errors.note(pointer, wrong_type("a string", other)),
+    }
+}
+
 /// A string of 1 to `N` visible ASCII characters.
 pub(crate) fn visible_ascii<const N: usize>(pointer: &str, value: &Value, errors: &mut Errors) -> Option<String> {
     let Value::String(text) = value else {

@@ -6,7 +6,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::ApiState;
-use crate::endpoints::{authenticate_key, events, health, key_handshake, version};
+use crate::endpoints::{authenticate_key, events, health, jwt_issue, jwt_verify, key_handshake, version};
 use crate::gate::{Access, Gate, gate};
 use crate::problem::{ErrorCode, Problem};
 
@@ -22,6 +22,8 @@ pub(crate) fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(key_handshake::key_handshake))
         .routes(routes!(authenticate_key::authenticate_key))
         .routes(routes!(events::events))
+        .routes(routes!(jwt_issue::jwt_issue))
+        .routes(routes!(jwt_verify::jwt_verify))
 }
 
 /// The whole interface.

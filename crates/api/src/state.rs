@@ -10,6 +10,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::Engine;
 use usher_engine::ports::{Clock, Randomness};
+use usher_protocol::jwt::JwtIssuer;
 
 use crate::access::TokenCheck;
 use crate::problem::Problem;
@@ -64,6 +65,8 @@ pub struct ApiParts {
     pub version: String,
     /// What `GET /version` answers as `commit`.
     pub commit: String,
+    /// Issues JWTs in the service's name.
+    pub jwt: JwtIssuer,
     /// Limits.
     pub limits: Limits,
     /// Tells the time.
@@ -86,6 +89,7 @@ pub struct Shared {
     pub(crate) token: TokenCheck,
     pub(crate) version: String,
     pub(crate) commit: String,
+    pub(crate) jwt: JwtIssuer,
     pub(crate) limits: Limits,
     pub(crate) rate: Option<RateLimit>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -100,12 +104,13 @@ pub struct Shared {
 impl ApiState {
     /// Puts the parts together.
     pub fn new(parts: ApiParts) -> Self {
-        let ApiParts { engine, auth_token, version, commit, limits, clock, randomness, tasks, stop } = parts;
+        let ApiParts { engine, auth_token, version, commit, jwt, limits, clock, randomness, tasks, stop } = parts;
         Self(Arc::new(Shared {
             engine,
             token: TokenCheck::new(&auth_token),
             version,
             commit,
+            jwt,
             rate: limits.requests_per_second.map(RateLimit::new),
             clock,
             randomness,

@@ -14,8 +14,8 @@ pub mod testing;
 pub mod time;
 
 pub use engine::{
-    AuthenticateKey, Engine, EngineOptions, EngineParts, EventsError, KeyHandshakeRequest, KeyHandshakeStarted,
-    StartError,
+    AuthenticateKey, Engine, EngineCounts, EngineOptions, EngineParts, EventsError, KeyHandshakeRequest,
+    KeyHandshakeStarted, OperationCounts, OperationOutcome, StartError,
 };
 pub use event::{Event, EventPage, EventType};
 pub use stream_id::StreamId;

@@ -49,7 +49,8 @@ impl Relay {
 
 /// What the child process does: serves until standard input ends, as it does when the parent is gone.
 pub(crate) async fn run(latency: Duration) -> Result<()> {
-    let relay = QuirkyRelay::start(Quirks { latency, ..Quirks::default() }).await?;
+    // A relay runs elsewhere, so that it costs this machine as little as possible: signatures are the service's to check.
+    let relay = QuirkyRelay::start(Quirks { latency, accept_forged: true, ..Quirks::default() }).await?;
     #[expect(clippy::print_stdout, reason = "the parent reads the address from there")]
     {
         println!("{}", relay.url());

@@ -96,10 +96,10 @@ impl Home {
         self.folder.path().join("service.log")
     }
 
-    /// The last lines that the service logged.
+    /// The last lines that the service logged, without those that only say that a call was answered.
     pub(crate) fn log_tail(&self) -> String {
         let log = fs::read_to_string(self.log()).unwrap_or_default();
-        let lines: Vec<_> = log.lines().collect();
+        let lines: Vec<_> = log.lines().filter(|line| !line.contains(" answered ")).collect();
         lines.get(lines.len().saturating_sub(20)..).unwrap_or_default().join("\n")
     }
 

@@ -11,8 +11,9 @@ use nostr::{Event, JsonUtil as _, Timestamp};
 use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::net::TcpStream;
-use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, ServiceMessage, WalletMessage};
 use usher_protocol::{Keys, PublicKey, envelope, kind};
 
@@ -77,7 +78,9 @@ impl Wallet {
     pub(crate) async fn connect(relay: SocketAddr, identities: &[Identity]) -> Result<Self> {
         let stream = TcpStream::connect(relay).await?;
         stream.set_nodelay(true)?;
-        let (mut socket, _) = tokio_tungstenite::client_async(format!("ws://{relay}"), stream).await?;
+        // The buffer is cleared before each read: the default of 128 KiB would be most of what a wallet does.
+        let config = WebSocketConfig::default().read_buffer_size(4096);
+        let (mut socket, _) = client_async_with_config(format!("ws://{relay}"), stream, Some(config)).await?;
         let keys: Vec<_> = identities.iter().map(Identity::main_key).collect();
         let req = json!(["REQ", "w", { "kinds": [kind::AUTH_CHALLENGE], "#p": keys }]);
         socket.send(Message::text(req.to_string())).await?;

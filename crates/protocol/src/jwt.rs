@@ -3,6 +3,7 @@
 //! The library checks the signature and the algorithm. It leaves the times to its caller (a token hours past its `exp`
 //! passes unless one asks), so they are checked here, always, and against the time that is passed in.
 
+use std::fmt;
 use std::sync::LazyLock;
 
 use chrono::{DateTime, Utc};
@@ -88,6 +89,38 @@ struct Critical {
 struct Target {
     #[serde(with = "wire::public_key")]
     target_key: PublicKey,
+}
+
+/// Issues tokens in the name of one key.
+///
+/// Who holds it can have tokens signed and nothing else: the key does not come out again, nor does it show itself.
+#[derive(Clone)]
+pub struct JwtIssuer(Keys);
+
+impl JwtIssuer {
+    /// Issues in the name of `keys`.
+    pub const fn new(keys: Keys) -> Self {
+        Self(keys)
+    }
+
+    /// The key that its tokens verify with.
+    pub fn public_key(&self) -> PublicKey {
+        self.0.public_key()
+    }
+
+    /// As [`issue`].
+    ///
+    /// # Errors
+    /// [`IssueError`].
+    pub fn issue(&self, target_key: PublicKey, now: u64, duration_secs: u64) -> Result<String, IssueError> {
+        issue(&self.0, target_key, now, duration_secs)
+    }
+}
+
+impl fmt::Debug for JwtIssuer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("JwtIssuer").field(&self.public_key().to_hex()).finish()
+    }
 }
 
 /// A token about `target_key`, signed by `issuer`, that counts from `now` for `duration_secs` (Unix seconds).

@@ -14,6 +14,7 @@ use tokio_util::task::TaskTracker;
 use usher_api::{ApiParts, ApiState, Limits, ServeOptions};
 use usher_engine::ports::{Clock, OsRandomness, Randomness, Receiver, SystemClock};
 use usher_engine::{Engine, EngineOptions, EngineParts};
+use usher_protocol::jwt::JwtIssuer;
 use usher_relays::{Identity, RelayOptions, RelayPool};
 use usher_store::{SqliteOptions, SqliteStore};
 use usher_webhooks::{WebhookOptions, WebhookReceiver};
@@ -86,13 +87,14 @@ impl Service {
             inbox,
         };
         let engine =
-            Engine::start(engine_options(config, identity), parts, &operations.tasks, operations.stop.clone()).await?;
+            Engine::start(engine_options(config, &identity), parts, &operations.tasks, operations.stop.clone()).await?;
 
         let state = ApiState::new(ApiParts {
             engine: Arc::clone(&engine),
             auth_token: config.auth.auth_token.secret().clone(),
             version: version::VERSION.to_owned(),
             commit: version::COMMIT.to_owned(),
+            jwt: JwtIssuer::new(identity.keys.clone()),
             limits: limits(config),
             clock,
             randomness,
@@ -180,11 +182,11 @@ fn receiver(config: &Config) -> Result<Option<Arc<dyn Receiver>>, Failure> {
     Ok(Some(Arc::new(receiver)))
 }
 
-fn engine_options(config: &Config, identity: Identity) -> EngineOptions {
+fn engine_options(config: &Config, identity: &Identity) -> EngineOptions {
     EngineOptions {
         main_key: identity.main_key,
         subkey: identity.subkey_proof.is_some().then(|| identity.own_key()),
-        subkey_proof: identity.subkey_proof,
+        subkey_proof: identity.subkey_proof.clone(),
         url_scheme: config.nostr.url_scheme.as_str().to_owned(),
         handshake_ttl: Duration::from_secs(config.handshake.ttl_seconds.get()),
         challenge_ttl: Duration::from_secs(config.auth.challenge_ttl_seconds.get()),

@@ -5,11 +5,13 @@
 mod common;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use common::{LONG, NOW, Server, empty, event, post, read_request, receiver, stream_id};
 use tokio::io::AsyncWriteExt as _;
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
+use tokio::time::sleep;
 use usher_engine::ports::{Posted, Receiver as _};
 
 #[tokio::test]
@@ -25,6 +27,24 @@ async fn a_connection_is_used_again() {
         // A pause of some seconds between two posts, on a machine with much else to do, may cost a connection.
         assert!(server.connections() <= 5, "{}", server.connections());
     }
+}
+
+#[tokio::test]
+async fn a_body_that_comes_after_its_head_is_waited_for() {
+    let server = Server::start(|mut stream| async move {
+        while read_request(&mut stream).await.is_some() {
+            for part in [&b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n"[..], b"o", b"k"] {
+                stream.write_all(part).await.unwrap();
+                sleep(Duration::from_millis(20)).await;
+            }
+        }
+    })
+    .await;
+    let receiver = receiver(&server.url, LONG);
+    for index in 0..10 {
+        assert_eq!(receiver.post(stream_id(), &event(index), NOW).await, Posted::Accepted { http_status: 200 });
+    }
+    assert!(server.connections() <= 5, "{}", server.connections());
 }
 
 #[tokio::test]

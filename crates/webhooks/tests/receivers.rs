@@ -4,18 +4,19 @@
 
 mod common;
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use common::{LONG, NOW, Server, empty, event, no_answer, post, read_request, receiver, stream_id};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
+use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use url::Url;
 use usher_engine::ports::{Posted, Receiver as _};
 
 /// A deadline for receivers that never answer.
-const SHORT: Duration = Duration::from_millis(500);
+const SHORT: Duration = Duration::from_secs(2);
 
 #[tokio::test]
 async fn the_request_is_as_documented() {
@@ -162,30 +163,31 @@ async fn a_hanging_receiver_is_left_and_its_connection_closed() {
     })
     .await;
     let receiver = receiver(&server.url, SHORT);
-    assert_eq!(no_answer(receiver.post(stream_id(), &event(0), NOW).await), "no answer within 500ms");
+    assert_eq!(no_answer(receiver.post(stream_id(), &event(0), NOW).await), "no answer within 2s");
     timeout(LONG, connection_ended.recv()).await.unwrap().unwrap();
 }
 
 #[tokio::test]
 async fn heads_that_never_end_are_left_at_the_deadline() {
-    for (start, again) in [
-        ("", "H"),
-        ("HTTP/1.1 200 OK\r\n", "a"),
-        ("HTTP/1.1 200 OK\r\n", "a: b\r\n"),
-        ("", "HTTP/1.1 102 Processing\r\n\r\n"),
-    ] {
-        let server = Server::start(move |mut stream| async move {
-            read_request(&mut stream).await;
-            let _ = stream.write_all(start.as_bytes()).await;
-            // Slowly: with the deadline counted from the last byte, this would be waited for without end.
-            while stream.write_all(again.as_bytes()).await.is_ok() {
-                sleep(Duration::from_millis(40)).await;
-            }
-        })
-        .await;
-        let reason = no_answer(timeout(LONG, post(&server.url, SHORT)).await.unwrap());
-        // "HHHH" is known not to be HTTP before that.
-        assert!(["no answer within 500ms", "the answer is not HTTP"].contains(&reason.as_str()), "{reason}");
+    let mut posts = JoinSet::new();
+    for (start, again) in
+        [("HTTP/1.1 200 OK\r\n", "a"), ("HTTP/1.1 200 OK\r\n", "a: b\r\n"), ("", "HTTP/1.1 102 Processing\r\n\r\n")]
+    {
+        posts.spawn(async move {
+            let server = Server::start(move |mut stream| async move {
+                read_request(&mut stream).await;
+                let _ = stream.write_all(start.as_bytes()).await;
+                // Slowly: with the deadline counted from the last byte, this would be waited for without end.
+                while stream.write_all(again.as_bytes()).await.is_ok() {
+                    sleep(Duration::from_millis(40)).await;
+                }
+            })
+            .await;
+            timeout(LONG, post(&server.url, SHORT)).await.unwrap()
+        });
+    }
+    for posted in posts.join_all().await {
+        assert_eq!(no_answer(posted), "no answer within 2s");
     }
 }
 
@@ -262,9 +264,6 @@ async fn a_body_that_trickles_holds_nothing_up() {
         }
     })
     .await;
-    let start = Instant::now();
-    assert_eq!(post(&server.url, 10 * LONG).await, Posted::Accepted { http_status: 200 });
-    assert!(start.elapsed() < LONG, "{:?}", start.elapsed());
-    // The acceptance was said in time, so it counts although the deadline comes before the end of the body.
-    assert_eq!(post(&server.url, SHORT).await, Posted::Accepted { http_status: 200 });
+    let posted = timeout(LONG, post(&server.url, 10 * LONG)).await.unwrap();
+    assert_eq!(posted, Posted::Accepted { http_status: 200 });
 }

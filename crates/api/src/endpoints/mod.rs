@@ -3,5 +3,7 @@
 pub(crate) mod authenticate_key;
 pub(crate) mod events;
 pub(crate) mod health;
+pub(crate) mod jwt_issue;
+pub(crate) mod jwt_verify;
 pub(crate) mod key_handshake;
 pub(crate) mod version;

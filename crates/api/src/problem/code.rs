@@ -10,6 +10,10 @@ use utoipa::ToSchema;
 pub enum ErrorCode {
     /// The body is not JSON.
     MalformedJson,
+    /// The JWT is not one, is not signed by the key, or does not count yet.
+    JwtInvalid,
+    /// The JWT is properly signed, and its time is over.
+    JwtExpired,
     /// The bearer token is missing or is not the configured one.
     Unauthorized,
     /// There is no such path.
@@ -40,8 +44,10 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::MalformedJson,
+        Self::JwtInvalid,
+        Self::JwtExpired,
         Self::Unauthorized,
         Self::RouteNotFound,
         Self::StreamNotFound,
@@ -61,6 +67,8 @@ impl ErrorCode {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::MalformedJson => "malformed_json",
+            Self::JwtInvalid => "jwt_invalid",
+            Self::JwtExpired => "jwt_expired",
             Self::Unauthorized => "unauthorized",
             Self::RouteNotFound => "route_not_found",
             Self::StreamNotFound => "stream_not_found",
@@ -80,7 +88,7 @@ impl ErrorCode {
     /// The status it is answered with.
     pub const fn status(self) -> StatusCode {
         match self {
-            Self::MalformedJson => StatusCode::BAD_REQUEST,
+            Self::MalformedJson | Self::JwtInvalid | Self::JwtExpired => StatusCode::BAD_REQUEST,
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
             Self::RouteNotFound | Self::StreamNotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
@@ -98,6 +106,8 @@ impl ErrorCode {
     pub const fn title(self) -> &'static str {
         match self {
             Self::MalformedJson => "The body is not JSON",
+            Self::JwtInvalid => "The JWT does not count",
+            Self::JwtExpired => "The JWT has expired",
             Self::Unauthorized => "The bearer token is missing or wrong",
             Self::RouteNotFound => "No such path",
             Self::StreamNotFound => "No such stream",

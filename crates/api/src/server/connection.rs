@@ -12,11 +12,13 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 use tower::Service as _;
 
 use super::ServeOptions;
 use super::guarded::Guarded;
+use super::lease::Lease;
 
 /// Largest buffer for reading and for writing, each, of one connection.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -48,8 +50,12 @@ impl Connections {
         }
     }
 
-    /// Serves a connection to its end.
-    pub(super) fn run(&self, stream: TcpStream) -> impl Future<Output = ()> + Send + use<> {
+    /// Serves a connection to its end, or until an upgrade takes it over.
+    pub(super) fn run(
+        &self,
+        stream: TcpStream,
+        place: OwnedSemaphorePermit,
+    ) -> impl Future<Output = ()> + Send + use<> {
         // Answers are small and complete: waiting to gather more would only delay them.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "TCP_NODELAY was not set");
@@ -57,9 +63,12 @@ impl Connections {
         let begun = Arc::new(AtomicBool::new(false));
         let service = {
             let (router, begun) = (self.router.clone(), Arc::clone(&begun));
+            let lease = Lease::new(router.clone(), self.cut.clone(), place);
             service_fn(move |request: Request<Incoming>| {
                 begun.store(true, Ordering::Relaxed);
-                router.clone().call(request.map(Body::new))
+                let mut request = request.map(Body::new);
+                request.extensions_mut().insert(lease.clone());
+                router.clone().call(request)
             })
         };
         let io = TokioIo::new(Guarded::new(stream, self.write_timeout));

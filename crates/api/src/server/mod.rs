@@ -2,6 +2,7 @@
 
 mod connection;
 mod guarded;
+mod lease;
 mod refusal;
 
 use std::io;
@@ -15,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use connection::Connections;
+pub(crate) use lease::Lease;
 use refusal::Refusals;
 
 /// How connections are treated.
@@ -74,11 +76,7 @@ pub async fn serve(
         match Arc::clone(&places).try_acquire_owned() {
             Ok(place) => {
                 full = false;
-                let connection = connections.run(stream);
-                tasks.spawn(async move {
-                    connection.await;
-                    drop(place);
-                });
+                tasks.spawn(connections.run(stream, place));
             }
             Err(_) => {
                 // One line when it begins, not one for each of a crowd.

@@ -16,6 +16,7 @@ use tokio_util::task::TaskTracker;
 use usher_api::{ApiParts, ApiState, Limits, ServeOptions};
 use usher_engine::ports::{Clock, Inbound, Letter, Messenger, OsRandomness, SystemClock};
 use usher_engine::{Engine, EngineOptions, EngineParts, UnixMillis};
+use usher_protocol::jwt::JwtIssuer;
 use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, WalletMessage};
 use usher_protocol::{EventId, Keys, PublicKey};
 use usher_store::{SqliteOptions, SqliteStore};
@@ -100,7 +101,7 @@ impl Builder {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let post = Arc::new(Post::default());
         let options = EngineOptions {
-            main_key: key(1),
+            main_key: key(SERVICE),
             subkey: None,
             subkey_proof: None,
             url_scheme: "nostr+walletconnect".to_owned(),
@@ -126,6 +127,7 @@ impl Builder {
             auth_token: TOKEN.into(),
             version: "1.2.3".to_owned(),
             commit: "abcdef0".to_owned(),
+            jwt: JwtIssuer::new(keys(SERVICE)),
             limits: self.limits,
             clock: Arc::clone(&clock) as _,
             randomness: Arc::new(OsRandomness),
@@ -242,11 +244,19 @@ impl TestApp {
     }
 }
 
+/// The number of the service's own key.
+pub const SERVICE: u8 = 1;
+
 /// A user's key.
 pub fn key(number: u8) -> PublicKey {
+    keys(number).public_key()
+}
+
+/// A user's key and its secret.
+pub fn keys(number: u8) -> Keys {
     let mut secret = [0; 32];
     secret[31] = number;
-    Keys::new(usher_protocol::SecretKey::from_slice(&secret).unwrap()).public_key()
+    Keys::new(usher_protocol::SecretKey::from_slice(&secret).unwrap())
 }
 
 /// What `future` gives, in time.

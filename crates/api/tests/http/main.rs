@@ -4,6 +4,7 @@
 
 mod app;
 mod faulty_store;
+mod python;
 mod raw;
 
 mod access;
@@ -14,5 +15,6 @@ mod endpoints;
 mod event_streams;
 mod events;
 mod failures;
+mod jwt;
 mod limits;
 mod shutdown;

@@ -33,7 +33,9 @@ impl Engine {
     }
 
     async fn hand_on(&self, Inbound { event_id, author, message }: Inbound) {
-        if let Some(id) = self.operation_of(&message) {
+        let operation = self.operation_of(&message);
+        self.counts.received(operation.is_some());
+        if let Some(id) = operation {
             self.workers.wallet(id, Input::Wallet { author, message }, event_id).await;
         }
     }

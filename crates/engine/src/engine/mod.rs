@@ -7,6 +7,7 @@
 //! ```
 
 mod answering;
+mod counts;
 mod delivering;
 mod housekeeping;
 mod inbox;
@@ -28,6 +29,8 @@ use usher_protocol::PublicKey;
 use usher_protocol::subkey::SubkeyProof;
 
 pub use self::answering::{Once, Rendered};
+use self::counts::Counts;
+pub use self::counts::{EngineCounts, OperationCounts, OperationOutcome};
 use self::delivering::Deliveries;
 use self::index::Index;
 use self::outgoing::Outgoing;
@@ -156,6 +159,7 @@ pub struct Engine {
     answers: Arc<dyn AnswerStore>,
     deliveries: Deliveries,
     tasks: TaskTracker,
+    counts: Counts,
     stop: CancellationToken,
     /// Cancelled when, after `stop`, the inbox is empty: the workers end when their queues are.
     drained: CancellationToken,
@@ -193,6 +197,7 @@ impl Engine {
             answers: parts.answers,
             deliveries,
             tasks: tasks.clone(),
+            counts: Counts::default(),
             stop,
             drained: CancellationToken::new(),
         });
@@ -220,6 +225,7 @@ impl Engine {
             for operation in &open {
                 let resend_at = operation.has_outbox.then(|| now.plus(outgoing::after_restart(sending)));
                 self.index.load(operation, resend_at);
+                self.counts.loaded(operation.kind);
                 if let Some(at) = operation.wake_at {
                     self.timers.set(at, operation.id, Alarm::Wake);
                 }
@@ -238,6 +244,11 @@ impl Engine {
     /// How many operations are open, the reserved stream among them.
     pub fn open_streams(&self) -> usize {
         self.index.len()
+    }
+
+    /// What it has counted.
+    pub fn counts(&self) -> EngineCounts {
+        self.counts.values()
     }
 
     /// Hands what is due to whom it concerns.

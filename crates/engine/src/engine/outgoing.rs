@@ -146,6 +146,7 @@ impl Engine {
                 until: message.until,
             };
             let events = self.messenger.send(&letter);
+            self.counts.sent();
             let mut sent = self.outgoing.sent.lock();
             for event in events {
                 sent.put(event, id);

@@ -96,6 +96,7 @@ impl Engine {
         let since = self.clock.now();
         let mut pause = Duration::from_millis(50);
         while let Err(failure) = self.step(job).await {
+            self.counts.store_failed();
             let tried_for = self.clock.now().since(since);
             if matches!(failure, StoreError::Unreadable(_) | StoreError::Closed) || tried_for >= GIVE_UP_AFTER {
                 error!(stream_id = %job.id, error = ?failure, "an operation could not step");
@@ -204,6 +205,7 @@ impl Engine {
         let user_relays = commit.user_relays.clone();
         let committed = self.store.commit(commit).await?;
         if let Committed::Done { next_index, .. } = committed {
+            self.count(operation, expected, finished, &events);
             if let Some(user) = user_relays {
                 self.outgoing.forget_user(&user.main_key);
             }
@@ -218,6 +220,16 @@ impl Engine {
             }
         }
         Ok(committed)
+    }
+
+    fn count(&self, operation: &Operation, expected: Revision, finished: bool, events: &[NewEvent]) {
+        if expected == Revision::New {
+            self.counts.started(operation.kind());
+        }
+        if finished {
+            self.counts.finished(operation.kind(), events);
+        }
+        self.counts.events(events);
     }
 
     fn finish(&self, id: StreamId, operation: &Operation, next_index: u64, events: &[NewEvent]) {

@@ -215,6 +215,18 @@ pub enum OperationKind {
 }
 
 impl OperationKind {
+    /// Every kind, in the order of their numbers.
+    pub const ALL: [Self; 3] = [Self::Subscriptions, Self::KeyHandshake, Self::Authentication];
+
+    /// The kind as the label of a metric.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Subscriptions => "subscriptions",
+            Self::KeyHandshake => "key_handshake",
+            Self::Authentication => "authentication",
+        }
+    }
+
     /// The number in the store.
     pub const fn code(self) -> u8 {
         self as u8

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
+use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use usher_protocol::handshake_url::HandshakeUrl;
@@ -12,7 +13,7 @@ use crate::latencies::Latencies;
 use crate::report::{Row, float, grouped, per_second};
 use crate::stage::{Stage, Tool};
 use crate::wallet::{Identity, Wallet};
-use crate::{api, report};
+use crate::{api, http, report};
 
 /// A login that takes longer than this, without what people take, is lost.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -23,6 +24,9 @@ const PERSON_MS: std::ops::Range<u64> = 1_000..3_000;
 /// Messages between wallet and service in a login: handshake, challenge, answer. Each crosses the relay, and so takes
 /// the simulated delay twice.
 const MESSAGES: u32 = 3;
+
+/// Wallets that connect at the same time.
+const CONNECT_AT_ONCE: usize = 100;
 
 /// Conditions of a run.
 #[derive(Clone, Copy)]
@@ -62,10 +66,7 @@ async fn run(tool: &Tool, scenario: Scenario) -> Result<Row> {
     let under = scenario.to_string();
     Tool::say(&format!("logins: {under}"));
     let stage = tool.stage(scenario.latency).await?;
-    let mut users = Vec::with_capacity(scenario.users);
-    for _ in 0..scenario.users {
-        users.push(User::new(&stage, scenario).await?);
-    }
+    let users = users(&stage, scenario).await?;
     let meter = stage.meter()?;
     let mut running: JoinSet<_> = users.into_iter().map(User::log_in_again_and_again).collect();
     let mut outcome = Outcome::default();
@@ -77,6 +78,31 @@ async fn run(tool: &Tool, scenario: Scenario) -> Result<Row> {
         Tool::say(&format!("a login was lost: {reason:#}\n{}", stage.home.log_tail()));
     }
     Ok(outcome.row(scenario, under, usage))
+}
+
+/// Connects all users. The apps come last: the service closes connections that are idle for long.
+async fn users(stage: &Stage, scenario: Scenario) -> Result<Vec<User>> {
+    let wallets = stream::iter((0..scenario.users).map(|_| async move {
+        let identities = (0..scenario.rounds).map(|_| stage.identity()).collect::<Result<Vec<_>>>()?;
+        let wallet = Wallet::connect(stage.relay.address()?, &identities).await?;
+        anyhow::Ok((identities, wallet))
+    }));
+    let wallets: Vec<_> = wallets.buffer_unordered(CONNECT_AT_ONCE).try_collect().await?;
+    let mut users = Vec::with_capacity(scenario.users);
+    for (identities, wallet) in wallets {
+        let mut app = Connection::open(stage.service.address()).await?;
+        app.call(&http::get("/health", "")).await?.ok()?;
+        users.push(User {
+            scenario,
+            service: stage.service.address(),
+            token: stage.home.token().to_owned(),
+            relay: stage.relay.url().to_owned(),
+            identities,
+            app,
+            wallet,
+        });
+    }
+    Ok(users)
 }
 
 impl Outcome {
@@ -143,21 +169,6 @@ struct User {
 }
 
 impl User {
-    async fn new(stage: &Stage, scenario: Scenario) -> Result<Self> {
-        let identities = (0..scenario.rounds).map(|_| stage.identity()).collect::<Result<Vec<_>>>()?;
-        let mut app = Connection::open(stage.service.address()).await?;
-        app.call(&crate::http::get("/health", "")).await?.ok()?;
-        Ok(Self {
-            scenario,
-            service: stage.service.address(),
-            token: stage.home.token().to_owned(),
-            relay: stage.relay.url().to_owned(),
-            app,
-            wallet: Wallet::connect(stage.relay.address()?, &identities).await?,
-            identities,
-        })
-    }
-
     /// Logs in once with each identity.
     async fn log_in_again_and_again(mut self) -> Outcome {
         let mut outcome = Outcome::default();

@@ -7,7 +7,7 @@ use nostr::secp256k1::{Message, Parity};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
-use usher_protocol::jwt::{self, CLOCK_SKEW_SECS, IssueError, MAX_TOKEN_BYTES, VerifyError};
+use usher_protocol::jwt::{self, CLOCK_SKEW_SECS, IssueError, JwtIssuer, MAX_TOKEN_BYTES, VerifyError};
 use usher_protocol::{Keys, PublicKey, SecretKey};
 
 use crate::samples::{MAIN_KEY, OTHER_KEY};
@@ -258,4 +258,13 @@ proptest! {
         prop_assume!(changed != token);
         prop_assert!(verified(&changed, NOW).is_err());
     }
+}
+
+#[test]
+fn an_issuer_does_not_show_its_key() {
+    let issuer = JwtIssuer::new(issuer());
+    let shown = format!("{issuer:?}");
+    assert!(!shown.contains("00339354daddf16d") && shown.contains(&issuer.public_key().to_hex()), "{shown}");
+    let token = issuer.issue(target(), NOW, 3600).unwrap();
+    assert_eq!(jwt::verify(&token, &issuer.public_key(), NOW).unwrap().target_key, target());
 }

@@ -19,6 +19,8 @@ pub struct Quirks {
     pub max_subscriptions: usize,
     /// Largest event in bytes of JSON; a larger one is answered OK false.
     pub max_event_bytes: usize,
+    /// Does not check ids and signatures: takes and forwards forged events like others.
+    pub accept_forged: bool,
     /// Answers every event OK false, `blocked:`.
     pub refuse_events: bool,
     /// Accepts TCP connections and never answers the websocket handshake.
@@ -56,6 +58,7 @@ impl Default for Quirks {
             forgets_no_ephemeral: false,
             max_subscriptions: 20,
             max_event_bytes: 4 << 20,
+            accept_forged: false,
             refuse_events: false,
             accept_tcp_only: false,
             mute: false,

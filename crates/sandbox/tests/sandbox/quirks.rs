@@ -25,6 +25,19 @@ async fn no_ok_for_ephemeral() {
 }
 
 #[tokio::test]
+async fn accepts_what_is_forged() {
+    let relay = QuirkyRelay::start(Quirks { accept_forged: true, ..Quirks::default() }).await.unwrap();
+    let key = key();
+    let mut client = Raw::connect(relay.url()).await;
+    client.subscribe("s", &key).await;
+    let mut event = event_to(&key, 27001, "a");
+    event.content = "b".to_owned();
+    client.publish(&event).await;
+    assert_eq!(client.next_of("EVENT").await, json!(["EVENT", "s", as_value(&event)]));
+    assert_eq!(relay.counts().events_forged, 0);
+}
+
+#[tokio::test]
 async fn forgets_no_ephemeral() {
     let relay = QuirkyRelay::start(Quirks { forgets_no_ephemeral: true, ..Quirks::default() }).await.unwrap();
     let key = key();

@@ -1,0 +1,251 @@
+//! What the engine counts, for whoever watches it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::Deserialize;
+
+use crate::event::{EventType, NewEvent};
+use crate::ports::OperationKind;
+
+/// How an operation ended: the status of its last event, or that it had none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OperationOutcome {
+    /// What was asked for happened, and the event that says so has no status.
+    Completed,
+    /// `approved`
+    Approved,
+    /// `declined`
+    Declined,
+    /// `paid`
+    Paid,
+    /// `success`
+    Success,
+    /// `rejected` or `user_rejected`
+    Rejected,
+    /// `insufficient_funds`
+    InsufficientFunds,
+    /// `timeout`
+    Timeout,
+    /// `error`, or a status that is not known here
+    Error,
+}
+
+impl OperationOutcome {
+    /// Every outcome.
+    pub const ALL: [Self; 9] = [
+        Self::Completed,
+        Self::Approved,
+        Self::Declined,
+        Self::Paid,
+        Self::Success,
+        Self::Rejected,
+        Self::InsufficientFunds,
+        Self::Timeout,
+        Self::Error,
+    ];
+
+    /// The outcome as the label of a metric.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Approved => "approved",
+            Self::Declined => "declined",
+            Self::Paid => "paid",
+            Self::Success => "success",
+            Self::Rejected => "rejected",
+            Self::InsufficientFunds => "insufficient_funds",
+            Self::Timeout => "timeout",
+            Self::Error => "error",
+        }
+    }
+
+    /// What the last event of an operation says of it.
+    fn of(events: &[NewEvent]) -> Self {
+        #[derive(Deserialize)]
+        struct Data {
+            status: Option<String>,
+        }
+        let data = events.last().and_then(|event| serde_json::from_str::<Data>(&event.data).ok());
+        let Some(status) = data.and_then(|data| data.status) else { return Self::Completed };
+        match status.as_str() {
+            "approved" => Self::Approved,
+            "declined" => Self::Declined,
+            "paid" => Self::Paid,
+            "success" => Self::Success,
+            "rejected" | "user_rejected" => Self::Rejected,
+            "insufficient_funds" => Self::InsufficientFunds,
+            "timeout" => Self::Timeout,
+            _ => Self::Error,
+        }
+    }
+}
+
+const KINDS: usize = OperationKind::ALL.len();
+const OUTCOMES: usize = OperationOutcome::ALL.len();
+const TYPES: usize = EventType::ALL.len();
+
+/// Counters since the engine started; they only grow.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    loaded: [AtomicU64; KINDS],
+    started: [AtomicU64; KINDS],
+    finished: [[AtomicU64; OUTCOMES]; KINDS],
+    events: [AtomicU64; TYPES],
+    matched: AtomicU64,
+    unmatched: AtomicU64,
+    sent: AtomicU64,
+    store_failures: AtomicU64,
+}
+
+/// The counters at one moment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EngineCounts {
+    /// Operations by kind.
+    pub operations: Vec<OperationCounts>,
+    /// Events by type.
+    pub events: Vec<(EventType, u64)>,
+    /// Wallets' messages that belong to an open operation.
+    pub matched: u64,
+    /// Wallets' messages that belong to none: late, stray, or guessed.
+    pub unmatched: u64,
+    /// Messages to users handed to the relays, repetitions among them.
+    pub sent: u64,
+    /// Steps that failed because the store did; they are tried again.
+    pub store_failures: u64,
+}
+
+/// The operations of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OperationCounts {
+    /// The kind.
+    pub kind: OperationKind,
+    /// Open now.
+    pub open: u64,
+    /// Started since the engine did.
+    pub started: u64,
+    /// Finished since then, by outcome.
+    pub finished: Vec<(OperationOutcome, u64)>,
+}
+
+impl Counts {
+    /// An operation was open when the engine started.
+    pub(super) fn loaded(&self, kind: OperationKind) {
+        add(self.loaded.get(place(kind)));
+    }
+
+    /// An operation was started.
+    pub(super) fn started(&self, kind: OperationKind) {
+        add(self.started.get(place(kind)));
+    }
+
+    /// An operation finished with these events.
+    pub(super) fn finished(&self, kind: OperationKind, events: &[NewEvent]) {
+        add(self.finished.get(place(kind)).and_then(|kind| kind.get(OperationOutcome::of(events) as usize)));
+    }
+
+    /// Events were committed.
+    pub(super) fn events(&self, events: &[NewEvent]) {
+        for event in events {
+            add(self.events.get(event.event_type as usize));
+        }
+    }
+
+    /// A wallet's message came in.
+    pub(super) fn received(&self, matched: bool) {
+        add(Some(if matched { &self.matched } else { &self.unmatched }));
+    }
+
+    /// A message to a user was handed to the relays.
+    pub(super) fn sent(&self) {
+        add(Some(&self.sent));
+    }
+
+    /// A step failed because the store did.
+    pub(super) fn store_failed(&self) {
+        add(Some(&self.store_failures));
+    }
+
+    pub(super) fn values(&self) -> EngineCounts {
+        let operations = OperationKind::ALL.into_iter().map(|kind| {
+            let finished = self.finished.get(place(kind));
+            let finished = OperationOutcome::ALL
+                .into_iter()
+                .map(|outcome| (outcome, get(finished.and_then(|kind| kind.get(outcome as usize)))))
+                .collect::<Vec<_>>();
+            // What has finished is read first: the other way round, one that starts and finishes in between would
+            // leave fewer than none open.
+            let over: u64 = finished.iter().map(|(_, count)| count).sum();
+            let started = get(self.started.get(place(kind)));
+            let open = (get(self.loaded.get(place(kind))) + started).saturating_sub(over);
+            OperationCounts { kind, open, started, finished }
+        });
+        EngineCounts {
+            operations: operations.collect(),
+            events: EventType::ALL.into_iter().map(|kind| (kind, get(self.events.get(kind as usize)))).collect(),
+            matched: get(Some(&self.matched)),
+            unmatched: get(Some(&self.unmatched)),
+            sent: get(Some(&self.sent)),
+            store_failures: get(Some(&self.store_failures)),
+        }
+    }
+}
+
+fn place(kind: OperationKind) -> usize {
+    usize::from(kind.code())
+}
+
+fn add(counter: Option<&AtomicU64>) {
+    if let Some(counter) = counter {
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn get(counter: Option<&AtomicU64>) -> u64 {
+    counter.map_or(0, |counter| counter.load(Ordering::Relaxed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::UnixMillis;
+
+    fn event(data: &str) -> NewEvent {
+        NewEvent { event_type: EventType::StatusUpdate, at: UnixMillis(0), data: data.into() }
+    }
+
+    #[test]
+    fn the_last_event_tells_the_outcome() {
+        for (data, outcome) in [
+            (r#"{"main_key":"x"}"#, OperationOutcome::Completed),
+            (r#"{"status":"approved","x":[1]}"#, OperationOutcome::Approved),
+            (r#"{"status":"user_rejected"}"#, OperationOutcome::Rejected),
+            (r#"{"status":"timeout"}"#, OperationOutcome::Timeout),
+            (r#"{"status":"something new"}"#, OperationOutcome::Error),
+        ] {
+            assert_eq!(OperationOutcome::of(&[event(r#"{"status":"paid"}"#), event(data)]), outcome, "{data}");
+        }
+        assert_eq!(OperationOutcome::of(&[]), OperationOutcome::Completed);
+    }
+
+    #[test]
+    fn each_kind_type_and_outcome_has_its_own_counter() {
+        assert!(OperationKind::ALL.into_iter().enumerate().all(|(index, kind)| place(kind) == index));
+        assert!(EventType::ALL.into_iter().enumerate().all(|(index, kind)| kind as usize == index));
+        assert!(OperationOutcome::ALL.into_iter().enumerate().all(|(index, outcome)| outcome as usize == index));
+        let labels: std::collections::HashSet<_> = OperationOutcome::ALL.map(OperationOutcome::as_str).into();
+        assert_eq!(labels.len(), OUTCOMES);
+
+        let counts = Counts::default();
+        counts.loaded(OperationKind::KeyHandshake);
+        counts.started(OperationKind::KeyHandshake);
+        counts.started(OperationKind::Authentication);
+        counts.finished(OperationKind::Authentication, &[event(r#"{"status":"declined"}"#)]);
+        let values = counts.values();
+        let of = |kind| values.operations.iter().find(|counts| counts.kind == kind).unwrap();
+        assert_eq!((of(OperationKind::KeyHandshake).open, of(OperationKind::KeyHandshake).started), (2, 1));
+        assert_eq!((of(OperationKind::Authentication).open, of(OperationKind::Authentication).started), (0, 1));
+        let declined = (OperationOutcome::Declined, 1);
+        assert!(of(OperationKind::Authentication).finished.contains(&declined));
+        assert_eq!(of(OperationKind::Authentication).finished.iter().map(|(_, count)| count).sum::<u64>(), 1);
+    }
+}
