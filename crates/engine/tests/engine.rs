@@ -30,7 +30,7 @@ fn ask(n: u8) -> AuthenticateKey {
 async fn a_handshake_and_an_authentication_end_to_end() {
     let dir = tempfile::tempdir().unwrap();
     let mut usher = Running::start(open(dir.path())).await;
-    let started = usher.engine.start_key_handshake(KeyHandshakeRequest::default()).await.unwrap();
+    let started = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
     assert!(started.url.starts_with("nostr+walletconnect://npub1"), "{}", started.url);
     let page = usher.engine.events(started.stream_id, 0, 1000).await.unwrap();
     assert_eq!((page.events.len(), page.next, page.done), (0, 0, false));
@@ -40,7 +40,7 @@ async fn a_handshake_and_an_authentication_end_to_end() {
     assert_eq!((page.events.len(), page.next, page.done), (1, 1, true));
     assert_eq!(data(&page, 0)["main_key"], user(1).public_key().to_hex());
 
-    let stream = usher.engine.start_authentication(ask(1)).await.unwrap();
+    let stream = usher.engine.start_authentication(ask(1), None).await.unwrap();
     let (letter, _) = usher.letter().await;
     assert_eq!(letter.relays, ["wss://mine.example"], "the user's own relays are used");
     usher.receive(2, &user(9), approval(&challenge(&letter))).await;
@@ -57,12 +57,12 @@ async fn a_restart_loses_nothing_and_goes_on() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let mut usher = Running::start(store.clone()).await;
-    let done = usher.engine.start_key_handshake(KeyHandshakeRequest::default()).await.unwrap();
+    let done = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
     usher.receive(1, &user(1), handshake(&token(&done.url), &[])).await;
     let before = usher.page(done.stream_id, 0).await;
-    let waiting = usher.engine.start_key_handshake(KeyHandshakeRequest::default()).await.unwrap();
-    let door = usher.engine.start_key_handshake(reusable("door")).await.unwrap();
-    let login = usher.engine.start_authentication(ask(1)).await.unwrap();
+    let waiting = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
+    let door = usher.engine.start_key_handshake(reusable("door"), None).await.unwrap();
+    let login = usher.engine.start_authentication(ask(1), None).await.unwrap();
     let (asked, _) = usher.letter().await;
     usher.stop().await;
     store.close().await;
@@ -70,7 +70,7 @@ async fn a_restart_loses_nothing_and_goes_on() {
 
     let mut usher = Running::start_at(open(dir.path()), options(), NOW.plus(Duration::from_secs(60)), 2).await;
     assert_eq!(usher.engine.events(done.stream_id, 0, 1000).await.unwrap(), before);
-    assert_eq!(usher.engine.start_key_handshake(reusable("door")).await.unwrap().stream_id, door.stream_id);
+    assert_eq!(usher.engine.start_key_handshake(reusable("door"), None).await.unwrap().stream_id, door.stream_id);
     let (again, _) = usher.letter().await;
     assert_eq!(again.content, asked.content, "what is unanswered is sent again");
     usher.receive(2, &user(1), approval(&challenge(&asked))).await;
@@ -89,7 +89,7 @@ async fn what_has_arrived_is_kept_when_the_engine_stops() {
     let usher = Running::start(store.clone()).await;
     let mut started = Vec::new();
     for _ in 0..16 {
-        started.push(usher.engine.start_key_handshake(KeyHandshakeRequest::default()).await.unwrap());
+        started.push(usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap());
     }
     for (n, started) in (1..).zip(&started) {
         usher.receive(n, &user(n), handshake(&token(&started.url), &[])).await;
@@ -107,7 +107,7 @@ async fn what_expired_while_we_were_away_is_told_at_start() {
     let usher = Running::start(store.clone()).await;
     let mut streams = Vec::new();
     for n in 0..50 {
-        streams.push(usher.engine.start_authentication(ask(n + 1)).await.unwrap());
+        streams.push(usher.engine.start_authentication(ask(n + 1), None).await.unwrap());
     }
     usher.stop().await;
     let mut usher = Running::start_at(store, options(), NOW.plus(Duration::from_secs(301)), 2).await;
@@ -124,7 +124,7 @@ async fn what_expired_while_we_were_away_is_told_at_start() {
 async fn unanswered_requests_are_repeated_with_back_off_until_they_expire() {
     let dir = tempfile::tempdir().unwrap();
     let mut usher = Running::start(open(dir.path())).await;
-    let stream = usher.engine.start_authentication(ask(1)).await.unwrap();
+    let stream = usher.engine.start_authentication(ask(1), None).await.unwrap();
     let mut sent = Vec::new();
     for second in 0..300 {
         // Let what is due happen before the clock is turned on.
@@ -149,7 +149,7 @@ async fn unanswered_requests_are_repeated_with_back_off_until_they_expire() {
 async fn an_answer_ends_the_repetition_and_the_idle_engine_sends_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let mut usher = Running::start(open(dir.path())).await;
-    let stream = usher.engine.start_authentication(ask(1)).await.unwrap();
+    let stream = usher.engine.start_authentication(ask(1), None).await.unwrap();
     let (letter, _) = usher.letter().await;
     usher.receive(1, &user(1), approval(&challenge(&letter))).await;
     usher.page(stream, 0).await;
@@ -166,7 +166,7 @@ async fn one_nostr_event_is_handled_once_also_after_a_restart() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let usher = Running::start(store.clone()).await;
-    let door = usher.engine.start_key_handshake(reusable("door")).await.unwrap().stream_id;
+    let door = usher.engine.start_key_handshake(reusable("door"), None).await.unwrap().stream_id;
     usher.receive(1, &user(1), handshake("door", &[])).await;
     usher.page(door, 0).await;
     usher.stop().await;
@@ -187,7 +187,7 @@ async fn many_calls_with_one_static_token_open_one_stream() {
     let calls: Vec<_> = (0..50)
         .map(|_| {
             let engine = usher.engine.clone();
-            tokio::spawn(async move { engine.start_key_handshake(reusable("door")).await.unwrap() })
+            tokio::spawn(async move { engine.start_key_handshake(reusable("door"), None).await.unwrap() })
         })
         .collect();
     let mut answers = Vec::new();
@@ -198,7 +198,7 @@ async fn many_calls_with_one_static_token_open_one_stream() {
     answers.dedup();
     assert_eq!(answers.len(), 1);
     let other = KeyHandshakeRequest { no_request: true, ..reusable("door") };
-    let refused = usher.engine.start_key_handshake(other).await.unwrap_err();
+    let refused = usher.engine.start_key_handshake(other, None).await.unwrap_err();
     assert!(matches!(refused, StartError::Invalid { pointer: "/no_request", .. }));
     usher.stop().await;
 }
@@ -208,12 +208,12 @@ async fn static_tokens_are_checked() {
     let dir = tempfile::tempdir().unwrap();
     let usher = Running::start(open(dir.path())).await;
     for bad in ["", " ", "a b", "é", "a\n", &"x".repeat(129)] {
-        let refused = usher.engine.start_key_handshake(reusable(bad)).await.unwrap_err();
+        let refused = usher.engine.start_key_handshake(reusable(bad), None).await.unwrap_err();
         assert!(matches!(refused, StartError::Invalid { pointer: "/static_token", .. }), "{bad:?}");
     }
-    usher.engine.start_key_handshake(reusable(&"x".repeat(128))).await.unwrap();
-    let single = usher.engine.start_key_handshake(KeyHandshakeRequest::default()).await.unwrap();
-    let refused = usher.engine.start_key_handshake(reusable(&token(&single.url))).await.unwrap_err();
+    usher.engine.start_key_handshake(reusable(&"x".repeat(128)), None).await.unwrap();
+    let single = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
+    let refused = usher.engine.start_key_handshake(reusable(&token(&single.url)), None).await.unwrap_err();
     assert!(matches!(refused, StartError::Invalid { pointer: "/static_token", .. }));
     usher.stop().await;
 }
@@ -222,7 +222,7 @@ async fn static_tokens_are_checked() {
 async fn a_long_poll_wakes_at_the_event_and_costs_nothing_afterwards() {
     let dir = tempfile::tempdir().unwrap();
     let usher = Running::start(open(dir.path())).await;
-    let door = usher.engine.start_key_handshake(reusable("door")).await.unwrap().stream_id;
+    let door = usher.engine.start_key_handshake(reusable("door"), None).await.unwrap().stream_id;
     let polls: Vec<_> = (0..20)
         .map(|_| {
             let engine = usher.engine.clone();
@@ -251,7 +251,7 @@ async fn a_long_poll_wakes_at_the_event_and_costs_nothing_afterwards() {
 async fn pages_are_bounded_and_only_the_last_is_done() {
     let dir = tempfile::tempdir().unwrap();
     let usher = Running::start(open(dir.path())).await;
-    let door = usher.engine.start_key_handshake(reusable("door")).await.unwrap().stream_id;
+    let door = usher.engine.start_key_handshake(reusable("door"), None).await.unwrap().stream_id;
     for n in 1..=5 {
         usher.receive(n, &user(n), handshake("door", &[])).await;
         usher.page(door, u64::from(n) - 1).await;
@@ -261,7 +261,7 @@ async fn pages_are_bounded_and_only_the_last_is_done() {
     assert_eq!((page.next, page.done), (4, false));
     assert_eq!(usher.engine.events(door, 77, 3).await.unwrap().next, 77);
 
-    let single = usher.engine.start_key_handshake(KeyHandshakeRequest::default()).await.unwrap();
+    let single = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
     usher.receive(9, &user(1), handshake(&token(&single.url), &[])).await;
     assert!(usher.page(single.stream_id, 0).await.done);
     assert!(!usher.engine.events(single.stream_id, 0, 0).await.unwrap().done);
@@ -283,7 +283,7 @@ async fn a_device_that_cannot_read_gets_its_own_copy() {
     };
     let device = derive_secret(user(1).secret_key(), &metadata).unwrap();
     let proof = SubkeyProof { main_key: user(1).public_key(), metadata };
-    let stream = usher.engine.start_authentication(ask(1)).await.unwrap();
+    let stream = usher.engine.start_authentication(ask(1), None).await.unwrap();
     let (letter, ids) = usher.letter().await;
     usher.receive(1, &device, WalletMessage::SubkeyProof { proof, about: ids[0] }).await;
     let (second, _) = usher.letter().await;
@@ -299,12 +299,12 @@ async fn open_streams_are_limited_and_finished_ones_make_room() {
     let dir = tempfile::tempdir().unwrap();
     let small = EngineOptions { max_open_streams: 3, ..options() };
     let usher = Running::start_at(open(dir.path()), small, NOW, 1).await;
-    let first = usher.engine.start_key_handshake(KeyHandshakeRequest::default()).await.unwrap();
-    usher.engine.start_authentication(ask(1)).await.unwrap();
-    assert!(matches!(usher.engine.start_authentication(ask(1)).await, Err(StartError::TooManyOpen)));
+    let first = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
+    usher.engine.start_authentication(ask(1), None).await.unwrap();
+    assert!(matches!(usher.engine.start_authentication(ask(1), None).await, Err(StartError::TooManyOpen)));
     usher.receive(1, &user(1), handshake(&token(&first.url), &[])).await;
     usher.page(first.stream_id, 0).await;
-    usher.engine.start_authentication(ask(1)).await.unwrap();
+    usher.engine.start_authentication(ask(1), None).await.unwrap();
     usher.stop().await;
 }
 
@@ -312,8 +312,8 @@ async fn open_streams_are_limited_and_finished_ones_make_room() {
 async fn finished_streams_are_removed_after_retention_and_open_ones_stay() {
     let dir = tempfile::tempdir().unwrap();
     let usher = Running::start(open(dir.path())).await;
-    let done = usher.engine.start_key_handshake(KeyHandshakeRequest::default()).await.unwrap();
-    let door = usher.engine.start_key_handshake(reusable("door")).await.unwrap();
+    let done = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
+    let door = usher.engine.start_key_handshake(reusable("door"), None).await.unwrap();
     usher.receive(1, &user(1), handshake(&token(&done.url), &[])).await;
     usher.page(done.stream_id, 0).await;
     usher.clock.turn(options().retention);
@@ -374,6 +374,10 @@ impl Store for Failing {
         self.store.remove_finished(finished_before, limit).await
     }
 
+    async fn forget_user_relays(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.store.forget_user_relays(before, limit).await
+    }
+
     async fn forget_inbound(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.store.forget_inbound(before, limit).await
     }
@@ -382,11 +386,12 @@ impl Store for Failing {
 #[tokio::test]
 async fn a_store_that_fails_for_a_while_loses_no_answer() {
     let dir = tempfile::tempdir().unwrap();
-    let store = Arc::new(Failing { store: open(dir.path()), failures: AtomicUsize::new(0) });
-    let usher = Running::start(store.clone()).await;
+    let sqlite = open(dir.path());
+    let store = Arc::new(Failing { store: sqlite.clone(), failures: AtomicUsize::new(0) });
+    let usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
     store.failures.store(1, Ordering::SeqCst);
-    assert!(matches!(usher.engine.start_authentication(ask(1)).await, Err(StartError::Store(_))));
-    let started = usher.engine.start_key_handshake(KeyHandshakeRequest::default()).await.unwrap();
+    assert!(matches!(usher.engine.start_authentication(ask(1), None).await, Err(StartError::Store(_))));
+    let started = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
     store.failures.store(5, Ordering::SeqCst);
     usher.receive(1, &user(1), handshake(&token(&started.url), &[])).await;
     let told = async {

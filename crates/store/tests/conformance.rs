@@ -7,8 +7,7 @@ mod sqlite {
 
     use async_trait::async_trait;
     use tempfile::TempDir;
-    use usher_engine::ports::Store;
-    use usher_store::conformance::Subject;
+    use usher_store::conformance::{FullStore, Subject};
     use usher_store::{SqliteOptions, SqliteStore};
 
     struct InFile {
@@ -28,8 +27,8 @@ mod sqlite {
 
     #[async_trait]
     impl Subject for InFile {
-        fn store(&self) -> Arc<dyn Store> {
-            Arc::clone(&self.store) as Arc<dyn Store>
+        fn store(&self) -> Arc<dyn FullStore> {
+            Arc::clone(&self.store) as Arc<dyn FullStore>
         }
 
         async fn reopen(&mut self) {
@@ -45,8 +44,7 @@ mod model {
     use std::sync::Arc;
 
     use async_trait::async_trait;
-    use usher_engine::ports::Store;
-    use usher_store::conformance::{Model, Subject};
+    use usher_store::conformance::{FullStore, Model, Subject};
 
     struct InMemory(Arc<Model>);
 
@@ -56,8 +54,8 @@ mod model {
 
     #[async_trait]
     impl Subject for InMemory {
-        fn store(&self) -> Arc<dyn Store> {
-            Arc::clone(&self.0) as Arc<dyn Store>
+        fn store(&self) -> Arc<dyn FullStore> {
+            Arc::clone(&self.0) as Arc<dyn FullStore>
         }
 
         async fn reopen(&mut self) {}

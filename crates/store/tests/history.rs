@@ -12,23 +12,64 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 use usher_engine::event::{EventType, NewEvent};
 use usher_engine::ports::{
-    Commit, Committed, CorrelationKey, OperationKind, OutboxChange, Revision, State, Store, StoreError, UserRelays,
+    Commit, Committed, CorrelationKey, DeliveryAttempt, DeliveryStatus, KeepAnswer, OperationKind, OutboxChange,
+    Revision, State, Store, StoreError, UserRelays,
 };
 use usher_engine::{StreamId, UnixMillis};
-use usher_store::conformance::{Model, Snapshot, id, inbound, key, message, public_key};
+use usher_store::conformance::{
+    FullStore, Model, Snapshot, Subjects, answer_key, id, inbound, keep, key, message, public_key, refused,
+};
 use usher_store::{SqliteOptions, SqliteStore};
 
 /// Few, so that they meet. The first is the reserved stream.
 const STREAMS: u64 = 6;
 const USERS: u64 = 3;
+const CALLS: u64 = 4;
+const SETTINGS: [&str; 2] = ["a", "b"];
 
 #[derive(Clone, Debug)]
 enum Action {
     /// Commits that are under way at the same time, queued in this order.
     Commits(Vec<Draft>),
-    RemoveFinished(u64, usize),
-    ForgetInbound(u64, usize),
+    /// A change of something else.
+    Change(Change),
     Reopen,
+}
+
+#[derive(Clone, Debug)]
+enum Change {
+    Attempt(DeliveryAttempt),
+    Retry(StreamId, u64, UnixMillis),
+    Keep(KeepAnswer),
+    Set(&'static str, Option<String>),
+    Remove(What, UnixMillis, usize),
+}
+
+#[derive(Clone, Copy, Debug)]
+enum What {
+    Finished,
+    Inbound,
+    UserRelays,
+    Deliveries,
+    Answers,
+}
+
+impl Change {
+    /// What came of it, as a number.
+    async fn make(self, store: &dyn FullStore) -> usize {
+        let result = match self {
+            Self::Attempt(attempt) => store.record_attempt(attempt).await.map(usize::from),
+            Self::Retry(stream, index, at) => store.retry_delivery(stream, index, at).await.map(usize::from),
+            Self::Keep(answer) => store.keep_answer(answer).await.map(usize::from),
+            Self::Set(name, value) => store.set_setting(name, value.as_deref()).await.map(|()| 0),
+            Self::Remove(What::Finished, before, limit) => store.remove_finished(before, limit).await,
+            Self::Remove(What::Inbound, before, limit) => store.forget_inbound(before, limit).await,
+            Self::Remove(What::UserRelays, before, limit) => store.forget_user_relays(before, limit).await,
+            Self::Remove(What::Deliveries, before, limit) => store.forget_deliveries(before, limit).await,
+            Self::Remove(What::Answers, before, limit) => store.forget_answers(before, limit).await,
+        };
+        result.unwrap()
+    }
 }
 
 /// A commit whose expected revision is not known yet.
@@ -52,10 +93,38 @@ enum Expects {
 fn action() -> impl Strategy<Value = Action> {
     prop_oneof![
         12 => vec(draft(), 1..8).prop_map(Action::Commits),
-        2 => (0..40_u64, 0..4_usize).prop_map(|(before, limit)| Action::RemoveFinished(before, limit)),
-        2 => (0..40_u64, 0..4_usize).prop_map(|(before, limit)| Action::ForgetInbound(before, limit)),
+        14 => change().prop_map(Action::Change),
         1 => Just(Action::Reopen),
     ]
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let what = prop_oneof![
+        Just(What::Finished),
+        Just(What::Inbound),
+        Just(What::UserRelays),
+        Just(What::Deliveries),
+        Just(What::Answers)
+    ];
+    let position = || (0..STREAMS, 0..5_u64);
+    prop_oneof![
+        8 => (position(), 0..40_u64, prop::sample::select(&DeliveryStatus::ALL[..])).prop_map(
+            |((stream, index), at, status)| {
+                Change::Attempt(DeliveryAttempt { status, ..refused(stream_id(stream), index, at) })
+            }
+        ),
+        2 => (position(), 0..40_u64)
+            .prop_map(|((stream, index), at)| Change::Retry(stream_id(stream), index, UnixMillis(at))),
+        2 => answer().prop_map(Change::Keep),
+        1 => (prop::sample::select(&SETTINGS[..]), option::of(".{0,8}"))
+            .prop_map(|(name, value)| Change::Set(name, value)),
+        5 => (what, 0..40_u64, 0..4_usize)
+            .prop_map(|(what, before, limit)| Change::Remove(what, UnixMillis(before), limit)),
+    ]
+}
+
+fn answer() -> impl Strategy<Value = KeepAnswer> {
+    (0..CALLS, 0..40_u64, 0..40_u64).prop_map(|(call, at, replace_before)| keep(call, at, replace_before))
 }
 
 fn draft() -> impl Strategy<Value = Draft> {
@@ -70,11 +139,13 @@ fn draft() -> impl Strategy<Value = Draft> {
         option::weighted(0.4, vec(0..9_u64, 0..3)),
         option::weighted(0.3, 0..8_u64),
         option::weighted(0.2, (0..USERS, vec("[a-c]{1,3}", 0..3))),
+        any::<bool>(),
+        option::weighted(0.2, answer()),
     );
     (identity, content, effects).prop_map(|(identity, content, effects)| {
         let (stream, expects, kind) = identity;
         let (at, state, finished, wake_at, claims) = content;
-        let (events, outbox, seen, relays) = effects;
+        let (events, outbox, seen, relays, deliver, answer) = effects;
         let new_event = |(event_type, at, data): (usize, u64, String)| NewEvent {
             event_type: EventType::ALL[event_type],
             at: UnixMillis(at),
@@ -95,6 +166,8 @@ fn draft() -> impl Strategy<Value = Draft> {
             }),
             inbound: seen.map(inbound),
             user_relays: relays.map(|(user, relays)| UserRelays { main_key: public_key(user), relays }),
+            deliver,
+            answer,
         };
         Draft { stream, expects, commit }
     })
@@ -143,10 +216,14 @@ async fn commit_together(store: &dyn Store, commits: Vec<Commit>) -> Vec<Result<
     results
 }
 
-async fn observe(store: &dyn Store) -> Snapshot {
-    let streams: Vec<_> = (0..STREAMS).map(stream_id).collect();
-    let users: Vec<_> = (0..USERS).map(public_key).collect();
-    Snapshot::of(store, &streams, &users).await
+async fn observe(store: &dyn FullStore) -> Snapshot {
+    let about = Subjects {
+        streams: (0..STREAMS).map(stream_id).collect(),
+        users: (0..USERS).map(public_key).collect(),
+        calls: (0..CALLS).map(answer_key).collect(),
+        settings: SETTINGS.map(str::to_owned).to_vec(),
+    };
+    Snapshot::of(store, &about).await
 }
 
 async fn replay(history: Vec<Action>) -> Result<(), TestCaseError> {
@@ -167,13 +244,8 @@ async fn replay(history: Vec<Action>) -> Result<(), TestCaseError> {
                     prop_assert_eq!(result.ok(), model.commit(commit).await.ok());
                 }
             }
-            Action::RemoveFinished(before, limit) => {
-                let removed = store.remove_finished(UnixMillis(before), limit).await.unwrap();
-                prop_assert_eq!(removed, model.remove_finished(UnixMillis(before), limit).await.unwrap());
-            }
-            Action::ForgetInbound(before, limit) => {
-                let forgotten = store.forget_inbound(UnixMillis(before), limit).await.unwrap();
-                prop_assert_eq!(forgotten, model.forget_inbound(UnixMillis(before), limit).await.unwrap());
+            Action::Change(change) => {
+                prop_assert_eq!(change.clone().make(&*store).await, change.make(&model).await);
             }
             Action::Reopen => {
                 store.close().await;

@@ -12,11 +12,12 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_api::{ApiParts, ApiState, Limits, ServeOptions};
-use usher_engine::ports::{Clock, OsRandomness, Randomness, SystemClock};
+use usher_engine::ports::{Clock, OsRandomness, Randomness, Receiver, SystemClock};
 use usher_engine::{Engine, EngineOptions, EngineParts};
 use usher_protocol::jwt::JwtIssuer;
 use usher_relays::{Identity, RelayOptions, RelayPool};
 use usher_store::{SqliteOptions, SqliteStore};
+use usher_webhooks::{WebhookOptions, WebhookReceiver};
 
 use crate::config::Config;
 use crate::failure::Failure;
@@ -77,6 +78,9 @@ impl Service {
 
         let parts = EngineParts {
             store: store.clone(),
+            answers: store.clone(),
+            deliveries: store.clone(),
+            receiver: receiver(config)?,
             messenger: pool,
             clock: Arc::clone(&clock),
             randomness: Arc::clone(&randomness),
@@ -163,6 +167,19 @@ fn identity(config: &Config) -> Result<Identity, Failure> {
         None => Identity::of_main_key(keys),
         Some(proof) => Identity { keys, main_key: proof.main_key, subkey_proof: Some(proof.clone()) },
     })
+}
+
+/// The app's webhook, if one is configured.
+fn receiver(config: &Config) -> Result<Option<Arc<dyn Receiver>>, Failure> {
+    let webhook = &config.webhook;
+    let Some(url) = &webhook.url else { return Ok(None) };
+    let unusable = |reason: String| Failure::said(format!("webhook.url cannot be used: {reason}"));
+    let url = url.expose().parse().map_err(|_| unusable("it is no URL".to_owned()))?;
+    let mut options = WebhookOptions::new(url);
+    let secrets = [&webhook.secret, &webhook.previous_secret];
+    options.secrets = secrets.into_iter().flatten().map(|secret| secret.secret().clone()).collect();
+    let receiver = WebhookReceiver::new(options).map_err(|error| unusable(error.to_string()))?;
+    Ok(Some(Arc::new(receiver)))
 }
 
 fn engine_options(config: &Config, identity: &Identity) -> EngineOptions {

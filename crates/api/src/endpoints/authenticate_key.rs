@@ -86,6 +86,6 @@ pub(crate) async fn authenticate_key(
     body::Json(request): body::Json<AuthenticateKey>,
 ) -> Result<Json<Started>, Error> {
     let engine = state.engine.clone();
-    let stream = change::run(&state, async move { engine.start_authentication(request).await }).await??;
+    let stream = change::run(&state, async move { engine.start_authentication(request, None).await }).await??;
     Ok(Json(Started { stream_id: stream.to_string() }))
 }

@@ -98,6 +98,6 @@ pub(crate) async fn key_handshake(
     body::Json(request): body::Json<KeyHandshakeRequest>,
 ) -> Result<Json<Started>, Error> {
     let engine = state.engine.clone();
-    let started = change::run(&state, async move { engine.start_key_handshake(request).await }).await??;
+    let started = change::run(&state, async move { engine.start_key_handshake(request, None).await }).await??;
     Ok(Json(started.into()))
 }

@@ -175,6 +175,8 @@ impl From<StartError> for Problem {
             StartError::Invalid { pointer, detail } => {
                 Self::invalid(vec![FieldError { pointer: pointer.to_owned(), detail }])
             }
+            // Only calls that say what is to be done once get this, and they look up the answer.
+            StartError::Answered => Self::overloaded("the same call is being answered"),
             StartError::TooManyOpen => Self::overloaded("as many streams are open as limits.max_open_streams allows"),
             StartError::Store(error) => error.into(),
         }

@@ -95,7 +95,8 @@ impl Builder {
     pub async fn start(self) -> TestApp {
         let folder = tempfile::tempdir().unwrap();
         let sqlite = SqliteStore::open(&folder.path().join("test.sqlite"), SqliteOptions::default()).unwrap();
-        let store = Arc::new(FaultyStore::new(Arc::new(sqlite)));
+        let sqlite = Arc::new(sqlite);
+        let store = Arc::new(FaultyStore::new(Arc::clone(&sqlite) as _));
         let (inbox, receiver) = mpsc::channel(64);
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let post = Arc::new(Post::default());
@@ -111,6 +112,9 @@ impl Builder {
         };
         let parts = EngineParts {
             store: Arc::clone(&store) as _,
+            answers: Arc::clone(&sqlite) as _,
+            deliveries: sqlite,
+            receiver: None,
             messenger: Arc::clone(&post) as _,
             clock: Arc::new(SystemClock),
             randomness: Arc::new(OsRandomness),

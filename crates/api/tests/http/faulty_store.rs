@@ -85,6 +85,10 @@ impl Store for FaultyStore {
         self.inner.remove_finished(finished_before, limit).await
     }
 
+    async fn forget_user_relays(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.inner.forget_user_relays(before, limit).await
+    }
+
     async fn forget_inbound(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.inner.forget_inbound(before, limit).await
     }

@@ -6,7 +6,9 @@
 //! timers ───────────┘                                                waiters, outgoing
 //! ```
 
+mod answering;
 mod counts;
+mod delivering;
 mod housekeeping;
 mod inbox;
 mod index;
@@ -26,8 +28,10 @@ use tokio_util::task::TaskTracker;
 use usher_protocol::PublicKey;
 use usher_protocol::subkey::SubkeyProof;
 
+pub use self::answering::{Once, Rendered};
 use self::counts::Counts;
 pub use self::counts::{EngineCounts, OperationCounts, OperationOutcome};
+use self::delivering::Deliveries;
 use self::index::Index;
 use self::outgoing::Outgoing;
 use self::reading::Finished;
@@ -36,7 +40,7 @@ use self::timers::{Alarm, Timers};
 use self::waiters::Waiters;
 use crate::StreamId;
 use crate::operations;
-use crate::ports::{Clock, Inbound, Messenger, Randomness, Store, StoreError};
+use crate::ports::{AnswerStore, Clock, DeliveryStore, Inbound, Messenger, Randomness, Receiver, Store, StoreError};
 
 /// How the engine behaves.
 #[derive(Clone, Debug)]
@@ -97,6 +101,9 @@ pub enum StartError {
         /// What is wrong with it.
         detail: String,
     },
+    /// The call, which was to be done once, was answered before: [`Engine::answer`] has the answer.
+    #[error("the call was answered before")]
+    Answered,
     /// `limits.max_open_streams` are open already.
     #[error("too many streams are open")]
     TooManyOpen,
@@ -120,6 +127,12 @@ pub enum EventsError {
 pub struct EngineParts {
     /// Where operations are kept.
     pub store: Arc<dyn Store>,
+    /// Where answers to calls are kept.
+    pub answers: Arc<dyn AnswerStore>,
+    /// Where deliveries to the webhook are kept.
+    pub deliveries: Arc<dyn DeliveryStore>,
+    /// The app's webhook, if it has one.
+    pub receiver: Option<Arc<dyn Receiver>>,
     /// The way to wallets.
     pub messenger: Arc<dyn Messenger>,
     /// The time.
@@ -143,6 +156,9 @@ pub struct Engine {
     finished: Finished,
     outgoing: Outgoing,
     workers: Workers,
+    answers: Arc<dyn AnswerStore>,
+    deliveries: Deliveries,
+    tasks: TaskTracker,
     counts: Counts,
     stop: CancellationToken,
     /// Cancelled when, after `stop`, the inbox is empty: the workers end when their queues are.
@@ -165,6 +181,7 @@ impl Engine {
     ) -> Result<Arc<Self>, StoreError> {
         let (workers, jobs) = Workers::new();
         let (outgoing, mail) = Outgoing::new();
+        let (deliveries, due) = Deliveries::new(parts.deliveries, parts.receiver);
         let engine = Arc::new(Self {
             options,
             store: parts.store,
@@ -177,15 +194,20 @@ impl Engine {
             finished: Finished::default(),
             outgoing,
             workers,
+            answers: parts.answers,
+            deliveries,
+            tasks: tasks.clone(),
             counts: Counts::default(),
             stop,
             drained: CancellationToken::new(),
         });
         engine.load().await?;
+        engine.load_deliveries().await?;
         for jobs in jobs {
             tasks.spawn(Arc::clone(&engine).work(jobs));
         }
         tasks.spawn(Arc::clone(&engine).deliver(mail));
+        tasks.spawn(Arc::clone(&engine).deliver_to_app(due));
         tasks.spawn(Arc::clone(&engine).take_in(parts.inbox));
         tasks.spawn(Arc::clone(&engine).watch_timers());
         tasks.spawn(Arc::clone(&engine).keep_house());
@@ -240,6 +262,7 @@ impl Engine {
                 match alarm {
                     Alarm::Wake => self.workers.wake(id).await,
                     Alarm::Resend => self.outgoing.resend(id).await,
+                    Alarm::Deliver => self.deliveries.due(id).await,
                 }
             }
         }

@@ -2,10 +2,11 @@
 
 use usher_protocol::handshake_url::HandshakeUrl;
 
-use super::{AuthenticateKey, Engine, KeyHandshakeRequest, KeyHandshakeStarted, StartError};
+use super::steps::Cause;
+use super::{AuthenticateKey, Engine, KeyHandshakeRequest, KeyHandshakeStarted, Once, StartError};
 use crate::StreamId;
 use crate::operations::{Authentication, Effect, KeyHandshake, Operation};
-use crate::ports::{Committed, Conflict, CorrelationKey, Randomness, Revision, StoreError};
+use crate::ports::{Committed, Conflict, CorrelationKey, KeepAnswer, Randomness, Revision, StoreError};
 
 /// Longest static token, in characters.
 const MAX_STATIC_TOKEN: usize = 128;
@@ -21,12 +22,17 @@ impl Engine {
     ///
     /// # Errors
     /// [`StartError`].
-    pub async fn start_key_handshake(&self, request: KeyHandshakeRequest) -> Result<KeyHandshakeStarted, StartError> {
+    pub async fn start_key_handshake(
+        &self,
+        request: KeyHandshakeRequest,
+        once: Option<Once<KeyHandshakeStarted>>,
+    ) -> Result<KeyHandshakeStarted, StartError> {
         let handshake = match request.static_token {
             Some(token) => {
                 check_static_token(&token)?;
                 if let Some(stream_id) = self.index.find(CorrelationKey::token(&token)) {
-                    return self.same_static_token(stream_id, &token, request.no_request).await;
+                    let started = self.same_static_token(stream_id, &token, request.no_request).await?;
+                    return self.answered(once, started).await;
                 }
                 KeyHandshake::reusable(token, request.no_request)
             }
@@ -37,10 +43,16 @@ impl Engine {
         };
         let url = self.handshake_url(handshake.token(), handshake.no_request());
         let (token, no_request) = (handshake.token().to_owned(), handshake.no_request());
-        match self.create(Operation::KeyHandshake(handshake), Vec::new()).await? {
-            Ok(stream_id) => Ok(KeyHandshakeStarted { stream_id, url }),
+        let stream_id = self.new_stream_id();
+        let started = KeyHandshakeStarted { stream_id, url };
+        let answer = once.as_ref().map(|once| once.answer(&started, self.clock.now()));
+        match self.create(stream_id, Operation::KeyHandshake(handshake), Vec::new(), answer).await? {
+            None => Ok(started),
             // Another call with the same static token was quicker.
-            Err(owner) => self.same_static_token(owner, &token, no_request).await,
+            Some(owner) => {
+                let started = self.same_static_token(owner, &token, no_request).await?;
+                self.answered(once, started).await
+            }
         }
     }
 
@@ -50,41 +62,61 @@ impl Engine {
     ///
     /// # Errors
     /// [`StartError`].
-    pub async fn start_authentication(&self, request: AuthenticateKey) -> Result<StreamId, StartError> {
+    pub async fn start_authentication(
+        &self,
+        request: AuthenticateKey,
+        once: Option<Once<StreamId>>,
+    ) -> Result<StreamId, StartError> {
         if request.subkeys.len() > Self::MAX_SUBKEYS {
             let detail = format!("must have at most {} keys", Self::MAX_SUBKEYS);
             return Err(StartError::Invalid { pointer: "/subkeys", detail });
         }
-        let expires_at = self.clock.now().plus(self.options.challenge_ttl);
+        let now = self.clock.now();
         let (authentication, effects) = Authentication::start(
             random_token(&*self.randomness),
             request.main_key,
             &request.subkeys,
-            expires_at,
+            now.plus(self.options.challenge_ttl),
             self.options.subkey_proof.clone(),
         );
-        match self.create(Operation::Authentication(authentication), effects).await? {
-            Ok(stream_id) => Ok(stream_id),
-            Err(_) => Err(StoreError::Unreadable("a random challenge was there already").into()),
+        let stream_id = self.new_stream_id();
+        let answer = once.map(|once| once.answer(&stream_id, now));
+        match self.create(stream_id, Operation::Authentication(authentication), effects, answer).await? {
+            None => Ok(stream_id),
+            Some(_) => Err(StoreError::Unreadable("a random challenge was there already").into()),
         }
     }
 
-    /// Commits a new operation; `Err` names the operation that has its correlation key.
+    fn new_stream_id(&self) -> StreamId {
+        let mut random = [0; 10];
+        self.randomness.fill(&mut random);
+        StreamId::from_parts(self.clock.now().0, random)
+    }
+
+    /// Keeps the answer to a call that changed nothing, when it is to be done once.
+    async fn answered<T>(&self, once: Option<Once<T>>, result: T) -> Result<T, StartError> {
+        if let Some(once) = once {
+            self.keep_answer(&once, &result).await?;
+        }
+        Ok(result)
+    }
+
+    /// Commits a new operation, unless another one has its correlation key: that one is answered.
     async fn create(
         &self,
+        id: StreamId,
         operation: Operation,
         effects: Vec<Effect>,
-    ) -> Result<Result<StreamId, StreamId>, StartError> {
+        answer: Option<KeepAnswer>,
+    ) -> Result<Option<StreamId>, StartError> {
         if self.index.len() >= self.options.max_open_streams {
             return Err(StartError::TooManyOpen);
         }
-        let now = self.clock.now();
-        let mut random = [0; 10];
-        self.randomness.fill(&mut random);
-        let id = StreamId::from_parts(now.0, random);
-        match self.commit(id, &operation, effects, Revision::New, now, None).await? {
-            Committed::Done { .. } => Ok(Ok(id)),
-            Committed::Conflict(Conflict::Correlation(owner)) => Ok(Err(owner)),
+        let cause = Cause::Call(answer);
+        match self.commit(id, &operation, effects, Revision::New, self.clock.now(), cause).await? {
+            Committed::Done { .. } => Ok(None),
+            Committed::Conflict(Conflict::Correlation(owner)) => Ok(Some(owner)),
+            Committed::Conflict(Conflict::Answered) => Err(StartError::Answered),
             Committed::Conflict(Conflict::Revision | Conflict::InboundSeen) => {
                 Err(StoreError::Unreadable("a random stream id was there already").into())
             }

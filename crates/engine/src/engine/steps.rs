@@ -16,7 +16,7 @@ use super::outgoing;
 use super::timers::Alarm;
 use crate::event::{Event, NewEvent};
 use crate::operations::{Effect, Input, Operation, Outcome};
-use crate::ports::{Commit, Committed, Conflict, OutboxChange, OutboxMessage, Revision, StoreError};
+use crate::ports::{Commit, Committed, Conflict, KeepAnswer, OutboxChange, OutboxMessage, Revision, StoreError};
 use crate::{StreamId, UnixMillis};
 
 /// How many operations step at the same time. Each waits for its commit most of the time; this is how many commits the
@@ -34,6 +34,16 @@ pub(super) struct Job {
     id: StreamId,
     input: Input,
     inbound: Option<EventId>,
+}
+
+/// What a step comes from: recorded in its transaction.
+pub(super) enum Cause {
+    /// A call, and its answer when the call is to be done once.
+    Call(Option<KeepAnswer>),
+    /// A wallet's message.
+    Wallet(EventId),
+    /// The operation's timer.
+    Timer,
 }
 
 /// The ways to the workers.
@@ -118,7 +128,8 @@ impl Engine {
                 }
             };
             let expected = Revision::At(stored.revision);
-            match self.commit(job.id, &operation, effects, expected, now, job.inbound).await? {
+            let cause = job.inbound.map_or(Cause::Timer, Cause::Wallet);
+            match self.commit(job.id, &operation, effects, expected, now, cause).await? {
                 Committed::Done { .. } => return Ok(()),
                 // Somebody else stepped it: look again.
                 Committed::Conflict(Conflict::Revision) => {}
@@ -128,6 +139,9 @@ impl Engine {
                 }
                 Committed::Conflict(Conflict::Correlation(_)) => {
                     return Err(StoreError::Unreadable("a correlation key has two owners"));
+                }
+                Committed::Conflict(Conflict::Answered) => {
+                    return Err(StoreError::Unreadable("a step has the answer of a call"));
                 }
             }
         }
@@ -150,8 +164,13 @@ impl Engine {
         effects: Vec<Effect>,
         expected: Revision,
         now: UnixMillis,
-        inbound: Option<EventId>,
+        cause: Cause,
     ) -> Result<Committed, StoreError> {
+        let (inbound, answer) = match cause {
+            Cause::Call(answer) => (None, answer),
+            Cause::Wallet(event) => (Some(event), None),
+            Cause::Timer => (None, None),
+        };
         let state = operation.to_state().map_err(|_| StoreError::Unreadable("an operation's state"))?;
         let claims = if expected == Revision::New { vec![operation.correlation()] } else { Vec::new() };
         let mut commit = Commit {
@@ -167,6 +186,8 @@ impl Engine {
             outbox: OutboxChange::Keep,
             inbound,
             user_relays: None,
+            deliver: self.deliveries.is_on(),
+            answer,
         };
         let mut messages = Vec::new();
         for effect in effects {
@@ -195,6 +216,7 @@ impl Engine {
             }
             if !events.is_empty() {
                 self.waiters.wake(id);
+                self.deliver_soon(id, now);
             }
         }
         Ok(committed)

@@ -17,6 +17,8 @@ pub(super) enum Alarm {
     Wake,
     /// The operation's outbox is sent again.
     Resend,
+    /// Something of the stream is to be delivered to the app's webhook.
+    Deliver,
 }
 
 /// Alarms by time.

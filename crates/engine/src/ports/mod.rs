@@ -1,14 +1,19 @@
 //! What the engine needs from the world.
 
+mod answers;
 mod clock;
+mod deliveries;
 mod directory;
 mod messenger;
 mod randomness;
 mod receiver;
 mod relay_control;
+mod settings;
 mod store;
 
+pub use answers::{Answer, AnswerKey, AnswerStore, KeepAnswer};
 pub use clock::{Clock, SystemClock};
+pub use deliveries::{Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore};
 pub use directory::{
     Directory, LookUpError, MAX_ABOUT_CHARS, MAX_DISPLAY_NAME_CHARS, MAX_NAME_CHARS, MAX_NIP05_BYTES,
     MAX_PICTURE_BYTES, Nip05, Nip05Answer, Nip05Error, Profile, ProfileChange, ProfileFault, PublishError, WellKnown,
@@ -17,6 +22,7 @@ pub use messenger::{Inbound, Letter, Messenger};
 pub use randomness::{OsRandomness, Randomness};
 pub use receiver::{Posted, Receiver};
 pub use relay_control::{RelayChangeError, RelayControl, RelayInfo, RelayLinkState, RelayOrigin};
+pub use settings::SettingStore;
 pub use store::{
     Commit, Committed, Conflict, CorrelationKey, OpenOperation, OperationKind, OutboxChange, OutboxMessage, Revision,
     State, Store, StoreError, StoredOperation, UserRelays,

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use sha2::{Digest as _, Sha256};
 use usher_protocol::{EventId, PublicKey};
 
+use super::KeepAnswer;
 use crate::event::{Event, NewEvent};
 use crate::{StreamId, UnixMillis};
 
@@ -35,7 +36,12 @@ pub trait Store: Send + Sync {
     async fn user_relays(&self, main_key: &PublicKey) -> Result<Vec<String>, StoreError>;
 
     /// Removes operations finished before `finished_before` with everything of theirs, at most `limit`; says how many.
+    ///
+    /// One with pending deliveries stays until they are delivered or given up.
     async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
+
+    /// Forgets the relays of users that were named before `before`, at most `limit`; says how many.
+    async fn forget_user_relays(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
 
     /// Forgets inbound event ids recorded before `before`, at most `limit`; says how many.
     async fn forget_inbound(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
@@ -68,6 +74,11 @@ pub struct Commit {
     pub inbound: Option<EventId>,
     /// Relays of a user to remember; replaces what was known of that user.
     pub user_relays: Option<UserRelays>,
+    /// Whether the events are also delivered to the app's webhook: a pending delivery for each, due at once.
+    pub deliver: bool,
+    /// The answer to the call that caused the step, kept under its idempotency key; a conflict when the call was
+    /// answered before.
+    pub answer: Option<KeepAnswer>,
 }
 
 /// An operation's state as JSON text. `Debug` leaves it out: it may hold secrets of its user.
@@ -145,6 +156,9 @@ pub enum Conflict {
     Correlation(StreamId),
     /// The inbound event was handled before.
     InboundSeen,
+    /// The call was answered before, and the answer has not had its time. It is looked at before everything else: a
+    /// call that is repeated gets its answer, whatever has become of the operation.
+    Answered,
 }
 
 /// A stored operation.

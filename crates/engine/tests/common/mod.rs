@@ -16,7 +16,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use usher_engine::ports::{Clock as _, Inbound, Letter, Store, SystemClock};
+use usher_engine::ports::{Clock as _, Inbound, Letter, Receiver, Store, SystemClock};
 use usher_engine::testing::{ManualClock, RecordingMessenger, SeededRandomness};
 use usher_engine::{Engine, EngineOptions, EngineParts, EventPage, StreamId, UnixMillis};
 use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, WalletMessage};
@@ -56,17 +56,32 @@ pub fn open(dir: &Path) -> Arc<SqliteStore> {
 }
 
 impl Running {
-    pub async fn start(store: Arc<dyn Store>) -> Self {
+    pub async fn start(store: Arc<SqliteStore>) -> Self {
         Self::start_at(store, options(), NOW, 1).await
     }
 
-    pub async fn start_at(store: Arc<dyn Store>, options: EngineOptions, now: UnixMillis, seed: u64) -> Self {
+    pub async fn start_at(store: Arc<SqliteStore>, options: EngineOptions, now: UnixMillis, seed: u64) -> Self {
+        Self::start_with(store.clone(), store, None, options, now, seed).await
+    }
+
+    /// With a store of operations that may fail, and a webhook.
+    pub async fn start_with(
+        store: Arc<dyn Store>,
+        others: Arc<SqliteStore>,
+        receiver: Option<Arc<dyn Receiver>>,
+        options: EngineOptions,
+        now: UnixMillis,
+        seed: u64,
+    ) -> Self {
         let clock = Arc::new(ManualClock::at(now));
         let (messenger, letters) = RecordingMessenger::new(&["wss://relay.example"]);
         let (inbox, inbound) = mpsc::channel(16);
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let parts = EngineParts {
             store,
+            answers: others.clone(),
+            deliveries: others,
+            receiver,
             messenger: Arc::new(messenger),
             clock: clock.clone(),
             randomness: Arc::new(SeededRandomness::new(seed)),

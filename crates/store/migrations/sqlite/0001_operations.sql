@@ -67,11 +67,14 @@ CREATE TABLE inbound (
 
 CREATE INDEX inbound_at ON inbound (at);
 
--- Where a user can be reached: a JSON array of addresses.
+-- Where a user can be reached: a JSON array of addresses, and when they were named.
 CREATE TABLE user_relays (
-    main_key BLOB NOT NULL PRIMARY KEY,
-    relays   TEXT NOT NULL
+    main_key BLOB    NOT NULL PRIMARY KEY,
+    relays   TEXT    NOT NULL,
+    at       INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+CREATE INDEX user_relays_at ON user_relays (at);
 
 -- The reserved stream `subscriptions`.
 INSERT INTO operations (id, kind, state, revision, next_index, outbox, correlations)

@@ -2,7 +2,8 @@
 
 use usher_engine::event::{EventType, NewEvent};
 use usher_engine::ports::{
-    Commit, Committed, Conflict, CorrelationKey, OperationKind, OutboxChange, OutboxMessage, Revision, State, Store,
+    Answer, AnswerKey, Commit, Committed, Conflict, CorrelationKey, DeliveryAttempt, DeliveryStatus, KeepAnswer,
+    OperationKind, OutboxChange, OutboxMessage, Revision, State, Store,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::{EventId, PublicKey};
@@ -57,6 +58,54 @@ pub fn message(number: u64) -> OutboxMessage {
     }
 }
 
+/// The key of the `number`th call.
+pub fn answer_key(number: u64) -> AnswerKey {
+    AnswerKey(bytes(number))
+}
+
+/// An answer to the `number`th call, given at `at`; it replaces what was given before `replace_before`.
+pub fn keep(number: u64, at: u64, replace_before: u64) -> KeepAnswer {
+    let answer = Answer {
+        key: answer_key(number),
+        fingerprint: bytes(at),
+        at: UnixMillis(at),
+        status: 200,
+        media_type: "application/json".to_owned(),
+        body: format!(r#"{{"at":{at}}}"#).into_bytes(),
+    };
+    KeepAnswer { answer, replace_before: UnixMillis(replace_before) }
+}
+
+/// An attempt at `at` that was refused: the next one is a thousand later.
+pub fn refused(stream: StreamId, index: u64, at: u64) -> DeliveryAttempt {
+    DeliveryAttempt {
+        stream,
+        index,
+        at: UnixMillis(at),
+        status: DeliveryStatus::Pending,
+        due_at: UnixMillis(at + 1_000),
+        http_status: Some(503),
+        error: Some("the receiver said 503".to_owned()),
+    }
+}
+
+/// An attempt at `at` that was accepted.
+pub fn accepted(stream: StreamId, index: u64, at: u64) -> DeliveryAttempt {
+    DeliveryAttempt {
+        status: DeliveryStatus::Delivered,
+        due_at: UnixMillis(at),
+        http_status: Some(200),
+        error: None,
+        ..refused(stream, index, at)
+    }
+}
+
+/// An attempt at `at` that was the last one.
+pub fn given_up(stream: StreamId, index: u64, at: u64) -> DeliveryAttempt {
+    let error = Some("could not connect".to_owned());
+    DeliveryAttempt { status: DeliveryStatus::Failed, http_status: None, error, ..refused(stream, index, at) }
+}
+
 /// A commit that creates an operation, and nothing more.
 pub fn create(operation: StreamId) -> Commit {
     Commit {
@@ -72,6 +121,8 @@ pub fn create(operation: StreamId) -> Commit {
         outbox: OutboxChange::Keep,
         inbound: None,
         user_relays: None,
+        deliver: false,
+        answer: None,
     }
 }
 

@@ -3,7 +3,8 @@
 use usher_engine::ports::{Commit, Committed, Conflict, OutboxChange, UserRelays};
 
 use super::{
-    Snapshot, Subject, commit_conflicts, commit_done, create, event, id, inbound, key, message, public_key, step,
+    Snapshot, Subject, Subjects, answer_key, commit_conflicts, commit_done, create, event, id, inbound, keep, key,
+    message, public_key, step,
 };
 
 /// An id is created once.
@@ -77,7 +78,7 @@ pub async fn an_inbound_event_counts_once(mut subject: impl Subject) {
     commit_done(&*store, Commit { inbound: Some(inbound(2)), ..step(id(1), 2) }).await;
 }
 
-/// Then the keys, then the inbound event: what is stale is told first.
+/// Then the keys, then the inbound event: what is stale is told first. (And before all of them a repeated call.)
 pub async fn the_revision_is_looked_at_first(subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, Commit { claims: vec![key("a")], inbound: Some(inbound(1)), ..create(id(1)) }).await;
@@ -96,6 +97,8 @@ pub async fn a_conflict_changes_nothing(subject: impl Subject) {
         events: vec![event(0)],
         outbox: OutboxChange::Replace(vec![message(1)]),
         user_relays: Some(kept.clone()),
+        deliver: true,
+        answer: Some(keep(1, 100, 0)),
         ..create(id(1))
     };
     commit_done(&*store, first).await;
@@ -109,6 +112,8 @@ pub async fn a_conflict_changes_nothing(subject: impl Subject) {
         outbox: OutboxChange::Replace(vec![message(2), message(3)]),
         inbound: Some(inbound(2)),
         user_relays: Some(UserRelays { main_key: public_key(1), relays: vec!["wss://other".to_owned()] }),
+        deliver: true,
+        answer: Some(keep(2, 200, 0)),
         ..step(id(1), revision)
     };
     assert_eq!(commit_conflicts(&*store, full(7)).await, Conflict::Revision);
@@ -116,14 +121,24 @@ pub async fn a_conflict_changes_nothing(subject: impl Subject) {
     assert_eq!(commit_conflicts(&*store, taken).await, Conflict::Correlation(id(9)));
     let seen = Commit { inbound: Some(inbound(1)), ..full(1) };
     assert_eq!(commit_conflicts(&*store, seen).await, Conflict::InboundSeen);
+    let answered = Commit { answer: Some(keep(1, 200, 100)), ..full(1) };
+    assert_eq!(commit_conflicts(&*store, answered).await, Conflict::Answered);
     assert_eq!(observe(&subject).await, before);
 
-    // Neither the key nor the inbound event of the losers is taken.
-    commit_done(&*store, Commit { claims: vec![key("new")], inbound: Some(inbound(2)), ..create(id(2)) }).await;
+    // Neither the key nor the inbound event nor the call of the losers is taken.
+    let free =
+        Commit { claims: vec![key("new")], inbound: Some(inbound(2)), answer: Some(keep(2, 200, 0)), ..create(id(2)) };
+    commit_done(&*store, free).await;
 }
 
 async fn observe(subject: &impl Subject) -> Snapshot {
-    Snapshot::of(&*subject.store(), &[id(1), id(2), id(9)], &[public_key(1)]).await
+    let about = Subjects {
+        streams: vec![id(1), id(2), id(9)],
+        users: vec![public_key(1)],
+        calls: vec![answer_key(1), answer_key(2)],
+        settings: vec!["a".to_owned()],
+    };
+    Snapshot::of(&*subject.store(), &about).await
 }
 
 /// For one row: as when a timer and a wallet's answer meet.
@@ -167,13 +182,6 @@ pub async fn of_two_copies_of_an_inbound_event_one_counts(subject: impl Subject)
 
 /// Two commits from two tasks at once.
 async fn race(subject: &impl Subject, a: Commit, b: Commit) -> (Committed, Committed) {
-    let start = std::sync::Arc::new(tokio::sync::Barrier::new(2));
-    let mut tasks = [a, b].map(|commit| {
-        let (store, start) = (subject.store(), start.clone());
-        Some(super::task(async move {
-            start.wait().await;
-            store.commit(commit).await.unwrap()
-        }))
-    });
-    (tasks[0].take().unwrap().await.unwrap(), tasks[1].take().unwrap().await.unwrap())
+    let (one, other) = (subject.store(), subject.store());
+    super::race(async move { one.commit(a).await.unwrap() }, async move { other.commit(b).await.unwrap() }).await
 }

@@ -10,7 +10,10 @@ use parking_lot::Mutex;
 use usher_engine::UnixMillis;
 use usher_engine::ports::{Commit, Committed, OutboxChange, UserRelays};
 
-use super::{Snapshot, Subject, commit_done, create, event, id, inbound, key, message, public_key, step};
+use super::{
+    Snapshot, Subject, Subjects, accepted, answer_key, commit_done, create, event, given_up, id, inbound, keep, key,
+    message, public_key, refused, step,
+};
 
 /// Every kind of row.
 pub async fn everything_is_there_after_reopening(mut subject: impl Subject) {
@@ -22,10 +25,19 @@ pub async fn everything_is_there_after_reopening(mut subject: impl Subject) {
         outbox: OutboxChange::Replace(vec![message(1), message(2)]),
         inbound: Some(inbound(1)),
         user_relays: Some(UserRelays { main_key: public_key(1), relays: vec!["wss://a".to_owned()] }),
+        deliver: true,
+        answer: Some(keep(1, 100, 0)),
         ..create(id(1))
     };
     commit_done(&*store, first).await;
     commit_done(&*store, Commit { finished: true, events: vec![event(2)], ..create(id(2)) }).await;
+    let more = Commit { deliver: true, events: (2..6).map(event).collect(), ..create(id(9)) };
+    commit_done(&*store, more).await;
+    for attempt in [refused(id(1), 0, 7), accepted(id(9), 0, 8), given_up(id(9), 1, 9)] {
+        assert!(store.record_attempt(attempt).await.unwrap());
+    }
+    assert!(store.keep_answer(keep(2, 100, 0)).await.unwrap());
+    store.set_setting("a", Some("b")).await.unwrap();
     let before = observe(&subject).await;
     drop(store);
 
@@ -37,7 +49,13 @@ pub async fn everything_is_there_after_reopening(mut subject: impl Subject) {
 }
 
 async fn observe(subject: &impl Subject) -> Snapshot {
-    Snapshot::of(&*subject.store(), &[id(1), id(2), id(9)], &[public_key(1)]).await
+    let about = Subjects {
+        streams: vec![id(1), id(2), id(9)],
+        users: vec![public_key(1)],
+        calls: vec![answer_key(1), answer_key(2)],
+        settings: vec!["a".to_owned()],
+    };
+    Snapshot::of(&*subject.store(), &about).await
 }
 
 /// Many tasks commit, each its own operations and some that conflict; every `Done` is found after reopening.

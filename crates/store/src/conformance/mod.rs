@@ -10,33 +10,45 @@
 // Tests, compiled as a library so that another engine's crate can run them.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, clippy::missing_panics_doc)]
 
+pub mod answers;
 mod build;
 pub mod conflicts;
 pub mod contents;
+pub mod deliveries;
 pub mod durability;
 pub mod events;
 pub mod index;
+pub mod listing;
 mod model;
 pub mod operations;
 pub mod outbox;
 pub mod retention;
+pub mod settings;
 mod snapshot;
 
 use std::future::Future;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use usher_engine::ports::Store;
+use usher_engine::ports::{AnswerStore, DeliveryStore, SettingStore, Store};
 
-pub use build::{commit_conflicts, commit_done, create, event, id, inbound, key, message, public_key, step};
+pub use build::{
+    accepted, answer_key, commit_conflicts, commit_done, create, event, given_up, id, inbound, keep, key, message,
+    public_key, refused, step,
+};
 pub use model::Model;
-pub use snapshot::Snapshot;
+pub use snapshot::{Snapshot, Subjects};
+
+/// Everything that a store keeps.
+pub trait FullStore: Store + DeliveryStore + AnswerStore + SettingStore {}
+
+impl<T: Store + DeliveryStore + AnswerStore + SettingStore> FullStore for T {}
 
 /// A store under test.
 #[async_trait]
 pub trait Subject: Send + Sync + 'static {
     /// The store, empty when the subject is new.
-    fn store(&self) -> Arc<dyn Store>;
+    fn store(&self) -> Arc<dyn FullStore>;
 
     /// Closes the store and opens it again; [`store`](Self::store) is another one then.
     async fn reopen(&mut self);
@@ -52,6 +64,24 @@ pub fn run<S: Subject, T: Future<Output = ()>>(make: impl Future<Output = S>, te
 #[allow(clippy::disallowed_methods)] // the runtime is the test's own
 fn task<T: Send + 'static>(future: impl Future<Output = T> + Send + 'static) -> tokio::task::JoinHandle<T> {
     tokio::spawn(future)
+}
+
+/// Two futures from two tasks, begun at the same moment.
+async fn race<T: Send + 'static>(
+    a: impl Future<Output = T> + Send + 'static,
+    b: impl Future<Output = T> + Send + 'static,
+) -> (T, T) {
+    let start = Arc::new(tokio::sync::Barrier::new(2));
+    let other = Arc::clone(&start);
+    let a = task(async move {
+        start.wait().await;
+        a.await
+    });
+    let b = task(async move {
+        other.wait().await;
+        b.await
+    });
+    (a.await.unwrap(), b.await.unwrap())
 }
 
 /// The whole suite as `#[test]`s against the [`Subject`](crate::conformance::Subject) that `$make_store` (an
@@ -104,6 +134,41 @@ macro_rules! store_conformance {
                 removes_at_most_the_limit
                 never_removes_what_is_open
                 forgets_inbound_events_in_batches
+                forgets_relays_of_users_not_named_for_long
+                keeps_what_has_pending_deliveries
+                removes_deliveries_with_their_operation
+                forgets_settled_deliveries_of_open_streams
+            }
+            deliveries {
+                every_event_has_its_delivery
+                only_the_first_pending_one_is_offered
+                attempts_are_recorded
+                a_settled_delivery_takes_no_attempt
+                settled_ones_may_be_retried
+                a_retried_one_comes_before_later_ones
+                of_two_attempts_one_settles
+                survive_reopening_at_every_stage
+                attempts_under_load_are_there
+            }
+            listing {
+                streams_with_pending_ones_are_listed
+                lists_by_status_in_pages
+                are_counted
+            }
+            answers {
+                are_kept_once
+                are_replaced_when_older
+                of_two_keepers_one_wins
+                are_committed_with_their_operation
+                an_answered_call_changes_nothing
+                a_commit_replaces_an_old_answer
+                of_two_calls_with_one_key_one_works
+                are_forgotten_in_batches
+                large_and_odd_answers_survive
+            }
+            settings {
+                are_set_replaced_and_removed
+                survive_reopening
             }
             contents {
                 user_relays_are_replaced

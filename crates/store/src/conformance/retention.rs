@@ -1,9 +1,11 @@
 //! Removing what is past its time, and nothing else.
 
-use usher_engine::ports::{Commit, Conflict};
+use usher_engine::ports::{Commit, Conflict, UserRelays};
 use usher_engine::{StreamId, UnixMillis};
 
-use super::{Subject, commit_conflicts, commit_done, create, event, id, inbound, step};
+use super::{
+    Subject, accepted, commit_conflicts, commit_done, create, event, given_up, id, inbound, public_key, refused, step,
+};
 
 async fn finish_at(subject: &impl Subject, number: u64, at: u64) {
     let store = subject.store();
@@ -79,4 +81,113 @@ pub async fn forgets_inbound_events_in_batches(subject: impl Subject) {
     assert_eq!(store.forget_inbound(UnixMillis(6), 3).await.unwrap(), 0);
     assert_eq!(commit_conflicts(&*store, again(6)).await, Conflict::InboundSeen);
     commit_done(&*store, again(1)).await;
+}
+
+/// By when they were named last, whatever the operation that named them.
+pub async fn forgets_relays_of_users_not_named_for_long(subject: impl Subject) {
+    let store = subject.store();
+    commit_done(&*store, create(id(1))).await;
+    let name = |revision, user, at| {
+        let relays = UserRelays { main_key: public_key(user), relays: vec![format!("wss://{at}")] };
+        Commit { at: UnixMillis(at), user_relays: Some(relays), ..step(id(1), revision) }
+    };
+    for (revision, user, at) in [(1, 1, 10), (2, 2, 20), (3, 3, 30), (4, 4, 40), (5, 1, 50)] {
+        commit_done(&*store, name(revision, user, at)).await;
+    }
+    assert_eq!(store.forget_user_relays(UnixMillis(40), 0).await.unwrap(), 0);
+    assert_eq!(store.forget_user_relays(UnixMillis(40), 1).await.unwrap(), 1);
+    assert!(store.user_relays(&public_key(2)).await.unwrap().is_empty(), "the oldest first");
+    assert_eq!(store.user_relays(&public_key(3)).await.unwrap(), ["wss://30"]);
+    assert_eq!(store.forget_user_relays(UnixMillis(40), 10).await.unwrap(), 1);
+    assert_eq!(store.forget_user_relays(UnixMillis(40), 10).await.unwrap(), 0);
+    assert_eq!(store.user_relays(&public_key(4)).await.unwrap(), ["wss://40"], "named at, not before");
+    assert_eq!(store.user_relays(&public_key(1)).await.unwrap(), ["wss://50"], "named again");
+    // Users are forgotten, not operations.
+    assert_eq!(store.operation(id(1)).await.unwrap().unwrap().revision, 6);
+}
+
+async fn finish_with_deliveries(subject: &impl Subject, number: u64, at: u64) {
+    let events = vec![event(0), event(1)];
+    let commit = Commit { finished: true, at: UnixMillis(at), deliver: true, events, ..create(id(number)) };
+    commit_done(&*subject.store(), commit).await;
+}
+
+/// Until the last of them is delivered or given up; it holds up no other operation, and does not count.
+pub async fn keeps_what_has_pending_deliveries(subject: impl Subject) {
+    let store = subject.store();
+    finish_with_deliveries(&subject, 1, 10).await;
+    finish_with_deliveries(&subject, 2, 11).await;
+    finish_at(&subject, 3, 12).await;
+    assert_eq!(store.remove_finished(UnixMillis(100), 1).await.unwrap(), 1, "the one without deliveries");
+    assert!(store.operation(id(3)).await.unwrap().is_none());
+    assert_eq!(store.remove_finished(UnixMillis(100), 10).await.unwrap(), 0);
+
+    assert!(store.record_attempt(accepted(id(1), 0, 50)).await.unwrap());
+    assert!(store.record_attempt(refused(id(1), 1, 51)).await.unwrap());
+    assert_eq!(store.remove_finished(UnixMillis(100), 10).await.unwrap(), 0, "an attempt is no delivery");
+    assert_eq!(store.next_delivery(id(1)).await.unwrap().unwrap().event.index, 1);
+    assert!(store.record_attempt(given_up(id(1), 1, 52)).await.unwrap());
+    for index in [0, 1] {
+        assert!(store.record_attempt(accepted(id(2), index, 53)).await.unwrap());
+    }
+    // Pending again is pending.
+    assert!(store.retry_delivery(id(2), 0, UnixMillis(60)).await.unwrap());
+    assert_eq!(store.remove_finished(UnixMillis(100), 10).await.unwrap(), 1);
+    assert!(store.operation(id(1)).await.unwrap().is_none());
+    assert!(store.record_attempt(accepted(id(2), 0, 61)).await.unwrap());
+    assert_eq!(store.remove_finished(UnixMillis(100), 10).await.unwrap(), 1);
+}
+
+/// Delivered and failed ones: nothing of them is left, also not for an operation that takes the same id.
+pub async fn removes_deliveries_with_their_operation(subject: impl Subject) {
+    let store = subject.store();
+    for n in 1..=3 {
+        finish_with_deliveries(&subject, n, n).await;
+        assert!(store.record_attempt(accepted(id(n), 0, 50)).await.unwrap());
+        assert!(store.record_attempt(given_up(id(n), 1, 51)).await.unwrap());
+    }
+    assert_eq!(store.remove_finished(UnixMillis(3), 10).await.unwrap(), 2);
+    for n in [1, 2] {
+        for index in [0, 1] {
+            assert_eq!(store.delivery(id(n), index).await.unwrap(), None);
+            assert!(!store.retry_delivery(id(n), index, UnixMillis(60)).await.unwrap());
+            assert!(!store.record_attempt(accepted(id(n), index, 61)).await.unwrap());
+        }
+    }
+    assert_eq!(store.count_deliveries().await.unwrap().failed, 1);
+    assert!(store.delivery(id(3), 0).await.unwrap().is_some());
+    finish_with_deliveries(&subject, 1, 70).await;
+    assert_eq!(store.next_delivery(id(1)).await.unwrap().unwrap().attempts, 0);
+}
+
+/// By when they were attempted last; pending ones stay however old, and so do the events.
+pub async fn forgets_settled_deliveries_of_open_streams(subject: impl Subject) {
+    let store = subject.store();
+    let events = (0..6).map(event).collect();
+    commit_done(&*store, Commit { deliver: true, events, ..create(id(1)) }).await;
+    for attempt in [
+        accepted(id(1), 0, 30),
+        given_up(id(1), 1, 10),
+        refused(id(1), 2, 5),
+        accepted(id(1), 3, 20),
+        accepted(id(1), 4, 40),
+        accepted(id(1), 5, 1),
+    ] {
+        assert!(store.record_attempt(attempt).await.unwrap());
+    }
+    assert!(store.retry_delivery(id(1), 5, UnixMillis(2)).await.unwrap());
+    assert_eq!(store.forget_deliveries(UnixMillis(40), 0).await.unwrap(), 0);
+    assert_eq!(store.forget_deliveries(UnixMillis(40), 2).await.unwrap(), 2);
+    let mut left = Vec::new();
+    for index in 0..6 {
+        if store.delivery(id(1), index).await.unwrap().is_some() {
+            left.push(index);
+        }
+    }
+    assert_eq!(left, [0, 2, 4, 5], "the oldest are gone");
+    assert_eq!(store.forget_deliveries(UnixMillis(40), 2).await.unwrap(), 1);
+    assert_eq!(store.forget_deliveries(UnixMillis(40), 2).await.unwrap(), 0);
+    assert!(store.delivery(id(1), 4).await.unwrap().is_some(), "attempted at, not before");
+    assert_eq!(store.count_deliveries().await.unwrap().pending, 2);
+    assert_eq!(store.events(id(1), 0, 10).await.unwrap().len(), 6);
 }

@@ -1,9 +1,26 @@
 //! All that can be seen of a store.
 
-use usher_engine::StreamId;
 use usher_engine::event::Event;
-use usher_engine::ports::{OpenOperation, OutboxMessage, Store, StoredOperation};
+use usher_engine::ports::{
+    Answer, AnswerKey, Delivery, DeliveryCounts, DeliveryStatus, OpenOperation, OutboxMessage, StoredOperation,
+};
+use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
+
+use super::FullStore;
+
+/// What a store is asked about.
+#[derive(Clone, Debug, Default)]
+pub struct Subjects {
+    /// Operations and their streams.
+    pub streams: Vec<StreamId>,
+    /// Users whose relays may be known.
+    pub users: Vec<PublicKey>,
+    /// Calls that may have been answered.
+    pub calls: Vec<AnswerKey>,
+    /// Names of settings.
+    pub settings: Vec<String>,
+}
 
 #[derive(Debug, PartialEq, Eq)]
 struct Stream {
@@ -11,32 +28,60 @@ struct Stream {
     operation: Option<StoredOperation>,
     events: Vec<Event>,
     outbox: Vec<OutboxMessage>,
+    next_delivery: Option<Delivery>,
 }
 
-/// What a store answers to every question about some ids and users; two that behave alike have equal ones.
+/// What a store answers to every question; two that behave alike have equal ones.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Snapshot {
     streams: Vec<Stream>,
     open: Vec<OpenOperation>,
     relays: Vec<Vec<String>>,
+    deliveries: Vec<Vec<Delivery>>,
+    pending: Vec<(StreamId, UnixMillis)>,
+    counts: DeliveryCounts,
+    answers: Vec<Option<Answer>>,
+    settings: Vec<Option<String>>,
 }
 
 impl Snapshot {
     /// Asks.
-    pub async fn of(store: &dyn Store, ids: &[StreamId], users: &[PublicKey]) -> Self {
+    pub async fn of(store: &dyn FullStore, about: &Subjects) -> Self {
         let mut streams = Vec::new();
-        for id in ids {
+        for id in &about.streams {
             streams.push(Stream {
                 id: *id,
                 operation: store.operation(*id).await.unwrap(),
                 events: store.events(*id, 0, usize::MAX).await.unwrap(),
                 outbox: store.outbox(*id).await.unwrap(),
+                next_delivery: store.next_delivery(*id).await.unwrap(),
             });
         }
         let mut relays = Vec::new();
-        for user in users {
+        for user in &about.users {
             relays.push(store.user_relays(user).await.unwrap());
         }
-        Self { streams, open: store.open_operations(None, usize::MAX).await.unwrap(), relays }
+        let mut deliveries = Vec::new();
+        for status in DeliveryStatus::ALL {
+            deliveries.push(store.deliveries(status, None, usize::MAX).await.unwrap());
+        }
+        let mut answers = Vec::new();
+        for call in &about.calls {
+            answers.push(store.answer(call).await.unwrap());
+        }
+        let mut settings = Vec::new();
+        for name in &about.settings {
+            settings.push(store.setting(name).await.unwrap());
+        }
+        Self {
+            streams,
+            open: store.open_operations(None, usize::MAX).await.unwrap(),
+            relays,
+            deliveries,
+            pending: store.pending_streams(None, usize::MAX).await.unwrap(),
+            counts: store.count_deliveries().await.unwrap(),
+            answers,
+            settings,
+        }
     }
 }

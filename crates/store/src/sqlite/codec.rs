@@ -1,7 +1,7 @@
 //! How values are written into columns and read back.
 
-use usher_engine::UnixMillis;
 use usher_engine::ports::CorrelationKey;
+use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 
 use super::failure::SqliteFailure;
@@ -20,6 +20,12 @@ pub(crate) fn time(at: UnixMillis) -> i64 {
 /// How many rows at most. (A negative `LIMIT` would mean no limit.)
 pub(crate) fn limit(limit: usize) -> i64 {
     i64::try_from(limit).unwrap_or(i64::MAX)
+}
+
+/// What sorts before every stream, also before the reserved one, whose id is all zeros: where reading from the
+/// beginning starts.
+pub(crate) fn after_stream(after: Option<&StreamId>) -> &[u8] {
+    after.map_or(&[][..], |id| &id.as_bytes()[..])
 }
 
 /// Public keys, one after the other.

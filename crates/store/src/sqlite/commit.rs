@@ -4,17 +4,23 @@
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _, params};
 use usher_engine::StreamId;
-use usher_engine::event::NewEvent;
 use usher_engine::ports::{
     Commit, Committed, Conflict, CorrelationKey, OutboxChange, OutboxMessage, Revision, UserRelays,
 };
 use usher_protocol::EventId;
 
+use super::answers;
 use super::codec;
+use super::deliveries;
 use super::failure::{During as _, SqliteFailure};
 
 /// Applies `commit`, or says what it conflicts with and changes nothing.
 pub(crate) fn apply(connection: &Connection, commit: &Commit) -> Result<Committed, SqliteFailure> {
+    if let Some(keep) = &commit.answer
+        && answers::is_kept(connection, keep)?
+    {
+        return Ok(Committed::Conflict(Conflict::Answered));
+    }
     let Some(before) = Row::expected(connection, commit)? else {
         return Ok(Committed::Conflict(Conflict::Revision));
     };
@@ -29,7 +35,7 @@ pub(crate) fn apply(connection: &Connection, commit: &Commit) -> Result<Committe
 
     let after = Row {
         revision: before.revision.saturating_add(1),
-        next_index: append_events(connection, commit.operation, before.next_index, &commit.events)?,
+        next_index: append_events(connection, commit, before.next_index)?,
         outbox: change_outbox(connection, commit, before.outbox)?,
         correlations: change_correlations(connection, commit, before.correlations)?,
     };
@@ -41,7 +47,11 @@ pub(crate) fn apply(connection: &Connection, commit: &Commit) -> Result<Committe
         record_inbound(connection, commit, inbound)?;
     }
     if let Some(relays) = &commit.user_relays {
-        remember_relays(connection, relays)?;
+        remember_relays(connection, commit, relays)?;
+    }
+    if let Some(keep) = &commit.answer {
+        let changed = answers::keep(connection, keep)?;
+        SqliteFailure::unless_one("keep an answer", changed)?;
     }
     Ok(Committed::Done { revision: after.revision, next_index: after.next_index })
 }
@@ -100,22 +110,20 @@ fn is_recorded(connection: &Connection, inbound: &EventId) -> Result<bool, Sqlit
 }
 
 /// Says the index of the stream's next event.
-fn append_events(
-    connection: &Connection,
-    stream: StreamId,
-    mut next_index: u64,
-    events: &[NewEvent],
-) -> Result<u64, SqliteFailure> {
-    for event in events {
+fn append_events(connection: &Connection, commit: &Commit, mut next_index: u64) -> Result<u64, SqliteFailure> {
+    for event in &commit.events {
         prepare(connection, "INSERT INTO events (stream, idx, type, at, data) VALUES (?1, ?2, ?3, ?4, ?5)")?
             .execute(params![
-                stream.as_bytes(),
+                commit.operation.as_bytes(),
                 codec::integer(next_index),
                 event.event_type.as_str(),
                 codec::time(event.at),
                 event.data,
             ])
             .during("append an event")?;
+        if commit.deliver {
+            deliveries::put(connection, commit.operation, next_index, event.at)?;
+        }
         next_index = next_index.saturating_add(1);
     }
     Ok(next_index)
@@ -231,14 +239,14 @@ fn record_inbound(connection: &Connection, commit: &Commit, inbound: &EventId) -
         .map(|_| ())
 }
 
-fn remember_relays(connection: &Connection, relays: &UserRelays) -> Result<(), SqliteFailure> {
+fn remember_relays(connection: &Connection, commit: &Commit, relays: &UserRelays) -> Result<(), SqliteFailure> {
     let addresses = serde_json::Value::from(relays.relays.as_slice()).to_string();
     prepare(
         connection,
-        "INSERT INTO user_relays (main_key, relays) VALUES (?1, ?2)
-         ON CONFLICT (main_key) DO UPDATE SET relays = excluded.relays",
+        "INSERT INTO user_relays (main_key, relays, at) VALUES (?1, ?2, ?3)
+         ON CONFLICT (main_key) DO UPDATE SET relays = excluded.relays, at = excluded.at",
     )?
-    .execute(params![relays.main_key.as_bytes(), addresses])
+    .execute(params![relays.main_key.as_bytes(), addresses, codec::time(commit.at)])
     .during("remember a user's relays")
     .map(|_| ())
 }

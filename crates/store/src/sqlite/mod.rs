@@ -6,12 +6,14 @@
 //! | `open` | connections and their settings |
 //! | `schema` | migrations |
 //! | `job`, `writer`, `readers` | the threads and the work they take |
-//! | `commit`, `read`, `retention` | the statements |
+//! | `commit`, `read`, `deliveries`, `answers`, `settings`, `retention` | the statements |
 //! | `stats` | what the writer counts |
 //! | `codec` | values in columns |
 
+mod answers;
 mod codec;
 mod commit;
+mod deliveries;
 mod failure;
 mod file;
 mod job;
@@ -20,6 +22,7 @@ mod read;
 mod readers;
 mod retention;
 mod schema;
+mod settings;
 mod stats;
 mod writer;
 
@@ -220,6 +223,10 @@ impl Store for SqliteStore {
 
     async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.write(move |connection| retention::remove_finished(connection, finished_before, limit)).await
+    }
+
+    async fn forget_user_relays(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.write(move |connection| retention::forget_user_relays(connection, before, limit)).await
     }
 
     async fn forget_inbound(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {

@@ -1,6 +1,6 @@
 //! What the readers ask.
 
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use usher_engine::event::{Event, EventType};
 use usher_engine::ports::{OpenOperation, OperationKind, OutboxMessage, State, StoredOperation};
 use usher_engine::{StreamId, UnixMillis};
@@ -45,16 +45,20 @@ pub(crate) fn events(
         statement.query(params![stream.as_bytes(), codec::integer(after), codec::limit(limit)]).during(DURING)?;
     let mut events = Vec::new();
     while let Some(row) = rows.next().during(DURING)? {
-        let event_type =
-            row.get_ref(1).during(DURING)?.as_str().map_err(|_| SqliteFailure::Unreadable("an event type"))?;
-        events.push(Event {
-            index: row.get(0).during(DURING)?,
-            event_type: EventType::from_wire(event_type).ok_or(SqliteFailure::Unreadable("an event type"))?,
-            timestamp: row.get(2).map(|at| UnixMillis(at).secs()).during(DURING)?,
-            data: row.get(3).during(DURING)?,
-        });
+        events.push(event(row, DURING)?);
     }
     Ok(events)
+}
+
+/// The event in a row that begins with its index, type, time and data.
+pub(crate) fn event(row: &Row<'_>, during: &'static str) -> Result<Event, SqliteFailure> {
+    let event_type = row.get_ref(1).during(during)?.as_str().map_err(|_| SqliteFailure::Unreadable("an event type"))?;
+    Ok(Event {
+        index: row.get(0).during(during)?,
+        event_type: EventType::from_wire(event_type).ok_or(SqliteFailure::Unreadable("an event type"))?,
+        timestamp: row.get(2).map(|at| UnixMillis(at).secs()).during(during)?,
+        data: row.get(3).during(during)?,
+    })
 }
 
 /// See [`Store::outbox`](usher_engine::ports::Store::outbox).
@@ -92,10 +96,8 @@ pub(crate) fn open_operations(
     limit: usize,
 ) -> Result<Vec<OpenOperation>, SqliteFailure> {
     const DURING: &str = "read the open operations";
-    // The empty blob sorts before every id, also before the reserved one, which is all zeros.
-    let after = after.as_ref().map_or(&[][..], |id| &id.as_bytes()[..]);
     let mut statement = connection.prepare_cached(OPEN_OPERATIONS).during(DURING)?;
-    let mut rows = statement.query(params![after, codec::limit(limit)]).during(DURING)?;
+    let mut rows = statement.query(params![codec::after_stream(after.as_ref()), codec::limit(limit)]).during(DURING)?;
     let mut operations = Vec::new();
     while let Some(row) = rows.next().during(DURING)? {
         let correlations = row.get_ref(5).during(DURING)?.as_blob();

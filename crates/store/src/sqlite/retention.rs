@@ -6,9 +6,17 @@ use usher_engine::UnixMillis;
 use super::codec;
 use super::failure::{During as _, SqliteFailure};
 
+/// What [`remove_finished`] removes.
+const FINISHED: &str = "SELECT id FROM operations INDEXED BY operations_finished
+    WHERE finished_at IS NOT NULL AND finished_at < ?1 AND NOT EXISTS (
+        SELECT 1 FROM deliveries INDEXED BY deliveries_status WHERE status = 0 AND stream = operations.id
+    )
+    ORDER BY finished_at, id LIMIT ?2";
+
 /// See [`Store::remove_finished`](usher_engine::ports::Store::remove_finished).
 ///
-/// A finished operation has neither correlation keys nor outgoing messages: its events and its row are all there is.
+/// A finished operation has neither correlation keys nor outgoing messages: its events, their deliveries and its row
+/// are all there is. One with a pending delivery stays: looking for it costs one step in an index.
 pub(crate) fn remove_finished(
     connection: &Connection,
     finished_before: UnixMillis,
@@ -16,10 +24,7 @@ pub(crate) fn remove_finished(
 ) -> Result<usize, SqliteFailure> {
     const DURING: &str = "remove finished operations";
     let finished: Vec<[u8; 16]> = connection
-        .prepare_cached(
-            "SELECT id FROM operations WHERE finished_at IS NOT NULL AND finished_at < ?1
-             ORDER BY finished_at, id LIMIT ?2",
-        )
+        .prepare_cached(FINISHED)
         .during(DURING)?
         .query_map(params![codec::time(finished_before), codec::limit(limit)], |row| row.get(0))
         .and_then(Iterator::collect)
@@ -27,6 +32,10 @@ pub(crate) fn remove_finished(
     for id in &finished {
         connection
             .prepare_cached("DELETE FROM events WHERE stream = ?1")
+            .and_then(|mut statement| statement.execute([id]))
+            .during(DURING)?;
+        connection
+            .prepare_cached("DELETE FROM deliveries WHERE stream = ?1")
             .and_then(|mut statement| statement.execute([id]))
             .during(DURING)?;
         let changed = connection
@@ -44,10 +53,81 @@ pub(crate) fn forget_inbound(
     before: UnixMillis,
     limit: usize,
 ) -> Result<usize, SqliteFailure> {
+    const OLD: &str = "DELETE FROM inbound WHERE id IN (SELECT id FROM inbound WHERE at < ?1 ORDER BY at, id LIMIT ?2)";
+    forget(connection, OLD, before, limit, "forget inbound events")
+}
+
+/// See [`Store::forget_user_relays`](usher_engine::ports::Store::forget_user_relays).
+pub(crate) fn forget_user_relays(
+    connection: &Connection,
+    before: UnixMillis,
+    limit: usize,
+) -> Result<usize, SqliteFailure> {
+    const OLD: &str = "DELETE FROM user_relays WHERE main_key IN (
+        SELECT main_key FROM user_relays WHERE at < ?1 ORDER BY at, main_key LIMIT ?2)";
+    forget(connection, OLD, before, limit, "forget users' relays")
+}
+
+/// See [`AnswerStore::forget_answers`](usher_engine::ports::AnswerStore::forget_answers).
+pub(crate) fn forget_answers(
+    connection: &Connection,
+    before: UnixMillis,
+    limit: usize,
+) -> Result<usize, SqliteFailure> {
+    const OLD: &str = "DELETE FROM answers WHERE key IN (
+        SELECT key FROM answers WHERE at < ?1 ORDER BY at, key LIMIT ?2)";
+    forget(connection, OLD, before, limit, "forget answers")
+}
+
+/// See [`DeliveryStore::forget_deliveries`](usher_engine::ports::DeliveryStore::forget_deliveries).
+pub(crate) fn forget_deliveries(
+    connection: &Connection,
+    before: UnixMillis,
+    limit: usize,
+) -> Result<usize, SqliteFailure> {
+    const OLD: &str = "DELETE FROM deliveries WHERE (stream, idx) IN (
+        SELECT stream, idx FROM deliveries INDEXED BY deliveries_settled
+        WHERE status <> 0 AND last_attempt_at < ?1 ORDER BY last_attempt_at, stream, idx LIMIT ?2)";
+    forget(connection, OLD, before, limit, "forget deliveries")
+}
+
+/// Runs a statement that deletes what is older than `before`, at most `limit` rows.
+fn forget(
+    connection: &Connection,
+    sql: &str,
+    before: UnixMillis,
+    limit: usize,
+    during: &'static str,
+) -> Result<usize, SqliteFailure> {
     connection
-        .prepare_cached(
-            "DELETE FROM inbound WHERE id IN (SELECT id FROM inbound WHERE at < ?1 ORDER BY at, id LIMIT ?2)",
-        )
+        .prepare_cached(sql)
         .and_then(|mut statement| statement.execute(params![codec::time(before), codec::limit(limit)]))
-        .during("forget inbound events")
+        .during(during)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::schema;
+    use super::*;
+
+    #[test]
+    fn finished_operations_are_found_without_sorting() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        schema::migrate(&mut connection, schema::MIGRATIONS).unwrap();
+        let plan: Vec<String> = connection
+            .prepare(&format!("EXPLAIN QUERY PLAN {FINISHED}"))
+            .unwrap()
+            .query_map(params![0, 10], |row| row.get(3))
+            .unwrap()
+            .collect::<Result<_, _>>()
+            .unwrap();
+        assert_eq!(
+            plan,
+            [
+                "SEARCH operations USING COVERING INDEX operations_finished (finished_at>? AND finished_at<?)",
+                "CORRELATED SCALAR SUBQUERY 1",
+                "SEARCH deliveries USING COVERING INDEX deliveries_status (status=? AND stream=?)",
+            ]
+        );
+    }
 }

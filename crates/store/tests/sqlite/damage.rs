@@ -5,9 +5,14 @@ use std::sync::OnceLock;
 
 use proptest::prelude::*;
 use usher_engine::UnixMillis;
-use usher_engine::ports::{Commit, OutboxChange, Store as _, StoreError, UserRelays};
+use usher_engine::ports::{
+    AnswerStore as _, Commit, DeliveryStatus, DeliveryStore as _, OutboxChange, SettingStore as _, Store as _,
+    StoreError, UserRelays,
+};
 use usher_store::SqliteStore;
-use usher_store::conformance::{commit_done, create, event, id, inbound, key, message, public_key, step};
+use usher_store::conformance::{
+    accepted, answer_key, commit_done, create, event, given_up, id, inbound, keep, key, message, public_key, step,
+};
 
 use super::{Place, chain, open};
 
@@ -21,9 +26,16 @@ async fn filled() -> Place {
             outbox: OutboxChange::Replace(vec![message(n)]),
             inbound: Some(inbound(n)),
             user_relays: Some(UserRelays { main_key: public_key(n), relays: vec!["wss://a".to_owned()] }),
+            deliver: true,
+            answer: Some(keep(n, n, 0)),
             ..create(id(n))
         };
         commit_done(&store, commit).await;
+        if n % 2 == 0 {
+            assert!(store.record_attempt(accepted(id(n), 0, n)).await.unwrap());
+            assert!(store.record_attempt(given_up(id(n), 1, n)).await.unwrap());
+        }
+        store.set_setting(&n.to_string(), Some("set")).await.unwrap();
         if n % 3 == 0 {
             commit_done(&store, Commit { finished: true, ..step(id(n), 1) }).await;
         }
@@ -42,7 +54,22 @@ async fn exercise(store: &SqliteStore) -> bool {
         failed |= store.user_relays(&public_key(n)).await.is_err();
         failed |=
             store.commit(Commit { finished: true, inbound: Some(inbound(100 + n)), ..step(id(n), 1) }).await.is_err();
+        failed |= store.next_delivery(id(n)).await.is_err();
+        failed |= store.record_attempt(accepted(id(n), 0, n)).await.is_err();
+        failed |= store.retry_delivery(id(n), 1, UnixMillis(n)).await.is_err();
+        failed |= store.answer(&answer_key(n)).await.is_err();
+        failed |= store.keep_answer(keep(n, n, n)).await.is_err();
+        failed |= store.setting(&n.to_string()).await.is_err();
+        failed |= store.set_setting(&n.to_string(), None).await.is_err();
     }
+    for status in DeliveryStatus::ALL {
+        failed |= store.deliveries(status, None, 1_000).await.is_err();
+    }
+    failed |= store.pending_streams(None, 1_000).await.is_err();
+    failed |= store.count_deliveries().await.is_err();
+    failed |= store.forget_deliveries(UnixMillis(u64::MAX), 1_000).await.is_err();
+    failed |= store.forget_answers(UnixMillis(u64::MAX), 1_000).await.is_err();
+    failed |= store.forget_user_relays(UnixMillis(u64::MAX), 1_000).await.is_err();
     failed |= store.remove_finished(UnixMillis(u64::MAX), 1_000).await.is_err();
     failed |= store.forget_inbound(UnixMillis(u64::MAX), 1_000).await.is_err();
     store.close().await;
@@ -72,6 +99,9 @@ async fn rows_of_an_unknown_kind_are_unreadable() {
     raw.execute("UPDATE user_relays SET relays = '{' WHERE main_key = ?1", [public_key(4).as_bytes()]).unwrap();
     raw.execute("UPDATE outbox SET recipients = x'00' WHERE operation = ?1", [id(4).as_bytes()]).unwrap();
     raw.execute("UPDATE operations SET revision = -1 WHERE id = ?1", [id(5).as_bytes()]).unwrap();
+    raw.execute("UPDATE deliveries SET status = 9 WHERE stream = ?1", [id(6).as_bytes()]).unwrap();
+    raw.execute("DELETE FROM events WHERE stream = ?1", [id(7).as_bytes()]).unwrap();
+    raw.execute("UPDATE answers SET fingerprint = x'00' WHERE key = ?1", [answer_key(8).0]).unwrap();
     drop(raw);
     let store = place.open();
     assert!(matches!(store.open_operations(None, 100).await, Err(StoreError::Unreadable(_))));
@@ -80,6 +110,9 @@ async fn rows_of_an_unknown_kind_are_unreadable() {
     assert!(matches!(store.user_relays(&public_key(4)).await, Err(StoreError::Unreadable(_))));
     assert!(matches!(store.outbox(id(4)).await, Err(StoreError::Unreadable(_))));
     assert!(matches!(store.commit(step(id(5), 1)).await, Err(StoreError::Unreadable(_))));
+    assert!(matches!(store.delivery(id(6), 0).await, Err(StoreError::Unreadable(_))));
+    assert!(matches!(store.next_delivery(id(7)).await, Err(StoreError::Unreadable(_))), "its event is gone");
+    assert!(matches!(store.answer(&answer_key(8)).await, Err(StoreError::Unreadable(_))));
     assert!(store.operation(id(2)).await.unwrap().is_some(), "the others can be read");
 }
 

@@ -5,8 +5,10 @@ use std::future::poll_fn;
 use std::sync::Arc;
 use std::task::Poll;
 
-use usher_engine::ports::{Commit, Committed, Store as _, StoreError};
-use usher_store::conformance::{commit_done, create, event, id, key};
+use usher_engine::ports::{
+    AnswerStore as _, Commit, Committed, DeliveryStatus, DeliveryStore as _, SettingStore as _, Store as _, StoreError,
+};
+use usher_store::conformance::{accepted, answer_key, commit_done, create, event, id, keep, key};
 use usher_store::{SqliteOptions, SqliteStore};
 
 use super::Place;
@@ -142,8 +144,18 @@ async fn what_was_acknowledged_is_in_the_files() {
     let store = place.open();
     let crashed = Place::new();
     for n in 0..20 {
-        commit_done(&store, Commit { events: vec![event(n)], claims: vec![key(&n.to_string())], ..create(id(n)) })
-            .await;
+        let commit = Commit {
+            events: vec![event(n)],
+            claims: vec![key(&n.to_string())],
+            deliver: true,
+            answer: Some(keep(n, n, 0)),
+            ..create(id(n))
+        };
+        commit_done(&store, commit).await;
+        if n % 2 == 0 {
+            assert!(store.record_attempt(accepted(id(n), 0, n)).await.unwrap());
+        }
+        store.set_setting("last", Some(&n.to_string())).await.unwrap();
         for suffix in ["", "-wal"] {
             fs::copy(place.beside(suffix), crashed.beside(suffix)).unwrap();
         }
@@ -151,8 +163,12 @@ async fn what_was_acknowledged_is_in_the_files() {
         for n in 0..=n {
             assert!(after.operation(id(n)).await.unwrap().is_some());
             assert_eq!(after.events(id(n), 0, 10).await.unwrap().len(), 1);
+            assert_eq!(after.answer(&answer_key(n)).await.unwrap(), Some(keep(n, n, 0).answer));
+            let status = after.delivery(id(n), 0).await.unwrap().unwrap().status;
+            assert_eq!(status, if n % 2 == 0 { DeliveryStatus::Delivered } else { DeliveryStatus::Pending });
         }
         assert_eq!(after.open_operations(None, 100).await.unwrap().len() as u64, n + 2);
+        assert_eq!(after.setting("last").await.unwrap(), Some(n.to_string()));
     }
 }
 
@@ -162,8 +178,14 @@ async fn a_torn_log_holds_a_prefix_of_the_commits() {
     let place = Place::new();
     let store = place.open();
     for n in 0..10 {
-        commit_done(&store, Commit { events: vec![event(n)], claims: vec![key(&n.to_string())], ..create(id(n)) })
-            .await;
+        let commit = Commit {
+            events: vec![event(n)],
+            claims: vec![key(&n.to_string())],
+            deliver: true,
+            answer: Some(keep(n, n, 0)),
+            ..create(id(n))
+        };
+        commit_done(&store, commit).await;
     }
     let log = fs::read(place.beside("-wal")).unwrap();
     let mut counts = Vec::new();
@@ -176,6 +198,12 @@ async fn a_torn_log_holds_a_prefix_of_the_commits() {
         for (n, operation) in (0..).zip(&open) {
             assert_eq!((operation.id, operation.next_index, operation.correlations.len()), (id(n), 1, 1));
             assert_eq!(after.events(id(n), 0, 10).await.unwrap().len(), 1);
+        }
+        // Their deliveries and answers came with them, and no others.
+        assert_eq!(after.count_deliveries().await.unwrap().pending, open.len() as u64);
+        for n in 0..10 {
+            let answered = after.answer(&answer_key(n)).await.unwrap().is_some();
+            assert_eq!(answered, n < open.len() as u64);
         }
         counts.push(open.len());
     }

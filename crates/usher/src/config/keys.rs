@@ -75,9 +75,11 @@ configuration! {
     /// Events by HTTP POST, beside polling.
     ["webhook"] webhook: Webhook {
         /// Where events are sent. Treated as a secret, since such addresses often carry one.
-        url: Option<WebhookUrl>, later;
+        url: Option<WebhookUrl>;
         /// Signs every delivery. A `whsec_…` of Standard Webhooks, or any text.
-        secret: Option<WebhookSecret>, later;
+        secret: Option<WebhookSecret>;
+        /// While the secret is changed: the one before. Deliveries are signed with both in `webhook-signature`.
+        previous_secret: Option<WebhookSecret>;
     }
 
     /// The service's own Nostr profile, published at start when any of it is set.

@@ -77,7 +77,7 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
 
     let service = Service::start(config, &source.data_dir, listen(command.port).await?).await?;
     let request = KeyHandshakeRequest { static_token: Some(STATIC_TOKEN.to_owned()), no_request: false };
-    let handshake = service.engine().start_key_handshake(request).await?;
+    let handshake = service.engine().start_key_handshake(request, None).await?;
 
     let policy = if command.auto_approve { Policy::auto_approve() } else { Policy::silent() };
     let wallet = world.wallet(policy).await?;

@@ -1,13 +1,16 @@
 //! The same behaviour in memory, in the plainest words.
 
+mod answers;
+mod deliveries;
+
 use std::collections::{BTreeMap, HashMap};
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    Commit, Committed, Conflict, CorrelationKey, OpenOperation, OperationKind, OutboxChange, OutboxMessage, Revision,
-    State, Store, StoreError, StoredOperation,
+    Answer, AnswerKey, Commit, Committed, Conflict, CorrelationKey, Delivery, DeliveryStatus, OpenOperation,
+    OperationKind, OutboxChange, OutboxMessage, Revision, State, Store, StoreError, StoredOperation,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::{EventId, PublicKey};
@@ -21,7 +24,10 @@ pub struct Model {
 struct Rows {
     operations: BTreeMap<StreamId, Operation>,
     inbound: HashMap<EventId, UnixMillis>,
-    user_relays: HashMap<PublicKey, Vec<String>>,
+    user_relays: HashMap<PublicKey, (UnixMillis, Vec<String>)>,
+    deliveries: BTreeMap<(StreamId, u64), Delivery>,
+    answers: HashMap<AnswerKey, Answer>,
+    settings: HashMap<String, String>,
 }
 
 struct Operation {
@@ -61,6 +67,9 @@ impl Model {
 
 impl Rows {
     fn conflict(&self, commit: &Commit) -> Option<Conflict> {
+        if commit.answer.as_ref().is_some_and(|keep| self.is_answered(keep)) {
+            return Some(Conflict::Answered);
+        }
         let stored = self.operations.get(&commit.operation).map(|operation| &operation.stored);
         let as_expected = match commit.expected {
             Revision::New => stored.is_none(),
@@ -100,13 +109,13 @@ impl Rows {
         operation.stored.revision += 1;
         operation.wake_at = commit.wake_at;
         for event in commit.events {
-            operation.events.push(Event {
-                index: operation.stored.next_index,
-                event_type: event.event_type,
-                timestamp: event.at.secs(),
-                data: event.data,
-            });
+            let (at, event) = (event.at, event.at_index(operation.stored.next_index));
             operation.stored.next_index += 1;
+            operation.events.push(event.clone());
+            if commit.deliver {
+                let delivery = pending(commit.operation, event, at);
+                self.deliveries.insert((commit.operation, delivery.event.index), delivery);
+            }
         }
         for claim in commit.claims {
             if !operation.correlations.contains(&claim) {
@@ -127,10 +136,34 @@ impl Rows {
             self.inbound.insert(inbound, commit.at);
         }
         if let Some(relays) = commit.user_relays {
-            self.user_relays.insert(relays.main_key, relays.relays);
+            self.user_relays.insert(relays.main_key, (commit.at, relays.relays));
+        }
+        if let Some(keep) = commit.answer {
+            self.answers.insert(keep.answer.key, keep.answer);
         }
         done
     }
+}
+
+fn pending(stream: StreamId, event: Event, at: UnixMillis) -> Delivery {
+    Delivery {
+        stream,
+        event,
+        status: DeliveryStatus::Pending,
+        attempts: 0,
+        since: at,
+        due_at: at,
+        last_attempt_at: None,
+        last_status: None,
+        last_error: None,
+    }
+}
+
+/// Of what has a time those before `before`, oldest first, at most `limit`.
+fn oldest<T: Ord>(rows: impl Iterator<Item = (UnixMillis, T)>, before: UnixMillis, limit: usize) -> Vec<T> {
+    let mut old: Vec<_> = rows.filter(|(at, _)| *at < before).collect();
+    old.sort_unstable();
+    old.into_iter().map(|(_, row)| row).take(limit).collect()
 }
 
 #[async_trait]
@@ -180,31 +213,38 @@ impl Store for Model {
     }
 
     async fn user_relays(&self, main_key: &PublicKey) -> Result<Vec<String>, StoreError> {
-        Ok(self.rows.lock().user_relays.get(main_key).cloned().unwrap_or_default())
+        Ok(self.rows.lock().user_relays.get(main_key).map_or_else(Vec::new, |(_, relays)| relays.clone()))
     }
 
     async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         let mut rows = self.rows.lock();
-        let mut finished: Vec<_> = rows
+        let finished = rows
             .operations
             .iter()
             .filter_map(|(id, operation)| Some((operation.stored.finished_at?, *id)))
-            .filter(|(finished_at, _)| *finished_at < finished_before)
-            .collect();
-        finished.sort_unstable();
-        finished.truncate(limit);
-        for (_, id) in &finished {
+            .filter(|(_, id)| rows.first_pending(*id).is_none());
+        let finished = oldest(finished, finished_before, limit);
+        for id in &finished {
             rows.operations.remove(id);
+            rows.deliveries.retain(|(stream, _), _| stream != id);
         }
         Ok(finished.len())
     }
 
+    async fn forget_user_relays(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        let mut rows = self.rows.lock();
+        let named = rows.user_relays.iter().map(|(user, (at, _))| (*at, *user.as_bytes()));
+        let old = oldest(named, before, limit);
+        for user in &old {
+            rows.user_relays.remove(&PublicKey::from_byte_array(*user));
+        }
+        Ok(old.len())
+    }
+
     async fn forget_inbound(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         let mut rows = self.rows.lock();
-        let mut old: Vec<_> = rows.inbound.iter().filter(|(_, at)| **at < before).map(|(id, at)| (*at, *id)).collect();
-        old.sort_unstable();
-        old.truncate(limit);
-        for (_, id) in &old {
+        let old = oldest(rows.inbound.iter().map(|(id, at)| (*at, *id)), before, limit);
+        for id in &old {
             rows.inbound.remove(id);
         }
         Ok(old.len())

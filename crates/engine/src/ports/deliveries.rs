@@ -1,0 +1,135 @@
+//! The port that keeps webhook deliveries: the outbox to the app.
+//!
+//! A delivery is written in its event's transaction ([`Commit::deliver`](super::Commit::deliver)). Its identity is the
+//! event's: stream and index.
+
+use async_trait::async_trait;
+
+use super::StoreError;
+use crate::event::Event;
+use crate::{StreamId, UnixMillis};
+
+/// Deliveries of events to the app.
+#[async_trait]
+pub trait DeliveryStore: Send + Sync {
+    /// The first pending delivery of `stream`: the only one that may be attempted, for order within a stream.
+    async fn next_delivery(&self, stream: StreamId) -> Result<Option<Delivery>, StoreError>;
+
+    /// Streams with pending deliveries with id greater than `after`, in order of id, at most `limit`, each with when its
+    /// first pending delivery is due: to rebuild the schedule.
+    async fn pending_streams(
+        &self,
+        after: Option<StreamId>,
+        limit: usize,
+    ) -> Result<Vec<(StreamId, UnixMillis)>, StoreError>;
+
+    /// Records how an attempt went; says whether the delivery was still pending.
+    async fn record_attempt(&self, attempt: DeliveryAttempt) -> Result<bool, StoreError>;
+
+    /// Deliveries with this status after the given one, in order of stream (that is, of its creation) and index, at most
+    /// `limit`.
+    async fn deliveries(
+        &self,
+        status: DeliveryStatus,
+        after: Option<(StreamId, u64)>,
+        limit: usize,
+    ) -> Result<Vec<Delivery>, StoreError>;
+
+    /// One delivery.
+    async fn delivery(&self, stream: StreamId, index: u64) -> Result<Option<Delivery>, StoreError>;
+
+    /// Makes a failed or delivered delivery pending again, due at `at`; says whether there is such a delivery that was
+    /// not pending. What is known of its last attempt stays.
+    async fn retry_delivery(&self, stream: StreamId, index: u64, at: UnixMillis) -> Result<bool, StoreError>;
+
+    /// How many deliveries are pending and how many failed, for health and metrics.
+    async fn count_deliveries(&self) -> Result<DeliveryCounts, StoreError>;
+
+    /// Forgets deliveries that are not pending and were attempted last before `before`, at most `limit`; says how many.
+    ///
+    /// Deliveries go with their operation at the latest; this is for streams that stay open, where they would pile up.
+    async fn forget_deliveries(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
+}
+
+/// How far a delivery is, as stored: numbers never change their meaning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum DeliveryStatus {
+    /// Not delivered yet.
+    Pending = 0,
+    /// The receiver said 2xx.
+    Delivered = 1,
+    /// Given up.
+    Failed = 2,
+}
+
+impl DeliveryStatus {
+    /// Every status.
+    pub const ALL: [Self; 3] = [Self::Pending, Self::Delivered, Self::Failed];
+
+    /// The number in the store.
+    pub const fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// The status with this number.
+    pub const fn from_code(code: u8) -> Option<Self> {
+        match code {
+            0 => Some(Self::Pending),
+            1 => Some(Self::Delivered),
+            2 => Some(Self::Failed),
+            _ => None,
+        }
+    }
+}
+
+/// A delivery of one event.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Delivery {
+    /// The event's stream.
+    pub stream: StreamId,
+    /// The event.
+    pub event: Event,
+    /// How far it is.
+    pub status: DeliveryStatus,
+    /// How often it was attempted since it became pending.
+    pub attempts: u32,
+    /// When it became pending (the event's time, or when it was asked to be retried).
+    pub since: UnixMillis,
+    /// When it is attempted next; of no meaning when it is not pending.
+    pub due_at: UnixMillis,
+    /// When it was attempted last.
+    pub last_attempt_at: Option<UnixMillis>,
+    /// The HTTP status of the last answer, if there was one.
+    pub last_status: Option<u16>,
+    /// Why the last attempt failed, in words without secrets.
+    pub last_error: Option<String>,
+}
+
+/// How an attempt went.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeliveryAttempt {
+    /// The delivery's stream.
+    pub stream: StreamId,
+    /// The delivery's index.
+    pub index: u64,
+    /// When.
+    pub at: UnixMillis,
+    /// How far the delivery is now.
+    pub status: DeliveryStatus,
+    /// When it is attempted next, if it is still pending.
+    pub due_at: UnixMillis,
+    /// The HTTP status of the answer, if there was one.
+    pub http_status: Option<u16>,
+    /// Why it failed, in words without secrets.
+    pub error: Option<String>,
+}
+
+/// How many deliveries there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DeliveryCounts {
+    /// Not delivered yet.
+    pub pending: u64,
+    /// Given up.
+    pub failed: u64,
+}

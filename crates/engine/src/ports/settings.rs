@@ -1,0 +1,15 @@
+//! The port that keeps what was changed at run time.
+
+use async_trait::async_trait;
+
+use super::StoreError;
+
+/// Small named values that survive a restart: relays added and removed at run time, what profile was published last.
+#[async_trait]
+pub trait SettingStore: Send + Sync {
+    /// The value of `name`.
+    async fn setting(&self, name: &str) -> Result<Option<String>, StoreError>;
+
+    /// Sets the value of `name`, or removes it.
+    async fn set_setting(&self, name: &str, value: Option<&str>) -> Result<(), StoreError>;
+}

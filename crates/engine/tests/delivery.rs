@@ -1,0 +1,287 @@
+//! Deliveries to the webhook, and calls that are done once, on a real store.
+#![allow(clippy::disallowed_methods)]
+
+mod common;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use common::{NOW, Running, handshake, open, options, user};
+use parking_lot::Mutex;
+use tokio::sync::Semaphore;
+use usher_engine::event::Event;
+use usher_engine::ports::{AnswerKey, DeliveryStatus, Posted, Receiver};
+use usher_engine::{KeyHandshakeRequest, KeyHandshakeStarted, Once, Rendered, StartError, StreamId, UnixMillis};
+use usher_store::SqliteStore;
+
+/// A webhook that notes what it is given, refuses what it is told to, and hangs on one stream until let go.
+#[derive(Default)]
+struct App {
+    got: Mutex<Vec<(StreamId, u64)>>,
+    refuse: Mutex<HashMap<StreamId, usize>>,
+    retry_after: Option<Duration>,
+    hang_on: Mutex<Option<StreamId>>,
+    posts: AtomicUsize,
+}
+
+/// What is never given a permit.
+static NEVER: Semaphore = Semaphore::const_new(0);
+
+#[async_trait]
+impl Receiver for App {
+    async fn post(&self, stream: StreamId, event: &Event, _: UnixMillis) -> Posted {
+        self.posts.fetch_add(1, Ordering::SeqCst);
+        if *self.hang_on.lock() == Some(stream) {
+            let _ = NEVER.acquire().await;
+        }
+        if let Some(left) = self.refuse.lock().get_mut(&stream)
+            && *left > 0
+        {
+            *left -= 1;
+            let reason = "the receiver said 500".to_owned();
+            return Posted::Refused { http_status: Some(500), reason, retry_after: self.retry_after };
+        }
+        self.got.lock().push((stream, event.index));
+        Posted::Accepted { http_status: 200 }
+    }
+}
+
+impl App {
+    /// Waits until so many events were accepted, turning the clock by `step` meanwhile.
+    async fn wait(&self, usher: &Running, count: usize, step: Duration) -> Vec<(StreamId, u64)> {
+        let wait = async {
+            while self.got.lock().len() < count {
+                tokio::time::sleep(Duration::from_millis(3)).await;
+                usher.clock.turn(step);
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(20), wait).await.expect("deliveries did not come");
+        self.got.lock().clone()
+    }
+}
+
+async fn start(store: &Arc<SqliteStore>, app: &Arc<App>, now: UnixMillis) -> Running {
+    Running::start_with(store.clone(), store.clone(), Some(app.clone()), options(), now, now.0).await
+}
+
+async fn door(usher: &Running, token: &str) -> StreamId {
+    usher.engine.start_key_handshake(reusable(token), None).await.unwrap().stream_id
+}
+
+fn reusable(token: &str) -> KeyHandshakeRequest {
+    KeyHandshakeRequest { static_token: Some(token.to_owned()), no_request: false }
+}
+
+#[tokio::test]
+async fn each_event_is_delivered_once_and_in_order() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, app) = (open(dir.path()), Arc::new(App::default()));
+    let usher = start(&store, &app, NOW).await;
+    let (a, b) = (door(&usher, "a").await, door(&usher, "b").await);
+    for n in 1..=10 {
+        usher.receive(n, &user(n), handshake(if n % 2 == 0 { "a" } else { "b" }, &[])).await;
+    }
+    let got = app.wait(&usher, 10, Duration::ZERO).await;
+    for stream in [a, b] {
+        let indexes: Vec<u64> = got.iter().filter(|(of, _)| *of == stream).map(|(_, index)| *index).collect();
+        assert_eq!(indexes, [0, 1, 2, 3, 4]);
+    }
+    usher.stop().await;
+    assert_eq!(store.count().await, (0, 0));
+}
+
+#[tokio::test]
+async fn a_refused_event_waits_with_back_off_and_holds_up_its_own_stream_only() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, app) = (open(dir.path()), Arc::new(App::default()));
+    let usher = start(&store, &app, NOW).await;
+    let (bad, good) = (door(&usher, "bad").await, door(&usher, "good").await);
+    app.refuse.lock().insert(bad, 3);
+    usher.receive(1, &user(1), handshake("bad", &[])).await;
+    usher.receive(2, &user(2), handshake("bad", &[])).await;
+    usher.receive(3, &user(3), handshake("good", &[])).await;
+    assert_eq!(app.wait(&usher, 1, Duration::ZERO).await, [(good, 0)]);
+    let got = app.wait(&usher, 3, Duration::from_secs(1)).await;
+    assert_eq!(got[1..], [(bad, 0), (bad, 1)], "in order");
+    assert_eq!(app.posts.load(Ordering::SeqCst), 6, "three refusals, three deliveries");
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn a_receiver_that_hangs_on_one_stream_does_not_hold_up_another() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, app) = (open(dir.path()), Arc::new(App::default()));
+    let usher = start(&store, &app, NOW).await;
+    let (stuck, good) = (door(&usher, "stuck").await, door(&usher, "good").await);
+    *app.hang_on.lock() = Some(stuck);
+    usher.receive(1, &user(1), handshake("stuck", &[])).await;
+    for n in 2..=6 {
+        usher.receive(n, &user(n), handshake("good", &[])).await;
+    }
+    let got = app.wait(&usher, 5, Duration::ZERO).await;
+    assert!(got.iter().all(|(stream, _)| *stream == good));
+    // What hangs does not keep the engine from stopping, and is posted again after the restart.
+    usher.stop().await;
+    *app.hang_on.lock() = None;
+    let usher = start(&store, &app, NOW).await;
+    assert_eq!(app.wait(&usher, 6, Duration::ZERO).await[5], (stuck, 0));
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn after_three_days_it_is_given_up_the_next_one_comes_and_it_can_be_retried() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, app) = (open(dir.path()), Arc::new(App::default()));
+    let usher = start(&store, &app, NOW).await;
+    let stream = door(&usher, "door").await;
+    app.refuse.lock().insert(stream, usize::MAX);
+    usher.receive(1, &user(1), handshake("door", &[])).await;
+    let given_up = async {
+        while usher.engine.count_webhook_deliveries().await.unwrap().failed == 0 {
+            tokio::time::sleep(Duration::from_millis(3)).await;
+            usher.clock.turn(Duration::from_secs(900));
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), given_up).await.expect("never given up");
+    let tried = app.posts.load(Ordering::SeqCst);
+    assert!((9..25).contains(&tried), "{tried}");
+    let failed = usher.engine.webhook_deliveries(DeliveryStatus::Failed, None, 10).await.unwrap();
+    assert_eq!((failed[0].event.index, failed[0].last_status), (0, Some(500)));
+
+    app.refuse.lock().clear();
+    usher.receive(2, &user(2), handshake("door", &[])).await;
+    assert_eq!(app.wait(&usher, 1, Duration::ZERO).await, [(stream, 1)]);
+    assert!(usher.engine.retry_webhook_delivery(stream, 0).await.unwrap().is_some());
+    assert!(usher.engine.retry_webhook_delivery(stream, 7).await.unwrap().is_none());
+    assert_eq!(app.wait(&usher, 2, Duration::ZERO).await[1], (stream, 0));
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn a_receivers_wish_to_wait_is_honoured() {
+    let dir = tempfile::tempdir().unwrap();
+    let retry_after = Some(Duration::from_secs(7200));
+    let (store, app) = (open(dir.path()), Arc::new(App { retry_after, ..App::default() }));
+    let usher = start(&store, &app, NOW).await;
+    let stream = door(&usher, "door").await;
+    app.refuse.lock().insert(stream, 1);
+    usher.receive(1, &user(1), handshake("door", &[])).await;
+    for _ in 0..70 {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        usher.clock.turn(Duration::from_secs(100));
+    }
+    assert_eq!(app.posts.load(Ordering::SeqCst), 1);
+    app.wait(&usher, 1, Duration::from_secs(100)).await;
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn what_was_pending_is_delivered_after_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, app) = (open(dir.path()), Arc::new(App::default()));
+    let usher = start(&store, &app, NOW).await;
+    let mut streams = Vec::new();
+    for n in 1..=20 {
+        let stream = door(&usher, &format!("door{n}")).await;
+        app.refuse.lock().insert(stream, usize::MAX);
+        usher.receive(n, &user(n), handshake(&format!("door{n}"), &[])).await;
+        streams.push(stream);
+    }
+    for stream in &streams {
+        usher.page(*stream, 0).await;
+    }
+    usher.stop().await;
+    app.refuse.lock().clear();
+    let usher = start(&store, &app, NOW.plus(Duration::from_secs(60))).await;
+    let mut got = app.wait(&usher, 20, Duration::ZERO).await;
+    got.sort_unstable();
+    assert_eq!(got, streams.iter().map(|stream| (*stream, 0)).collect::<Vec<_>>());
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn without_a_webhook_nothing_piles_up_and_what_is_left_of_one_is_given_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, app) = (open(dir.path()), Arc::new(App::default()));
+    let usher = start(&store, &app, NOW).await;
+    let stream = door(&usher, "door").await;
+    app.refuse.lock().insert(stream, usize::MAX);
+    usher.receive(1, &user(1), handshake("door", &[])).await;
+    usher.page(stream, 0).await;
+    usher.stop().await;
+    let later = NOW.plus(Duration::from_secs(4 * 24 * 3600));
+    let usher = Running::start_at(store.clone(), options(), later, 2).await;
+    usher.receive(2, &user(2), handshake("door", &[])).await;
+    usher.page(stream, 1).await;
+    let given_up = async {
+        while store.count().await != (0, 1) {
+            tokio::time::sleep(Duration::from_millis(3)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), given_up).await.expect("not given up");
+    usher.stop().await;
+}
+
+/// Pending and failed deliveries.
+trait Count {
+    async fn count(&self) -> (u64, u64);
+}
+
+impl Count for SqliteStore {
+    async fn count(&self) -> (u64, u64) {
+        use usher_engine::ports::DeliveryStore as _;
+        let counts = self.count_deliveries().await.unwrap();
+        (counts.pending, counts.failed)
+    }
+}
+
+fn once(key: u8) -> Once<KeyHandshakeStarted> {
+    Once {
+        key: AnswerKey([key; 32]),
+        fingerprint: [9; 32],
+        render: Box::new(|started| Rendered {
+            status: 200,
+            media_type: "application/json".to_owned(),
+            body: started.stream_id.to_string().into_bytes(),
+        }),
+    }
+}
+
+#[tokio::test]
+async fn an_answer_is_kept_with_what_it_answers() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let usher = Running::start(store.clone()).await;
+    let first = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), Some(once(1))).await.unwrap();
+    let kept = usher.engine.answer(&AnswerKey([1; 32])).await.unwrap().unwrap();
+    assert_eq!((kept.status, kept.fingerprint), (200, [9; 32]));
+    assert_eq!(kept.body, first.stream_id.to_string().into_bytes());
+    let open_before = usher.engine.open_streams();
+    let again = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), Some(once(1))).await;
+    assert!(matches!(again, Err(StartError::Answered)));
+    assert_eq!(usher.engine.open_streams(), open_before, "nothing was started");
+    usher.stop().await;
+
+    let usher = Running::start_at(store.clone(), options(), NOW.plus(Duration::from_secs(86_399)), 2).await;
+    assert_eq!(usher.engine.answer(&AnswerKey([1; 32])).await.unwrap(), Some(kept), "also after a restart");
+    usher.clock.turn(Duration::from_secs(2));
+    assert_eq!(usher.engine.answer(&AnswerKey([1; 32])).await.unwrap(), None, "for 24 hours");
+    let next_day = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), Some(once(1))).await.unwrap();
+    assert_ne!(next_day.stream_id, first.stream_id);
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn an_answer_that_started_nothing_is_kept_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let usher = Running::start(open(dir.path())).await;
+    let stream = door(&usher, "door").await;
+    let same = usher.engine.start_key_handshake(reusable("door"), Some(once(1))).await.unwrap();
+    assert_eq!(same.stream_id, stream);
+    let kept = usher.engine.answer(&AnswerKey([1; 32])).await.unwrap().unwrap();
+    assert_eq!(kept.body, stream.to_string().into_bytes());
+    usher.stop().await;
+}

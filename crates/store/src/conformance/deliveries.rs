@@ -1,0 +1,266 @@
+//! Deliveries: in order within a stream, each until it is settled.
+
+use std::sync::Arc;
+
+use usher_engine::ports::{Commit, Delivery, DeliveryAttempt, DeliveryStatus};
+use usher_engine::{StreamId, UnixMillis};
+
+use super::{FullStore, Subject, accepted, commit_done, create, event, given_up, id, refused, step};
+
+/// Creates an open operation with so many events to be delivered.
+pub(super) async fn opened(store: &dyn FullStore, number: u64, events: u64) {
+    let events = (0..events).map(event).collect();
+    commit_done(store, Commit { deliver: true, events, ..create(id(number)) }).await;
+}
+
+/// Records what must be pending.
+pub(super) async fn attempt(store: &dyn FullStore, attempt: DeliveryAttempt) {
+    assert!(store.record_attempt(attempt.clone()).await.unwrap(), "{attempt:?}");
+}
+
+async fn next(store: &dyn FullStore, number: u64) -> Option<u64> {
+    store.next_delivery(id(number)).await.unwrap().map(|delivery| delivery.event.index)
+}
+
+/// Streams and indexes.
+pub(super) fn positions(deliveries: &[Delivery]) -> Vec<(StreamId, u64)> {
+    deliveries.iter().map(|delivery| (delivery.stream, delivery.event.index)).collect()
+}
+
+/// Pending, due when the event happened; of commits that do not deliver, none.
+pub async fn every_event_has_its_delivery(subject: impl Subject) {
+    let store = subject.store();
+    commit_done(&*store, Commit { deliver: true, ..create(id(1)) }).await;
+    assert_eq!(next(&*store, 1).await, None, "no events");
+    commit_done(&*store, Commit { events: vec![event(7)], ..step(id(1), 1) }).await;
+    assert_eq!(next(&*store, 1).await, None, "not to be delivered");
+    let events = vec![event(8), event(9)];
+    commit_done(&*store, Commit { deliver: true, finished: true, events, ..step(id(1), 2) }).await;
+
+    assert_eq!(store.delivery(id(1), 0).await.unwrap(), None);
+    let stored = store.events(id(1), 0, 10).await.unwrap();
+    for (index, number) in [(1, 8), (2, 9)] {
+        let expected = Delivery {
+            stream: id(1),
+            event: stored[index].clone(),
+            status: DeliveryStatus::Pending,
+            attempts: 0,
+            since: event(number).at,
+            due_at: event(number).at,
+            last_attempt_at: None,
+            last_status: None,
+            last_error: None,
+        };
+        assert_eq!(store.delivery(id(1), index as u64).await.unwrap(), Some(expected));
+    }
+    assert_eq!(store.delivery(id(1), 3).await.unwrap(), None);
+    assert_eq!(store.delivery(id(2), 1).await.unwrap(), None);
+    let reserved = Commit { deliver: true, events: vec![event(1)], ..step(StreamId::SUBSCRIPTIONS, 1) };
+    commit_done(&*store, reserved).await;
+    assert!(store.next_delivery(StreamId::SUBSCRIPTIONS).await.unwrap().is_some());
+}
+
+/// The next one only when it is delivered or given up; streams do not wait for one another.
+pub async fn only_the_first_pending_one_is_offered(subject: impl Subject) {
+    let store = subject.store();
+    opened(&*store, 1, 4).await;
+    opened(&*store, 2, 2).await;
+    for at in 1..=3 {
+        assert_eq!(next(&*store, 1).await, Some(0));
+        attempt(&*store, refused(id(1), 0, at)).await;
+    }
+    attempt(&*store, accepted(id(2), 0, 4)).await;
+    assert_eq!((next(&*store, 1).await, next(&*store, 2).await), (Some(0), Some(1)));
+    attempt(&*store, accepted(id(1), 0, 5)).await;
+    assert_eq!(next(&*store, 1).await, Some(1));
+    attempt(&*store, given_up(id(1), 1, 6)).await;
+    assert_eq!(next(&*store, 1).await, Some(2));
+    attempt(&*store, accepted(id(1), 2, 7)).await;
+    attempt(&*store, accepted(id(1), 3, 8)).await;
+    assert_eq!((next(&*store, 1).await, next(&*store, 2).await), (None, Some(1)));
+    // What comes later is offered later.
+    commit_done(&*store, Commit { deliver: true, events: vec![event(4)], ..step(id(1), 1) }).await;
+    assert_eq!(next(&*store, 1).await, Some(4));
+}
+
+/// Each counts; the last one's outcome is told.
+pub async fn attempts_are_recorded(subject: impl Subject) {
+    let store = subject.store();
+    opened(&*store, 1, 1).await;
+    let before = store.delivery(id(1), 0).await.unwrap().unwrap();
+    attempt(&*store, refused(id(1), 0, 10)).await;
+    let after_one = Delivery {
+        attempts: 1,
+        due_at: UnixMillis(1_010),
+        last_attempt_at: Some(UnixMillis(10)),
+        last_status: Some(503),
+        last_error: Some("the receiver said 503".to_owned()),
+        ..before
+    };
+    assert_eq!(store.next_delivery(id(1)).await.unwrap(), Some(after_one.clone()));
+
+    let silent =
+        DeliveryAttempt { http_status: None, error: Some("no \0 \u{1F511}".to_owned()), ..refused(id(1), 0, 20) };
+    attempt(&*store, silent).await;
+    let after_two = Delivery {
+        attempts: 2,
+        due_at: UnixMillis(1_020),
+        last_attempt_at: Some(UnixMillis(20)),
+        last_status: None,
+        last_error: Some("no \0 \u{1F511}".to_owned()),
+        ..after_one
+    };
+    assert_eq!(store.next_delivery(id(1)).await.unwrap(), Some(after_two.clone()));
+
+    attempt(&*store, accepted(id(1), 0, 30)).await;
+    let delivered = Delivery {
+        status: DeliveryStatus::Delivered,
+        attempts: 3,
+        due_at: UnixMillis(30),
+        last_attempt_at: Some(UnixMillis(30)),
+        last_status: Some(200),
+        last_error: None,
+        ..after_two
+    };
+    assert_eq!(store.delivery(id(1), 0).await.unwrap(), Some(delivered));
+}
+
+/// Nor does one that is not there; what is known of it stays.
+pub async fn a_settled_delivery_takes_no_attempt(subject: impl Subject) {
+    let store = subject.store();
+    opened(&*store, 1, 3).await;
+    attempt(&*store, accepted(id(1), 0, 1)).await;
+    attempt(&*store, given_up(id(1), 1, 2)).await;
+    let before = [store.delivery(id(1), 0).await.unwrap(), store.delivery(id(1), 1).await.unwrap()];
+    for index in [0, 1] {
+        for late in [refused(id(1), index, 9), accepted(id(1), index, 9), given_up(id(1), index, 9)] {
+            assert!(!store.record_attempt(late).await.unwrap());
+        }
+    }
+    assert!(!store.record_attempt(accepted(id(1), 3, 9)).await.unwrap());
+    assert!(!store.record_attempt(accepted(id(1), u64::MAX, 9)).await.unwrap());
+    assert!(!store.record_attempt(accepted(id(2), 0, 9)).await.unwrap());
+    assert_eq!([store.delivery(id(1), 0).await.unwrap(), store.delivery(id(1), 1).await.unwrap()], before);
+    assert_eq!(next(&*store, 1).await, Some(2));
+}
+
+/// Delivered and failed ones, from the beginning; pending ones are not disturbed.
+pub async fn settled_ones_may_be_retried(subject: impl Subject) {
+    let store = subject.store();
+    opened(&*store, 1, 3).await;
+    for at in [1, 2] {
+        attempt(&*store, refused(id(1), 0, at)).await;
+    }
+    attempt(&*store, given_up(id(1), 0, 3)).await;
+    attempt(&*store, accepted(id(1), 1, 4)).await;
+    attempt(&*store, refused(id(1), 2, 5)).await;
+    let pending = store.delivery(id(1), 2).await.unwrap();
+    assert!(!store.retry_delivery(id(1), 2, UnixMillis(9)).await.unwrap());
+    assert_eq!(store.delivery(id(1), 2).await.unwrap(), pending);
+    for (index, at) in [(3, 9), (u64::MAX, 9)] {
+        assert!(!store.retry_delivery(id(1), index, UnixMillis(at)).await.unwrap());
+    }
+    assert!(!store.retry_delivery(id(2), 0, UnixMillis(9)).await.unwrap());
+
+    for index in [0, 1] {
+        let settled = store.delivery(id(1), index).await.unwrap().unwrap();
+        assert!(store.retry_delivery(id(1), index, UnixMillis(100)).await.unwrap());
+        let again = Delivery {
+            status: DeliveryStatus::Pending,
+            attempts: 0,
+            since: UnixMillis(100),
+            due_at: UnixMillis(100),
+            ..settled
+        };
+        assert_eq!(store.delivery(id(1), index).await.unwrap(), Some(again));
+        assert!(!store.retry_delivery(id(1), index, UnixMillis(200)).await.unwrap(), "once");
+    }
+    attempt(&*store, accepted(id(1), 0, 101)).await;
+    assert_eq!(store.delivery(id(1), 0).await.unwrap().unwrap().attempts, 1);
+}
+
+/// The receiver gets it again before it gets what is newer.
+pub async fn a_retried_one_comes_before_later_ones(subject: impl Subject) {
+    let store = subject.store();
+    opened(&*store, 1, 3).await;
+    attempt(&*store, given_up(id(1), 0, 1)).await;
+    attempt(&*store, accepted(id(1), 1, 2)).await;
+    assert_eq!(next(&*store, 1).await, Some(2));
+    assert!(store.retry_delivery(id(1), 1, UnixMillis(50)).await.unwrap());
+    assert_eq!(next(&*store, 1).await, Some(1));
+    assert!(store.retry_delivery(id(1), 0, UnixMillis(60)).await.unwrap());
+    assert_eq!(next(&*store, 1).await, Some(0));
+    assert_eq!(store.pending_streams(None, 10).await.unwrap(), [(id(1), UnixMillis(60))]);
+}
+
+/// As when an attempt is recorded and an operator retries: what was settled once is not settled twice.
+pub async fn of_two_attempts_one_settles(subject: impl Subject) {
+    opened(&*subject.store(), 1, 50).await;
+    for index in 0..50 {
+        let (a, b) = (subject.store(), subject.store());
+        let (a, b) =
+            super::race(async move { a.record_attempt(accepted(id(1), index, 1)).await.unwrap() }, async move {
+                b.record_attempt(given_up(id(1), index, 2)).await.unwrap()
+            })
+            .await;
+        assert!(a != b, "{index}: {a} {b}");
+        let delivery = subject.store().delivery(id(1), index).await.unwrap().unwrap();
+        assert_eq!((delivery.attempts, delivery.status == DeliveryStatus::Delivered), (1, a));
+    }
+}
+
+/// Pending, refused, delivered, given up, retried.
+pub async fn survive_reopening_at_every_stage(mut subject: impl Subject) {
+    opened(&*subject.store(), 1, 2).await;
+    for attempt in [
+        Some(refused(id(1), 0, 1)),
+        Some(refused(id(1), 0, 2)),
+        Some(given_up(id(1), 0, 3)),
+        Some(accepted(id(1), 1, 4)),
+        None,
+    ] {
+        let store = subject.store();
+        match attempt {
+            Some(attempt) => assert!(store.record_attempt(attempt).await.unwrap()),
+            None => assert!(store.retry_delivery(id(1), 0, UnixMillis(5)).await.unwrap()),
+        }
+        let before = [store.delivery(id(1), 0).await.unwrap(), store.delivery(id(1), 1).await.unwrap()];
+        let due = store.pending_streams(None, 10).await.unwrap();
+        drop(store);
+        subject.reopen().await;
+        let store = subject.store();
+        assert_eq!([store.delivery(id(1), 0).await.unwrap(), store.delivery(id(1), 1).await.unwrap()], before);
+        assert_eq!(store.pending_streams(None, 10).await.unwrap(), due);
+    }
+}
+
+/// Many streams are worked at once, each in its order, while events are added; everything is found after reopening.
+pub async fn attempts_under_load_are_there(mut subject: impl Subject) {
+    const STREAMS: u64 = 32;
+    const EVENTS: u64 = 10;
+    let tasks: Vec<_> = (1..=STREAMS)
+        .map(|n| {
+            let store = subject.store();
+            super::task(async move {
+                opened(&*store, n, 1).await;
+                for number in 1..EVENTS {
+                    let more = Commit { deliver: true, events: vec![event(number)], ..step(id(n), number) };
+                    commit_done(&*store, more).await;
+                    let first = store.next_delivery(id(n)).await.unwrap().unwrap();
+                    assert_eq!(first.event.index, number - 1);
+                    attempt(&*store, accepted(id(n), number - 1, number)).await;
+                }
+            })
+        })
+        .collect();
+    for task in tasks {
+        task.await.unwrap();
+    }
+    subject.reopen().await;
+    let store: Arc<dyn FullStore> = subject.store();
+    let delivered = store.deliveries(DeliveryStatus::Delivered, None, usize::MAX).await.unwrap();
+    let expected: Vec<_> = (1..=STREAMS).flat_map(|n| (0..EVENTS - 1).map(move |index| (id(n), index))).collect();
+    assert_eq!(positions(&delivered), expected);
+    let pending = store.pending_streams(None, usize::MAX).await.unwrap();
+    assert_eq!(pending, (1..=STREAMS).map(|n| (id(n), event(EVENTS - 1).at)).collect::<Vec<_>>());
+}

@@ -1,0 +1,108 @@
+//! The model's deliveries.
+
+use async_trait::async_trait;
+use usher_engine::ports::{Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, StoreError};
+use usher_engine::{StreamId, UnixMillis};
+
+use super::{Model, Rows, oldest};
+
+impl Rows {
+    /// Deliveries with this status in order of stream and index.
+    fn with_status(&self, status: DeliveryStatus) -> impl Iterator<Item = &Delivery> {
+        self.deliveries.values().filter(move |delivery| delivery.status == status)
+    }
+
+    /// The first pending delivery of a stream.
+    pub(super) fn first_pending(&self, stream: StreamId) -> Option<&Delivery> {
+        self.with_status(DeliveryStatus::Pending).find(|delivery| delivery.stream == stream)
+    }
+}
+
+#[async_trait]
+impl DeliveryStore for Model {
+    async fn next_delivery(&self, stream: StreamId) -> Result<Option<Delivery>, StoreError> {
+        Ok(self.rows.lock().first_pending(stream).cloned())
+    }
+
+    async fn pending_streams(
+        &self,
+        after: Option<StreamId>,
+        limit: usize,
+    ) -> Result<Vec<(StreamId, UnixMillis)>, StoreError> {
+        let rows = self.rows.lock();
+        let mut streams: Vec<_> = rows
+            .with_status(DeliveryStatus::Pending)
+            .filter(|delivery| after.is_none_or(|after| delivery.stream > after))
+            .map(|delivery| (delivery.stream, delivery.due_at))
+            .collect();
+        // Of each stream the first.
+        streams.dedup_by_key(|(stream, _)| *stream);
+        streams.truncate(limit);
+        Ok(streams)
+    }
+
+    async fn record_attempt(&self, attempt: DeliveryAttempt) -> Result<bool, StoreError> {
+        let mut rows = self.rows.lock();
+        let Some(delivery) = rows.deliveries.get_mut(&(attempt.stream, attempt.index)) else { return Ok(false) };
+        if delivery.status != DeliveryStatus::Pending {
+            return Ok(false);
+        }
+        delivery.status = attempt.status;
+        delivery.attempts += 1;
+        delivery.due_at = attempt.due_at;
+        delivery.last_attempt_at = Some(attempt.at);
+        delivery.last_status = attempt.http_status;
+        delivery.last_error = attempt.error;
+        Ok(true)
+    }
+
+    async fn deliveries(
+        &self,
+        status: DeliveryStatus,
+        after: Option<(StreamId, u64)>,
+        limit: usize,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        let rows = self.rows.lock();
+        let later = rows
+            .with_status(status)
+            .filter(|delivery| after.is_none_or(|after| (delivery.stream, delivery.event.index) > after));
+        Ok(later.take(limit).cloned().collect())
+    }
+
+    async fn delivery(&self, stream: StreamId, index: u64) -> Result<Option<Delivery>, StoreError> {
+        Ok(self.rows.lock().deliveries.get(&(stream, index)).cloned())
+    }
+
+    async fn retry_delivery(&self, stream: StreamId, index: u64, at: UnixMillis) -> Result<bool, StoreError> {
+        let mut rows = self.rows.lock();
+        let Some(delivery) = rows.deliveries.get_mut(&(stream, index)) else { return Ok(false) };
+        if delivery.status == DeliveryStatus::Pending {
+            return Ok(false);
+        }
+        delivery.status = DeliveryStatus::Pending;
+        delivery.attempts = 0;
+        delivery.since = at;
+        delivery.due_at = at;
+        Ok(true)
+    }
+
+    async fn count_deliveries(&self) -> Result<DeliveryCounts, StoreError> {
+        let rows = self.rows.lock();
+        let count = |status| rows.with_status(status).count() as u64;
+        Ok(DeliveryCounts { pending: count(DeliveryStatus::Pending), failed: count(DeliveryStatus::Failed) })
+    }
+
+    async fn forget_deliveries(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        let mut rows = self.rows.lock();
+        let settled = rows
+            .deliveries
+            .iter()
+            .filter(|(_, delivery)| delivery.status != DeliveryStatus::Pending)
+            .filter_map(|(position, delivery)| Some((delivery.last_attempt_at?, *position)));
+        let old = oldest(settled, before, limit);
+        for position in &old {
+            rows.deliveries.remove(position);
+        }
+        Ok(old.len())
+    }
+}

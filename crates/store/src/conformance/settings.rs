@@ -1,0 +1,33 @@
+//! Settings: the last word counts.
+
+use super::Subject;
+
+/// Each name for itself, whatever the text.
+pub async fn are_set_replaced_and_removed(subject: impl Subject) {
+    let store = subject.store();
+    assert_eq!(store.setting("a").await.unwrap(), None);
+    store.set_setting("a", None).await.unwrap();
+    for value in ["1", "2", "", "'; DROP TABLE settings; --", "a\0b", "\u{1F511}", &"long".repeat(100_000)] {
+        store.set_setting("a", Some(value)).await.unwrap();
+        assert_eq!(store.setting("a").await.unwrap().as_deref(), Some(value));
+    }
+    store.set_setting("A", Some("other")).await.unwrap();
+    store.set_setting("", Some("empty name")).await.unwrap();
+    store.set_setting("a", None).await.unwrap();
+    assert_eq!(store.setting("a").await.unwrap(), None);
+    assert_eq!(store.setting("A").await.unwrap().as_deref(), Some("other"));
+    assert_eq!(store.setting("").await.unwrap().as_deref(), Some("empty name"));
+}
+
+/// What was set, and that it was removed.
+pub async fn survive_reopening(mut subject: impl Subject) {
+    let store = subject.store();
+    store.set_setting("kept", Some("1")).await.unwrap();
+    store.set_setting("kept", Some("2")).await.unwrap();
+    store.set_setting("removed", Some("3")).await.unwrap();
+    store.set_setting("removed", None).await.unwrap();
+    drop(store);
+    subject.reopen().await;
+    assert_eq!(subject.store().setting("kept").await.unwrap().as_deref(), Some("2"));
+    assert_eq!(subject.store().setting("removed").await.unwrap(), None);
+}

@@ -1,0 +1,218 @@
+//! Deliveries of events to the app: written with their events, then attempted until they are settled.
+
+use async_trait::async_trait;
+use rusqlite::{Connection, Row, ToSql, params};
+use usher_engine::ports::{Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, StoreError};
+use usher_engine::{StreamId, UnixMillis};
+
+use super::failure::{During as _, SqliteFailure};
+use super::{SqliteStore, codec, read, retention};
+
+#[async_trait]
+impl DeliveryStore for SqliteStore {
+    async fn next_delivery(&self, stream: StreamId) -> Result<Option<Delivery>, StoreError> {
+        self.read(move |connection| Ok(list(connection, NEXT, &[stream.as_bytes()])?.pop())).await
+    }
+
+    async fn pending_streams(
+        &self,
+        after: Option<StreamId>,
+        limit: usize,
+    ) -> Result<Vec<(StreamId, UnixMillis)>, StoreError> {
+        self.read(move |connection| pending_streams(connection, after, limit)).await
+    }
+
+    async fn record_attempt(&self, attempt: DeliveryAttempt) -> Result<bool, StoreError> {
+        self.write(move |connection| record_attempt(connection, &attempt)).await
+    }
+
+    async fn deliveries(
+        &self,
+        status: DeliveryStatus,
+        after: Option<(StreamId, u64)>,
+        limit: usize,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        self.read(move |connection| {
+            let (stream, index) = after.as_ref().map_or((None, 0), |(stream, index)| (Some(stream), *index));
+            let after = (codec::after_stream(stream), codec::integer(index));
+            list(connection, PAGE, &[&status.code(), &after.0, &after.1, &codec::limit(limit)])
+        })
+        .await
+    }
+
+    async fn delivery(&self, stream: StreamId, index: u64) -> Result<Option<Delivery>, StoreError> {
+        self.read(move |connection| Ok(list(connection, ONE, &[stream.as_bytes(), &codec::integer(index)])?.pop()))
+            .await
+    }
+
+    async fn retry_delivery(&self, stream: StreamId, index: u64, at: UnixMillis) -> Result<bool, StoreError> {
+        self.write(move |connection| retry(connection, stream, index, at)).await
+    }
+
+    async fn count_deliveries(&self) -> Result<DeliveryCounts, StoreError> {
+        self.read(count).await
+    }
+
+    async fn forget_deliveries(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.write(move |connection| retention::forget_deliveries(connection, before, limit)).await
+    }
+}
+
+/// A query for deliveries with their events. It names its index, so that SQLite says so should it ever not do; an event
+/// that is not there makes the row unreadable rather than invisible.
+macro_rules! select {
+    ($index:literal, $($rest:literal),+) => {
+        concat!(
+            "SELECT d.idx, e.type, e.at, e.data, d.stream, d.status, d.attempts, d.since, d.due_at, d.last_attempt_at,
+                 d.last_status, d.last_error
+             FROM deliveries AS d ", $index, " LEFT JOIN events AS e ON e.stream = d.stream AND e.idx = d.idx ",
+            $($rest),+
+        )
+    };
+}
+
+const NEXT: &str =
+    select!("INDEXED BY deliveries_status", "WHERE d.status = 0 AND d.stream = ?1 ORDER BY d.idx LIMIT 1");
+
+const PAGE: &str = select!(
+    "INDEXED BY deliveries_status",
+    "WHERE d.status = ?1 AND (d.stream, d.idx) > (?2, ?3) ORDER BY d.stream, d.idx LIMIT ?4"
+);
+
+const ONE: &str = select!("", "WHERE d.stream = ?1 AND d.idx = ?2");
+
+/// With `min`, SQLite takes the other columns from the row that has the minimum.
+const PENDING_STREAMS: &str = "SELECT stream, due_at, min(idx) FROM deliveries INDEXED BY deliveries_status
+    WHERE status = 0 AND stream > ?1 GROUP BY stream ORDER BY stream LIMIT ?2";
+
+/// Adds a pending delivery of an event, due when the event happened.
+pub(crate) fn put(
+    connection: &Connection,
+    stream: StreamId,
+    index: u64,
+    event_at: UnixMillis,
+) -> Result<(), SqliteFailure> {
+    connection
+        .prepare_cached(
+            "INSERT INTO deliveries (stream, idx, status, attempts, since, due_at) VALUES (?1, ?2, 0, 0, ?3, ?3)",
+        )
+        .and_then(|mut statement| {
+            statement.execute(params![stream.as_bytes(), codec::integer(index), codec::time(event_at)])
+        })
+        .during("put a delivery")
+        .map(|_| ())
+}
+
+fn list(connection: &Connection, sql: &str, parameters: &[&dyn ToSql]) -> Result<Vec<Delivery>, SqliteFailure> {
+    const DURING: &str = "read deliveries";
+    let mut statement = connection.prepare_cached(sql).during(DURING)?;
+    let mut rows = statement.query(parameters).during(DURING)?;
+    let mut deliveries = Vec::new();
+    while let Some(row) = rows.next().during(DURING)? {
+        deliveries.push(delivery(row, DURING)?);
+    }
+    Ok(deliveries)
+}
+
+fn delivery(row: &Row<'_>, during: &'static str) -> Result<Delivery, SqliteFailure> {
+    let status = DeliveryStatus::from_code(row.get(5).during(during)?);
+    Ok(Delivery {
+        event: read::event(row, during)?,
+        stream: StreamId::from_bytes(row.get(4).during(during)?),
+        status: status.ok_or(SqliteFailure::Unreadable("a delivery's status"))?,
+        attempts: row.get(6).during(during)?,
+        since: UnixMillis(row.get(7).during(during)?),
+        due_at: UnixMillis(row.get(8).during(during)?),
+        last_attempt_at: row.get::<_, Option<u64>>(9).during(during)?.map(UnixMillis),
+        last_status: row.get(10).during(during)?,
+        last_error: row.get(11).during(during)?,
+    })
+}
+
+fn pending_streams(
+    connection: &Connection,
+    after: Option<StreamId>,
+    limit: usize,
+) -> Result<Vec<(StreamId, UnixMillis)>, SqliteFailure> {
+    connection
+        .prepare_cached(PENDING_STREAMS)
+        .and_then(|mut statement| {
+            statement
+                .query_map(params![codec::after_stream(after.as_ref()), codec::limit(limit)], |row| {
+                    Ok((StreamId::from_bytes(row.get(0)?), UnixMillis(row.get(1)?)))
+                })?
+                .collect()
+        })
+        .during("read the streams with pending deliveries")
+}
+
+fn record_attempt(connection: &Connection, attempt: &DeliveryAttempt) -> Result<bool, SqliteFailure> {
+    connection
+        .prepare_cached(
+            "UPDATE deliveries SET status = ?3, attempts = attempts + 1, due_at = ?4, last_attempt_at = ?5,
+                 last_status = ?6, last_error = ?7
+             WHERE stream = ?1 AND idx = ?2 AND status = 0",
+        )
+        .and_then(|mut statement| {
+            statement.execute(params![
+                attempt.stream.as_bytes(),
+                codec::integer(attempt.index),
+                attempt.status.code(),
+                codec::time(attempt.due_at),
+                codec::time(attempt.at),
+                attempt.http_status,
+                attempt.error,
+            ])
+        })
+        .during("record an attempt of a delivery")
+        .map(|changed| changed == 1)
+}
+
+fn retry(connection: &Connection, stream: StreamId, index: u64, at: UnixMillis) -> Result<bool, SqliteFailure> {
+    connection
+        .prepare_cached(
+            "UPDATE deliveries SET status = 0, attempts = 0, since = ?3, due_at = ?3
+             WHERE stream = ?1 AND idx = ?2 AND status <> 0",
+        )
+        .and_then(|mut statement| statement.execute(params![stream.as_bytes(), codec::integer(index), codec::time(at)]))
+        .during("make a delivery pending again")
+        .map(|changed| changed == 1)
+}
+
+fn count(connection: &Connection) -> Result<DeliveryCounts, SqliteFailure> {
+    connection
+        .prepare_cached(
+            "SELECT (SELECT count(*) FROM deliveries INDEXED BY deliveries_status WHERE status = 0),
+                 (SELECT count(*) FROM deliveries INDEXED BY deliveries_status WHERE status = 2)",
+        )
+        .and_then(|mut statement| {
+            statement.query_row([], |row| Ok(DeliveryCounts { pending: row.get(0)?, failed: row.get(1)? }))
+        })
+        .during("count deliveries")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::schema;
+    use super::*;
+
+    fn plan(sql: &str) -> Vec<String> {
+        let mut connection = Connection::open_in_memory().unwrap();
+        schema::migrate(&mut connection, schema::MIGRATIONS).unwrap();
+        let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let blank = vec![&0 as &dyn ToSql; statement.parameter_count()];
+        let steps = statement.query_map(&*blank, |row| row.get(3)).unwrap();
+        steps.collect::<Result<_, _>>().unwrap()
+    }
+
+    /// However many deliveries there are: none of these sorts, or looks at rows that it does not answer with.
+    #[test]
+    fn the_worker_and_the_lists_are_answered_from_an_index() {
+        const EVENT: &str = "SEARCH e USING PRIMARY KEY (stream=? AND idx=?) LEFT-JOIN";
+        assert_eq!(plan(NEXT), ["SEARCH d USING INDEX deliveries_status (status=? AND stream=?)", EVENT]);
+        assert_eq!(plan(PAGE), ["SEARCH d USING INDEX deliveries_status (status=? AND (stream,idx)>(?,?))", EVENT]);
+        assert_eq!(plan(ONE), ["SEARCH d USING PRIMARY KEY (stream=? AND idx=?)", EVENT]);
+        let streams = "SEARCH deliveries USING COVERING INDEX deliveries_status (status=? AND stream>?)";
+        assert_eq!(plan(PENDING_STREAMS), [streams]);
+    }
+}
