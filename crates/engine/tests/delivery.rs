@@ -198,6 +198,7 @@ async fn what_was_pending_is_delivered_after_a_restart() {
     let usher = start(&store, &app, NOW.plus(Duration::from_secs(60))).await;
     let mut got = app.wait(&usher, 20, Duration::ZERO).await;
     got.sort_unstable();
+    streams.sort_unstable();
     assert_eq!(got, streams.iter().map(|stream| (*stream, 0)).collect::<Vec<_>>());
     usher.stop().await;
 }
