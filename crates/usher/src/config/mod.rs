@@ -3,7 +3,7 @@
 //! One table ([`keys`]) drives everything: what is parsed, the types, the names of the environment variables, the
 //! commented reference (`usher config default`) and the list of what is in force (`usher config check`).
 //!
-//! The way through: a layer of given values is read from the file ([`file`]) and from the environment
+//! The way through: a layer of given values is read from the file ([`mod@file`]) and from the environment
 //! ([`environment`]), the later one wins ([`layers`]), each key's value is read as its type ([`setting`]), and what
 //! concerns several keys is checked at the end ([`checks`]). Mistakes are gathered all the way, so that an operator
 //! sees all of them at once. **No mistake ever repeats a value**: it may be a secret pasted into the wrong line.

@@ -52,7 +52,7 @@ fn debug_and_report_show_no_secret() {
 
 #[test]
 fn mistakes_never_repeat_a_value() {
-    // Each secret, spoilt in several ways, in every key of the table: also where it does not belong.
+    // Each secret, spoilt in several ways, where it belongs; and as it is in every other key of the table.
     let spoil: [fn(&str) -> String; 6] = [
         |value| value.to_owned(),
         |value| format!("{value} "),
@@ -62,8 +62,8 @@ fn mistakes_never_repeat_a_value() {
         |value| format!("nsec1{value}"),
     ];
     for key in keys::all() {
-        for (_, value, part) in secrets() {
-            for spoil in spoil {
+        for (name, value, part) in secrets() {
+            for spoil in spoil.iter().take(if name == key.name { spoil.len() } else { 1 }) {
                 let value = spoil(&value);
                 let in_variable = Given::required().variable(&variable(key.name), &value);
                 let in_file = Given::nothing().file(&format!("{} = {}\n", key.name, toml::Value::from(value.as_str())));
