@@ -19,12 +19,14 @@ pub(crate) async fn keep(shared: Arc<Shared>, link: Arc<Link>) {
     while let Some(reason) = connect_once(&shared, &link, &mut backoff).await {
         add(&shared.counters.disconnects);
         link.disconnected(shared.clock.now(), reason);
+        link.questions.clear();
         tokio::select! {
             () = sleep(backoff.next()) => {}
             () = link.close.cancelled() => break,
         }
     }
     link.queue.clear();
+    link.questions.clear();
     tracing::debug!(relay = %link.address, "relay closed");
 }
 
@@ -48,6 +50,7 @@ async fn connect_once(shared: &Shared, link: &Link, backoff: &mut Backoff) -> Op
     };
     add(&shared.counters.connects);
     link.connected(shared.clock.now());
+    shared.changed();
     tracing::debug!(relay = %link.address, "relay connected");
     let (ended, quality) = Session::new(shared, link, socket).run().await;
     match quality {

@@ -67,6 +67,12 @@ impl Directory {
         self.of_users.values().map(|relay| Arc::clone(&relay.link)).collect()
     }
 
+    /// The relay with this address, whoever wants it.
+    pub(crate) fn link_to(&self, address: &RelayAddress) -> Option<Arc<Link>> {
+        let ours = self.configured.iter().find(|link| link.address == *address);
+        ours.or_else(|| self.of_users.get(address).map(|relay| &relay.link)).map(Arc::clone)
+    }
+
     /// Adds a relay of the operator's; false when it is there. Were it in use for a user, that connection lives on
     /// beside the new one until it is not needed: no gap.
     pub(crate) fn add(&mut self, link: &Arc<Link>) -> bool {

@@ -10,6 +10,13 @@
 //! ephemeral kinds, and it is no receipt either. Why this is not built on a client library stands in
 //! `docs/adr/0002-own-relay-connection.md`.
 //!
+//! Beside it stand, over the same connections:
+//!
+//! - [`RelayManager`], the engine's [`RelayControl`](usher_engine::ports::RelayControl): relays added and removed at run
+//!   time, kept as the difference to the configuration ([`RelayRoster`]);
+//! - [`ProfileDirectory`], the engine's [`Directory`](usher_engine::ports::Directory): profiles (short subscriptions on the
+//!   connections that are there, short visits to others), NIP-05 identifiers (HTTPS), and the service's own profile.
+//!
 //! Relays that users choose are input from strangers: the [`guard`] decides what may be connected to.
 
 mod address;
@@ -25,20 +32,35 @@ mod frame;
 pub mod guard;
 mod identity;
 mod link;
+mod lookup;
+mod nip05;
 mod options;
+mod own;
 mod pacer;
 mod pool;
+mod profile_directory;
 mod proofs;
+mod question;
 mod queue;
+mod recent;
+mod relay_manager;
+mod relay_roster;
 mod remembered;
 mod session;
 mod shared;
+mod standing;
 mod status;
 mod talk;
+#[cfg(test)]
+mod testing;
 
 pub use address::{AddressError, MAX_ADDRESS_BYTES, RelayAddress};
 pub use counters::{CounterValues, Refusal};
 pub use identity::Identity;
+pub use nip05::ClientError;
 pub use options::{Limits, RelayOptions, Timing};
 pub use pool::RelayPool;
+pub use profile_directory::{DirectoryError, DirectoryOptions, ProfileDirectory, RelaysOfUser, check_profile};
+pub use relay_manager::{MAX_RELAYS, RelayManager};
+pub use relay_roster::RelayRoster;
 pub use status::{Origin, RelayState, RelayStatus};

@@ -7,7 +7,9 @@ use usher_engine::UnixMillis;
 use crate::RelayAddress;
 use crate::guard::Trust;
 use crate::options::RelayOptions;
+use crate::question::{Question, Questions};
 use crate::queue::SendQueue;
+use crate::standing::Standing;
 use crate::status::{Origin, RelayState, RelayStatus};
 
 /// One relay that is wanted: its queue, its state, and the means to end its task.
@@ -17,6 +19,8 @@ pub(crate) struct Link {
     pub(crate) origin: Origin,
     pub(crate) trust: Trust,
     pub(crate) queue: SendQueue,
+    pub(crate) questions: Questions,
+    pub(crate) standing: Standing,
     /// Cancelled when the relay is no longer wanted: what is queued is still sent, for a moment.
     pub(crate) close: CancellationToken,
     state: Mutex<State>,
@@ -45,6 +49,8 @@ impl Link {
             origin,
             trust,
             queue: SendQueue::new(limits.queue_events / part, limits.queue_bytes / part, options.timing.fresh_for),
+            questions: Questions::default(),
+            standing: Standing::default(),
             close: stop.child_token(),
             state: Mutex::new(state),
         }
@@ -61,6 +67,16 @@ impl Link {
             refusal: state.refusal.clone(),
             queued,
         }
+    }
+
+    /// Asks the relay something; the question ends unanswered at once when it cannot be asked now.
+    pub(crate) fn ask(&self, question: Question) {
+        self.questions.push(question);
+        // Looked at afterwards: whoever ends the connection says so first and clears then.
+        if self.is_down() || self.close.is_cancelled() {
+            self.questions.clear();
+        }
+        self.queue.wake();
     }
 
     /// Whether the last attempt failed: nothing is lost with this relay.

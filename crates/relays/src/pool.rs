@@ -15,6 +15,7 @@ use usher_protocol::{Event, EventId, PublicKey, envelope};
 use crate::counters::{CounterValues, add};
 use crate::directory::Used;
 use crate::link::Link;
+use crate::recent::Recent;
 use crate::shared::{Shared, outgoing};
 use crate::status::{Origin, RelayStatus};
 use crate::{RelayAddress, RelayOptions, connection};
@@ -24,7 +25,8 @@ const MAX_ADDRESSES_PER_LETTER: usize = 16;
 
 /// Connections to relays, and the way of messages over them.
 pub struct RelayPool {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
+    recent: Arc<Recent>,
     tasks: TaskTracker,
     runtime: Handle,
 }
@@ -46,20 +48,35 @@ impl RelayPool {
     ) -> Arc<Self> {
         let relays = options.relays.clone();
         let shared = Arc::new(Shared::new(options, inbox, clock, stop));
-        let pool = Arc::new(Self { shared, tasks: tasks.clone(), runtime: Handle::current() });
+        let recent = Arc::new(Recent::default());
+        let pool = Arc::new(Self { shared, recent, tasks: tasks.clone(), runtime: Handle::current() });
         for relay in relays {
             pool.add(relay);
         }
-        tasks.spawn(sweep(Arc::clone(&pool.shared)));
+        tasks.spawn(sweep(Arc::clone(&pool.shared), Arc::clone(&pool.recent)));
         pool
     }
 
     /// Connects to one more relay of the operator's; false when it is one already. The others are not touched.
+    ///
+    /// What was sent to users in the last minute and may still be answered goes there, too, unless the relay is in use
+    /// for a user already: the engine repeats what is unanswered.
     pub fn add(&self, address: RelayAddress) -> bool {
         let link = self.link(address, Origin::Configured);
-        let added = self.shared.directory.lock().add(&link);
+        let (added, in_use) = {
+            let mut directory = self.shared.directory.lock();
+            let in_use = directory.link_to(&link.address).is_some();
+            (directory.add(&link), in_use)
+        };
+        // A user's relay has had what was meant for that user: not twice.
+        if added && !in_use {
+            for event in self.recent.awaited(self.shared.clock.now(), Instant::now()) {
+                self.shared.enqueue(&link, event);
+            }
+        }
         if added {
             self.open(&link);
+            self.shared.changed();
         }
         added
     }
@@ -70,6 +87,7 @@ impl RelayPool {
         let removed = self.shared.directory.lock().remove(address);
         if let Some(link) = &removed {
             link.close.cancel();
+            self.shared.changed();
         }
         removed.is_some()
     }
@@ -87,6 +105,16 @@ impl RelayPool {
     /// What has been counted since the start.
     pub fn counters(&self) -> CounterValues {
         self.shared.counters.values()
+    }
+
+    /// Our relays, in their order.
+    pub(crate) fn links(&self) -> Vec<Arc<Link>> {
+        self.shared.directory.lock().configured()
+    }
+
+    /// The connection to a relay, when there is one at the moment: ours or a user's.
+    pub(crate) fn link_to(&self, address: &RelayAddress) -> Option<Arc<Link>> {
+        self.shared.directory.lock().link_to(address).filter(|link| !link.is_down())
     }
 
     fn link(&self, address: RelayAddress, origin: Origin) -> Arc<Link> {
@@ -161,6 +189,7 @@ impl Messenger for RelayPool {
             if let Some(event) = self.seal(letter, recipient, now) {
                 let event = outgoing(&event);
                 ids.push(event.id);
+                self.recent.sent(event.clone(), letter.until);
                 for link in &links {
                     self.shared.enqueue(link, event.clone());
                 }
@@ -175,7 +204,7 @@ impl Messenger for RelayPool {
 }
 
 /// Closes users' relays that are no longer needed, and drops events that grew old in the queues of relays that are down.
-async fn sweep(shared: Arc<Shared>) {
+async fn sweep(shared: Arc<Shared>, recent: Arc<Recent>) {
     loop {
         tokio::select! {
             () = sleep(shared.options.timing.sweep) => {}
@@ -189,6 +218,7 @@ async fn sweep(shared: Arc<Shared>) {
             links
         };
         let now = Instant::now();
+        recent.forget_old(now);
         for link in links {
             shared.counters.dropped.fetch_add(link.queue.drop_stale(now), Ordering::Relaxed);
         }

@@ -117,6 +117,11 @@ impl SendQueue {
         self.inner.lock().waiting.len()
     }
 
+    /// Lets whoever waits look, though nothing was added here.
+    pub(crate) fn wake(&self) {
+        self.filled.notify_one();
+    }
+
     /// Returns when something may have been added since the last return.
     pub(crate) async fn filled(&self) {
         self.filled.notified().await;

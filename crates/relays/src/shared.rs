@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use nostr::{Event, JsonUtil as _};
 use parking_lot::Mutex;
 use rustls::ClientConfig;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use usher_engine::ports::{Clock, Inbound};
@@ -33,6 +33,8 @@ pub(crate) struct Shared {
     pub(crate) stop: CancellationToken,
     pub(crate) tls: Result<Arc<ClientConfig>, rustls::Error>,
     pub(crate) directory: Mutex<Directory>,
+    /// Marked when a relay was connected, added or removed.
+    pub(crate) changes: watch::Sender<()>,
     proofs: Option<Proofs>,
 }
 
@@ -50,7 +52,13 @@ impl Shared {
         let examiner = Examiner::new(&options, Arc::clone(&clock), Arc::clone(&conversations), Arc::clone(&counters));
         let tls = options.tls.clone().map_or_else(dial::web_tls, Ok);
         let directory = Mutex::new(Directory::new(options.user_relays_per_user, options.user_relays_in_all));
-        Self { options, clock, counters, conversations, examiner, inbox, stop, tls, directory, proofs }
+        let changes = watch::Sender::new(());
+        Self { options, clock, counters, conversations, examiner, inbox, stop, tls, directory, changes, proofs }
+    }
+
+    /// A relay was connected, added or removed.
+    pub(crate) fn changed(&self) {
+        self.changes.send_replace(());
     }
 
     /// Answers an event that its author made for our main key, at our relays and at the one it came over.

@@ -11,6 +11,7 @@
 //!
 //! There is no state that waits for an `OK`: what a relay says about an event only ever makes us send it again.
 
+mod asking;
 mod authentication;
 mod in_flight;
 mod refusals;
@@ -32,7 +33,9 @@ use crate::frame::{Prefix, RelayFrame, presentable};
 use crate::link::Link;
 use crate::pacer::Pacer;
 use crate::queue::Outgoing;
+use crate::standing::Announcement;
 use crate::{Identity, RelayOptions};
+use asking::Asking;
 use authentication::Authentication;
 use in_flight::InFlight;
 use refusals::Refusals;
@@ -53,6 +56,7 @@ pub(crate) struct Talk<'a> {
     resubscribe: Backoff,
     subscribed_at: Instant,
     authentication: Authentication,
+    asking: Asking,
     in_flight: InFlight,
     refusals: Refusals,
     pacer: Pacer,
@@ -101,6 +105,7 @@ impl<'a> Talk<'a> {
             resubscribe: Backoff::new(timing.resubscribe_first, timing.reconnect_longest),
             subscribed_at: now,
             authentication: Authentication::new(now),
+            asking: Asking::default(),
             in_flight: InFlight::default(),
             refusals: Refusals::default(),
             pacer: Pacer::new(timing.rate_limit_pause, timing.reconnect_longest, now),
@@ -108,6 +113,7 @@ impl<'a> Talk<'a> {
             first: VecDeque::new(),
         };
         talk.subscribe(now);
+        link.standing.begin();
         talk
     }
 
@@ -118,6 +124,9 @@ impl<'a> Talk<'a> {
             RelayFrame::Event { subscription, event } if subscription == SUBSCRIPTION => {
                 return Heard::Event(event);
             }
+            RelayFrame::Event { subscription, event } if self.asking.owns(&subscription) => {
+                self.asking.event(&subscription, event, &mut self.first);
+            }
             RelayFrame::Event { .. } => return Heard::NotAsked,
             RelayFrame::Ok { event_id, accepted, text } => {
                 let Ok(id) = EventId::from_hex(&event_id) else { return Heard::Nonsense };
@@ -125,6 +134,13 @@ impl<'a> Talk<'a> {
             }
             RelayFrame::EndOfStored { subscription } if subscription == SUBSCRIPTION => self.confirmed(),
             RelayFrame::Closed { subscription, text } if subscription == SUBSCRIPTION => self.on_closed(&text, now),
+            RelayFrame::EndOfStored { subscription } if self.asking.owns(&subscription) => {
+                self.asking.end_of_stored(&subscription, &mut self.first);
+            }
+            RelayFrame::Closed { subscription, text } if self.asking.owns(&subscription) => {
+                let later = Prefix::of(&text) == Prefix::AuthRequired && !self.authentication.is_settled();
+                self.asking.closed(&subscription, later);
+            }
             RelayFrame::Notice { text } => self.on_notice(&text, now),
             RelayFrame::Auth { challenge } => self.on_challenge(&challenge, now),
             RelayFrame::EndOfStored { .. } | RelayFrame::Closed { .. } | RelayFrame::Other => return Heard::NotAsked,
@@ -152,12 +168,17 @@ impl<'a> Talk<'a> {
             self.resubscribe.reset();
         }
         self.hold_until = self.hold_until.filter(|until| *until > now);
+        for Announcement { id, frame } in self.link.standing.take_due() {
+            let dropped = self.link.queue.push(Outgoing { id, frame, made: now, attempts: 0 });
+            self.counters.dropped.fetch_add(dropped, std::sync::atomic::Ordering::Relaxed);
+        }
+        let asking = self.asking.tick(&self.link.questions, now, &mut self.first);
         let waiting = match self.subscription {
             Subscription::AwaitAuth { until } | Subscription::Closed { until } => Some(until),
             Subscription::Open => None,
         };
         let paced = if self.link.queue.is_empty() { None } else { self.pacer.wait_until(now) };
-        [waiting, self.hold_until, paced].into_iter().flatten().min()
+        [waiting, self.hold_until, paced, asking].into_iter().flatten().min()
     }
 
     /// Whether there is something to say now.
@@ -212,6 +233,13 @@ impl<'a> Talk<'a> {
         if self.authentication.settle(id) {
             self.on_authenticated(accepted, text, now);
             return Heard::Protocol;
+        }
+        match Prefix::of(text) {
+            Prefix::Duplicate => self.link.standing.settle(id, true),
+            _ if accepted => self.link.standing.settle(id, true),
+            Prefix::RateLimited => {}
+            Prefix::AuthRequired if !self.authentication.is_settled() => {}
+            Prefix::AuthRequired | Prefix::NotForUs | Prefix::Other => self.link.standing.settle(id, false),
         }
         // Of one sent long ago, or told already: nothing follows.
         let Some((mut event, sent_at)) = self.in_flight.take(id) else { return Heard::Protocol };
@@ -280,6 +308,7 @@ impl<'a> Talk<'a> {
 
     fn on_authenticated(&mut self, accepted: bool, text: &str, now: Instant) {
         self.hold_until = None;
+        self.asking.authenticated(accepted, &mut self.first);
         if accepted {
             // Also when it is open: some relays leave out what they show to authenticated clients alone.
             self.subscribe(now);

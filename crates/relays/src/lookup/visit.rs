@@ -1,0 +1,78 @@
+//! A short visit to a relay that is none of ours: one connection, one question.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use rustls::ClientConfig;
+use serde_json::json;
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::Message;
+
+use crate::RelayAddress;
+use crate::dial::dial;
+use crate::frame::RelayFrame;
+use crate::guard::Trust;
+use crate::options::Timing;
+use crate::question::{MOST_EVENT_BYTES, Question};
+
+/// The id of the one subscription.
+const SUBSCRIPTION: &str = "q";
+
+/// Messages that are read at most: what a relay says beside the answer is a greeting and a notice or two.
+const MOST_MESSAGES: usize = 64;
+
+/// How long the good-bye may take.
+const PARTING: Duration = Duration::from_millis(250);
+
+/// How visits are made.
+#[derive(Clone, Debug)]
+pub(crate) struct Visits {
+    pub(crate) trust: Trust,
+    pub(crate) timing: Timing,
+    pub(crate) tls: Arc<ClientConfig>,
+    /// Most visits at a time; others wait.
+    pub(crate) permits: Arc<Semaphore>,
+}
+
+impl Visits {
+    /// Asks `question` at a relay; it ends unanswered when the relay cannot be reached, demands to know who we are
+    /// (a stranger's relay need not know who asks for whom), or talks of other things.
+    pub(crate) async fn ask(self, address: RelayAddress, mut question: Question) {
+        let Ok(_permit) = self.permits.acquire().await else { return };
+        let frame_bytes = 2 * MOST_EVENT_BYTES;
+        let mut socket = match dial(&address, self.trust, &self.timing, &self.tls, frame_bytes).await {
+            Ok(socket) => socket,
+            Err(error) => {
+                tracing::debug!(relay = %address, %error, "a user's relay cannot be asked");
+                return;
+            }
+        };
+        if socket.send(Message::Text(question.request(SUBSCRIPTION))).await.is_err() {
+            return;
+        }
+        for _ in 0..MOST_MESSAGES {
+            let Some(Ok(message)) = socket.next().await else { return };
+            let Message::Text(text) = message else { continue };
+            let enough = match RelayFrame::parse(&text) {
+                Some(RelayFrame::Event { subscription, event }) if subscription == SUBSCRIPTION => {
+                    !question.take(event)
+                }
+                Some(RelayFrame::EndOfStored { subscription }) => subscription == SUBSCRIPTION,
+                Some(RelayFrame::Closed { subscription, .. }) if subscription == SUBSCRIPTION => return,
+                _ => false,
+            };
+            if enough {
+                break;
+            }
+        }
+        let parting = async {
+            socket.feed(Message::text(json!(["CLOSE", SUBSCRIPTION]).to_string())).await?;
+            socket.send(Message::Close(None)).await
+        };
+        // Whatever comes of it: the connection ends either way.
+        let _ = timeout(PARTING, parting).await;
+        question.answered();
+    }
+}

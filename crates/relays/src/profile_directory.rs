@@ -1,0 +1,223 @@
+//! The engine's [`Directory`]: profiles of users, NIP-05 identifiers, and the service's own profile.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use nostr::Event;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use usher_engine::ports::{
+    Directory, LookUpError, Nip05, Nip05Answer, Profile, ProfileChange, ProfileFault, PublishError, SettingStore,
+    StoreError, WellKnown,
+};
+use usher_protocol::PublicKey;
+
+use crate::RelayPool;
+use crate::lookup::document::{self, Document};
+use crate::lookup::{Cache, Flights, Found, Searcher};
+use crate::nip05::{ClientError, Domains, Identifiers};
+use crate::own::OwnProfile;
+
+/// How look-ups behave. The default has the numbers; the fields say what each is for.
+#[derive(Clone, Debug)]
+pub struct DirectoryOptions {
+    /// The service's own profile as configured; see [`check_profile`]. Nothing is published of an empty one.
+    pub profile: ProfileChange,
+    /// How long relays are waited for. Default 5 s.
+    pub relays_within: Duration,
+    /// When a profile was found and a relay that the user named has answered, how long others are waited for after the
+    /// last news. Default 1 s.
+    pub settle: Duration,
+    /// How long a domain may take to answer a NIP-05 query. Default 5 s.
+    pub domain_within: Duration,
+    /// How long a profile waits for its domain's answer; the identifier is left out then. Default 3 s, so that a profile
+    /// takes 8 s at most.
+    pub profile_waits_for_domain: Duration,
+    /// How long what was found is kept. Default 10 min.
+    pub keep_found: Duration,
+    /// How long it is kept that nothing was found, or not all. Default 1 min.
+    pub keep_missing: Duration,
+    /// Most look-ups of profiles at a time, and of identifiers. Default 64.
+    pub at_once: usize,
+    /// Most relays of users that are visited at a time, in all. Default 32.
+    pub visits_at_once: usize,
+    /// Most profiles, and most identifiers, that are kept. Default 4,096.
+    pub cache_entries: usize,
+    /// Most bytes of profiles, and of identifiers, that are kept. Default 8 MiB.
+    pub cache_bytes: usize,
+}
+
+impl Default for DirectoryOptions {
+    fn default() -> Self {
+        Self {
+            profile: ProfileChange::default(),
+            relays_within: Duration::from_secs(5),
+            settle: Duration::from_secs(1),
+            domain_within: Duration::from_secs(5),
+            profile_waits_for_domain: Duration::from_secs(3),
+            keep_found: Duration::from_secs(600),
+            keep_missing: Duration::from_secs(60),
+            at_once: 64,
+            visits_at_once: 32,
+            cache_entries: 4096,
+            cache_bytes: 8 * 1024 * 1024,
+        }
+    }
+}
+
+/// The relays that a user told us, in their order: what [`Store::user_relays`](usher_engine::ports::Store::user_relays)
+/// knows. None when it is not known or cannot be read.
+pub type RelaysOfUser = Arc<dyn Fn(PublicKey) -> BoxFuture<'static, Vec<String>> + Send + Sync>;
+
+/// Why the directory does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum DirectoryError {
+    /// The configured profile cannot be published.
+    #[error("the configured profile cannot be published")]
+    Profile(Vec<ProfileFault>),
+    /// What was published last cannot be read.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// TLS cannot be used.
+    #[error("TLS cannot be used")]
+    Tls(#[source] rustls::Error),
+    /// There is no HTTP client.
+    #[error(transparent)]
+    Client(#[from] ClientError),
+}
+
+/// Looks up profiles and identifiers, and keeps the service's own profile published.
+pub struct ProfileDirectory {
+    desk: Arc<Desk>,
+    profiles: Arc<Flights<PublicKey, Result<Option<Profile>, LookUpError>>>,
+}
+
+/// What a look-up needs, however long its caller stays.
+struct Desk {
+    options: DirectoryOptions,
+    pool: Arc<RelayPool>,
+    searcher: Arc<Searcher>,
+    relays_of: RelaysOfUser,
+    identifiers: Arc<Identifiers>,
+    profiles: Cache<PublicKey, Option<Profile>>,
+    own: Arc<OwnProfile>,
+}
+
+/// What is wrong with a profile of our own, by field; nothing when it can be published.
+pub fn check_profile(profile: &ProfileChange) -> Vec<ProfileFault> {
+    profile.faults(|picture| document::picture(picture).is_some() && picture.trim() == picture)
+}
+
+impl ProfileDirectory {
+    /// Starts to keep the own profile published at the relays of `pool`; waits for no relay. The tasks run on `tasks`
+    /// and end when `stop` is cancelled.
+    ///
+    /// # Errors
+    /// [`DirectoryError`].
+    pub async fn start(
+        options: DirectoryOptions,
+        pool: Arc<RelayPool>,
+        settings: Arc<dyn SettingStore>,
+        relays_of: RelaysOfUser,
+        tasks: &TaskTracker,
+        stop: CancellationToken,
+    ) -> Result<Arc<Self>, DirectoryError> {
+        let faults = check_profile(&options.profile);
+        if !faults.is_empty() {
+            return Err(DirectoryError::Profile(faults));
+        }
+        let searcher = Searcher::new(Arc::clone(&pool), options.visits_at_once, options.relays_within, options.settle);
+        let searcher = Arc::new(searcher);
+        let tls = pool.shared.tls.clone().map_err(DirectoryError::Tls)?;
+        let domains = Domains::new(&tls, options.domain_within, pool.shared.options.allow_private)?;
+        let own = OwnProfile::load(Arc::clone(&pool), Arc::clone(&searcher), settings, &options.profile).await?;
+        tasks.spawn(stop.clone().run_until_cancelled_owned(Arc::clone(&own).keep_published()));
+        let profiles = Flights::new(options.at_once, tasks.clone(), stop.clone());
+        let identifiers = Identifiers::new(
+            domains,
+            Arc::clone(&pool.shared.clock),
+            Cache::new(options.cache_entries, options.cache_bytes),
+            Flights::new(options.at_once, tasks.clone(), stop),
+            (options.keep_found, options.keep_missing),
+        );
+        let desk = Desk {
+            pool,
+            searcher,
+            relays_of,
+            identifiers,
+            profiles: Cache::new(options.cache_entries, options.cache_bytes),
+            own,
+            options,
+        };
+        Ok(Arc::new(Self { desk: Arc::new(desk), profiles }))
+    }
+}
+
+#[async_trait]
+impl Directory for ProfileDirectory {
+    async fn profile(&self, key: &PublicKey) -> Result<Option<Profile>, LookUpError> {
+        let (desk, key) = (Arc::clone(&self.desk), *key);
+        let known = || self.desk.profiles.get(&key, self.desk.pool.shared.clock.now()).map(Ok);
+        self.profiles.join(key, known, || async move { desk.look_up(key).await }).await?
+    }
+
+    async fn nip05(&self, identifier: &Nip05) -> Result<Option<Nip05Answer>, LookUpError> {
+        self.desk.identifiers.resolve(identifier).await
+    }
+
+    fn own_profile(&self) -> Option<Profile> {
+        self.desk.own.published()
+    }
+
+    async fn publish_profile(&self, change: ProfileChange) -> Result<Profile, PublishError> {
+        let faults = check_profile(&change);
+        if !faults.is_empty() {
+            return Err(PublishError::Invalid(faults));
+        }
+        let profile = self.desk.own.publish(&change).await?;
+        self.desk.profiles.remove(&profile.pubkey);
+        Ok(profile)
+    }
+
+    fn well_known(&self) -> WellKnown {
+        let Some(Profile { name, nip05, .. }) = self.desk.own.published() else { return WellKnown::default() };
+        let name = nip05.map(|nip05| nip05.name().to_owned()).or(name.map(|name| name.to_lowercase()));
+        let Some(name) = name.filter(|name| Nip05::is_name(name)) else { return WellKnown::default() };
+        let key = self.desk.pool.shared.options.identity.main_key.to_hex();
+        WellKnown {
+            names: BTreeMap::from([(name, key.clone())]),
+            relays: BTreeMap::from([(key, self.desk.own.public_relays())]),
+        }
+    }
+}
+
+impl Desk {
+    async fn look_up(&self, key: PublicKey) -> Result<Option<Profile>, LookUpError> {
+        let told = (self.relays_of)(key).await;
+        let Found { profile, answered, .. } = self.searcher.everywhere(key, &told).await;
+        let keep_missing = self.options.keep_missing;
+        let (profile, bytes, keep) = match profile {
+            Some((event, document)) => self.confirm(&event, document).await,
+            None if answered == 0 => return Err(LookUpError::NoRelay),
+            None => (None, 0, keep_missing),
+        };
+        self.profiles.put(key, profile.clone(), bytes, self.pool.shared.clock.now(), keep);
+        Ok(profile)
+    }
+
+    /// The profile with its identifier if the domain confirms it, its size, and how long to keep it.
+    async fn confirm(&self, event: &Event, document: Document) -> (Option<Profile>, usize, Duration) {
+        let bytes = document.bytes();
+        let mut profile = document.into_profile(event);
+        let Some(identifier) = profile.nip05.take() else { return (Some(profile), bytes, self.options.keep_found) };
+        let asking = timeout(self.options.profile_waits_for_domain, self.identifiers.resolve(&identifier));
+        let named = matches!(asking.await, Ok(Ok(Some(answer))) if answer.pubkey == profile.pubkey);
+        profile.nip05 = named.then_some(identifier);
+        // The domain may be down for a moment.
+        (Some(profile), bytes, if named { self.options.keep_found } else { self.options.keep_missing })
+    }
+}

@@ -1,0 +1,120 @@
+//! The engine's [`RelayControl`]: our relays, changed at run time.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::time::{sleep, timeout};
+use usher_engine::ports::{RelayChangeError, RelayControl, RelayInfo, RelayLinkState, RelayOrigin, SettingStore};
+
+use crate::link::Link;
+use crate::relay_roster::RelayRoster;
+use crate::status::{Origin, RelayState, RelayStatus};
+use crate::{RelayAddress, RelayPool};
+
+/// Most relays of ours. Each gets every event and answers with every event; three to five are common.
+pub const MAX_RELAYS: usize = 32;
+
+/// How long an addition waits for the connection, to say whether it works. Long enough for a relay across the world, and
+/// short enough for a caller.
+const WAIT: Duration = Duration::from_secs(2);
+
+/// How often the connection is looked at meanwhile.
+const LOOK: Duration = Duration::from_millis(10);
+
+/// Adds and removes relays: durable first, then in effect.
+pub struct RelayManager {
+    pool: Arc<RelayPool>,
+    settings: Arc<dyn SettingStore>,
+    /// Changes are made one after the other. The configured part never changes.
+    roster: tokio::sync::Mutex<RelayRoster>,
+    configured: RelayRoster,
+}
+
+impl RelayManager {
+    /// Manages the relays of `pool`, which was started with those of `roster`.
+    pub fn new(pool: Arc<RelayPool>, roster: RelayRoster, settings: Arc<dyn SettingStore>) -> Self {
+        Self { pool, settings, configured: roster.clone(), roster: tokio::sync::Mutex::new(roster) }
+    }
+
+    fn info(&self, status: RelayStatus) -> RelayInfo {
+        let (state, since, reason) = match status.state {
+            RelayState::Connecting => (RelayLinkState::Connecting, None, None),
+            RelayState::Connected { since } => (RelayLinkState::Connected, Some(since), status.refusal),
+            RelayState::Disconnected { since, reason } => (RelayLinkState::Disconnected, Some(since), Some(reason)),
+        };
+        let origin = match status.origin {
+            Origin::User => RelayOrigin::User,
+            Origin::Configured if self.configured.is_configured(&status.url) => RelayOrigin::Configured,
+            Origin::Configured => RelayOrigin::Added,
+        };
+        RelayInfo {
+            url: status.url.to_string(),
+            origin,
+            state,
+            since,
+            reason,
+            subscribed: status.subscribed,
+            queued: status.queued,
+        }
+    }
+
+    /// The connection to one of our relays.
+    fn link(&self, address: &RelayAddress) -> Result<Arc<Link>, RelayChangeError> {
+        self.pool.links().into_iter().find(|link| link.address == *address).ok_or(RelayChangeError::NotFound)
+    }
+}
+
+#[async_trait]
+impl RelayControl for RelayManager {
+    fn relays(&self) -> Vec<RelayInfo> {
+        self.pool.status().into_iter().map(|status| self.info(status)).collect()
+    }
+
+    async fn add(&self, url: &str) -> Result<RelayInfo, RelayChangeError> {
+        let address = parse(url)?;
+        let mut roster = self.roster.lock().await;
+        if !roster.contains(&address) {
+            if roster.relays().len() >= MAX_RELAYS {
+                return Err(RelayChangeError::TooMany { most: MAX_RELAYS });
+            }
+            let changed = roster.with(&address);
+            changed.save(&*self.settings).await?;
+            *roster = changed;
+            tracing::info!(relay = %address, "relay added");
+        }
+        self.pool.add(address.clone());
+        let link = self.link(&address)?;
+        drop(roster);
+        // The answer is right whether it comes to that in time or not.
+        let _ = timeout(WAIT, tried(&link)).await;
+        Ok(self.info(link.status()))
+    }
+
+    async fn remove(&self, url: &str) -> Result<RelayInfo, RelayChangeError> {
+        let address = parse(url)?;
+        let mut roster = self.roster.lock().await;
+        if !roster.contains(&address) {
+            return Err(RelayChangeError::NotFound);
+        }
+        let link = self.link(&address)?;
+        let changed = roster.without(&address);
+        changed.save(&*self.settings).await?;
+        *roster = changed;
+        let info = self.info(link.status());
+        self.pool.remove(&address);
+        tracing::info!(relay = %address, "relay removed");
+        Ok(info)
+    }
+}
+
+fn parse(url: &str) -> Result<RelayAddress, RelayChangeError> {
+    RelayAddress::parse(url).map_err(|error| RelayChangeError::Invalid(error.to_string()))
+}
+
+/// Waits until the relay serves our subscription, or could not be reached.
+async fn tried(link: &Link) {
+    while !link.status().subscribed && !link.is_down() {
+        sleep(LOOK).await;
+    }
+}

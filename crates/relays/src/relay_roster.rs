@@ -1,0 +1,167 @@
+//! Which relays are ours: the configured ones, and what was changed at run time.
+
+use serde::{Deserialize, Serialize};
+use usher_engine::ports::{SettingStore, StoreError};
+
+use crate::RelayAddress;
+
+/// The name of the setting.
+const SETTING: &str = "relays";
+
+/// The configured relays and the *difference* that was made at run time.
+///
+/// The difference is what is stored, and not the list that comes of it: so a relay that is added to or taken out of the
+/// configuration later is added or taken out, unless the very same relay was changed at run time. A difference that has
+/// become none (an added relay is configured now, a removed one is not any more) is forgotten at the next start: the
+/// configuration has the last word then.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RelayRoster {
+    configured: Vec<RelayAddress>,
+    added: Vec<RelayAddress>,
+    removed: Vec<RelayAddress>,
+}
+
+/// The difference as stored.
+#[derive(Serialize, Deserialize)]
+struct Difference {
+    added: Vec<String>,
+    removed: Vec<String>,
+}
+
+impl RelayRoster {
+    /// The configured relays, with what was changed at run time before.
+    ///
+    /// # Errors
+    /// When the store fails, or holds something else.
+    pub async fn load(settings: &dyn SettingStore, configured: &[RelayAddress]) -> Result<Self, StoreError> {
+        let mut roster = Self { configured: Vec::new(), added: Vec::new(), removed: Vec::new() };
+        for address in configured {
+            if !roster.configured.contains(address) {
+                roster.configured.push(address.clone());
+            }
+        }
+        if let Some(text) = settings.setting(SETTING).await? {
+            let (added, removed) = read(&text).ok_or(StoreError::Unreadable("the relays changed at run time"))?;
+            roster.added = added.into_iter().filter(|address| !roster.configured.contains(address)).collect();
+            roster.removed = removed.into_iter().filter(|address| roster.configured.contains(address)).collect();
+            if roster.text() != text {
+                roster.save(settings).await?;
+            }
+        }
+        Ok(roster)
+    }
+
+    /// Our relays: the configured ones in their order, then those added, without those removed.
+    pub fn relays(&self) -> Vec<RelayAddress> {
+        let kept = self.configured.iter().filter(|address| !self.removed.contains(address));
+        kept.chain(&self.added).cloned().collect()
+    }
+
+    /// Whether a relay is in the configuration, removed or not.
+    pub(crate) fn is_configured(&self, address: &RelayAddress) -> bool {
+        self.configured.contains(address)
+    }
+
+    pub(crate) fn contains(&self, address: &RelayAddress) -> bool {
+        self.added.contains(address) || (self.is_configured(address) && !self.removed.contains(address))
+    }
+
+    /// With one more.
+    pub(crate) fn with(&self, address: &RelayAddress) -> Self {
+        let mut roster = self.clone();
+        roster.removed.retain(|removed| removed != address);
+        if !roster.contains(address) {
+            roster.added.push(address.clone());
+        }
+        roster
+    }
+
+    /// With one less.
+    pub(crate) fn without(&self, address: &RelayAddress) -> Self {
+        let mut roster = self.clone();
+        roster.added.retain(|added| added != address);
+        if roster.contains(address) {
+            roster.removed.push(address.clone());
+        }
+        roster
+    }
+
+    /// Makes the difference durable.
+    pub(crate) async fn save(&self, settings: &dyn SettingStore) -> Result<(), StoreError> {
+        let text = (!self.added.is_empty() || !self.removed.is_empty()).then(|| self.text());
+        settings.set_setting(SETTING, text.as_deref()).await
+    }
+
+    fn text(&self) -> String {
+        let texts = |list: &[RelayAddress]| list.iter().map(RelayAddress::to_string).collect();
+        let difference = Difference { added: texts(&self.added), removed: texts(&self.removed) };
+        serde_json::to_string(&difference).unwrap_or_default()
+    }
+}
+
+/// The relays added and removed.
+fn read(text: &str) -> Option<(Vec<RelayAddress>, Vec<RelayAddress>)> {
+    let Difference { added, removed } = serde_json::from_str(text).ok()?;
+    let parse = |texts: Vec<String>| texts.iter().map(|text| RelayAddress::parse(text).ok()).collect::<Option<_>>();
+    Some((parse(added)?, parse(removed)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::Settings;
+
+    fn addresses(names: &str) -> Vec<RelayAddress> {
+        names.chars().map(|name| RelayAddress::parse(&format!("wss://{name}.example")).unwrap()).collect()
+    }
+
+    async fn load(settings: &Settings, configured: &str) -> RelayRoster {
+        RelayRoster::load(settings, &addresses(configured)).await.unwrap()
+    }
+
+    async fn relays(settings: &Settings, configured: &str) -> String {
+        let roster = load(settings, configured).await;
+        roster.relays().iter().map(|address| address.as_str().chars().nth(6).unwrap()).collect()
+    }
+
+    #[tokio::test]
+    async fn a_later_change_of_the_configuration_still_has_effect() {
+        let settings = Settings::default();
+        assert_eq!(relays(&settings, "abb").await, "ab");
+        let roster = load(&settings, "ab").await;
+        let roster = roster.with(&addresses("c")[0]).without(&addresses("a")[0]).with(&addresses("c")[0]);
+        roster.save(&settings).await.unwrap();
+        assert_eq!(relays(&settings, "ab").await, "bc");
+        assert_eq!(relays(&settings, "abd").await, "bdc", "one more configured");
+        assert_eq!(relays(&settings, "a").await, "c", "one less");
+        assert_eq!(relays(&settings, "bc").await, "bc", "configured what was added, taken out what was removed");
+        assert_eq!(relays(&settings, "ab").await, "ab", "so the configuration has the last word again");
+        assert!(settings.is_empty());
+    }
+
+    #[tokio::test]
+    async fn back_and_forth_leaves_nothing_behind() {
+        let settings = Settings::default();
+        let (a, b) = (&addresses("a")[0], &addresses("b")[0]);
+        let start = load(&settings, "a").await;
+        assert_eq!(start.without(a).with(a), start);
+        assert_eq!(start.with(b).without(b), start);
+        assert_eq!(start.with(a), start);
+        assert_eq!(start.without(b), start);
+        assert!(!start.without(a).contains(a) && start.without(a).is_configured(a));
+        start.without(a).save(&settings).await.unwrap();
+        assert_eq!(relays(&settings, "a").await, "");
+        start.save(&settings).await.unwrap();
+        assert!(settings.is_empty());
+    }
+
+    #[tokio::test]
+    async fn what_is_not_understood_stops_the_start() {
+        for text in ["", "{}", "[]", r#"{"added":["http://x"],"removed":[]}"#] {
+            let settings = Settings::default();
+            settings.set_setting(SETTING, Some(text)).await.unwrap();
+            let loaded = RelayRoster::load(&settings, &[]).await;
+            assert!(matches!(loaded, Err(StoreError::Unreadable(_))), "{text}");
+        }
+    }
+}

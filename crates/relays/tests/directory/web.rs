@@ -1,0 +1,124 @@
+//! A web server that says whatever it is told to, with and without TLS.
+
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
+use tokio_util::task::AbortOnDropHandle;
+
+/// What is said, piece by piece, with a pause after each.
+pub(crate) type Said = Vec<(Vec<u8>, Duration)>;
+
+type Script = Arc<dyn Fn(&str) -> Said + Send + Sync>;
+
+/// A web server on a free port of loopback.
+pub(crate) struct Web {
+    pub(crate) port: u16,
+    /// The paths asked for, in order; an empty one for each connection on which nothing was asked for.
+    pub(crate) asked: Arc<Mutex<Vec<String>>>,
+    _task: AbortOnDropHandle<()>,
+}
+
+impl Web {
+    /// Speaks HTTP.
+    pub(crate) async fn plain(script: impl Fn(&str) -> Said + Send + Sync + 'static) -> Self {
+        Self::start(None, Arc::new(script)).await
+    }
+
+    /// Speaks HTTPS; and what a client needs to trust it.
+    pub(crate) async fn secure(script: impl Fn(&str) -> Said + Send + Sync + 'static) -> (Self, Arc<ClientConfig>) {
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let certificate = made.cert.der().clone();
+        let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let server = ServerConfig::builder_with_provider(Arc::clone(&provider))
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.clone()], key)
+            .unwrap();
+        let mut roots = RootCertStore::empty();
+        roots.add(certificate).unwrap();
+        let client = ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        let acceptor = TlsAcceptor::from(Arc::new(server));
+        (Self::start(Some(acceptor), Arc::new(script)).await, Arc::new(client))
+    }
+
+    async fn start(tls: Option<TlsAcceptor>, script: Script) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let asked = Arc::<Mutex<Vec<String>>>::default();
+        let noting = Arc::clone(&asked);
+        let task = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (tls, script, asked) = (tls.clone(), Arc::clone(&script), Arc::clone(&noting));
+                tokio::spawn(async move {
+                    match tls {
+                        None => serve(stream, &script, &asked).await,
+                        Some(tls) => match tls.accept(stream).await {
+                            Ok(stream) => serve(stream, &script, &asked).await,
+                            Err(_) => asked.lock().push(String::new()),
+                        },
+                    }
+                });
+            }
+        });
+        Self { port, asked, _task: AbortOnDropHandle::new(task) }
+    }
+
+    /// How often something was asked for.
+    pub(crate) fn requests(&self) -> usize {
+        self.asked.lock().iter().filter(|path| !path.is_empty()).count()
+    }
+
+    /// An identifier at this server.
+    pub(crate) fn identifier(&self, name: &str) -> String {
+        format!("{name}@localhost:{}", self.port)
+    }
+}
+
+async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin, script: &Script, asked: &Mutex<Vec<String>>) {
+    let mut head = Vec::new();
+    let mut byte = [0; 1];
+    while !head.ends_with(b"\r\n\r\n") {
+        match stream.read(&mut byte).await {
+            Ok(1) if head.len() < 16 * 1024 && !head.starts_with(&[0x16]) => head.extend_from_slice(&byte),
+            _ => {
+                asked.lock().push(String::new());
+                return;
+            }
+        }
+    }
+    let head = String::from_utf8_lossy(&head).into_owned();
+    let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+    asked.lock().push(path.clone());
+    for (piece, pause) in script(&path) {
+        if stream.write_all(&piece).await.is_err() || stream.flush().await.is_err() {
+            return;
+        }
+        tokio::time::sleep(pause).await;
+    }
+    let _ = stream.shutdown().await;
+}
+
+/// An answer with a status line, headers and a body.
+pub(crate) fn answer(status: &str, headers: &str, body: &str) -> Said {
+    let length = body.len();
+    let text = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n{headers}\r\n{body}");
+    vec![(text.into_bytes(), Duration::ZERO)]
+}
+
+/// An ordinary answer.
+pub(crate) fn json(body: &serde_json::Value) -> Said {
+    answer("200 OK", "Content-Type: application/json\r\n", &body.to_string())
+}
