@@ -15,7 +15,7 @@ pub mod time;
 
 pub use engine::{
     AuthenticateKey, Engine, EngineCounts, EngineOptions, EngineParts, EventsError, KeyHandshakeRequest,
-    KeyHandshakeStarted, Once, OperationCounts, OperationOutcome, Rendered, StartError,
+    KeyHandshakeStarted, Live, LiveEvent, LiveEvents, Once, OperationCounts, OperationOutcome, Rendered, StartError,
 };
 pub use event::{Event, EventPage, EventType};
 pub use stream_id::StreamId;

@@ -9,6 +9,7 @@
 mod answering;
 mod counts;
 mod delivering;
+mod feed;
 mod housekeeping;
 mod inbox;
 mod index;
@@ -32,6 +33,8 @@ pub use self::answering::{Once, Rendered};
 use self::counts::Counts;
 pub use self::counts::{EngineCounts, OperationCounts, OperationOutcome};
 use self::delivering::Deliveries;
+use self::feed::Feed;
+pub use self::feed::{Live, LiveEvent, LiveEvents};
 use self::index::Index;
 use self::outgoing::Outgoing;
 use self::reading::Finished;
@@ -153,6 +156,7 @@ pub struct Engine {
     index: Index,
     timers: Timers,
     waiters: Waiters,
+    feed: Feed,
     finished: Finished,
     outgoing: Outgoing,
     workers: Workers,
@@ -191,6 +195,7 @@ impl Engine {
             index: Index::default(),
             timers: Timers::default(),
             waiters: Waiters::default(),
+            feed: Feed::default(),
             finished: Finished::default(),
             outgoing,
             workers,

@@ -216,6 +216,7 @@ impl Engine {
             }
             if !events.is_empty() {
                 self.waiters.wake(id);
+                self.feed.show(id, next_index, &events);
                 self.deliver_soon(id, now);
             }
         }
