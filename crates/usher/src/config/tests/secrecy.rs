@@ -17,6 +17,7 @@ fn secrets() -> Vec<(&'static str, String, &'static str)> {
         ("wallet.embedded.mnemonic", MNEMONIC.to_owned(), "sausage"),
         ("webhook.url", "https://me:hunter24@example.com/hunter25".to_owned(), "hunter2"),
         ("webhook.secret", "hunter26".to_owned(), "hunter26"),
+        ("webhook.previous_secret", "hunter27".to_owned(), "hunter27"),
     ]
 }
 

@@ -179,7 +179,6 @@ fn what_this_version_does_not_act_on_is_warned_about_once_per_key() {
     insta::assert_snapshot!(given.warnings(), @r"
     wallet.ln_backend is set, but this version does not act on it yet
     wallet.nwc.url is set, but this version does not act on it yet
-    webhook.url is set, but this version does not act on it yet
     profile.name is set, but this version does not act on it yet
     verification.minimum_age is set, but this version does not act on it yet
     ");
