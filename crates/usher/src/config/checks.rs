@@ -3,24 +3,26 @@
 use std::path::Path;
 
 use usher_engine::UnixMillis;
-use usher_protocol::subkey::{Permission, ProofError};
+use usher_protocol::subkey::{Permission, ProofError, SubkeyProof};
 
 use super::keys::{self, Config};
 use super::mistake::{Mistake, Origin};
 use super::reader::{Layer, Reader};
-use super::setting::LnBackend;
+use super::setting::{DatabaseUrl, LnBackend, PrivateKey};
 
-/// Notes mistakes in keys that are right for themselves but not together, or not in this version.
-pub fn together(config: &Config, reader: &Reader<'_>, now: UnixMillis, mistakes: &mut Vec<Mistake>) {
+/// Notes mistakes in keys that are right for themselves but not together, or not in this version. Whatever is wrong with
+/// other keys does not hide them: an operator is told everything at once.
+pub fn together(reader: &Reader<'_>, now: UnixMillis, mistakes: &mut Vec<Mistake>) {
     let mut note = |name: &str, what: String| {
         let origin = reader.origin(name).cloned();
         mistakes.push(Mistake { origin, what: format!("{name} {what}") });
     };
-    if config.database.url.is_some() {
+    if reader.peek::<Option<DatabaseUrl>>("database.url").flatten().is_some() {
         note("database.url", "is set, but this version stores in SQLite only: use database.path".to_owned());
     }
-    if let Some(proof) = &config.nostr.subkey_proof {
-        match proof.verify(&config.nostr.private_key.public(), Permission::Auth, now.secs()) {
+    let proof = reader.peek::<Option<SubkeyProof>>("nostr.subkey_proof").flatten();
+    if let (Some(proof), Some(key)) = (proof, reader.peek::<PrivateKey>("nostr.private_key")) {
+        match proof.verify(&key.public(), Permission::Auth, now.secs()) {
             Ok(()) => {}
             Err(ProofError::NotDerived) => {
                 note("nostr.subkey_proof", "is not a proof for the key of nostr.private_key".to_owned());
@@ -28,18 +30,13 @@ pub fn together(config: &Config, reader: &Reader<'_>, now: UnixMillis, mistakes:
             Err(problem) => note("nostr.subkey_proof", format!("does not count: {problem}")),
         }
     }
-    let needs: &[(&str, bool)] = match config.wallet.ln_backend {
-        LnBackend::None => &[],
-        LnBackend::Nwc => &[("wallet.nwc.url", config.nwc.url.is_some())],
-        LnBackend::Embedded => &[
-            ("wallet.embedded.api_key", config.embedded.api_key.is_some()),
-            ("wallet.embedded.mnemonic", config.embedded.mnemonic.is_some()),
-        ],
+    let needs: &[&str] = match reader.peek::<LnBackend>("wallet.ln_backend") {
+        Some(LnBackend::None) | None => &[],
+        Some(LnBackend::Nwc) => &["wallet.nwc.url"],
+        Some(LnBackend::Embedded) => &["wallet.embedded.api_key", "wallet.embedded.mnemonic"],
     };
-    for (name, given) in needs {
-        if !given {
-            note("wallet.ln_backend", format!("needs {name}, which is not set"));
-        }
+    for name in needs.iter().filter(|name| reader.origin(name).is_none()) {
+        note("wallet.ln_backend", format!("needs {name}, which is not set"));
     }
 }
 

@@ -64,8 +64,8 @@ pub fn load(source: &Source) -> Loaded {
     let config = Config::from_reader(&mut reader);
     mistakes.append(&mut reader.mistakes);
 
+    checks::together(&reader, source.now, &mut mistakes);
     if let Some(config) = &config {
-        checks::together(config, &reader, source.now, &mut mistakes);
         checks::warnings(config, &reader, &mut warnings);
     }
     let in_force = reader.in_force;

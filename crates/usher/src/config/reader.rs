@@ -68,6 +68,15 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// The key's value if it is right, noting nothing: for what concerns several keys, some of which may be wrong.
+    pub fn peek<T: Setting>(&self, name: &'static str) -> Option<T> {
+        match (self.given.get(name), keys::find(name)?.default) {
+            (Some((given, _)), _) => T::read(given).ok(),
+            (None, Some(default)) => T::read(&default_value(default)).ok(),
+            (None, None) => T::absent(),
+        }
+    }
+
     /// Where a key was given.
     pub fn origin(&self, name: &str) -> Option<&Origin> {
         self.given.get(name).map(|(_, origin)| origin)

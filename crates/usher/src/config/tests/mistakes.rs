@@ -135,6 +135,16 @@ fn backends_need_what_they_need() {
 }
 
 #[test]
+fn what_is_wrong_together_is_said_beside_what_is_wrong_alone() {
+    let given = Given::nothing().variable("WALLET__LN_BACKEND", "nwc").variable("NOSTR__PRIVATE_KEY", "zz");
+    insta::assert_snapshot!(given.mistakes(), @r"
+    auth.auth_token is required: set it in config.toml or by SERVICE__AUTH__AUTH_TOKEN, or a file named by SERVICE__AUTH__AUTH_TOKEN_FILE; it must be 1 to 1000 visible ASCII characters without spaces
+    SERVICE__NOSTR__PRIVATE_KEY: nostr.private_key must be 64 hex characters
+    SERVICE__WALLET__LN_BACKEND: wallet.ln_backend needs wallet.nwc.url, which is not set
+    ");
+}
+
+#[test]
 fn postgresql_is_refused_in_this_version() {
     let given = Given::required().variable("DATABASE__URL", "postgres://u:p@localhost/usher");
     insta::assert_snapshot!(given.mistakes(), @"SERVICE__DATABASE__URL: database.url is set, but this version stores in SQLite only: use database.path");
