@@ -22,6 +22,7 @@ pub(crate) fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(key_handshake::key_handshake))
         .routes(routes!(authenticate_key::authenticate_key))
         .routes(routes!(events::events))
+        .routes(routes!(events::live::live))
         .routes(routes!(jwt_issue::jwt_issue))
         .routes(routes!(jwt_verify::jwt_verify))
 }

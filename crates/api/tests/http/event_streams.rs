@@ -190,3 +190,47 @@ async fn event_streams_have_a_bound_and_places_come_back() {
     within(async { while open().await.unwrap().status() != 200 {} }).await;
     app.stop().await;
 }
+
+#[tokio::test]
+async fn who_looks_on_sees_the_events_of_every_stream_from_now_on() {
+    let app = TestApp::start().await;
+    let (_, token) = app.handshake(json!({})).await;
+    let mut early = Stream::open(&app, "/events", Some("subscriptions:7")).await;
+    assert_eq!(early.block().await.as_deref(), Some(":"), "it has begun");
+    app.scan(&token, key(9)).await;
+    let (first_id, ..) = early.event().await.unwrap();
+
+    let mut late = Stream::open(&app, "/events", None).await;
+    assert_eq!(late.block().await.as_deref(), Some(":"));
+    let (stream, challenge) = app.authentication(key(9)).await;
+    app.approve(&challenge, key(9), Some("a session")).await;
+    let (id, event, data) = late.event().await.unwrap();
+    assert_eq!((id.as_str(), event.as_str()), (format!("{stream}:0").as_str(), "StatusUpdate"));
+    assert_ne!(id, first_id, "what was before is not shown");
+    let page: Value = app.get(&format!("/events/{stream}")).send().await.unwrap().json().await.unwrap();
+    let mut expected = page["events"][0].clone();
+    expected["stream_id"] = json!(stream);
+    assert_eq!(data, expected, "the event and its stream, as a webhook has it");
+    assert_eq!(early.event().await.unwrap().2, data, "everybody sees it");
+    app.stop().await;
+    assert!(early.event().await.is_none() && late.event().await.is_none(), "they end when the service stops");
+}
+
+#[tokio::test]
+async fn lookers_on_need_the_token_and_a_place() {
+    let mut builder = TestApp::builder();
+    builder.limits.max_event_streams = 1;
+    builder.limits.keep_alive = Duration::from_millis(20);
+    let app = builder.start().await;
+    let refused = app.http.get(app.url("/events")).send().await.unwrap();
+    assert_eq!(refused.status(), 401);
+    let mut one = Stream::open(&app, "/events", None).await;
+    for _ in 0..3 {
+        assert_eq!(one.block().await.as_deref(), Some(":"), "a comment keeps it alive");
+    }
+    let full = app.get("/events").send().await.unwrap();
+    assert_eq!(full.status(), 503);
+    let full: Value = full.json().await.unwrap();
+    assert_eq!(full["code"], "overloaded");
+    app.stop().await;
+}

@@ -1,6 +1,7 @@
 //! `GET /events/{stream_id}`
 
 mod feed;
+pub(crate) mod live;
 mod page;
 
 use std::time::Duration;
