@@ -9,12 +9,13 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
-use http::header::{CACHE_CONTROL, CONNECTION, X_CONTENT_TYPE_OPTIONS};
-use http::{HeaderValue, Method, StatusCode};
+use http::header::{AUTHORIZATION, CACHE_CONTROL, CONNECTION, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use crate::ApiState;
+use crate::endpoints::ws;
 use crate::problem::{ErrorCode, Problem};
 use crate::request_id::{RequestId, X_REQUEST_ID};
 
@@ -25,7 +26,14 @@ pub(crate) enum Access {
     Public,
     /// Whoever carries the token.
     Token,
+    /// Whoever carries the token, or asks for a WebSocket without one: they say it there.
+    Socket,
 }
+
+/// A call that came over a WebSocket, from somebody who has shown the token already. A request extension, which nobody
+/// outside can make.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Admitted;
 
 /// The gate's own state.
 #[derive(Clone)]
@@ -81,13 +89,12 @@ impl Gate {
     fn admit(&self, request: &Request) -> Result<(), Problem> {
         match self.access {
             Access::Public => Ok(()),
-            Access::Token => {
-                self.state.token.admit(request.headers())?;
-                let Some(rate) = &self.state.rate else { return Ok(()) };
-                rate.take(self.state.clock.now()).map_err(|seconds| {
-                    let detail = "more requests per second than limits.requests_per_second allows";
-                    Problem::new(ErrorCode::RateLimited, detail).retry_after(seconds)
-                })
+            Access::Socket if may_say_it_later(request.headers()) => Ok(()),
+            Access::Token | Access::Socket => {
+                if request.extensions().get::<Admitted>().is_none() {
+                    self.state.token.admit(request.headers())?;
+                }
+                take_one(&self.state)
             }
         }
     }
@@ -116,13 +123,30 @@ impl Gate {
 }
 
 /// Writes what every answer has.
-fn finish(response: &mut Response, request_id: &RequestId) {
+pub(crate) fn finish(response: &mut Response, request_id: &RequestId) {
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         problem.render(response, request_id);
         if problem.code() == ErrorCode::Unauthorized {
             // A stranger need not stay: the connection is a place that a caller with the token could have.
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
+/// Whether the token may come in the first message: it is a WebSocket that is asked for, and no token came with it.
+fn may_say_it_later(headers: &HeaderMap) -> bool {
+    ws::is_asked_for(headers) && !headers.contains_key(AUTHORIZATION)
+}
+
+/// Takes one request out of what `limits.requests_per_second` allows.
+///
+/// # Errors
+/// `rate_limited` when there is none left.
+pub(crate) fn take_one(state: &ApiState) -> Result<(), Problem> {
+    let Some(rate) = &state.rate else { return Ok(()) };
+    rate.take(state.clock.now()).map_err(|seconds| {
+        let detail = "more requests per second than limits.requests_per_second allows";
+        Problem::new(ErrorCode::RateLimited, detail).retry_after(seconds)
+    })
+}
+
     }
     let headers = response.headers_mut();
     if let Some(value) = request_id.to_header() {

@@ -14,10 +14,13 @@ use crate::{gate, routes};
 
 /// The OpenAPI 3.1 document of the interface; the committed one is `docs/openapi.json`.
 pub fn openapi() -> OpenApi {
-    let (public, protected) = (routes::public().into_openapi(), routes::protected().into_openapi());
     let mut document = OpenApiBuilder::new().info(info()).build();
-    for (part, access) in [(public, gate::Access::Public), (protected, gate::Access::Token)] {
-        let mut part = part;
+    for (part, access) in [
+        (routes::public(), gate::Access::Public),
+        (routes::protected(), gate::Access::Token),
+        (routes::socket(), gate::Access::Socket),
+    ] {
+        let mut part = part.into_openapi();
         for item in part.paths.paths.values_mut() {
             operations(item).for_each(|operation| complete(operation, access));
         }
@@ -63,9 +66,10 @@ fn complete(operation: &mut Operation, access: gate::Access) {
     let mut codes = vec![ErrorCode::InternalError];
     operation.security = match access {
         gate::Access::Public => Some(vec![SecurityRequirement::default()]),
-        gate::Access::Token => {
+        gate::Access::Token | gate::Access::Socket => {
             codes.extend([ErrorCode::Unauthorized, ErrorCode::RateLimited, ErrorCode::DeadlineExceeded]);
-            Some(vec![SecurityRequirement::new::<_, _, String>(BEARER, [])])
+            let nothing = (access == gate::Access::Socket).then(SecurityRequirement::default);
+            Some([SecurityRequirement::new::<_, _, String>(BEARER, [])].into_iter().chain(nothing).collect())
         }
     };
     if operation.request_body.is_some() {

@@ -29,16 +29,27 @@ pub(crate) fn protected() -> OpenApiRouter<ApiState> {
 
 /// The whole interface.
 pub fn router(state: ApiState) -> Router {
-    assemble(public().into(), protected().into(), state)
+    assemble(public().into(), protected().into(), socket().into(), state)
+}
+/// The endpoint that becomes a WebSocket.
+pub(crate) fn socket() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::default().routes(routes!(ws::ws))
 }
 
+
 /// Puts the gate before the endpoints. What is not an endpoint is behind the token too: strangers learn nothing.
-pub(crate) fn assemble(public: Router<ApiState>, protected: Router<ApiState>, state: ApiState) -> Router {
+fn assemble(
+    public: Router<ApiState>,
+    protected: Router<ApiState>,
+    socket: Router<ApiState>,
+    state: ApiState,
+) -> Router {
     let gated = |access| from_fn_with_state(Gate { state: state.clone(), access }, gate);
     let public = public.method_not_allowed_fallback(method_not_allowed).layer(gated(Access::Public));
     let protected =
         protected.method_not_allowed_fallback(method_not_allowed).fallback(route_not_found).layer(gated(Access::Token));
-    protected.merge(public).with_state(state)
+    let socket = socket.method_not_allowed_fallback(method_not_allowed).layer(gated(Access::Socket));
+    protected.merge(public).merge(socket).with_state(state)
 }
 
 async fn route_not_found() -> Problem {

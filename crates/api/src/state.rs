@@ -38,6 +38,19 @@ pub struct Limits {
     pub keep_alive: Duration,
 }
 
+    /// How long a WebSocket that was opened without the token may take to say it.
+    pub socket_auth_timeout: Duration,
+    /// How long the client of a WebSocket may take to accept what is sent to it; a large answer has a second more for
+    /// each 16 KiB.
+    pub socket_send_timeout: Duration,
+    /// After how long a WebSocket's client is asked for a sign of life, and how long it may take to give it.
+    pub ping_interval: Duration,
+    /// Most calls that one WebSocket has running at a time.
+    pub calls_per_socket: usize,
+    /// Most subscriptions of one WebSocket.
+    pub subscriptions_per_socket: usize,
+    /// Most subscriptions of all WebSockets together.
+    pub max_subscriptions: usize,
 impl Default for Limits {
     fn default() -> Self {
         Self {
@@ -53,6 +66,14 @@ impl Default for Limits {
             keep_alive: Duration::from_secs(15),
         }
     }
+            socket_auth_timeout: Duration::from_secs(10),
+            // Shorter than what cuts the connection without a word (`ServeOptions::write_timeout`).
+            socket_send_timeout: Duration::from_secs(20),
+            ping_interval: Duration::from_secs(30),
+            calls_per_socket: 128,
+            subscriptions_per_socket: 1_000,
+            // At about 1 KiB each: 100 MiB.
+            max_subscriptions: 100_000,
 }
 
 /// What [`ApiState::new`] is made of.
@@ -105,6 +126,7 @@ impl ApiState {
     /// Puts the parts together.
     pub fn new(parts: ApiParts) -> Self {
         let ApiParts { engine, auth_token, version, commit, jwt, limits, clock, randomness, tasks, stop } = parts;
+    pub(crate) subscriptions: Arc<Semaphore>,
         Self(Arc::new(Shared {
             engine,
             token: TokenCheck::new(&auth_token),
@@ -128,6 +150,7 @@ impl ApiState {
     /// # Errors
     /// `overloaded` when all are taken.
     pub(crate) fn long_poll_place(&self) -> Result<OwnedSemaphorePermit, Problem> {
+            subscriptions: places(limits.max_subscriptions),
         let place = Arc::clone(&self.long_polls).try_acquire_owned();
         place.map_err(|_| Problem::overloaded("as many calls wait for events as limits.max_long_polls allows"))
     }

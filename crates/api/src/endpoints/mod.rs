@@ -7,3 +7,4 @@ pub(crate) mod jwt_issue;
 pub(crate) mod jwt_verify;
 pub(crate) mod key_handshake;
 pub(crate) mod version;
+pub(crate) mod ws;

@@ -30,6 +30,8 @@ pub enum ErrorCode {
     UnsupportedMediaType,
     /// Some fields are wrong; `errors` lists all of them.
     InvalidRequest,
+    /// The path is a WebSocket, and this is no opening handshake of one.
+    UpgradeRequired,
     /// More requests per second than `limits.requests_per_second`; ask again after `Retry-After`.
     RateLimited,
     /// A fault of the service; its log has more under the request id.
@@ -44,7 +46,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 18] = [
         Self::MalformedJson,
         Self::JwtInvalid,
         Self::JwtExpired,
@@ -58,6 +60,7 @@ impl ErrorCode {
         Self::InvalidRequest,
         Self::RateLimited,
         Self::InternalError,
+        Self::UpgradeRequired,
         Self::Overloaded,
         Self::StorageUnavailable,
         Self::DeadlineExceeded,
@@ -80,6 +83,7 @@ impl ErrorCode {
             Self::RateLimited => "rate_limited",
             Self::InternalError => "internal_error",
             Self::Overloaded => "overloaded",
+            Self::UpgradeRequired => "upgrade_required",
             Self::StorageUnavailable => "storage_unavailable",
             Self::DeadlineExceeded => "deadline_exceeded",
         }
@@ -100,6 +104,7 @@ impl ErrorCode {
             Self::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Overloaded | Self::StorageUnavailable | Self::DeadlineExceeded => StatusCode::SERVICE_UNAVAILABLE,
         }
+            Self::UpgradeRequired => StatusCode::UPGRADE_REQUIRED,
     }
 
     /// The `title`: the same for every occurrence (RFC 9457 section 3.1.3).
@@ -122,6 +127,7 @@ impl ErrorCode {
             Self::StorageUnavailable => "The database is unavailable",
             Self::DeadlineExceeded => "The call took too long",
         }
+            Self::UpgradeRequired => "The path is a WebSocket",
     }
 
     /// The `type`: a name, not an address; there is nothing to fetch.

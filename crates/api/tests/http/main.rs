@@ -18,3 +18,5 @@ mod failures;
 mod jwt;
 mod limits;
 mod shutdown;
+mod sockets;
+mod watching;

@@ -2,7 +2,7 @@
 
 mod feed;
 pub(crate) mod live;
-mod page;
+pub(crate) mod page;
 
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ impl IntoResponse for Error {
 }
 
 /// The largest index: what JSON carries exactly everywhere (RFC 8259 section 6).
-const MAX_INDEX: u64 = (1 << 53) - 1;
+pub(crate) const MAX_INDEX: u64 = (1 << 53) - 1;
 /// Most events in one answer.
 const MAX_LIMIT: u64 = 1_000;
 /// The longest a call is held, in seconds: what proxies let pass as they come.

@@ -41,7 +41,7 @@ pub(crate) struct PageSchema {
 }
 
 /// Bytes an event needs beside its data, and a page beside its events; generous, so that nothing is copied twice.
-const ENVELOPE: usize = 128;
+pub(crate) const ENVELOPE: usize = 128;
 
 /// Writes a page.
 ///

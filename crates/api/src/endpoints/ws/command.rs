@@ -1,0 +1,172 @@
+//! What a client says.
+
+use http::uri::PathAndQuery;
+use http::{HeaderName, HeaderValue, Method};
+use secrecy::SecretString;
+use serde_json::{Map, Value};
+use usher_engine::StreamId;
+
+use crate::endpoints::events::MAX_INDEX;
+use crate::fields::{self, Errors, Fields};
+use crate::problem::{ErrorCode, FieldError, Problem};
+use crate::request_id::X_REQUEST_ID;
+
+/// Longest id of a command, in bytes: it is sent back with the answer.
+const LONGEST_ID: usize = 128;
+
+/// The header by which a caller makes sure that a repeated call does its work once.
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+/// Headers that a `request` may have. The others are the connection's business, or none of a call's over this way.
+const HEADERS: [HeaderName; 2] = [IDEMPOTENCY_KEY, X_REQUEST_ID];
+
+/// A command: `{"id","cmd","params"}`.
+pub(super) struct Command {
+    /// The client's own name for it, which the answer carries.
+    pub(super) id: String,
+    /// What is to be done.
+    pub(super) what: What,
+}
+
+/// What a client wants.
+pub(super) enum What {
+    /// Says who it is.
+    Auth(SecretString),
+    /// Wants a stream's events with `index >= after`; no stream at all when the id is none.
+    Subscribe(Option<StreamId>, u64),
+    /// No longer wants them.
+    Unsubscribe(Option<StreamId>),
+    /// Wants to know whether we are there.
+    Ping,
+    /// Calls an endpoint.
+    Request(Call),
+}
+
+/// A call to an endpoint.
+pub(super) struct Call {
+    pub(super) method: Method,
+    pub(super) target: PathAndQuery,
+    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
+    /// The JSON text of its body.
+    pub(super) body: Option<String>,
+}
+
+/// A message that is no command.
+pub(super) struct NoCommand {
+    /// Its id, if that could be read.
+    pub(super) id: Option<String>,
+    pub(super) problem: Problem,
+}
+
+/// Reads a message.
+///
+/// # Errors
+/// [`NoCommand`], which names all that is wrong. What was sent is never quoted: it may be the token.
+pub(super) fn read(text: &str) -> Result<Command, NoCommand> {
+    let message = match serde_json::from_str(text) {
+        Ok(Value::Object(message)) => message,
+        Ok(_) => {
+            let error = FieldError { pointer: String::new(), detail: "must be a JSON object".to_owned() };
+            return Err(NoCommand { id: None, problem: Problem::invalid(vec![error]) });
+        }
+        Err(error) => {
+            let problem = Problem::new(ErrorCode::MalformedJson, error.to_string());
+            return Err(NoCommand { id: None, problem });
+        }
+    };
+    let mut errors = Errors::default();
+    let mut fields = Fields::new(&message, &mut errors);
+    let id = fields.required("id", id);
+    let cmd = fields.required("cmd", fields::text);
+    let params = fields.optional("params", object).unwrap_or_default();
+    let what = cmd.and_then(|cmd| what(&cmd, &params, &mut errors));
+    match (id, errors.finish(what)) {
+        (Some(id), Ok(what)) => Ok(Command { id, what }),
+        (id, Err(errors)) => Err(NoCommand { id, problem: Problem::invalid(errors) }),
+        // Not reached: what makes the id `None` was noted.
+        (None, Ok(_)) => Err(NoCommand { id: None, problem: Problem::invalid(Vec::new()) }),
+    }
+}
+
+fn what(cmd: &str, params: &Map<String, Value>, errors: &mut Errors) -> Option<What> {
+    let mut found = Errors::default();
+    let mut fields = Fields::new(params, &mut found);
+    let what = match cmd {
+        "auth" => fields.required("token", fields::text).map(|token| What::Auth(token.into())),
+        "subscribe" => {
+            let stream = fields.required("stream_id", fields::text);
+            let after = fields.optional("after", fields::integer::<0, MAX_INDEX>).unwrap_or(0);
+            stream.map(|stream| What::Subscribe(stream.parse().ok(), after))
+        }
+        "unsubscribe" => {
+            fields.required("stream_id", fields::text).map(|stream| What::Unsubscribe(stream.parse().ok()))
+        }
+        "ping" => Some(What::Ping),
+        "request" => call(&mut fields, params.get("body")).map(What::Request),
+        _ => return errors.note("/cmd", "must be `auth`, `subscribe`, `unsubscribe`, `ping` or `request`"),
+    };
+    match found.finish(what) {
+        Ok(what) => Some(what),
+        Err(found) => {
+            for error in found {
+                let _: Option<()> = errors.note(format!("/params{}", error.pointer), error.detail);
+            }
+            None
+        }
+    }
+}
+
+fn call(fields: &mut Fields<'_>, body: Option<&Value>) -> Option<Call> {
+    let method = fields.required("method", method);
+    let target = fields.required("path", target);
+    let headers = fields.optional("headers", headers).unwrap_or_default();
+    let body = body.filter(|body| !body.is_null()).map(Value::to_string);
+    Some(Call { method: method?, target: target?, headers, body })
+}
+
+fn id(pointer: &str, value: &Value, errors: &mut Errors) -> Option<String> {
+    let id = fields::text(pointer, value, errors)?;
+    if id.is_empty() || id.len() > LONGEST_ID {
+        return errors.note(pointer, format_args!("must be a string of 1 to {LONGEST_ID} bytes"));
+    }
+    Some(id)
+}
+
+fn object(pointer: &str, value: &Value, errors: &mut Errors) -> Option<Map<String, Value>> {
+    match value {
+        Value::Object(object) => Some(object.clone()),
+        _ => errors.note(pointer, "must be an object"),
+    }
+}
+
+fn method(pointer: &str, value: &Value, errors: &mut Errors) -> Option<Method> {
+    let text = fields::text(pointer, value, errors)?;
+    let method = Method::from_bytes(text.as_bytes());
+    method.map_or_else(|_| errors.note(pointer, "must be an HTTP method, such as `POST`"), Some)
+}
+
+fn target(pointer: &str, value: &Value, errors: &mut Errors) -> Option<PathAndQuery> {
+    let text = fields::text(pointer, value, errors)?;
+    match PathAndQuery::try_from(text.as_str()) {
+        Ok(target) if text.starts_with('/') => Some(target),
+        _ => errors.note(pointer, "must be a path that begins with `/`, and may have a query"),
+    }
+}
+
+fn headers(pointer: &str, value: &Value, errors: &mut Errors) -> Option<Vec<(HeaderName, HeaderValue)>> {
+    let mut taken = Vec::new();
+    for (name, value) in object(pointer, value, errors)? {
+        let Some(known) = HEADERS.into_iter().find(|known| known.as_str().eq_ignore_ascii_case(&name)) else {
+            continue;
+        };
+        let pointer = format!("{pointer}/{known}");
+        let Some(text) = fields::text(&pointer, &value, errors) else { continue };
+        match HeaderValue::from_str(&text) {
+            Ok(value) => taken.push((known, value)),
+            Err(_) => {
+                let _: Option<()> = errors.note(pointer, "must be visible ASCII characters");
+            }
+        }
+    }
+    Some(taken)
+}

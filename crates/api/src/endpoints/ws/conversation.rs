@@ -1,0 +1,247 @@
+//! A conversation, from the first message to the goodbye. One task has all of it: a connection that is idle is a buffer
+//! and a timer.
+
+use axum::response::{IntoResponse as _, Response};
+use futures_util::FutureExt as _;
+use http::HeaderMap;
+use secrecy::{ExposeSecret as _, SecretString};
+use tokio::time::{Instant, sleep_until, timeout};
+use usher_engine::{EventsError, StreamId};
+
+use super::calls::Calls;
+use super::command::{self, Command, NoCommand, What};
+use super::end::End;
+use super::say;
+use super::socket::{Received, Socket};
+use super::subscriptions::{Subscriptions, Turn};
+use crate::ApiState;
+use crate::gate;
+use crate::problem::{ErrorCode, Problem};
+use crate::request_id::RequestId;
+use crate::server::Lease;
+
+/// A conversation with a client.
+pub(super) struct Conversation {
+    state: ApiState,
+    socket: Socket,
+    subscriptions: Subscriptions,
+    calls: Calls,
+    /// Pings are sent when this is over.
+    ping_at: Instant,
+    /// A ping is out, and nothing came since.
+    waits_for_pong: bool,
+}
+
+/// What happens next.
+enum Next {
+    Stop,
+    Turn(Turn),
+    Answer(String),
+    Received(Result<Received, End>),
+    PingIsDue,
+}
+
+impl Conversation {
+    /// A conversation over `socket`.
+    pub(super) fn new(state: ApiState, lease: &Lease, socket: Socket) -> Self {
+        let (engine, places) = (state.engine.clone(), state.subscriptions.clone());
+        let subscriptions = Subscriptions::new(engine, places, state.limits.subscriptions_per_socket);
+        let calls = Calls::new(state.clone(), lease.router());
+        let ping_at = Instant::now() + state.limits.ping_interval;
+        Self { state, socket, subscriptions, calls, ping_at, waits_for_pong: false }
+    }
+
+    /// Talks until somebody says goodbye, and closes the connection.
+    pub(super) async fn run(mut self, known: bool) {
+        let stop = self.state.stop.child_token();
+        let admitted = if known {
+            Ok(())
+        } else {
+            tokio::select! {
+                () = stop.cancelled() => Err(End::Stopping),
+                admitted = self.admit() => admitted,
+            }
+        };
+        let end = match admitted {
+            Ok(()) => match self.talk(stop.cancelled()).await {
+                Ok(never) => match never {},
+                Err(end) => end,
+            },
+            Err(end) => end,
+        };
+        tracing::debug!(code = end.code(), "a WebSocket ends: {end:?}");
+        self.socket.close(end).await;
+    }
+
+    /// Waits for a stranger to say who they are.
+    async fn admit(&mut self) -> Result<(), End> {
+        let said = async {
+            loop {
+                if let Received::Text(text) = self.socket.receive().await? {
+                    return Ok(text);
+                }
+            }
+        };
+        let text = timeout(self.state.limits.socket_auth_timeout, said).await.map_err(|_| End::Unauthenticated)??;
+        let (id, problem) = match command::read(&text) {
+            Ok(Command { id, what: What::Auth(token) }) => match self.check(&token) {
+                Ok(()) => {
+                    self.socket.trust();
+                    return self.socket.send(vec![say::success(&id, "{}")]).await;
+                }
+                Err(problem) => (Some(id), problem),
+            },
+            Ok(Command { id, .. }) => (
+                Some(id),
+                Problem::new(ErrorCode::Unauthorized, "say `auth` first, or send the `Authorization` header"),
+            ),
+            Err(NoCommand { id, .. }) => {
+                (id, Problem::new(ErrorCode::Unauthorized, "the first message must be an `auth` command"))
+            }
+        };
+        self.refuse(id.as_deref(), problem).await?;
+        Err(End::Unauthenticated)
+    }
+
+    async fn talk(&mut self, stop: impl Future<Output = ()>) -> Result<std::convert::Infallible, End> {
+        let mut stop = std::pin::pin!(stop);
+        let mut ping = std::pin::pin!(sleep_until(self.ping_at));
+        loop {
+            let next = tokio::select! {
+                () = &mut stop => Next::Stop,
+                turn = self.subscriptions.turn() => Next::Turn(turn),
+                answer = self.calls.answer() => Next::Answer(answer),
+                received = self.socket.receive() => Next::Received(received),
+                () = &mut ping => Next::PingIsDue,
+            };
+            match next {
+                Next::Stop => return Err(self.finish().await),
+                Next::Turn(turn) => self.take_turn(turn).await?,
+                Next::Answer(answer) => self.socket.send(vec![answer]).await?,
+                Next::Received(received) => self.take(received?).await?,
+                Next::PingIsDue => {
+                    self.ask_for_life().await?;
+                    ping.as_mut().reset(self.ping_at);
+                }
+            }
+        }
+    }
+
+    /// The service stops: calls that run are answered, and no more are begun.
+    async fn finish(&mut self) -> End {
+        while !self.calls.is_empty() {
+            let answer = self.calls.answer().await;
+            if let Err(end) = self.socket.send(vec![answer]).await {
+                return end;
+            }
+        }
+        End::Stopping
+    }
+
+    async fn ask_for_life(&mut self) -> Result<(), End> {
+        if self.waits_for_pong {
+            // It may lie there unread: whoever was busy sending has not looked.
+            return match self.socket.receive().now_or_never() {
+                Some(received) => self.take(received?).await,
+                None => Err(End::Silent),
+            };
+        }
+        self.socket.ping().await?;
+        self.waits_for_pong = true;
+        self.ping_at = Instant::now() + self.state.limits.ping_interval;
+        Ok(())
+    }
+
+    async fn take(&mut self, received: Received) -> Result<(), End> {
+        self.waits_for_pong = false;
+        match received {
+            Received::Text(text) => self.obey(&text).await,
+            Received::Control => Ok(()),
+        }
+    }
+
+    async fn obey(&mut self, text: &str) -> Result<(), End> {
+        let (id, done) = match command::read(text) {
+            Ok(Command { id, what: What::Auth(token) }) => {
+                if let Err(problem) = self.check(&token) {
+                    self.refuse(Some(&id), problem).await?;
+                    return Err(End::Unauthenticated);
+                }
+                (id, Ok(true))
+            }
+            Ok(Command { id, what: What::Ping }) => (id, Ok(true)),
+            Ok(Command { id, what: What::Unsubscribe(stream) }) => {
+                stream.into_iter().for_each(|stream| self.subscriptions.end(stream));
+                (id, Ok(true))
+            }
+            Ok(Command { id, what: What::Subscribe(stream, after) }) => {
+                let begun = self.subscribe(stream, after, &id);
+                (id, begun.map(|()| false))
+            }
+            Ok(Command { id, what: What::Request(call) }) => {
+                let begun = self.calls.begin(id.clone(), call);
+                (id, begun.map(|()| false))
+            }
+            Err(NoCommand { id, problem }) => return self.refuse(id.as_deref(), problem).await,
+        };
+        match done {
+            Ok(true) => self.socket.send(vec![say::success(&id, "{}")]).await,
+            // It is answered when it has begun, or is over.
+            Ok(false) => Ok(()),
+            Err(problem) => self.refuse(Some(&id), problem).await,
+        }
+    }
+
+    fn subscribe(&mut self, stream: Option<StreamId>, after: u64, id: &str) -> Result<(), Problem> {
+        gate::take_one(&self.state)?;
+        let stream = stream.ok_or(EventsError::NotFound)?;
+        self.subscriptions.begin(stream, after, id.to_owned())
+    }
+
+    /// Sends what a subscription has read, and lets it read on.
+    async fn take_turn(&mut self, turn: Turn) -> Result<(), End> {
+        let Turn { stream, command, page } = turn;
+        let page = match page {
+            Ok(page) => page,
+            Err(error) => {
+                self.subscriptions.end(stream);
+                return match command {
+                    Some(id) => self.refuse(Some(&id), error.into()).await,
+                    None => {
+                        let failed = say::subscription_failed(stream, self.finished(error.into())).await;
+                        self.socket.send(vec![failed]).await
+                    }
+                };
+            }
+        };
+        let begun = command.map(|id| say::success(&id, &format!("{{\"stream_id\":\"{stream}\"}}")));
+        let events = page.events.iter().map(|event| say::event(stream, event));
+        let done = page.done.then(|| say::done(stream, page.next));
+        let messages: Vec<_> = begun.into_iter().chain(events).chain(done).collect();
+        if page.done {
+            self.subscriptions.end(stream);
+        } else {
+            self.subscriptions.go_on(stream, page.next);
+        }
+        if messages.is_empty() { Ok(()) } else { self.socket.send(messages).await }
+    }
+
+    /// Whether this is the service's token.
+    fn check(&self, token: &SecretString) -> Result<(), Problem> {
+        self.state.token.admit_token(token.expose_secret().as_bytes())
+    }
+
+    async fn refuse(&mut self, id: Option<&str>, problem: Problem) -> Result<(), End> {
+        let refusal = say::response(id, self.finished(problem)).await;
+        self.socket.send(vec![refusal]).await
+    }
+
+    /// A problem as the gate sends it out, under a request id of its own.
+    fn finished(&self, problem: Problem) -> Response {
+        let request_id = RequestId::of(&HeaderMap::new(), self.state.randomness.as_ref());
+        tracing::debug!(%request_id, code = problem.code().as_str(), "a command was refused");
+        let mut response = problem.into_response();
+        gate::finish(&mut response, &request_id);
+        response
+    }
+}

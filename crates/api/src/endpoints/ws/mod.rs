@@ -1,0 +1,80 @@
+//! `GET /ws`
+
+mod calls;
+mod command;
+mod conversation;
+mod end;
+mod handshake;
+mod say;
+mod socket;
+mod subscriptions;
+mod wary;
+
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use http::Version;
+use http::header::AUTHORIZATION;
+use tracing::{Instrument as _, Span};
+
+use self::conversation::Conversation;
+use self::handshake::HandshakeError;
+pub(crate) use self::handshake::is_asked_for;
+use self::socket::Socket;
+use crate::ApiState;
+use crate::problem::Problem;
+use crate::server::Lease;
+
+impl IntoResponse for HandshakeError {
+    fn into_response(self) -> Response {
+        Problem::from(self).into_response()
+    }
+}
+
+/// Opens a WebSocket: events as they come, and every call, over one connection.
+///
+/// Whoever cannot send headers (a browser) opens it without `Authorization` and says
+/// `{"id":"1","cmd":"auth","params":{"token":"…"}}` as the first message, within 10 seconds. Commands are
+/// `subscribe`, `unsubscribe`, `ping` and `request`; docs/api.md has all messages, close codes and limits.
+#[utoipa::path(
+    get,
+    path = "/ws",
+    tag = "Events",
+    params(
+        ("Connection" = String, Header, description = "`Upgrade`."),
+        ("Upgrade" = String, Header, description = "`websocket`."),
+        ("Sec-WebSocket-Version" = u64, Header, description = "`13`."),
+        ("Sec-WebSocket-Key" = String, Header, description = "16 random bytes in Base64."),
+    ),
+    responses(
+        (status = 101, description = "It is open."),
+        (status = 426, description = "`upgrade_required`: This is no opening handshake of RFC 6455, version 13."),
+        (status = 503, description = "`overloaded`: `limits.max_connections` are open."),
+    ),
+)]
+pub(crate) async fn ws(State(state): State<ApiState>, mut request: Request) -> Result<Response, HandshakeError> {
+    let response = handshake::accept(request.method(), request.headers())?;
+    if request.version() != Version::HTTP_11 {
+        return Err(HandshakeError::NotAsked);
+    }
+    // The gate has let nobody through with a wrong one.
+    let known = request.headers().contains_key(AUTHORIZATION);
+    let lease = request.extensions_mut().remove::<Lease>().ok_or(HandshakeError::NotAsked)?;
+    let upgrade = hyper::upgrade::on(&mut request);
+    let cut = lease.cut();
+    let tasks = state.tasks.clone();
+    let conversation = async move {
+        let Ok(io) = upgrade.await else { return };
+        let socket = Socket::new(io, known, state.limits.body_bytes, state.limits.socket_send_timeout).await;
+        Conversation::new(state, &lease, socket).run(known).await;
+        // The connection's place is free again.
+        drop(lease);
+    };
+    let conversation = async move {
+        tokio::select! {
+            () = cut.cancelled() => {}
+            () = conversation => {}
+        }
+    };
+    tasks.spawn(conversation.instrument(Span::current()));
+    Ok(response)
+}

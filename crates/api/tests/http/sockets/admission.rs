@@ -1,0 +1,147 @@
+//! Who may talk.
+
+use std::time::Duration;
+
+use futures_util::SinkExt as _;
+use serde_json::json;
+use tokio_tungstenite::tungstenite::Message;
+
+use super::client::Client;
+use crate::app::{TOKEN, TestApp};
+use crate::raw::{Raw, head};
+
+#[tokio::test]
+async fn the_header_lets_in_and_a_wrong_one_is_401() {
+    let app = TestApp::start().await;
+    Client::open(&app).await.done("ping", json!({})).await;
+    for wrong in ["Bearer wrong", "Bearer ", "Basic eDp5", "", TOKEN] {
+        assert_eq!(Client::try_open(app.address, Some(wrong)).await.err(), Some(401), "{wrong}");
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn the_first_message_lets_in() {
+    let app = TestApp::start().await;
+    let mut client = Client::open_as_stranger(&app).await;
+    assert_eq!(client.done("auth", json!({ "token": TOKEN })).await, json!({}));
+    let version = client.done("request", json!({ "method": "GET", "path": "/version" })).await;
+    assert_eq!(version["version"], "1.2.3");
+    // Saying it again does no harm.
+    client.done("auth", json!({ "token": TOKEN })).await;
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn what_follows_the_token_need_not_wait_for_the_answer() {
+    let app = TestApp::start().await;
+    let mut client = Client::open_as_stranger(&app).await;
+    client
+        .stream
+        .feed(Message::text(json!({ "id": "a", "cmd": "auth", "params": { "token": TOKEN } }).to_string()))
+        .await
+        .unwrap();
+    // More than a stranger may send.
+    for number in 0..1_000 {
+        client
+            .stream
+            .feed(Message::text(json!({ "id": number.to_string(), "cmd": "ping" }).to_string()))
+            .await
+            .unwrap();
+    }
+    client.stream.flush().await.unwrap();
+    assert_eq!(client.hear().await["id"], "a");
+    for number in 0..1_000 {
+        assert_eq!(client.hear().await["id"], number.to_string());
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn whoever_says_something_else_is_told_so_and_sent_away() {
+    let app = TestApp::start().await;
+    for (message, id) in [
+        (json!({ "id": "x", "cmd": "auth", "params": { "token": "wrong" } }), json!("x")),
+        (json!({ "id": "x", "cmd": "auth", "params": { "token": "" } }), json!("x")),
+        (json!({ "id": "x", "cmd": "auth" }), json!("x")),
+        (json!({ "id": "x", "cmd": "ping" }), json!("x")),
+        (json!({ "id": "x", "cmd": "subscribe", "params": { "stream_id": "subscriptions" } }), json!("x")),
+        (json!({ "id": "x", "cmd": "request", "params": { "method": "GET", "path": "/version" } }), json!("x")),
+        (json!({ "cmd": "auth", "params": { "token": TOKEN } }), json!(null)),
+        (json!([]), json!(null)),
+    ] {
+        let mut client = Client::open_as_stranger(&app).await;
+        client.say(message.clone()).await;
+        let answer = client.hear().await;
+        assert_eq!((&answer["type"], &answer["id"]), (&json!("error"), &id), "{message}");
+        assert_eq!(answer["error"]["code"], "unauthorized", "{message}");
+        assert_eq!(client.end().await, 4001, "{message}");
+    }
+    // And whoever has been let in, when their token turns out to be wrong.
+    let mut client = Client::open(&app).await;
+    assert_eq!(client.ask("auth", json!({ "token": "wrong" })).await["error"]["code"], "unauthorized");
+    assert_eq!(client.end().await, 4001);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_stranger_has_little_time_and_may_say_little() {
+    let mut builder = TestApp::builder();
+    builder.limits.socket_auth_timeout = Duration::from_millis(200);
+    let app = builder.start().await;
+    let mut silent = Client::open_as_stranger(&app).await;
+    assert_eq!(silent.end().await, 4001);
+
+    let mut builder = TestApp::builder();
+    builder.limits.socket_auth_timeout = Duration::from_secs(3_600);
+    let patient = builder.start().await;
+    let mut talkative = Client::open_as_stranger(&patient).await;
+    // The beginning of a message that would be allowed to others. That it cannot be sent to its end is what is wanted.
+    let _ = talkative.stream.send(Message::text("x".repeat(200_000))).await;
+    let end = talkative.hear_or_end().await.unwrap_err();
+    assert!(end.is_none_or(|(code, _)| code == 1009));
+    // Signs of life are no way to stay.
+    let mut living = Client::open_as_stranger(&patient).await;
+    for _ in 0..100 {
+        if living.stream.send(Message::Ping(vec![7; 100].into())).await.is_err() {
+            break;
+        }
+    }
+    let end = living.hear_or_end().await.unwrap_err();
+    assert!(end.is_none_or(|(code, _)| code == 1009));
+    app.stop().await;
+    patient.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_no_handshake() {
+    let app = TestApp::start().await;
+    let upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+    let good = format!("{upgrade}Sec-WebSocket-Version: 13\r\n");
+    for (method, headers, status, told) in [
+        ("GET", String::new(), 426, ("upgrade", "websocket")),
+        ("GET", format!("{upgrade}Sec-WebSocket-Version: 8\r\n"), 426, ("sec-websocket-version", "13")),
+        ("GET", good.replace("Upgrade: websocket", "Upgrade: h2c"), 426, ("upgrade", "websocket")),
+        ("HEAD", good.clone(), 426, ("upgrade", "websocket")),
+        ("POST", good.clone(), 405, ("allow", "GET,HEAD")),
+        ("GET", good.clone(), 101, ("sec-websocket-accept", "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=")),
+    ] {
+        let mut raw = Raw::connect(&app).await;
+        raw.send(&format!("{}{headers}\r\n", head(method, "/ws"))).await;
+        let text = raw.until("\r\n\r\n").await.unwrap();
+        assert_eq!(text.split(' ').nth(1), Some(status.to_string().as_str()), "{method} {headers}");
+        assert!(text.to_lowercase().contains(&format!("{}: {}\r\n", told.0, told.1.to_lowercase())), "{text}");
+        assert!(text.to_lowercase().contains("x-request-id: "), "{text}");
+    }
+    // HTTP/1.0 knows no upgrade.
+    let mut raw = Raw::connect(&app).await;
+    raw.send(&format!("{}{good}\r\n", head("GET", "/ws").replace("HTTP/1.1", "HTTP/1.0"))).await;
+    assert_eq!(raw.answer().await.unwrap().status, 426);
+    // A stranger who asks for no WebSocket, or otherwise than one asks for it, learns nothing.
+    for (method, headers) in [("GET", ""), ("POST", ""), ("DELETE", "Upgrade: h2c\r\n")] {
+        let mut raw = Raw::connect(&app).await;
+        raw.send(&format!("{method} /ws HTTP/1.1\r\nHost: test\r\n{headers}\r\n")).await;
+        assert_eq!(raw.answer().await.unwrap().status, 401, "{method} {headers}");
+    }
+    app.stop().await;
+}

@@ -1,0 +1,63 @@
+//! How it ends, and that ends are noticed.
+
+use std::time::Duration;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::json;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+
+use super::client::Client;
+use crate::app::{TestApp, key, within};
+
+#[tokio::test]
+async fn a_goodbye_is_answered() {
+    let app = TestApp::start().await;
+    let mut client = Client::open(&app).await;
+    client.subscribe("subscriptions", 0).await;
+    let goodbye = CloseFrame { code: 1000.into(), reason: "bye".into() };
+    client.stream.send(Message::Close(Some(goodbye))).await.unwrap();
+    assert_eq!(client.end().await, 1000);
+    assert!(within(client.stream.next()).await.is_none(), "and the connection is closed");
+    // Strangers may leave, too.
+    let mut client = Client::open_as_stranger(&app).await;
+    client.stream.send(Message::Close(None)).await.unwrap();
+    assert_eq!(client.hear_or_end().await, Err(None));
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn pings_are_sent_and_whoever_does_not_answer_is_cut_off() {
+    let mut builder = TestApp::builder();
+    builder.limits.ping_interval = Duration::from_millis(200);
+    let app = builder.start().await;
+    let (stream, token) = app.handshake(json!({ "static_token": "poster" })).await;
+    let mut living = Client::open(&app).await;
+    living.subscribe(&stream, 0).await;
+    let mut dead = Client::open(&app).await;
+    // Whoever reads answers pings: the library does it.
+    for _ in 0..8 {
+        let said = within(living.stream.next()).await.unwrap().unwrap();
+        assert!(matches!(said, Message::Ping(_)), "{said:?}");
+    }
+    // The other has not read in all that time, and finds a goodbye behind one ping.
+    assert_eq!(dead.end().await, 4009);
+    app.scan(&token, key(1)).await;
+    assert_eq!(living.event(&stream).await.0, 0);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn open_ones_count_as_connections_until_they_end() {
+    let mut builder = TestApp::builder();
+    builder.serve.max_connections = 2;
+    let app = builder.start().await;
+    let mut one = Client::open(&app).await;
+    let two = Client::open(&app).await;
+    assert_eq!(Client::try_open(app.address, None).await.err(), Some(503));
+    one.done("ping", json!({})).await;
+    // Without a goodbye.
+    drop(two);
+    within(async { while Client::try_open(app.address, None).await.is_err() {} }).await;
+    app.stop().await;
+}

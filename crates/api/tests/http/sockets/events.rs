@@ -1,0 +1,229 @@
+//! Subscriptions.
+
+use serde_json::{Value, json};
+
+use super::client::Client;
+use crate::app::{TestApp, key};
+
+/// A reusable handshake to which `count` users have come.
+async fn poster(app: &TestApp, name: &str, count: u8) -> (String, String) {
+    let (stream, token) = app.handshake(json!({ "static_token": name })).await;
+    for user in 1..=count {
+        app.scan(&token, key(user)).await;
+        wait_for(app, &stream, user.into()).await;
+    }
+    (stream, token)
+}
+
+/// Returns when the stream has so many events.
+async fn wait_for(app: &TestApp, stream: &str, count: u64) {
+    let target = format!("/events/{stream}?after={}&wait=60", count - 1);
+    let page: Value = app.get(&target).send().await.unwrap().json().await.unwrap();
+    assert_eq!(page["next"], count);
+}
+
+#[tokio::test]
+async fn events_come_as_they_happen_and_the_end_is_told() {
+    let app = TestApp::start().await;
+    let (stream, token) = app.handshake(json!({})).await;
+    let mut client = Client::open(&app).await;
+    client.subscribe(&stream, 0).await;
+    app.scan(&token, key(9)).await;
+    let pushed = client.hear().await;
+    let page: Value = app.get(&format!("/events/{stream}")).send().await.unwrap().json().await.unwrap();
+    let polled = &page["events"][0];
+    assert_eq!(
+        pushed,
+        json!({
+            "type": "event",
+            "stream_id": stream,
+            "index": polled["index"],
+            "event_type": polled["type"],
+            "timestamp": polled["timestamp"],
+            "data": polled["data"],
+        }),
+        "the same event, whichever way it is read"
+    );
+    assert_eq!(client.hear().await, json!({ "type": "done", "stream_id": stream, "next": 1 }));
+
+    // And whoever comes afterwards.
+    for (after, events) in [(0, 1), (1, 0), (7, 0)] {
+        client.subscribe(&stream, after).await;
+        for _ in 0..events {
+            client.event(&stream).await;
+        }
+        assert_eq!(client.hear().await["type"], "done");
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_stream_is_resumed_where_it_was_left() {
+    let app = TestApp::start().await;
+    let (stream, token) = poster(&app, "poster", 3).await;
+    let mut client = Client::open(&app).await;
+    client.subscribe(&stream, 0).await;
+    for index in 0..3 {
+        assert_eq!(client.event(&stream).await.0, index);
+    }
+    drop(client);
+    app.scan(&token, key(4)).await;
+    wait_for(&app, &stream, 4).await;
+
+    let mut client = Client::open(&app).await;
+    client.subscribe(&stream, 2).await;
+    assert_eq!(client.event(&stream).await.0, 2);
+    assert_eq!(client.event(&stream).await, (3, app_event(4)));
+    app.scan(&token, key(5)).await;
+    assert_eq!(client.event(&stream).await, (4, app_event(5)));
+
+    // Without `after`: all of it. Another subscription to the same stream takes the place of the first.
+    client.say(json!({ "id": "s", "cmd": "subscribe", "params": { "stream_id": stream } })).await;
+    assert_eq!(client.hear().await["id"], "s");
+    for index in 0..5 {
+        assert_eq!(client.event(&stream).await.0, index);
+    }
+    app.scan(&token, key(6)).await;
+    assert_eq!(client.event(&stream).await.0, 5);
+    client.done("ping", json!({})).await;
+    app.stop().await;
+}
+
+fn app_event(user: u8) -> Value {
+    json!({ "main_key": key(user).to_hex(), "preferred_relays": ["wss://user.example"] })
+}
+
+#[tokio::test]
+async fn many_streams_on_one_connection_each_in_order_and_once() {
+    const USERS: u8 = 30;
+    let app = TestApp::start().await;
+    let mut client = Client::open(&app).await;
+    let mut tokens = Vec::new();
+    let mut expected = std::collections::HashMap::new();
+    for number in 0..5 {
+        let (stream, token) = poster(&app, &format!("poster-{number}"), 0).await;
+        client.subscribe(&stream, 0).await;
+        expected.insert(stream, 0);
+        tokens.push(token);
+    }
+    let scanning = async {
+        for user in 1..=USERS {
+            for token in &tokens {
+                app.scan(token, key(user)).await;
+            }
+        }
+    };
+    let reading = async {
+        for _ in 0..u64::from(USERS) * 5 {
+            let event = client.hear().await;
+            let next = expected.get_mut(event["stream_id"].as_str().unwrap()).unwrap();
+            assert_eq!(event["index"], *next, "{event}");
+            *next += 1;
+        }
+    };
+    tokio::join!(scanning, reading);
+    client.done("ping", json!({})).await;
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn more_events_than_are_read_at_a_time() {
+    let app = TestApp::start().await;
+    let (stream, _) = poster(&app, "poster", 250).await;
+    let mut client = Client::open(&app).await;
+    client.subscribe(&stream, 5).await;
+    for index in 5..250 {
+        assert_eq!(client.event(&stream).await.0, index);
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn after_unsubscribe_nothing_comes() {
+    let app = TestApp::start().await;
+    let (stream, token) = poster(&app, "poster", 250).await;
+    let mut client = Client::open(&app).await;
+    client.subscribe(&stream, 0).await;
+    // In the midst of it.
+    client.say(json!({ "id": "u", "cmd": "unsubscribe", "params": { "stream_id": stream } })).await;
+    loop {
+        let said = client.hear().await;
+        if said["id"] == "u" {
+            assert_eq!((&said["type"], &said["data"]), (&json!("success"), &json!({})));
+            break;
+        }
+        assert_eq!(said["type"], "event");
+    }
+    app.scan(&token, key(251)).await;
+    wait_for(&app, &stream, 251).await;
+    // What there is not is not there any more, either.
+    for stream in [&stream, "subscriptions", "nonsense"] {
+        client.done("unsubscribe", json!({ "stream_id": stream })).await;
+    }
+    client.subscribe(&stream, 250).await;
+    assert_eq!(client.event(&stream).await.0, 250);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn streams_that_are_not_there() {
+    let app = TestApp::start().await;
+    let mut client = Client::open(&app).await;
+    for stream in ["01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11", "nonsense", "", "00000000-0000-0000-0000-000000000000"] {
+        let answer = client.ask("subscribe", json!({ "stream_id": stream })).await;
+        assert_eq!(answer["error"]["code"], "stream_not_found", "{stream}");
+    }
+    client.subscribe("subscriptions", 0).await;
+    client.done("ping", json!({})).await;
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn wrong_parameters_are_all_named() {
+    let app = TestApp::start().await;
+    let mut client = Client::open(&app).await;
+    for (params, pointers) in [
+        (json!({}), &["/params/stream_id"][..]),
+        (json!({ "stream_id": 7, "after": "1" }), &["/params/stream_id", "/params/after"]),
+        (json!({ "stream_id": "subscriptions", "after": -1 }), &["/params/after"]),
+        (json!({ "stream_id": "subscriptions", "after": 9_007_199_254_740_992_u64 }), &["/params/after"]),
+        (json!([]), &["/params", "/params/stream_id"]),
+    ] {
+        let answer = client.ask("subscribe", params.clone()).await;
+        assert_eq!(answer["error"]["code"], "invalid_request", "{params}");
+        let errors = answer["error"]["errors"].as_array().unwrap();
+        let named: Vec<_> = errors.iter().map(|error| error["pointer"].as_str().unwrap()).collect();
+        assert_eq!(named, pointers, "{params}");
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn subscriptions_have_bounds_and_places_come_back() {
+    let mut builder = TestApp::builder();
+    builder.limits.subscriptions_per_socket = 2;
+    builder.limits.max_subscriptions = 3;
+    let app = builder.start().await;
+    let mut streams = Vec::new();
+    for number in 0..4 {
+        streams.push(poster(&app, &format!("poster-{number}"), 0).await.0);
+    }
+    let mut one = Client::open(&app).await;
+    one.subscribe(&streams[0], 0).await;
+    one.subscribe(&streams[1], 0).await;
+    let refused = one.ask("subscribe", json!({ "stream_id": streams[2] })).await;
+    assert_eq!((&refused["error"]["code"], &refused["retry_after"]), (&json!("overloaded"), &json!(5)));
+    // The same once more is not one more.
+    one.subscribe(&streams[1], 0).await;
+
+    let mut two = Client::open(&app).await;
+    two.subscribe(&streams[0], 0).await;
+    let refused = two.ask("subscribe", json!({ "stream_id": streams[2] })).await;
+    assert_eq!(refused["error"]["code"], "overloaded", "of all connections");
+    one.done("unsubscribe", json!({ "stream_id": streams[0] })).await;
+    two.subscribe(&streams[2], 0).await;
+    drop(one);
+    let mut three = Client::open(&app).await;
+    while three.ask("subscribe", json!({ "stream_id": streams[3] })).await["type"] != "success" {}
+    app.stop().await;
+}

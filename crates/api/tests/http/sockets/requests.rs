@@ -1,0 +1,178 @@
+//! Calls as messages.
+
+use std::collections::HashSet;
+use std::num::NonZeroU32;
+
+use serde_json::{Value, json};
+
+use super::client::Client;
+use crate::app::{TestApp, eventually, key, within};
+use crate::faulty_store::Mode;
+
+fn get(path: &str) -> Value {
+    json!({ "method": "GET", "path": path })
+}
+
+#[tokio::test]
+async fn every_kind_of_answer() {
+    let app = TestApp::start().await;
+    let mut client = Client::open(&app).await;
+    let version = client.done("request", get("/version")).await;
+    assert_eq!(version, json!({ "version": "1.2.3", "commit": "abcdef0" }));
+    assert_eq!(client.done("request", get("/health")).await, "OK");
+    let started = client.done("request", json!({ "method": "POST", "path": "/key-handshake" })).await;
+    let stream = started["stream_id"].as_str().unwrap();
+    let page = client.done("request", get(&format!("/events/{stream}?after=0&limit=10"))).await;
+    assert_eq!(page, json!({ "events": [], "next": 0, "done": false }));
+    let body = json!({ "main_key": key(9).to_hex(), "subkeys": [] });
+    let started = client.done("request", json!({ "method": "POST", "path": "/authenticate-key", "body": body })).await;
+    assert!(started["stream_id"].is_string());
+    let reusable = json!({ "method": "POST", "path": "/key-handshake", "body": { "static_token": "poster" } });
+    let first = client.done("request", reusable.clone()).await;
+    assert_eq!(client.done("request", reusable).await, first);
+    let (over_http, _) = app.handshake(json!({ "static_token": "poster" })).await;
+    assert_eq!(first["stream_id"], over_http.as_str());
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn errors_are_those_of_http() {
+    let app = TestApp::start().await;
+    let mut client = Client::open(&app).await;
+    for (params, code, status) in [
+        (get("/nothing"), "route_not_found", 404),
+        (get("/events/nonsense"), "stream_not_found", 404),
+        (json!({ "method": "DELETE", "path": "/version" }), "method_not_allowed", 405),
+        (json!({ "method": "POST", "path": "/authenticate-key" }), "malformed_json", 400),
+        (json!({ "method": "POST", "path": "/authenticate-key", "body": null }), "malformed_json", 400),
+        (json!({ "method": "POST", "path": "/authenticate-key", "body": [] }), "invalid_request", 422),
+        // Not itself, and no event streams.
+        (get("/ws"), "upgrade_required", 426),
+        (
+            json!({ "method": "GET", "path": "/ws", "headers": {
+                "Connection": "Upgrade", "Upgrade": "websocket", "Sec-WebSocket-Version": "13",
+                "Sec-WebSocket-Key": "dGhlIHNhbXBsZSBub25jZQ==",
+            } }),
+            "upgrade_required",
+            426,
+        ),
+    ] {
+        let answer = client.ask("request", params.clone()).await;
+        assert_eq!(answer["type"], "error", "{params}");
+        assert_eq!((&answer["error"]["code"], &answer["error"]["status"]), (&json!(code), &json!(status)), "{params}");
+        assert!(!answer["error"]["request_id"].as_str().unwrap().is_empty());
+    }
+    let endless = client.ask("request", get("/events")).await;
+    assert_eq!(endless["error"]["errors"][0]["pointer"], "/params/path", "{endless}");
+    let headers = json!({ "Accept": "text/event-stream", "Authorization": "Bearer wrong" });
+    let page =
+        client.done("request", json!({ "method": "GET", "path": "/events/subscriptions", "headers": headers })).await;
+    assert_eq!(page["done"], false);
+
+    let wrong = json!({ "method": "POST", "path": "/authenticate-key", "body": { "main_key": 1, "subkeys": [2] },
+        "headers": { "x-request-id": "order-42" } });
+    let answer = client.ask("request", wrong).await;
+    assert_eq!(answer["error"]["request_id"], "order-42");
+    assert_eq!(answer["error"]["errors"][1]["pointer"], "/subkeys/0", "into the call's body, as over HTTP");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_no_call() {
+    let app = TestApp::start().await;
+    let mut client = Client::open(&app).await;
+    for (params, pointers) in [
+        (json!({}), &["/params/method", "/params/path"][..]),
+        (json!({ "method": "", "path": "version" }), &["/params/method", "/params/path"]),
+        (json!({ "method": "G T", "path": "/a b" }), &["/params/method", "/params/path"]),
+        (json!({ "method": "GET", "path": "http://elsewhere.example/" }), &["/params/path"]),
+        (json!({ "method": "GET", "path": "/version", "headers": [] }), &["/params/headers"]),
+        (
+            json!({ "method": "GET", "path": "/version", "headers": { "Idempotency-Key": 1, "X-Request-Id": "a\nb" } }),
+            &["/params/headers/idempotency-key", "/params/headers/x-request-id"],
+        ),
+    ] {
+        let answer = client.ask("request", params.clone()).await;
+        assert_eq!(answer["error"]["code"], "invalid_request", "{params}");
+        let errors = answer["error"]["errors"].as_array().unwrap();
+        let named: Vec<_> = errors.iter().map(|error| error["pointer"].as_str().unwrap()).collect();
+        assert_eq!(named, pointers, "{params}");
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn calls_run_side_by_side_and_do_not_hold_up_events() {
+    let app = TestApp::start().await;
+    let (stream, token) = app.handshake(json!({ "static_token": "poster" })).await;
+    let mut client = Client::open(&app).await;
+    client.subscribe(&stream, 0).await;
+    client
+        .say(json!({ "id": "long", "cmd": "request", "params": get(&format!("/events/{stream}?after=1&wait=60")) }))
+        .await;
+    client.done("request", get("/version")).await;
+    app.scan(&token, key(1)).await;
+    assert_eq!(client.event(&stream).await.0, 0);
+    app.scan(&token, key(2)).await;
+    // Both tell of the same event, in whichever order.
+    let (one, two) = (client.hear().await, client.hear().await);
+    let (polled, pushed) = if one["id"] == "long" { (one, two) } else { (two, one) };
+    assert_eq!(polled["data"]["events"][0]["data"], pushed["data"]);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn as_many_calls_as_may_run_and_no_more() {
+    let mut builder = TestApp::builder();
+    builder.limits.calls_per_socket = 3;
+    let app = builder.start().await;
+    let (stream, token) = app.handshake(json!({ "static_token": "poster" })).await;
+    let mut client = Client::open(&app).await;
+    let poll = get(&format!("/events/{stream}?wait=60"));
+    for id in ["a", "b", "c"] {
+        client.say(json!({ "id": id, "cmd": "request", "params": poll })).await;
+    }
+    let refused = client.ask("request", poll.clone()).await;
+    assert_eq!((&refused["error"]["code"], &refused["retry_after"]), (&json!("overloaded"), &json!(5)));
+    client.done("ping", json!({})).await;
+    app.scan(&token, key(1)).await;
+    let mut answered = HashSet::new();
+    for _ in 0..3 {
+        answered.insert(client.hear().await["id"].as_str().unwrap().to_owned());
+    }
+    assert_eq!(answered, ["a", "b", "c"].map(str::to_owned).into());
+    client.done("request", poll).await;
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn calls_and_subscriptions_count_as_requests() {
+    let mut builder = TestApp::builder();
+    builder.limits.requests_per_second = NonZeroU32::new(3);
+    let app = builder.start().await;
+    // Opening it is one.
+    let mut client = Client::open(&app).await;
+    client.done("request", get("/version")).await;
+    client.subscribe("subscriptions", 0).await;
+    for (cmd, params) in [("request", get("/version")), ("subscribe", json!({ "stream_id": "subscriptions" }))] {
+        let refused = client.ask(cmd, params).await;
+        assert_eq!((&refused["error"]["code"], &refused["retry_after"]), (&json!("rate_limited"), &json!(1)), "{cmd}");
+    }
+    client.done("ping", json!({})).await;
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_call_goes_on_when_its_connection_is_gone() {
+    let app = TestApp::start().await;
+    let before = app.engine.open_streams();
+    app.store.set(Mode::StandStill);
+    let asked = app.store.asked();
+    let mut client = Client::open(&app).await;
+    client.say(json!({ "id": "1", "cmd": "request", "params": { "method": "POST", "path": "/key-handshake" } })).await;
+    within(app.store.asked_more_than(asked)).await;
+    drop(client);
+    app.store.set(Mode::Work);
+    eventually(|| (app.engine.open_streams() == before + 1).then_some(())).await;
+    app.stop().await;
+}

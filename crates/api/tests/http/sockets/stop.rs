@@ -1,0 +1,58 @@
+//! The stop.
+
+use std::time::Duration;
+
+use futures_util::SinkExt as _;
+use serde_json::json;
+use tokio_tungstenite::tungstenite::Message;
+
+use super::client::Client;
+use crate::app::{TestApp, within};
+use crate::faulty_store::Mode;
+
+#[tokio::test]
+async fn everybody_is_told_and_calls_that_run_are_answered() {
+    let app = TestApp::start().await;
+    let (stream, _) = app.handshake(json!({})).await;
+    let mut idle = Client::open(&app).await;
+    idle.subscribe(&stream, 0).await;
+    let mut stranger = Client::open_as_stranger(&app).await;
+    let mut polling = Client::open(&app).await;
+    let poll = json!({ "method": "GET", "path": format!("/events/{stream}?wait=60") });
+    polling.say(json!({ "id": "p", "cmd": "request", "params": poll })).await;
+    polling.done("ping", json!({})).await;
+    let mut calling = Client::open(&app).await;
+    app.store.set(Mode::StandStill);
+    let asked = app.store.asked();
+    calling.say(json!({ "id": "c", "cmd": "request", "params": { "method": "POST", "path": "/key-handshake" } })).await;
+    within(app.store.asked_more_than(asked)).await;
+
+    app.stop.cancel();
+    assert_eq!(idle.end().await, 1001);
+    assert_eq!(stranger.end().await, 1001);
+    assert_eq!(polling.hear().await["data"], json!({ "events": [], "next": 0, "done": false }));
+    assert_eq!(polling.end().await, 1001);
+    assert!(!app.server.is_finished(), "a call runs");
+    app.store.set(Mode::Work);
+    assert_eq!(calling.hear().await["type"], "success");
+    assert_eq!(calling.end().await, 1001);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn what_does_not_end_is_cut_after_the_grace_period() {
+    let mut builder = TestApp::builder();
+    builder.serve.grace = Duration::from_millis(200);
+    let app = builder.start().await;
+    let mut calling = Client::open(&app).await;
+    app.store.set(Mode::StandStill);
+    let asked = app.store.asked();
+    calling.say(json!({ "id": "c", "cmd": "request", "params": { "method": "POST", "path": "/key-handshake" } })).await;
+    within(app.store.asked_more_than(asked)).await;
+    app.stop.cancel();
+    assert_eq!(calling.hear_or_end().await, Err(None));
+    let _ = calling.stream.send(Message::Ping(Vec::new().into())).await;
+    // The change goes on, and whoever waits for the tracker waits for it.
+    app.store.set(Mode::Work);
+    app.stop().await;
+}
