@@ -8,7 +8,7 @@ use usher_protocol::subkey::{Permission, ProofError, SubkeyProof};
 use super::keys::{self, Config};
 use super::mistake::{Mistake, Origin};
 use super::reader::{Layer, Reader};
-use super::setting::{DatabaseUrl, LnBackend, PrivateKey};
+use super::setting::{DatabaseUrl, LnBackend, Mnemonic, NwcUrl, PrivateKey, Secret};
 
 /// Notes mistakes in keys that are right for themselves but not together, or not in this version. Whatever is wrong with
 /// other keys does not hide them: an operator is told everything at once.
@@ -30,12 +30,25 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, mistakes: &mut Vec<Mistake
             Err(problem) => note("nostr.subkey_proof", format!("does not count: {problem}")),
         }
     }
-    let needs: &[&str] = match reader.peek::<LnBackend>("wallet.ln_backend") {
-        Some(LnBackend::None) | None => &[],
-        Some(LnBackend::Nwc) => &["wallet.nwc.url"],
-        Some(LnBackend::Embedded) => &["wallet.embedded.api_key", "wallet.embedded.mnemonic"],
+    let backend = reader.peek::<LnBackend>("wallet.ln_backend").unwrap_or(LnBackend::None);
+    // What is wrong with a value that is there is said where it is read.
+    let lacks = |name: &'static str, set: Option<bool>| (set == Some(false)).then_some(name);
+    let lacking: Vec<&str> = match backend {
+        LnBackend::None => Vec::new(),
+        LnBackend::Nwc => {
+            let url = reader.peek::<Option<NwcUrl>>("wallet.nwc.url").map(|url| url.is_some());
+            lacks("wallet.nwc.url", url).into_iter().collect()
+        }
+        LnBackend::Embedded => {
+            let api_key = reader.peek::<Option<Secret>>("wallet.embedded.api_key").map(|key| key.is_some());
+            let mnemonic = reader.peek::<Option<Mnemonic>>("wallet.embedded.mnemonic").map(|words| words.is_some());
+            lacks("wallet.embedded.api_key", api_key)
+                .into_iter()
+                .chain(lacks("wallet.embedded.mnemonic", mnemonic))
+                .collect()
+        }
     };
-    for name in needs.iter().filter(|name| reader.origin(name).is_none()) {
+    for name in lacking {
         note("wallet.ln_backend", format!("needs {name}, which is not set"));
     }
 }

@@ -131,6 +131,8 @@ fn backends_need_what_they_need() {
     SERVICE__WALLET__LN_BACKEND: wallet.ln_backend needs wallet.embedded.api_key, which is not set
     SERVICE__WALLET__LN_BACKEND: wallet.ln_backend needs wallet.embedded.mnemonic, which is not set
     ");
+    let empty = Given::required().variable("WALLET__LN_BACKEND", "nwc").variable("WALLET__NWC__URL", "");
+    assert_eq!(empty.mistakes(), backend("nwc"), "an empty variable sets nothing");
     insta::assert_snapshot!(backend("lnd"), @"SERVICE__WALLET__LN_BACKEND: wallet.ln_backend must be one of none, nwc, embedded");
 }
 
