@@ -72,12 +72,14 @@ pub(crate) async fn gate(State(gate): State<Gate>, request: Request, next: Next)
         let started = Instant::now();
         let method = method_name(request.method());
         let path = request.extensions().get::<MatchedPath>().cloned();
-        let mut response = match gate.admit(&request) {
+        let (mut response, waited) = match gate.admit(&request) {
             Ok(()) => gate.pass(request, next).await,
-            Err(problem) => problem.into_response(),
+            Err(problem) => (problem.into_response(), false),
         };
         finish(&mut response, &request_id);
-        log(method, path.as_ref(), response.status(), started.elapsed());
+        let answered = Answered { method, path: path.as_ref(), status: response.status(), latency: started.elapsed() };
+        log(&answered);
+        gate.state.meters.answered(&answered, waited);
         response
     }
     .instrument(span)
@@ -99,9 +101,15 @@ impl Gate {
         }
     }
 
-    async fn pass(&self, mut request: Request, next: Next) -> Response {
+    /// Answers, and tells whether the call waited on purpose.
+    async fn pass(&self, mut request: Request, next: Next) -> (Response, bool) {
         let patience = Patience::default();
         request.extensions_mut().insert(patience.clone());
+        let response = self.answer(request, next, &patience).await;
+        (response, !patience.extra().is_zero())
+    }
+
+    async fn answer(&self, request: Request, next: Next, patience: &Patience) -> Response {
         let started = Instant::now();
         let mut limit = self.state.limits.request_timeout;
         let mut answer = std::pin::pin!(AssertUnwindSafe(next.run(request)).catch_unwind());
@@ -122,14 +130,6 @@ impl Gate {
     }
 }
 
-/// Writes what every answer has.
-pub(crate) fn finish(response: &mut Response, request_id: &RequestId) {
-    if let Some(problem) = response.extensions_mut().remove::<Problem>() {
-        problem.render(response, request_id);
-        if problem.code() == ErrorCode::Unauthorized {
-            // A stranger need not stay: the connection is a place that a caller with the token could have.
-            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
-        }
 /// Whether the token may come in the first message: it is a WebSocket that is asked for, and no token came with it.
 fn may_say_it_later(headers: &HeaderMap) -> bool {
     ws::is_asked_for(headers) && !headers.contains_key(AUTHORIZATION)
@@ -147,6 +147,14 @@ pub(crate) fn take_one(state: &ApiState) -> Result<(), Problem> {
     })
 }
 
+/// Writes what every answer has.
+pub(crate) fn finish(response: &mut Response, request_id: &RequestId) {
+    if let Some(problem) = response.extensions_mut().remove::<Problem>() {
+        problem.render(response, request_id);
+        if problem.code() == ErrorCode::Unauthorized {
+            // A stranger need not stay: the connection is a place that a caller with the token could have.
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
     }
     let headers = response.headers_mut();
     if let Some(value) = request_id.to_header() {
@@ -157,11 +165,27 @@ pub(crate) fn take_one(state: &ApiState) -> Result<(), Problem> {
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
 }
 
-/// The request's one line. The path is the route's pattern: what a caller puts into a path or query stays out.
-fn log(method: &'static str, path: Option<&MatchedPath>, status: StatusCode, latency: Duration) {
-    let path = path.map_or("-", MatchedPath::as_str);
+/// A call and its answer, without anything that a caller wrote.
+pub(crate) struct Answered<'a> {
+    /// One of HTTP's own, or `other`.
+    pub(crate) method: &'static str,
+    path: Option<&'a MatchedPath>,
+    pub(crate) status: StatusCode,
+    pub(crate) latency: Duration,
+}
+
+impl Answered<'_> {
+    /// The route's pattern, or `-`: what a caller puts into a path or query stays out.
+    pub(crate) fn route(&self) -> &str {
+        self.path.map_or("-", MatchedPath::as_str)
+    }
+}
+
+/// The request's one line.
+fn log(answered: &Answered<'_>) {
+    let (method, path, status) = (answered.method, answered.route(), answered.status);
     let status_code = status.as_u16();
-    let latency_ms = latency.as_secs_f64() * 1000.0;
+    let latency_ms = answered.latency.as_secs_f64() * 1000.0;
     if status.is_success() && method == "GET" {
         // Polls: thousands per second, and of no interest.
         tracing::debug!(method, path, status = status_code, latency_ms, "answered");

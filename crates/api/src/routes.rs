@@ -6,7 +6,9 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::ApiState;
-use crate::endpoints::{authenticate_key, events, health, jwt_issue, jwt_verify, key_handshake, version};
+use crate::endpoints::{
+    authenticate_key, events, health, health_ready, jwt_issue, jwt_verify, key_handshake, metrics, version, ws,
+};
 use crate::gate::{Access, Gate, gate};
 use crate::problem::{ErrorCode, Problem};
 
@@ -19,6 +21,8 @@ pub(crate) fn public() -> OpenApiRouter<ApiState> {
 pub(crate) fn protected() -> OpenApiRouter<ApiState> {
     OpenApiRouter::default()
         .routes(routes!(version::version))
+        .routes(routes!(health_ready::health_ready))
+        .routes(routes!(metrics::metrics))
         .routes(routes!(key_handshake::key_handshake))
         .routes(routes!(authenticate_key::authenticate_key))
         .routes(routes!(events::events))
@@ -27,15 +31,15 @@ pub(crate) fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(jwt_verify::jwt_verify))
 }
 
-/// The whole interface.
-pub fn router(state: ApiState) -> Router {
-    assemble(public().into(), protected().into(), socket().into(), state)
-}
 /// The endpoint that becomes a WebSocket.
 pub(crate) fn socket() -> OpenApiRouter<ApiState> {
     OpenApiRouter::default().routes(routes!(ws::ws))
 }
 
+/// The whole interface.
+pub fn router(state: ApiState) -> Router {
+    assemble(public().into(), protected().into(), socket().into(), state)
+}
 
 /// Puts the gate before the endpoints. What is not an endpoint is behind the token too: strangers learn nothing.
 fn assemble(

@@ -13,8 +13,10 @@ use usher_engine::ports::{Clock, Randomness};
 use usher_protocol::jwt::JwtIssuer;
 
 use crate::access::TokenCheck;
+use crate::meters::Meters;
 use crate::problem::Problem;
 use crate::rate_limit::RateLimit;
+use crate::telemetry::Telemetry;
 
 /// What the interface refuses to exceed (`limits.*` in the configuration).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,8 +38,6 @@ pub struct Limits {
     pub max_changes: usize,
     /// After how long of silence an event stream gets a comment, so that nothing between takes it for dead.
     pub keep_alive: Duration,
-}
-
     /// How long a WebSocket that was opened without the token may take to say it.
     pub socket_auth_timeout: Duration,
     /// How long the client of a WebSocket may take to accept what is sent to it; a large answer has a second more for
@@ -51,6 +51,8 @@ pub struct Limits {
     pub subscriptions_per_socket: usize,
     /// Most subscriptions of all WebSockets together.
     pub max_subscriptions: usize,
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
@@ -64,8 +66,6 @@ impl Default for Limits {
             max_changes: 4_096,
             // Half of the shortest idle limit in common use (30 s: some mobile gateways; proxies have 60 s).
             keep_alive: Duration::from_secs(15),
-        }
-    }
             socket_auth_timeout: Duration::from_secs(10),
             // Shorter than what cuts the connection without a word (`ServeOptions::write_timeout`).
             socket_send_timeout: Duration::from_secs(20),
@@ -74,6 +74,8 @@ impl Default for Limits {
             subscriptions_per_socket: 1_000,
             // At about 1 KiB each: 100 MiB.
             max_subscriptions: 100_000,
+        }
+    }
 }
 
 /// What [`ApiState::new`] is made of.
@@ -90,6 +92,8 @@ pub struct ApiParts {
     pub jwt: JwtIssuer,
     /// Limits.
     pub limits: Limits,
+    /// What the service's other parts say of themselves.
+    pub telemetry: Arc<dyn Telemetry>,
     /// Tells the time.
     pub clock: Arc<dyn Clock>,
     /// Makes request ids.
@@ -117,16 +121,19 @@ pub struct Shared {
     pub(crate) randomness: Arc<dyn Randomness>,
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
+    pub(crate) telemetry: Arc<dyn Telemetry>,
+    pub(crate) meters: Meters,
     pub(crate) changes: Arc<Semaphore>,
     long_polls: Arc<Semaphore>,
     event_streams: Arc<Semaphore>,
+    pub(crate) subscriptions: Arc<Semaphore>,
 }
 
 impl ApiState {
     /// Puts the parts together.
     pub fn new(parts: ApiParts) -> Self {
-        let ApiParts { engine, auth_token, version, commit, jwt, limits, clock, randomness, tasks, stop } = parts;
-    pub(crate) subscriptions: Arc<Semaphore>,
+        let ApiParts { engine, auth_token, version, commit, jwt, limits, telemetry, clock, randomness, tasks, stop } =
+            parts;
         Self(Arc::new(Shared {
             engine,
             token: TokenCheck::new(&auth_token),
@@ -138,11 +145,23 @@ impl ApiState {
             randomness,
             tasks,
             stop,
+            telemetry,
+            meters: Meters::new(),
             changes: places(limits.max_changes),
             long_polls: places(limits.max_long_polls),
             event_streams: places(limits.max_event_streams),
+            subscriptions: places(limits.max_subscriptions),
             limits,
         }))
+    }
+
+    /// Long polls that wait and event streams that are open.
+    pub(crate) fn waiting(&self) -> (usize, usize) {
+        let taken = |places: &Semaphore, most: usize| {
+            most.min(Semaphore::MAX_PERMITS).saturating_sub(places.available_permits())
+        };
+        let Limits { max_long_polls, max_event_streams, .. } = self.limits;
+        (taken(&self.long_polls, max_long_polls), taken(&self.event_streams, max_event_streams))
     }
 
     /// A place for a long poll.
@@ -150,7 +169,6 @@ impl ApiState {
     /// # Errors
     /// `overloaded` when all are taken.
     pub(crate) fn long_poll_place(&self) -> Result<OwnedSemaphorePermit, Problem> {
-            subscriptions: places(limits.max_subscriptions),
         let place = Arc::clone(&self.long_polls).try_acquire_owned();
         place.map_err(|_| Problem::overloaded("as many calls wait for events as limits.max_long_polls allows"))
     }

@@ -11,6 +11,7 @@ pub mod output;
 pub mod process;
 pub mod service;
 pub mod signals;
+mod telemetry;
 pub mod version;
 
 use std::process::ExitCode;

@@ -21,6 +21,7 @@ use usher_webhooks::{WebhookOptions, WebhookReceiver};
 
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::telemetry::Parts;
 use crate::version;
 
 /// How long a stop waits for calls that run. Container runtimes kill after ten seconds; two are for what follows.
@@ -81,7 +82,7 @@ impl Service {
             answers: store.clone(),
             deliveries: store.clone(),
             receiver: receiver(config)?,
-            messenger: pool,
+            messenger: pool.clone(),
             clock: Arc::clone(&clock),
             randomness: Arc::clone(&randomness),
             inbox,
@@ -96,6 +97,7 @@ impl Service {
             commit: version::COMMIT.to_owned(),
             jwt: JwtIssuer::new(identity.keys.clone()),
             limits: limits(config),
+            telemetry: Arc::new(Parts { engine: Arc::clone(&engine), store: Arc::clone(&store), relays: pool }),
             clock,
             randomness,
             tasks: http.tasks.clone(),

@@ -3,8 +3,10 @@
 pub(crate) mod authenticate_key;
 pub(crate) mod events;
 pub(crate) mod health;
+pub(crate) mod health_ready;
 pub(crate) mod jwt_issue;
 pub(crate) mod jwt_verify;
 pub(crate) mod key_handshake;
+pub(crate) mod metrics;
 pub(crate) mod version;
 pub(crate) mod ws;

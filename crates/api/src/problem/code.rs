@@ -40,6 +40,8 @@ pub enum ErrorCode {
     Overloaded,
     /// The database does not do its work now; ask again after `Retry-After`.
     StorageUnavailable,
+    /// No relay is connected, and without one the call cannot be answered; ask again after `Retry-After`.
+    NoRelayConnected,
     /// The call took longer than the time limit. What it asked for may still happen.
     DeadlineExceeded,
 }
@@ -58,11 +60,12 @@ impl ErrorCode {
         Self::BodyTooLarge,
         Self::UnsupportedMediaType,
         Self::InvalidRequest,
+        Self::UpgradeRequired,
         Self::RateLimited,
         Self::InternalError,
-        Self::UpgradeRequired,
         Self::Overloaded,
         Self::StorageUnavailable,
+        Self::NoRelayConnected,
         Self::DeadlineExceeded,
     ];
 
@@ -80,11 +83,12 @@ impl ErrorCode {
             Self::BodyTooLarge => "body_too_large",
             Self::UnsupportedMediaType => "unsupported_media_type",
             Self::InvalidRequest => "invalid_request",
+            Self::UpgradeRequired => "upgrade_required",
             Self::RateLimited => "rate_limited",
             Self::InternalError => "internal_error",
             Self::Overloaded => "overloaded",
-            Self::UpgradeRequired => "upgrade_required",
             Self::StorageUnavailable => "storage_unavailable",
+            Self::NoRelayConnected => "no_relay_connected",
             Self::DeadlineExceeded => "deadline_exceeded",
         }
     }
@@ -100,11 +104,13 @@ impl ErrorCode {
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::InvalidRequest => StatusCode::UNPROCESSABLE_ENTITY,
+            Self::UpgradeRequired => StatusCode::UPGRADE_REQUIRED,
             Self::RateLimited => StatusCode::TOO_MANY_REQUESTS,
             Self::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::Overloaded | Self::StorageUnavailable | Self::DeadlineExceeded => StatusCode::SERVICE_UNAVAILABLE,
+            Self::Overloaded | Self::StorageUnavailable | Self::NoRelayConnected | Self::DeadlineExceeded => {
+                StatusCode::SERVICE_UNAVAILABLE
+            }
         }
-            Self::UpgradeRequired => StatusCode::UPGRADE_REQUIRED,
     }
 
     /// The `title`: the same for every occurrence (RFC 9457 section 3.1.3).
@@ -121,13 +127,14 @@ impl ErrorCode {
             Self::BodyTooLarge => "The body is too large",
             Self::UnsupportedMediaType => "The body is not application/json",
             Self::InvalidRequest => "Some fields are wrong",
+            Self::UpgradeRequired => "The path is a WebSocket",
             Self::RateLimited => "Too many requests",
             Self::InternalError => "The service failed",
             Self::Overloaded => "The service is full",
             Self::StorageUnavailable => "The database is unavailable",
+            Self::NoRelayConnected => "No relay is connected",
             Self::DeadlineExceeded => "The call took too long",
         }
-            Self::UpgradeRequired => "The path is a WebSocket",
     }
 
     /// The `type`: a name, not an address; there is nothing to fetch.

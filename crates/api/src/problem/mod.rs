@@ -11,6 +11,7 @@ use axum::response::{IntoResponse, Response};
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderName, HeaderValue};
 use serde::Serialize;
+use serde_json::{Map, Value};
 use usher_engine::ports::StoreError;
 use usher_engine::{EventsError, StartError};
 use utoipa::ToSchema;
@@ -38,6 +39,7 @@ struct Parts {
     code: ErrorCode,
     detail: Cow<'static, str>,
     errors: Vec<FieldError>,
+    members: Map<String, Value>,
     header: Option<(HeaderName, HeaderValue)>,
     /// For the log, never for the caller.
     cause: Option<Arc<dyn Error + Send + Sync>>,
@@ -78,12 +80,23 @@ pub(crate) struct ProblemBody<'a> {
     #[serde(skip_serializing_if = "<[FieldError]>::is_empty")]
     #[schema(required = false)]
     errors: &'a [FieldError],
+    /// What else belongs to this kind of error.
+    #[serde(flatten)]
+    #[schema(ignore)]
+    members: &'a Map<String, Value>,
 }
 
 impl Problem {
     /// An error with this code and, for people, what happened.
     pub(crate) fn new(code: ErrorCode, detail: impl Into<Cow<'static, str>>) -> Self {
-        Self(Box::new(Parts { code, detail: detail.into(), errors: Vec::new(), header: None, cause: None }))
+        Self(Box::new(Parts {
+            code,
+            detail: detail.into(),
+            errors: Vec::new(),
+            members: Map::new(),
+            header: None,
+            cause: None,
+        }))
     }
 
     /// `invalid_request` that lists these fields.
@@ -116,6 +129,12 @@ impl Problem {
     /// The same, answered with this header.
     pub(crate) fn with_header(mut self, name: HeaderName, value: HeaderValue) -> Self {
         self.0.header = Some((name, value));
+        self
+    }
+
+    /// The same, with more members in its body (RFC 9457 section 3.2).
+    pub(crate) fn with_members(mut self, members: Map<String, Value>) -> Self {
+        self.0.members = members;
         self
     }
 
@@ -154,6 +173,7 @@ impl Problem {
             code: self.0.code,
             request_id,
             errors: &self.0.errors,
+            members: &self.0.members,
         };
         // Strings and numbers only: it cannot fail, and if it did, an empty body with the right status is left.
         serde_json::to_string(&body).unwrap_or_default()

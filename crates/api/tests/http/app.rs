@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use usher_api::{ApiParts, ApiState, Limits, ServeOptions};
+use usher_api::{ApiParts, ApiState, Family, Limits, Readiness, RelaysReadiness, ServeOptions, Telemetry};
 use usher_engine::ports::{Clock, Inbound, Letter, Messenger, OsRandomness, SystemClock};
 use usher_engine::{Engine, EngineOptions, EngineParts, UnixMillis};
 use usher_protocol::jwt::JwtIssuer;
@@ -69,6 +69,27 @@ impl Clock for TurnedClock {
     }
 }
 
+/// What the other parts of the service say of themselves here.
+pub struct PartsSay(pub Mutex<(Readiness, Vec<Family>)>);
+
+impl Default for PartsSay {
+    fn default() -> Self {
+        let relays = RelaysReadiness { connected: 2, total: 3 };
+        Self(Mutex::new((Readiness { relays, store: true, wallet: "none" }, Vec::new())))
+    }
+}
+
+#[async_trait::async_trait]
+impl Telemetry for PartsSay {
+    async fn readiness(&self) -> Readiness {
+        self.0.lock().0.clone()
+    }
+
+    async fn families(&self) -> Vec<Family> {
+        self.0.lock().1.clone()
+    }
+}
+
 pub struct Builder {
     pub limits: Limits,
     pub serve: ServeOptions,
@@ -82,6 +103,7 @@ pub struct TestApp {
     pub engine: Arc<Engine>,
     pub store: Arc<FaultyStore>,
     pub clock: Arc<TurnedClock>,
+    pub parts_say: Arc<PartsSay>,
     pub stop: CancellationToken,
     pub tasks: TaskTracker,
     pub server: JoinHandle<()>,
@@ -121,6 +143,7 @@ impl Builder {
             inbox: receiver,
         };
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
+        let parts_say = Arc::new(PartsSay::default());
         let clock = Arc::new(TurnedClock(AtomicU64::new(1_732_137_600_000)));
         let state = ApiState::new(ApiParts {
             engine: Arc::clone(&engine),
@@ -129,6 +152,7 @@ impl Builder {
             commit: "abcdef0".to_owned(),
             jwt: JwtIssuer::new(keys(SERVICE)),
             limits: self.limits,
+            telemetry: Arc::clone(&parts_say) as _,
             clock: Arc::clone(&clock) as _,
             randomness: Arc::new(OsRandomness),
             tasks: tasks.clone(),
@@ -143,6 +167,7 @@ impl Builder {
             engine,
             store,
             clock,
+            parts_say,
             stop,
             server: tokio::spawn(serving),
             tasks,

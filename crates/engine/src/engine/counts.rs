@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::Deserialize;
 
 use crate::event::{EventType, NewEvent};
-use crate::ports::OperationKind;
+use crate::ports::{DeliveryStatus, OperationKind};
 
 /// How an operation ended: the status of its last event, or that it had none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -82,6 +82,7 @@ impl OperationOutcome {
 
 const KINDS: usize = OperationKind::ALL.len();
 const OUTCOMES: usize = OperationOutcome::ALL.len();
+const ATTEMPTS: usize = DeliveryStatus::ALL.len();
 const TYPES: usize = EventType::ALL.len();
 
 /// Counters since the engine started; they only grow.
@@ -95,6 +96,7 @@ pub(super) struct Counts {
     unmatched: AtomicU64,
     sent: AtomicU64,
     store_failures: AtomicU64,
+    attempts: [AtomicU64; ATTEMPTS],
 }
 
 /// The counters at one moment.
@@ -112,6 +114,8 @@ pub struct EngineCounts {
     pub sent: u64,
     /// Steps that failed because the store did; they are tried again.
     pub store_failures: u64,
+    /// Posts to the webhook by what came of them: `Pending` are those that failed and are made again.
+    pub attempts: Vec<(DeliveryStatus, u64)>,
 }
 
 /// The operations of one kind.
@@ -165,6 +169,11 @@ impl Counts {
         add(Some(&self.store_failures));
     }
 
+    /// An event was posted to the webhook, and this is what came of the delivery.
+    pub(super) fn attempted(&self, status: DeliveryStatus) {
+        add(self.attempts.get(usize::from(status.code())));
+    }
+
     pub(super) fn values(&self) -> EngineCounts {
         let operations = OperationKind::ALL.into_iter().map(|kind| {
             let finished = self.finished.get(place(kind));
@@ -186,6 +195,10 @@ impl Counts {
             unmatched: get(Some(&self.unmatched)),
             sent: get(Some(&self.sent)),
             store_failures: get(Some(&self.store_failures)),
+            attempts: DeliveryStatus::ALL
+                .into_iter()
+                .map(|status| (status, get(self.attempts.get(usize::from(status.code())))))
+                .collect(),
         }
     }
 }

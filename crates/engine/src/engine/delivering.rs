@@ -271,7 +271,9 @@ impl Engine {
         } else if delivery.attempts > 0 && attempt.status == DeliveryStatus::Delivered {
             info!(stream_id = %stream, index = attempt.index, attempts = delivery.attempts + 1, "delivered at last");
         }
+        let status = attempt.status;
         self.deliveries.store.record_attempt(attempt).await?;
+        self.counts.attempted(status);
         Ok(next)
     }
 

@@ -15,3 +15,4 @@ mod crash;
 mod harness;
 mod login;
 mod relays;
+mod watching;

@@ -1,0 +1,67 @@
+//! `GET /metrics`
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::header::CONTENT_TYPE;
+
+use crate::ApiState;
+use crate::problem::Problem;
+use crate::telemetry::{Family, Measure, Sample};
+
+/// Why there are no metrics.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// Two of them do not go together, which is a fault of ours.
+    #[error(transparent)]
+    Unwritable(#[from] prometheus::Error),
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let Self::Unwritable(error) = self;
+        Problem::internal(error).into_response()
+    }
+}
+
+/// Tells what the service measures, for Prometheus.
+///
+/// The text format, version 0.0.4. Names begin with `usher_`, units are base units, counters end in `_total` and begin
+/// at 0 with the process. No label has a key, a token, a stream or an address. docs/operations.md lists them.
+#[utoipa::path(
+    get,
+    path = "/metrics",
+    tag = "Service",
+    responses((
+        status = 200,
+        description = "The metrics.",
+        body = String,
+        content_type = "text/plain",
+        example = "# HELP usher_operations_open Operations that are open.\n# TYPE usher_operations_open gauge\n\
+            usher_operations_open{kind=\"key_handshake\"} 3\n",
+    )),
+)]
+pub(crate) async fn metrics(State(state): State<ApiState>) -> Result<Response, Error> {
+    let mut families = state.telemetry.families().await;
+    families.push(build(&state));
+    families.extend(waiting(&state));
+    let text = state.meters.write(families)?;
+    Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response())
+}
+
+fn build(state: &ApiState) -> Family {
+    let labels = vec![("version", state.version.clone()), ("commit", state.commit.clone())];
+    Family {
+        name: "usher_build_info",
+        help: "1, by what runs.",
+        samples: vec![Sample { labels, measure: Measure::Gauge(1.0) }],
+    }
+}
+
+fn waiting(state: &ApiState) -> [Family; 2] {
+    let (long_polls, event_streams) = state.waiting();
+    let gauge = |count: usize| Measure::Gauge(u32::try_from(count).unwrap_or(u32::MAX).into());
+    [
+        Family::single("usher_http_long_polls", "Calls that wait for events.", gauge(long_polls)),
+        Family::single("usher_http_event_streams", "Server-sent event streams that are open.", gauge(event_streams)),
+    ]
+}

@@ -1,0 +1,141 @@
+//! What the service says of itself to those who watch it.
+
+use serde_json::Value;
+use usher_api::{Family, Measure, RelaysReadiness, Sample};
+
+use crate::app::{TOKEN, TestApp};
+
+impl TestApp {
+    async fn metrics(&self) -> String {
+        let response = self.get("/metrics").send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        assert_eq!(response.headers()["content-type"], "text/plain; version=0.0.4; charset=utf-8");
+        response.text().await.unwrap()
+    }
+
+    /// The status and the body of `GET /health/ready`.
+    async fn ready(&self) -> (u16, String) {
+        let response = self.get("/health/ready").send().await.unwrap();
+        (response.status().as_u16(), response.text().await.unwrap())
+    }
+}
+
+/// The value of the sample with this name and these labels.
+fn sample(metrics: &str, name: &str) -> Option<f64> {
+    metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok())
+}
+
+#[tokio::test]
+async fn ready_while_the_parts_are() {
+    let app = TestApp::start().await;
+    let (status, body) = app.ready().await;
+    assert_eq!(status, 200);
+    insta::assert_snapshot!(body, @r#"{"ready":true,"relays":{"ready":true,"connected":2,"total":3},"store":{"ready":true},"wallet":{"ready":true,"backend":"none"}}"#);
+
+    app.parts_say.0.lock().0.relays = RelaysReadiness { connected: 0, total: 3 };
+    let (status, body) = app.ready().await;
+    assert_eq!(status, 503);
+    insta::assert_snapshot!(body, @r#"{"type":"urn:usher:error:no_relay_connected","title":"No relay is connected","status":503,"detail":"none of the service's relays is connected; GET /relays says why","code":"no_relay_connected","request_id":"test","ready":false,"relays":{"connected":0,"ready":false,"total":3},"store":{"ready":true},"wallet":{"backend":"none","ready":true}}"#);
+
+    app.parts_say.0.lock().0.store = false;
+    let (status, body) = app.ready().await;
+    assert_eq!(status, 503);
+    let body: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!(body["code"], "storage_unavailable");
+    assert_eq!((&body["store"]["ready"], &body["relays"]["ready"]), (&Value::Bool(false), &Value::Bool(false)));
+
+    assert_eq!(app.http.get(app.url("/health")).send().await.unwrap().status(), 200, "alive all the same");
+    assert_eq!(app.http.get(app.url("/health/ready")).send().await.unwrap().status(), 401);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn what_parts_say_is_told_as_prometheus_reads_it() {
+    let app = TestApp::start().await;
+    let odd = Sample { labels: vec![("reason", "a \"quoted\"\\\nline".to_owned())], measure: Measure::Counter(3) };
+    app.parts_say.0.lock().1 = vec![
+        Family { name: "usher_refused_total", help: "Refused.", samples: vec![odd] },
+        Family::single("usher_open", "Open.", Measure::Gauge(2.0)),
+        Family::single(
+            "usher_commit_seconds",
+            "Commits.",
+            Measure::Histogram { buckets: vec![(0.001, 2), (0.5, 5)], count: 6, sum: 1.25 },
+        ),
+        Family { name: "usher_nothing_total", help: "Nothing yet.", samples: Vec::new() },
+    ];
+    let metrics = app.metrics().await;
+    let told: Vec<_> =
+        metrics.lines().filter(|line| !line.contains("_http_") && !line.contains("build_info")).collect();
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    # HELP usher_commit_seconds Commits.
+    # TYPE usher_commit_seconds histogram
+    usher_commit_seconds_bucket{le="0.001"} 2
+    usher_commit_seconds_bucket{le="0.5"} 5
+    usher_commit_seconds_bucket{le="+Inf"} 6
+    usher_commit_seconds_sum 1.25
+    usher_commit_seconds_count 6
+    # HELP usher_open Open.
+    # TYPE usher_open gauge
+    usher_open 2
+    # HELP usher_refused_total Refused.
+    # TYPE usher_refused_total counter
+    usher_refused_total{reason="a \"quoted\"\\\nline"} 3
+    "#);
+    assert_eq!(sample(&metrics, r#"usher_build_info{version="1.2.3",commit="abcdef0"}"#), Some(1.0));
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn calls_are_measured_by_route_and_class_and_by_nothing_a_caller_writes() {
+    let app = TestApp::start().await;
+    let unknown = "/events/01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11?after=7";
+    for _ in 0..3 {
+        app.get(unknown).send().await.unwrap();
+    }
+    app.get("/p-s3cret").send().await.unwrap();
+    app.http.get(app.url("/s-s3cret")).send().await.unwrap();
+    app.http.request("S3CRET".parse().unwrap(), app.url("/version")).send().await.unwrap();
+    let (stream, _) = app.handshake(serde_json::json!({ "static_token": "b-s3cret" })).await;
+    app.get(&format!("/events/{stream}?wait=1")).send().await.unwrap();
+
+    let metrics = app.metrics().await;
+    let count = |labels: &str| sample(&metrics, &format!("usher_http_request_duration_seconds_count{{{labels}}}"));
+    assert_eq!(count(r#"method="GET",route="/events/{stream_id}",status="4xx""#), Some(3.0));
+    assert_eq!(count(r#"method="GET",route="/events/{stream_id}?wait",status="2xx""#), Some(1.0));
+    assert_eq!(count(r#"method="GET",route="-",status="4xx""#), Some(2.0));
+    assert_eq!(count(r#"method="other",route="/version",status="4xx""#), Some(1.0));
+    assert_eq!(count(r#"method="POST",route="/key-handshake",status="2xx""#), Some(1.0));
+    assert_eq!(count(r#"method="GET",route="/metrics",status="2xx""#), None, "it is not answered yet");
+    for kept_out in ["s3cret", "S3CRET", "01934b1c", &stream, TOKEN] {
+        assert!(!metrics.contains(kept_out), "{kept_out}");
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn who_waits_is_counted_while_they_wait() {
+    let app = TestApp::start().await;
+    let waiting = |metrics: &str| {
+        (sample(metrics, "usher_http_long_polls").unwrap(), sample(metrics, "usher_http_event_streams").unwrap())
+    };
+    assert_eq!(waiting(&app.metrics().await), (0.0, 0.0));
+    let (stream, _) = app.handshake(serde_json::json!({})).await;
+    let path = format!("/events/{stream}");
+    let feed = app.get(&path).header("accept", "text/event-stream").send().await.unwrap();
+    let poll = tokio::spawn(app.get(&format!("{path}?wait=60")).send());
+    let both = async {
+        while waiting(&app.metrics().await) != (1.0, 1.0) {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    crate::app::within(both).await;
+    drop(feed);
+    poll.abort();
+    let none = async {
+        while waiting(&app.metrics().await) != (0.0, 0.0) {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    crate::app::within(none).await;
+    app.stop().await;
+}

@@ -1,0 +1,212 @@
+//! What the parts of the service say of themselves: the interface's port, answered by engine, store and relays.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tracing::warn;
+use usher_api::{Family, Measure, Readiness, RelaysReadiness, Sample, Telemetry};
+use usher_engine::ports::{DeliveryStatus, OperationKind};
+use usher_engine::{Engine, EngineCounts};
+use usher_relays::{CounterValues, Origin, Refusal, RelayPool};
+use usher_store::{HistogramValues, SqliteStore, StoreStats};
+
+/// How long the store may take: half of what those who probe usually wait.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The parts.
+pub(crate) struct Parts {
+    /// Runs the operations.
+    pub(crate) engine: Arc<Engine>,
+    /// Keeps them.
+    pub(crate) store: Arc<SqliteStore>,
+    /// Connects to relays.
+    pub(crate) relays: Arc<RelayPool>,
+}
+
+#[async_trait]
+impl Telemetry for Parts {
+    async fn readiness(&self) -> Readiness {
+        let store = match tokio::time::timeout(PATIENCE, self.store.check()).await {
+            Ok(Ok(())) => true,
+            Ok(Err(error)) => {
+                warn!(error = ?error, "the database does not read or write");
+                false
+            }
+            Err(_elapsed) => {
+                warn!(seconds = PATIENCE.as_secs(), "the database does not answer");
+                false
+            }
+        };
+        let relays = self.relays.status();
+        let ours = relays.iter().filter(|relay| relay.origin == Origin::Configured);
+        let (connected, total) = ours
+            .fold((0, 0), |(connected, total), relay| (connected + usize::from(relay.state.is_connected()), total + 1));
+        Readiness { relays: RelaysReadiness { connected, total }, store, wallet: "none" }
+    }
+
+    async fn families(&self) -> Vec<Family> {
+        let mut families = operations(&self.engine.counts());
+        families.extend(self.deliveries().await);
+        families.extend(store(self.store.stats()));
+        families.extend(relays(&self.relays));
+        families.extend(messages(&self.relays.counters()));
+        families
+    }
+}
+
+impl Parts {
+    /// Those waiting and those given up; none while the store does not answer.
+    async fn deliveries(&self) -> Option<Family> {
+        let counts = tokio::time::timeout(PATIENCE, self.engine.count_webhook_deliveries()).await.ok()?.ok()?;
+        Some(Family {
+            name: "usher_webhook_deliveries",
+            help: "Deliveries to the webhook that wait, and those that were given up and can be retried.",
+            samples: vec![gauge("status", "pending", counts.pending), gauge("status", "failed", counts.failed)],
+        })
+    }
+}
+
+fn operations(counts: &EngineCounts) -> Vec<Family> {
+    // The reserved stream is no operation.
+    let kinds = || counts.operations.iter().filter(|counts| counts.kind != OperationKind::Subscriptions);
+    let finished = kinds().flat_map(|counts| {
+        counts.finished.iter().map(|(outcome, count)| Sample {
+            labels: vec![("kind", counts.kind.as_str().to_owned()), ("outcome", outcome.as_str().to_owned())],
+            measure: Measure::Counter(*count),
+        })
+    });
+    let attempts = counts.attempts.iter().map(|(status, count)| {
+        let result = match status {
+            DeliveryStatus::Delivered => "delivered",
+            DeliveryStatus::Pending => "retried",
+            DeliveryStatus::Failed => "given_up",
+        };
+        (result, *count)
+    });
+    vec![
+        Family {
+            name: "usher_operations_open",
+            help: "Operations that are open.",
+            samples: kinds().map(|counts| gauge("kind", counts.kind.as_str(), counts.open)).collect(),
+        },
+        Family::counters(
+            "usher_operations_started_total",
+            "Operations that were started.",
+            "kind",
+            kinds().map(|counts| (counts.kind.as_str(), counts.started)),
+        ),
+        Family {
+            name: "usher_operations_finished_total",
+            help: "Operations that are over, by how they ended.",
+            samples: finished.collect(),
+        },
+        Family::counters(
+            "usher_events_total",
+            "Events of streams, by type.",
+            "type",
+            counts.events.iter().map(|(kind, count)| (kind.as_str(), *count)),
+        ),
+        Family::counters(
+            "usher_wallet_messages_total",
+            "Messages of wallets, by whether they belong to an open operation.",
+            "match",
+            [("operation", counts.matched), ("none", counts.unmatched)],
+        ),
+        Family::single(
+            "usher_messages_sent_total",
+            "Messages handed to the relays, repetitions among them.",
+            Measure::Counter(counts.sent),
+        ),
+        Family::single(
+            "usher_step_store_failures_total",
+            "Steps of operations that failed because the database did; they are tried again.",
+            Measure::Counter(counts.store_failures),
+        ),
+        Family::counters(
+            "usher_webhook_attempts_total",
+            "Posts to the webhook, by what came of them.",
+            "result",
+            attempts,
+        ),
+    ]
+}
+
+fn store(stats: StoreStats) -> [Family; 3] {
+    let histogram = |HistogramValues { buckets, count, sum }| Measure::Histogram { buckets, count, sum };
+    [
+        Family::single(
+            "usher_store_commit_duration_seconds",
+            "Time that transactions took, the writing to disk included.",
+            histogram(stats.commit_seconds),
+        ),
+        Family::single(
+            "usher_store_commit_batch_size",
+            "Changes that shared a transaction.",
+            histogram(stats.batch_size),
+        ),
+        Family::single(
+            "usher_store_commit_failures_total",
+            "Transactions that failed and were rolled back.",
+            Measure::Counter(stats.failed),
+        ),
+    ]
+}
+
+fn relays(pool: &RelayPool) -> [Family; 2] {
+    let relays = pool.status();
+    let count = |origin: Origin, state: &str| {
+        relays.iter().filter(|relay| relay.origin == origin && relay.state.as_str() == state).count() as u64
+    };
+    let samples = [(Origin::Configured, "service"), (Origin::User, "user")].into_iter().flat_map(|(origin, name)| {
+        ["connected", "connecting", "disconnected"].map(|state| Sample {
+            labels: vec![("origin", name.to_owned()), ("state", state.to_owned())],
+            measure: number(count(origin, state)),
+        })
+    });
+    let queued: usize = relays.iter().map(|relay| relay.queued).sum();
+    [
+        Family {
+            name: "usher_relays",
+            help: "Relays, the service's own and those of users, by the state of the connection.",
+            samples: samples.collect(),
+        },
+        Family::single("usher_relay_queued_events", "Events waiting to be sent, of all relays.", number(queued as u64)),
+    ]
+}
+
+fn messages(counters: &CounterValues) -> Vec<Family> {
+    let counter = |name, help, count| Family::single(name, help, Measure::Counter(count));
+    vec![
+        counter("usher_relay_received_total", "Events received from relays.", counters.received),
+        counter("usher_relay_delivered_total", "Events that were messages, and handed on.", counters.delivered),
+        counter("usher_relay_duplicates_total", "Events received that were known already.", counters.duplicates),
+        Family::counters(
+            "usher_relay_refused_total",
+            "Events received and refused.",
+            "reason",
+            Refusal::ALL.map(|reason| (reason.as_str(), counters.refused_for(reason))),
+        ),
+        counter("usher_relay_sealed_total", "Events made.", counters.sealed),
+        counter("usher_relay_sent_total", "Events written to relays; one to three relays counts three.", counters.sent),
+        counter("usher_relay_rejected_total", "Events that a relay said it refuses.", counters.rejected),
+        counter("usher_relay_dropped_total", "Events given up because a queue was full or too slow.", counters.dropped),
+        counter("usher_relay_rate_limited_total", "Times a relay said that we send too much.", counters.rate_limited),
+        counter("usher_relay_connects_total", "Connections made.", counters.connects),
+        counter("usher_relay_disconnects_total", "Connections lost, and attempts failed.", counters.disconnects),
+        counter(
+            "usher_relay_user_relays_refused_total",
+            "Relays of users that were not used: a private address, or too many.",
+            counters.user_relays_refused,
+        ),
+    ]
+}
+
+fn gauge(label: &'static str, value: &str, count: u64) -> Sample {
+    Sample { labels: vec![(label, value.to_owned())], measure: number(count) }
+}
+
+#[expect(clippy::cast_precision_loss, reason = "a gauge is a floating-point number; exact up to 2^53")]
+fn number(count: u64) -> Measure {
+    Measure::Gauge(count as f64)
+}
