@@ -105,7 +105,7 @@ impl<'a> Talk<'a> {
             resubscribe: Backoff::new(timing.resubscribe_first, timing.reconnect_longest),
             subscribed_at: now,
             authentication: Authentication::new(now),
-            asking: Asking::default(),
+            asking: Asking::new(),
             in_flight: InFlight::default(),
             refusals: Refusals::default(),
             pacer: Pacer::new(timing.rate_limit_pause, timing.reconnect_longest, now),
@@ -125,7 +125,9 @@ impl<'a> Talk<'a> {
                 return Heard::Event(event);
             }
             RelayFrame::Event { subscription, event } if self.asking.owns(&subscription) => {
-                self.asking.event(&subscription, event, &mut self.first);
+                if !self.asking.event(&subscription, event, &mut self.first) {
+                    return Heard::NotAsked;
+                }
             }
             RelayFrame::Event { .. } => return Heard::NotAsked,
             RelayFrame::Ok { event_id, accepted, text } => {

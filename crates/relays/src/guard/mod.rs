@@ -1,6 +1,6 @@
 //! The address guard: which network addresses a stranger may make us connect to.
 //!
-//! Users choose relays (and later NIP-05 domains, pictures, webhooks), so their addresses are input from strangers.
+//! Users choose relays and NIP-05 domains, so their addresses are input from strangers.
 //! Without a guard anybody with a wallet could let the service talk to the operator's own network. A name says
 //! nothing; what counts is the address that is connected to. So the name is resolved here, the addresses are
 //! checked, and the caller connects to exactly one of the addresses returned, without resolving a second time:
@@ -66,6 +66,11 @@ pub async fn resolve(
             found.map_err(GuardError::Unresolved)?.map(|address| address.ip()).take(MAX_ADDRESSES).collect()
         }
     };
+    admit(found, port, trust)
+}
+
+/// Those of the addresses found for a name that may be connected to.
+fn admit(found: Vec<IpAddr>, port: u16, trust: Trust) -> Result<Vec<SocketAddr>, GuardError> {
     if found.is_empty() {
         return Err(GuardError::NoAddress);
     }
@@ -110,6 +115,17 @@ mod tests {
         let found = resolve(Host::Domain("localhost"), 7777, Trust::Operator, LIMIT).await.unwrap();
         assert!(found.iter().all(|address| address.ip().is_loopback() && address.port() == 7777));
         assert!(!found.is_empty());
+    }
+
+    #[test]
+    fn a_name_server_that_mixes_private_addresses_in_gains_nothing() {
+        let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+        let found = || ["127.0.0.1", "8.8.8.8", "::1", "10.0.0.1", "::ffff:192.168.0.1", "fe80::1"].map(ip).to_vec();
+        assert_eq!(admit(found(), 443, Trust::Stranger).unwrap(), [SocketAddr::new(ip("8.8.8.8"), 443)]);
+        assert_eq!(admit(found(), 443, Trust::Operator).unwrap().len(), 6);
+        let private = found().into_iter().filter(|ip| !is_public(*ip)).collect();
+        assert!(matches!(admit(private, 443, Trust::Stranger), Err(GuardError::NotPublic)));
+        assert!(matches!(admit(Vec::new(), 443, Trust::Operator), Err(GuardError::NoAddress)));
     }
 
     #[test]

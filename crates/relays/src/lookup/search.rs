@@ -46,10 +46,20 @@ pub(crate) struct Found {
 /// A relay that is asked.
 struct Asked {
     address: RelayAddress,
-    /// The user named it.
-    theirs: bool,
+    named: Named,
     ended: bool,
     answered: bool,
+}
+
+/// Whether the user named a relay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Named {
+    /// It is one of ours.
+    No,
+    /// The user has told us.
+    Told,
+    /// In the relay list.
+    Listed,
 }
 
 /// A look-up under way.
@@ -86,9 +96,9 @@ impl Searcher {
         let mut search =
             Search { searcher: self, key, deadline, relays: Vec::new(), visits: FuturesUnordered::new(), replies };
         for link in self.pool.links().iter().take(OUR_RELAYS) {
-            search.ask(link.address.clone(), false);
+            search.ask(link.address.clone(), Named::No);
         }
-        search.ask_theirs(told.unwrap_or_default());
+        search.ask_theirs(told.unwrap_or_default(), Named::Told);
         let mut news_at = Instant::now();
         while let Some(patience) = search.patience(newest.profile().is_some(), news_at) {
             tokio::select! {
@@ -100,7 +110,7 @@ impl Searcher {
                         }
                         if news == News::RelayList && told.is_some() {
                             let theirs = newest.relay_list().map(|list| write_relays(list, options.user_relays_per_user));
-                            search.ask_theirs(&theirs.unwrap_or_default());
+                            search.ask_theirs(&theirs.unwrap_or_default(), Named::Listed);
                         }
                     }
                     Reply::End { relay, answered } => {
@@ -119,14 +129,14 @@ impl Searcher {
 }
 
 impl Search<'_> {
-    /// Until when it is worth waiting; `None` when every relay has ended. A relay that the user named is waited for,
-    /// since the newest profile is there; for others not long.
+    /// Until when it is worth waiting; `None` when every relay has ended. The newest profile is at the relays of the
+    /// user's list, or without one at those that the user told us: one of them is waited for, others not long.
     fn patience(&self, found: bool, news_at: Instant) -> Option<Instant> {
         if self.relays.iter().all(|relay| relay.ended) {
             return None;
         }
-        let mut theirs = self.relays.iter().filter(|relay| relay.theirs).peekable();
-        let home = theirs.peek().is_none() || theirs.any(|relay| relay.answered);
+        let best = self.relays.iter().map(|relay| relay.named).max();
+        let home = best == Some(Named::No) || self.relays.iter().any(|r| Some(r.named) == best && r.answered);
         let settled = news_at + self.searcher.settle;
         Some(if found && home { settled.min(self.deadline) } else { self.deadline })
     }
@@ -139,27 +149,27 @@ impl Search<'_> {
     }
 
     /// Asks relays that a user named: strangers' input.
-    fn ask_theirs(&mut self, texts: &[String]) {
+    fn ask_theirs(&mut self, texts: &[String], named: Named) {
         let most = self.searcher.pool.shared.options.user_relays_per_user;
         for text in texts.iter().take(most) {
             let Ok(address) = RelayAddress::parse(text) else { continue };
             if let Some(asked) = self.relays.iter_mut().find(|asked| asked.address == address) {
-                asked.theirs = true;
-            } else if self.relays.iter().filter(|asked| asked.theirs).count() < THEIR_RELAYS {
-                self.ask(address, true);
+                asked.named = asked.named.max(named);
+            } else if self.relays.iter().filter(|asked| asked.named > Named::No).count() < THEIR_RELAYS {
+                self.ask(address, named);
             }
         }
     }
 
     /// Asks over a connection that is there, or else on a visit.
-    fn ask(&mut self, address: RelayAddress, theirs: bool) {
+    fn ask(&mut self, address: RelayAddress, named: Named) {
         let shared = &self.searcher.pool.shared;
         let kinds = [PROFILE, RELAY_LIST];
         let number = self.relays.len();
         let question = Question::new(number, self.key, &kinds, self.deadline, self.replies.clone());
         if let Some(link) = self.searcher.pool.link_to(&address) {
             link.ask(question);
-        } else if theirs
+        } else if named > Named::No
             && let Ok(tls) = &shared.tls
             && (shared.options.allow_private || RelayAddress::parse_from_stranger(address.as_str()).is_ok())
         {
@@ -172,6 +182,6 @@ impl Search<'_> {
             self.visits.push(Box::pin(visits.ask(address.clone(), question)));
         }
         // A question that is dropped here has ended: it says so by itself.
-        self.relays.push(Asked { address, theirs, ended: false, answered: false });
+        self.relays.push(Asked { address, named, ended: false, answered: false });
     }
 }

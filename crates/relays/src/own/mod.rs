@@ -8,6 +8,9 @@
 //! Both are durable before they are sent. Each relay of ours gets each until it has said that it has it, at once or when
 //! it is connected; what relays have is remembered across restarts, so a service without news sends nothing.
 //!
+//! They are signed with the key that we run on: with a subkey it is the subkey's profile, since we cannot sign for the
+//! main key.
+//!
 //! The key may have been used with other programs. Before a change, relays are asked for what the key has said last:
 //! fields of the profile that we do not know are kept, and a relay list that is not ours is left as it is.
 

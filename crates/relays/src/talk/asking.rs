@@ -16,15 +16,23 @@ const MOST_OPEN: usize = 8;
 const PREFIX: &str = "q";
 
 /// Open questions, by the number in their subscription's id.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Asking {
     open: BTreeMap<u64, Question>,
     /// The relay wants to know who we are first.
     parked: Vec<Question>,
+    /// Refused while others were open: asked again when there are fewer.
+    again: VecDeque<Question>,
+    /// So many at a time this relay seems to allow.
+    most: usize,
     asked: u64,
 }
 
 impl Asking {
+    pub(super) fn new() -> Self {
+        Self { open: BTreeMap::new(), parked: Vec::new(), again: VecDeque::new(), most: MOST_OPEN, asked: 0 }
+    }
+
     /// Asks what waits, as far as there is room, and gives up what nobody waits for any more. Says when to look again.
     pub(super) fn tick(
         &mut self,
@@ -38,11 +46,12 @@ impl Asking {
             frames.push_back(close(number));
         }
         self.parked.retain(|question| !question.is_over(now));
-        while self.open.len() + self.parked.len() < MOST_OPEN {
-            let Some(question) = waiting.pop(now) else { break };
+        self.again.retain(|question| !question.is_over(now));
+        while self.open.len() + self.parked.len() < self.most {
+            let Some(question) = self.again.pop_front().or_else(|| waiting.pop(now)) else { break };
             self.ask(question, frames);
         }
-        self.open.values().chain(&self.parked).map(Question::until).min()
+        self.open.values().chain(&self.parked).chain(&self.again).map(Question::until).min()
     }
 
     /// Whether `subscription` is one of these, open or not any more.
@@ -50,12 +59,14 @@ impl Asking {
         number(subscription).is_some_and(|number| number < self.asked)
     }
 
-    /// The relay delivers an event.
-    pub(super) fn event(&mut self, subscription: &str, event: &RawValue, frames: &mut VecDeque<Utf8Bytes>) {
-        let Some(number) = number(subscription) else { return };
-        if self.open.get_mut(&number).is_some_and(|question| !question.take(event)) {
+    /// The relay delivers an event; false when no open question asked for it.
+    pub(super) fn event(&mut self, subscription: &str, event: &RawValue, frames: &mut VecDeque<Utf8Bytes>) -> bool {
+        let Some(number) = number(subscription) else { return false };
+        let Some(question) = self.open.get_mut(&number) else { return false };
+        if !question.take(event) {
             self.end(number, frames);
         }
+        true
     }
 
     /// The relay has said what it has.
@@ -64,10 +75,16 @@ impl Asking {
         self.end(number, frames);
     }
 
-    /// The relay does not answer; `later` when it may after authentication.
+    /// The relay does not answer; `later` when it may after authentication. A relay that refuses one of several may
+    /// allow fewer at a time than we ask, and words for that are many: then fewer are asked, and this one again.
     pub(super) fn closed(&mut self, subscription: &str, later: bool) {
-        let question = number(subscription).and_then(|number| self.open.remove(&number));
-        self.parked.extend(question.filter(|_| later));
+        let Some(question) = number(subscription).and_then(|number| self.open.remove(&number)) else { return };
+        if later {
+            self.parked.push(question);
+        } else if !self.open.is_empty() {
+            self.most = self.open.len();
+            self.again.push_back(question);
+        }
     }
 
     /// The relay knows who we are, or will not.
@@ -99,4 +116,122 @@ fn number(subscription: &str) -> Option<u64> {
 
 fn close(number: u64) -> Utf8Bytes {
     json!(["CLOSE", format!("{PREFIX}{number}")]).to_string().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use nostr::Keys;
+    use tokio::sync::mpsc::{self, UnboundedReceiver};
+
+    use super::*;
+    use crate::question::Reply;
+
+    struct Relay {
+        asking: Asking,
+        waiting: Questions,
+        replies: UnboundedReceiver<Reply>,
+        frames: VecDeque<Utf8Bytes>,
+        now: Instant,
+    }
+
+    /// A connection with so many questions.
+    fn with(questions: usize) -> Relay {
+        let (sender, replies) = mpsc::unbounded_channel();
+        let (waiting, now) = (Questions::default(), Instant::now());
+        let author = Keys::generate().public_key();
+        for number in 0..questions {
+            waiting.push(Question::new(number, author, &[0], now + Duration::from_secs(5), sender.clone()));
+        }
+        Relay { asking: Asking::new(), waiting, replies, frames: VecDeque::new(), now }
+    }
+
+    impl Relay {
+        fn tick(&mut self) -> Vec<String> {
+            self.asking.tick(&self.waiting, self.now, &mut self.frames);
+            let frames = self.frames.drain(..);
+            frames.map(|frame| frame.split('"').take(4).collect::<Vec<_>>().join("").replace(['[', ','], "")).collect()
+        }
+
+        fn ended(&mut self) -> Vec<(usize, bool)> {
+            std::iter::from_fn(|| self.replies.try_recv().ok())
+                .filter_map(|reply| match reply {
+                    Reply::End { relay, answered } => Some((relay, answered)),
+                    Reply::Event(_) => None,
+                })
+                .collect()
+        }
+    }
+
+    #[test]
+    fn a_few_at_a_time_and_closed_when_answered() {
+        let mut relay = with(MOST_OPEN + 2);
+        assert_eq!(relay.tick().len(), MOST_OPEN);
+        assert!(relay.tick().is_empty());
+        relay.asking.end_of_stored("q3", &mut relay.frames);
+        assert_eq!(relay.tick(), ["CLOSEq3", "REQq8"]);
+        assert_eq!(relay.ended(), [(3, true)]);
+        relay.asking.end_of_stored("q3", &mut relay.frames);
+        relay.asking.end_of_stored("q77", &mut relay.frames);
+        relay.asking.end_of_stored("usher", &mut relay.frames);
+        assert!(relay.tick().is_empty());
+        assert!(relay.asking.owns("q3") && !relay.asking.owns("q9") && !relay.asking.owns("usher"));
+        drop(relay.asking);
+        relay.waiting.clear();
+        assert_eq!(std::iter::from_fn(|| relay.replies.try_recv().ok()).count(), MOST_OPEN + 1, "all of them end");
+    }
+
+    #[test]
+    fn nobody_waits_longer_than_its_time() {
+        let mut relay = with(2);
+        assert_eq!(relay.tick().len(), 2);
+        relay.now += Duration::from_secs(5);
+        assert_eq!(relay.tick(), ["CLOSEq0", "CLOSEq1"]);
+        assert_eq!(relay.ended(), [(0, false), (1, false)]);
+        let raw = RawValue::from_string("{}".to_owned()).unwrap();
+        assert!(!relay.asking.event("q0", &raw, &mut relay.frames), "too late");
+    }
+
+    #[test]
+    fn a_relay_that_allows_fewer_is_asked_fewer_at_a_time() {
+        let mut relay = with(5);
+        assert_eq!(relay.tick().len(), 5);
+        for refused in ["q3", "q4"] {
+            relay.asking.closed(refused, false);
+        }
+        assert!(relay.tick().is_empty(), "three are open");
+        relay.asking.end_of_stored("q0", &mut relay.frames);
+        assert_eq!(relay.tick(), ["CLOSEq0", "REQq5"]);
+        for number in [1, 2, 5] {
+            relay.asking.end_of_stored(&format!("q{number}"), &mut relay.frames);
+        }
+        assert_eq!(relay.tick().last().unwrap(), "REQq6");
+        relay.asking.closed("q6", false);
+        assert_eq!(relay.ended(), [(0, true), (1, true), (2, true), (3, true), (4, false)], "refused alone is refused");
+    }
+
+    #[test]
+    fn after_authentication_it_is_asked_again_or_not_at_all() {
+        for (accepted, frames) in [(true, vec!["REQq2", "REQq3"]), (false, vec![])] {
+            let mut relay = with(2);
+            relay.tick();
+            relay.asking.closed("q0", true);
+            relay.asking.closed("q1", true);
+            assert!(relay.tick().is_empty());
+            relay.asking.authenticated(accepted, &mut relay.frames);
+            assert_eq!(relay.tick(), frames);
+            assert_eq!(relay.ended().len(), if accepted { 0 } else { 2 });
+        }
+    }
+
+    #[test]
+    fn more_events_than_anybody_has_end_a_question() {
+        let mut relay = with(1);
+        relay.tick();
+        let raw = RawValue::from_string("{}".to_owned()).unwrap();
+        let taken = (0..100).filter(|_| relay.asking.event("q0", &raw, &mut relay.frames)).count();
+        assert!(taken < 10, "{taken}");
+        assert_eq!(relay.tick(), ["CLOSEq0"]);
+    }
 }

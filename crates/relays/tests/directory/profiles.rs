@@ -124,6 +124,19 @@ async fn many_look_ups_share_a_few_subscriptions() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_relay_that_allows_few_subscriptions_answers_all_the_same() {
+    let strict = Quirks { latency: Duration::from_millis(20), max_subscriptions: 3, ..Quirks::default() };
+    let ours = QuirkyRelay::start(strict).await.unwrap();
+    let world = World::at(&[ours.url()]).await;
+    let keys: Vec<_> = (0..30).map(|_| Keys::generate().public_key()).collect();
+    let results = join_all(keys.iter().map(|key| world.profile(key))).await;
+    assert!(results.iter().all(|result| *result == Ok(None)), "{results:?}");
+    world.subscribed_at(ours.url()).await;
+    assert_eq!(ours.counts().connections, 1);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn too_many_look_ups_at_a_time_are_refused() {
     let ours = QuirkyRelay::start(Quirks { latency: Duration::from_millis(300), ..Quirks::default() }).await.unwrap();
     let mut plan = Plan::new(&[ours.url()]);

@@ -84,7 +84,15 @@ impl Plan {
             sweep: Duration::from_millis(50),
             ..Timing::default()
         };
-        Self { keys, relays: options, directory: DirectoryOptions::default(), settings: Arc::default() }
+        // Patient, for slow machines; tests of time limits set their own.
+        let directory = DirectoryOptions {
+            relays_within: Duration::from_secs(30),
+            settle: Duration::from_secs(10),
+            domain_within: Duration::from_secs(30),
+            profile_waits_for_domain: Duration::from_secs(30),
+            ..DirectoryOptions::default()
+        };
+        Self { keys, relays: options, directory, settings: Arc::default() }
     }
 
     /// The same service with other relays configured.
