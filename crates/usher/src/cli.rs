@@ -1,5 +1,6 @@
 //! The command line.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
@@ -29,6 +30,10 @@ pub enum Command {
     Dev(DevCommand),
     /// Plays the user: the reference wallet in a terminal or a script.
     Wallet(WalletArgs),
+    /// Shows events as they happen and posts them to a local address, as the webhook would: for development.
+    ///
+    /// It listens to the service of the data directory. What happened before, or while it was away, is not shown.
+    Listen(ListenCommand),
     /// Makes, converts and shows Nostr keys.
     #[command(subcommand)]
     Key(KeyCommand),
@@ -49,6 +54,41 @@ pub struct DevCommand {
     /// The wallet says yes to everything by itself.
     #[arg(long)]
     pub auto_approve: bool,
+}
+
+/// `usher listen …`
+#[derive(Args)]
+pub struct ListenCommand {
+    /// Posts each event here, signed, once.
+    #[arg(long, value_name = "URL")]
+    pub forward_to: Option<String>,
+    /// Signs with this [default: webhook.secret, else one that is made up and shown].
+    ///
+    /// Other users of this machine may see it: --secret-file hides it.
+    #[arg(long, value_name = "SECRET", conflicts_with = "secret_file")]
+    pub secret: Option<String>,
+    /// Signs with what this file holds.
+    #[arg(long, value_name = "FILE")]
+    pub secret_file: Option<PathBuf>,
+    /// The service's base URL [default: from the configuration].
+    #[arg(long, value_name = "URL")]
+    pub base: Option<String>,
+    /// The file that holds the service's token [default: auth.auth_token of the configuration].
+    #[arg(long, value_name = "FILE")]
+    pub token_file: Option<PathBuf>,
+    /// Only this stream; may be given several times.
+    #[arg(long, value_name = "STREAM_ID")]
+    pub stream: Vec<String>,
+    /// Prints a JSON object per line: `{"event": …}`, `{"forwarded": …}`.
+    #[arg(long)]
+    pub json: bool,
+}
+
+impl fmt::Debug for ListenCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Addresses and the secret are left out.
+        f.debug_struct("ListenCommand").finish_non_exhaustive()
+    }
 }
 
 /// `usher key …`

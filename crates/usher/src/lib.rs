@@ -42,6 +42,7 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Serve => command::serve::run(cli.data_dir),
         Command::Dev(options) => dev::run(&options, cli.data_dir),
         Command::Wallet(wallet) => command::wallet::run(wallet, cli.data_dir),
+        Command::Listen(listen) => command::listen::run(&listen, cli.data_dir),
         Command::Key(key) => command::key::run(key, cli.data_dir),
         Command::Config(config) => command::config::run(&config, cli.data_dir),
     }

@@ -3,5 +3,6 @@
 pub mod config;
 pub mod environment;
 pub mod key;
+pub mod listen;
 pub mod serve;
 pub mod wallet;

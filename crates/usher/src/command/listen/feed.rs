@@ -1,0 +1,214 @@
+//! The service's live feed (`GET /events`), read as server-sent events.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use reqwest::redirect::Policy;
+use reqwest::{Client, Response, StatusCode};
+use secrecy::ExposeSecret as _;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::terms::Service;
+
+/// How long the service may be silent before it is taken for gone: it sends a comment every 15 s.
+const SILENCE: Duration = Duration::from_secs(45);
+
+/// Largest event that is read, in bytes: many times what a wallet's message can make.
+const LARGEST: usize = 4 * 1024 * 1024;
+
+/// An event as it is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Shown {
+    /// The whole of it, as a webhook's body has it.
+    pub(super) text: String,
+    pub(super) stream: String,
+    pub(super) index: u64,
+    pub(super) kind: String,
+    pub(super) timestamp: u64,
+    /// JSON text.
+    pub(super) data: String,
+}
+
+/// What the feed says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum News {
+    Event(Shown),
+    /// So many events were not sent.
+    Missed(u64),
+    /// Something that this version does not understand.
+    Unreadable,
+}
+
+/// Why there is no feed.
+pub(super) enum Refusal {
+    /// Nobody is there, or nobody who has time.
+    NotThere(String),
+    /// Trying again changes nothing.
+    Final(String),
+}
+
+/// An open feed.
+pub(super) struct Connection {
+    response: Response,
+    blocks: Blocks,
+    news: VecDeque<News>,
+}
+
+impl Connection {
+    /// Connects; events from then on come.
+    pub(super) async fn open(service: &Service) -> Result<Self, Refusal> {
+        let client = Client::builder()
+            .no_proxy()
+            .redirect(Policy::none())
+            .connect_timeout(Duration::from_secs(10))
+            .read_timeout(SILENCE)
+            .build()
+            .map_err(|error| Refusal::Final(format!("the HTTP client cannot be made: {error}")))?;
+        let origin = &service.origin;
+        let request = client
+            .get(service.events.clone())
+            .bearer_auth(service.token.expose_secret())
+            .header("accept", "text/event-stream");
+        let response =
+            request.send().await.map_err(|_| Refusal::NotThere(format!("no service answers at {origin}")))?;
+        match response.status() {
+            StatusCode::OK => Ok(Self { response, blocks: Blocks::default(), news: VecDeque::new() }),
+            StatusCode::UNAUTHORIZED => Err(Refusal::Final(format!(
+                "{origin} refuses the token: is it another service than that of this data directory?"
+            ))),
+            status if status.is_server_error() || status == StatusCode::TOO_MANY_REQUESTS => {
+                Err(Refusal::NotThere(format!("{origin} says {status}")))
+            }
+            status => Err(Refusal::Final(format!("{origin} says {status} to GET /events: is it an Usher?"))),
+        }
+    }
+
+    /// What comes next; `None` when the connection ends. May be cancelled between two.
+    pub(super) async fn next(&mut self) -> Option<News> {
+        loop {
+            if let Some(news) = self.news.pop_front() {
+                return Some(news);
+            }
+            let chunk = self.response.chunk().await.ok()??;
+            self.news.extend(self.blocks.take(&chunk)?.iter().map(read));
+        }
+    }
+}
+
+/// One block of an event stream.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Block {
+    event: String,
+    data: String,
+}
+
+/// Puts an event stream's blocks together from whatever pieces it comes in.
+#[derive(Default)]
+struct Blocks {
+    line: Vec<u8>,
+    block: Block,
+}
+
+impl Blocks {
+    /// The blocks that these bytes complete; `None` when one grows too large.
+    fn take(&mut self, mut bytes: &[u8]) -> Option<Vec<Block>> {
+        let mut complete = Vec::new();
+        while let Some(end) = bytes.iter().position(|byte| *byte == b'\n') {
+            let (line, rest) = bytes.split_at(end);
+            self.line.extend_from_slice(line);
+            bytes = rest.get(1..).unwrap_or_default();
+            let line = std::mem::take(&mut self.line);
+            self.line_ended(String::from_utf8_lossy(&line).trim_end_matches('\r'), &mut complete);
+        }
+        self.line.extend_from_slice(bytes);
+        (self.line.len() + self.block.data.len() <= LARGEST).then_some(complete)
+    }
+
+    fn line_ended(&mut self, line: &str, complete: &mut Vec<Block>) {
+        if line.is_empty() {
+            let block = std::mem::take(&mut self.block);
+            complete.extend(Some(block).filter(|block| !block.data.is_empty()));
+            return;
+        }
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "event" => value.clone_into(&mut self.block.event),
+            "data" => {
+                if !self.block.data.is_empty() {
+                    self.block.data.push('\n');
+                }
+                self.block.data.push_str(value);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// An event with its stream, as a webhook's body has it.
+#[derive(Deserialize)]
+struct Body<'a> {
+    stream_id: String,
+    index: u64,
+    r#type: String,
+    timestamp: u64,
+    #[serde(borrow)]
+    data: &'a RawValue,
+}
+
+#[derive(Deserialize)]
+struct Missed {
+    missed: u64,
+}
+
+fn read(block: &Block) -> News {
+    let text = &block.data;
+    if block.event == "missed" {
+        return serde_json::from_str(text).map_or(News::Unreadable, |Missed { missed }| News::Missed(missed));
+    }
+    serde_json::from_str(text).map_or(News::Unreadable, |Body { stream_id, index, r#type, timestamp, data }| {
+        let data = data.get().to_owned();
+        News::Event(Shown { text: text.clone(), stream: stream_id, index, kind: r#type, timestamp, data })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STREAM: &str = ":\n\nid: s:0\nevent: StatusUpdate\ndata: {\"stream_id\":\"s\",\"index\":0,\"type\":\"StatusUpdate\",\
+        \"timestamp\":9,\"data\":{\"ü\":\ndata: 1}}\n\nevent: missed\ndata: {\"missed\":3}\n\nid: s:1\ndata: ?\n\n";
+
+    #[test]
+    fn whatever_pieces_it_comes_in_it_says_the_same() {
+        let text = STREAM.replacen("{\"ü\":\ndata: 1}", "{\"ü\":\n1}", 1);
+        let text = text.lines().skip(4).take(2).collect::<Vec<_>>().join("\n");
+        let event = Shown {
+            text: text.strip_prefix("data: ").unwrap().to_owned(),
+            stream: "s".to_owned(),
+            index: 0,
+            kind: "StatusUpdate".to_owned(),
+            timestamp: 9,
+            data: "{\"ü\":\n1}".to_owned(),
+        };
+        let expected = [News::Event(event), News::Missed(3), News::Unreadable];
+        for ends in ["\n", "\r\n"] {
+            let stream = STREAM.replace('\n', ends);
+            for size in [1, 2, 3, 7, 1000] {
+                let mut blocks = Blocks::default();
+                let pieces = stream.as_bytes().chunks(size);
+                let news: Vec<_> = pieces.flat_map(|piece| blocks.take(piece).unwrap()).map(|b| read(&b)).collect();
+                assert_eq!(news, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn what_never_ends_is_not_gathered_for_ever() {
+        let mut blocks = Blocks::default();
+        let piece = [b'x'; 1024 * 1024];
+        let taken = (0..10).take_while(|_| blocks.take(&piece).is_some()).count();
+        assert!(taken < 6, "{taken}");
+    }
+}

@@ -1,0 +1,112 @@
+//! `usher listen`: shows events as they happen and posts them to a local address, as the webhook would.
+
+mod feed;
+mod forwarding;
+mod screen;
+mod terms;
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+
+use self::feed::{Connection, News, Refusal, Shown};
+use self::forwarding::forward;
+use self::screen::Screen;
+use self::terms::Terms;
+use super::environment::source;
+use crate::cli::ListenCommand;
+use crate::failure::Failure;
+use crate::output::tell;
+use crate::signals::Signals;
+
+/// Events that wait for the local address. When so many do, the service is not read from, and says what was missed.
+const WAITING: usize = 1000;
+
+/// How long until the service is looked for again.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// Runs until a signal, or until nobody reads what it says.
+///
+/// # Errors
+/// When the options or the configuration cannot be used, or the service refuses.
+pub fn run(command: &ListenCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
+    let source = source(data_dir)?;
+    let terms = Terms::of(command, &source)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    match runtime.block_on(listen(&terms, Screen::new(command.json))) {
+        // `usher listen | head -1` has read enough.
+        Err(Failure::Other(error)) if is_broken_pipe(&*error) => Ok(()),
+        outcome => outcome,
+    }
+}
+
+fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+async fn listen(terms: &Terms, screen: Screen) -> Result<(), Failure> {
+    let mut signals = Signals::listen()?;
+    let (to_forward, queue) = mpsc::channel(WAITING);
+    if let Some(forwarding) = &terms.forwarding {
+        tell(&format!("usher: forwarding to {}", forwarding.origin));
+        if let Some(made_up) = &forwarding.made_up_secret {
+            tell(&format!("usher: signing with {made_up} (made up for this run; --secret sets one)"));
+        }
+    }
+    tokio::select! {
+        outcome = watch(terms, screen, to_forward) => outcome,
+        outcome = forward(terms.forwarding.as_ref(), screen, queue) => outcome,
+        _ = signals.next() => Ok(()),
+    }
+}
+
+/// Shows events for as long as the service is there, and looks for it when it is not.
+async fn watch(terms: &Terms, screen: Screen, to_forward: mpsc::Sender<Shown>) -> Result<(), Failure> {
+    let mut told = None;
+    loop {
+        match Connection::open(&terms.service).await {
+            Ok(mut connection) => {
+                tell(&format!("usher: listening to {}", terms.service.origin));
+                told = None;
+                follow(terms, screen, &mut connection, &to_forward).await?;
+                tell("usher: the service went away; what happens until it is back is not shown");
+            }
+            Err(Refusal::Final(why)) => return Err(Failure::said(why)),
+            Err(Refusal::NotThere(why)) => {
+                if told.as_ref() != Some(&why) {
+                    tell(&format!("usher: {why}; waiting for it"));
+                    told = Some(why);
+                }
+            }
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}
+
+/// Shows events until the connection ends.
+async fn follow(
+    terms: &Terms,
+    screen: Screen,
+    connection: &mut Connection,
+    to_forward: &mpsc::Sender<Shown>,
+) -> Result<(), Failure> {
+    while let Some(news) = connection.next().await {
+        match news {
+            News::Event(shown) => {
+                if !terms.wants(&shown.stream) {
+                    continue;
+                }
+                screen.event(&shown)?;
+                if terms.forwarding.is_some() {
+                    // Fails only when forwarding has ended, which ends everything.
+                    let _ = to_forward.send(shown).await;
+                }
+            }
+            News::Missed(count) => tell(&format!("usher: {count} events came too quickly and are not shown")),
+            News::Unreadable => tell("usher: an event could not be read: is the service of another version?"),
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,136 @@
+//! What `usher listen` writes to standard output.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::time::Duration;
+
+use serde_json::json;
+use usher_engine::ports::Posted;
+
+use super::feed::Shown;
+
+/// For people, or for programs.
+#[derive(Clone, Copy)]
+pub(super) struct Screen {
+    json: bool,
+}
+
+impl Screen {
+    pub(super) const fn new(json: bool) -> Self {
+        Self { json }
+    }
+
+    /// Shows an event.
+    pub(super) fn event(self, shown: &Shown) -> io::Result<()> {
+        write(&self.event_line(shown))
+    }
+
+    /// Shows what came of posting one.
+    pub(super) fn outcome(self, shown: &Shown, posted: &Posted, took: Duration) -> io::Result<()> {
+        write(&self.outcome_line(shown, posted, took))
+    }
+
+    fn event_line(self, shown: &Shown) -> String {
+        if self.json {
+            return format!("{{\"event\":{}}}\n", one_line(&shown.text));
+        }
+        let Shown { stream, index, kind, timestamp, data, .. } = shown;
+        let (hours, minutes, seconds) = (timestamp / 3600 % 24, timestamp / 60 % 60, timestamp % 60);
+        let (kind, stream) = (one_line(kind), one_line(stream));
+        format!("{hours:02}:{minutes:02}:{seconds:02}Z  {kind}  {stream}:{index}  {}\n", one_line(data))
+    }
+
+    fn outcome_line(self, shown: &Shown, posted: &Posted, took: Duration) -> String {
+        let Shown { stream, index, .. } = shown;
+        let millis = took.as_millis();
+        let (status, reason) = match posted {
+            Posted::Accepted { http_status } => (Some(*http_status), None),
+            Posted::Refused { http_status, reason, .. } => (*http_status, Some(reason)),
+        };
+        if self.json {
+            let outcome = json!({
+                "stream_id": stream,
+                "index": index,
+                "accepted": reason.is_none(),
+                "status": status,
+                "reason": reason,
+                "millis": u64::try_from(millis).unwrap_or(u64::MAX),
+            });
+            return format!("{}\n", json!({ "forwarded": outcome }));
+        }
+        let what = match (reason, status) {
+            (None, Some(status)) => format!("accepted with {status}"),
+            (Some(reason), _) => format!("failed: {}", one_line(reason)),
+            (None, None) => "accepted".to_owned(),
+        };
+        format!("           → {what}, {millis} ms  {}:{index}\n", one_line(stream))
+    }
+}
+
+fn write(line: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(line.as_bytes())?;
+    out.flush()
+}
+
+/// JSON or other text in one line, without what could command a terminal: some of it is what strangers wrote.
+fn one_line(text: &str) -> Cow<'_, str> {
+    let commands =
+        |letter: char| letter.is_control() || matches!(letter, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    if !text.contains(commands) {
+        return text.into();
+    }
+    let mut out = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            // Within JSON these stand between values only.
+            '\n' | '\r' | '\t' => out.push(' '),
+            // Within JSON they stand in texts only, where this is another way to write them.
+            letter if commands(letter) => {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "\\u{:04x}", u32::from(letter));
+            }
+            letter => out.push(letter),
+        }
+    }
+    out.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+
+    fn shown(data: &str) -> Shown {
+        Shown {
+            text: format!("{{\"stream_id\":\"s\",\"data\":{data}}}"),
+            stream: "s".to_owned(),
+            index: 3,
+            kind: "StatusUpdate".to_owned(),
+            timestamp: 1_700_000_000,
+            data: data.to_owned(),
+        }
+    }
+
+    #[test]
+    fn for_people() {
+        let screen = Screen::new(false);
+        assert_eq!(screen.event_line(&shown("{\"a\":1}")), "22:13:20Z  StatusUpdate  s:3  {\"a\":1}\n");
+        let took = Duration::from_millis(12);
+        let accepted = Posted::Accepted { http_status: 204 };
+        assert_eq!(screen.outcome_line(&shown("{}"), &accepted, took), "           → accepted with 204, 12 ms  s:3\n");
+        let refused = Posted::Refused { http_status: Some(500), reason: "it said 500".to_owned(), retry_after: None };
+        assert_eq!(screen.outcome_line(&shown("{}"), &refused, took), "           → failed: it said 500, 12 ms  s:3\n");
+    }
+
+    #[test]
+    fn what_a_stranger_wrote_commands_no_terminal_and_reads_the_same() {
+        let data = "{\"reason\":\n\"a\u{9b}2Jb\u{202e}c\u{7f}\"}";
+        let line = Screen::new(true).event_line(&shown(data));
+        assert!(!line.trim_end().contains(char::is_control) && !line.contains('\u{202e}'), "{line:?}");
+        let read: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(read["event"]["data"], serde_json::from_str::<Value>(data).unwrap());
+    }
+}

@@ -1,0 +1,183 @@
+//! To which service to listen, where to forward to, and how to sign.
+
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use secrecy::SecretString;
+use url::Url;
+use usher_engine::ports::{OsRandomness, Randomness as _};
+use usher_webhooks::{WebhookOptions, WebhookReceiver};
+
+use crate::cli::ListenCommand;
+use crate::config::layers::read_file;
+use crate::config::{Config, Source, load, report};
+use crate::failure::Failure;
+
+/// What was asked for, complete.
+pub(super) struct Terms {
+    pub(super) service: Service,
+    pub(super) forwarding: Option<Forwarding>,
+    streams: Vec<String>,
+}
+
+/// The service to listen to.
+pub(super) struct Service {
+    /// `GET` here gives the live feed.
+    pub(super) events: Url,
+    /// What may be shown of its address.
+    pub(super) origin: String,
+    pub(super) token: SecretString,
+}
+
+/// Where events are posted.
+pub(super) struct Forwarding {
+    pub(super) receiver: WebhookReceiver,
+    /// What may be shown of the address.
+    pub(super) origin: String,
+    /// The secret, when it was made up here.
+    pub(super) made_up_secret: Option<String>,
+}
+
+impl Terms {
+    /// What the options say, and for what they leave out, the configuration.
+    ///
+    /// # Errors
+    /// When they cannot be used.
+    pub(super) fn of(command: &ListenCommand, source: &Source) -> Result<Self, Failure> {
+        let token = match &command.token_file {
+            Some(path) => Some(secret(path)?),
+            None => None,
+        };
+        let config = match (&command.base, &token) {
+            (Some(_), Some(_)) => None,
+            _ => Some(configuration(source)?),
+        };
+        let base = match (&command.base, &config) {
+            (Some(base), _) => base.clone(),
+            (None, config) => config.as_ref().map(address).transpose()?.unwrap_or_default(),
+        };
+        let events = endpoint(&base).ok_or_else(|| Failure::said("--base must be an http:// or https:// address"))?;
+        let origin = events.origin().ascii_serialization();
+        let configured = || config.as_ref().map(|config| config.auth.auth_token.secret().clone());
+        let token = token.or_else(configured).unwrap_or_default();
+        let forwarding =
+            command.forward_to.as_ref().map(|url| forwarding(command, url, config.as_ref())).transpose()?;
+        let streams = command.stream.iter().map(|stream| stream.to_ascii_lowercase()).collect();
+        Ok(Self { service: Service { events, origin, token }, forwarding, streams })
+    }
+
+    /// Whether events of this stream are shown.
+    pub(super) fn wants(&self, stream: &str) -> bool {
+        self.streams.is_empty() || self.streams.iter().any(|wanted| wanted == stream)
+    }
+}
+
+fn configuration(source: &Source) -> Result<Config, Failure> {
+    let loaded = load(source);
+    let problems = || {
+        let mut lines = report::problems(&loaded);
+        lines.push("without a configuration, --base and --token-file name the service".to_owned());
+        Failure::Configuration(lines)
+    };
+    if loaded.config.is_none() {
+        return Err(problems());
+    }
+    loaded.config.ok_or_else(|| Failure::said("the configuration cannot be used"))
+}
+
+/// The address at which the configured service can be reached from this machine.
+fn address(config: &Config) -> Result<String, Failure> {
+    let port = config.info.listen_port.get();
+    if port == 0 {
+        return Err(Failure::said("info.listen_port is 0, any free port: name the service with --base"));
+    }
+    let listens_on = config.info.listen_address;
+    let host = match (listens_on.is_unspecified(), listens_on.is_ipv6()) {
+        (true, false) => "127.0.0.1".to_owned(),
+        (true, true) => "[::1]".to_owned(),
+        (false, false) => listens_on.to_string(),
+        (false, true) => format!("[{listens_on}]"),
+    };
+    Ok(format!("http://{host}:{port}"))
+}
+
+/// The live feed of the service with this base URL.
+fn endpoint(base: &str) -> Option<Url> {
+    let mut url: Url = base.parse().ok()?;
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return None;
+    }
+    url.path_segments_mut().ok()?.pop_if_empty().push("events");
+    url.set_query(None);
+    url.set_fragment(None);
+    Some(url)
+}
+
+fn forwarding(command: &ListenCommand, url: &str, config: Option<&Config>) -> Result<Forwarding, Failure> {
+    let unusable = |reason: String| Failure::said(format!("--forward-to cannot be used: {reason}"));
+    let url: Url = url.parse().map_err(|_| unusable("it is no http:// or https:// address".to_owned()))?;
+    let origin = url.origin().ascii_serialization();
+    let mut options = WebhookOptions::new(url);
+    let given = match (&command.secret, &command.secret_file) {
+        (Some(secret), _) => Some(SecretString::from(secret.clone())),
+        (None, Some(path)) => Some(secret(path)?),
+        (None, None) => None,
+    };
+    options.secrets = match (given, config) {
+        (Some(secret), _) => vec![secret],
+        (None, Some(config)) => {
+            let secrets = [&config.webhook.secret, &config.webhook.previous_secret];
+            secrets.into_iter().flatten().map(|secret| secret.secret().clone()).collect()
+        }
+        (None, None) => Vec::new(),
+    };
+    let made_up_secret = options.secrets.is_empty().then(make_up_secret);
+    options.secrets.extend(made_up_secret.clone().map(SecretString::from));
+    let receiver = WebhookReceiver::new(options).map_err(|error| unusable(error.to_string()))?;
+    Ok(Forwarding { receiver, origin, made_up_secret })
+}
+
+/// A secret in the form of Standard Webhooks. It signs what this machine sends to itself, so it may be shown.
+fn make_up_secret() -> String {
+    let mut key = [0; 24];
+    OsRandomness.fill(&mut key);
+    format!("whsec_{}", BASE64.encode(key))
+}
+
+fn secret(path: &Path) -> Result<SecretString, Failure> {
+    let unusable = |why: &str| Failure::said(format!("{} cannot be used: {why}", path.display()));
+    let text = read_file(path).map_err(|error| unusable(&error.to_string()))?;
+    match text.trim_end_matches(['\r', '\n']) {
+        "" => Err(unusable("it is empty")),
+        text => Ok(text.into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_feed_is_below_the_base() {
+        for (base, expected) in [
+            ("http://localhost:3000", Some("http://localhost:3000/events")),
+            ("http://localhost:3000/", Some("http://localhost:3000/events")),
+            ("https://example.com/usher/?x#y", Some("https://example.com/usher/events")),
+            ("localhost:3000", None),
+            ("ftp://localhost", None),
+            ("", None),
+        ] {
+            assert_eq!(endpoint(base).as_ref().map(Url::as_str), expected);
+        }
+    }
+
+    #[test]
+    fn a_secret_that_is_made_up_is_one_of_standard_webhooks() {
+        let secret = make_up_secret();
+        assert_ne!(secret, make_up_secret());
+        let mut options = WebhookOptions::new("http://localhost/".parse().unwrap());
+        options.secrets = vec![secret.into()];
+        assert!(WebhookReceiver::new(options).is_ok());
+    }
+}
