@@ -16,6 +16,7 @@ use tracing::Instrument as _;
 
 use crate::ApiState;
 use crate::endpoints::ws;
+use crate::local;
 use crate::problem::{ErrorCode, Problem};
 use crate::request_id::{RequestId, X_REQUEST_ID};
 
@@ -28,6 +29,8 @@ pub(crate) enum Access {
     Token,
     /// Whoever carries the token, or asks for a WebSocket without one: they say it there.
     Socket,
+    /// Whoever carries the token, or calls from the machine on which the service runs.
+    Local,
 }
 
 /// A call that came over a WebSocket, from somebody who has shown the token already. A request extension, which nobody
@@ -92,7 +95,8 @@ impl Gate {
         match self.access {
             Access::Public => Ok(()),
             Access::Socket if may_say_it_later(request.headers()) => Ok(()),
-            Access::Token | Access::Socket => {
+            Access::Local if local::is_local(request) => Ok(()),
+            Access::Token | Access::Socket | Access::Local => {
                 if request.extensions().get::<Admitted>().is_none() {
                     self.state.token.admit(request.headers())?;
                 }

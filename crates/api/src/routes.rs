@@ -7,7 +7,7 @@ use utoipa_axum::routes;
 
 use crate::ApiState;
 use crate::endpoints::{
-    authenticate_key, events, health, health_ready, jwt_issue, jwt_verify, key_handshake, metrics, version, ws,
+    authenticate_key, docs, events, health, health_ready, jwt_issue, jwt_verify, key_handshake, metrics, openapi_json, version, ws,
 };
 use crate::gate::{Access, Gate, gate};
 use crate::problem::{ErrorCode, Problem};
@@ -36,9 +36,14 @@ pub(crate) fn socket() -> OpenApiRouter<ApiState> {
     OpenApiRouter::default().routes(routes!(ws::ws))
 }
 
+/// Endpoints that describe the interface.
+pub(crate) fn local() -> OpenApiRouter<ApiState> {
+    OpenApiRouter::default().routes(routes!(openapi_json::openapi_json)).routes(routes!(docs::docs))
+}
+
 /// The whole interface.
 pub fn router(state: ApiState) -> Router {
-    assemble(public().into(), protected().into(), socket().into(), state)
+    assemble(public().into(), protected().into(), socket().into(), local().into(), state)
 }
 
 /// Puts the gate before the endpoints. What is not an endpoint is behind the token too: strangers learn nothing.
@@ -46,6 +51,7 @@ fn assemble(
     public: Router<ApiState>,
     protected: Router<ApiState>,
     socket: Router<ApiState>,
+    local: Router<ApiState>,
     state: ApiState,
 ) -> Router {
     let gated = |access| from_fn_with_state(Gate { state: state.clone(), access }, gate);
@@ -53,7 +59,8 @@ fn assemble(
     let protected =
         protected.method_not_allowed_fallback(method_not_allowed).fallback(route_not_found).layer(gated(Access::Token));
     let socket = socket.method_not_allowed_fallback(method_not_allowed).layer(gated(Access::Socket));
-    protected.merge(public).merge(socket).with_state(state)
+    let local = local.method_not_allowed_fallback(method_not_allowed).layer(gated(Access::Local));
+    protected.merge(public).merge(socket).merge(local).with_state(state)
 }
 
 async fn route_not_found() -> Problem {

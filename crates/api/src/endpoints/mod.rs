@@ -1,6 +1,7 @@
 //! The endpoints: a file each, always in the same order: errors, request, response, handler with its docs, tests.
 
 pub(crate) mod authenticate_key;
+pub(crate) mod docs;
 pub(crate) mod events;
 pub(crate) mod health;
 pub(crate) mod health_ready;
@@ -8,5 +9,6 @@ pub(crate) mod jwt_issue;
 pub(crate) mod jwt_verify;
 pub(crate) mod key_handshake;
 pub(crate) mod metrics;
+pub(crate) mod openapi_json;
 pub(crate) mod version;
 pub(crate) mod ws;

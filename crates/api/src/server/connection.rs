@@ -19,6 +19,7 @@ use tower::Service as _;
 use super::ServeOptions;
 use super::guarded::Guarded;
 use super::lease::Lease;
+use crate::local::Peer;
 
 /// Largest buffer for reading and for writing, each, of one connection.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -60,6 +61,7 @@ impl Connections {
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "TCP_NODELAY was not set");
         }
+        let peer = stream.peer_addr().ok().map(|address| Peer(address.ip()));
         let begun = Arc::new(AtomicBool::new(false));
         let service = {
             let (router, begun) = (self.router.clone(), Arc::clone(&begun));
@@ -68,6 +70,9 @@ impl Connections {
                 begun.store(true, Ordering::Relaxed);
                 let mut request = request.map(Body::new);
                 request.extensions_mut().insert(lease.clone());
+                if let Some(peer) = peer {
+                    request.extensions_mut().insert(peer);
+                }
                 router.clone().call(request)
             })
         };

@@ -10,6 +10,7 @@ mod raw;
 mod access;
 mod bodies;
 mod connections;
+mod documentation;
 mod documents;
 mod endpoints;
 mod event_streams;
