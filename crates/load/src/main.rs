@@ -15,6 +15,7 @@ mod stage;
 mod usage;
 mod wallet;
 
+use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail, ensure};
@@ -29,8 +30,17 @@ use crate::stage::Tool;
 
 // One thread: the load must leave the processors to what it measures.
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<()> {
-    let cli = Cli::parse();
+async fn main() -> ExitCode {
+    match run(Cli::parse()).await {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            Tool::say(&format!("error: {error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(cli: Cli) -> Result<()> {
     raise_file_limit();
     if cli.relay {
         return relay::run(Duration::from_millis(cli.relay_latency_ms)).await;
