@@ -1,7 +1,7 @@
 //! What is open, in memory: rebuilt from the store at start, and the only thing that grows with open operations.
 //!
-//! Per open operation it costs some 150 bytes: 48 for the stream, 32 for the correlation key, 33 per timer, and the maps'
-//! slack. The state stays in the store.
+//! It costs a few hundred bytes per open operation (docs/performance.md): an entry in each of two maps with their slack,
+//! and one for each timer. The state stays in the store.
 
 use std::collections::HashMap;
 
