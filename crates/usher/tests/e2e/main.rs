@@ -16,3 +16,4 @@ mod harness;
 mod login;
 mod relays;
 mod watching;
+mod webhooks;

@@ -14,6 +14,7 @@ use std::time::Duration;
 pub(crate) use api::{Api, CallError, Event, Handshake};
 pub(crate) use crowd::Crowd;
 pub(crate) use login::{User, introduce, run_logins, wallet_for};
+pub(crate) use port::free as free_port;
 pub(crate) use puppet::{Puppet, device, now};
 pub(crate) use sse::Sse;
 pub(crate) use usher::{Builder, TestUsher};

@@ -89,6 +89,16 @@ impl TestUsher {
         self.keys.public_key()
     }
 
+    /// Sets `SERVICE__<name>` for the next start.
+    pub(crate) fn set(&mut self, name: &str, value: impl ToString) {
+        self.variables.insert(format!("SERVICE__{name}"), value.to_string());
+    }
+
+    /// Leaves `SERVICE__<name>` to its default at the next start.
+    pub(crate) fn unset(&mut self, name: &str) {
+        self.variables.remove(&format!("SERVICE__{name}"));
+    }
+
     /// Ends it as a power cut would: SIGKILL.
     pub(crate) fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {

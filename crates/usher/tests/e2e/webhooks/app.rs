@@ -1,0 +1,255 @@
+//! The app's end of the webhook, over real sockets: does to its connections what it is told, and remembers all posts.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use crate::harness::LONG;
+
+/// What the app does with a post.
+#[derive(Clone, Debug)]
+pub(super) enum Reply {
+    /// Takes it.
+    Ok,
+    /// Takes it, after a while.
+    Slow(Duration),
+    /// Says this status, with these headers (`name: value\r\n`).
+    Status(u16, &'static str),
+    /// Closes the connection instead of an answer.
+    Close,
+    /// Takes it, and closes the connection in the middle of the answer's body.
+    CloseMidBody,
+    /// Takes it, in an answer that does not end.
+    Endless,
+    /// Says nothing, ever.
+    Hang,
+}
+
+impl Reply {
+    /// Whether the service is told that the event was taken.
+    fn accepts(&self) -> bool {
+        matches!(self, Self::Ok | Self::Slow(_) | Self::CloseMidBody | Self::Endless)
+    }
+}
+
+/// A post as it came.
+#[derive(Clone, Debug)]
+pub(super) struct Post {
+    pub(super) path: String,
+    /// Names in lower case.
+    pub(super) headers: HashMap<String, String>,
+    pub(super) body: Vec<u8>,
+    pub(super) at: Instant,
+    pub(super) accepted: bool,
+}
+
+impl Post {
+    pub(super) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).expect("JSON")
+    }
+
+    pub(super) fn stream(&self) -> String {
+        self.json()["stream_id"].as_str().expect("a stream").to_owned()
+    }
+
+    pub(super) fn index(&self) -> u64 {
+        self.json()["index"].as_u64().expect("an index")
+    }
+
+    pub(super) fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", String::as_str)
+    }
+}
+
+/// Decides on a post, given how often this event was posted before.
+type Rule = dyn Fn(&Post, usize) -> Reply + Send + Sync;
+
+struct Shared {
+    posts: Mutex<Vec<Post>>,
+    rule: Box<Rule>,
+}
+
+/// The app; dropping it closes everything.
+pub(super) struct App {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    _tasks: JoinSet<()>,
+}
+
+impl App {
+    /// Listens on a free port.
+    pub(super) async fn start(rule: impl Fn(&Post, usize) -> Reply + Send + Sync + 'static) -> Self {
+        Self::start_at(0, rule).await
+    }
+
+    /// Listens on this port.
+    pub(super) async fn start_at(port: u16, rule: impl Fn(&Post, usize) -> Reply + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind(("127.0.0.1", port)).await.expect("a port");
+        let address = listener.local_addr().unwrap();
+        let shared = Arc::new(Shared { posts: Mutex::default(), rule: Box::new(rule) });
+        let mut tasks = JoinSet::new();
+        let accepting = Arc::clone(&shared);
+        tasks.spawn(async move {
+            let mut connections = JoinSet::new();
+            loop {
+                let (socket, _) = listener.accept().await.expect("a connection");
+                let _ = socket.set_nodelay(true);
+                let shared = Arc::clone(&accepting);
+                connections.spawn(async move {
+                    // An error is the service's end: it was killed, or had enough.
+                    let _ = shared.converse(socket).await;
+                });
+                while connections.try_join_next().is_some() {}
+            }
+        });
+        Self { address, shared, _tasks: tasks }
+    }
+
+    pub(super) fn url(&self) -> String {
+        format!("http://{}/hook", self.address)
+    }
+
+    pub(super) fn posts(&self) -> Vec<Post> {
+        self.shared.posts.lock().clone()
+    }
+
+    /// All posts of this stream.
+    pub(super) fn posts_of(&self, stream: &str) -> Vec<Post> {
+        self.posts().into_iter().filter(|post| post.stream() == stream).collect()
+    }
+
+    /// The bodies of this stream that were taken, each once, as one that goes by `X-Service-Event-Id` has them.
+    pub(super) fn accepted(&self, stream: &str) -> Vec<Value> {
+        let mut seen = Vec::new();
+        let mut bodies = Vec::new();
+        for post in self.posts_of(stream).into_iter().filter(|post| post.accepted) {
+            let id = post.header("x-service-event-id").to_owned();
+            if !seen.contains(&id) {
+                seen.push(id);
+                bodies.push(post.json());
+            }
+        }
+        bodies
+    }
+
+    /// Waits until this many events of the stream were taken.
+    pub(super) async fn takes(&self, stream: &str, count: usize) {
+        self.until(&format!("{count} events of {stream}"), |app| app.accepted(stream).len() >= count).await;
+    }
+
+    /// Waits until this is so.
+    pub(super) async fn until(&self, what: &str, so: impl Fn(&Self) -> bool) {
+        let deadline = Instant::now() + 2 * LONG;
+        while !so(self) {
+            assert!(Instant::now() < deadline, "waited in vain for {what}");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Whatever was repeated, and however the service ended in between: within a stream each post is of the event before
+    /// or the next one, and a repetition says the same.
+    pub(super) fn assert_order(&self) {
+        let mut last: HashMap<String, Post> = HashMap::new();
+        for post in self.posts() {
+            let (stream, index) = (post.stream(), post.index());
+            assert_eq!(post.header("x-service-event-id"), format!("{stream}:{index}"));
+            assert_eq!(post.header("webhook-id"), format!("{stream}:{index}"));
+            match last.get(&stream) {
+                None => assert_eq!(index, 0, "{stream} begins in the middle"),
+                Some(before) if before.index() == index => assert_eq!(before.body, post.body, "{stream} has changed"),
+                Some(before) => {
+                    assert!(before.accepted, "{stream}:{} was passed over", before.index());
+                    assert_eq!(index, before.index() + 1, "{stream} is out of order");
+                }
+            }
+            last.insert(stream, post);
+        }
+    }
+}
+
+impl Shared {
+    async fn converse(&self, mut socket: TcpStream) -> std::io::Result<()> {
+        let mut buffer = Vec::new();
+        loop {
+            let Some(post) = read(&mut socket, &mut buffer).await? else { return Ok(()) };
+            let reply = {
+                let mut posts = self.posts.lock();
+                let before = posts.iter().filter(|one| one.body == post.body).count();
+                let reply = (self.rule)(&post, before);
+                posts.push(Post { accepted: reply.accepts() && !matches!(reply, Reply::Slow(_)), ..post.clone() });
+                reply
+            };
+            match reply {
+                Reply::Ok => answer(&mut socket, 200, "").await?,
+                Reply::Slow(pause) => {
+                    tokio::time::sleep(pause).await;
+                    answer(&mut socket, 204, "").await?;
+                    let mut posts = self.posts.lock();
+                    let this = posts.iter_mut().rev().find(|one| one.body == post.body && one.at == post.at);
+                    this.expect("it was kept").accepted = true;
+                }
+                Reply::Status(status, headers) => answer(&mut socket, status, headers).await?,
+                Reply::Close => return Ok(()),
+                Reply::CloseMidBody => {
+                    return socket.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf").await;
+                }
+                Reply::Endless => {
+                    socket.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await?;
+                    let piece = [b'x'; 64 * 1024];
+                    loop {
+                        socket.write_all(&piece).await?;
+                    }
+                }
+                Reply::Hang => std::future::pending().await,
+            }
+        }
+    }
+}
+
+async fn answer(socket: &mut TcpStream, status: u16, headers: &str) -> std::io::Result<()> {
+    let length = if status == 204 { "" } else { "Content-Length: 0\r\n" };
+    socket.write_all(format!("HTTP/1.1 {status} Whatever\r\n{length}{headers}\r\n").as_bytes()).await
+}
+
+/// Reads a request; `None` at the end of the connection.
+async fn read(socket: &mut TcpStream, buffer: &mut Vec<u8>) -> std::io::Result<Option<Post>> {
+    loop {
+        if let Some(end) = buffer.windows(4).position(|window| window == b"\r\n\r\n") {
+            let head = String::from_utf8(buffer[..end].to_vec()).expect("text");
+            let mut lines = head.split("\r\n");
+            let request = lines.next().unwrap();
+            let path = request.strip_prefix("POST ").and_then(|rest| rest.strip_suffix(" HTTP/1.1"));
+            let path = path.unwrap_or_else(|| panic!("no POST: {request}")).to_owned();
+            let headers: HashMap<_, _> = lines
+                .map(|line| line.split_once(": ").expect("a header"))
+                .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
+                .collect();
+            let length: usize = headers["content-length"].parse().unwrap();
+            if buffer.len() >= end + 4 + length {
+                let body = buffer[end + 4..end + 4 + length].to_vec();
+                buffer.drain(..end + 4 + length);
+                return Ok(Some(Post { path, headers, body, at: Instant::now(), accepted: false }));
+            }
+        }
+        if socket.read_buf(buffer).await? == 0 {
+            return Ok(None);
+        }
+    }
+}
+
+/// Lower-case hex.
+pub(super) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut out, byte| {
+        let _ = write!(out, "{byte:02x}");
+        out
+    })
+}
