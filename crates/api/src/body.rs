@@ -1,5 +1,6 @@
 //! Reading request bodies.
 
+use axum::body::Body;
 use axum::extract::{FromRequest, Request};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -78,22 +79,24 @@ impl<T: JsonBody> FromRequest<ApiState> for Json<T> {
     type Rejection = BodyError;
 
     async fn from_request(request: Request, state: &ApiState) -> Result<Self, BodyError> {
-        let bytes = read(request, state).await?;
+        let (head, body) = request.into_parts();
+        let bytes = read(&head.headers, body, state).await?;
         parse(&bytes).map(Self)
     }
 }
 
 /// The bytes of a JSON body; none when there is no body.
-async fn read(request: Request, state: &ApiState) -> Result<Bytes, BodyError> {
-    let (head, body) = request.into_parts();
+///
+/// # Errors
+/// [`BodyError`].
+pub(crate) async fn read(headers: &HeaderMap, body: Body, state: &ApiState) -> Result<Bytes, BodyError> {
     if body.is_end_stream() {
         return Ok(Bytes::new());
     }
-    if !is_json(&head.headers) {
+    if !is_json(headers) {
         return Err(BodyError::NotJson);
     }
-    if head.headers.get(CONTENT_ENCODING).is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity"))
-    {
+    if headers.get(CONTENT_ENCODING).is_some_and(|encoding| !encoding.as_bytes().eq_ignore_ascii_case(b"identity")) {
         return Err(BodyError::Compressed);
     }
     let limit = state.limits.body_bytes;

@@ -11,7 +11,7 @@ use crate::problem::Problem;
 /// The change did not come to its end: it panicked, or the runtime went away under it.
 #[derive(Debug, thiserror::Error)]
 #[error("a change was lost")]
-pub(crate) struct ChangeLost(#[source] Option<JoinError>);
+pub(crate) struct ChangeLost(#[source] pub(crate) Option<JoinError>);
 
 impl From<ChangeLost> for Problem {
     fn from(lost: ChangeLost) -> Self {

@@ -11,6 +11,7 @@ mod change;
 mod endpoints;
 mod fields;
 mod gate;
+mod idempotency;
 mod local;
 mod meters;
 mod openapi;

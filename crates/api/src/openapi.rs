@@ -1,11 +1,11 @@
 //! The OpenAPI document: made from the routes, completed here with what is the same for all of them.
 
 use serde_json::json;
-use utoipa::openapi::path::Operation;
+use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
 use utoipa::openapi::{
-    Content, ContentBuilder, Header, InfoBuilder, LicenseBuilder, OpenApi, OpenApiBuilder, PathItem, Ref, RefOr,
-    Response, Schema,
+    Content, ContentBuilder, Header, InfoBuilder, LicenseBuilder, ObjectBuilder, OpenApi, OpenApiBuilder, PathItem,
+    Ref, RefOr, Required, Response, Schema, Type,
 };
 use utoipa::{PartialSchema as _, ToSchema as _};
 
@@ -23,6 +23,9 @@ pub fn openapi() -> OpenApi {
     ] {
         let mut part = part.into_openapi();
         for item in part.paths.paths.values_mut() {
+            if access == gate::Access::Token {
+                item.post.iter_mut().for_each(repeatable);
+            }
             operations(item).for_each(|operation| complete(operation, access));
         }
         document.merge(part);
@@ -62,6 +65,32 @@ fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
     [get, put, post, delete, options, head, patch, trace].into_iter().filter_map(Option::as_mut)
 }
 
+/// Adds what every POST has: that it may be repeated.
+fn repeatable(operation: &mut Operation) {
+    let key = ParameterBuilder::new()
+        .name("Idempotency-Key")
+        .parameter_in(ParameterIn::Header)
+        .required(Required::False)
+        .description(Some(
+            "1 to 255 visible ASCII characters, bare or in double quotes. The same key with the same body within 24 hours is \
+             answered as the first time, and the work is done once.",
+        ))
+        .schema(Some(ObjectBuilder::new().schema_type(Type::String).build()))
+        .build();
+    operation.parameters.get_or_insert_default().push(RefOr::T(key));
+    for (status, response) in &mut operation.responses.responses {
+        if let RefOr::T(response) = response
+            && status.starts_with('2')
+        {
+            let replayed = header("`true` when this was answered before, to the same `Idempotency-Key`.");
+            response.headers.insert("Idempotency-Replayed".into(), replayed);
+        }
+    }
+    for code in [ErrorCode::IdempotencyKeyReused, ErrorCode::InvalidRequest] {
+        add(operation, code);
+    }
+}
+
 /// Adds the errors that every operation has, or every one with a body, and who may call it.
 fn complete(operation: &mut Operation, access: gate::Access) {
     let mut codes = vec![ErrorCode::InternalError];
@@ -99,12 +128,15 @@ fn complete(operation: &mut Operation, access: gate::Access) {
     }
 }
 
-/// Adds an error response, or this code to the response of its status that is there already.
+/// Adds an error response, or this code to the response of its status that is there already and does not name it.
 fn add(operation: &mut Operation, code: ErrorCode) {
     let line = format!("`{}`: {}.", code.as_str(), code.title());
     let response = operation.responses.responses.entry(code.status().as_u16().to_string());
     let response = response.or_insert_with(|| Response::default().into());
     if let RefOr::T(response) = response {
+        if response.description.contains(&format!("`{}`", code.as_str())) {
+            return;
+        }
         let separator = if response.description.is_empty() { "" } else { "\n\n" };
         response.description = format!("{}{separator}{line}", response.description);
     }

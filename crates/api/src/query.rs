@@ -16,13 +16,19 @@ impl<'a> Query<'a> {
 
     /// An integer parameter; `None` when it is missing, or after noting what is wrong at `/` and its name.
     pub(crate) fn integer(&self, name: &str, range: RangeInclusive<u64>, errors: &mut Errors) -> Option<u64> {
+        let value = self.text(name, errors)?;
+        integer(&value, &range).or_else(|| errors.note(format!("/{name}"), must_be(&range)))
+    }
+
+    /// A parameter; `None` when it is missing, or after noting that it is there more than once.
+    pub(crate) fn text(&self, name: &str, errors: &mut Errors) -> Option<Cow<'a, str>> {
         let mut values =
             form_urlencoded::parse(self.0.as_bytes()).filter(|(key, _)| key == name).map(|(_, value)| value);
         let value = values.next()?;
         if values.next().is_some() {
             return errors.note(format!("/{name}"), "is given more than once");
         }
-        integer(&value, &range).or_else(|| errors.note(format!("/{name}"), must_be(&range)))
+        Some(value)
     }
 }
 

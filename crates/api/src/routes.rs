@@ -7,9 +7,11 @@ use utoipa_axum::routes;
 
 use crate::ApiState;
 use crate::endpoints::{
-    authenticate_key, docs, events, health, health_ready, jwt_issue, jwt_verify, key_handshake, metrics, openapi_json, version, ws,
+    authenticate_key, docs, events, health, health_ready, jwt_issue, jwt_verify, key_handshake, metrics, nip05,
+    openapi_json, profile, relays, version, webhook_deliveries, webhook_delivery_retry, well_known, ws,
 };
 use crate::gate::{Access, Gate, gate};
+use crate::idempotency::idempotency;
 use crate::problem::{ErrorCode, Problem};
 
 /// Endpoints that anybody may call.
@@ -27,6 +29,8 @@ pub(crate) fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(authenticate_key::authenticate_key))
         .routes(routes!(events::events))
         .routes(routes!(events::live::live))
+        .routes(routes!(webhook_deliveries::webhook_deliveries))
+        .routes(routes!(webhook_delivery_retry::webhook_delivery_retry))
         .routes(routes!(jwt_issue::jwt_issue))
         .routes(routes!(jwt_verify::jwt_verify))
 }
@@ -56,8 +60,12 @@ fn assemble(
 ) -> Router {
     let gated = |access| from_fn_with_state(Gate { state: state.clone(), access }, gate);
     let public = public.method_not_allowed_fallback(method_not_allowed).layer(gated(Access::Public));
-    let protected =
-        protected.method_not_allowed_fallback(method_not_allowed).fallback(route_not_found).layer(gated(Access::Token));
+    let protected = protected
+        .method_not_allowed_fallback(method_not_allowed)
+        .fallback(route_not_found)
+        .layer(once)
+        .layer(gated(Access::Token));
+    let once = from_fn_with_state(state.clone(), idempotency);
     let socket = socket.method_not_allowed_fallback(method_not_allowed).layer(gated(Access::Socket));
     let local = local.method_not_allowed_fallback(method_not_allowed).layer(gated(Access::Local));
     protected.merge(public).merge(socket).merge(local).with_state(state)

@@ -13,6 +13,7 @@ use usher_engine::ports::{Clock, Randomness};
 use usher_protocol::jwt::JwtIssuer;
 
 use crate::access::TokenCheck;
+use crate::idempotency::InFlight;
 use crate::meters::Meters;
 use crate::problem::Problem;
 use crate::rate_limit::RateLimit;
@@ -133,6 +134,10 @@ impl ApiState {
     /// Puts the parts together.
     pub fn new(parts: ApiParts) -> Self {
         let ApiParts { engine, auth_token, version, commit, jwt, limits, telemetry, clock, randomness, tasks, stop } =
+    pub(crate) in_flight: Arc<InFlight>,
+    /// Places for calls with an idempotency key, beside those for changes: such a call runs a change in turn, and of one
+    /// kind of places all could be taken by those who wait for another.
+    pub(crate) keyed_calls: Arc<Semaphore>,
             parts;
         Self(Arc::new(Shared {
             engine,
@@ -172,6 +177,8 @@ impl ApiState {
         let place = Arc::clone(&self.long_polls).try_acquire_owned();
         place.map_err(|_| Problem::overloaded("as many calls wait for events as limits.max_long_polls allows"))
     }
+            in_flight: Arc::default(),
+            keyed_calls: places(limits.max_changes),
 
     /// A place for an event stream.
     ///

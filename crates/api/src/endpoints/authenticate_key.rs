@@ -1,16 +1,17 @@
 //! `POST /authenticate-key`
 
-use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use serde::Serialize;
-use usher_engine::{AuthenticateKey, Engine, StartError};
+use usher_engine::{AuthenticateKey, Engine, StartError, StreamId};
 use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::body::{self, JsonBody};
 use crate::change::{self, ChangeLost};
 use crate::fields::{self, Fields};
+use crate::idempotency::Keyed;
 use crate::problem::Problem;
 
 /// Why an authentication did not start.
@@ -65,6 +66,12 @@ pub(crate) struct Started {
     stream_id: String,
 }
 
+impl Started {
+    fn on(stream: &StreamId) -> Self {
+        Self { stream_id: stream.to_string() }
+    }
+}
+
 /// Sends a challenge to a user's wallet.
 ///
 /// The stream gets one `StatusUpdate` event: `{status: "approved", main_key, granted_permissions, session_token?}`,
@@ -83,9 +90,11 @@ pub(crate) struct Started {
 )]
 pub(crate) async fn authenticate_key(
     State(state): State<ApiState>,
+    keyed: Option<Extension<Keyed>>,
     body::Json(request): body::Json<AuthenticateKey>,
 ) -> Result<Json<Started>, Error> {
     let engine = state.engine.clone();
-    let stream = change::run(&state, async move { engine.start_authentication(request, None).await }).await??;
-    Ok(Json(Started { stream_id: stream.to_string() }))
+    let once = keyed.map(|Extension(keyed)| keyed.once(Started::on));
+    let stream = change::run(&state, async move { engine.start_authentication(request, once).await }).await??;
+    Ok(Json(Started::on(&stream)))
 }

@@ -1,8 +1,8 @@
 //! `POST /key-handshake`
 
-use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use serde::Serialize;
 use usher_engine::{KeyHandshakeRequest, KeyHandshakeStarted, StartError};
 use utoipa::ToSchema;
@@ -11,6 +11,7 @@ use crate::ApiState;
 use crate::body::{self, JsonBody};
 use crate::change::{self, ChangeLost};
 use crate::fields::{self, Fields};
+use crate::idempotency::Keyed;
 use crate::problem::Problem;
 
 /// Why a handshake did not start.
@@ -70,9 +71,9 @@ pub(crate) struct Started {
     url: String,
 }
 
-impl From<KeyHandshakeStarted> for Started {
-    fn from(started: KeyHandshakeStarted) -> Self {
-        Self { stream_id: started.stream_id.to_string(), url: started.url }
+impl Started {
+    fn on(started: &KeyHandshakeStarted) -> Self {
+        Self { stream_id: started.stream_id.to_string(), url: started.url.clone() }
     }
 }
 
@@ -95,9 +96,11 @@ impl From<KeyHandshakeStarted> for Started {
 )]
 pub(crate) async fn key_handshake(
     State(state): State<ApiState>,
+    keyed: Option<Extension<Keyed>>,
     body::Json(request): body::Json<KeyHandshakeRequest>,
 ) -> Result<Json<Started>, Error> {
     let engine = state.engine.clone();
-    let started = change::run(&state, async move { engine.start_key_handshake(request, None).await }).await??;
-    Ok(Json(started.into()))
+    let once = keyed.map(|Extension(keyed)| keyed.once(Started::on));
+    let started = change::run(&state, async move { engine.start_key_handshake(request, once).await }).await??;
+    Ok(Json(Started::on(&started)))
 }

@@ -12,3 +12,6 @@ pub(crate) mod metrics;
 pub(crate) mod openapi_json;
 pub(crate) mod version;
 pub(crate) mod ws;
+pub(crate) mod webhook_deliveries;
+pub(crate) mod webhook_delivery_retry;
+pub(crate) mod well_known;

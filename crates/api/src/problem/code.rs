@@ -20,10 +20,18 @@ pub enum ErrorCode {
     RouteNotFound,
     /// There is no such stream, or it was removed after its retention.
     StreamNotFound,
+    /// There is no such delivery to the webhook, or it was removed with its stream.
+    DeliveryNotFound,
+    /// The relays that answered have no profile of the key, or the domain names no key.
+    ProfileNotFound,
+    /// It is none of the service's relays.
+    RelayNotFound,
     /// The path exists, but not with this method; `Allow` lists those it has.
     MethodNotAllowed,
     /// The body did not arrive in time.
     BodyTimeout,
+    /// The `Idempotency-Key` was used within 24 hours for the same call with another body.
+    IdempotencyKeyReused,
     /// The body is larger than the limit.
     BodyTooLarge,
     /// The body is not `application/json`, or is compressed.
@@ -48,15 +56,19 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 22] = [
         Self::MalformedJson,
         Self::JwtInvalid,
         Self::JwtExpired,
         Self::Unauthorized,
         Self::RouteNotFound,
         Self::StreamNotFound,
+        Self::ProfileNotFound,
+        Self::RelayNotFound,
+        Self::DeliveryNotFound,
         Self::MethodNotAllowed,
         Self::BodyTimeout,
+        Self::IdempotencyKeyReused,
         Self::BodyTooLarge,
         Self::UnsupportedMediaType,
         Self::InvalidRequest,
@@ -78,8 +90,12 @@ impl ErrorCode {
             Self::Unauthorized => "unauthorized",
             Self::RouteNotFound => "route_not_found",
             Self::StreamNotFound => "stream_not_found",
+            Self::ProfileNotFound => "profile_not_found",
+            Self::RelayNotFound => "relay_not_found",
+            Self::DeliveryNotFound => "delivery_not_found",
             Self::MethodNotAllowed => "method_not_allowed",
             Self::BodyTimeout => "body_timeout",
+            Self::IdempotencyKeyReused => "idempotency_key_reused",
             Self::BodyTooLarge => "body_too_large",
             Self::UnsupportedMediaType => "unsupported_media_type",
             Self::InvalidRequest => "invalid_request",
@@ -98,9 +114,14 @@ impl ErrorCode {
         match self {
             Self::MalformedJson | Self::JwtInvalid | Self::JwtExpired => StatusCode::BAD_REQUEST,
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
-            Self::RouteNotFound | Self::StreamNotFound => StatusCode::NOT_FOUND,
+            Self::RouteNotFound
+            | Self::StreamNotFound
+            | Self::ProfileNotFound
+            | Self::RelayNotFound
+            | Self::DeliveryNotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
+            Self::IdempotencyKeyReused => StatusCode::CONFLICT,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::InvalidRequest => StatusCode::UNPROCESSABLE_ENTITY,
@@ -122,8 +143,12 @@ impl ErrorCode {
             Self::Unauthorized => "The bearer token is missing or wrong",
             Self::RouteNotFound => "No such path",
             Self::StreamNotFound => "No such stream",
+            Self::ProfileNotFound => "No such profile",
+            Self::RelayNotFound => "No such relay",
+            Self::DeliveryNotFound => "No such delivery",
             Self::MethodNotAllowed => "The path does not take this method",
             Self::BodyTimeout => "The body did not arrive in time",
+            Self::IdempotencyKeyReused => "The idempotency key belongs to another call",
             Self::BodyTooLarge => "The body is too large",
             Self::UnsupportedMediaType => "The body is not application/json",
             Self::InvalidRequest => "Some fields are wrong",

@@ -9,7 +9,11 @@ use crate::raw::Raw;
 fn operations(document: &OpenApi) -> Vec<(&'static str, String, bool)> {
     let mut found = Vec::new();
     for (path, item) in &document.paths.paths {
-        let path = path.replace("{stream_id}", "subscriptions");
+        let path = path
+            .replace("{stream_id}", "subscriptions")
+            .replace("{main_key}", "x")
+            .replace("{identifier}", "x")
+            .replace("{id}", "subscriptions:0");
         assert!(!path.contains('{'), "tell this test how to fill in {path}");
         let PathItem { get, put, post, delete, options, head, patch, trace, .. } = item;
         for (method, operation) in [

@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_api::{ApiParts, ApiState, Family, Limits, Readiness, RelaysReadiness, ServeOptions, Telemetry};
-use usher_engine::ports::{Clock, Inbound, Letter, Messenger, OsRandomness, SystemClock};
+use usher_engine::ports::{Clock, DeliveryStore, Inbound, Letter, Messenger, OsRandomness, Receiver, SystemClock};
 use usher_engine::{Engine, EngineOptions, EngineParts, UnixMillis};
 use usher_protocol::jwt::JwtIssuer;
 use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, WalletMessage};
@@ -96,6 +96,10 @@ pub struct Builder {
     pub max_open_streams: usize,
     pub handshake_ttl: Duration,
 }
+    /// The app's webhook endpoint.
+    pub receiver: Option<Arc<dyn Receiver>>,
+    /// Where another service of this test has left its database.
+    pub folder: Option<TempDir>,
 
 pub struct TestApp {
     pub address: SocketAddr,
@@ -103,6 +107,7 @@ pub struct TestApp {
     pub engine: Arc<Engine>,
     pub store: Arc<FaultyStore>,
     pub clock: Arc<TurnedClock>,
+    pub deliveries: Arc<dyn DeliveryStore>,
     pub parts_say: Arc<PartsSay>,
     pub stop: CancellationToken,
     pub tasks: TaskTracker,
@@ -110,15 +115,16 @@ pub struct TestApp {
     post: Arc<Post>,
     inbox: mpsc::Sender<Inbound>,
     next_event: AtomicU64,
-    _folder: TempDir,
+    sqlite: Arc<SqliteStore>,
+    folder: TempDir,
 }
 
 impl Builder {
     pub async fn start(self) -> TestApp {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = self.folder.unwrap_or_else(|| tempfile::tempdir().unwrap());
         let sqlite = SqliteStore::open(&folder.path().join("test.sqlite"), SqliteOptions::default()).unwrap();
         let sqlite = Arc::new(sqlite);
-        let store = Arc::new(FaultyStore::new(Arc::clone(&sqlite) as _));
+        let store = Arc::new(FaultyStore::new(Arc::clone(&sqlite) as _, Arc::clone(&sqlite) as _));
         let (inbox, receiver) = mpsc::channel(64);
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let post = Arc::new(Post::default());
@@ -134,9 +140,9 @@ impl Builder {
         };
         let parts = EngineParts {
             store: Arc::clone(&store) as _,
-            answers: Arc::clone(&sqlite) as _,
-            deliveries: sqlite,
-            receiver: None,
+            answers: Arc::clone(&store) as _,
+            deliveries: Arc::clone(&sqlite) as _,
+            receiver: self.receiver,
             messenger: Arc::clone(&post) as _,
             clock: Arc::new(SystemClock),
             randomness: Arc::new(OsRandomness),
@@ -170,11 +176,13 @@ impl Builder {
             parts_say,
             stop,
             server: tokio::spawn(serving),
+            deliveries: Arc::clone(&sqlite) as _,
             tasks,
             post,
             inbox,
             next_event: AtomicU64::new(1 << 32),
-            _folder: folder,
+            sqlite,
+            folder,
         }
     }
 }
@@ -190,6 +198,8 @@ impl TestApp {
     }
 
     pub async fn start() -> Self {
+            receiver: None,
+            folder: None,
         Self::builder().start().await
     }
 
@@ -266,10 +276,17 @@ impl TestApp {
         within(self.server).await.unwrap();
         self.tasks.close();
         within(self.tasks.wait()).await;
+        self.stop_and_leave_database().await;
+    }
+
+    /// As [`stop`](Self::stop); gives the folder for another service to go on with.
+    pub async fn stop_and_leave_database(self) -> TempDir {
     }
 }
 
 /// The number of the service's own key.
+        self.sqlite.close().await;
+        self.folder
 pub const SERVICE: u8 = 1;
 
 /// A user's key.

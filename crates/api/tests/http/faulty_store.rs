@@ -4,7 +4,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use tokio::sync::watch;
-use usher_engine::ports::{Commit, Committed, OpenOperation, OutboxMessage, Store, StoreError, StoredOperation};
+use usher_engine::ports::{
+    Answer, AnswerKey, AnswerStore, Commit, Committed, KeepAnswer, OpenOperation, OutboxMessage, Store, StoreError,
+    StoredOperation,
+};
 use usher_engine::{Event, StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 
@@ -13,18 +16,21 @@ pub enum Mode {
     Work,
     Fail,
     StandStill,
+    StandStillAtCommit,
+    FailOneCommit,
     Panic,
 }
 
 pub struct FaultyStore {
     inner: Arc<dyn Store>,
+    answers: Arc<dyn AnswerStore>,
     mode: watch::Sender<Mode>,
     asked: watch::Sender<usize>,
 }
 
 impl FaultyStore {
-    pub fn new(inner: Arc<dyn Store>) -> Self {
-        Self { inner, mode: watch::Sender::new(Mode::Work), asked: watch::Sender::new(0) }
+    pub fn new(inner: Arc<dyn Store>, answers: Arc<dyn AnswerStore>) -> Self {
+        Self { inner, answers, mode: watch::Sender::new(Mode::Work), asked: watch::Sender::new(0) }
     }
 
     pub fn set(&self, mode: Mode) {
@@ -47,8 +53,35 @@ impl FaultyStore {
         match mode {
             Mode::Fail => Err(StoreError::Failed("the disk is full of s3cret".into())),
             Mode::Panic => panic!("a bug with s3cret"),
-            Mode::Work | Mode::StandStill => Ok(()),
+            Mode::Work | Mode::StandStill | Mode::StandStillAtCommit | Mode::FailOneCommit => Ok(()),
         }
+    }
+
+    /// Behind the gate of everything, that of commits.
+    async fn commit_gate(&self) -> Result<(), StoreError> {
+        let mode = *self.mode.subscribe().wait_for(|mode| *mode != Mode::StandStillAtCommit).await.unwrap();
+        if mode == Mode::FailOneCommit {
+            self.set(Mode::Work);
+            return Err(StoreError::Failed("the disk is full for a moment".into()));
+        }
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl AnswerStore for FaultyStore {
+    async fn answer(&self, key: &AnswerKey) -> Result<Option<Answer>, StoreError> {
+        self.gate().await?;
+        self.answers.answer(key).await
+    }
+
+    async fn keep_answer(&self, answer: KeepAnswer) -> Result<bool, StoreError> {
+        self.gate().await?;
+        self.answers.keep_answer(answer).await
+    }
+
+    async fn forget_answers(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.answers.forget_answers(before, limit).await
     }
 }
 
@@ -56,6 +89,7 @@ impl FaultyStore {
 impl Store for FaultyStore {
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
         self.gate().await?;
+        self.commit_gate().await?;
         self.inner.commit(commit).await
     }
 

@@ -18,6 +18,8 @@ mod events;
 mod failures;
 mod jwt;
 mod limits;
+mod idempotency;
 mod shutdown;
 mod sockets;
 mod watching;
+mod webhooks;

@@ -8,14 +8,12 @@ use usher_engine::StreamId;
 
 use crate::endpoints::events::MAX_INDEX;
 use crate::fields::{self, Errors, Fields};
+use crate::idempotency::IDEMPOTENCY_KEY;
 use crate::problem::{ErrorCode, FieldError, Problem};
 use crate::request_id::X_REQUEST_ID;
 
 /// Longest id of a command, in bytes: it is sent back with the answer.
 const LONGEST_ID: usize = 128;
-
-/// The header by which a caller makes sure that a repeated call does its work once.
-const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// Headers that a `request` may have. The others are the connection's business, or none of a call's over this way.
 const HEADERS: [HeaderName; 2] = [IDEMPOTENCY_KEY, X_REQUEST_ID];

@@ -12,6 +12,7 @@ use http_body_util::BodyExt as _;
 use usher_engine::{Event, StreamId};
 
 use crate::endpoints::events::page;
+use crate::idempotency::IDEMPOTENCY_REPLAYED;
 
 /// A command was done, and this came of it.
 pub(super) fn success(id: &str, data: &str) -> String {
@@ -85,6 +86,9 @@ async fn tell(out: &mut String, response: Response, data: Option<&str>) {
     let _ = write!(out, "\"type\":\"{kind}\",\"{field}\":{value}");
     if let Some(seconds) = head.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse::<u64>().ok()) {
         let _ = write!(out, ",\"retry_after\":{seconds}");
+    }
+    if head.headers.contains_key(IDEMPOTENCY_REPLAYED) {
+        out.push_str(",\"replayed\":true");
     }
     out.push('}');
 }

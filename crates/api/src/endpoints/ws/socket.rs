@@ -26,8 +26,10 @@ const WRITE_BYTES: usize = 16 * 1024;
 /// a bad mobile connection is no reason to hang up.
 const SLOWEST: usize = 16 * 1024;
 
-/// How long a client may take to answer our goodbye.
+/// How long a client may take to answer our goodbye; and when the service stops, which should not wait for one that is
+/// gone without a word.
 const GOODBYE: Duration = Duration::from_secs(5);
+const GOODBYE_AT_STOP: Duration = Duration::from_secs(2);
 
 /// What a client has sent.
 pub(super) enum Received {
@@ -124,8 +126,9 @@ impl Socket {
             }
             while let Some(Ok(_)) = self.stream.next().await {}
         };
+        let patience = if end == End::Stopping { GOODBYE_AT_STOP } else { GOODBYE };
         // Late or broken: nothing follows but the end in either case.
-        let _ = timeout(GOODBYE, goodbye).await;
-        let _ = timeout(GOODBYE, self.stream.into_inner().shutdown()).await;
+        let _ = timeout(patience, goodbye).await;
+        let _ = timeout(patience, self.stream.into_inner().shutdown()).await;
     }
 }

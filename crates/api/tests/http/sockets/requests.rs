@@ -176,3 +176,29 @@ async fn a_call_goes_on_when_its_connection_is_gone() {
     eventually(|| (app.engine.open_streams() == before + 1).then_some(())).await;
     app.stop().await;
 }
+
+#[tokio::test]
+async fn a_call_with_a_key_is_done_once_whichever_way_it_comes() {
+    let app = TestApp::start().await;
+    let before = app.engine.open_streams();
+    let mut client = Client::open(&app).await;
+    let params = json!({
+        "method": "POST", "path": "/key-handshake", "body": {}, "headers": { "Idempotency-Key": "\"k\"" },
+    });
+    let first = client.ask("request", params.clone()).await;
+    assert_eq!((&first["type"], first.get("replayed")), (&json!("success"), None));
+    drop(client);
+    let mut client = Client::open(&app).await;
+    let again = client.ask("request", params).await;
+    assert_eq!((&again["data"], &again["replayed"]), (&first["data"], &json!(true)));
+    let over_http = app.post("/key-handshake").header("idempotency-key", "k").json(&json!({})).send().await.unwrap();
+    assert_eq!(over_http.headers()["idempotency-replayed"], "true");
+    assert_eq!(over_http.json::<Value>().await.unwrap(), first["data"]);
+    let other = json!({
+        "method": "POST", "path": "/key-handshake", "body": { "no_request": true },
+        "headers": { "idempotency-key": "k" },
+    });
+    assert_eq!(client.ask("request", other).await["error"]["code"], "idempotency_key_reused");
+    assert_eq!(app.engine.open_streams(), before + 1);
+    app.stop().await;
+}

@@ -1,0 +1,158 @@
+//! `Idempotency-Key`: a call that is repeated gets the answer of the first, and its work is done once.
+//!
+//! | the service dies | a repeated call finds |
+//! | --- | --- |
+//! | before the work is committed | nothing, and does it |
+//! | between the commit and the answer | the answer: it is in the same transaction as the work |
+//! | in a call that starts no operation, before its answer is kept | nothing, and does it again: such calls are made to be repeated |
+//!
+//! Only success is kept. An error changed nothing, so a repeated call may try again, also with a body that was mended.
+
+mod in_flight;
+mod key;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use axum::body::Body;
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use http::header::CONTENT_TYPE;
+use http::{HeaderName, HeaderValue, Method, StatusCode};
+use http_body_util::BodyExt as _;
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+use tracing::Instrument as _;
+use usher_engine::ports::{Answer, AnswerKey};
+use usher_engine::{Once, Rendered};
+
+pub(crate) use self::in_flight::InFlight;
+pub(crate) use self::key::IDEMPOTENCY_KEY;
+use crate::ApiState;
+use crate::body;
+use crate::change::ChangeLost;
+use crate::problem::{ErrorCode, Problem};
+
+/// Says that an answer was given before.
+pub(crate) const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+
+/// A call that is to be done once. A request extension.
+#[derive(Clone)]
+pub(crate) struct Keyed(Arc<Call>);
+
+struct Call {
+    key: AnswerKey,
+    fingerprint: [u8; 32],
+    /// The answer was written to be committed with the work.
+    written: AtomicBool,
+}
+
+impl Keyed {
+    fn new(method: &Method, path: &str, key: &str, body: &[u8]) -> Self {
+        // Neither a method nor a path nor a key has a zero byte in it.
+        let call = [method.as_str(), path, key].join("\0");
+        Self(Arc::new(Call {
+            key: AnswerKey(Sha256::digest(call).into()),
+            fingerprint: Sha256::digest(body).into(),
+            written: AtomicBool::new(false),
+        }))
+    }
+
+    /// For the engine: how the answer is written that is committed with the work. It is the one that the handler gives:
+    /// 200, with this body as JSON.
+    pub(crate) fn once<T, B: Serialize>(self, body: impl Fn(&T) -> B + Send + Sync + 'static) -> Once<T> {
+        let (key, fingerprint) = (self.0.key, self.0.fingerprint);
+        let render = Box::new(move |result: &T| {
+            self.0.written.store(true, Ordering::Relaxed);
+            Rendered {
+                status: StatusCode::OK.as_u16(),
+                media_type: "application/json".to_owned(),
+                // Strings and numbers: it cannot fail.
+                body: serde_json::to_vec(&body(result)).unwrap_or_default(),
+            }
+        });
+        Once { key, fingerprint, render }
+    }
+
+    /// What is answered when `answer` was given to this key.
+    fn replay(&self, answer: Answer) -> Response {
+        if answer.fingerprint != self.0.fingerprint {
+            let detail = "the key was used within 24 hours for the same call with another body; use a new one";
+            return Problem::new(ErrorCode::IdempotencyKeyReused, detail).into_response();
+        }
+        let mut response = Response::new(Body::from(answer.body));
+        *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
+        if let Ok(media_type) = HeaderValue::try_from(answer.media_type) {
+            response.headers_mut().insert(CONTENT_TYPE, media_type);
+        }
+        response.headers_mut().insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
+        response
+    }
+}
+
+/// Answers a call that carries a key: with what was answered before, or by doing it.
+///
+/// From the moment that it is its turn it runs to its end, whoever hangs up: else a repeated call could begin while the
+/// first still works.
+///
+/// # Errors
+/// A wrong key, a body that cannot be read, a store that fails, a handler that panics.
+pub(crate) async fn idempotency(
+    State(state): State<ApiState>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    let is_call = request.method() == Method::POST && request.extensions().get::<MatchedPath>().is_some();
+    if !is_call || !request.headers().contains_key(IDEMPOTENCY_KEY) {
+        return Ok(next.run(request).await);
+    }
+    let (mut head, body) = request.into_parts();
+    let key = key::read(&head.headers).map_err(|error| Problem::invalid(vec![error]))?.unwrap_or_default();
+    let body = body::read(&head.headers, body, &state).await?;
+    let call = Keyed::new(&head.method, head.uri.path(), &key, &body);
+    let turn = state.in_flight.turn(call.0.key).await;
+    if let Some(answer) = state.engine.answer(&call.0.key).await? {
+        return Ok(call.replay(answer));
+    }
+    let place = Arc::clone(&state.keyed_calls).acquire_owned().await.map_err(|_closed| ChangeLost(None))?;
+    head.extensions.insert(call.clone());
+    let request = Request::from_parts(head, Body::from(body));
+    let (tasks, state) = (state.tasks.clone(), state);
+    let work = async move {
+        let response = next.run(request).await;
+        let response = keep(&state, &call, response).await;
+        drop((turn, place));
+        response
+    };
+    Ok(tasks.spawn(work.in_current_span()).await.map_err(|error| ChangeLost(Some(error)))?)
+}
+
+/// Keeps a call's answer, if it is not kept already, and gives what is to be answered.
+async fn keep(state: &ApiState, call: &Keyed, response: Response) -> Response {
+    if !response.status().is_success() {
+        // It may have failed since the same call was answered meanwhile, by another process on the same store.
+        return match state.engine.answer(&call.0.key).await {
+            Ok(Some(answer)) => call.replay(answer),
+            Ok(None) | Err(_) => response,
+        };
+    }
+    if call.0.written.load(Ordering::Relaxed) {
+        return response;
+    }
+    let (head, body) = response.into_parts();
+    // Whole in memory already: no POST answers with a stream.
+    let body = match body.collect().await {
+        Ok(collected) => collected.to_bytes(),
+        Err(error) => return Problem::internal(error).into_response(),
+    };
+    let (status, media_type) = (head.status.as_u16(), head.headers.get(CONTENT_TYPE));
+    let media_type = media_type.and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
+    let kept = body.to_vec();
+    let render = Box::new(move |_: &()| Rendered { status, media_type: media_type.clone(), body: kept.clone() });
+    let once = Once { key: call.0.key, fingerprint: call.0.fingerprint, render };
+    match state.engine.keep_answer(&once, &()).await {
+        Ok(()) => Response::from_parts(head, Body::from(body)),
+        Err(error) => Problem::from(error).into_response(),
+    }
+}

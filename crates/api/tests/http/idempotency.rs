@@ -1,0 +1,236 @@
+//! `Idempotency-Key`
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use reqwest::Response;
+use serde_json::{Value, json};
+
+use crate::app::{TestApp, eventually, key, within};
+use crate::faulty_store::Mode;
+use crate::raw::{Raw, head};
+
+/// Calls with a key.
+async fn call(app: &TestApp, path: &str, key: &str, body: &Value) -> Response {
+    app.post(path).header("idempotency-key", key).json(body).send().await.unwrap()
+}
+
+/// What a call with a key answers when it succeeds, and whether it was answered before.
+async fn answer(app: &TestApp, path: &str, key: &str, body: &Value) -> (String, bool) {
+    let response = call(app, path, key, body).await;
+    assert_eq!(response.status(), 200);
+    assert_eq!(response.headers()["content-type"], "application/json");
+    assert_eq!(response.headers()["x-request-id"], "test");
+    let replayed = response.headers().get("idempotency-replayed").map(|value| value.to_str().unwrap() == "true");
+    (response.text().await.unwrap(), replayed.unwrap_or(false))
+}
+
+async fn code(response: Response) -> (u16, String) {
+    let status = response.status().as_u16();
+    let body: Value = response.json().await.unwrap();
+    (status, body["code"].as_str().unwrap().to_owned())
+}
+
+#[tokio::test]
+async fn a_repeated_call_gets_the_first_answer_and_does_nothing() {
+    let app = TestApp::start().await;
+    for (path, body) in [
+        ("/key-handshake", json!({})),
+        ("/key-handshake", json!({ "static_token": "poster" })),
+        ("/authenticate-key", json!({ "main_key": key(9).to_hex(), "subkeys": [] })),
+        ("/jwt/issue", json!({ "target_key": key(9).to_hex(), "duration_hours": 1 })),
+    ] {
+        let id = format!("{path}-{}", body.to_string().len());
+        let (first, replayed) = answer(&app, path, &id, &body).await;
+        assert!(!replayed, "{path}");
+        let open = app.engine.open_streams();
+        for _ in 0..3 {
+            assert_eq!(answer(&app, path, &id, &body).await, (first.clone(), true), "{path}");
+        }
+        // Quoted, as the draft has it, it is the same key.
+        assert_eq!(answer(&app, path, &format!("\"{id}\""), &body).await, (first.clone(), true), "{path}");
+        assert_eq!(app.engine.open_streams(), open, "{path}");
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_key_belongs_to_method_path_and_body() {
+    let app = TestApp::start().await;
+    let (first, _) = answer(&app, "/key-handshake", "k", &json!({})).await;
+    let other = call(&app, "/key-handshake", "k", &json!({ "no_request": true })).await;
+    assert_eq!(other.status(), 409);
+    insta::assert_snapshot!(other.text().await.unwrap(), @r#"{"type":"urn:usher:error:idempotency_key_reused","title":"The idempotency key belongs to another call","status":409,"detail":"the key was used within 24 hours for the same call with another body; use a new one","code":"idempotency_key_reused","request_id":"test"}"#);
+    // No body at all is another one than `{}`, too.
+    let none = app.post("/key-handshake").header("idempotency-key", "k").send().await.unwrap();
+    assert_eq!(code(none).await, (409, "idempotency_key_reused".to_owned()));
+    assert_eq!(answer(&app, "/key-handshake", "k", &json!({})).await, (first, true));
+
+    // Another call with the same key is another call; a call without a key is none of these.
+    let body = json!({ "main_key": key(9).to_hex(), "subkeys": [] });
+    assert!(!answer(&app, "/authenticate-key", "k", &body).await.1);
+    let open = app.engine.open_streams();
+    app.handshake(json!({})).await;
+    assert!(!answer(&app, "/key-handshake", "K", &json!({})).await.1);
+    assert_eq!(app.engine.open_streams(), open + 2);
+    // Other methods take none.
+    let read = app.get("/version").header("idempotency-key", "no good key").send().await.unwrap();
+    assert_eq!(read.status(), 200);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn calls_at_the_same_time_do_the_work_once() {
+    let app = TestApp::start().await;
+    let before = app.engine.open_streams();
+    let body = json!({});
+    let calls = (0..50).map(|_| answer(&app, "/key-handshake", "at-once", &body));
+    let answers = futures_util::future::join_all(calls.map(async |call| call.await)).await;
+    assert_eq!(answers.iter().filter(|(_, replayed)| !replayed).count(), 1);
+    assert_eq!(answers.into_iter().map(|(answer, _)| answer).collect::<HashSet<_>>().len(), 1);
+    assert_eq!(app.engine.open_streams(), before + 1);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn errors_are_not_kept() {
+    let app = TestApp::start().await;
+    let wrong = json!({ "main_key": "x", "subkeys": [] });
+    let right = json!({ "main_key": key(9).to_hex(), "subkeys": [] });
+    for _ in 0..2 {
+        let refused = call(&app, "/authenticate-key", "k", &wrong).await;
+        assert_eq!(code(refused).await, (422, "invalid_request".to_owned()));
+    }
+    app.store.set(Mode::Fail);
+    assert_eq!(code(call(&app, "/authenticate-key", "k", &right).await).await.0, 503);
+    app.store.set(Mode::Panic);
+    assert_eq!(code(call(&app, "/authenticate-key", "k", &right).await).await.0, 500);
+    app.store.set(Mode::Work);
+    assert!(!answer(&app, "/authenticate-key", "k", &right).await.1, "mended, and tried again");
+    assert!(answer(&app, "/authenticate-key", "k", &right).await.1);
+    assert_eq!(code(call(&app, "/nothing", "k", &right).await).await.0, 404);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_first_that_fails_lets_the_second_try() {
+    let app = TestApp::start().await;
+    let before = app.engine.open_streams();
+    app.store.set(Mode::StandStillAtCommit);
+    let asked = app.store.asked();
+    let body = json!({});
+    let first = call(&app, "/key-handshake", "k", &body);
+    let second = async {
+        // For the answer, and to commit.
+        within(app.store.asked_more_than(asked + 1)).await;
+        let second = tokio::spawn(app.post("/key-handshake").header("idempotency-key", "k").json(&json!({})).send());
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        assert_eq!(app.store.asked(), asked + 2, "it waits for the first");
+        app.store.set(Mode::FailOneCommit);
+        second
+    };
+    let (first, second) = tokio::join!(first, second);
+    assert_eq!(first.status(), 503);
+    let second = within(second).await.unwrap().unwrap();
+    assert_eq!(second.status(), 200);
+    assert!(!second.headers().contains_key("idempotency-replayed"), "it did the work");
+    assert!(answer(&app, "/key-handshake", "k", &body).await.1);
+    assert_eq!(app.engine.open_streams(), before + 1);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn answers_survive_a_restart() {
+    let app = TestApp::start().await;
+    let (handshake, jwt) = (json!({}), json!({ "target_key": key(9).to_hex(), "duration_hours": 1 }));
+    let first = answer(&app, "/key-handshake", "k", &handshake).await.0;
+    let token = answer(&app, "/jwt/issue", "k", &jwt).await.0;
+    let mut again = TestApp::builder();
+    again.folder = Some(app.stop_and_leave_database().await);
+    let app = again.start().await;
+    assert_eq!(answer(&app, "/key-handshake", "k", &handshake).await, (first, true));
+    assert_eq!(answer(&app, "/jwt/issue", "k", &jwt).await, (token, true));
+    let other = call(&app, "/key-handshake", "k", &json!({ "no_request": true })).await;
+    assert_eq!(other.status(), 409);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn whoever_hangs_up_before_the_answer_gets_it_the_next_time() {
+    let app = TestApp::start().await;
+    let before = app.engine.open_streams();
+    for round in 0..20_u64 {
+        app.store.set(Mode::StandStill);
+        let asked = app.store.asked();
+        let mut raw = Raw::connect(&app).await;
+        let head = head("POST", "/key-handshake");
+        raw.send(&format!(
+            "{head}Idempotency-Key: {round}\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{{}}"
+        ))
+        .await;
+        within(app.store.asked_more_than(asked)).await;
+        if round % 2 == 0 {
+            // It goes while the store is being asked, else while the work is done or after it.
+            drop(raw);
+            app.store.set(Mode::Work);
+        } else {
+            app.store.set(Mode::Work);
+            drop(raw);
+        }
+        let (first, _) = answer(&app, "/key-handshake", &round.to_string(), &json!({})).await;
+        assert_eq!(answer(&app, "/key-handshake", &round.to_string(), &json!({})).await, (first, true));
+    }
+    eventually(|| (app.engine.open_streams() == before + 20).then_some(())).await;
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn wrong_keys() {
+    let app = TestApp::start().await;
+    let long = "x".repeat(256);
+    for wrong in ["", "\"", "\"\"", "two words", "\"x", "\"x\" y", &long] {
+        let refused = call(&app, "/key-handshake", wrong, &json!({})).await;
+        assert_eq!(refused.status(), 422, "{wrong}");
+        let body: Value = refused.json().await.unwrap();
+        assert_eq!(body["errors"][0]["pointer"], "/Idempotency-Key", "{wrong}");
+        assert!(wrong.len() < 3 || !body.to_string().contains(wrong), "{wrong}");
+    }
+    let twice = app.post("/key-handshake").header("idempotency-key", "a").header("idempotency-key", "a");
+    assert_eq!(twice.send().await.unwrap().status(), 422);
+    // And bodies are read as they are without a key.
+    let refused = app.post("/key-handshake").header("idempotency-key", "a").body("{}").send().await.unwrap();
+    assert_eq!(refused.status(), 415);
+    let large = json!({ "x": "x".repeat(256 * 1024) });
+    assert_eq!(call(&app, "/key-handshake", "a", &large).await.status(), 413);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn calls_that_stand_still_are_bounded_and_answered() {
+    let mut builder = TestApp::builder();
+    builder.limits.max_changes = 1;
+    builder.limits.request_timeout = Duration::from_millis(300);
+    let app = builder.start().await;
+    app.store.set(Mode::StandStill);
+    let body = json!({});
+    let calls = (0..5).map(|number| async move { number.to_string() });
+    let keys = futures_util::future::join_all(calls).await;
+    let calls = keys.iter().map(|key| call(&app, "/key-handshake", key, &body));
+    for response in futures_util::future::join_all(calls).await {
+        assert_eq!(code(response).await, (503, "deadline_exceeded".to_owned()));
+    }
+    app.store.set(Mode::Work);
+    for key in &keys {
+        let response = within(async {
+            loop {
+                let response = call(&app, "/key-handshake", key, &body).await;
+                if response.status() == 200 {
+                    return response;
+                }
+            }
+        })
+        .await;
+        assert!(response.text().await.unwrap().contains("stream_id"));
+    }
+    app.stop().await;
+}

@@ -1,0 +1,175 @@
+//! Deliveries to the webhook.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use serde_json::{Value, json};
+use usher_engine::ports::{DeliveryAttempt, DeliveryStatus, Posted, Receiver};
+use usher_engine::{Event, StreamId, UnixMillis};
+
+use crate::app::{TestApp, key, within};
+
+/// An app that takes its events, or does not.
+#[derive(Default)]
+struct App(AtomicBool);
+
+#[async_trait]
+impl Receiver for App {
+    async fn post(&self, _stream: StreamId, _event: &Event, _now: UnixMillis) -> Posted {
+        if self.0.load(Ordering::Relaxed) {
+            return Posted::Accepted { http_status: 204 };
+        }
+        Posted::Refused { http_status: Some(500), reason: "the receiver answered 500".to_owned(), retry_after: None }
+    }
+}
+
+async fn list(app: &TestApp, query: &str) -> Value {
+    let response = app.get(&format!("/webhooks/deliveries{query}")).send().await.unwrap();
+    assert_eq!(response.status(), 200, "{query}");
+    response.json().await.unwrap()
+}
+
+/// Returns when so many deliveries are listed.
+async fn until(app: &TestApp, query: &str, count: usize) -> Value {
+    within(async {
+        loop {
+            let page = list(app, query).await;
+            if page["deliveries"].as_array().unwrap().len() == count {
+                return page;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+    })
+    .await
+}
+
+/// The app gives up on a delivery; the engine would after three days.
+async fn give_up(app: &TestApp, stream: &str, index: u64) {
+    let at = UnixMillis::from_secs(1_732_396_800);
+    let attempt = DeliveryAttempt {
+        stream: stream.parse().unwrap(),
+        index,
+        at,
+        status: DeliveryStatus::Failed,
+        due_at: at,
+        http_status: Some(500),
+        error: Some("the receiver answered 500".to_owned()),
+    };
+    assert!(app.deliveries.record_attempt(attempt).await.unwrap());
+}
+
+#[tokio::test]
+async fn without_a_webhook_there_are_none() {
+    let app = TestApp::start().await;
+    let (_, token) = app.handshake(json!({})).await;
+    app.scan(&token, key(9)).await;
+    for query in ["", "?status=pending", "?status=delivered", "?status=failed&limit=1"] {
+        assert_eq!(list(&app, query).await, json!({ "deliveries": [], "next": null }), "{query}");
+    }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_delivered_what_waits_and_what_failed() {
+    let receiver = Arc::new(App::default());
+    let mut builder = TestApp::builder();
+    builder.receiver = Some(Arc::clone(&receiver) as _);
+    let app = builder.start().await;
+    let (stream, token) = app.handshake(json!({ "static_token": "poster" })).await;
+    for user in 1..=2 {
+        app.scan(&token, key(user)).await;
+    }
+    let waiting = until(&app, "?status=pending", 2).await;
+    let first = within(async {
+        loop {
+            let first = list(&app, "?status=pending").await["deliveries"][0].clone();
+            if first["attempts"] != 0 {
+                return first;
+            }
+        }
+    })
+    .await;
+    assert_eq!(first["id"], format!("{stream}:0"));
+    assert_eq!(
+        (&first["stream_id"], &first["index"], &first["type"]),
+        (&json!(stream), &json!(0), &json!("KeyHandshake"))
+    );
+    assert_eq!((&first["status"], &first["last_status"]), (&json!("pending"), &json!(500)));
+    assert_eq!(first["last_error"], "the receiver answered 500");
+    assert!(first["next_attempt_at"].as_u64() > first["last_attempt_at"].as_u64());
+    assert!(first["timestamp"].is_u64() && first["since"].is_u64());
+    assert!(first.get("data").is_none() && !first.to_string().contains(&key(1).to_hex()), "nothing of what it says");
+    let second = &waiting["deliveries"][1];
+    assert_eq!(
+        (&second["attempts"], &second["last_attempt_at"], &second["last_error"]),
+        (&json!(0), &json!(null), &json!(null))
+    );
+
+    give_up(&app, &stream, 0).await;
+    let failed = until(&app, "", 1).await;
+    assert_eq!(failed["deliveries"][0]["next_attempt_at"], json!(null));
+    assert_eq!(failed["deliveries"][0]["last_attempt_at"], 1_732_396_800);
+
+    receiver.0.store(true, Ordering::Relaxed);
+    let retry = app.post(&format!("/webhooks/deliveries/{stream}:0/retry")).send().await.unwrap();
+    assert_eq!(retry.status(), 200);
+    let retried: Value = retry.json().await.unwrap();
+    assert_eq!(retried["id"], format!("{stream}:0"));
+    let delivered = until(&app, "?status=delivered", 2).await;
+    assert_eq!(delivered["deliveries"][0]["last_status"], 204);
+    assert_eq!(delivered["deliveries"][0]["last_error"], json!(null));
+    assert_eq!(list(&app, "").await["deliveries"], json!([]));
+
+    // What was delivered can be, once more; the id may be written as URLs have it.
+    let retry = app.post(&format!("/webhooks/deliveries/{stream}%3A1/retry")).send().await.unwrap();
+    assert_eq!(retry.status(), 200);
+    until(&app, "?status=delivered", 2).await;
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn pages() {
+    let mut builder = TestApp::builder();
+    builder.receiver = Some(Arc::new(App::default()));
+    let app = builder.start().await;
+    let mut expected = Vec::new();
+    for _ in 0..3 {
+        let (stream, token) = app.handshake(json!({})).await;
+        app.scan(&token, key(9)).await;
+        until(&app, "?status=pending", expected.len() + 1).await;
+        expected.push(format!("{stream}:0"));
+    }
+    expected.sort();
+    let (mut found, mut query) = (Vec::new(), "?status=pending&limit=1".to_owned());
+    loop {
+        let page = list(&app, &query).await;
+        let deliveries = page["deliveries"].as_array().unwrap();
+        assert_eq!(deliveries.len(), 1);
+        found.push(deliveries[0]["id"].as_str().unwrap().to_owned());
+        let Some(next) = page["next"].as_str() else { break };
+        query = format!("?status=pending&limit=1&after={next}");
+    }
+    assert_eq!(found, expected);
+    let rest = list(&app, &format!("?status=pending&after={}", expected[2])).await;
+    assert_eq!(rest, json!({ "deliveries": [], "next": null }));
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn wrong_parameters_and_deliveries_that_are_not_there() {
+    let app = TestApp::start().await;
+    let response = app.get("/webhooks/deliveries?status=lost&after=x:y&limit=1001").send().await.unwrap();
+    assert_eq!(response.status(), 422);
+    let body: Value = response.json().await.unwrap();
+    let errors = body["errors"].as_array().unwrap();
+    let pointers: Vec<_> = errors.iter().map(|error| error["pointer"].as_str().unwrap()).collect();
+    assert_eq!(pointers, ["/status", "/after", "/limit"]);
+    for id in ["subscriptions:0", "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11:0", "nonsense", "%FF", "a%2Fb:1"] {
+        let response = app.post(&format!("/webhooks/deliveries/{id}/retry")).send().await.unwrap();
+        assert_eq!(response.status(), 404, "{id}");
+        let body: Value = response.json().await.unwrap();
+        assert_eq!(body["code"], "delivery_not_found", "{id}");
+    }
+    app.stop().await;
+}
