@@ -41,6 +41,8 @@ pub(crate) enum What {
     Starts,
     /// Event polls, with many open.
     Polls,
+    /// Events to the app: by webhook, live feed, long poll, WebSocket.
+    Events,
     /// Memory per open operation.
     Memory,
     /// Time to start.
@@ -84,6 +86,12 @@ pub(crate) struct Options {
     /// Seconds of polling at each number open.
     #[arg(long, default_value_t = 5)]
     pub(crate) poll_seconds: u64,
+    /// Events measured on their way to the webhook.
+    #[arg(long, default_value_t = 10_000)]
+    pub(crate) events: usize,
+    /// Events made per second, where they are not made as fast as possible.
+    #[arg(long, default_value_t = 1_000)]
+    pub(crate) event_rate: u32,
     /// Open operations for memory and start-up.
     #[arg(long, default_value_t = 100_000)]
     pub(crate) operations: usize,

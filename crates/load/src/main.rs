@@ -1,12 +1,14 @@
 //! `usher-load`: measures a running Usher and prints one table (see `docs/performance.md`).
 
 mod api;
+mod arrivals;
 mod cli;
 mod http;
 mod latencies;
 mod machine;
 mod measure;
 mod opening;
+mod receiver;
 mod relay;
 mod report;
 mod rush;
@@ -85,6 +87,9 @@ async fn measure(cli: &Cli) -> Result<Report> {
     }
     if cli.what.includes(What::Starts) || cli.what.includes(What::Polls) {
         rows.extend(measure::calls::measure(&tool, cli.what).await?);
+    }
+    if cli.what.includes(What::Events) {
+        rows.extend(measure::events::measure(&tool).await?);
     }
     if cli.what.includes(What::Memory) {
         rows.extend(measure::memory::measure(&tool).await?);

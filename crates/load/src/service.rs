@@ -28,6 +28,7 @@ pub(crate) struct Home {
     keys: Keys,
     token: String,
     relay: String,
+    variables: Vec<(&'static str, String)>,
 }
 
 /// A running service; it is killed with this value.
@@ -39,11 +40,12 @@ pub(crate) struct Service {
 }
 
 impl Home {
-    /// A new data directory in `parent` for a service that uses `relay`.
-    pub(crate) fn new(program: &Path, parent: &Path, relay: &str) -> Result<Self> {
+    /// A new data directory in `parent` for a service that uses `relay` and has these variables, too.
+    pub(crate) fn new(program: &Path, parent: &Path, relay: &str, variables: &[(&'static str, &str)]) -> Result<Self> {
         let folder = tempfile::Builder::new().prefix("usher-load-").tempdir_in(parent)?;
         let token = Keys::generate().public_key().to_hex();
-        Ok(Self { program: program.into(), folder, keys: Keys::generate(), token, relay: relay.to_owned() })
+        let variables = variables.iter().map(|(name, value)| (*name, (*value).to_owned())).collect();
+        Ok(Self { program: program.into(), folder, keys: Keys::generate(), token, relay: relay.to_owned(), variables })
     }
 
     pub(crate) fn keys(&self) -> &Keys {
@@ -74,6 +76,7 @@ impl Home {
             // What is opened to be many must not end while it is measured.
             .env("SERVICE__HANDSHAKE__TTL_SECONDS", "86400")
             .env("SERVICE__AUTH__CHALLENGE_TTL_SECONDS", "86400")
+            .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log)

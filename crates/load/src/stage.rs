@@ -46,8 +46,13 @@ impl Tool {
 
     /// Sets a stage; `latency` is simulated between the relay and each of its clients.
     pub(crate) async fn stage(&self, latency: Duration) -> Result<Stage> {
+        self.stage_with(latency, &[]).await
+    }
+
+    /// Sets a stage on which the service has these variables, too.
+    pub(crate) async fn stage_with(&self, latency: Duration, variables: &[(&'static str, &str)]) -> Result<Stage> {
         let relay = Relay::start(latency).await?;
-        let home = Home::new(&self.usher, &self.data, relay.url())?;
+        let home = Home::new(&self.usher, &self.data, relay.url(), variables)?;
         let service = home.start()?;
         let stage = Stage { relay, home, service };
         stage.warm_up().await.with_context(|| format!("no handshake succeeds:\n{}", stage.home.log_tail()))?;

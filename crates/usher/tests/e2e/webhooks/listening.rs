@@ -100,7 +100,7 @@ async fn events_are_shown_and_posted_as_the_webhook_would() {
     let (relay, usher) = service().await;
     let api = usher.api();
     let app = App::start(|_, _| Reply::Status(202, "")).await;
-    event(&api, &relay).await;
+    api.finished(&event(&api, &relay).await).await;
     let forward_to = app.url();
     let options = ["--forward-to", &forward_to, "--secret", "a secret of our own", "--json"];
     let mut listener = Listener::start(&usher, &options).await;
