@@ -16,7 +16,7 @@ use crate::problem::{ErrorCode, Problem};
 
 /// Endpoints that anybody may call.
 pub(crate) fn public() -> OpenApiRouter<ApiState> {
-    OpenApiRouter::default().routes(routes!(health::health))
+    OpenApiRouter::default().routes(routes!(health::health)).routes(routes!(well_known::well_known))
 }
 
 /// Endpoints for whoever carries the token.
@@ -33,6 +33,10 @@ pub(crate) fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(webhook_delivery_retry::webhook_delivery_retry))
         .routes(routes!(jwt_issue::jwt_issue))
         .routes(routes!(jwt_verify::jwt_verify))
+        .routes(routes!(profile::of_user::profile_of_user))
+        .routes(routes!(profile::publish::profile_publish))
+        .routes(routes!(nip05::nip05))
+        .routes(routes!(relays::list::relays_list, relays::add::relays_add, relays::remove::relays_remove))
 }
 
 /// The endpoint that becomes a WebSocket.
@@ -58,6 +62,7 @@ fn assemble(
     local: Router<ApiState>,
     state: ApiState,
 ) -> Router {
+    let once = from_fn_with_state(state.clone(), idempotency);
     let gated = |access| from_fn_with_state(Gate { state: state.clone(), access }, gate);
     let public = public.method_not_allowed_fallback(method_not_allowed).layer(gated(Access::Public));
     let protected = protected
@@ -65,7 +70,6 @@ fn assemble(
         .fallback(route_not_found)
         .layer(once)
         .layer(gated(Access::Token));
-    let once = from_fn_with_state(state.clone(), idempotency);
     let socket = socket.method_not_allowed_fallback(method_not_allowed).layer(gated(Access::Socket));
     let local = local.method_not_allowed_fallback(method_not_allowed).layer(gated(Access::Local));
     protected.merge(public).merge(socket).merge(local).with_state(state)

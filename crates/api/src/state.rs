@@ -9,7 +9,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::Engine;
-use usher_engine::ports::{Clock, Randomness};
+use usher_engine::ports::{Clock, Directory, Randomness, RelayControl};
 use usher_protocol::jwt::JwtIssuer;
 
 use crate::access::TokenCheck;
@@ -93,6 +93,10 @@ pub struct ApiParts {
     pub jwt: JwtIssuer,
     /// Limits.
     pub limits: Limits,
+    /// Looks up profiles, and publishes the service's own.
+    pub directory: Arc<dyn Directory>,
+    /// Shows and changes the service's relays.
+    pub relays: Arc<dyn RelayControl>,
     /// What the service's other parts say of themselves.
     pub telemetry: Arc<dyn Telemetry>,
     /// Tells the time.
@@ -122,23 +126,38 @@ pub struct Shared {
     pub(crate) randomness: Arc<dyn Randomness>,
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
+    pub(crate) directory: Arc<dyn Directory>,
+    pub(crate) relays: Arc<dyn RelayControl>,
     pub(crate) telemetry: Arc<dyn Telemetry>,
     pub(crate) meters: Meters,
     pub(crate) changes: Arc<Semaphore>,
     long_polls: Arc<Semaphore>,
     event_streams: Arc<Semaphore>,
     pub(crate) subscriptions: Arc<Semaphore>,
+    pub(crate) in_flight: Arc<InFlight>,
+    /// Places for calls with an idempotency key, beside those for changes: such a call runs a change in turn, and of one
+    /// kind of places all could be taken by those who wait for another.
+    pub(crate) keyed_calls: Arc<Semaphore>,
 }
 
 impl ApiState {
     /// Puts the parts together.
     pub fn new(parts: ApiParts) -> Self {
-        let ApiParts { engine, auth_token, version, commit, jwt, limits, telemetry, clock, randomness, tasks, stop } =
-    pub(crate) in_flight: Arc<InFlight>,
-    /// Places for calls with an idempotency key, beside those for changes: such a call runs a change in turn, and of one
-    /// kind of places all could be taken by those who wait for another.
-    pub(crate) keyed_calls: Arc<Semaphore>,
-            parts;
+        let ApiParts {
+            engine,
+            auth_token,
+            version,
+            commit,
+            jwt,
+            limits,
+            directory,
+            relays,
+            telemetry,
+            clock,
+            randomness,
+            tasks,
+            stop,
+        } = parts;
         Self(Arc::new(Shared {
             engine,
             token: TokenCheck::new(&auth_token),
@@ -150,12 +169,16 @@ impl ApiState {
             randomness,
             tasks,
             stop,
+            directory,
+            relays,
             telemetry,
             meters: Meters::new(),
             changes: places(limits.max_changes),
             long_polls: places(limits.max_long_polls),
             event_streams: places(limits.max_event_streams),
             subscriptions: places(limits.max_subscriptions),
+            in_flight: Arc::default(),
+            keyed_calls: places(limits.max_changes),
             limits,
         }))
     }
@@ -177,8 +200,6 @@ impl ApiState {
         let place = Arc::clone(&self.long_polls).try_acquire_owned();
         place.map_err(|_| Problem::overloaded("as many calls wait for events as limits.max_long_polls allows"))
     }
-            in_flight: Arc::default(),
-            keyed_calls: places(limits.max_changes),
 
     /// A place for an event stream.
     ///

@@ -9,6 +9,7 @@ pub mod logging;
 pub mod notify;
 pub mod output;
 pub mod process;
+mod profile;
 pub mod service;
 pub mod signals;
 mod telemetry;

@@ -15,12 +15,13 @@ use usher_api::{ApiParts, ApiState, Limits, ServeOptions};
 use usher_engine::ports::{Clock, OsRandomness, Randomness, Receiver, SystemClock};
 use usher_engine::{Engine, EngineOptions, EngineParts};
 use usher_protocol::jwt::JwtIssuer;
-use usher_relays::{Identity, RelayOptions, RelayPool};
+use usher_relays::{DirectoryOptions, Identity, ProfileDirectory, RelayManager, RelayOptions, RelayPool, RelayRoster};
 use usher_store::{SqliteOptions, SqliteStore};
 use usher_webhooks::{WebhookOptions, WebhookReceiver};
 
 use crate::config::Config;
 use crate::failure::Failure;
+use crate::profile;
 use crate::telemetry::Parts;
 use crate::version;
 
@@ -72,7 +73,8 @@ impl Service {
         let store = SqliteStore::open(&data_dir.join(config.database.path.as_str()), SqliteOptions::default())?;
         let store = Arc::new(store);
 
-        let mut options = RelayOptions::new(identity.clone(), config.nostr.relays.addresses().to_vec());
+        let roster = RelayRoster::load(&*store, config.nostr.relays.addresses()).await?;
+        let mut options = RelayOptions::new(identity.clone(), roster.relays());
         options.allow_private = config.nostr.allow_private_relays;
         let (to_engine, inbox) = mpsc::channel(INBOX);
         let pool = RelayPool::start(options, to_engine, Arc::clone(&clock), &relays.tasks, relays.stop.clone());
@@ -90,6 +92,16 @@ impl Service {
         let engine =
             Engine::start(engine_options(config, &identity), parts, &operations.tasks, operations.stop.clone()).await?;
 
+        let directory = ProfileDirectory::start(
+            DirectoryOptions { profile: profile::configured(config), ..DirectoryOptions::default() },
+            Arc::clone(&pool),
+            store.clone(),
+            profile::relays_of_users(store.clone()),
+            &relays.tasks,
+            relays.stop.clone(),
+        )
+        .await
+        .map_err(profile::failed)?;
         let state = ApiState::new(ApiParts {
             engine: Arc::clone(&engine),
             auth_token: config.auth.auth_token.secret().clone(),
@@ -97,6 +109,8 @@ impl Service {
             commit: version::COMMIT.to_owned(),
             jwt: JwtIssuer::new(identity.keys.clone()),
             limits: limits(config),
+            directory,
+            relays: Arc::new(RelayManager::new(Arc::clone(&pool), roster, store.clone())),
             telemetry: Arc::new(Parts { engine: Arc::clone(&engine), store: Arc::clone(&store), relays: pool }),
             clock,
             randomness,

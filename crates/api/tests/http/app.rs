@@ -22,6 +22,7 @@ use usher_protocol::{EventId, Keys, PublicKey};
 use usher_store::{SqliteOptions, SqliteStore};
 
 use crate::faulty_store::FaultyStore;
+use crate::world::World;
 
 pub const TOKEN: &str = "t0ken-of-the-tests";
 
@@ -149,6 +150,7 @@ impl Builder {
             inbox: receiver,
         };
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
+        let world = Arc::new(World::default());
         let parts_say = Arc::new(PartsSay::default());
         let clock = Arc::new(TurnedClock(AtomicU64::new(1_732_137_600_000)));
         let state = ApiState::new(ApiParts {
@@ -158,6 +160,8 @@ impl Builder {
             commit: "abcdef0".to_owned(),
             jwt: JwtIssuer::new(keys(SERVICE)),
             limits: self.limits,
+            directory: Arc::clone(&world) as _,
+            relays: Arc::clone(&world) as _,
             telemetry: Arc::clone(&parts_say) as _,
             clock: Arc::clone(&clock) as _,
             randomness: Arc::new(OsRandomness),

@@ -6,10 +6,12 @@ mod app;
 mod faulty_store;
 mod python;
 mod raw;
+mod world;
 
 mod access;
 mod bodies;
 mod connections;
+mod directory;
 mod documentation;
 mod documents;
 mod endpoints;

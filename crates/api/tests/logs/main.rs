@@ -7,6 +7,8 @@
 mod app;
 #[path = "../http/faulty_store.rs"]
 mod faulty_store;
+#[path = "../http/world.rs"]
+mod world;
 
 use std::io;
 use std::sync::Arc;

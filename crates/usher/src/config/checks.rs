@@ -3,12 +3,14 @@
 use std::path::Path;
 
 use usher_engine::UnixMillis;
+use usher_engine::ports::ProfileChange;
 use usher_protocol::subkey::{Permission, ProofError, SubkeyProof};
+use usher_relays::check_profile;
 
 use super::keys::{self, Config};
 use super::mistake::{Mistake, Origin};
 use super::reader::{Layer, Reader};
-use super::setting::{DatabaseUrl, LnBackend, Mnemonic, NwcUrl, PrivateKey, Secret};
+use super::setting::{DatabaseUrl, LnBackend, Mnemonic, Nip05, NwcUrl, PrivateKey, ProfileName, Secret, Text, WebUrl};
 
 /// Notes mistakes in keys that are right for themselves but not together, or not in this version. Whatever is wrong with
 /// other keys does not hide them: an operator is told everything at once.
@@ -30,6 +32,9 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, mistakes: &mut Vec<Mistake
             Err(problem) => note("nostr.subkey_proof", format!("does not count: {problem}")),
         }
     }
+    for fault in check_profile(&profile(reader)) {
+        note(&format!("profile.{}", fault.field), fault.problem);
+    }
     let backend = reader.peek::<LnBackend>("wallet.ln_backend").unwrap_or(LnBackend::None);
     // What is wrong with a value that is there is said where it is read.
     let lacks = |name: &'static str, set: Option<bool>| (set == Some(false)).then_some(name);
@@ -50,6 +55,17 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, mistakes: &mut Vec<Mistake
     };
     for name in lacking {
         note("wallet.ln_backend", format!("needs {name}, which is not set"));
+    }
+}
+
+/// The profile, as far as its keys are right for themselves.
+fn profile(reader: &Reader<'_>) -> ProfileChange {
+    ProfileChange {
+        name: reader.peek::<Option<ProfileName>>("profile.name").flatten().map(|name| name.as_str().to_owned()),
+        display_name: reader.peek::<Option<Text>>("profile.display_name").flatten().map(|name| name.as_str().to_owned()),
+        picture: reader.peek::<Option<WebUrl>>("profile.picture").flatten().map(|url| url.as_str().to_owned()),
+        about: None,
+        nip05: reader.peek::<Option<Nip05>>("profile.nip05").flatten().map(|text| text.as_str().to_owned()),
     }
 }
 

@@ -85,13 +85,13 @@ configuration! {
     /// The service's own Nostr profile, published at start when any of it is set.
     ["profile"] profile: Profile {
         /// User name, without spaces.
-        name: Option<ProfileName>, later;
+        name: Option<ProfileName>;
         /// Name as shown, may contain spaces.
-        display_name: Option<Text>, later;
+        display_name: Option<Text>;
         /// Address of a picture.
-        picture: Option<WebUrl>, later;
+        picture: Option<WebUrl>;
         /// NIP-05 identifier.
-        nip05: Option<Nip05>, later;
+        nip05: Option<Nip05>;
     }
 
     /// Key handshakes.

@@ -15,5 +15,6 @@ mod crash;
 mod harness;
 mod login;
 mod relays;
+mod run_time;
 mod watching;
 mod webhooks;

@@ -49,6 +49,15 @@ fn a_file_that_is_not_toml_is_said_by_line_and_the_rest_is_still_checked() {
 }
 
 #[test]
+fn a_profile_that_cannot_be_published_stops_the_start() {
+    let given = Given::required()
+        .variable("PROFILE__NAME", &"n".repeat(65))
+        .variable("PROFILE__DISPLAY_NAME", " Usher")
+        .variable("PROFILE__NIP05", "usher at example");
+    insta::assert_snapshot!(given.mistakes());
+}
+
+#[test]
 fn duplicate_keys_are_found() {
     insta::assert_snapshot!(Given::required().file("[info]\nlisten_port = 1\nlisten_port = 2\n").mistakes(), @"<data>/config.toml:3: not TOML: duplicate key");
 }

@@ -174,12 +174,10 @@ fn what_this_version_does_not_act_on_is_warned_about_once_per_key() {
         .variable("WALLET__LN_BACKEND", "nwc")
         .variable("WALLET__NWC__URL", &nwc())
         .variable("WEBHOOK__URL", "https://user:pass@example.com/hook")
-        .variable("PROFILE__NAME", "usher")
         .variable("VERIFICATION__MINIMUM_AGE", "21");
     insta::assert_snapshot!(given.warnings(), @r"
     wallet.ln_backend is set, but this version does not act on it yet
     wallet.nwc.url is set, but this version does not act on it yet
-    profile.name is set, but this version does not act on it yet
     verification.minimum_age is set, but this version does not act on it yet
     ");
     assert_eq!(Given::required().variable("WALLET__LN_BACKEND", "none").warnings(), "");

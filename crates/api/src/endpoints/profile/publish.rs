@@ -1,0 +1,106 @@
+//! `PUT /profile`
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use usher_engine::ports::{ProfileChange, ProfileFault, PublishError};
+use utoipa::ToSchema;
+
+use super::{Profile, no_relay};
+use crate::ApiState;
+use crate::body::{self, JsonBody};
+use crate::change::{self, ChangeLost};
+use crate::fields::{self, Fields};
+use crate::problem::{FieldError, Problem};
+
+/// Why a profile was not published.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error(transparent)]
+    Publish(#[from] PublishError),
+    #[error(transparent)]
+    Lost(#[from] ChangeLost),
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let problem: Problem = match self {
+            Self::Publish(PublishError::Invalid(faults)) => Problem::invalid(faults.into_iter().map(wrong).collect()),
+            Self::Publish(PublishError::NoRelay) => no_relay(),
+            Self::Publish(PublishError::Store(error)) => error.into(),
+            Self::Publish(error @ PublishError::Signing) => Problem::internal(error),
+            Self::Lost(error) => error.into(),
+        };
+        problem.into_response()
+    }
+}
+
+fn wrong(ProfileFault { field, problem }: ProfileFault) -> FieldError {
+    FieldError { pointer: format!("/{field}"), detail: problem }
+}
+
+/// The service's own profile as it shall be. What is missing or `null` is not in it any more.
+#[derive(Debug, ToSchema)]
+#[schema(as = ProfileRequest, example = json!({
+    "name": "shop",
+    "display_name": "The Shop",
+    "picture": "https://shop.example/logo.png",
+    "about": "Tickets and more",
+    "nip05": "_@shop.example",
+}))]
+#[expect(dead_code, reason = "describes the body that `JsonBody for ProfileChange` reads")]
+pub(crate) struct RequestBody {
+    /// User name, no spaces.
+    #[schema(min_length = 1, max_length = 64)]
+    name: Option<String>,
+    /// Name as shown.
+    #[schema(min_length = 1, max_length = 128)]
+    display_name: Option<String>,
+    /// `https` or `http` address of a picture.
+    #[schema(max_length = 2048)]
+    picture: Option<String>,
+    /// A few words, on one line.
+    #[schema(min_length = 1, max_length = 4096)]
+    about: Option<String>,
+    /// Identifier `name@domain`; the domain has to serve what `GET /.well-known/nostr.json` answers here.
+    nip05: Option<String>,
+}
+
+impl JsonBody for ProfileChange {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        Some(Self {
+            name: fields.optional("name", fields::text),
+            display_name: fields.optional("display_name", fields::text),
+            picture: fields.optional("picture", fields::text),
+            about: fields.optional("about", fields::text),
+            nip05: fields.optional("nip05", fields::text),
+        })
+    }
+}
+
+/// Publishes the service's own profile in place of the last one.
+///
+/// It is durable when the call answers, and every relay of the service gets it: one that is down when it is back. Fields
+/// of the profile that another program has set and that are not listed here stay. It lasts until the next call, or until
+/// `profile.*` in the configuration is changed.
+#[utoipa::path(
+    put,
+    path = "/profile",
+    tag = "Profiles",
+    request_body = RequestBody,
+    responses(
+        (status = 200, description = "It is being published.", body = Profile),
+        (status = 503, description = "`no_relay_connected`: No relay answered, and so it is not known what it would \
+            replace.\n\n`storage_unavailable`: The database is unavailable."),
+    ),
+)]
+pub(crate) async fn profile_publish(
+    State(state): State<ApiState>,
+    body::Json(change): body::Json<ProfileChange>,
+) -> Result<Json<Profile>, Error> {
+    let directory = Arc::clone(&state.directory);
+    let profile = change::run(&state, async move { directory.publish_profile(change).await }).await??;
+    Ok(Json(profile.into()))
+}

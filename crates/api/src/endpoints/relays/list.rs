@@ -1,0 +1,28 @@
+//! `GET /relays`
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::Relay;
+use crate::ApiState;
+
+/// Every relay there is a connection to, or shall be.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Relays)]
+pub(crate) struct Response {
+    /// The service's own in the order of handshake URLs, then those of users.
+    relays: Vec<Relay>,
+}
+
+/// Lists the relays, and how they are doing.
+#[utoipa::path(
+    get,
+    path = "/relays",
+    tag = "Relays",
+    responses((status = 200, description = "The relays.", body = Response)),
+)]
+pub(crate) async fn relays_list(State(state): State<ApiState>) -> Json<Response> {
+    Json(Response { relays: state.relays.relays().into_iter().map(Relay::from).collect() })
+}

@@ -1,0 +1,39 @@
+//! The directory of users, and our own entry in it, as configured.
+
+use std::sync::Arc;
+
+use usher_engine::ports::{ProfileChange, Store};
+use usher_relays::{DirectoryError, RelaysOfUser};
+
+use crate::config::Config;
+use crate::failure::Failure;
+
+/// The service's own profile as configured.
+pub(crate) fn configured(config: &Config) -> ProfileChange {
+    let profile = &config.profile;
+    ProfileChange {
+        name: profile.name.as_ref().map(|name| name.as_str().to_owned()),
+        display_name: profile.display_name.as_ref().map(|name| name.as_str().to_owned()),
+        picture: profile.picture.as_ref().map(|picture| picture.url().to_string()),
+        about: None,
+        nip05: profile.nip05.as_ref().map(|identifier| identifier.as_str().to_owned()),
+    }
+}
+
+/// The relays that users told us.
+pub(crate) fn relays_of_users(store: Arc<dyn Store>) -> RelaysOfUser {
+    Arc::new(move |key| {
+        let store = Arc::clone(&store);
+        Box::pin(async move { store.user_relays(&key).await.unwrap_or_default() })
+    })
+}
+
+/// Why the directory does not start, for the operator.
+pub(crate) fn failed(error: DirectoryError) -> Failure {
+    match error {
+        DirectoryError::Profile(faults) => Failure::Configuration(
+            faults.into_iter().map(|fault| format!("profile.{} {}", fault.field, fault.problem)).collect(),
+        ),
+        other => other.into(),
+    }
+}

@@ -1,0 +1,94 @@
+//! What is changed while the service runs: relays, and the service's own profile.
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+use usher_sandbox::relay::{EmbeddedRelay, Quirks, QuirkyRelay};
+use usher_sandbox::wallet::Policy;
+
+use crate::harness::{Api, CallError, LONG, TestUsher, User, introduce, wallet_for};
+
+impl Api {
+    async fn send(&self, method: &str, path: &str, body: Value) -> (u16, Value) {
+        let request = self.http.request(method.parse().unwrap(), format!("{}{path}", self.base)).json(&body);
+        let answer = request.bearer_auth(&self.token).send().await.unwrap();
+        (answer.status().as_u16(), answer.json().await.unwrap())
+    }
+
+    /// Address and status of each relay.
+    async fn relays(&self) -> Vec<(String, String)> {
+        let answer = self.get("/relays").await.unwrap();
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let relays = answer["relays"].as_array().unwrap().iter();
+        relays.map(|relay| (text(&relay["relay"]), text(&relay["status"]))).collect()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn relays_added_and_removed_are_used_at_once_and_after_a_restart() {
+    let first = EmbeddedRelay::start().await.unwrap();
+    let second = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let mut usher = TestUsher::builder().relays(&[first.url()]).start().await;
+    let api = usher.api();
+
+    let (status, added) = api.send("POST", "/relays", json!({ "relay": second.url() })).await;
+    assert_eq!((status, &added["status"], &added["origin"]), (200, &json!("connected"), &json!("added")), "{added}");
+    let (status, removed) = api.send("DELETE", "/relays", json!({ "relay": first.url() })).await;
+    assert_eq!((status, removed), (200, json!({ "relay": first.url(), "status": "removed" })));
+    let (status, error) = api.send("DELETE", "/relays", json!({ "relay": first.url() })).await;
+    assert_eq!((status, &error["code"]), (404, &json!("relay_not_found")));
+
+    // At once, and over the new one alone.
+    let handshake = api.handshake(json!({})).await;
+    assert_eq!(handshake.url.relays, [second.url()]);
+    let wallet = wallet_for(Policy::silent()).await;
+    introduce(&api, &wallet, &handshake, User::Stubborn).await;
+    let stream = api.authenticate(&wallet.main_key(), &[]).await;
+    let request = wallet.next_request(LONG).await.expect("a request");
+
+    usher.restart().await;
+    let deadline = Instant::now() + LONG;
+    while api.relays().await != [(second.url().to_owned(), "connected".to_owned())] {
+        assert!(Instant::now() < deadline, "{:?}", api.relays().await);
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+    wallet.approve(&request).unwrap();
+    assert_eq!(api.outcome(&stream).await.status(), "approved", "what was open goes on");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_configured_profile_is_published_and_found() {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let usher = TestUsher::builder()
+        .relays(&[relay.url()])
+        .set("PROFILE__NAME", "shop")
+        .set("PROFILE__DISPLAY_NAME", "The Shop")
+        .start()
+        .await;
+    let api = usher.api();
+    let us = usher.public_key().to_hex();
+
+    // Another service, which has never heard of this one, finds it.
+    let other = TestUsher::builder().relays(&[relay.url()]).start().await;
+    let deadline = Instant::now() + LONG;
+    let found = loop {
+        match other.api().get(&format!("/profile/{us}")).await {
+            Ok(found) => break found,
+            Err(CallError::Status(404 | 503, _)) => {}
+            Err(error) => panic!("{error:?}"),
+        }
+        // It is kept for a minute that there is none; so the second service asks at last when it has been published.
+        assert!(Instant::now() < deadline + LONG, "no profile");
+        tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+    };
+    assert_eq!(
+        (&found["pubkey"], &found["name"], &found["display_name"]),
+        (&json!(us), &json!("shop"), &json!("The Shop"))
+    );
+    assert_eq!((&found["picture"], &found["nip05"]), (&Value::Null, &Value::Null));
+
+    let (status, changed) = api.send("PUT", "/profile", json!({ "name": "shop2" })).await;
+    assert_eq!((status, &changed["name"], &changed["display_name"]), (200, &json!("shop2"), &Value::Null), "{changed}");
+    let (status, error) = api.send("PUT", "/profile", json!({ "name": "shop 2" })).await;
+    assert_eq!((status, &error["errors"][0]["pointer"]), (422, &json!("/name")));
+}
