@@ -96,19 +96,19 @@ pub struct Builder {
     pub serve: ServeOptions,
     pub max_open_streams: usize,
     pub handshake_ttl: Duration,
-}
     /// The app's webhook endpoint.
     pub receiver: Option<Arc<dyn Receiver>>,
     /// Where another service of this test has left its database.
     pub folder: Option<TempDir>,
+}
 
 pub struct TestApp {
     pub address: SocketAddr,
     pub http: reqwest::Client,
     pub engine: Arc<Engine>,
     pub store: Arc<FaultyStore>,
-    pub clock: Arc<TurnedClock>,
     pub deliveries: Arc<dyn DeliveryStore>,
+    pub clock: Arc<TurnedClock>,
     pub parts_say: Arc<PartsSay>,
     pub stop: CancellationToken,
     pub tasks: TaskTracker,
@@ -176,11 +176,11 @@ impl Builder {
             http: reqwest::Client::builder().timeout(PATIENCE).build().unwrap(),
             engine,
             store,
+            deliveries: Arc::clone(&sqlite) as _,
             clock,
             parts_say,
             stop,
             server: tokio::spawn(serving),
-            deliveries: Arc::clone(&sqlite) as _,
             tasks,
             post,
             inbox,
@@ -198,12 +198,12 @@ impl TestApp {
             serve: ServeOptions::default(),
             max_open_streams: 1_000,
             handshake_ttl: Duration::from_secs(600),
+            receiver: None,
+            folder: None,
         }
     }
 
     pub async fn start() -> Self {
-            receiver: None,
-            folder: None,
         Self::builder().start().await
     }
 
@@ -276,21 +276,21 @@ impl TestApp {
 
     /// Stops the service, and returns when every task of it has ended.
     pub async fn stop(self) {
-        self.stop.cancel();
-        within(self.server).await.unwrap();
-        self.tasks.close();
-        within(self.tasks.wait()).await;
         self.stop_and_leave_database().await;
     }
 
     /// As [`stop`](Self::stop); gives the folder for another service to go on with.
     pub async fn stop_and_leave_database(self) -> TempDir {
+        self.stop.cancel();
+        within(self.server).await.unwrap();
+        self.tasks.close();
+        within(self.tasks.wait()).await;
+        self.sqlite.close().await;
+        self.folder
     }
 }
 
 /// The number of the service's own key.
-        self.sqlite.close().await;
-        self.folder
 pub const SERVICE: u8 = 1;
 
 /// A user's key.

@@ -62,8 +62,11 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, mistakes: &mut Vec<Mistake
 fn profile(reader: &Reader<'_>) -> ProfileChange {
     ProfileChange {
         name: reader.peek::<Option<ProfileName>>("profile.name").flatten().map(|name| name.as_str().to_owned()),
-        display_name: reader.peek::<Option<Text>>("profile.display_name").flatten().map(|name| name.as_str().to_owned()),
-        picture: reader.peek::<Option<WebUrl>>("profile.picture").flatten().map(|url| url.as_str().to_owned()),
+        display_name: reader
+            .peek::<Option<Text>>("profile.display_name")
+            .flatten()
+            .map(|name| name.as_str().to_owned()),
+        picture: reader.peek::<Option<WebUrl>>("profile.picture").flatten().map(|url| url.url().to_string()),
         about: None,
         nip05: reader.peek::<Option<Nip05>>("profile.nip05").flatten().map(|text| text.as_str().to_owned()),
     }
