@@ -72,7 +72,7 @@ async fn door(usher: &Running, token: &str) -> StreamId {
 }
 
 fn reusable(token: &str) -> KeyHandshakeRequest {
-    KeyHandshakeRequest { static_token: Some(token.to_owned()), no_request: false }
+    KeyHandshakeRequest { static_token: Some(token.to_owned()), no_request: None }
 }
 
 #[tokio::test]

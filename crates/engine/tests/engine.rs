@@ -10,16 +10,18 @@ use std::time::Duration;
 use async_trait::async_trait;
 use common::{NOW, Running, approval, challenge, data, handshake, open, options, token, user};
 use usher_engine::event::Event;
-use usher_engine::ports::{Commit, Committed, OpenOperation, OutboxMessage, Store, StoreError, StoredOperation};
+use usher_engine::ports::{
+    Commit, Committed, Inbound, OpenOperation, OutboxMessage, Store, StoreError, StoredOperation,
+};
 use usher_engine::{
     AuthenticateKey, EngineOptions, EventsError, KeyHandshakeRequest, StartError, StreamId, UnixMillis,
 };
-use usher_protocol::PublicKey;
 use usher_protocol::message::WalletMessage;
 use usher_protocol::subkey::{Metadata, Permission, Permissions, SubkeyProof, derive_secret};
+use usher_protocol::{EventId, Keys, PublicKey, SecretKey};
 
 fn reusable(token: &str) -> KeyHandshakeRequest {
-    KeyHandshakeRequest { static_token: Some(token.to_owned()), no_request: false }
+    KeyHandshakeRequest { static_token: Some(token.to_owned()), no_request: None }
 }
 
 fn ask(n: u8) -> AuthenticateKey {
@@ -197,7 +199,7 @@ async fn many_calls_with_one_static_token_open_one_stream() {
     }
     answers.dedup();
     assert_eq!(answers.len(), 1);
-    let other = KeyHandshakeRequest { no_request: true, ..reusable("door") };
+    let other = KeyHandshakeRequest { no_request: Some(true), ..reusable("door") };
     let refused = usher.engine.start_key_handshake(other, None).await.unwrap_err();
     assert!(matches!(refused, StartError::Invalid { pointer: "/no_request", .. }));
     usher.stop().await;
@@ -381,6 +383,79 @@ impl Store for Failing {
     async fn forget_inbound(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.store.forget_inbound(before, limit).await
     }
+}
+
+#[tokio::test]
+async fn a_store_that_fails_for_long_loses_no_answer_and_no_time_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let sqlite = open(dir.path());
+    let store = Arc::new(Failing { store: sqlite.clone(), failures: AtomicUsize::new(0) });
+    let usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
+    let scanned = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
+    let forgotten = usher.engine.start_authentication(ask(1), None).await.unwrap();
+    store.failures.store(usize::MAX, Ordering::SeqCst);
+    usher.receive(1, &user(1), handshake(&token(&scanned.url), &[])).await;
+    for _ in 0..150 {
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        usher.clock.turn(Duration::from_secs(5));
+    }
+    store.failures.store(0, Ordering::SeqCst);
+    let told = async {
+        for stream in [scanned.stream_id, forgotten] {
+            while !usher.engine.events(stream, 0, 10).await.unwrap().done {
+                usher.clock.turn(Duration::from_secs(1));
+                tokio::time::sleep(Duration::from_millis(3)).await;
+            }
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), told).await.expect("a stream never ends");
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn a_crowd_before_one_door_holds_up_nobody_and_each_is_told_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let mut usher = Running::start(store.clone()).await;
+    let door = usher.engine.start_key_handshake(reusable("door"), None).await.unwrap().stream_id;
+    let inbox = usher.inbox.clone();
+    // More than a door takes, each twice, and half of them under the same Nostr event.
+    let crowd = tokio::spawn(async move {
+        for n in 0..4000_u32 {
+            let mut secret = [7; 32];
+            secret[..4].copy_from_slice(&n.to_be_bytes());
+            let author = Keys::new(SecretKey::from_slice(&secret).unwrap()).public_key();
+            let message = handshake("door", &["wss://mine.example"]);
+            let event_id = EventId::from_byte_array(secret);
+            let inbound = Inbound { event_id, author, created_at: NOW.secs(), message };
+            inbox.send(inbound.clone()).await.unwrap();
+            if n % 2 == 0 {
+                inbox.send(inbound).await.unwrap();
+            }
+        }
+    });
+    let login = usher.engine.start_authentication(ask(1), None).await.unwrap();
+    let (letter, _) = usher.letter().await;
+    usher.receive(255, &user(1), approval(&challenge(&letter))).await;
+    assert_eq!(data(&usher.page(login, 0).await, 0)["status"], "approved");
+    crowd.await.unwrap();
+    usher.stop().await;
+    let mut users = Vec::new();
+    loop {
+        let events = store.events(door, users.len() as u64, 1000).await.unwrap();
+        if events.is_empty() {
+            break;
+        }
+        for event in events {
+            assert_eq!(event.index, users.len() as u64);
+            let data: serde_json::Value = serde_json::from_str(&event.data).unwrap();
+            users.push(data["main_key"].as_str().unwrap().to_owned());
+        }
+    }
+    assert_eq!(users.len(), 2000, "3,000 messages, every third a copy");
+    users.sort_unstable();
+    users.dedup();
+    assert_eq!(users.len(), 2000, "each user once");
 }
 
 #[tokio::test]

@@ -122,7 +122,12 @@ impl Examiner {
             return Err(Refusal::Undecryptable);
         };
         let message = WalletMessage::from_event(event, &text).map_err(|_| Refusal::NotUnderstood)?;
-        Ok(Verdict::Message(Box::new(Inbound { event_id: event.id, author: event.pubkey, message })))
+        Ok(Verdict::Message(Box::new(Inbound {
+            event_id: event.id,
+            author: event.pubkey,
+            created_at: event.created_at.as_secs(),
+            message,
+        })))
     }
 
     /// Whether the event was made for our main key while we run on a subkey. A proof is never answered by a proof: two

@@ -96,7 +96,7 @@ async fn login(store: Arc<SqliteStore>, number: u64) {
     let answer = Commit {
         state: state(),
         finished: true,
-        inbound: Some(inbound(number)),
+        inbound: vec![inbound(number)],
         events: vec![event(number)],
         ..step(id(number), 2)
     };

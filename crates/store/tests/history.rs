@@ -164,8 +164,11 @@ fn draft() -> impl Strategy<Value = Draft> {
             outbox: outbox.map_or(OutboxChange::Keep, |messages| {
                 OutboxChange::Replace(messages.into_iter().map(message).collect())
             }),
-            inbound: seen.map(inbound),
-            user_relays: relays.map(|(user, relays)| UserRelays { main_key: public_key(user), relays }),
+            inbound: seen.map(inbound).into_iter().collect(),
+            user_relays: relays
+                .map(|(user, relays)| UserRelays { main_key: public_key(user), relays })
+                .into_iter()
+                .collect(),
             deliver,
             answer,
         };

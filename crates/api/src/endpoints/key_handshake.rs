@@ -54,7 +54,7 @@ impl JsonBody for KeyHandshakeRequest {
     fn read(fields: &mut Fields<'_>) -> Option<Self> {
         Some(Self {
             static_token: fields.optional("static_token", fields::visible_ascii::<128>),
-            no_request: fields.optional("no_request", fields::boolean).unwrap_or(false),
+            no_request: fields.optional("no_request", fields::boolean),
         })
     }
 }

@@ -271,7 +271,7 @@ impl TestApp {
 
     async fn receive(&self, author: PublicKey, message: WalletMessage) {
         let event_id = event_id(self.next_event.fetch_add(1, Ordering::Relaxed));
-        self.inbox.send(Inbound { event_id, author, message }).await.unwrap();
+        self.inbox.send(Inbound { event_id, author, created_at: 0, message }).await.unwrap();
     }
 
     /// Stops the service, and returns when every task of it has ended.

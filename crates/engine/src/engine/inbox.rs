@@ -5,12 +5,13 @@
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
+use tracing::debug;
 use usher_protocol::message::WalletMessage;
 
 use super::Engine;
-use crate::StreamId;
 use crate::operations::Input;
 use crate::ports::{CorrelationKey, Inbound};
+use crate::{StreamId, UnixMillis};
 
 impl Engine {
     /// Takes in messages until everything stops; what has arrived by then is still handed to the workers, for a wallet
@@ -32,12 +33,19 @@ impl Engine {
         self.drained.cancel();
     }
 
-    async fn hand_on(&self, Inbound { event_id, author, message }: Inbound) {
+    async fn hand_on(&self, inbound: Inbound) {
+        let Inbound { event_id, author, created_at, message } = inbound;
         let operation = self.operation_of(&message);
         self.counts.received(operation.is_some());
-        if let Some(id) = operation {
-            self.workers.wallet(id, Input::Wallet { author, message }, event_id).await;
+        let Some(id) = operation else { return };
+        // What never ends is open to everybody who knows its token.
+        let public = self.index.get(id).is_some_and(|stream| stream.wake_at.is_none());
+        if public && !self.doors.admits(id, self.clock.now()) {
+            debug!(stream_id = %id, "more scans than a reusable handshake takes");
+            return;
         }
+        let sent_at = UnixMillis::from_secs(created_at);
+        self.workers.wallet(id, Input::Wallet { author, sent_at, message }, event_id).await;
     }
 
     fn operation_of(&self, message: &WalletMessage) -> Option<StreamId> {

@@ -57,9 +57,13 @@ impl Index {
         self.correlations.write().insert(key, id);
     }
 
-    /// Changes what is kept of `id`, adding it when it is not there; answers what was kept before.
-    pub(super) fn put(&self, id: StreamId, stream: OpenStream) -> Option<OpenStream> {
-        self.streams.write().insert(id, stream)
+    /// Changes what is kept of `id`, adding it when it is not there; answers what was kept before and what is now.
+    pub(super) fn change(&self, id: StreamId, change: impl FnOnce(&mut OpenStream)) -> (OpenStream, OpenStream) {
+        let mut streams = self.streams.write();
+        let stream = streams.entry(id).or_default();
+        let before = *stream;
+        change(stream);
+        (before, *stream)
     }
 
     /// Changes what is kept of `id`, if it is open, by `change`.

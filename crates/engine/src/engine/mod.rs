@@ -9,6 +9,7 @@
 mod answering;
 mod counts;
 mod delivering;
+mod doors;
 mod feed;
 mod housekeeping;
 mod inbox;
@@ -33,6 +34,7 @@ pub use self::answering::{Once, Rendered};
 use self::counts::Counts;
 pub use self::counts::{EngineCounts, OperationCounts, OperationOutcome};
 use self::delivering::Deliveries;
+use self::doors::Doors;
 use self::feed::Feed;
 pub use self::feed::{Live, LiveEvent, LiveEvents};
 use self::index::Index;
@@ -71,8 +73,9 @@ pub struct EngineOptions {
 pub struct KeyHandshakeRequest {
     /// Makes the URL reusable; 1 to 128 visible ASCII characters.
     pub static_token: Option<String>,
-    /// Handshake only: the wallet is told that no authentication challenge follows.
-    pub no_request: bool,
+    /// Handshake only: the wallet is told that no authentication challenge follows. Not said means that it is not so,
+    /// or, for a static token that was opened before, that it is as it was.
+    pub no_request: Option<bool>,
 }
 
 /// A handshake that has started.
@@ -156,6 +159,7 @@ pub struct Engine {
     index: Index,
     timers: Timers,
     waiters: Waiters,
+    doors: Doors,
     feed: Feed,
     finished: Finished,
     outgoing: Outgoing,
@@ -167,6 +171,8 @@ pub struct Engine {
     stop: CancellationToken,
     /// Cancelled when, after `stop`, the inbox is empty: the workers end when their queues are.
     drained: CancellationToken,
+    /// Cancelled when a vital task has panicked.
+    failed: CancellationToken,
 }
 
 impl Engine {
@@ -195,6 +201,7 @@ impl Engine {
             index: Index::default(),
             timers: Timers::default(),
             waiters: Waiters::default(),
+            doors: Doors::default(),
             feed: Feed::default(),
             finished: Finished::default(),
             outgoing,
@@ -205,17 +212,18 @@ impl Engine {
             counts: Counts::default(),
             stop,
             drained: CancellationToken::new(),
+            failed: CancellationToken::new(),
         });
         engine.load().await?;
         engine.load_deliveries().await?;
         for jobs in jobs {
-            tasks.spawn(Arc::clone(&engine).work(jobs));
+            engine.spawn_vital(Arc::clone(&engine).work(jobs));
         }
-        tasks.spawn(Arc::clone(&engine).deliver(mail));
-        tasks.spawn(Arc::clone(&engine).deliver_to_app(due));
-        tasks.spawn(Arc::clone(&engine).take_in(parts.inbox));
-        tasks.spawn(Arc::clone(&engine).watch_timers());
-        tasks.spawn(Arc::clone(&engine).keep_house());
+        engine.spawn_vital(Arc::clone(&engine).deliver(mail));
+        engine.spawn_vital(Arc::clone(&engine).deliver_to_app(due));
+        engine.spawn_vital(Arc::clone(&engine).take_in(parts.inbox));
+        engine.spawn_vital(Arc::clone(&engine).watch_timers());
+        engine.spawn_vital(Arc::clone(&engine).keep_house());
         Ok(engine)
     }
 
@@ -244,6 +252,23 @@ impl Engine {
                 _ => return Ok(()),
             }
         }
+    }
+
+    /// Runs a task without which the engine is not whole.
+    fn spawn_vital(&self, task: impl Future<Output = ()> + Send + 'static) {
+        let task = self.tasks.spawn(task);
+        let failed = self.failed.clone();
+        self.tasks.spawn(async move {
+            if task.await.is_err_and(|end| end.is_panic()) {
+                failed.cancel();
+            }
+        });
+    }
+
+    /// Returns when a task without which the engine is not whole has panicked: the process should end and be started
+    /// anew, which loses nothing; going on would leave operations without an end.
+    pub async fn failed(&self) {
+        self.failed.cancelled().await;
     }
 
     /// How many operations are open, the reserved stream among them.

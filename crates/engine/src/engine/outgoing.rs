@@ -6,6 +6,7 @@
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use lru::LruCache;
@@ -48,13 +49,15 @@ pub(super) struct Outgoing {
     queue: mpsc::Sender<Mail>,
     sent: Mutex<LruCache<EventId, StreamId>>,
     users: Mutex<LruCache<PublicKey, Arc<[String]>>>,
+    /// Counts changes of users' relays: what was read from the store before one is not kept after it.
+    changes: AtomicU64,
 }
 
 impl Outgoing {
     pub(super) fn new() -> (Self, mpsc::Receiver<Mail>) {
         let (queue, mail) = mpsc::channel(QUEUE);
         let (sent, users) = (Mutex::new(LruCache::new(SENT_EVENTS)), Mutex::new(LruCache::new(KNOWN_USERS)));
-        (Self { queue, sent, users }, mail)
+        (Self { queue, sent, users, changes: AtomicU64::new(0) }, mail)
     }
 
     /// Sends messages soon.
@@ -75,7 +78,9 @@ impl Outgoing {
 
     /// The user's relays have changed.
     pub(super) fn forget_user(&self, main_key: &PublicKey) {
-        self.users.lock().pop(main_key);
+        let mut users = self.users.lock();
+        self.changes.fetch_add(1, Ordering::SeqCst);
+        users.pop(main_key);
     }
 }
 
@@ -116,17 +121,19 @@ impl Engine {
 
     async fn send_again(&self, id: StreamId) -> Result<(), StoreError> {
         let now = self.clock.now();
-        let Some(stream) = self.index.update(id, |stream| {
-            stream.attempts = stream.attempts.saturating_add(1);
-            stream.resend_at = Some(now.plus(again_after(stream.attempts, &*self.randomness)));
-        }) else {
-            return Ok(()); // finished meanwhile
-        };
-        if let Some(at) = stream.resend_at {
-            self.timers.set(at, id, Alarm::Resend);
-            if self.index.get(id).is_none() {
-                self.timers.cancel(at, id, Alarm::Resend); // finished just now
+        let mut again = None;
+        self.index.update(id, |stream| {
+            // An alarm of before the messages were replaced is nobody's.
+            if stream.resend_at.is_some_and(|at| at <= now) {
+                stream.attempts = stream.attempts.saturating_add(1);
+                again = Some(now.plus(again_after(stream.attempts, &*self.randomness)));
+                stream.resend_at = again;
             }
+        });
+        let Some(at) = again else { return Ok(()) };
+        self.timers.set(at, id, Alarm::Resend);
+        if self.index.get(id).is_none() {
+            self.timers.cancel(at, id, Alarm::Resend); // finished just now
         }
         self.send_all(id, self.store.outbox(id).await?).await
     }
@@ -159,8 +166,13 @@ impl Engine {
         if let Some(relays) = self.outgoing.users.lock().get(main_key) {
             return Ok(Arc::clone(relays));
         }
+        let changes = self.outgoing.changes.load(Ordering::SeqCst);
         let relays: Arc<[String]> = self.store.user_relays(main_key).await?.into();
-        self.outgoing.users.lock().put(*main_key, Arc::clone(&relays));
+        let mut users = self.outgoing.users.lock();
+        if self.outgoing.changes.load(Ordering::SeqCst) == changes {
+            users.put(*main_key, Arc::clone(&relays));
+        }
+        drop(users);
         Ok(relays)
     }
 }

@@ -34,15 +34,19 @@ impl Engine {
                     let started = self.same_static_token(stream_id, &token, request.no_request).await?;
                     return self.answered(once, started).await;
                 }
-                KeyHandshake::reusable(token, request.no_request)
+                KeyHandshake::reusable(token, request.no_request.unwrap_or_default())
             }
             None => {
                 let expires_at = self.clock.now().plus(self.options.handshake_ttl);
-                KeyHandshake::single_use(random_token(&*self.randomness), request.no_request, expires_at)
+                KeyHandshake::single_use(
+                    random_token(&*self.randomness),
+                    request.no_request.unwrap_or_default(),
+                    expires_at,
+                )
             }
         };
         let url = self.handshake_url(handshake.token(), handshake.no_request());
-        let (token, no_request) = (handshake.token().to_owned(), handshake.no_request());
+        let token = handshake.token().to_owned();
         let stream_id = self.new_stream_id();
         let started = KeyHandshakeStarted { stream_id, url };
         let answer = once.as_ref().map(|once| once.answer(&started, self.clock.now()));
@@ -50,7 +54,7 @@ impl Engine {
             None => Ok(started),
             // Another call with the same static token was quicker.
             Some(owner) => {
-                let started = self.same_static_token(owner, &token, no_request).await?;
+                let started = self.same_static_token(owner, &token, request.no_request).await?;
                 self.answered(once, started).await
             }
         }
@@ -127,7 +131,7 @@ impl Engine {
         &self,
         stream_id: StreamId,
         token: &str,
-        no_request: bool,
+        no_request: Option<bool>,
     ) -> Result<KeyHandshakeStarted, StartError> {
         let stored = self.store.operation(stream_id).await?;
         let stored = stored.ok_or(StoreError::Unreadable("an open operation is not there"))?;
@@ -136,12 +140,14 @@ impl Engine {
                 pointer: "/static_token",
                 detail: "is the token of a single-use handshake".to_owned(),
             }),
-            Ok(Operation::KeyHandshake(open)) if open.no_request() != no_request => Err(StartError::Invalid {
-                pointer: "/no_request",
-                detail: format!("this static token was opened with no_request = {}", open.no_request()),
-            }),
-            Ok(Operation::KeyHandshake(_)) => {
-                Ok(KeyHandshakeStarted { stream_id, url: self.handshake_url(token, no_request) })
+            Ok(Operation::KeyHandshake(open)) if no_request.is_some_and(|wanted| wanted != open.no_request()) => {
+                Err(StartError::Invalid {
+                    pointer: "/no_request",
+                    detail: format!("this static token was opened with no_request = {}", open.no_request()),
+                })
+            }
+            Ok(Operation::KeyHandshake(open)) => {
+                Ok(KeyHandshakeStarted { stream_id, url: self.handshake_url(token, open.no_request()) })
             }
             Ok(Operation::Authentication(_)) | Err(_) => {
                 Err(StoreError::Unreadable("a handshake's token belongs to something else").into())

@@ -3,6 +3,7 @@
 //! Every operation belongs to one worker, which takes its inputs one after the other, in the order they came. Many workers
 //! wait for their commits at the same time, and the store commits them together.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,7 +12,6 @@ use tracing::{debug, error, warn};
 use usher_protocol::EventId;
 
 use super::Engine;
-use super::index::OpenStream;
 use super::outgoing;
 use super::timers::Alarm;
 use crate::event::{Event, NewEvent};
@@ -26,8 +26,11 @@ const WORKERS: usize = 64;
 /// Inputs that wait for one worker; when it is full, the inbox waits, and then the relays' sockets.
 const QUEUE: usize = 256;
 
-/// How long an input is tried again when the store fails, before it is given up.
-const GIVE_UP_AFTER: Duration = Duration::from_secs(60);
+/// The first pause before a worker tries again when the store fails; it doubles.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+
+/// The longest pause after which a worker tries again when the store fails.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// An input on its way to its operation.
 pub(super) struct Job {
@@ -40,10 +43,8 @@ pub(super) struct Job {
 pub(super) enum Cause {
     /// A call, and its answer when the call is to be done once.
     Call(Option<KeepAnswer>),
-    /// A wallet's message.
-    Wallet(EventId),
-    /// The operation's timer.
-    Timer,
+    /// Wallets' messages, by their Nostr events, or the operation's timer when there is none.
+    Inputs(Vec<EventId>),
 }
 
 /// The ways to the workers.
@@ -77,64 +78,105 @@ impl Workers {
 
 impl Engine {
     /// A worker: takes jobs until everything stops, and then those that are still waiting.
+    ///
+    /// All that waits for one operation is one step and one transaction: a crowd before one door is let in together.
     pub(super) async fn work(self: Arc<Self>, mut jobs: mpsc::Receiver<Job>) {
+        let mut waiting = VecDeque::new();
+        let mut pause = FIRST_PAUSE;
         loop {
-            let job = tokio::select! {
-                job = jobs.recv() => job,
-                () = self.drained.cancelled() => break,
-            };
-            let Some(job) = job else { return };
-            self.do_job(&job).await;
-        }
-        jobs.close();
-        while let Some(job) = jobs.recv().await {
-            self.do_job(&job).await;
+            if waiting.is_empty() {
+                tokio::select! {
+                    job = jobs.recv() => match job {
+                        Some(job) => waiting.push_back(job),
+                        None => return,
+                    },
+                    () = self.drained.cancelled() => match jobs.try_recv() {
+                        Ok(job) => waiting.push_back(job),
+                        Err(_) => return,
+                    },
+                }
+            }
+            while waiting.len() < QUEUE
+                && let Ok(job) = jobs.try_recv()
+            {
+                waiting.push_back(job);
+            }
+            let Some(id) = waiting.front().map(|job| job.id) else { continue };
+            let (mine, others) = waiting.into_iter().partition::<VecDeque<Job>, _>(|job| job.id == id);
+            waiting = others;
+            match self.step(id, &mine.iter().collect::<Vec<_>>()).await {
+                Ok(()) => pause = FIRST_PAUSE,
+                Err(failure @ (StoreError::Unreadable(_) | StoreError::Closed)) => {
+                    self.counts.store_failed();
+                    error!(stream_id = %id, error = ?failure, "an operation could not step");
+                }
+                Err(failure) => {
+                    // Kept until the store works again: a wallet may have said it once and for all. At the end of the
+                    // line, so that an operation that fails always does not hold up the others.
+                    self.counts.store_failed();
+                    warn!(stream_id = %id, error = ?failure, "the store failed; trying again");
+                    waiting.extend(mine);
+                    tokio::select! {
+                        () = self.clock.sleep_until(self.clock.now().plus(pause)) => {}
+                        () = self.stop.cancelled() => return,
+                    }
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                }
+            }
         }
     }
 
-    async fn do_job(&self, job: &Job) {
-        let since = self.clock.now();
-        let mut pause = Duration::from_millis(50);
-        while let Err(failure) = self.step(job).await {
-            self.counts.store_failed();
-            let tried_for = self.clock.now().since(since);
-            if matches!(failure, StoreError::Unreadable(_) | StoreError::Closed) || tried_for >= GIVE_UP_AFTER {
-                error!(stream_id = %job.id, error = ?failure, "an operation could not step");
-                return;
-            }
-            warn!(stream_id = %job.id, error = ?failure, "the store failed; trying again");
-            tokio::select! {
-                () = self.clock.sleep_until(self.clock.now().plus(pause)) => {}
-                () = self.stop.cancelled() => return,
-            }
-            pause = (pause * 2).min(Duration::from_secs(5));
-        }
-    }
-
-    async fn step(&self, job: &Job) -> Result<(), StoreError> {
+    /// Steps one operation by what waits for it, in order.
+    async fn step(&self, id: StreamId, jobs: &[&Job]) -> Result<(), StoreError> {
         loop {
-            let Some(stored) = self.store.operation(job.id).await? else { return Ok(()) };
+            let Some(stored) = self.store.operation(id).await? else { return Ok(()) };
             if stored.finished_at.is_some() {
                 return Ok(());
             }
             let mut operation =
                 Operation::from_state(&stored.state).map_err(|_| StoreError::Unreadable("an operation's state"))?;
             let now = self.clock.now();
-            let effects = match operation.step(&job.input, now) {
-                Outcome::Stepped(effects) => effects,
-                Outcome::Ignored => {
-                    self.woken_early(job, &operation, now);
-                    return Ok(());
+            let mut effects = Vec::new();
+            let mut inbound = Vec::new();
+            let mut stepped = false;
+            for job in jobs {
+                if job.inbound.is_some_and(|event| inbound.contains(&event)) {
+                    continue;
                 }
-            };
+                match operation.step(&job.input, now) {
+                    Outcome::Stepped(more) => {
+                        stepped = true;
+                        inbound.extend(job.inbound);
+                        let finished = more.contains(&Effect::Finish);
+                        if more.iter().any(|effect| matches!(effect, Effect::Send(_))) {
+                            // What is sent takes the place of what would have been.
+                            effects.retain(|effect| !matches!(effect, Effect::Send(_)));
+                        }
+                        effects.extend(more);
+                        if finished {
+                            break;
+                        }
+                    }
+                    Outcome::Ignored => self.woken_early(job, &operation, now),
+                }
+            }
+            if !stepped {
+                return Ok(());
+            }
             let expected = Revision::At(stored.revision);
-            let cause = job.inbound.map_or(Cause::Timer, Cause::Wallet);
-            match self.commit(job.id, &operation, effects, expected, now, cause).await? {
+            match self.commit(id, &operation, effects, expected, now, Cause::Inputs(inbound)).await? {
                 Committed::Done { .. } => return Ok(()),
                 // Somebody else stepped it: look again.
                 Committed::Conflict(Conflict::Revision) => {}
+                Committed::Conflict(Conflict::InboundSeen) if jobs.len() == 1 => {
+                    debug!(stream_id = %id, "a wallet's message came twice");
+                    return Ok(());
+                }
+                // One of them: each for itself.
                 Committed::Conflict(Conflict::InboundSeen) => {
-                    debug!(stream_id = %job.id, "a wallet's message came twice");
+                    for job in jobs {
+                        Box::pin(self.step(id, &[job])).await?;
+                    }
                     return Ok(());
                 }
                 Committed::Conflict(Conflict::Correlation(_)) => {
@@ -167,9 +209,8 @@ impl Engine {
         cause: Cause,
     ) -> Result<Committed, StoreError> {
         let (inbound, answer) = match cause {
-            Cause::Call(answer) => (None, answer),
-            Cause::Wallet(event) => (Some(event), None),
-            Cause::Timer => (None, None),
+            Cause::Call(answer) => (Vec::new(), answer),
+            Cause::Inputs(events) => (events, None),
         };
         let state = operation.to_state().map_err(|_| StoreError::Unreadable("an operation's state"))?;
         let claims = if expected == Revision::New { vec![operation.correlation()] } else { Vec::new() };
@@ -185,7 +226,7 @@ impl Engine {
             events: Vec::new(),
             outbox: OutboxChange::Keep,
             inbound,
-            user_relays: None,
+            user_relays: Vec::new(),
             deliver: self.deliveries.is_on(),
             answer,
         };
@@ -194,7 +235,7 @@ impl Engine {
             match effect {
                 Effect::Emit(event) => commit.events.push(event),
                 Effect::Send(message) => messages.push(message),
-                Effect::RememberRelays(relays) => commit.user_relays = Some(relays),
+                Effect::RememberRelays(relays) => commit.user_relays.push(relays),
                 Effect::Finish => commit.finished = true,
             }
         }
@@ -206,7 +247,7 @@ impl Engine {
         let committed = self.store.commit(commit).await?;
         if let Committed::Done { next_index, .. } = committed {
             self.count(operation, expected, finished, &events);
-            if let Some(user) = user_relays {
+            for user in user_relays {
                 self.outgoing.forget_user(&user.main_key);
             }
             if finished {
@@ -258,8 +299,15 @@ impl Engine {
         messages: Vec<OutboxMessage>,
         now: UnixMillis,
     ) {
-        let before = self.index.get(id).unwrap_or_default();
-        let mut stream = OpenStream { next_index, wake_at: operation.wake_at(), ..before };
+        let again = (!messages.is_empty()).then(|| now.plus(outgoing::again_after(1, &*self.randomness)));
+        let (before, stream) = self.index.change(id, |stream| {
+            stream.next_index = next_index;
+            stream.wake_at = operation.wake_at();
+            if again.is_some() {
+                stream.attempts = 1;
+                stream.resend_at = again;
+            }
+        });
         if before.wake_at != stream.wake_at {
             if let Some(at) = before.wake_at {
                 self.timers.cancel(at, id, Alarm::Wake);
@@ -268,16 +316,12 @@ impl Engine {
                 self.timers.set(at, id, Alarm::Wake);
             }
         }
-        if !messages.is_empty() {
-            if let Some(at) = before.resend_at {
-                self.timers.cancel(at, id, Alarm::Resend);
+        if let Some(at) = again {
+            if let Some(before) = before.resend_at {
+                self.timers.cancel(before, id, Alarm::Resend);
             }
-            let again = now.plus(outgoing::again_after(1, &*self.randomness));
-            stream.attempts = 1;
-            stream.resend_at = Some(again);
-            self.timers.set(again, id, Alarm::Resend);
+            self.timers.set(at, id, Alarm::Resend);
         }
-        self.index.put(id, stream);
         if expected == Revision::New {
             self.index.claim(operation.correlation(), id);
         }

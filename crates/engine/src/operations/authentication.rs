@@ -109,10 +109,10 @@ impl Authentication {
             }
             // Between expiry and the timer nothing counts any more: the wallet was told when it ends.
             _ if now >= self.expires_at => Outcome::Ignored,
-            Input::Wallet { author, message: WalletMessage::AuthResponse(response) } => {
+            Input::Wallet { author, message: WalletMessage::AuthResponse(response), .. } => {
                 self.answered(author, response, now)
             }
-            Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. } } => {
+            Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. } => {
                 self.proven(author, proof, now)
             }
             Input::Wallet { .. } | Input::Timer => Outcome::Ignored,
@@ -163,14 +163,11 @@ impl Authentication {
             return Outcome::Ignored;
         }
         let known = self.devices.iter().any(|device| device.key == *author);
-        if *author == self.asked && self.main_key == self.asked && proof.main_key != self.asked {
+        let full = self.subkeys.len() + self.devices.len() >= MAX_SUBKEYS;
+        if *author == self.asked && self.main_key == self.asked && proof.main_key != self.asked && !full {
             // The operator named a subkey as main key.
             self.main_key = proof.main_key;
-        } else if proof.main_key != self.main_key
-            || known
-            || self.subkeys.contains(author)
-            || self.subkeys.len() + self.devices.len() >= MAX_SUBKEYS
-        {
+        } else if proof.main_key != self.main_key || known || self.subkeys.contains(author) || full {
             return Outcome::Ignored;
         }
         self.devices.push(Device { key: *author, proof: proof.clone() });

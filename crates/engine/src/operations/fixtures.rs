@@ -32,7 +32,15 @@ pub(super) fn handshake(author: &Keys, token: &str, relays: &[&str]) -> Input {
     let preferred_relays = relays.iter().map(|relay| (*relay).to_owned()).collect();
     let message =
         WalletMessage::KeyHandshake(KeyHandshake { token: token.to_owned(), client_info: None, preferred_relays });
-    Input::Wallet { author: author.public_key(), message }
+    Input::Wallet { author: author.public_key(), sent_at: NOW, message }
+}
+
+/// The same input, made by its wallet at another time.
+pub(super) fn made_at(input: Input, sent_at: UnixMillis) -> Input {
+    match input {
+        Input::Wallet { author, message, .. } => Input::Wallet { author, sent_at, message },
+        Input::Timer => Input::Timer,
+    }
 }
 
 pub(super) fn approval(author: PublicKey, challenge: &str, subkey_proof: Option<SubkeyProof>) -> Input {
@@ -48,11 +56,11 @@ pub(super) fn answer(
     status: AuthStatus,
 ) -> Input {
     let message = WalletMessage::AuthResponse(AuthResponse { challenge: challenge.to_owned(), subkey_proof, status });
-    Input::Wallet { author, message }
+    Input::Wallet { author, sent_at: NOW, message }
 }
 
 pub(super) fn cannot_read(author: PublicKey, proof: SubkeyProof) -> Input {
-    Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, about: EventId::all_zeros() } }
+    Input::Wallet { author, sent_at: NOW, message: WalletMessage::SubkeyProof { proof, about: EventId::all_zeros() } }
 }
 
 pub(super) fn effects(outcome: Outcome) -> Vec<Effect> {

@@ -45,29 +45,26 @@ enum Usage {
     Reusable {
         /// Who scanned lately, oldest first: wallets repeat messages, and a repeated one is not another scan.
         recent: Vec<Scan>,
-        /// The minute (Unix seconds / 60) that `scans` counts.
-        minute: u64,
-        scans: u32,
     },
 }
 
-/// A user who scanned, by the first 64 bits of their key, and when (Unix seconds).
+/// A user who scanned, by the first 64 bits of their key, and when their wallet says they did (Unix seconds).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Scan(String, u64);
 
-/// For so long, handshakes of one user on a reusable URL are one scan. Wallets repeat a message for seconds; a person who
-/// logs in again does so later.
+/// Handshakes of one user on a reusable URL that were made within so long are one scan. Wallets repeat a message for
+/// seconds; a person who logs in again does so later. What counts is when a message was made: relays may deliver late.
 const SAME_SCAN: Duration = Duration::from_secs(60);
 
-/// How many recent scans a reusable handshake remembers: 128 × 31 bytes keep the stored state under 4 KiB.
+/// How long a scan is remembered: the transport takes messages that are at most 15 minutes old, or 15 minutes early.
+const REMEMBERED: Duration = Duration::from_secs(30 * 60);
+
+/// How many scans a reusable handshake remembers: 128 × 31 bytes keep the stored state under 4 KiB.
 const RECENT_SCANS: usize = 128;
 
-/// Most scans counted per minute on one reusable URL: the URL is public, anybody can make keys, and each scan is a row.
-/// 50 per second is more than any door sees.
-const SCANS_PER_MINUTE: u32 = 3000;
-
-/// Most relays remembered of one user.
+/// Most relays of a user that are told and remembered, and the longest address: more are never used.
 const MAX_USER_RELAYS: usize = 8;
+const MAX_RELAY_BYTES: usize = 256;
 
 impl fmt::Debug for KeyHandshake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -83,7 +80,7 @@ impl KeyHandshake {
 
     /// A handshake that any number of users complete, for ever.
     pub const fn reusable(token: String, no_request: bool) -> Self {
-        Self { token, no_request, usage: Usage::Reusable { recent: Vec::new(), minute: 0, scans: 0 } }
+        Self { token, no_request, usage: Usage::Reusable { recent: Vec::new() } }
     }
 
     /// The token in its URL.
@@ -114,27 +111,28 @@ impl KeyHandshake {
 
     pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> Outcome {
         match input {
-            Input::Wallet { author, message: WalletMessage::KeyHandshake(handshake) }
+            Input::Wallet { author, sent_at, message: WalletMessage::KeyHandshake(handshake) }
                 if handshake.token == self.token =>
             {
-                self.scanned(author, &handshake.preferred_relays, now)
+                self.scanned(author, &handshake.preferred_relays, *sent_at, now)
             }
             Input::Timer => self.woken(now),
             Input::Wallet { .. } => Outcome::Ignored,
         }
     }
 
-    fn scanned(&mut self, author: &PublicKey, preferred_relays: &[String], now: UnixMillis) -> Outcome {
+    fn scanned(&mut self, author: &PublicKey, relays: &[String], sent_at: UnixMillis, now: UnixMillis) -> Outcome {
         let counts = match &mut self.usage {
             Usage::SingleUse { expires_at } => now < *expires_at,
-            Usage::Reusable { recent, minute, scans } => counts_as_scan(recent, minute, scans, author, now),
+            Usage::Reusable { recent } => counts_as_scan(recent, author, sent_at, now),
         };
         if !counts {
             return Outcome::Ignored;
         }
-        let data = json!({ "main_key": author.to_hex(), "preferred_relays": preferred_relays });
+        let relays = relays.iter().filter(|relay| relay.len() <= MAX_RELAY_BYTES).take(MAX_USER_RELAYS);
+        let relays: Vec<String> = relays.cloned().collect();
+        let data = json!({ "main_key": author.to_hex(), "preferred_relays": relays });
         let mut effects = vec![emit(EventType::KeyHandshake, data, now)];
-        let relays: Vec<String> = preferred_relays.iter().take(MAX_USER_RELAYS).cloned().collect();
         if !relays.is_empty() {
             effects.push(Effect::RememberRelays(UserRelays { main_key: *author, relays }));
         }
@@ -155,32 +153,22 @@ impl KeyHandshake {
     }
 }
 
-fn counts_as_scan(
-    recent: &mut Vec<Scan>,
-    minute: &mut u64,
-    scans: &mut u32,
-    author: &PublicKey,
-    now: UnixMillis,
-) -> bool {
-    let now = now.secs();
-    recent.retain(|scan| now.saturating_sub(scan.1) < SAME_SCAN.as_secs());
+fn counts_as_scan(recent: &mut Vec<Scan>, author: &PublicKey, sent_at: UnixMillis, now: UnixMillis) -> bool {
+    let (now, sent_at) = (now.secs(), sent_at.secs());
+    recent.retain(|scan| now.abs_diff(scan.1) < REMEMBERED.as_secs());
     let mut user = author.to_hex();
     user.truncate(16);
-    if recent.iter().any(|scan| scan.0 == user) {
-        return false;
+    if let Some(scan) = recent.iter_mut().find(|scan| scan.0 == user) {
+        let another = sent_at >= scan.1.saturating_add(SAME_SCAN.as_secs());
+        if another {
+            scan.1 = sent_at;
+        }
+        return another;
     }
-    if *minute != now / 60 {
-        *minute = now / 60;
-        *scans = 0;
-    }
-    if *scans >= SCANS_PER_MINUTE {
-        return false;
-    }
-    *scans += 1;
     if recent.len() >= RECENT_SCANS {
         recent.remove(0);
     }
-    recent.push(Scan(user, now));
+    recent.push(Scan(user, sent_at));
     true
 }
 

@@ -41,6 +41,8 @@ pub enum Input {
     Wallet {
         /// Who signed it.
         author: PublicKey,
+        /// When its author says it was made.
+        sent_at: UnixMillis,
         /// What it says.
         message: WalletMessage,
     },

@@ -49,6 +49,8 @@ pub struct Inbound {
     pub event_id: EventId,
     /// Who signed it.
     pub author: PublicKey,
+    /// When its author says it was made, in Unix seconds; within the transport's tolerance of now.
+    pub created_at: u64,
     /// What it says.
     pub message: WalletMessage,
 }

@@ -70,10 +70,10 @@ pub struct Commit {
     pub events: Vec<NewEvent>,
     /// What happens to the operation's outgoing messages.
     pub outbox: OutboxChange,
-    /// The inbound event that caused the step: recorded, and a conflict when it was recorded before.
-    pub inbound: Option<EventId>,
-    /// Relays of a user to remember; replaces what was known of that user.
-    pub user_relays: Option<UserRelays>,
+    /// The inbound events that caused the step, each once: recorded, and a conflict when one was recorded before.
+    pub inbound: Vec<EventId>,
+    /// Relays of users to remember; replaces what was known of each.
+    pub user_relays: Vec<UserRelays>,
     /// Whether the events are also delivered to the app's webhook: a pending delivery for each, due at once.
     pub deliver: bool,
     /// The answer to the call that caused the step, kept under its idempotency key; a conflict when the call was

@@ -98,7 +98,12 @@ impl Running {
     }
 
     pub async fn receive(&self, n: u8, author: &Keys, message: WalletMessage) {
-        let inbound = Inbound { event_id: EventId::from_byte_array([n; 32]), author: author.public_key(), message };
+        let inbound = Inbound {
+            event_id: EventId::from_byte_array([n; 32]),
+            author: author.public_key(),
+            created_at: self.clock.now().secs(),
+            message,
+        };
         self.inbox.send(inbound).await.unwrap();
     }
 

@@ -119,8 +119,8 @@ pub fn create(operation: StreamId) -> Commit {
         claims: Vec::new(),
         events: Vec::new(),
         outbox: OutboxChange::Keep,
-        inbound: None,
-        user_relays: None,
+        inbound: Vec::new(),
+        user_relays: Vec::new(),
         deliver: false,
         answer: None,
     }

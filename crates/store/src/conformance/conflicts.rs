@@ -63,10 +63,10 @@ pub async fn an_inbound_event_counts_once(mut subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, create(id(1))).await;
     commit_done(&*store, create(id(2))).await;
-    commit_done(&*store, Commit { inbound: Some(inbound(1)), ..step(id(1), 1) }).await;
-    let again = || Commit { inbound: Some(inbound(1)), events: vec![event(0)], ..step(id(1), 2) };
+    commit_done(&*store, Commit { inbound: vec![inbound(1)], ..step(id(1), 1) }).await;
+    let again = || Commit { inbound: vec![inbound(1)], events: vec![event(0)], ..step(id(1), 2) };
     assert_eq!(commit_conflicts(&*store, again()).await, Conflict::InboundSeen);
-    let elsewhere = Commit { inbound: Some(inbound(1)), ..step(id(2), 1) };
+    let elsewhere = Commit { inbound: vec![inbound(1)], ..step(id(2), 1) };
     assert_eq!(commit_conflicts(&*store, elsewhere).await, Conflict::InboundSeen);
 
     drop(store);
@@ -75,15 +75,15 @@ pub async fn an_inbound_event_counts_once(mut subject: impl Subject) {
     assert_eq!(commit_conflicts(&*store, again()).await, Conflict::InboundSeen);
     assert_eq!(store.operation(id(1)).await.unwrap().unwrap().revision, 2);
     assert!(store.events(id(1), 0, 10).await.unwrap().is_empty());
-    commit_done(&*store, Commit { inbound: Some(inbound(2)), ..step(id(1), 2) }).await;
+    commit_done(&*store, Commit { inbound: vec![inbound(2)], ..step(id(1), 2) }).await;
 }
 
 /// Then the keys, then the inbound event: what is stale is told first. (And before all of them a repeated call.)
 pub async fn the_revision_is_looked_at_first(subject: impl Subject) {
     let store = subject.store();
-    commit_done(&*store, Commit { claims: vec![key("a")], inbound: Some(inbound(1)), ..create(id(1)) }).await;
+    commit_done(&*store, Commit { claims: vec![key("a")], inbound: vec![inbound(1)], ..create(id(1)) }).await;
     commit_done(&*store, create(id(2))).await;
-    let all = |revision| Commit { claims: vec![key("a")], inbound: Some(inbound(1)), ..step(id(2), revision) };
+    let all = |revision| Commit { claims: vec![key("a")], inbound: vec![inbound(1)], ..step(id(2), revision) };
     assert_eq!(commit_conflicts(&*store, all(9)).await, Conflict::Revision);
     assert_eq!(commit_conflicts(&*store, all(1)).await, Conflict::Correlation(id(1)));
 }
@@ -92,11 +92,11 @@ pub async fn the_revision_is_looked_at_first(subject: impl Subject) {
 pub async fn a_conflict_changes_nothing(subject: impl Subject) {
     let store = subject.store();
     let kept = UserRelays { main_key: public_key(1), relays: vec!["wss://kept".to_owned()] };
-    commit_done(&*store, Commit { claims: vec![key("taken")], inbound: Some(inbound(1)), ..create(id(9)) }).await;
+    commit_done(&*store, Commit { claims: vec![key("taken")], inbound: vec![inbound(1)], ..create(id(9)) }).await;
     let first = Commit {
         events: vec![event(0)],
         outbox: OutboxChange::Replace(vec![message(1)]),
-        user_relays: Some(kept.clone()),
+        user_relays: vec![kept.clone()],
         deliver: true,
         answer: Some(keep(1, 100, 0)),
         ..create(id(1))
@@ -110,8 +110,8 @@ pub async fn a_conflict_changes_nothing(subject: impl Subject) {
         claims: vec![key("new")],
         events: vec![event(1), event(2)],
         outbox: OutboxChange::Replace(vec![message(2), message(3)]),
-        inbound: Some(inbound(2)),
-        user_relays: Some(UserRelays { main_key: public_key(1), relays: vec!["wss://other".to_owned()] }),
+        inbound: vec![inbound(2)],
+        user_relays: vec![UserRelays { main_key: public_key(1), relays: vec!["wss://other".to_owned()] }],
         deliver: true,
         answer: Some(keep(2, 200, 0)),
         ..step(id(1), revision)
@@ -119,7 +119,7 @@ pub async fn a_conflict_changes_nothing(subject: impl Subject) {
     assert_eq!(commit_conflicts(&*store, full(7)).await, Conflict::Revision);
     let taken = Commit { claims: vec![key("new"), key("taken")], ..full(1) };
     assert_eq!(commit_conflicts(&*store, taken).await, Conflict::Correlation(id(9)));
-    let seen = Commit { inbound: Some(inbound(1)), ..full(1) };
+    let seen = Commit { inbound: vec![inbound(1)], ..full(1) };
     assert_eq!(commit_conflicts(&*store, seen).await, Conflict::InboundSeen);
     let answered = Commit { answer: Some(keep(1, 200, 100)), ..full(1) };
     assert_eq!(commit_conflicts(&*store, answered).await, Conflict::Answered);
@@ -127,7 +127,7 @@ pub async fn a_conflict_changes_nothing(subject: impl Subject) {
 
     // Neither the key nor the inbound event nor the call of the losers is taken.
     let free =
-        Commit { claims: vec![key("new")], inbound: Some(inbound(2)), answer: Some(keep(2, 200, 0)), ..create(id(2)) };
+        Commit { claims: vec![key("new")], inbound: vec![inbound(2)], answer: Some(keep(2, 200, 0)), ..create(id(2)) };
     commit_done(&*store, free).await;
 }
 
@@ -172,7 +172,7 @@ pub async fn of_two_claimants_one_wins(subject: impl Subject) {
 /// For one inbound event: as when two relays deliver at the same moment.
 pub async fn of_two_copies_of_an_inbound_event_one_counts(subject: impl Subject) {
     for n in 0..50 {
-        let copy = |operation| Commit { inbound: Some(inbound(n)), ..create(operation) };
+        let copy = |operation| Commit { inbound: vec![inbound(n)], ..create(operation) };
         let (a, b) = race(&subject, copy(id(2 * n)), copy(id(2 * n + 1))).await;
         let lost = Committed::Conflict(Conflict::InboundSeen);
         let won = Committed::Done { revision: 1, next_index: 0 };

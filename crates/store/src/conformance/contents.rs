@@ -11,7 +11,7 @@ pub async fn user_relays_are_replaced(subject: impl Subject) {
     let store = subject.store();
     let relays = |user, names: &[&str]| {
         let relays = names.iter().map(|&name| name.to_owned()).collect();
-        Some(UserRelays { main_key: public_key(user), relays })
+        vec![UserRelays { main_key: public_key(user), relays }]
     };
     commit_done(&*store, Commit { user_relays: relays(1, &["wss://b", "wss://a", "wss://b"]), ..create(id(1)) }).await;
     commit_done(&*store, Commit { user_relays: relays(2, &["wss://\"quoted\"\\ü"]), ..step(id(1), 1) }).await;
@@ -57,7 +57,7 @@ pub async fn odd_text_survives(subject: impl Subject) {
             claims: vec![key(text)],
             events: vec![NewEvent { data: text.into(), ..event(0) }],
             outbox: OutboxChange::Replace(vec![OutboxMessage { content: text.to_owned(), ..message(0) }]),
-            user_relays: Some(UserRelays { main_key: public_key(n), relays: vec![text.to_owned()] }),
+            user_relays: vec![UserRelays { main_key: public_key(n), relays: vec![text.to_owned()] }],
             ..create(id(n))
         };
         commit_done(&*store, commit).await;

@@ -23,8 +23,8 @@ pub async fn everything_is_there_after_reopening(mut subject: impl Subject) {
         claims: vec![key("a")],
         events: vec![event(0), event(1)],
         outbox: OutboxChange::Replace(vec![message(1), message(2)]),
-        inbound: Some(inbound(1)),
-        user_relays: Some(UserRelays { main_key: public_key(1), relays: vec!["wss://a".to_owned()] }),
+        inbound: vec![inbound(1)],
+        user_relays: vec![UserRelays { main_key: public_key(1), relays: vec!["wss://a".to_owned()] }],
         deliver: true,
         answer: Some(keep(1, 100, 0)),
         ..create(id(1))

@@ -71,11 +71,11 @@ pub async fn forgets_inbound_events_in_batches(subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, create(id(1))).await;
     for n in 1..=6 {
-        commit_done(&*store, Commit { at: UnixMillis(n), inbound: Some(inbound(n)), ..step(id(1), n) }).await;
+        commit_done(&*store, Commit { at: UnixMillis(n), inbound: vec![inbound(n)], ..step(id(1), n) }).await;
     }
     assert_eq!(store.forget_inbound(UnixMillis(6), 3).await.unwrap(), 3);
     assert_eq!(store.forget_inbound(UnixMillis(6), 0).await.unwrap(), 0);
-    let again = |n| Commit { inbound: Some(inbound(n)), ..step(id(1), 7) };
+    let again = |n| Commit { inbound: vec![inbound(n)], ..step(id(1), 7) };
     assert_eq!(commit_conflicts(&*store, again(4)).await, Conflict::InboundSeen);
     assert_eq!(store.forget_inbound(UnixMillis(6), 3).await.unwrap(), 2);
     assert_eq!(store.forget_inbound(UnixMillis(6), 3).await.unwrap(), 0);
@@ -89,7 +89,7 @@ pub async fn forgets_relays_of_users_not_named_for_long(subject: impl Subject) {
     commit_done(&*store, create(id(1))).await;
     let name = |revision, user, at| {
         let relays = UserRelays { main_key: public_key(user), relays: vec![format!("wss://{at}")] };
-        Commit { at: UnixMillis(at), user_relays: Some(relays), ..step(id(1), revision) }
+        Commit { at: UnixMillis(at), user_relays: vec![relays], ..step(id(1), revision) }
     };
     for (revision, user, at) in [(1, 1, 10), (2, 2, 20), (3, 3, 30), (4, 4, 40), (5, 1, 50)] {
         commit_done(&*store, name(revision, user, at)).await;

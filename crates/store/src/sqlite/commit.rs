@@ -27,10 +27,10 @@ pub(crate) fn apply(connection: &Connection, commit: &Commit) -> Result<Committe
     if let Some(owner) = other_owner(connection, commit)? {
         return Ok(Committed::Conflict(Conflict::Correlation(owner)));
     }
-    if let Some(inbound) = &commit.inbound
-        && is_recorded(connection, inbound)?
-    {
-        return Ok(Committed::Conflict(Conflict::InboundSeen));
+    for inbound in &commit.inbound {
+        if is_recorded(connection, inbound)? {
+            return Ok(Committed::Conflict(Conflict::InboundSeen));
+        }
     }
 
     let after = Row {
@@ -43,10 +43,10 @@ pub(crate) fn apply(connection: &Connection, commit: &Commit) -> Result<Committe
         Revision::New => insert_operation(connection, commit, &after)?,
         Revision::At(revision) => update_operation(connection, commit, revision, &after)?,
     }
-    if let Some(inbound) = &commit.inbound {
+    for inbound in &commit.inbound {
         record_inbound(connection, commit, inbound)?;
     }
-    if let Some(relays) = &commit.user_relays {
+    for relays in &commit.user_relays {
         remember_relays(connection, commit, relays)?;
     }
     if let Some(keep) = &commit.answer {

@@ -24,8 +24,8 @@ async fn filled() -> Place {
             claims: vec![key(&n.to_string())],
             events: vec![event(0), event(1)],
             outbox: OutboxChange::Replace(vec![message(n)]),
-            inbound: Some(inbound(n)),
-            user_relays: Some(UserRelays { main_key: public_key(n), relays: vec!["wss://a".to_owned()] }),
+            inbound: vec![inbound(n)],
+            user_relays: vec![UserRelays { main_key: public_key(n), relays: vec!["wss://a".to_owned()] }],
             deliver: true,
             answer: Some(keep(n, n, 0)),
             ..create(id(n))
@@ -53,7 +53,7 @@ async fn exercise(store: &SqliteStore) -> bool {
         failed |= store.outbox(id(n)).await.is_err();
         failed |= store.user_relays(&public_key(n)).await.is_err();
         failed |=
-            store.commit(Commit { finished: true, inbound: Some(inbound(100 + n)), ..step(id(n), 1) }).await.is_err();
+            store.commit(Commit { finished: true, inbound: vec![inbound(100 + n)], ..step(id(n), 1) }).await.is_err();
         failed |= store.next_delivery(id(n)).await.is_err();
         failed |= store.record_attempt(accepted(id(n), 0, n)).await.is_err();
         failed |= store.retry_delivery(id(n), 1, UnixMillis(n)).await.is_err();

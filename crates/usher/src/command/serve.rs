@@ -60,7 +60,16 @@ async fn serve(config: &Config, source: &Source) -> Result<(), Failure> {
         "ready"
     );
     notify::ready();
-    let signal = signals.next().await;
+    let engine = service.engine().clone();
+    let signal = tokio::select! {
+        signal = signals.next() => signal,
+        () = engine.failed() => {
+            notify::stopping();
+            // Whatever comes of it: the next start goes on where this one ends.
+            let _ = stop(service, &mut signals).await;
+            return Err(Failure::said("a part of the engine has failed (see the log): start again".to_owned()));
+        }
+    };
     tracing::info!(signal, "stopping");
     notify::stopping();
     stop(service, &mut signals).await

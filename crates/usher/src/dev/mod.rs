@@ -76,7 +76,7 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
     process::log_panics();
 
     let service = Service::start(config, &source.data_dir, listen(command.port).await?).await?;
-    let request = KeyHandshakeRequest { static_token: Some(STATIC_TOKEN.to_owned()), no_request: false };
+    let request = KeyHandshakeRequest { static_token: Some(STATIC_TOKEN.to_owned()), no_request: None };
     let handshake = service.engine().start_key_handshake(request, None).await?;
 
     let policy = if command.auto_approve { Policy::auto_approve() } else { Policy::silent() };

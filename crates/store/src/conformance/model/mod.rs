@@ -88,7 +88,7 @@ impl Rows {
                 return Some(Conflict::Correlation(*owner));
             }
         }
-        commit.inbound.filter(|inbound| self.inbound.contains_key(inbound)).map(|_| Conflict::InboundSeen)
+        commit.inbound.iter().any(|inbound| self.inbound.contains_key(inbound)).then_some(Conflict::InboundSeen)
     }
 
     fn apply(&mut self, commit: Commit) -> Committed {
@@ -132,10 +132,10 @@ impl Rows {
             operation.outbox.clear();
         }
         let done = Committed::Done { revision: operation.stored.revision, next_index: operation.stored.next_index };
-        if let Some(inbound) = commit.inbound {
+        for inbound in commit.inbound {
             self.inbound.insert(inbound, commit.at);
         }
-        if let Some(relays) = commit.user_relays {
+        for relays in commit.user_relays {
             self.user_relays.insert(relays.main_key, (commit.at, relays.relays));
         }
         if let Some(keep) = commit.answer {
