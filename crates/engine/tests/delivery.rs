@@ -1,5 +1,5 @@
 //! Deliveries to the webhook, and calls that are done once, on a real store.
-#![allow(clippy::disallowed_methods)]
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used)]
 
 mod common;
 
