@@ -12,8 +12,8 @@ use crate::relay_roster::RelayRoster;
 use crate::status::{Origin, RelayState, RelayStatus};
 use crate::{RelayAddress, RelayPool};
 
-/// Most relays of ours. Each gets every event and answers with every event; three to five are common.
-pub const MAX_RELAYS: usize = 32;
+/// Most relays of ours: as many as a handshake URL may name. Each gets every event; three to five are common.
+pub const MAX_RELAYS: usize = usher_protocol::handshake_url::MAX_RELAYS;
 
 /// How long an addition waits for the connection, to say whether it works. Long enough for a relay across the world, and
 /// short enough for a caller.

@@ -36,7 +36,7 @@ impl IntoResponse for Error {
 ///
 /// It is durable when the call answers, and in effect: new handshake URLs name it, and requests that are unanswered go
 /// there, too. The others are not touched. The answer waits up to 2 s for the connection, to say whether it works; one
-/// that is down is added all the same and tried again. One that is there already is answered as it is. There may be 32.
+/// that is down is added all the same and tried again. One that is there already is answered as it is. There may be 16.
 #[utoipa::path(
     post,
     path = "/relays",

@@ -1,6 +1,7 @@
 //! Settings of the service on Nostr.
 
 use secrecy::{ExposeSecret as _, SecretString};
+use usher_protocol::handshake_url::MAX_RELAYS;
 use usher_protocol::keys::{KeyError, parse_secret_key};
 use usher_protocol::subkey::SubkeyProof;
 use usher_protocol::{Keys, PublicKey};
@@ -53,9 +54,6 @@ impl Setting for PrivateKey {
 /// Addresses of relays: at least one, none twice.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Relays(Vec<RelayAddress>);
-
-/// Most relays the service uses by itself. Every message goes to all of them: five are plenty.
-const MAX_RELAYS: usize = 20;
 
 impl Relays {
     /// The addresses.
