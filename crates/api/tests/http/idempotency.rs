@@ -113,6 +113,7 @@ async fn errors_are_not_kept() {
 }
 
 #[tokio::test]
+#[allow(clippy::async_yields_async, reason = "the second call goes on while the first is waited for")]
 async fn a_first_that_fails_lets_the_second_try() {
     let app = TestApp::start().await;
     let before = app.engine.open_streams();

@@ -168,3 +168,57 @@ fn headers(pointer: &str, value: &Value, errors: &mut Errors) -> Option<Vec<(Hea
     }
     Some(taken)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn whatever_is_sent_is_a_command_or_an_error_and_no_panic(text in ".{0,200}") {
+            if let Err(NoCommand { problem, .. }) = read(&text) {
+                prop_assert!([ErrorCode::MalformedJson, ErrorCode::InvalidRequest].contains(&problem.code()));
+            }
+        }
+
+        #[test]
+        fn whatever_stands_where_something_else_should_is_named_and_not_quoted(
+            cmd in prop_oneof![Just("auth"), Just("subscribe"), Just("unsubscribe"), Just("request")],
+            field in prop_oneof![Just("token"), Just("stream_id"), Just("after"), Just("method"), Just("path"), Just("headers")],
+            secret in "[a-z]{20,60}",
+        ) {
+            let params = json!({ field: [secret] });
+            let message = json!({ "id": "1", "cmd": cmd, "params": params }).to_string();
+            let Err(NoCommand { id, problem }) = read(&message) else {
+                return Err(TestCaseError::fail("taken"));
+            };
+            prop_assert_eq!(id.as_deref(), Some("1"));
+            prop_assert!(!problem.to_json("").contains(&secret));
+        }
+
+        #[test]
+        fn a_call_is_read_as_it_was_written(
+            method in prop_oneof![Just("GET"), Just("POST"), Just("PUT"), Just("DELETE")],
+            target in "/[a-z/:-]{0,30}(\\?[a-z=&0-9]{0,20})?",
+            key in "[!-~]{1,255}",
+            id in ".{1,30}",
+        ) {
+            let params = json!({
+                "method": method, "path": target, "body": { "a": [1, null] }, "headers": { "IDEMPOTENCY-key": key },
+            });
+            let message = json!({ "id": id, "cmd": "request", "params": params }).to_string();
+            let Ok(Command { id: read_id, what: What::Request(call) }) = read(&message) else {
+                return Err(TestCaseError::fail(format!("not taken: {message}")));
+            };
+            prop_assert_eq!(read_id, id);
+            prop_assert_eq!(call.method.as_str(), method);
+            prop_assert_eq!(call.target.as_str(), target);
+            prop_assert_eq!(call.body.as_deref(), Some(r#"{"a":[1,null]}"#));
+            prop_assert_eq!(call.headers.len(), 1);
+            prop_assert_eq!(call.headers[0].1.as_bytes(), key.as_bytes());
+        }
+    }
+}

@@ -5,5 +5,6 @@ mod client;
 mod endings;
 mod events;
 mod faults;
+mod independent;
 mod requests;
 mod stop;
