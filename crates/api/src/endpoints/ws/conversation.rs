@@ -1,6 +1,9 @@
 //! A conversation, from the first message to the goodbye. One task has all of it: a connection that is idle is a buffer
 //! and a timer.
+//!
+//! What is done now and then is boxed: else its room would be kept in every task for as long as the connection is open.
 
+use axum::Router;
 use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
 use http::HeaderMap;
@@ -18,7 +21,6 @@ use crate::ApiState;
 use crate::gate;
 use crate::problem::{ErrorCode, Problem};
 use crate::request_id::RequestId;
-use crate::server::Lease;
 
 /// A conversation with a client.
 pub(super) struct Conversation {
@@ -43,23 +45,23 @@ enum Next {
 
 impl Conversation {
     /// A conversation over `socket`.
-    pub(super) fn new(state: ApiState, lease: &Lease, socket: Socket) -> Self {
+    pub(super) fn new(state: ApiState, router: Router, socket: Socket) -> Self {
         let (engine, places) = (state.engine.clone(), state.subscriptions.clone());
         let subscriptions = Subscriptions::new(engine, places, state.limits.subscriptions_per_socket);
-        let calls = Calls::new(state.clone(), lease.router());
+        let calls = Calls::new(state.clone(), router);
         let ping_at = Instant::now() + state.limits.ping_interval;
         Self { state, socket, subscriptions, calls, ping_at, waits_for_pong: false }
     }
 
     /// Talks until somebody says goodbye, and closes the connection.
-    pub(super) async fn run(mut self, known: bool) {
+    pub(super) async fn run(mut self: Box<Self>, known: bool) {
         let stop = self.state.stop.child_token();
         let admitted = if known {
             Ok(())
         } else {
             tokio::select! {
                 () = stop.cancelled() => Err(End::Stopping),
-                admitted = self.admit() => admitted,
+                admitted = self.admit().boxed() => admitted,
             }
         };
         let end = match admitted {
@@ -70,7 +72,7 @@ impl Conversation {
             Err(end) => end,
         };
         tracing::debug!(code = end.code(), "a WebSocket ends: {end:?}");
-        self.socket.close(end).await;
+        self.socket.close(end).boxed().await;
     }
 
     /// Waits for a stranger to say who they are.
@@ -115,12 +117,12 @@ impl Conversation {
                 () = &mut ping => Next::PingIsDue,
             };
             match next {
-                Next::Stop => return Err(self.finish().await),
-                Next::Turn(turn) => self.take_turn(turn).await?,
-                Next::Answer(answer) => self.socket.send(vec![answer]).await?,
-                Next::Received(received) => self.take(received?).await?,
+                Next::Stop => return Err(self.finish().boxed().await),
+                Next::Turn(turn) => self.take_turn(turn).boxed().await?,
+                Next::Answer(answer) => self.socket.send(vec![answer]).boxed().await?,
+                Next::Received(received) => self.take(received?).boxed().await?,
                 Next::PingIsDue => {
-                    self.ask_for_life().await?;
+                    self.ask_for_life().boxed().await?;
                     ping.as_mut().reset(self.ping_at);
                 }
             }

@@ -12,6 +12,7 @@ mod wary;
 
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt as _;
 use http::Version;
 use http::header::AUTHORIZATION;
 use tracing::{Instrument as _, Span};
@@ -60,20 +61,18 @@ pub(crate) async fn ws(State(state): State<ApiState>, mut request: Request) -> R
     let known = request.headers().contains_key(AUTHORIZATION);
     let lease = request.extensions_mut().remove::<Lease>().ok_or(HandshakeError::NotAsked)?;
     let upgrade = hyper::upgrade::on(&mut request);
-    let cut = lease.cut();
     let tasks = state.tasks.clone();
     let conversation = async move {
         let Ok(io) = upgrade.await else { return };
-        let socket = Socket::new(io, known, state.limits.body_bytes, state.limits.socket_send_timeout).await;
-        Conversation::new(state, &lease, socket).run(known).await;
+        let limits = &state.limits;
+        let socket = Socket::new(io, known, limits.body_bytes, limits.socket_send_timeout).boxed().await;
+        let conversation = Box::new(Conversation::new(state, lease.router(), socket));
+        tokio::select! {
+            () = lease.cut().cancelled_owned() => {}
+            () = conversation.run(known) => {}
+        }
         // The connection's place is free again.
         drop(lease);
-    };
-    let conversation = async move {
-        tokio::select! {
-            () = cut.cancelled() => {}
-            () = conversation => {}
-        }
     };
     tasks.spawn(conversation.instrument(Span::current()));
     Ok(response)

@@ -29,6 +29,7 @@ async fn the_first_message_lets_in() {
     assert_eq!(version["version"], "1.2.3");
     // Saying it again does no harm.
     client.done("auth", json!({ "token": TOKEN })).await;
+    drop(client);
     app.stop().await;
 }
 
@@ -54,6 +55,7 @@ async fn what_follows_the_token_need_not_wait_for_the_answer() {
     for number in 0..1_000 {
         assert_eq!(client.hear().await["id"], number.to_string());
     }
+    drop(client);
     app.stop().await;
 }
 
@@ -81,6 +83,7 @@ async fn whoever_says_something_else_is_told_so_and_sent_away() {
     let mut client = Client::open(&app).await;
     assert_eq!(client.ask("auth", json!({ "token": "wrong" })).await["error"]["code"], "unauthorized");
     assert_eq!(client.end().await, 4001);
+    drop(client);
     app.stop().await;
 }
 
@@ -109,6 +112,7 @@ async fn a_stranger_has_little_time_and_may_say_little() {
     }
     let end = living.hear_or_end().await.unwrap_err();
     assert!(end.is_none_or(|(code, _)| code == 1009));
+    drop((silent, talkative, living));
     app.stop().await;
     patient.stop().await;
 }

@@ -23,6 +23,7 @@ async fn a_goodbye_is_answered() {
     let mut client = Client::open_as_stranger(&app).await;
     client.stream.send(Message::Close(None)).await.unwrap();
     assert_eq!(client.hear_or_end().await, Err(None));
+    drop(client);
     app.stop().await;
 }
 
@@ -44,6 +45,7 @@ async fn pings_are_sent_and_whoever_does_not_answer_is_cut_off() {
     assert_eq!(dead.end().await, 4009);
     app.scan(&token, key(1)).await;
     assert_eq!(living.event(&stream).await.0, 0);
+    drop((living, dead));
     app.stop().await;
 }
 
@@ -59,5 +61,6 @@ async fn open_ones_count_as_connections_until_they_end() {
     // Without a goodbye.
     drop(two);
     within(async { while Client::try_open(app.address, None).await.is_err() {} }).await;
+    drop(one);
     app.stop().await;
 }

@@ -54,6 +54,7 @@ async fn events_come_as_they_happen_and_the_end_is_told() {
         }
         assert_eq!(client.hear().await["type"], "done");
     }
+    drop(client);
     app.stop().await;
 }
 
@@ -86,6 +87,7 @@ async fn a_stream_is_resumed_where_it_was_left() {
     app.scan(&token, key(6)).await;
     assert_eq!(client.event(&stream).await.0, 5);
     client.done("ping", json!({})).await;
+    drop(client);
     app.stop().await;
 }
 
@@ -123,6 +125,7 @@ async fn many_streams_on_one_connection_each_in_order_and_once() {
     };
     tokio::join!(scanning, reading);
     client.done("ping", json!({})).await;
+    drop(client);
     app.stop().await;
 }
 
@@ -135,6 +138,7 @@ async fn more_events_than_are_read_at_a_time() {
     for index in 5..250 {
         assert_eq!(client.event(&stream).await.0, index);
     }
+    drop(client);
     app.stop().await;
 }
 
@@ -162,6 +166,7 @@ async fn after_unsubscribe_nothing_comes() {
     }
     client.subscribe(&stream, 250).await;
     assert_eq!(client.event(&stream).await.0, 250);
+    drop(client);
     app.stop().await;
 }
 
@@ -175,6 +180,7 @@ async fn streams_that_are_not_there() {
     }
     client.subscribe("subscriptions", 0).await;
     client.done("ping", json!({})).await;
+    drop(client);
     app.stop().await;
 }
 
@@ -195,6 +201,7 @@ async fn wrong_parameters_are_all_named() {
         let named: Vec<_> = errors.iter().map(|error| error["pointer"].as_str().unwrap()).collect();
         assert_eq!(named, pointers, "{params}");
     }
+    drop(client);
     app.stop().await;
 }
 
@@ -225,5 +232,6 @@ async fn subscriptions_have_bounds_and_places_come_back() {
     drop(one);
     let mut three = Client::open(&app).await;
     while three.ask("subscribe", json!({ "stream_id": streams[3] })).await["type"] != "success" {}
+    drop((two, three));
     app.stop().await;
 }

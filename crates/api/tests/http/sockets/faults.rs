@@ -51,6 +51,7 @@ async fn messages_that_are_no_commands_are_answered_and_end_nothing() {
     // What nobody asks for is ignored.
     client.say(json!({ "id": "1", "cmd": "ping", "params": null, "more": 1 })).await;
     assert_eq!(client.hear().await, json!({ "id": "1", "type": "success", "data": {} }));
+    drop(client);
     app.stop().await;
 }
 
@@ -71,6 +72,7 @@ async fn what_was_sent_is_not_quoted() {
         assert_eq!(answer["type"], "error");
         assert!(!answer.to_string().contains("s3"), "{message}: {answer}");
     }
+    drop(client);
     app.stop().await;
 }
 
@@ -114,6 +116,7 @@ async fn what_breaks_the_protocol_ends_the_conversation_with_its_code() {
         .await
         .unwrap();
     assert_eq!(client.end().await, 1009);
+    drop(client);
     app.stop().await;
 }
 
@@ -135,6 +138,7 @@ async fn the_largest_message_and_one_in_pieces() {
     }
     client.stream.send(Message::Frame(Frame::message(Vec::new(), opcode, true))).await.unwrap();
     assert_eq!(client.hear().await["id"], "2");
+    drop(client);
     app.stop().await;
 }
 
@@ -164,6 +168,7 @@ async fn a_store_that_fails_is_told_and_ends_nothing_else() {
     assert_eq!(refused["error"]["code"], "internal_error");
     app.store.set(Mode::Work);
     client.done("ping", json!({})).await;
+    drop(client);
     app.stop().await;
 }
 
@@ -199,5 +204,6 @@ async fn a_client_that_does_not_read_is_told_why_it_is_cut_off_and_resumes() {
     let mut client = Client::open(&app).await;
     client.subscribe(&stream, 199).await;
     assert_eq!(client.event(&stream).await.0, 199);
+    drop(client);
     app.stop().await;
 }

@@ -32,6 +32,7 @@ async fn every_kind_of_answer() {
     assert_eq!(client.done("request", reusable).await, first);
     let (over_http, _) = app.handshake(json!({ "static_token": "poster" })).await;
     assert_eq!(first["stream_id"], over_http.as_str());
+    drop(client);
     app.stop().await;
 }
 
@@ -74,6 +75,7 @@ async fn errors_are_those_of_http() {
     let answer = client.ask("request", wrong).await;
     assert_eq!(answer["error"]["request_id"], "order-42");
     assert_eq!(answer["error"]["errors"][1]["pointer"], "/subkeys/0", "into the call's body, as over HTTP");
+    drop(client);
     app.stop().await;
 }
 
@@ -98,6 +100,7 @@ async fn what_is_no_call() {
         let named: Vec<_> = errors.iter().map(|error| error["pointer"].as_str().unwrap()).collect();
         assert_eq!(named, pointers, "{params}");
     }
+    drop(client);
     app.stop().await;
 }
 
@@ -118,6 +121,7 @@ async fn calls_run_side_by_side_and_do_not_hold_up_events() {
     let (one, two) = (client.hear().await, client.hear().await);
     let (polled, pushed) = if one["id"] == "long" { (one, two) } else { (two, one) };
     assert_eq!(polled["data"]["events"][0]["data"], pushed["data"]);
+    drop(client);
     app.stop().await;
 }
 
@@ -142,6 +146,7 @@ async fn as_many_calls_as_may_run_and_no_more() {
     }
     assert_eq!(answered, ["a", "b", "c"].map(str::to_owned).into());
     client.done("request", poll).await;
+    drop(client);
     app.stop().await;
 }
 
@@ -159,6 +164,7 @@ async fn calls_and_subscriptions_count_as_requests() {
         assert_eq!((&refused["error"]["code"], &refused["retry_after"]), (&json!("rate_limited"), &json!(1)), "{cmd}");
     }
     client.done("ping", json!({})).await;
+    drop(client);
     app.stop().await;
 }
 
@@ -200,5 +206,6 @@ async fn a_call_with_a_key_is_done_once_whichever_way_it_comes() {
     });
     assert_eq!(client.ask("request", other).await["error"]["code"], "idempotency_key_reused");
     assert_eq!(app.engine.open_streams(), before + 1);
+    drop(client);
     app.stop().await;
 }

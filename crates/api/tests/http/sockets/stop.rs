@@ -36,6 +36,7 @@ async fn everybody_is_told_and_calls_that_run_are_answered() {
     app.store.set(Mode::Work);
     assert_eq!(calling.hear().await["type"], "success");
     assert_eq!(calling.end().await, 1001);
+    drop((idle, stranger, polling, calling));
     app.stop().await;
 }
 
@@ -54,5 +55,6 @@ async fn what_does_not_end_is_cut_after_the_grace_period() {
     let _ = calling.stream.send(Message::Ping(Vec::new().into())).await;
     // The change goes on, and whoever waits for the tracker waits for it.
     app.store.set(Mode::Work);
+    drop(calling);
     app.stop().await;
 }
