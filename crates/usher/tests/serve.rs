@@ -135,11 +135,11 @@ fn warnings_are_logged_at_every_start() {
     let folder = tempfile::tempdir().unwrap();
     for _ in 0..2 {
         let mut command = configured(folder.path());
-        command.env("SERVICE__AUTH__AUTH_TOKEN", "changeme").env("SERVICE__PROFILE__NAME", "usher");
+        command.env("SERVICE__AUTH__AUTH_TOKEN", "changeme").env("SERVICE__VERIFICATION__MINIMUM_AGE", "21");
         let (running, _) = Running::serve(command);
         assert!(running.said.contains("auth.auth_token is a placeholder"), "{}", running.said);
         assert!(
-            running.said.contains("profile.name is set, but this version does not act on it yet"),
+            running.said.contains("verification.minimum_age is set, but this version does not act on it yet"),
             "{}",
             running.said
         );
