@@ -5,6 +5,7 @@
 //!
 //! Time is passed in. Everything that a stranger can write is bounded when it is parsed.
 
+pub mod bolt11;
 pub mod calendar;
 pub mod envelope;
 pub mod handshake_url;

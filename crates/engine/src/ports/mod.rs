@@ -4,6 +4,7 @@ mod answers;
 mod clock;
 mod deliveries;
 mod directory;
+mod lightning;
 mod messenger;
 mod randomness;
 mod receiver;
@@ -17,6 +18,10 @@ pub use deliveries::{Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, 
 pub use directory::{
     Directory, LookUpError, MAX_ABOUT_CHARS, MAX_DISPLAY_NAME_CHARS, MAX_NAME_CHARS, MAX_NIP05_BYTES,
     MAX_PICTURE_BYTES, Nip05, Nip05Answer, Nip05Error, Profile, ProfileChange, ProfileFault, PublishError, WellKnown,
+};
+pub use lightning::{
+    InvoiceStatus, Lightning, LightningError, LightningNotice, LightningNotices, OutgoingStatus, PaidInvoice,
+    Settlement, WalletInfo, WalletLink, WantedInvoice,
 };
 pub use messenger::{Inbound, Letter, Messenger};
 pub use randomness::{OsRandomness, Randomness};

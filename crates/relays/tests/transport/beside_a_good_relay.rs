@@ -89,11 +89,12 @@ async fn one_that_floods_us_with_junk() {
     let wrongs = [Junk::GarbageContent, Junk::GarbageText, Junk::BadSignature, Junk::WrongId];
     let junk = JunkEvents::generate(service.key(), &usher_protocol::kind::FROM_WALLET, &wrongs, 2000);
     bad.set(|quirks| quirks.flood = Some(Flood { per_second: 2000, events: junk }));
-    for number in 0..10 {
-        service.login(&wallet.key(), &format!("amid{number}")).await;
+    // However quick the logins are: ten of them, and on until the flood is seen to have arrived.
+    let mut logins = 0;
+    while logins < 10 || service.pool.counters().received <= 100 {
+        service.login(&wallet.key(), &format!("amid{logins}")).await;
+        logins += 1;
     }
-    let counters = service.pool.counters();
-    assert!(counters.received > 100, "{counters:?}");
     wallet.stop().await;
     service.stop().await;
 }

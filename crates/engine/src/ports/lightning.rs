@@ -1,0 +1,164 @@
+//! The Lightning port: the service's own wallet.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use tokio::sync::mpsc;
+use usher_protocol::bolt11::{Invoice, Network};
+use usher_protocol::message::{PaymentHash, Preimage};
+
+/// The service's own Lightning wallet.
+///
+/// Every call returns within a bound of its own. A failure says whether it is *definite*: only an adapter that knows the
+/// wallet answered "no", or that the request never left, may say so; everything else is [`LightningError::Unknown`].
+#[async_trait]
+pub trait Lightning: Send + Sync {
+    /// Makes an invoice that can be paid until about `expires_at`.
+    ///
+    /// The adapter does not check the answer against the request: the engine does.
+    async fn make_invoice(&self, wanted: &WantedInvoice) -> Result<Invoice, LightningError>;
+
+    /// How it stands with an invoice of our own.
+    async fn look_up_invoice(&self, hash: PaymentHash) -> Result<InvoiceStatus, LightningError>;
+
+    /// Pays an invoice that names its amount. Never repeated by the adapter itself; the wallet shall not act on the
+    /// request after `until` (Unix seconds), as far as its protocol lets us say so.
+    async fn pay(&self, invoice: &Invoice, until: u64) -> Result<PaidInvoice, LightningError>;
+
+    /// How it stands with a payment of ours.
+    async fn look_up_payment(&self, hash: PaymentHash) -> Result<OutgoingStatus, LightningError>;
+
+    /// What the wallet says of itself.
+    async fn info(&self) -> Result<WalletInfo, LightningError>;
+
+    /// Whether the wallet is connected and whether it tells of settlements by itself; answers at once.
+    fn link(&self) -> WalletLink;
+}
+
+/// What a wallet tells by itself arrives here; full, the adapter waits.
+pub type LightningNotices = mpsc::Receiver<LightningNotice>;
+
+/// What a wallet tells by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LightningNotice {
+    /// An invoice of ours was paid.
+    Settled(PaymentHash, Settlement),
+    /// A payment of ours reached the payee.
+    Sent(PaymentHash, PaidInvoice),
+    /// The wallet can be heard again: what happened meanwhile was not told.
+    Reconnected,
+}
+
+/// An invoice to make.
+#[derive(Clone, PartialEq, Eq)]
+pub struct WantedInvoice {
+    /// Millisats.
+    pub amount: u64,
+    /// What it is for: at most [`MAX_DESCRIPTION_BYTES`](usher_protocol::bolt11::MAX_DESCRIPTION_BYTES).
+    pub description: String,
+    /// For how many seconds it can be paid.
+    pub expiry: u32,
+}
+
+impl fmt::Debug for WantedInvoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WantedInvoice").field("amount", &self.amount).finish_non_exhaustive()
+    }
+}
+
+/// How it stands with an invoice of our own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum InvoiceStatus {
+    /// Nobody has paid it, but somebody may.
+    Open,
+    /// It was paid.
+    Settled(Settlement),
+    /// It was not paid and never will be: expired, cancelled, or failed.
+    Dead,
+    /// The wallet does not know it.
+    Unknown,
+}
+
+/// How an invoice of ours was paid.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Settlement {
+    /// Millisats received, when the wallet says so.
+    pub amount: Option<u64>,
+    /// The preimage, when the wallet says so; the engine checks that it hashes to the payment hash.
+    pub preimage: Option<Preimage>,
+}
+
+impl fmt::Debug for Settlement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settlement").field("amount", &self.amount).finish_non_exhaustive()
+    }
+}
+
+/// A payment of ours that reached the payee.
+#[derive(Clone, PartialEq, Eq)]
+pub struct PaidInvoice {
+    /// Proof of it; the engine checks that it hashes to the payment hash.
+    pub preimage: Preimage,
+    /// Routing fees in millisats, when the wallet says so.
+    pub fees_paid: Option<u64>,
+}
+
+impl fmt::Debug for PaidInvoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PaidInvoice").field("fees_paid", &self.fees_paid).finish_non_exhaustive()
+    }
+}
+
+/// How it stands with a payment of ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OutgoingStatus {
+    /// It reached the payee.
+    Paid(PaidInvoice),
+    /// It is under way, or the wallet knows it and does not say how it stands.
+    Pending,
+    /// It failed for good: nothing was paid.
+    Failed,
+    /// The wallet does not know of it.
+    Unknown,
+}
+
+/// What a wallet says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WalletInfo {
+    /// The name it gives itself.
+    pub alias: Option<String>,
+    /// The network it is on.
+    pub network: Option<Network>,
+    /// What it can spend, in millisats, when it says so.
+    pub balance: Option<u64>,
+    /// Methods it offers, in its protocol's own names.
+    pub methods: Vec<String>,
+}
+
+/// How the connection to the wallet stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WalletLink {
+    /// Whether a request could be sent now.
+    pub connected: bool,
+    /// Whether settlements are told by the wallet itself.
+    pub tells_settlements: bool,
+}
+
+/// Why the wallet did not do it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum LightningError {
+    /// The wallet answered that it did not do it. Definite.
+    #[error("the wallet refused: {reason}")]
+    Refused {
+        /// Whether asking again later may help (rate limit, quota, balance).
+        again: bool,
+        /// Why, in the wallet's words, cleaned and cut, or ours.
+        reason: String,
+    },
+    /// The request was not sent: no connection. Definite.
+    #[error("the wallet cannot be reached")]
+    NotSent,
+    /// No answer, or one that cannot be understood: it may have been done, or be done later.
+    #[error("the wallet did not answer: {0}")]
+    Unknown(String),
+}

@@ -1,0 +1,219 @@
+//! Lightning invoices (BOLT 11): what is read of one before anybody relies on it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use lightning_invoice::{Bolt11Invoice, Bolt11InvoiceDescriptionRef, Currency};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::message::{MAX_INVOICE_BYTES, PaymentHash};
+
+/// Longest description an invoice can carry, in bytes of UTF-8: a tagged field holds 1,023 groups of five bits.
+pub const MAX_DESCRIPTION_BYTES: usize = 639;
+
+/// The Bitcoin network an invoice is paid on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Network {
+    /// The network on which coins are money: `lnbc…`.
+    Bitcoin,
+    /// The public test network: `lntb…`.
+    Testnet,
+    /// The public test network with signed blocks: `lntbs…`.
+    Signet,
+    /// A private test network: `lnbcrt…`.
+    Regtest,
+}
+
+impl Network {
+    /// Every network.
+    pub const ALL: [Self; 4] = [Self::Bitcoin, Self::Testnet, Self::Signet, Self::Regtest];
+
+    /// Its name in the configuration.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Bitcoin => "bitcoin",
+            Self::Testnet => "testnet",
+            Self::Signet => "signet",
+            Self::Regtest => "regtest",
+        }
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// An invoice whose signature is right and whose required fields are there.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Invoice {
+    text: String,
+    payment_hash: PaymentHash,
+    amount: Option<u64>,
+    expires_at: u64,
+    network: Network,
+    description: Option<String>,
+}
+
+/// A text is not a usable invoice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvoiceError {
+    /// It is longer than [`MAX_INVOICE_BYTES`].
+    #[error("is longer than {MAX_INVOICE_BYTES} bytes")]
+    TooLong,
+    /// It is no BOLT 11 invoice, its checksum or signature is wrong, or a required field is missing.
+    #[error("is not a valid BOLT 11 invoice")]
+    Invalid,
+    /// It is for a network nobody here knows.
+    #[error("is for an unknown network")]
+    UnknownNetwork,
+}
+
+impl Invoice {
+    /// The invoice's text, in lower case.
+    pub fn as_str(&self) -> &str {
+        &self.text
+    }
+
+    /// Identifies the payment.
+    pub const fn payment_hash(&self) -> PaymentHash {
+        self.payment_hash
+    }
+
+    /// Millisats; `None` leaves it to the payer.
+    pub const fn amount(&self) -> Option<u64> {
+        self.amount
+    }
+
+    /// Unix seconds from which it should not be paid any more.
+    pub const fn expires_at(&self) -> u64 {
+        self.expires_at
+    }
+
+    /// Whether it should not be paid any more at `now`, in Unix seconds.
+    pub const fn is_expired(&self, now: u64) -> bool {
+        now >= self.expires_at
+    }
+
+    /// The network it is paid on.
+    pub const fn network(&self) -> Network {
+        self.network
+    }
+
+    /// What the payee wrote; `None` when there is only a hash of it.
+    pub fn description(&self) -> Option<&str> {
+        self.description.as_deref()
+    }
+}
+
+impl FromStr for Invoice {
+    type Err = InvoiceError;
+
+    fn from_str(text: &str) -> Result<Self, InvoiceError> {
+        if text.len() > MAX_INVOICE_BYTES {
+            return Err(InvoiceError::TooLong);
+        }
+        let parsed: Bolt11Invoice = text.parse().map_err(|_| InvoiceError::Invalid)?;
+        let network = match parsed.currency() {
+            Currency::Bitcoin => Network::Bitcoin,
+            Currency::BitcoinTestnet => Network::Testnet,
+            Currency::Signet => Network::Signet,
+            Currency::Regtest => Network::Regtest,
+            Currency::Simnet => return Err(InvoiceError::UnknownNetwork),
+        };
+        let description = match parsed.description() {
+            Bolt11InvoiceDescriptionRef::Direct(text) => Some(text.to_string()),
+            Bolt11InvoiceDescriptionRef::Hash(_) => None,
+        };
+        let created_at = parsed.duration_since_epoch().as_secs();
+        Ok(Self {
+            text: text.to_ascii_lowercase(),
+            payment_hash: PaymentHash::from_bytes(*parsed.payment_hash().as_ref()),
+            amount: parsed.amount_milli_satoshis(),
+            expires_at: created_at.saturating_add(parsed.expiry_time().as_secs()),
+            network,
+            description,
+        })
+    }
+}
+
+impl fmt::Display for Invoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+impl fmt::Debug for Invoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Invoice")
+            .field("payment_hash", &self.payment_hash)
+            .field("amount", &self.amount)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Serialize for Invoice {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.text)
+    }
+}
+
+impl<'de> Deserialize<'de> for Invoice {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+
+    // Examples of BOLT 11 itself (its section "Examples").
+    const DONATION: &str = "lnbc1pvjluezsp5zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zygspp5qqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqypqdpl2pkx2ctnv5sxxmmwwd5kgetjypeh2ursdae8g6twvus8g6rfwvs8qun0dfjkxaq9qrsgq357wnc5r2ueh7ck6q93dj32dlqnls087fxdwk8qakdyafkq3yap9us6v52vjjsrvywa6rt52cm9r9zqt8r2t7mlcwspyetp5h2tztugp9lfyql";
+    const COFFEE: &str = "lnbc2500u1pvjluezsp5zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zygspp5qqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqypqdq5xysxxatsyp3k7enxv4jsxqzpu9qrsgquk0rl77nj30yxdy8j9vdx85fkpmdla2087ne0xh8nhedh8w27kyke0lp53ut353s06fv3qfegext0eh0ymjpf39tuven09sam30g4vgpfna3rh";
+
+    #[test]
+    fn examples_of_the_standard() {
+        let coffee: Invoice = COFFEE.parse().unwrap();
+        assert_eq!(coffee.amount(), Some(250_000_000));
+        assert_eq!(coffee.description(), Some("1 cup coffee"));
+        assert_eq!(coffee.expires_at(), 1_496_314_658 + 60);
+        assert_eq!(coffee.network(), Network::Bitcoin);
+        let hash = "0001020304050607080900010203040506070809000102030405060708090102";
+        assert_eq!(coffee.payment_hash().to_string(), hash);
+        assert!(coffee.is_expired(1_496_314_718) && !coffee.is_expired(1_496_314_717));
+
+        let donation: Invoice = DONATION.parse().unwrap();
+        assert_eq!(donation.amount(), None);
+        assert_eq!(donation.expires_at(), 1_496_314_658 + 3600);
+    }
+
+    #[test]
+    fn either_case_is_the_same_invoice() {
+        let upper: Invoice = COFFEE.to_uppercase().parse().unwrap();
+        assert_eq!(upper, COFFEE.parse().unwrap());
+        assert_eq!(upper.as_str(), COFFEE);
+    }
+
+    #[test]
+    fn what_is_no_invoice() {
+        let changed = COFFEE.replacen("2500u", "2501u", 1);
+        let mixed = COFFEE.replacen('l', "L", 1);
+        for text in ["", "lnbc", "lightning:lnbc1", &changed, &mixed, &COFFEE[..COFFEE.len() - 1]] {
+            assert_eq!(text.parse::<Invoice>(), Err(InvoiceError::Invalid), "{text}");
+        }
+        assert_eq!("l".repeat(MAX_INVOICE_BYTES + 1).parse::<Invoice>(), Err(InvoiceError::TooLong));
+    }
+
+    #[test]
+    fn debug_leaves_the_text_out() {
+        let coffee: Invoice = COFFEE.parse().unwrap();
+        assert!(!format!("{coffee:?}").contains("lnbc"));
+        let json = serde_json::to_string(&coffee).unwrap();
+        assert_eq!(serde_json::from_str::<Invoice>(&json).unwrap(), coffee);
+    }
+}
