@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use common::{NOW, Running, approval, challenge, data, handshake, open, options, token, user};
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    Commit, Committed, Inbound, OpenOperation, OutboxMessage, Store, StoreError, StoredOperation,
+    AllCommitted, Commit, Inbound, OpenOperation, OutboxMessage, Store, StoreError, StoredOperation,
 };
 use usher_engine::{
     AuthenticateKey, EngineOptions, EventsError, KeyHandshakeRequest, StartError, StreamId, UnixMillis,
@@ -348,8 +348,16 @@ impl Failing {
 
 #[async_trait]
 impl Store for Failing {
-    async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
-        if self.fails() { Err(StoreError::Failed("disk full".into())) } else { self.store.commit(commit).await }
+    async fn commit_all(&self, commits: Vec<Commit>) -> Result<AllCommitted, StoreError> {
+        if self.fails() { Err(StoreError::Failed("disk full".into())) } else { self.store.commit_all(commits).await }
+    }
+
+    async fn subscriptions(
+        &self,
+        after: Option<StreamId>,
+        limit: usize,
+    ) -> Result<Vec<(StreamId, StoredOperation)>, StoreError> {
+        self.store.subscriptions(after, limit).await
     }
 
     async fn operation(&self, id: StreamId) -> Result<Option<StoredOperation>, StoreError> {

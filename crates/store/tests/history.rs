@@ -16,6 +16,7 @@ use usher_engine::ports::{
     Revision, State, Store, StoreError, UserRelays,
 };
 use usher_engine::{StreamId, UnixMillis};
+use usher_protocol::message::PaymentHash;
 use usher_store::conformance::{
     FullStore, Model, Snapshot, Subjects, answer_key, id, inbound, keep, key, message, public_key, refused,
 };
@@ -31,6 +32,8 @@ const SETTINGS: [&str; 2] = ["a", "b"];
 enum Action {
     /// Commits that are under way at the same time, queued in this order.
     Commits(Vec<Draft>),
+    /// Commits that belong together.
+    Together(Vec<Draft>),
     /// A change of something else.
     Change(Change),
     Reopen,
@@ -88,11 +91,14 @@ enum Expects {
     Next,
     /// That there is none.
     New,
+    /// That it is open.
+    Any,
 }
 
 fn action() -> impl Strategy<Value = Action> {
     prop_oneof![
         12 => vec(draft(), 1..8).prop_map(Action::Commits),
+        4 => vec(draft(), 0..4).prop_map(Action::Together),
         14 => change().prop_map(Action::Change),
         1 => Just(Action::Reopen),
     ]
@@ -130,8 +136,8 @@ fn answer() -> impl Strategy<Value = KeepAnswer> {
 fn draft() -> impl Strategy<Value = Draft> {
     let identity = (
         0..STREAMS,
-        prop_oneof![6 => Just(Expects::Right), 2 => Just(Expects::Next), 1 => Just(Expects::New)],
-        prop_oneof![Just(OperationKind::KeyHandshake), Just(OperationKind::Authentication)],
+        prop_oneof![6 => Just(Expects::Right), 2 => Just(Expects::Next), 1 => Just(Expects::New), 1 => Just(Expects::Any)],
+        prop_oneof![Just(OperationKind::KeyHandshake), Just(OperationKind::Subscription)],
     );
     let content = (0..40_u64, ".{0,8}", prop::bool::weighted(0.25), option::of(0..40_u64), vec(0..8_u64, 0..3));
     let effects = (
@@ -141,11 +147,12 @@ fn draft() -> impl Strategy<Value = Draft> {
         option::weighted(0.2, (0..USERS, vec("[a-c]{1,3}", 0..3))),
         any::<bool>(),
         option::weighted(0.2, answer()),
+        (any::<bool>(), option::of(0..3_u8)),
     );
     (identity, content, effects).prop_map(|(identity, content, effects)| {
         let (stream, expects, kind) = identity;
         let (at, state, finished, wake_at, claims) = content;
-        let (events, outbox, seen, relays, deliver, answer) = effects;
+        let (events, outbox, seen, relays, deliver, answer, (done, watched)) = effects;
         let new_event = |(event_type, at, data): (usize, u64, String)| NewEvent {
             event_type: EventType::ALL[event_type],
             at: UnixMillis(at),
@@ -158,6 +165,8 @@ fn draft() -> impl Strategy<Value = Draft> {
             at: UnixMillis(at),
             state: State(state),
             finished,
+            done,
+            watched: watched.map(|byte| PaymentHash::from_bytes([byte; 32])),
             wake_at: wake_at.map(UnixMillis),
             claims: claims.into_iter().map(claim).collect(),
             events: events.into_iter().map(new_event).collect(),
@@ -192,6 +201,7 @@ impl Draft {
             Expects::Right => Revision::At(revision),
             Expects::Next => Revision::At(revision + 1),
             Expects::New => Revision::New,
+            Expects::Any => Revision::Any,
         };
         Commit { expected, ..self.commit.clone() }
     }
@@ -246,6 +256,14 @@ async fn replay(history: Vec<Action>) -> Result<(), TestCaseError> {
                     // Which error is the engine's own business.
                     prop_assert_eq!(result.ok(), model.commit(commit).await.ok());
                 }
+            }
+            Action::Together(drafts) => {
+                let mut commits = Vec::new();
+                for draft in &drafts {
+                    commits.push(draft.resolve(&model).await);
+                }
+                let result = store.commit_all(commits.clone()).await;
+                prop_assert_eq!(result.ok(), model.commit_all(commits).await.ok());
             }
             Action::Change(change) => {
                 prop_assert_eq!(change.clone().make(&*store).await, change.make(&model).await);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio::sync::watch;
 use usher_engine::ports::{
-    Answer, AnswerKey, AnswerStore, Commit, Committed, KeepAnswer, OpenOperation, OutboxMessage, Store, StoreError,
+    AllCommitted, Answer, AnswerKey, AnswerStore, Commit, KeepAnswer, OpenOperation, OutboxMessage, Store, StoreError,
     StoredOperation,
 };
 use usher_engine::{Event, StreamId, UnixMillis};
@@ -87,10 +87,19 @@ impl AnswerStore for FaultyStore {
 
 #[async_trait]
 impl Store for FaultyStore {
-    async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
+    async fn commit_all(&self, commits: Vec<Commit>) -> Result<AllCommitted, StoreError> {
         self.gate().await?;
         self.commit_gate().await?;
-        self.inner.commit(commit).await
+        self.inner.commit_all(commits).await
+    }
+
+    async fn subscriptions(
+        &self,
+        after: Option<StreamId>,
+        limit: usize,
+    ) -> Result<Vec<(StreamId, StoredOperation)>, StoreError> {
+        self.gate().await?;
+        self.inner.subscriptions(after, limit).await
     }
 
     async fn operation(&self, id: StreamId) -> Result<Option<StoredOperation>, StoreError> {

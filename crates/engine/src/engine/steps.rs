@@ -221,6 +221,8 @@ impl Engine {
             at: now,
             state,
             finished: false,
+            done: false,
+            watched: None,
             wake_at: operation.wake_at(),
             claims,
             events: Vec::new(),

@@ -4,6 +4,7 @@ use std::fmt;
 
 use async_trait::async_trait;
 use sha2::{Digest as _, Sha256};
+use usher_protocol::message::PaymentHash;
 use usher_protocol::{EventId, PublicKey};
 
 use super::KeepAnswer;
@@ -18,7 +19,18 @@ pub trait Store: Send + Sync {
     /// Commits one step of one operation: all of it or nothing. When this returns `Done`, it is on disk.
     ///
     /// Concurrent commits share a transaction (group commit), yet each succeeds or conflicts for itself.
-    async fn commit(&self, commit: Commit) -> Result<Committed, StoreError>;
+    async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
+        match self.commit_all(vec![commit]).await? {
+            AllCommitted::Done(heads) => match heads.first() {
+                Some(head) => Ok(Committed::Done { revision: head.revision, next_index: head.next_index }),
+                None => Err(StoreError::Unreadable("a commit has no result")),
+            },
+            AllCommitted::Conflict(conflict) => Ok(Committed::Conflict(conflict)),
+        }
+    }
+
+    /// Commits steps of several operations, each another one, that belong together: all of them or none.
+    async fn commit_all(&self, commits: Vec<Commit>) -> Result<AllCommitted, StoreError>;
 
     /// The operation, or `None` when there is none (never was, or removed after retention).
     async fn operation(&self, id: StreamId) -> Result<Option<StoredOperation>, StoreError>;
@@ -31,6 +43,13 @@ pub trait Store: Send + Sync {
 
     /// Unfinished operations with id greater than `after`, in order of id, at most `limit`: to rebuild the index.
     async fn open_operations(&self, after: Option<StreamId>, limit: usize) -> Result<Vec<OpenOperation>, StoreError>;
+
+    /// Subscriptions that are not finished, with id greater than `after`, in order of id, at most `limit`.
+    async fn subscriptions(
+        &self,
+        after: Option<StreamId>,
+        limit: usize,
+    ) -> Result<Vec<(StreamId, StoredOperation)>, StoreError>;
 
     /// The relays a user prefers, in their order; empty when unknown.
     async fn user_relays(&self, main_key: &PublicKey) -> Result<Vec<String>, StoreError>;
@@ -62,6 +81,10 @@ pub struct Commit {
     pub state: State,
     /// Finished: its correlation keys and outbox messages are removed, and retention begins.
     pub finished: bool,
+    /// Nothing more is expected of it, though more may come: whoever waits for its events need not wait any longer.
+    pub done: bool,
+    /// The payment hash of an invoice of our own that may be paid; replaces what was watched before.
+    pub watched: Option<PaymentHash>,
     /// When the operation wants to be woken; replaces what was asked for before.
     pub wake_at: Option<UnixMillis>,
     /// Correlation keys the operation claims beside those it has; each belongs to one open operation at a time.
@@ -98,6 +121,8 @@ pub enum Revision {
     New,
     /// That it is at this revision: the commit makes it the next one.
     At(u64),
+    /// That it is open, at whatever revision: for the reserved stream, to which many operations append.
+    Any,
 }
 
 /// What happens to an operation's outgoing messages.
@@ -147,6 +172,24 @@ pub enum Committed {
     Conflict(Conflict),
 }
 
+/// The result of commits that belong together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AllCommitted {
+    /// They are on disk: what became of each operation, in the order of the commits.
+    Done(Vec<Head>),
+    /// Nothing was changed.
+    Conflict(Conflict),
+}
+
+/// How an operation stands after a commit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Head {
+    /// Its revision now.
+    pub revision: u64,
+    /// The index the stream's next event will get.
+    pub next_index: u64,
+}
+
 /// Why a commit changed nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conflict {
@@ -172,6 +215,8 @@ pub struct StoredOperation {
     pub revision: u64,
     /// The index its stream's next event will get.
     pub next_index: u64,
+    /// Whether nothing more is expected of it.
+    pub done: bool,
     /// When it was finished.
     pub finished_at: Option<UnixMillis>,
 }
@@ -187,6 +232,10 @@ pub struct OpenOperation {
     pub next_index: u64,
     /// When it wants to be woken.
     pub wake_at: Option<UnixMillis>,
+    /// Whether nothing more is expected of it.
+    pub done: bool,
+    /// The payment hash of its invoice, if it has one of our own that may be paid.
+    pub watched: Option<PaymentHash>,
     /// Its correlation keys.
     pub correlations: Vec<CorrelationKey>,
     /// Whether it has messages in the outbox.
@@ -212,11 +261,33 @@ pub enum OperationKind {
     KeyHandshake = 1,
     /// A key authentication.
     Authentication = 2,
+    /// A payment to us, which a user is asked for.
+    SinglePayment = 3,
+    /// Another's invoice, which a user is asked to pay.
+    InvoicePayment = 4,
+    /// Another's invoice, which our own wallet pays.
+    OwnPayment = 5,
+    /// An invoice, which a user is asked for.
+    InvoiceRequest = 6,
+    /// A subscription, which a user is asked to agree to.
+    RecurringRequest = 7,
+    /// A subscription that was agreed to.
+    Subscription = 8,
 }
 
 impl OperationKind {
     /// Every kind, in the order of their numbers.
-    pub const ALL: [Self; 3] = [Self::Subscriptions, Self::KeyHandshake, Self::Authentication];
+    pub const ALL: [Self; 9] = [
+        Self::Subscriptions,
+        Self::KeyHandshake,
+        Self::Authentication,
+        Self::SinglePayment,
+        Self::InvoicePayment,
+        Self::OwnPayment,
+        Self::InvoiceRequest,
+        Self::RecurringRequest,
+        Self::Subscription,
+    ];
 
     /// The kind as the label of a metric.
     pub const fn as_str(self) -> &'static str {
@@ -224,6 +295,12 @@ impl OperationKind {
             Self::Subscriptions => "subscriptions",
             Self::KeyHandshake => "key_handshake",
             Self::Authentication => "authentication",
+            Self::SinglePayment => "single_payment",
+            Self::InvoicePayment => "invoice_payment",
+            Self::OwnPayment => "own_payment",
+            Self::InvoiceRequest => "invoice_request",
+            Self::RecurringRequest => "recurring_request",
+            Self::Subscription => "subscription",
         }
     }
 
@@ -233,13 +310,8 @@ impl OperationKind {
     }
 
     /// The kind with this number.
-    pub const fn from_code(code: u8) -> Option<Self> {
-        match code {
-            0 => Some(Self::Subscriptions),
-            1 => Some(Self::KeyHandshake),
-            2 => Some(Self::Authentication),
-            _ => None,
-        }
+    pub fn from_code(code: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(code)).copied()
     }
 }
 
@@ -257,6 +329,26 @@ impl CorrelationKey {
     /// An authentication's challenge.
     pub fn challenge(challenge: &str) -> Self {
         Self::hash("challenge", challenge)
+    }
+
+    /// A request that a wallet answers by its id.
+    pub fn request(request_id: &str) -> Self {
+        Self::hash("request", request_id)
+    }
+
+    /// A subscription, by the id its wallet gave it.
+    pub fn subscription(subscription_id: &str) -> Self {
+        Self::hash("subscription", subscription_id)
+    }
+
+    /// An invoice of our own, by its payment hash.
+    pub fn invoice(hash: PaymentHash) -> Self {
+        Self::hash("invoice", &hash.to_string())
+    }
+
+    /// Another's invoice that is being paid, by its payment hash: it is never paid twice.
+    pub fn paying(hash: PaymentHash) -> Self {
+        Self::hash("paying", &hash.to_string())
     }
 
     fn hash(what: &str, value: &str) -> Self {

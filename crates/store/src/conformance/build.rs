@@ -115,6 +115,8 @@ pub fn create(operation: StreamId) -> Commit {
         at: NOW,
         state: State(r#"{"revision":1}"#.to_owned()),
         finished: false,
+        done: false,
+        watched: None,
         wake_at: None,
         claims: Vec::new(),
         events: Vec::new(),

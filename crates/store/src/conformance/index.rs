@@ -62,6 +62,8 @@ pub async fn tells_what_the_index_needs(subject: impl Subject) {
         id: id(1),
         kind: OperationKind::Authentication,
         next_index: 1,
+        done: false,
+        watched: None,
         wake_at: Some(UnixMillis(500)),
         correlations: vec![key("a"), key("b")],
         has_outbox: true,

@@ -25,6 +25,7 @@ pub mod outbox;
 pub mod retention;
 pub mod settings;
 mod snapshot;
+pub mod together;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -112,6 +113,13 @@ macro_rules! store_conformance {
                 of_two_contenders_one_wins
                 of_two_claimants_one_wins
                 of_two_copies_of_an_inbound_event_one_counts
+            }
+            together {
+                all_are_committed_in_order
+                one_conflict_holds_back_all
+                many_append_to_the_reserved_stream
+                done_and_watched_are_kept
+                subscriptions_are_listed
             }
             events {
                 indexes_have_no_gaps

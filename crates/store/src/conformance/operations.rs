@@ -21,6 +21,7 @@ pub async fn a_new_operation_is_read_back(subject: impl Subject) {
         state: State(r#"{"secret":"ü"}"#.to_owned()),
         revision: 1,
         next_index: 2,
+        done: false,
         finished_at: None,
     };
     assert_eq!(store.operation(id(1)).await.unwrap(), Some(expected));

@@ -36,6 +36,7 @@ struct Stream {
 pub struct Snapshot {
     streams: Vec<Stream>,
     open: Vec<OpenOperation>,
+    subscriptions: Vec<(StreamId, StoredOperation)>,
     relays: Vec<Vec<String>>,
     deliveries: Vec<Vec<Delivery>>,
     pending: Vec<(StreamId, UnixMillis)>,
@@ -76,6 +77,7 @@ impl Snapshot {
         Self {
             streams,
             open: store.open_operations(None, usize::MAX).await.unwrap(),
+            subscriptions: store.subscriptions(None, usize::MAX).await.unwrap(),
             relays,
             deliveries,
             pending: store.pending_streams(None, usize::MAX).await.unwrap(),

@@ -5,7 +5,7 @@
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _, params};
 use usher_engine::StreamId;
 use usher_engine::ports::{
-    Commit, Committed, Conflict, CorrelationKey, OutboxChange, OutboxMessage, Revision, UserRelays,
+    AllCommitted, Commit, Conflict, CorrelationKey, Head, OutboxChange, OutboxMessage, Revision, UserRelays,
 };
 use usher_protocol::EventId;
 
@@ -14,25 +14,51 @@ use super::codec;
 use super::deliveries;
 use super::failure::{During as _, SqliteFailure};
 
-/// Applies `commit`, or says what it conflicts with and changes nothing.
-pub(crate) fn apply(connection: &Connection, commit: &Commit) -> Result<Committed, SqliteFailure> {
-    if let Some(keep) = &commit.answer
-        && answers::is_kept(connection, keep)?
-    {
-        return Ok(Committed::Conflict(Conflict::Answered));
-    }
-    let Some(before) = Row::expected(connection, commit)? else {
-        return Ok(Committed::Conflict(Conflict::Revision));
-    };
-    if let Some(owner) = other_owner(connection, commit)? {
-        return Ok(Committed::Conflict(Conflict::Correlation(owner)));
-    }
-    for inbound in &commit.inbound {
-        if is_recorded(connection, inbound)? {
-            return Ok(Committed::Conflict(Conflict::InboundSeen));
+/// Applies all of `commits`, or says what one of them conflicts with and changes nothing.
+pub(crate) fn apply(connection: &Connection, commits: &[Commit]) -> Result<AllCommitted, SqliteFailure> {
+    let mut rows = Vec::with_capacity(commits.len());
+    for (index, commit) in commits.iter().enumerate() {
+        let earlier = commits.get(..index).unwrap_or_default();
+        match look(connection, commit, earlier)? {
+            Ok(row) => rows.push(row),
+            Err(conflict) => return Ok(AllCommitted::Conflict(conflict)),
         }
     }
+    let mut heads = Vec::with_capacity(commits.len());
+    for (commit, before) in commits.iter().zip(rows) {
+        heads.push(write(connection, commit, before)?);
+    }
+    Ok(AllCommitted::Done(heads))
+}
 
+/// What is stored of the operation, or what the commit conflicts with; those `earlier` are of the same transaction.
+fn look(connection: &Connection, commit: &Commit, earlier: &[Commit]) -> Result<Result<Row, Conflict>, SqliteFailure> {
+    if let Some(keep) = &commit.answer {
+        let key = keep.answer.key;
+        let earlier = earlier.iter().filter_map(|other| other.answer.as_ref()).any(|other| other.answer.key == key);
+        if earlier || answers::is_kept(connection, keep)? {
+            return Ok(Err(Conflict::Answered));
+        }
+    }
+    let Some(before) = Row::expected(connection, commit)? else {
+        return Ok(Err(Conflict::Revision));
+    };
+    if earlier.iter().any(|other| other.operation == commit.operation) {
+        return Ok(Err(Conflict::Revision));
+    }
+    let claimed = earlier.iter().find(|other| other.claims.iter().any(|key| commit.claims.contains(key)));
+    if let Some(owner) = other_owner(connection, commit)?.or(claimed.map(|other| other.operation)) {
+        return Ok(Err(Conflict::Correlation(owner)));
+    }
+    for inbound in &commit.inbound {
+        if is_recorded(connection, inbound)? || earlier.iter().any(|other| other.inbound.contains(inbound)) {
+            return Ok(Err(Conflict::InboundSeen));
+        }
+    }
+    Ok(Ok(before))
+}
+
+fn write(connection: &Connection, commit: &Commit, before: Row) -> Result<Head, SqliteFailure> {
     let after = Row {
         revision: before.revision.saturating_add(1),
         next_index: append_events(connection, commit, before.next_index)?,
@@ -41,7 +67,7 @@ pub(crate) fn apply(connection: &Connection, commit: &Commit) -> Result<Committe
     };
     match commit.expected {
         Revision::New => insert_operation(connection, commit, &after)?,
-        Revision::At(revision) => update_operation(connection, commit, revision, &after)?,
+        Revision::At(_) | Revision::Any => update_operation(connection, commit, before.revision, &after)?,
     }
     for inbound in &commit.inbound {
         record_inbound(connection, commit, inbound)?;
@@ -53,7 +79,7 @@ pub(crate) fn apply(connection: &Connection, commit: &Commit) -> Result<Committe
         let changed = answers::keep(connection, keep)?;
         SqliteFailure::unless_one("keep an answer", changed)?;
     }
-    Ok(Committed::Done { revision: after.revision, next_index: after.next_index })
+    Ok(Head { revision: after.revision, next_index: after.next_index })
 }
 
 /// What an operation's row holds and the store itself counts.
@@ -83,7 +109,11 @@ impl Row {
                 let correlations = codec::read_correlations(&keys)?;
                 Ok(Some(Self { revision, next_index, outbox, correlations }))
             }
-            (Revision::New, Some(_)) | (Revision::At(_), _) => Ok(None),
+            (Revision::Any, Some((revision, next_index, outbox, keys, true))) => {
+                let correlations = codec::read_correlations(&keys)?;
+                Ok(Some(Self { revision, next_index, outbox, correlations }))
+            }
+            (Revision::New, Some(_)) | (Revision::At(_) | Revision::Any, _) => Ok(None),
         }
     }
 }
@@ -192,8 +222,9 @@ fn change_correlations(
 fn insert_operation(connection: &Connection, commit: &Commit, after: &Row) -> Result<(), SqliteFailure> {
     prepare(
         connection,
-        "INSERT INTO operations (id, kind, state, revision, next_index, wake_at, outbox, correlations, finished_at)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+        "INSERT INTO operations (id, kind, state, revision, next_index, wake_at, outbox, correlations, finished_at, done,
+             watched)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
     )?
     .execute(params![
         commit.operation.as_bytes(),
@@ -205,6 +236,8 @@ fn insert_operation(connection: &Connection, commit: &Commit, after: &Row) -> Re
         codec::limit(after.outbox),
         codec::write_correlations(&after.correlations),
         commit.finished.then(|| codec::time(commit.at)),
+        commit.done,
+        commit.watched.filter(|_| !commit.finished).map(|hash| *hash.as_bytes()),
     ])
     .during("insert an operation")
     .map(|_| ())
@@ -214,7 +247,7 @@ fn update_operation(connection: &Connection, commit: &Commit, revision: u64, aft
     let changed = prepare(
         connection,
         "UPDATE operations SET state = ?3, revision = ?4, next_index = ?5, wake_at = ?6, outbox = ?7,
-             correlations = ?8, finished_at = ?9
+             correlations = ?8, finished_at = ?9, done = ?10, watched = ?11
          WHERE id = ?1 AND revision = ?2 AND finished_at IS NULL",
     )?
     .execute(params![
@@ -227,6 +260,8 @@ fn update_operation(connection: &Connection, commit: &Commit, revision: u64, aft
         codec::limit(after.outbox),
         codec::write_correlations(&after.correlations),
         commit.finished.then(|| codec::time(commit.at)),
+        commit.done,
+        commit.watched.filter(|_| !commit.finished).map(|hash| *hash.as_bytes()),
     ])
     .during("update an operation")?;
     SqliteFailure::unless_one("update an operation", changed)

@@ -35,7 +35,7 @@ use parking_lot::Mutex;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, watch};
 use usher_engine::event::Event;
-use usher_engine::ports::{Commit, Committed, OpenOperation, OutboxMessage, Store, StoreError, StoredOperation};
+use usher_engine::ports::{AllCommitted, Commit, OpenOperation, OutboxMessage, Store, StoreError, StoredOperation};
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 
@@ -196,8 +196,8 @@ impl Drop for SqliteStore {
 
 #[async_trait]
 impl Store for SqliteStore {
-    async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
-        self.write(move |connection| commit::apply(connection, &commit)).await
+    async fn commit_all(&self, commits: Vec<Commit>) -> Result<AllCommitted, StoreError> {
+        self.write(move |connection| commit::apply(connection, &commits)).await
     }
 
     async fn operation(&self, id: StreamId) -> Result<Option<StoredOperation>, StoreError> {
@@ -214,6 +214,14 @@ impl Store for SqliteStore {
 
     async fn open_operations(&self, after: Option<StreamId>, limit: usize) -> Result<Vec<OpenOperation>, StoreError> {
         self.read(move |connection| read::open_operations(connection, after, limit)).await
+    }
+
+    async fn subscriptions(
+        &self,
+        after: Option<StreamId>,
+        limit: usize,
+    ) -> Result<Vec<(StreamId, StoredOperation)>, StoreError> {
+        self.read(move |connection| read::subscriptions(connection, after, limit)).await
     }
 
     async fn user_relays(&self, main_key: &PublicKey) -> Result<Vec<String>, StoreError> {

@@ -5,6 +5,7 @@ use usher_engine::event::{Event, EventType};
 use usher_engine::ports::{OpenOperation, OperationKind, OutboxMessage, State, StoredOperation};
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
+use usher_protocol::message::PaymentHash;
 
 use super::codec;
 use super::failure::{During as _, SqliteFailure};
@@ -13,21 +14,47 @@ use super::failure::{During as _, SqliteFailure};
 pub(crate) fn operation(connection: &Connection, id: StreamId) -> Result<Option<StoredOperation>, SqliteFailure> {
     const DURING: &str = "read an operation";
     let found = connection
-        .prepare_cached("SELECT kind, state, revision, next_index, finished_at FROM operations WHERE id = ?1")
+        .prepare_cached("SELECT kind, state, revision, next_index, finished_at, done FROM operations WHERE id = ?1")
         .during(DURING)?
-        .query_row([id.as_bytes()], |row| {
-            Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?, row.get::<_, Option<u64>>(4)?))
-        })
+        .query_row([id.as_bytes()], |row| Ok(stored(row, DURING)))
         .optional()
         .during(DURING)?;
-    let Some((kind, state, revision, next_index, finished_at)) = found else { return Ok(None) };
-    Ok(Some(StoredOperation {
-        kind: kind_of(kind)?,
-        state: State(state),
-        revision,
-        next_index,
-        finished_at: finished_at.map(UnixMillis),
-    }))
+    found.transpose()
+}
+
+/// See [`Store::subscriptions`](usher_engine::ports::Store::subscriptions).
+pub(crate) fn subscriptions(
+    connection: &Connection,
+    after: Option<StreamId>,
+    limit: usize,
+) -> Result<Vec<(StreamId, StoredOperation)>, SqliteFailure> {
+    const DURING: &str = "read subscriptions";
+    let mut statement = connection
+        .prepare_cached(
+            "SELECT kind, state, revision, next_index, finished_at, done, id
+             FROM operations INDEXED BY operations_subscriptions
+             WHERE kind = 8 AND finished_at IS NULL AND id > ?1 ORDER BY id LIMIT ?2",
+        )
+        .during(DURING)?;
+    let mut rows = statement.query(params![codec::after_stream(after.as_ref()), codec::limit(limit)]).during(DURING)?;
+    let mut subscriptions = Vec::new();
+    while let Some(row) = rows.next().during(DURING)? {
+        let id = StreamId::from_bytes(row.get(6).during(DURING)?);
+        subscriptions.push((id, stored(row, DURING)?));
+    }
+    Ok(subscriptions)
+}
+
+/// The operation in a row that begins with its kind, state, revision, next index, end and whether it is done.
+fn stored(row: &Row<'_>, during: &'static str) -> Result<StoredOperation, SqliteFailure> {
+    Ok(StoredOperation {
+        kind: kind_of(row.get(0).during(during)?)?,
+        state: State(row.get(1).during(during)?),
+        revision: row.get(2).during(during)?,
+        next_index: row.get(3).during(during)?,
+        done: row.get(5).during(during)?,
+        finished_at: row.get::<_, Option<u64>>(4).during(during)?.map(UnixMillis),
+    })
 }
 
 /// See [`Store::events`](usher_engine::ports::Store::events).
@@ -86,7 +113,7 @@ pub(crate) fn outbox(connection: &Connection, operation: StreamId) -> Result<Vec
 }
 
 /// The statement of [`open_operations`]: names its index, so that SQLite says so should it ever not do.
-const OPEN_OPERATIONS: &str = "SELECT id, kind, next_index, wake_at, outbox, correlations
+const OPEN_OPERATIONS: &str = "SELECT id, kind, next_index, wake_at, outbox, correlations, done, watched
     FROM operations INDEXED BY operations_open WHERE finished_at IS NULL AND id > ?1 ORDER BY id LIMIT ?2";
 
 /// See [`Store::open_operations`](usher_engine::ports::Store::open_operations).
@@ -107,6 +134,8 @@ pub(crate) fn open_operations(
             next_index: row.get(2).during(DURING)?,
             wake_at: row.get::<_, Option<u64>>(3).during(DURING)?.map(UnixMillis),
             has_outbox: row.get::<_, u64>(4).during(DURING)? > 0,
+            done: row.get(6).during(DURING)?,
+            watched: row.get::<_, Option<[u8; 32]>>(7).during(DURING)?.map(PaymentHash::from_bytes),
             correlations: codec::read_correlations(
                 correlations.map_err(|_| SqliteFailure::Unreadable("correlation keys of an operation"))?,
             )?,

@@ -21,6 +21,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 2, sql: include_str!("../../migrations/sqlite/0002_deliveries.sql") },
     Migration { version: 3, sql: include_str!("../../migrations/sqlite/0003_answers.sql") },
     Migration { version: 4, sql: include_str!("../../migrations/sqlite/0004_settings.sql") },
+    Migration { version: 5, sql: include_str!("../../migrations/sqlite/0005_payments.sql") },
 ];
 
 /// Why a database was not brought to the schema.
@@ -120,6 +121,7 @@ mod tests {
         "7fe8f2c1279b1ac156f3de67dc3caee82a4f65b41bef4d72a2f50da2c50686ac",
         "a9609fde332455fe413735c41d0ff0f7529cdb8024f7ef1be92a657bafec676f",
         "37c5c933d085c882199ba91a565e247ae996fca6cdd2762ef8da53e93e5aa666",
+        "0ff6f19cf686c0740ad7d3c01a59913d742ef7b53210ef474d9e19fde130f862",
     ];
 
     #[test]

@@ -9,10 +9,11 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    Answer, AnswerKey, Commit, Committed, Conflict, CorrelationKey, Delivery, DeliveryStatus, OpenOperation,
+    AllCommitted, Answer, AnswerKey, Commit, Conflict, CorrelationKey, Delivery, DeliveryStatus, Head, OpenOperation,
     OperationKind, OutboxChange, OutboxMessage, Revision, State, Store, StoreError, StoredOperation,
 };
 use usher_engine::{StreamId, UnixMillis};
+use usher_protocol::message::PaymentHash;
 use usher_protocol::{EventId, PublicKey};
 
 /// A store in memory.
@@ -33,6 +34,7 @@ struct Rows {
 struct Operation {
     stored: StoredOperation,
     wake_at: Option<UnixMillis>,
+    watched: Option<PaymentHash>,
     correlations: Vec<CorrelationKey>,
     events: Vec<Event>,
     outbox: Vec<OutboxMessage>,
@@ -53,9 +55,11 @@ impl Model {
                 state: State("{}".to_owned()),
                 revision: 1,
                 next_index: 0,
+                done: false,
                 finished_at: None,
             },
             wake_at: None,
+            watched: None,
             correlations: Vec::new(),
             events: Vec::new(),
             outbox: Vec::new(),
@@ -76,6 +80,7 @@ impl Rows {
             Revision::At(revision) => {
                 stored.is_some_and(|stored| stored.revision == revision && stored.finished_at.is_none())
             }
+            Revision::Any => stored.is_some_and(|stored| stored.finished_at.is_none()),
         };
         if !as_expected {
             return Some(Conflict::Revision);
@@ -91,23 +96,27 @@ impl Rows {
         commit.inbound.iter().any(|inbound| self.inbound.contains_key(inbound)).then_some(Conflict::InboundSeen)
     }
 
-    fn apply(&mut self, commit: Commit) -> Committed {
+    fn apply(&mut self, commit: Commit) -> Head {
         let operation = self.operations.entry(commit.operation).or_insert_with(|| Operation {
             stored: StoredOperation {
                 kind: commit.kind,
                 state: State(String::new()),
                 revision: 0,
                 next_index: 0,
+                done: false,
                 finished_at: None,
             },
             wake_at: None,
+            watched: None,
             correlations: Vec::new(),
             events: Vec::new(),
             outbox: Vec::new(),
         });
         operation.stored.state = commit.state;
         operation.stored.revision += 1;
+        operation.stored.done = commit.done;
         operation.wake_at = commit.wake_at;
+        operation.watched = commit.watched;
         for event in commit.events {
             let (at, event) = (event.at, event.at_index(operation.stored.next_index));
             operation.stored.next_index += 1;
@@ -128,10 +137,11 @@ impl Rows {
         if commit.finished {
             operation.stored.finished_at = Some(commit.at);
             operation.wake_at = None;
+            operation.watched = None;
             operation.correlations.clear();
             operation.outbox.clear();
         }
-        let done = Committed::Done { revision: operation.stored.revision, next_index: operation.stored.next_index };
+        let head = Head { revision: operation.stored.revision, next_index: operation.stored.next_index };
         for inbound in commit.inbound {
             self.inbound.insert(inbound, commit.at);
         }
@@ -141,8 +151,20 @@ impl Rows {
         if let Some(keep) = commit.answer {
             self.answers.insert(keep.answer.key, keep.answer);
         }
-        done
+        head
     }
+}
+
+/// What a commit conflicts with among those of the same transaction.
+fn between(commit: &Commit, earlier: &[Commit]) -> Option<Conflict> {
+    if earlier.iter().any(|other| other.operation == commit.operation) {
+        return Some(Conflict::Revision);
+    }
+    if let Some(owner) = earlier.iter().find(|other| other.claims.iter().any(|key| commit.claims.contains(key))) {
+        return Some(Conflict::Correlation(owner.operation));
+    }
+    let seen = earlier.iter().any(|other| other.inbound.iter().any(|event| commit.inbound.contains(event)));
+    seen.then_some(Conflict::InboundSeen)
 }
 
 fn pending(stream: StreamId, event: Event, at: UnixMillis) -> Delivery {
@@ -168,15 +190,23 @@ fn oldest<T: Ord>(rows: impl Iterator<Item = (UnixMillis, T)>, before: UnixMilli
 
 #[async_trait]
 impl Store for Model {
-    async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
+    async fn commit_all(&self, commits: Vec<Commit>) -> Result<AllCommitted, StoreError> {
         let mut rows = self.rows.lock();
-        if let Some(conflict) = rows.conflict(&commit) {
-            return Ok(Committed::Conflict(conflict));
+        for (index, commit) in commits.iter().enumerate() {
+            let earlier = &commits[..index];
+            let answered = commit.answer.as_ref().is_some_and(|keep| {
+                earlier.iter().flat_map(|other| &other.answer).any(|other| other.answer.key == keep.answer.key)
+            });
+            let conflict = answered.then_some(Conflict::Answered);
+            let conflict = conflict.or_else(|| rows.conflict(commit)).or_else(|| between(commit, earlier));
+            if let Some(conflict) = conflict {
+                return Ok(AllCommitted::Conflict(conflict));
+            }
         }
-        if commit.operation == StreamId::SUBSCRIPTIONS && commit.finished {
+        if commits.iter().any(|commit| commit.operation == StreamId::SUBSCRIPTIONS && commit.finished) {
             return Err(StoreError::Failed("the reserved stream stays open".into()));
         }
-        Ok(rows.apply(commit))
+        Ok(AllCommitted::Done(commits.into_iter().map(|commit| rows.apply(commit)).collect()))
     }
 
     async fn operation(&self, id: StreamId) -> Result<Option<StoredOperation>, StoreError> {
@@ -206,10 +236,27 @@ impl Store for Model {
                 kind: operation.stored.kind,
                 next_index: operation.stored.next_index,
                 wake_at: operation.wake_at,
+                done: operation.stored.done,
+                watched: operation.watched,
                 correlations: operation.correlations.clone(),
                 has_outbox: !operation.outbox.is_empty(),
             })
             .collect())
+    }
+
+    async fn subscriptions(
+        &self,
+        after: Option<StreamId>,
+        limit: usize,
+    ) -> Result<Vec<(StreamId, StoredOperation)>, StoreError> {
+        let rows = self.rows.lock();
+        let subscriptions = rows.operations.iter().filter(|(id, operation)| {
+            let stored = &operation.stored;
+            stored.kind == OperationKind::Subscription
+                && stored.finished_at.is_none()
+                && after.is_none_or(|after| **id > after)
+        });
+        Ok(subscriptions.take(limit).map(|(id, operation)| (*id, operation.stored.clone())).collect())
     }
 
     async fn user_relays(&self, main_key: &PublicKey) -> Result<Vec<String>, StoreError> {

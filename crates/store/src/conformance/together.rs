@@ -1,0 +1,98 @@
+//! Commits of several operations that belong together: all of them or none.
+
+use usher_engine::StreamId;
+use usher_engine::ports::{AllCommitted, Commit, Conflict, Head, OperationKind, Revision, State};
+use usher_protocol::message::PaymentHash;
+
+use super::{Subject, commit_done, create, event, id, inbound, key, step};
+
+/// Each gets its own revision and index.
+pub async fn all_are_committed_in_order(subject: impl Subject) {
+    let store = subject.store();
+    commit_done(&*store, create(id(1))).await;
+    let commits = vec![
+        Commit { events: vec![event(1), event(2)], ..step(id(1), 1) },
+        Commit { claims: vec![key("b")], ..create(id(2)) },
+        Commit { events: vec![event(3)], ..create(id(3)) },
+    ];
+    let heads = [(2, 2), (1, 0), (1, 1)].map(|(revision, next_index)| Head { revision, next_index });
+    assert_eq!(store.commit_all(commits).await.unwrap(), AllCommitted::Done(heads.to_vec()));
+    assert_eq!(store.events(id(1), 0, 10).await.unwrap().len(), 2);
+    assert_eq!(store.operation(id(3)).await.unwrap().unwrap().next_index, 1);
+    assert_eq!(store.commit_all(Vec::new()).await.unwrap(), AllCommitted::Done(Vec::new()));
+}
+
+/// Whichever of them conflicts, nothing of any is there.
+pub async fn one_conflict_holds_back_all(subject: impl Subject) {
+    let store = subject.store();
+    commit_done(&*store, Commit { claims: vec![key("a")], inbound: vec![inbound(1)], ..create(id(1)) }).await;
+    let good = || Commit { events: vec![event(1)], claims: vec![key("c")], inbound: vec![inbound(9)], ..create(id(5)) };
+    let cases = [
+        (step(id(1), 7), Conflict::Revision),
+        (step(id(6), 1), Conflict::Revision),
+        (Commit { expected: Revision::Any, ..create(id(6)) }, Conflict::Revision),
+        (Commit { claims: vec![key("a")], ..create(id(6)) }, Conflict::Correlation(id(1))),
+        (Commit { inbound: vec![inbound(1)], ..create(id(6)) }, Conflict::InboundSeen),
+        // Among themselves.
+        (create(id(5)), Conflict::Revision),
+        (Commit { claims: vec![key("c")], ..create(id(6)) }, Conflict::Correlation(id(5))),
+        (Commit { inbound: vec![inbound(9)], ..create(id(6)) }, Conflict::InboundSeen),
+    ];
+    for (bad, conflict) in cases {
+        let result = store.commit_all(vec![good(), bad]).await.unwrap();
+        assert_eq!(result, AllCommitted::Conflict(conflict));
+        assert_eq!(store.operation(id(5)).await.unwrap(), None);
+        assert_eq!(store.operation(id(6)).await.unwrap(), None);
+    }
+    assert!(matches!(store.commit_all(vec![good()]).await.unwrap(), AllCommitted::Done(_)));
+}
+
+/// Many append to the reserved stream, at whatever revision it is, and each event has its own index.
+pub async fn many_append_to_the_reserved_stream(subject: impl Subject) {
+    let store = subject.store();
+    let append = |number| Commit {
+        kind: OperationKind::Subscriptions,
+        state: State("{}".to_owned()),
+        expected: Revision::Any,
+        events: vec![event(number)],
+        ..create(StreamId::SUBSCRIPTIONS)
+    };
+    for number in 0..5 {
+        let result = store.commit_all(vec![create(id(number)), append(number)]).await.unwrap();
+        let AllCommitted::Done(heads) = result else { panic!("{result:?}") };
+        assert_eq!(heads[1].next_index, number + 1);
+    }
+    let events = store.events(StreamId::SUBSCRIPTIONS, 0, 10).await.unwrap();
+    assert_eq!(events.iter().map(|event| event.index).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
+}
+
+/// Done is not finished; what is watched is told to whoever rebuilds the index, until the end.
+pub async fn done_and_watched_are_kept(mut subject: impl Subject) {
+    let hash = PaymentHash::from_bytes([7; 32]);
+    let store = subject.store();
+    commit_done(&*store, Commit { watched: Some(hash), ..create(id(1)) }).await;
+    commit_done(&*store, Commit { watched: Some(hash), done: true, ..step(id(1), 1) }).await;
+    drop(store);
+    subject.reopen().await;
+    let store = subject.store();
+    let open = store.open_operations(Some(StreamId::SUBSCRIPTIONS), 10).await.unwrap();
+    assert_eq!(open.iter().map(|open| (open.done, open.watched)).collect::<Vec<_>>(), [(true, Some(hash))]);
+    assert!(store.operation(id(1)).await.unwrap().unwrap().done);
+    commit_done(&*store, Commit { watched: Some(hash), done: true, finished: true, ..step(id(1), 2) }).await;
+    assert_eq!(store.open_operations(Some(StreamId::SUBSCRIPTIONS), 10).await.unwrap(), []);
+}
+
+/// Those that are not finished, in pages.
+pub async fn subscriptions_are_listed(subject: impl Subject) {
+    let store = subject.store();
+    for number in 1..=5 {
+        let kind = if number == 2 { OperationKind::Authentication } else { OperationKind::Subscription };
+        commit_done(&*store, Commit { kind, ..create(id(number)) }).await;
+    }
+    let finished = Commit { kind: OperationKind::Subscription, finished: true, ..step(id(3), 1) };
+    commit_done(&*store, finished).await;
+    let ids = |page: Vec<(StreamId, _)>| page.into_iter().map(|(id, _)| id).collect::<Vec<_>>();
+    assert_eq!(ids(store.subscriptions(None, 10).await.unwrap()), [id(1), id(4), id(5)]);
+    assert_eq!(ids(store.subscriptions(None, 2).await.unwrap()), [id(1), id(4)]);
+    assert_eq!(ids(store.subscriptions(Some(id(4)), 2).await.unwrap()), [id(5)]);
+}
