@@ -6,6 +6,8 @@
 
 pub mod cli;
 pub mod dev;
+pub mod lightning;
+mod line;
 pub mod proxy;
 pub mod relay;
 pub mod wallet;

@@ -2,6 +2,8 @@
 
 use usher_protocol::envelope::EnvelopeError;
 
+use crate::line::LineError;
+
 /// Why the wallet did not do it.
 #[derive(Debug, thiserror::Error)]
 pub enum WalletError {
@@ -20,6 +22,16 @@ pub enum WalletError {
     /// Too many events are on their way to relays.
     #[error("too many events are on their way to the relays already")]
     Busy,
+}
+
+impl From<LineError> for WalletError {
+    fn from(error: LineError) -> Self {
+        match error {
+            LineError::NoRelays => Self::NoRelays,
+            LineError::Unreachable(relays) => Self::Unreachable(relays),
+            LineError::Busy => Self::Busy,
+        }
+    }
 }
 
 /// No request came in time.

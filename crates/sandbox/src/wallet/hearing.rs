@@ -11,7 +11,8 @@ use usher_protocol::message::{ServiceMessage, WalletMessage};
 use usher_protocol::subkey::{Permission, SubkeyProof};
 use usher_protocol::{Event, EventId, PublicKey, kind};
 
-use super::link::Heard;
+use crate::line::Heard;
+
 use super::requests::Due;
 use super::{Asked, Identity, Inner, KnownService, Request};
 

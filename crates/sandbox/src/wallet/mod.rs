@@ -14,8 +14,6 @@ mod file;
 mod hearing;
 mod identity;
 pub mod lies;
-mod line;
-mod link;
 mod options;
 mod request;
 mod requests;
@@ -25,23 +23,25 @@ mod speech;
 use std::sync::Arc;
 use std::time::Duration;
 
+use nostr_sdk::{Filter, Kind};
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_protocol::handshake_url::HandshakeUrl;
 use usher_protocol::message::{ClientInfo, KeyHandshake, WalletMessage};
-use usher_protocol::{Event, Keys, PublicKey};
+use usher_protocol::{Event, Keys, PublicKey, kind};
 
 pub use error::{NoRequest, WalletError};
 pub use file::{FileError, SavedRequest, WalletFile};
 pub use identity::{DeviceTerms, Identity};
-pub use line::Settled;
 pub use options::{Policy, Reaction, UnixClock, WalletOptions, system_clock};
 pub use request::{Asked, Request};
 pub use service::KnownService;
 
+use crate::line::Line;
+pub use crate::line::Settled;
+
 use hearing::Hearing;
-use line::Line;
 use requests::Requests;
 use speech::Speech;
 
@@ -86,7 +86,12 @@ impl Wallet {
         let known: Vec<String> =
             relays.iter().chain(services.iter().flat_map(|service| &service.relays)).cloned().collect();
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        let (line, heard) = Line::new(&identity, notifications, tasks.clone(), stop.clone());
+        // Kind 30000 is kept by relays; of the past a few are enough.
+        let filter = Filter::new()
+            .pubkeys([identity.public_key(), identity.main_key()])
+            .kinds(kind::FROM_SERVICE.map(Kind::from_u16))
+            .limit(100);
+        let (line, heard) = Line::new(identity.keys().clone(), filter, notifications, tasks.clone(), stop.clone());
         let inner = Arc::new(Inner {
             speech: Speech::new(identity.keys().clone(), clock),
             requests: Requests::new(),
@@ -158,7 +163,7 @@ impl Wallet {
     /// # Errors
     /// [`WalletError::Unreachable`] when none can be reached until `deadline` (from now).
     pub async fn wait_for_relay(&self, relays: &[String], deadline: Duration) -> Result<(), WalletError> {
-        self.inner.line.wait_for_any(relays, deadline).await
+        Ok(self.inner.line.wait_for_any(relays, deadline).await?)
     }
 
     /// All that was asked and not forgotten (the last 10,000), oldest first.
@@ -251,7 +256,7 @@ impl Wallet {
     /// # Errors
     /// [`WalletError::Busy`] when too much is on its way already.
     pub fn publish(&self, event: &Event) -> Result<(), WalletError> {
-        self.inner.line.send(event)
+        Ok(self.inner.line.send(event)?)
     }
 
     /// The last 1,000 events it made, oldest first.

@@ -8,6 +8,7 @@ mod embedded_relay;
 mod flood;
 mod garbage;
 mod liar;
+mod lightning;
 mod proxy;
 mod quirks;
 mod raw;

@@ -29,10 +29,10 @@ pub(super) enum State {
 
 /// An event as a relay sent it, each time it did.
 #[derive(Debug)]
-pub(super) struct Heard {
+pub(crate) struct Heard {
     /// Which relay.
-    pub(super) link: usize,
-    pub(super) event: Event,
+    pub(crate) link: usize,
+    pub(crate) event: Event,
 }
 
 /// A relay.
@@ -52,10 +52,11 @@ pub(super) struct Keeper {
     pub(super) filter: Filter,
     pub(super) heard: mpsc::Sender<Heard>,
     pub(super) state: watch::Sender<State>,
+    pub(super) greeting: watch::Receiver<Option<Event>>,
 }
 
 impl Keeper {
-    pub(super) async fn run(self, mut notifications: broadcast::Receiver<RelayNotification>) {
+    pub(super) async fn run(mut self, mut notifications: broadcast::Receiver<RelayNotification>) {
         let mut again: Option<Instant> = None;
         loop {
             let notification = tokio::select! {
@@ -65,24 +66,32 @@ impl Keeper {
                     self.subscribe();
                     continue;
                 }
+                Ok(()) = self.greeting.changed() => {
+                    self.greet();
+                    continue;
+                }
             };
             match notification {
                 Ok(RelayNotification::RelayStatus { status }) => {
                     if status == RelayStatus::Connected {
                         self.subscribe();
+                        self.greet();
                         self.state.send_replace(State::Up);
                     } else {
                         self.state.send_replace(State::Down);
                     }
                 }
-                Ok(RelayNotification::Authenticated) => self.subscribe(),
+                Ok(RelayNotification::Authenticated) => {
+                    self.subscribe();
+                    self.greet();
+                }
                 Ok(RelayNotification::Message { message }) => again = self.message(message).await.or(again),
                 Ok(RelayNotification::Event { .. } | RelayNotification::AuthenticationFailed) => {}
                 Ok(RelayNotification::Shutdown) => {
                     self.state.send_replace(State::Down);
                 }
                 Err(broadcast::error::RecvError::Lagged(lost)) => {
-                    tracing::warn!(relay = %self.relay.url(), lost, "the wallet could not follow the relay");
+                    tracing::warn!(relay = %self.relay.url(), lost, "the relay is too fast");
                     // A status may be among what was lost.
                     self.subscribe();
                 }
@@ -117,10 +126,20 @@ impl Keeper {
         }
     }
 
+    /// Says the greeting. Not when the relay is away: it is said when it comes.
+    fn greet(&mut self) {
+        let greeting = self.greeting.borrow_and_update().clone();
+        if let Some(event) = greeting.filter(|_| self.relay.status() == RelayStatus::Connected)
+            && let Err(error) = self.relay.send_msg(ClientMessage::event(event))
+        {
+            tracing::debug!(relay = %self.relay.url(), %error, "the relay could not be greeted");
+        }
+    }
+
     fn subscribe(&self) {
-        let request = ClientMessage::req(SubscriptionId::new("wallet"), self.filter.clone());
+        let request = ClientMessage::req(SubscriptionId::new("sandbox"), self.filter.clone());
         if let Err(error) = self.relay.send_msg(request) {
-            tracing::debug!(relay = %self.relay.url(), %error, "the wallet could not subscribe");
+            tracing::debug!(relay = %self.relay.url(), %error, "could not subscribe");
         }
     }
 }
@@ -148,10 +167,10 @@ impl Link {
                 Ok(_) => return Delivery::Taken,
                 Err(RelayError::Timeout | RelayError::PrematureExit) => return Delivery::Unconfirmed,
                 Err(RelayError::RelayMessage(reason)) if !is_temporary(&reason) => {
-                    tracing::debug!(relay = %self.relay.url(), reason, "the relay refused the wallet's event");
+                    tracing::debug!(relay = %self.relay.url(), reason, "the relay refused an event");
                     return Delivery::Failed;
                 }
-                Err(error) => tracing::debug!(relay = %self.relay.url(), %error, "the wallet tries again"),
+                Err(error) => tracing::debug!(relay = %self.relay.url(), %error, "sending is tried again"),
             }
             if Instant::now() + RETRY >= deadline {
                 return Delivery::Failed;

@@ -1,22 +1,26 @@
-//! The connections to all relays.
+//! The connections to all relays, for whoever speaks over them: a user's wallet, a Lightning wallet service.
+
+mod error;
+mod link;
 
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::future::select_all;
 use futures_util::stream::FuturesUnordered;
-use nostr_sdk::{Client, ClientOptions, Event, Filter, Kind, RelayOptions, RelayPoolOptions, RelayUrl};
+use nostr_sdk::{Client, ClientOptions, Event, Filter, Keys, RelayOptions, RelayPoolOptions, RelayUrl};
 use parking_lot::RwLock;
 use std::sync::Arc;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use usher_protocol::kind;
 
-use super::link::{Delivery, Heard, Keeper, Link, State};
-use super::{Identity, WalletError};
+pub use error::LineError;
+pub(crate) use link::Heard;
 
-/// Relays a wallet connects to at most: its own and those of the services it knows.
+use link::{Delivery, Keeper, Link, State};
+
+/// Relays that are connected at most: a wallet's own and those of the services it knows.
 const MAX_RELAYS: usize = 64;
 
 /// Events that may be on their way at a time.
@@ -50,9 +54,9 @@ pub enum Settled {
     Failed,
 }
 
-/// All relays: what one of them says is heard, what the wallet says goes to each.
+/// All relays: what one of them says is heard, what is said goes to each.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(crate) struct Line {
     client: Client,
     filter: Filter,
     notifications: usize,
@@ -60,26 +64,25 @@ pub(super) struct Line {
     heard: mpsc::Sender<Heard>,
     sending: Arc<Semaphore>,
     tally: watch::Sender<Tally>,
+    /// Said to each relay whenever it is connected anew, and when it changes.
+    greeting: watch::Sender<Option<Event>>,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
 
 impl Line {
-    pub(super) fn new(
-        identity: &Identity,
+    /// A line without relays, for what `filter` lets through. `keys` answer a relay that demands authentication.
+    pub(crate) fn new(
+        keys: Keys,
+        filter: Filter,
         notifications: usize,
         tasks: TaskTracker,
         stop: CancellationToken,
     ) -> (Self, mpsc::Receiver<Heard>) {
         // The pool's own channel is not used (each relay's is), so it need not hold anything.
         let pool = RelayPoolOptions::new().notification_channel_size(1);
-        let client = Client::builder().signer(identity.keys().clone()).opts(ClientOptions::new().pool(pool)).build();
+        let client = Client::builder().signer(keys).opts(ClientOptions::new().pool(pool)).build();
         let (heard, queue) = mpsc::channel(QUEUE);
-        // Kind 30000 is kept by relays; of the past a few are enough.
-        let filter = Filter::new()
-            .pubkeys([identity.public_key(), identity.main_key()])
-            .kinds(kind::FROM_SERVICE.map(Kind::from_u16))
-            .limit(100);
         let line = Self {
             client,
             filter,
@@ -88,6 +91,7 @@ impl Line {
             heard,
             sending: Arc::new(Semaphore::new(MAX_SENDING)),
             tally: watch::Sender::default(),
+            greeting: watch::Sender::default(),
             tasks,
             stop,
         };
@@ -95,10 +99,10 @@ impl Line {
     }
 
     /// Connects to those relays that are new, without waiting for them.
-    pub(super) async fn add(&self, urls: &[String]) {
+    pub(crate) async fn add(&self, urls: &[String]) {
         for url in urls {
             if let Err(error) = self.add_one(url).await {
-                tracing::warn!(relay = %url, %error, "the wallet cannot use the relay");
+                tracing::warn!(relay = %url, %error, "the relay cannot be used");
             }
         }
     }
@@ -123,38 +127,49 @@ impl Line {
             links.push(Link { relay: relay.clone(), state: watched });
             links.len()
         };
-        let keeper =
-            Keeper { link, relay: relay.clone(), filter: self.filter.clone(), heard: self.heard.clone(), state };
+        let keeper = Keeper {
+            link,
+            relay: relay.clone(),
+            filter: self.filter.clone(),
+            heard: self.heard.clone(),
+            state,
+            greeting: self.greeting.subscribe(),
+        };
         self.tasks.spawn(self.stop.clone().run_until_cancelled_owned(keeper.run(notifications)));
         relay.connect();
         Ok(())
     }
 
+    /// Changes what is said to each relay whenever it is connected: the newest of a replaceable kind.
+    pub(crate) fn greet_with(&self, event: Event) {
+        self.greeting.send_replace(Some(event));
+    }
+
     /// Waits until one of these relays listens for us, or failing that, until the deadline and one is connected.
-    pub(super) async fn wait_for_any(&self, urls: &[String], deadline: Duration) -> Result<(), WalletError> {
+    pub(crate) async fn wait_for_any(&self, urls: &[String], deadline: Duration) -> Result<(), LineError> {
         let wanted: Vec<RelayUrl> = urls.iter().filter_map(|url| RelayUrl::parse(url).ok()).collect();
         let mut states: Vec<_> = {
             let links = self.links.read();
             links.iter().filter(|link| wanted.contains(link.relay.url())).map(|link| link.state.clone()).collect()
         };
         if states.is_empty() {
-            return Err(WalletError::Unreachable(urls.to_vec()));
+            return Err(LineError::Unreachable(urls.to_vec()));
         }
         let listening = select_all(states.iter_mut().map(|state| Box::pin(state.wait_for(|s| *s == State::Listening))));
         let in_time = tokio::time::timeout(deadline, listening).await.is_ok();
         if in_time || states.iter().any(|state| *state.borrow() >= State::Up) {
             return Ok(());
         }
-        Err(WalletError::Unreachable(urls.to_vec()))
+        Err(LineError::Unreachable(urls.to_vec()))
     }
 
     /// Sends an event to every relay, each at its own pace.
-    pub(super) fn send(&self, event: &Event) -> Result<(), WalletError> {
+    pub(crate) fn send(&self, event: &Event) -> Result<(), LineError> {
         let links = self.links.read().clone();
         if links.is_empty() {
-            return Err(WalletError::NoRelays);
+            return Err(LineError::NoRelays);
         }
-        let permit = Arc::clone(&self.sending).try_acquire_owned().map_err(|_| WalletError::Busy)?;
+        let permit = Arc::clone(&self.sending).try_acquire_owned().map_err(|_| LineError::Busy)?;
         self.tally.send_modify(|tally| tally.open += 1);
         let (tally, event) = (self.tally.clone(), event.clone());
         let sending = async move {
@@ -183,7 +198,7 @@ impl Line {
     }
 
     /// Waits until nothing is on its way, at most until the deadline.
-    pub(super) async fn settle(&self, deadline: Duration) -> Settled {
+    pub(crate) async fn settle(&self, deadline: Duration) -> Settled {
         let mut tally = self.tally.subscribe();
         let _ = tokio::time::timeout(deadline, tally.wait_for(|tally| tally.open == 0)).await;
         let tally = *self.tally.borrow();
@@ -195,14 +210,14 @@ impl Line {
     }
 
     /// Closes all connections, without waiting.
-    pub(super) fn disconnect(&self) {
+    pub(crate) fn disconnect(&self) {
         for link in self.links.read().iter() {
             link.relay.disconnect();
         }
     }
 
     /// Closes all connections.
-    pub(super) async fn shutdown(&self) {
+    pub(crate) async fn shutdown(&self) {
         self.client.shutdown().await;
     }
 }

@@ -1,0 +1,358 @@
+//! The books: a plain state that moves by single steps.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::{Deserialize, Serialize};
+use usher_protocol::bolt11::{Invoice, Network};
+use usher_protocol::message::{PaymentHash, Preimage};
+
+use super::{Books, Direction, Fees, MakeError, Paid, PayError, State, Transaction};
+
+/// All accounts, invoices and payments.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Ledger {
+    accounts: BTreeMap<String, Holding>,
+    /// By the order in which they were made.
+    invoices: BTreeMap<u64, Owed>,
+    /// By the order in which they were begun.
+    payments: BTreeMap<u64, Payment>,
+    #[serde(default)]
+    pub(super) fees: Fees,
+    fees_earned: u64,
+    granted: u64,
+    next: u64,
+    #[serde(skip)]
+    index: Index,
+}
+
+#[derive(Debug, Default)]
+struct Index {
+    invoices: HashMap<PaymentHash, u64>,
+    payments: HashMap<(String, PaymentHash), u64>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+struct Holding {
+    balance: u64,
+    /// The node's secret key, in hexadecimal characters.
+    node: String,
+}
+
+/// An invoice of an account.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Owed {
+    account: String,
+    invoice: Invoice,
+    preimage: Preimage,
+    created_at: u64,
+    standing: Standing,
+    /// How often it was paid: more than once would be a mistake.
+    executed: u32,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Standing {
+    Open,
+    InFlight,
+    Settled { at: u64, amount: u64 },
+    Cancelled,
+}
+
+/// A payment by an account: the last try for this invoice.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+struct Payment {
+    account: String,
+    invoice: Invoice,
+    amount: u64,
+    fee: u64,
+    created_at: u64,
+    state: State,
+    settled_at: Option<u64>,
+    preimage: Option<Preimage>,
+}
+
+/// How a payment is begun.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Start {
+    /// Millisats, where the invoice leaves it to the payer.
+    pub(super) amount: Option<u64>,
+    /// Unix seconds.
+    pub(super) now: u64,
+    /// Payer and payee take no notice of the expiry.
+    pub(super) late: bool,
+}
+
+/// A payment reached its payee.
+#[derive(Clone, Debug)]
+pub(super) struct Arrived {
+    pub(super) payer: String,
+    pub(super) payee: String,
+    pub(super) paid: Paid,
+}
+
+impl Ledger {
+    /// After reading it from a file.
+    pub(super) fn reindex(&mut self) {
+        let invoices = self.invoices.iter().map(|(at, owed)| (owed.invoice.payment_hash(), *at)).collect();
+        let payments = self
+            .payments
+            .iter()
+            .map(|(at, payment)| ((payment.account.clone(), payment.invoice.payment_hash()), *at))
+            .collect();
+        self.index = Index { invoices, payments };
+    }
+
+    /// Opens an account, unless there is one.
+    pub(super) fn open(&mut self, name: &str, balance: u64, node: impl FnOnce() -> String) {
+        if self.accounts.contains_key(name) {
+            return;
+        }
+        let balance = balance.min(u64::MAX - self.granted);
+        self.granted += balance;
+        self.accounts.insert(name.to_owned(), Holding { balance, node: node() });
+    }
+
+    /// Gives an account millisats from nowhere; says how many it got.
+    pub(super) fn grant(&mut self, name: &str, amount: u64) -> u64 {
+        let Some(account) = self.accounts.get_mut(name) else { return 0 };
+        let amount = amount.min(u64::MAX - self.granted);
+        self.granted += amount;
+        account.balance += amount;
+        amount
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.accounts.contains_key(name)
+    }
+
+    pub(super) fn balance(&self, name: &str) -> u64 {
+        self.accounts.get(name).map_or(0, |account| account.balance)
+    }
+
+    pub(super) fn node(&self, name: &str) -> Option<&str> {
+        self.accounts.get(name).map(|account| account.node.as_str())
+    }
+
+    pub(super) fn books(&self) -> Books {
+        let pending = self.payments.values().filter(|payment| payment.state == State::Pending);
+        Books {
+            granted: self.granted,
+            balances: self.accounts.values().map(|account| account.balance).sum(),
+            in_flight: pending.map(|payment| payment.amount + payment.fee).sum(),
+            fees: self.fees_earned,
+        }
+    }
+
+    /// Writes down an invoice. Of `capacity` invoices the oldest that nobody can pay any more makes room.
+    pub(super) fn owe(
+        &mut self,
+        account: &str,
+        invoice: Invoice,
+        preimage: Preimage,
+        now: u64,
+        capacity: usize,
+    ) -> Result<(), MakeError> {
+        if self.invoices.len() >= capacity && !self.make_room(now) {
+            return Err(MakeError::Full);
+        }
+        let at = self.take_number();
+        self.index.invoices.insert(invoice.payment_hash(), at);
+        let owed = Owed {
+            account: account.to_owned(),
+            invoice,
+            preimage,
+            created_at: now,
+            standing: Standing::Open,
+            executed: 0,
+        };
+        self.invoices.insert(at, owed);
+        Ok(())
+    }
+
+    fn make_room(&mut self, now: u64) -> bool {
+        let over = |owed: &Owed| match owed.standing {
+            Standing::Open => owed.invoice.is_expired(now),
+            Standing::InFlight => false,
+            Standing::Settled { .. } | Standing::Cancelled => true,
+        };
+        let Some((&at, owed)) = self.invoices.iter().find(|(_, owed)| over(owed)) else { return false };
+        let hash = owed.invoice.payment_hash();
+        self.invoices.remove(&at);
+        self.index.invoices.remove(&hash);
+        if let Some((&at, payment)) = self.payments.iter().find(|(_, payment)| payment.invoice.payment_hash() == hash) {
+            let key = (payment.account.clone(), hash);
+            self.payments.remove(&at);
+            self.index.payments.remove(&key);
+        }
+        true
+    }
+
+    /// Takes an open invoice back.
+    pub(super) fn cancel(&mut self, account: &str, hash: PaymentHash) -> bool {
+        let owed = self.owed_mut(hash).filter(|owed| owed.account == account && owed.standing == Standing::Open);
+        owed.map(|owed| owed.standing = Standing::Cancelled).is_some()
+    }
+
+    /// Takes amount and fee from the payer: from now on the payment either arrives or fails.
+    pub(super) fn begin(&mut self, payer: &str, invoice: &Invoice, start: Start) -> Result<PaymentHash, PayError> {
+        if invoice.network() != Network::Regtest {
+            return Err(PayError::OtherNetwork);
+        }
+        let hash = invoice.payment_hash();
+        let fees = self.fees;
+        let owed = self.owed_mut(hash).ok_or(PayError::NoRoute)?;
+        // The same payment hash on other terms: the payee would not take it.
+        if owed.invoice != *invoice {
+            return Err(PayError::NoRoute);
+        }
+        match owed.standing {
+            Standing::Open if start.late || !invoice.is_expired(start.now) => {}
+            Standing::Open => return Err(PayError::Expired),
+            Standing::InFlight => return Err(PayError::InFlight),
+            Standing::Settled { .. } => return Err(PayError::AlreadyPaid),
+            Standing::Cancelled => return Err(PayError::Cancelled),
+        }
+        let amount = match (invoice.amount(), start.amount) {
+            (Some(fixed), Some(named)) if fixed != named => return Err(PayError::OtherAmount),
+            (Some(amount), _) | (None, Some(amount)) if amount > 0 => amount,
+            _ => return Err(PayError::AmountMissing),
+        };
+        // Nobody on the way from an account to itself.
+        let fee = if owed.account == payer { 0 } else { fees.of(amount) };
+        let balance = self.accounts.get_mut(payer).map(|account| &mut account.balance);
+        let (Some(balance), Some(cost)) = (balance, amount.checked_add(fee)) else {
+            return Err(PayError::InsufficientBalance);
+        };
+        *balance = balance.checked_sub(cost).ok_or(PayError::InsufficientBalance)?;
+        if let Some(owed) = self.owed_mut(hash) {
+            owed.standing = Standing::InFlight;
+        }
+        let payment = Payment {
+            account: payer.to_owned(),
+            invoice: invoice.clone(),
+            amount,
+            fee,
+            created_at: start.now,
+            state: State::Pending,
+            settled_at: None,
+            preimage: None,
+        };
+        let number = self.take_number();
+        // A payment that failed is replaced.
+        if let Some(old) = self.index.payments.insert((payer.to_owned(), hash), number) {
+            self.payments.remove(&old);
+        }
+        self.payments.insert(number, payment);
+        Ok(hash)
+    }
+
+    /// The payment arrives.
+    pub(super) fn settle(&mut self, payer: &str, hash: PaymentHash, now: u64) -> Result<Arrived, PayError> {
+        let (owed, payment) = self.in_flight(payer, hash)?;
+        owed.standing = Standing::Settled { at: now, amount: payment.amount };
+        owed.executed += 1;
+        payment.state = State::Settled;
+        payment.settled_at = Some(now);
+        payment.preimage = Some(owed.preimage);
+        let paid = Paid { payment_hash: hash, preimage: owed.preimage, amount: payment.amount, fees_paid: payment.fee };
+        let payee = owed.account.clone();
+        self.fees_earned += paid.fees_paid;
+        if let Some(account) = self.accounts.get_mut(&payee) {
+            account.balance += paid.amount;
+        }
+        Ok(Arrived { payer: payer.to_owned(), payee, paid })
+    }
+
+    /// The payment comes to nothing: the payer has it back, and the invoice is open again.
+    pub(super) fn fail(&mut self, payer: &str, hash: PaymentHash) -> Result<(), PayError> {
+        let (owed, payment) = self.in_flight(payer, hash)?;
+        owed.standing = Standing::Open;
+        payment.state = State::Failed;
+        let cost = payment.amount + payment.fee;
+        if let Some(account) = self.accounts.get_mut(payer) {
+            account.balance += cost;
+        }
+        Ok(())
+    }
+
+    pub(super) fn executed(&self, hash: PaymentHash) -> u32 {
+        self.index.invoices.get(&hash).and_then(|number| self.invoices.get(number)).map_or(0, |owed| owed.executed)
+    }
+
+    fn in_flight(&mut self, payer: &str, hash: PaymentHash) -> Result<(&mut Owed, &mut Payment), PayError> {
+        let number = self.index.payments.get(&(payer.to_owned(), hash));
+        let payment = number.and_then(|number| self.payments.get_mut(number)).filter(|p| p.state == State::Pending);
+        let owed = self.index.invoices.get(&hash).and_then(|number| self.invoices.get_mut(number));
+        owed.zip(payment).ok_or(PayError::NoSuchPayment)
+    }
+
+    fn owed_mut(&mut self, hash: PaymentHash) -> Option<&mut Owed> {
+        self.index.invoices.get(&hash).and_then(|number| self.invoices.get_mut(number))
+    }
+
+    fn take_number(&mut self) -> u64 {
+        self.next += 1;
+        self.next
+    }
+
+    /// An invoice of the account.
+    pub(super) fn incoming(&self, account: &str, hash: PaymentHash, now: u64) -> Option<Transaction> {
+        let owed = self.index.invoices.get(&hash).and_then(|number| self.invoices.get(number))?;
+        (owed.account == account).then(|| owed.transaction(now))
+    }
+
+    /// A payment by the account.
+    pub(super) fn outgoing(&self, account: &str, hash: PaymentHash) -> Option<Transaction> {
+        let number = self.index.payments.get(&(account.to_owned(), hash))?;
+        self.payments.get(number).map(Payment::transaction)
+    }
+
+    /// All of an account, newest first.
+    pub(super) fn transactions(&self, account: &str, now: u64) -> Vec<Transaction> {
+        let invoices = self.invoices.iter().filter(|(_, owed)| owed.account == account);
+        let payments = self.payments.iter().filter(|(_, payment)| payment.account == account);
+        let mut all: Vec<(u64, Transaction)> = invoices
+            .map(|(at, owed)| (*at, owed.transaction(now)))
+            .chain(payments.map(|(at, payment)| (*at, payment.transaction())))
+            .collect();
+        all.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
+        all.into_iter().map(|(_, transaction)| transaction).collect()
+    }
+}
+
+impl Owed {
+    fn transaction(&self, now: u64) -> Transaction {
+        let (state, amount, settled_at) = match self.standing {
+            Standing::Settled { at, amount } => (State::Settled, Some(amount), Some(at)),
+            Standing::Cancelled => (State::Failed, self.invoice.amount(), None),
+            Standing::Open if self.invoice.is_expired(now) => (State::Expired, self.invoice.amount(), None),
+            Standing::Open | Standing::InFlight => (State::Pending, self.invoice.amount(), None),
+        };
+        Transaction {
+            direction: Direction::Incoming,
+            state,
+            invoice: self.invoice.clone(),
+            preimage: Some(self.preimage),
+            amount,
+            fees_paid: 0,
+            created_at: self.created_at,
+            settled_at,
+        }
+    }
+}
+
+impl Payment {
+    fn transaction(&self) -> Transaction {
+        Transaction {
+            direction: Direction::Outgoing,
+            state: self.state,
+            invoice: self.invoice.clone(),
+            preimage: self.preimage,
+            amount: Some(self.amount),
+            fees_paid: self.fee,
+            created_at: self.created_at,
+            settled_at: self.settled_at,
+        }
+    }
+}

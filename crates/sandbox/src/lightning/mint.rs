@@ -1,0 +1,76 @@
+//! Making the text of an invoice.
+
+use std::time::Duration;
+
+use lightning_invoice::{Bolt11Invoice, CreationError, Currency, InvoiceBuilder, PaymentSecret};
+use nostr::SECP256K1;
+use nostr::hashes::{Hash as _, sha256};
+use nostr::secp256k1::SecretKey;
+use rand::RngCore as _;
+use usher_protocol::bolt11::{Invoice, MAX_DESCRIPTION_BYTES, Network};
+use usher_protocol::message::{PaymentHash, Preimage};
+
+use super::{InvoiceTerms, MakeError};
+
+/// Blocks the payee needs to claim a payment: the usual number, which nobody here looks at.
+const CLTV_DELTA: u64 = 18;
+
+/// Largest time BOLT 11 can say: 35 bits of seconds.
+const MAX_TIME: u64 = (1 << 35) - 1;
+
+/// A preimage nobody knows.
+pub(super) fn preimage() -> Preimage {
+    let mut bytes = [0; 32];
+    rand::rng().fill_bytes(&mut bytes);
+    Preimage::from_bytes(bytes)
+}
+
+/// An invoice with these terms and this payment hash, signed by the node's key.
+pub(super) fn invoice(
+    node: &SecretKey,
+    hash: PaymentHash,
+    terms: &InvoiceTerms,
+    now: u64,
+) -> Result<Invoice, MakeError> {
+    let created_at = terms.created_at.unwrap_or(now);
+    if created_at > MAX_TIME || terms.expiry > MAX_TIME {
+        return Err(MakeError::BadTime);
+    }
+    if terms.description.len() > MAX_DESCRIPTION_BYTES {
+        return Err(MakeError::DescriptionTooLong);
+    }
+    let mut secret = [0; 32];
+    rand::rng().fill_bytes(&mut secret);
+    let mut builder = InvoiceBuilder::new(currency(terms.network))
+        .description(terms.description.clone())
+        .payment_hash(sha256::Hash::from_byte_array(*hash.as_bytes()))
+        .payment_secret(PaymentSecret(secret))
+        .duration_since_epoch(Duration::from_secs(created_at))
+        .min_final_cltv_expiry_delta(CLTV_DELTA)
+        .expiry_time(Duration::from_secs(terms.expiry))
+        .basic_mpp();
+    if let Some(amount) = terms.amount {
+        if amount == 0 {
+            return Err(MakeError::ZeroAmount);
+        }
+        builder = builder.amount_milli_satoshis(amount);
+    }
+    let made: Bolt11Invoice = builder.build_signed(|message| SECP256K1.sign_ecdsa_recoverable(message, node)).map_err(
+        |error| match error {
+            CreationError::DescriptionTooLong => MakeError::DescriptionTooLong,
+            CreationError::TimestampOutOfBounds => MakeError::BadTime,
+            _ => MakeError::AmountTooLarge,
+        },
+    )?;
+    // What was just made is read as a stranger would.
+    made.to_string().parse().map_err(|_| MakeError::AmountTooLarge)
+}
+
+const fn currency(network: Network) -> Currency {
+    match network {
+        Network::Bitcoin => Currency::Bitcoin,
+        Network::Testnet => Currency::BitcoinTestnet,
+        Network::Signet => Currency::Signet,
+        Network::Regtest => Currency::Regtest,
+    }
+}

@@ -1,0 +1,157 @@
+//! How a wallet service behaves.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::{ErrorCode, Method};
+
+/// How a wallet service behaves; each field may change while it runs. By default it is fast and honest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Behaviour {
+    /// How it encrypts, and says that it does.
+    pub encryptions: Encryptions,
+    /// Whether it publishes what it can do (kind 13194).
+    pub announces: bool,
+    /// Whether it tells of payments by itself.
+    pub notifications: bool,
+    /// The methods it knows; to others it answers `NOT_IMPLEMENTED`.
+    pub offers: BTreeSet<Method>,
+    /// Whether it leaves alone what has expired (NIP-40) when it comes to act on it.
+    pub heeds_expiration: bool,
+    /// How long it takes before it acts on a request.
+    pub hesitation: Duration,
+    /// How long it takes from acting to answering.
+    pub latency: Duration,
+    /// What it does with calls of a method, when that is not what it should.
+    pub conducts: BTreeMap<Method, Conduct>,
+    /// How the invoices it makes are not what was asked for.
+    pub invoices: Option<InvoiceLie>,
+    /// How its look-ups are not true.
+    pub lookups: Option<LookupLie>,
+    /// How its answers to `pay_invoice` are not true.
+    pub pays: Option<PayLie>,
+    /// Payments stay in flight, and unanswered, until
+    /// [`release_payments`](super::NwcService::release_payments).
+    pub holds_payments: bool,
+}
+
+impl Default for Behaviour {
+    fn default() -> Self {
+        Self {
+            encryptions: Encryptions::Both,
+            announces: true,
+            notifications: true,
+            offers: Method::ALL.into(),
+            heeds_expiration: true,
+            hesitation: Duration::ZERO,
+            latency: Duration::ZERO,
+            conducts: BTreeMap::new(),
+            invoices: None,
+            lookups: None,
+            pays: None,
+            holds_payments: false,
+        }
+    }
+}
+
+impl Behaviour {
+    /// What it does from now on with calls of `method`.
+    pub fn on(&mut self, method: Method, conduct: Conduct) {
+        self.conducts.insert(method, conduct);
+    }
+
+    /// What it does from now on with calls of every method.
+    pub fn on_all(&mut self, conduct: Conduct) {
+        self.conducts.extend(Method::ALL.map(|method| (method, conduct)));
+    }
+}
+
+/// How a wallet encrypts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encryptions {
+    /// NIP-44 version 2, and NIP-04 for old apps.
+    Both,
+    /// NIP-04 alone, as before there was anything else: it does not announce an encryption either.
+    Nip04,
+    /// NIP-44 version 2 alone.
+    Nip44,
+}
+
+/// What is done with a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Conduct {
+    /// Neither executed nor answered.
+    Ignore,
+    /// Executed, not answered.
+    Mute,
+    /// Executed once, answered twice.
+    Twice,
+    /// Executed; the answer waits for [`release`](super::NwcService::release), also across a stop and a new start.
+    Hold,
+    /// Neither executed nor answered until [`release`](super::NwcService::release).
+    Postpone,
+    /// Refused.
+    Refuse(ErrorCode),
+    /// Refused, but executed.
+    RefuseAndExecute(ErrorCode),
+    /// Executed; the answer is no JSON.
+    Garble,
+    /// Executed; the answer has neither result nor error.
+    Empty,
+    /// Executed; the answer is signed by a key that is not the wallet's.
+    Impersonate,
+}
+
+/// How an invoice is not what was asked for. Beside [`OtherNetwork`](Self::OtherNetwork) and
+/// [`Garbage`](Self::Garbage) it is a real one that can be paid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InvoiceLie {
+    /// It is for one millisat less.
+    LessAmount,
+    /// It is for one millisat more.
+    MoreAmount,
+    /// It leaves the amount to the payer.
+    NoAmount,
+    /// It is for the Bitcoin main network.
+    OtherNetwork,
+    /// It was made so long ago that it is expired.
+    Expired,
+    /// It can be paid for a few seconds only.
+    Short,
+    /// It is another person's: of an account `stranger` in the same world.
+    Foreign,
+    /// It is the one that the wallet made before, when it made one.
+    Reused,
+    /// The answer's `payment_hash` is not the invoice's.
+    OtherHash,
+    /// It is no invoice.
+    Garbage,
+}
+
+/// How a look-up is not true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LookupLie {
+    /// `NOT_FOUND`, whatever it is.
+    Forget,
+    /// Settled, with the true preimage only if it is.
+    Settled,
+    /// Settled, with a preimage of nothing.
+    SettledWithWrongPreimage,
+    /// Pending, whatever it is.
+    Pending,
+    /// Failed, whatever it is.
+    Failed,
+    /// Expired, whatever it is.
+    Expired,
+    /// True, but about another payment hash.
+    OtherHash,
+}
+
+/// How an answer to `pay_invoice` is not true.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PayLie {
+    /// The invoice is paid; the preimage is made up.
+    WrongPreimage,
+    /// The invoice is not paid, though it says so with a made-up preimage.
+    Pretend,
+}

@@ -1,0 +1,18 @@
+//! A Lightning wallet as an app sees it: NIP-47 (Nostr Wallet Connect), well behaved or not.
+
+mod behaviour;
+mod cipher;
+mod counts;
+mod desk;
+mod keys;
+mod method;
+mod notify;
+mod service;
+mod serving;
+mod wire;
+
+pub use behaviour::{Behaviour, Conduct, Encryptions, InvoiceLie, LookupLie, PayLie};
+pub use counts::NwcCounts;
+pub use keys::NwcKeys;
+pub use method::{ErrorCode, Method};
+pub use service::NwcService;

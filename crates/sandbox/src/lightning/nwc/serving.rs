@@ -1,0 +1,355 @@
+//! Hearing requests and answering them.
+
+use std::collections::VecDeque;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use lru::LruCache;
+use nostr::{EventBuilder, Kind, Tag, TagKind, Timestamp};
+use parking_lot::{Mutex, RwLock};
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use usher_protocol::message::PaymentHash;
+use usher_protocol::{Event, EventId, Keys};
+
+use super::behaviour::{Behaviour, Conduct, Encryptions};
+use super::cipher::{Cipher, Scheme};
+use super::counts::NwcCounts;
+use super::desk::{Desk, Outcome, notifications, receipt};
+use super::keys::NwcKeys;
+use super::wire::{Answer, Call, Refusal};
+use super::{ErrorCode, Method};
+use crate::lightning::Account;
+use crate::line::{Heard, Line};
+
+/// Kind of the event by which a wallet says what it can do.
+const INFO: u16 = 13_194;
+
+/// Kind of a request.
+pub(super) const REQUEST: u16 = 23_194;
+
+/// Kind of an answer.
+const RESPONSE: u16 = 23_195;
+
+/// Requests whose ids are remembered.
+const SEEN: NonZeroUsize = NonZeroUsize::MIN.saturating_add(65_535);
+
+/// Calls that may wait for their time or for a release; the oldest goes first.
+const MAX_WAITING: usize = 20_000;
+
+/// What the service's tasks share, and what outlives a stop.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) desk: Desk,
+    pub(super) keys: NwcKeys,
+    pub(super) relays: Vec<String>,
+    pub(super) behaviour: Mutex<Behaviour>,
+    pub(super) counts: watch::Sender<NwcCounts>,
+    /// The relays, while it runs.
+    pub(super) line: RwLock<Option<Arc<Line>>>,
+    cipher: Option<Cipher>,
+    seen: Mutex<LruCache<EventId, ()>>,
+    held: Mutex<VecDeque<Held>>,
+    in_flight: Mutex<VecDeque<(PaymentHash, Asked)>>,
+    /// The last announcement: what it said, and its time.
+    announced: Mutex<(String, Encryptions, u64)>,
+}
+
+/// What waits for a release.
+#[derive(Debug)]
+enum Held {
+    Answer(Asked, Answer),
+    Call(Asked),
+}
+
+/// A request that can be answered.
+#[derive(Clone, Debug)]
+struct Asked {
+    id: EventId,
+    scheme: Scheme,
+    method: Option<Method>,
+    call: Arc<Call>,
+    /// Unix seconds from which it is not to be acted on.
+    expires_at: Option<u64>,
+}
+
+impl Shared {
+    pub(super) fn new(account: Account, relays: Vec<String>, keys: NwcKeys, behaviour: Behaviour) -> Self {
+        Self {
+            desk: Desk::new(account),
+            relays,
+            behaviour: Mutex::new(behaviour),
+            counts: watch::Sender::default(),
+            line: RwLock::new(None),
+            cipher: Cipher::new(keys.wallet.secret_key(), keys.app.public_key()).ok(),
+            keys,
+            seen: Mutex::new(LruCache::new(SEEN)),
+            held: Mutex::default(),
+            in_flight: Mutex::default(),
+            announced: Mutex::new((String::new(), Encryptions::Both, 0)),
+        }
+    }
+
+    /// Says what it can do, to each relay now and whenever it is connected.
+    pub(super) fn announce(&self) {
+        let Some(line) = self.line.read().clone() else { return };
+        let behaviour = self.behaviour.lock().clone();
+        if !behaviour.announces {
+            return;
+        }
+        let mut words: Vec<&str> = behaviour.offers.iter().map(|method| method.as_str()).collect();
+        if behaviour.notifications {
+            words.push("notifications");
+        }
+        let content = words.join(" ");
+        let mut last = self.announced.lock();
+        if last.0 != content || last.1 != behaviour.encryptions || last.2 == 0 {
+            // Of two events of the same second a relay keeps any.
+            *last = (content.clone(), behaviour.encryptions, self.now().max(last.2.saturating_add(1)));
+        }
+        let mut builder = EventBuilder::new(Kind::from_u16(INFO), content);
+        match behaviour.encryptions {
+            Encryptions::Both => builder = builder.tag(tag("encryption", "nip44_v2 nip04")),
+            Encryptions::Nip44 => builder = builder.tag(tag("encryption", "nip44_v2")),
+            Encryptions::Nip04 => {}
+        }
+        if behaviour.notifications {
+            builder = builder.tag(tag("notifications", &notifications(&behaviour).join(" ")));
+        }
+        let builder = builder.custom_created_at(Timestamp::from_secs(last.2));
+        if let Ok(event) = builder.sign_with_keys(&self.keys.wallet) {
+            line.greet_with(event);
+        }
+    }
+
+    fn now(&self) -> u64 {
+        self.desk.account.world().now()
+    }
+
+    pub(super) async fn serve(
+        self: Arc<Self>,
+        mut heard: mpsc::Receiver<Heard>,
+        tasks: TaskTracker,
+        stop: CancellationToken,
+    ) {
+        while let Some(heard) = heard.recv().await {
+            let Some(asked) = self.read(&heard.event) else { continue };
+            let hesitation = self.behaviour.lock().hesitation;
+            if hesitation.is_zero() {
+                self.obey(&asked, &tasks, &stop);
+            } else if tasks.len() < MAX_WAITING {
+                let (later, on, until) = (Arc::clone(&self), tasks.clone(), stop.clone());
+                tasks.spawn(stop.clone().run_until_cancelled_owned(async move {
+                    tokio::time::sleep(hesitation).await;
+                    later.obey(&asked, &on, &until);
+                }));
+            }
+        }
+    }
+
+    /// Reads a request; `None` for what is none, or is not to be acted on. `nostr-sdk` has checked id and signature.
+    fn read(&self, event: &Event) -> Option<Asked> {
+        if event.kind.as_u16() != REQUEST || event.pubkey != self.keys.app.public_key() {
+            return None;
+        }
+        if self.seen.lock().put(event.id, ()).is_some() {
+            self.counts.send_modify(|counts| counts.copies += 1);
+            return None;
+        }
+        let unreadable = || {
+            self.counts.send_modify(|counts| counts.unreadable += 1);
+            None
+        };
+        let (Some(scheme), Some(cipher)) = (Scheme::of(event), &self.cipher) else { return unreadable() };
+        let spoken = match self.behaviour.lock().encryptions {
+            Encryptions::Both => scheme,
+            Encryptions::Nip04 => Scheme::Nip04,
+            Encryptions::Nip44 => Scheme::Nip44,
+        };
+        let call = cipher.open(scheme, event).ok().and_then(|text| serde_json::from_str::<Call>(&text).ok());
+        let Some(call) = call else { return unreadable() };
+        let method = Method::from_word(&call.method);
+        let expires_at = event.tags.expiration().map(|at| at.as_secs());
+        let asked = Asked { id: event.id, scheme: spoken, method, call: Arc::new(call), expires_at };
+        if spoken != scheme {
+            let message = format!("this wallet does not speak {}", scheme.as_str());
+            self.answer(&asked, &Answer(Err(Refusal::new(ErrorCode::UnsupportedEncryption, message))));
+            return unreadable();
+        }
+        match method {
+            Some(method) => {
+                self.counts.send_modify(|counts| *counts.calls.entry(method).or_default() += 1);
+            }
+            None => self.counts.send_modify(|counts| counts.unreadable += 1),
+        }
+        Some(asked)
+    }
+
+    /// Does what is asked, or what the behaviour says instead.
+    fn obey(self: &Arc<Self>, asked: &Asked, tasks: &TaskTracker, stop: &CancellationToken) {
+        let behaviour = self.behaviour.lock().clone();
+        let conduct = asked.method.and_then(|method| behaviour.conducts.get(&method).copied());
+        match conduct {
+            Some(Conduct::Ignore) => return,
+            Some(Conduct::Postpone) => return self.hold(Held::Call(asked.clone())),
+            Some(Conduct::Refuse(code)) => {
+                return self.answer_later(asked, refusal(code), None, &behaviour, tasks, stop);
+            }
+            _ => {}
+        }
+        let Some(answer) = self.execute(asked, &behaviour) else { return };
+        match conduct {
+            Some(Conduct::Mute) => {}
+            Some(Conduct::Hold) => self.hold(Held::Answer(asked.clone(), answer)),
+            Some(Conduct::RefuseAndExecute(code)) => {
+                self.answer_later(asked, refusal(code), None, &behaviour, tasks, stop);
+            }
+            conduct => self.answer_later(asked, answer, conduct, &behaviour, tasks, stop),
+        }
+    }
+
+    /// Executes a call; `None` when its time is over, or it is a payment that stays in flight.
+    fn execute(&self, asked: &Asked, behaviour: &Behaviour) -> Option<Answer> {
+        if behaviour.heeds_expiration && asked.expires_at.is_some_and(|at| at <= self.now()) {
+            self.counts.send_modify(|counts| counts.expired += 1);
+            return None;
+        }
+        let Some(method) = asked.method.filter(|method| behaviour.offers.contains(method)) else {
+            return Some(refusal(ErrorCode::NotImplemented));
+        };
+        let outcome = self.desk.execute(method, &asked.call, behaviour);
+        self.counts.send_modify(|counts| *counts.executed.entry(method).or_default() += 1);
+        match outcome {
+            Outcome::Done(done) => Some(Answer(done)),
+            Outcome::InFlight(hash) => {
+                let mut in_flight = self.in_flight.lock();
+                in_flight.truncate(MAX_WAITING);
+                in_flight.push_back((hash, asked.clone()));
+                None
+            }
+        }
+    }
+
+    fn answer_later(
+        self: &Arc<Self>,
+        asked: &Asked,
+        answer: Answer,
+        conduct: Option<Conduct>,
+        behaviour: &Behaviour,
+        tasks: &TaskTracker,
+        stop: &CancellationToken,
+    ) {
+        let latency = behaviour.latency;
+        if latency.is_zero() {
+            return self.give(asked, &answer, conduct);
+        }
+        let (later, asked) = (Arc::clone(self), asked.clone());
+        tasks.spawn(stop.clone().run_until_cancelled_owned(async move {
+            tokio::time::sleep(latency).await;
+            later.give(&asked, &answer, conduct);
+        }));
+    }
+
+    fn give(&self, asked: &Asked, answer: &Answer, conduct: Option<Conduct>) {
+        match conduct {
+            Some(Conduct::Garble) => self.answer_with(&self.keys.wallet, asked, "{\"result_type\":"),
+            Some(Conduct::Empty) => self.answer_with(&self.keys.wallet, asked, "{}"),
+            Some(Conduct::Impersonate) => {
+                let stranger = Keys::generate();
+                if let Ok(cipher) = Cipher::new(stranger.secret_key(), self.keys.app.public_key())
+                    && let Ok(content) = cipher.seal(asked.scheme, &answer.text(&asked.call.method))
+                {
+                    self.send_answer(&stranger, asked, content);
+                }
+            }
+            Some(Conduct::Twice) => {
+                self.answer(asked, answer);
+                self.answer(asked, answer);
+            }
+            _ => self.answer(asked, answer),
+        }
+    }
+
+    fn answer(&self, asked: &Asked, answer: &Answer) {
+        self.answer_with(&self.keys.wallet, asked, &answer.text(&asked.call.method));
+    }
+
+    fn answer_with(&self, keys: &Keys, asked: &Asked, text: &str) {
+        if let Some(content) = self.seal(asked.scheme, text) {
+            self.send_answer(keys, asked, content);
+        }
+    }
+
+    fn send_answer(&self, keys: &Keys, asked: &Asked, content: String) {
+        let builder = EventBuilder::new(Kind::from_u16(RESPONSE), content)
+            .tag(Tag::public_key(self.keys.app.public_key()))
+            .tag(Tag::event(asked.id));
+        if self.send(keys, builder) {
+            self.counts.send_modify(|counts| counts.answers += 1);
+        }
+    }
+
+    pub(super) fn seal(&self, scheme: Scheme, text: &str) -> Option<String> {
+        self.cipher.as_ref()?.seal(scheme, text).ok()
+    }
+
+    /// Sends an event to all relays; `false` when it is stopped.
+    pub(super) fn send(&self, keys: &Keys, builder: EventBuilder) -> bool {
+        let builder = builder.custom_created_at(Timestamp::from_secs(self.now()));
+        let (Some(line), Ok(event)) = (self.line.read().clone(), builder.sign_with_keys(keys)) else { return false };
+        line.send(&event).inspect_err(|error| tracing::warn!(%error, "the wallet service cannot answer")).is_ok()
+    }
+
+    fn hold(&self, held: Held) {
+        let mut all = self.held.lock();
+        if all.len() >= MAX_WAITING {
+            all.pop_front();
+        }
+        all.push_back(held);
+    }
+
+    pub(super) fn release(&self) -> usize {
+        let held = std::mem::take(&mut *self.held.lock());
+        let behaviour = self.behaviour.lock().clone();
+        let count = held.len();
+        for held in held {
+            let (asked, answer) = match held {
+                Held::Answer(asked, answer) => (asked, Some(answer)),
+                Held::Call(asked) => {
+                    let answer = self.execute(&asked, &behaviour);
+                    (asked, answer)
+                }
+            };
+            if let Some(answer) = answer {
+                self.answer(&asked, &answer);
+            }
+        }
+        count
+    }
+
+    pub(super) fn release_payments(&self, arrive: bool) -> usize {
+        let in_flight = std::mem::take(&mut *self.in_flight.lock());
+        let behaviour = self.behaviour.lock().clone();
+        let account = &self.desk.account;
+        let count = in_flight.len();
+        for (hash, asked) in in_flight {
+            let outcome = if arrive {
+                account.settle(hash).map(|paid| receipt(&paid, &behaviour)).map_err(|error| error.to_string())
+            } else {
+                Err(account.fail(hash).err().map_or("no route found".to_owned(), |error| error.to_string()))
+            };
+            let failed = |message| Refusal::new(ErrorCode::PaymentFailed, message);
+            self.answer(&asked, &Answer(outcome.map_err(failed)));
+        }
+        count
+    }
+}
+
+fn refusal(code: ErrorCode) -> Answer {
+    Answer(Err(Refusal::new(code, "the wallet refuses")))
+}
+
+fn tag(name: &str, value: &str) -> Tag {
+    Tag::custom(TagKind::custom(name.to_owned()), [value.to_owned()])
+}

@@ -1,0 +1,4 @@
+//! The sandbox's Lightning.
+
+mod app;
+mod honest;
