@@ -10,7 +10,7 @@ use usher_relays::check_profile;
 use super::keys::{self, Config};
 use super::mistake::{Mistake, Origin};
 use super::reader::{Layer, Reader};
-use super::setting::{DatabaseUrl, LnBackend, Mnemonic, Nip05, NwcUrl, PrivateKey, ProfileName, Secret, Text, WebUrl};
+use super::setting::{DatabaseUrl, LnBackend, Nip05, NwcUrl, PrivateKey, ProfileName, Text, WebUrl};
 
 /// Notes mistakes in keys that are right for themselves but not together, or not in this version. Whatever is wrong with
 /// other keys does not hide them: an operator is told everything at once.
@@ -35,26 +35,10 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, mistakes: &mut Vec<Mistake
     for fault in check_profile(&profile(reader)) {
         note(&format!("profile.{}", fault.field), fault.problem);
     }
-    let backend = reader.peek::<LnBackend>("wallet.ln_backend").unwrap_or(LnBackend::None);
-    // What is wrong with a value that is there is said where it is read.
-    let lacks = |name: &'static str, set: Option<bool>| (set == Some(false)).then_some(name);
-    let lacking: Vec<&str> = match backend {
-        LnBackend::None => Vec::new(),
-        LnBackend::Nwc => {
-            let url = reader.peek::<Option<NwcUrl>>("wallet.nwc.url").map(|url| url.is_some());
-            lacks("wallet.nwc.url", url).into_iter().collect()
-        }
-        LnBackend::Embedded => {
-            let api_key = reader.peek::<Option<Secret>>("wallet.embedded.api_key").map(|key| key.is_some());
-            let mnemonic = reader.peek::<Option<Mnemonic>>("wallet.embedded.mnemonic").map(|words| words.is_some());
-            lacks("wallet.embedded.api_key", api_key)
-                .into_iter()
-                .chain(lacks("wallet.embedded.mnemonic", mnemonic))
-                .collect()
-        }
-    };
-    for name in lacking {
-        note("wallet.ln_backend", format!("needs {name}, which is not set"));
+    // What is wrong with an address that is there is said where it is read.
+    let address = reader.peek::<Option<NwcUrl>>("wallet.nwc.url");
+    if reader.peek("wallet.ln_backend") == Some(LnBackend::Nwc) && address.is_some_and(|address| address.is_none()) {
+        note("wallet.ln_backend", "needs wallet.nwc.url, which is not set".to_owned());
     }
 }
 
@@ -82,11 +66,11 @@ pub fn warnings(config: &Config, reader: &Reader<'_>, warnings: &mut Vec<String>
             "nostr.allow_private_relays is on: strangers can make this machine connect to its own network".to_owned(),
         );
     }
-    for key in keys::all().filter(|key| key.later) {
-        let none = key.name == "wallet.ln_backend" && config.wallet.ln_backend == LnBackend::None;
-        if reader.origin(key.name).is_some() && !none {
-            warnings.push(format!("{} is set, but this version does not act on it yet", key.name));
-        }
+    if config.nwc.url.is_some() && config.wallet.ln_backend != LnBackend::Nwc {
+        warnings.push("wallet.nwc.url is set, but not used: wallet.ln_backend is not nwc".to_owned());
+    }
+    for key in keys::all().filter(|key| key.later && reader.origin(key.name).is_some()) {
+        warnings.push(format!("{} is set, but this version does not act on it yet", key.name));
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use toml::Spanned;
-use toml::de::{DeTable, DeValue};
+use toml::de::{DeInteger, DeTable, DeValue};
 
 use super::keys;
 use super::layers::{Entry, read_file, resolve};
@@ -137,17 +137,20 @@ fn unknown_key(name: &str, is_section: bool) -> String {
 fn given(value: &Spanned<DeValue<'_>>) -> Given {
     match value.get_ref() {
         DeValue::String(text) => Given::Text(text.to_string()),
-        DeValue::Integer(number) => {
-            i128::from_str_radix(number.as_str(), number.radix()).map_or(Given::Unfit, Given::Integer)
-        }
+        DeValue::Integer(number) => whole(number).map_or(Given::Unfit, Given::Integer),
         DeValue::Boolean(flag) => Given::Flag(*flag),
-        DeValue::Array(items) => items
-            .iter()
-            .map(|item| item.get_ref().as_str().map(str::to_owned))
-            .collect::<Option<Vec<_>>>()
-            .map_or(Given::Unfit, Given::List),
+        DeValue::Array(items) => {
+            let texts = items.iter().map(|item| item.get_ref().as_str().map(str::to_owned)).collect::<Option<_>>();
+            let numbers =
+                || items.iter().map(|item| item.get_ref().as_integer().and_then(whole)).collect::<Option<_>>();
+            texts.map(Given::List).or_else(|| numbers().map(Given::Numbers)).unwrap_or(Given::Unfit)
+        }
         DeValue::Float(_) | DeValue::Datetime(_) | DeValue::Table(_) => Given::Unfit,
     }
+}
+
+fn whole(number: &DeInteger<'_>) -> Option<i128> {
+    i128::from_str_radix(number.as_str(), number.radix()).ok()
 }
 
 /// A value of the table of keys, as it would be given in the file.

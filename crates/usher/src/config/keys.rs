@@ -3,10 +3,11 @@
 use std::net::IpAddr;
 
 use super::setting::{
-    ApiToken, DatabaseUrl, LnBackend, LogFormat, Mnemonic, Nip05, NwcUrl, PrivateKey, ProfileName, Relays, Scheme,
-    Secret, Text, Unit, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl, Whole,
+    ApiToken, DatabaseUrl, Hours, LnBackend, LogFormat, Mnemonic, Nip05, NwcUrl, PrivateKey, ProfileName, Relays,
+    Scheme, Secret, Text, Unit, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl, Whole,
 };
 use super::table::{Key, configuration};
+use usher_protocol::bolt11::Network;
 use usher_protocol::subkey::SubkeyProof;
 
 configuration! {
@@ -54,17 +55,20 @@ configuration! {
 
     /// The Lightning wallet that makes and pays invoices.
     ["wallet"] wallet: Wallet {
-        /// Which wallet: `none`, `nwc` (any wallet by Nostr Wallet Connect) or `embedded`.
-        ln_backend: LnBackend = "\"none\"", later;
+        /// Which wallet: `none`, or `nwc` for any wallet by Nostr Wallet Connect. Without one, calls that need it are
+        /// answered 503.
+        ln_backend: LnBackend = "\"none\"";
+        /// The Bitcoin network that invoices must be for. Only on `bitcoin` is anything money.
+        network: Network = "\"bitcoin\"";
     }
 
     /// For `wallet.ln_backend = "nwc"`.
     ["wallet.nwc"] nwc: Nwc {
-        /// The connection address that the wallet gives out.
-        url: Option<NwcUrl>, later;
+        /// The connection address that the wallet gives out. Whoever has it can spend: give the connection a budget.
+        url: Option<NwcUrl>;
     }
 
-    /// For `wallet.ln_backend = "embedded"`.
+    /// A wallet within this program, which this version does not have yet.
     ["wallet.embedded"] embedded: Embedded {
         /// The API key of the liquidity provider.
         api_key: Option<Secret>, later;
@@ -106,6 +110,13 @@ configuration! {
         retention_days: Whole<1, 36500> = "30";
     }
 
+    /// Subscriptions whose payments the service asks for by itself.
+    ["subscriptions"] subscriptions: Subscriptions {
+        /// After how many hours a failed automatic charge is tried again: the first number counts from the first failure,
+        /// each further one from the failure before it. Empty: not tried again.
+        retry_hours: Hours = "[24, 72]";
+    }
+
     /// Cashu tokens.
     ["cashu"] cashu: Cashu {
         /// How long a token sent to a user is sent again until it is redeemed, in hours.
@@ -125,7 +136,7 @@ configuration! {
         /// How many event streams (server-sent events) may be open at a time; one more is answered 503.
         max_event_streams: Whole<1, 1000000> = "10000";
         /// The largest payment, in millisats. The default is one bitcoin.
-        max_amount_millisats: Whole<1, 2100000000000000000> = "100000000000", later;
+        max_amount_millisats: Whole<1, 2100000000000000000> = "100000000000";
     }
 
     /// Age verification.

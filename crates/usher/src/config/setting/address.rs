@@ -4,8 +4,6 @@ use std::fmt;
 
 use secrecy::{ExposeSecret as _, SecretString};
 use url::Url;
-use usher_protocol::keys::{parse_public_key, parse_secret_key};
-use usher_protocol::relay_url::is_relay_url;
 
 use super::{Given, SET, Setting, quoted, text, unfit};
 
@@ -98,51 +96,6 @@ impl Setting for DatabaseUrl {
     fn show(&self) -> String {
         SET.to_owned()
     }
-}
-
-/// A Nostr Wallet Connect address (NIP-47); whoever has it can spend.
-#[derive(Clone, Debug)]
-pub struct NwcUrl(SecretString);
-
-impl NwcUrl {
-    /// The address.
-    pub const fn secret(&self) -> &SecretString {
-        &self.0
-    }
-}
-
-impl Setting for NwcUrl {
-    fn shape() -> String {
-        "a nostr+walletconnect:// address with the wallet's key (64 hex characters), a relay and a secret".to_owned()
-    }
-    const EXAMPLE: &'static str = "\"nostr+walletconnect://<key>?relay=wss%3A%2F%2Frelay.example.com&secret=<secret>\"";
-    const SECRET: bool = true;
-
-    fn read(given: &Given) -> Result<Self, String> {
-        let text = text::<Self>(given)?;
-        if is_nwc(text) { Ok(Self(text.into())) } else { Err(unfit::<Self>()) }
-    }
-
-    fn show(&self) -> String {
-        SET.to_owned()
-    }
-}
-
-fn is_nwc(text: &str) -> bool {
-    let Ok(url) = Url::parse(text) else { return false };
-    let key_fits = url.host_str().is_some_and(|key| parse_public_key(key).is_ok());
-    let mut relays = 0;
-    let mut secrets = 0;
-    for (name, value) in url.query_pairs() {
-        match &*name {
-            "relay" if is_relay_url(&value) => relays += 1,
-            "relay" => return false,
-            "secret" if parse_secret_key(&value).is_ok() => secrets += 1,
-            "secret" => return false,
-            _ => {}
-        }
-    }
-    url.scheme() == "nostr+walletconnect" && key_fits && relays >= 1 && secrets == 1
 }
 
 fn web(text: &str) -> Option<Url> {

@@ -1,5 +1,7 @@
 //! Settings that are one of a few words.
 
+use usher_protocol::bolt11::Network;
+
 use super::{Given, Setting, quoted, text, unfit};
 
 /// Makes an enum of which each variant is a word.
@@ -33,18 +35,6 @@ macro_rules! choice {
 }
 
 choice!(
-    /// Which Lightning wallet makes and pays invoices.
-    LnBackend, "one of none, nwc, embedded",
-    {
-        /// None: calls that need one are refused.
-        None = "none",
-        /// A wallet that speaks Nostr Wallet Connect.
-        Nwc = "nwc",
-        /// A wallet within this program.
-        Embedded = "embedded",
-    }
-);
-choice!(
     /// Who verifies a user's age.
     VerificationProvider, "one of manual, oidc, remote",
     {
@@ -66,3 +56,52 @@ choice!(
         Json = "json",
     }
 );
+
+/// Which Lightning wallet makes and pays invoices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LnBackend {
+    /// None: calls that need one are refused.
+    None,
+    /// A wallet that speaks Nostr Wallet Connect.
+    Nwc,
+}
+
+impl Setting for LnBackend {
+    fn shape() -> String {
+        "one of none, nwc".to_owned()
+    }
+
+    fn read(given: &Given) -> Result<Self, String> {
+        match text::<Self>(given)? {
+            "none" => Ok(Self::None),
+            "nwc" => Ok(Self::Nwc),
+            "embedded" => {
+                Err(format!("is embedded, which this version does not have yet; it must be {}", Self::shape()))
+            }
+            _ => Err(unfit::<Self>()),
+        }
+    }
+
+    fn show(&self) -> String {
+        match self {
+            Self::None => quoted("none"),
+            Self::Nwc => quoted("nwc"),
+        }
+    }
+}
+
+impl Setting for Network {
+    fn shape() -> String {
+        let names = Self::ALL.map(Self::as_str);
+        format!("one of {}", names.join(", "))
+    }
+
+    fn read(given: &Given) -> Result<Self, String> {
+        let text = text::<Self>(given)?;
+        Self::ALL.into_iter().find(|network| network.as_str() == text).ok_or_else(unfit::<Self>)
+    }
+
+    fn show(&self) -> String {
+        quoted(self.as_str())
+    }
+}

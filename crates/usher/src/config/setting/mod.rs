@@ -3,13 +3,17 @@
 mod address;
 mod basic;
 mod choice;
+mod hours;
 mod nostr;
+mod nwc;
 mod secret;
 
-pub use address::{DatabaseUrl, NwcUrl, WebUrl, WebhookUrl};
+pub use address::{DatabaseUrl, WebUrl, WebhookUrl};
 pub use basic::{Nip05, ProfileName, Text, Unit, Whole};
 pub use choice::{LnBackend, LogFormat, VerificationProvider};
+pub use hours::Hours;
 pub use nostr::{PrivateKey, Relays, Scheme};
+pub use nwc::NwcUrl;
 pub use secret::{ApiToken, Mnemonic, Secret, WebhookSecret};
 
 /// A value as the file or the environment gives it. It has no `Debug`: it may be a secret.
@@ -19,11 +23,13 @@ pub enum Given {
     Text(String),
     /// A list of texts.
     List(Vec<String>),
+    /// A list of whole numbers, at least one.
+    Numbers(Vec<i128>),
     /// A whole number.
     Integer(i128),
     /// True or false.
     Flag(bool),
-    /// Something that no key takes: a fraction, a date, a table, a list of anything but texts.
+    /// Something that no key takes: a fraction, a date, a table, a list of anything else.
     Unfit,
     /// It could not be had, which has been noted as a mistake already.
     Unusable,
@@ -88,7 +94,7 @@ fn text<T: Setting>(given: &Given) -> Result<&str, String> {
         Given::Text(text) if text.is_empty() => Err(empty::<T>()),
         Given::Text(text) => Ok(text),
         Given::Integer(_) | Given::Flag(_) => Err(format!("must be {}, in quotes", T::shape())),
-        Given::List(_) | Given::Unfit | Given::Unusable => Err(unfit::<T>()),
+        Given::List(_) | Given::Numbers(_) | Given::Unfit | Given::Unusable => Err(unfit::<T>()),
     }
 }
 

@@ -1,5 +1,6 @@
 //! Values that are wrong: every mistake at once, where it is, and what to do.
 
+use super::values::nwc;
 use super::{Given, KEY, TOKEN};
 
 #[test]
@@ -136,13 +137,45 @@ fn a_secret_given_twice_in_one_place_is_a_mistake() {
 fn backends_need_what_they_need() {
     let backend = |name: &str| Given::required().variable("WALLET__LN_BACKEND", name).mistakes();
     insta::assert_snapshot!(backend("nwc"), @"SERVICE__WALLET__LN_BACKEND: wallet.ln_backend needs wallet.nwc.url, which is not set");
-    insta::assert_snapshot!(backend("embedded"), @r"
-    SERVICE__WALLET__LN_BACKEND: wallet.ln_backend needs wallet.embedded.api_key, which is not set
-    SERVICE__WALLET__LN_BACKEND: wallet.ln_backend needs wallet.embedded.mnemonic, which is not set
-    ");
+    insta::assert_snapshot!(backend("embedded"), @"SERVICE__WALLET__LN_BACKEND: wallet.ln_backend is embedded, which this version does not have yet; it must be one of none, nwc");
     let empty = Given::required().variable("WALLET__LN_BACKEND", "nwc").variable("WALLET__NWC__URL", "");
     assert_eq!(empty.mistakes(), backend("nwc"), "an empty variable sets nothing");
-    insta::assert_snapshot!(backend("lnd"), @"SERVICE__WALLET__LN_BACKEND: wallet.ln_backend must be one of none, nwc, embedded");
+    insta::assert_snapshot!(backend("lnd"), @"SERVICE__WALLET__LN_BACKEND: wallet.ln_backend must be one of none, nwc");
+}
+
+#[test]
+fn the_address_of_the_wallet_is_what_nip_47_says() {
+    let right = nwc();
+    let key = usher_protocol::Keys::parse(KEY).unwrap().public_key().to_hex();
+    let says = |address: &str| {
+        let mistakes = Given::required().variable("WALLET__NWC__URL", address).mistakes();
+        let shape = "SERVICE__WALLET__NWC__URL: wallet.nwc.url must be a nostr+walletconnect:// address with the \
+                     wallet's key, a relay and a secret; ";
+        mistakes.strip_prefix(shape).unwrap_or_else(|| panic!("{mistakes:?}")).to_owned()
+    };
+    for (address, problem) in [
+        (right.replace("nostr+walletconnect://", ""), "it is not a URL"),
+        (right.replace("nostr+walletconnect", "nostrwalletconnect"), "its scheme is another"),
+        (right.replace(&key, &key[1..]), "the wallet's key is not a public key of 64 hex characters"),
+        (right.replace(&key, &"f".repeat(64)), "the wallet's key is not a public key of 64 hex characters"),
+        (right.replace("relay=", "relays="), "it names no relay"),
+        (right.replace("wss://s.example", "https://s.example"), "a relay is not a ws:// or wss:// address"),
+        (right.replace("secret=", "sekret="), "it has no secret"),
+        (right.replace(KEY, &KEY[1..]), "the secret is not a private key of 64 hex characters"),
+        (right.replace(KEY, &"0".repeat(64)), "the secret is not a private key of 64 hex characters"),
+        (format!("{right}&secret={KEY}"), "there are two secrets"),
+        (right.replacen('?', ":80?", 1), "between the key and the ? there must be nothing, and no # after it"),
+        (right.replace('?', "/x?"), "between the key and the ? there must be nothing, and no # after it"),
+        (right.replacen("//", "//me@", 1), "between the key and the ? there must be nothing, and no # after it"),
+        (format!("{right}#x"), "between the key and the ? there must be nothing, and no # after it"),
+        (
+            (0..15).fold(right.clone(), |address, number| format!("{address}&relay=wss://{number}.example")),
+            "it names more than 16 relays",
+        ),
+        (format!("{right}&x={}", "x".repeat(8192)), "it is not a URL"),
+    ] {
+        assert_eq!(says(&address), problem, "{address}");
+    }
 }
 
 #[test]
@@ -180,6 +213,17 @@ fn each_kind_of_value_is_checked() {
         ("DATABASE__PATH", ""),
         ("WALLET__NWC__URL", "nostr+walletconnect://abc"),
         ("WALLET__NWC__URL", "https://example.com/"),
+        ("WALLET__NETWORK", "mainnet"),
+        ("WALLET__NETWORK", "Bitcoin"),
+        ("WALLET__NETWORK", ""),
+        ("SUBSCRIPTIONS__RETRY_HOURS", "0"),
+        ("SUBSCRIPTIONS__RETRY_HOURS", "721"),
+        ("SUBSCRIPTIONS__RETRY_HOURS", "24,"),
+        ("SUBSCRIPTIONS__RETRY_HOURS", "24,-1"),
+        ("SUBSCRIPTIONS__RETRY_HOURS", "24 72"),
+        ("SUBSCRIPTIONS__RETRY_HOURS", "1,2,3,4,5,6,7,8,9,10,11"),
+        ("SUBSCRIPTIONS__RETRY_HOURS", "99999999999999999999999"),
+        ("LIMITS__MAX_AMOUNT_MILLISATS", "0"),
         ("WALLET__EMBEDDED__MNEMONIC", "abandon abandon"),
         ("WEBHOOK__URL", "ftp://example.com/"),
         ("WEBHOOK__SECRET", "whsec_AAAA"),

@@ -2,6 +2,7 @@
 
 use secrecy::ExposeSecret as _;
 
+use usher_protocol::bolt11::Network;
 use usher_relays::RelayAddress;
 
 use super::{Given, KEY, TOKEN};
@@ -22,6 +23,9 @@ fn defaults_are_the_documented_ones() {
     assert!(!config.nostr.allow_private_relays);
     assert_eq!(config.database.path.as_str(), "usher.db");
     assert_eq!(config.wallet.ln_backend, LnBackend::None);
+    assert_eq!(config.wallet.network, Network::Bitcoin);
+    assert_eq!(config.subscriptions.retry_hours.get(), [24, 72]);
+    assert_eq!(config.limits.max_amount_millisats.get(), 100_000_000_000);
     assert_eq!(config.handshake.ttl_seconds.get(), 600);
     assert_eq!(config.streams.retention_days.get(), 30);
     assert_eq!(config.limits.max_open_streams.get(), 1_000_000);
@@ -80,6 +84,60 @@ fn nested_sections_and_dotted_keys_are_the_same() {
     }
     let given = Given::required().variable("WALLET__LN_BACKEND", "nwc").variable("WALLET__NWC__URL", &nwc());
     assert_eq!(given.config().nwc.url.unwrap().secret().expose_secret(), nwc());
+}
+
+#[test]
+fn the_address_of_the_wallet_comes_apart() {
+    let twice = format!("{}&relay=wss://r.example", nwc());
+    for address in [nwc(), twice, nwc().replace('?', "/?"), nwc().replace(KEY, &KEY.to_uppercase())] {
+        let url = Given::required().variable("WALLET__NWC__URL", &address).config().nwc.url.unwrap();
+        let keys = usher_protocol::Keys::parse(KEY).unwrap();
+        assert_eq!(url.wallet(), keys.public_key());
+        assert_eq!(url.relays(), ["wss://r.example", "wss://s.example"]);
+        assert_eq!(url.keys().secret_key(), keys.secret_key());
+    }
+    let file = Given::required()
+        .other_file("nwc", format!("{}\n", nwc()).as_bytes())
+        .variable("WALLET__NWC__URL_FILE", "nwc")
+        .variable("WALLET__LN_BACKEND", "nwc")
+        .config();
+    assert_eq!(file.nwc.url.unwrap().secret().expose_secret(), nwc());
+    assert_eq!(file.wallet.ln_backend, LnBackend::Nwc);
+}
+
+#[test]
+fn networks_have_their_usual_names() {
+    for (name, network) in [
+        ("bitcoin", Network::Bitcoin),
+        ("testnet", Network::Testnet),
+        ("signet", Network::Signet),
+        ("regtest", Network::Regtest),
+    ] {
+        assert_eq!(Given::required().variable("WALLET__NETWORK", name).config().wallet.network, network);
+    }
+}
+
+#[test]
+fn hours_are_a_list_of_numbers_or_separated_by_commas() {
+    let in_file = |text: &str| {
+        Given::required().file(&format!("[subscriptions]\nretry_hours = {text}\n")).config().subscriptions.retry_hours
+    };
+    let in_variable =
+        |text: &str| Given::required().variable("SUBSCRIPTIONS__RETRY_HOURS", text).config().subscriptions.retry_hours;
+    for (hours, text) in [(vec![1], "1"), (vec![24, 72, 24], "24, 72,24"), (vec![720; 10], &["720"; 10].join(","))] {
+        assert_eq!(in_file(&format!("[{text}]")).get(), hours);
+        assert_eq!(in_file(&format!("\"{text}\"")).get(), hours);
+        assert_eq!(in_variable(text).get(), hours);
+    }
+    for none in [in_file("[]"), in_file("\"\""), in_variable(""), in_variable(" ")] {
+        assert!(none.get().is_empty());
+    }
+    for wrong in ["24", "[\"24\"]", "[24, \"72\"]", "[1.5]", "[-1]", "[0]", "[721]", "true", "[[24]]"] {
+        let given = Given::required().file(&format!("[subscriptions]\nretry_hours = {wrong}\n"));
+        insta::allow_duplicates! {
+            insta::assert_snapshot!(given.mistakes(), @"<data>/config.toml:2: subscriptions.retry_hours must be a list of at most 10 whole numbers from 1 to 720, separated by commas");
+        }
+    }
 }
 
 /// A Nostr Wallet Connect address that nothing is wrong with.
@@ -173,12 +231,18 @@ fn what_this_version_does_not_act_on_is_warned_about_once_per_key() {
     let given = Given::required()
         .variable("WALLET__LN_BACKEND", "nwc")
         .variable("WALLET__NWC__URL", &nwc())
+        .variable("WALLET__EMBEDDED__API_KEY", "key")
         .variable("WEBHOOK__URL", "https://user:pass@example.com/hook")
         .variable("VERIFICATION__MINIMUM_AGE", "21");
     insta::assert_snapshot!(given.warnings(), @r"
-    wallet.ln_backend is set, but this version does not act on it yet
-    wallet.nwc.url is set, but this version does not act on it yet
+    wallet.embedded.api_key is set, but this version does not act on it yet
     verification.minimum_age is set, but this version does not act on it yet
     ");
     assert_eq!(Given::required().variable("WALLET__LN_BACKEND", "none").warnings(), "");
+}
+
+#[test]
+fn a_wallet_that_is_not_used_is_warned_about() {
+    let given = Given::required().variable("WALLET__NWC__URL", &nwc());
+    insta::assert_snapshot!(given.warnings(), @"wallet.nwc.url is set, but not used: wallet.ln_backend is not nwc");
 }
