@@ -16,6 +16,8 @@ pub enum EventType {
     Subscription,
     /// A subscription was closed by the user.
     SubscriptionClosed,
+    /// A due date of a subscription was charged, or could not be.
+    SubscriptionPayment,
     /// A user's wallet answered an invoice request.
     InvoiceResponse,
     /// A Cashu request or a verification has its result.
@@ -24,11 +26,12 @@ pub enum EventType {
 
 impl EventType {
     /// Every event type.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::KeyHandshake,
         Self::StatusUpdate,
         Self::Subscription,
         Self::SubscriptionClosed,
+        Self::SubscriptionPayment,
         Self::InvoiceResponse,
         Self::CashuResponse,
     ];
@@ -40,6 +43,7 @@ impl EventType {
             Self::StatusUpdate => "StatusUpdate",
             Self::Subscription => "Subscription",
             Self::SubscriptionClosed => "SubscriptionClosed",
+            Self::SubscriptionPayment => "SubscriptionPayment",
             Self::InvoiceResponse => "InvoiceResponse",
             Self::CashuResponse => "CashuResponse",
         }

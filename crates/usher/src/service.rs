@@ -88,6 +88,8 @@ impl Service {
             clock: Arc::clone(&clock),
             randomness: Arc::clone(&randomness),
             inbox,
+            lightning: None,
+            notices: None,
         };
         let engine =
             Engine::start(engine_options(config, &identity), parts, &operations.tasks, operations.stop.clone()).await?;

@@ -148,6 +148,8 @@ impl Builder {
             clock: Arc::new(SystemClock),
             randomness: Arc::new(OsRandomness),
             inbox: receiver,
+            lightning: None,
+            notices: None,
         };
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
         let world = Arc::new(World::default());

@@ -53,6 +53,16 @@ impl Engine {
             WalletMessage::KeyHandshake(handshake) => self.index.find(CorrelationKey::token(&handshake.token)),
             WalletMessage::AuthResponse(response) => self.index.find(CorrelationKey::challenge(&response.challenge)),
             WalletMessage::SubkeyProof { about, .. } => self.outgoing.sender_of(about),
+            WalletMessage::PaymentResponse(response) => self.index.find(CorrelationKey::request(&response.request_id)),
+            WalletMessage::RecurringResponse(response) => {
+                self.index.find(CorrelationKey::request(&response.request_id))
+            }
+            WalletMessage::InvoiceResponse(response) => {
+                self.index.find(CorrelationKey::request(&response.request.inner.request_id))
+            }
+            WalletMessage::CloseSubscription(close) => {
+                self.index.find(CorrelationKey::subscription(&close.subscription_id))
+            }
             // Nothing asks for these yet.
             _ => None,
         }

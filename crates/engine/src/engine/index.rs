@@ -4,6 +4,7 @@
 //! and one for each timer. The state stays in the store.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parking_lot::RwLock;
 
@@ -15,11 +16,15 @@ use crate::{StreamId, UnixMillis};
 pub(super) struct Index {
     streams: RwLock<HashMap<StreamId, OpenStream>>,
     correlations: RwLock<HashMap<CorrelationKey, StreamId>>,
+    /// How many of the streams are done.
+    done: AtomicUsize,
 }
 
 /// What is kept of an open operation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct OpenStream {
+    /// The revision of the operation from which this is, since this process started.
+    pub(super) revision: u64,
     /// The index the next event will get.
     pub(super) next_index: u64,
     /// When the operation wants to be woken.
@@ -28,21 +33,32 @@ pub(super) struct OpenStream {
     pub(super) resend_at: Option<UnixMillis>,
     /// How often they have been sent.
     pub(super) attempts: u8,
+    /// Nothing more is expected of it, though money may still come.
+    pub(super) done: bool,
 }
 
 impl Index {
     /// Takes in an operation that the store says is open.
     pub(super) fn load(&self, open: &OpenOperation, resend_at: Option<UnixMillis>) {
-        let stream = OpenStream { next_index: open.next_index, wake_at: open.wake_at, resend_at, attempts: 0 };
+        let stream = OpenStream {
+            revision: 0,
+            next_index: open.next_index,
+            wake_at: open.wake_at,
+            resend_at,
+            attempts: 0,
+            done: open.done,
+        };
         self.streams.write().insert(open.id, stream);
+        self.done.fetch_add(usize::from(open.done), Ordering::Relaxed);
         let mut correlations = self.correlations.write();
         for key in &open.correlations {
             correlations.insert(*key, open.id);
         }
     }
 
+    /// How many streams are open and not done.
     pub(super) fn len(&self) -> usize {
-        self.streams.read().len()
+        self.streams.read().len().saturating_sub(self.done.load(Ordering::Relaxed))
     }
 
     pub(super) fn get(&self, id: StreamId) -> Option<OpenStream> {
@@ -57,13 +73,22 @@ impl Index {
         self.correlations.write().insert(key, id);
     }
 
-    /// Changes what is kept of `id`, adding it when it is not there; answers what was kept before and what is now.
-    pub(super) fn change(&self, id: StreamId, change: impl FnOnce(&mut OpenStream)) -> (OpenStream, OpenStream) {
+    /// Changes what is kept of `id`, adding it when `is_new`; answers what was kept before and what is now, or `None`
+    /// when it is not there (any more).
+    pub(super) fn change(
+        &self,
+        id: StreamId,
+        is_new: bool,
+        change: impl FnOnce(&mut OpenStream),
+    ) -> Option<(OpenStream, OpenStream)> {
         let mut streams = self.streams.write();
-        let stream = streams.entry(id).or_default();
+        let stream = if is_new { streams.entry(id).or_default() } else { streams.get_mut(&id)? };
         let before = *stream;
         change(stream);
-        (before, *stream)
+        if stream.done && !before.done {
+            self.done.fetch_add(1, Ordering::Relaxed);
+        }
+        Some((before, *stream))
     }
 
     /// Changes what is kept of `id`, if it is open, by `change`.
@@ -75,12 +100,18 @@ impl Index {
     }
 
     /// Forgets a finished operation; answers what was kept of it.
-    pub(super) fn remove(&self, id: StreamId, correlation: CorrelationKey) -> Option<OpenStream> {
+    pub(super) fn remove(&self, id: StreamId, keys: &[CorrelationKey]) -> Option<OpenStream> {
         let mut correlations = self.correlations.write();
-        if correlations.get(&correlation) == Some(&id) {
-            correlations.remove(&correlation);
+        for key in keys {
+            if correlations.get(key) == Some(&id) {
+                correlations.remove(key);
+            }
         }
         drop(correlations);
-        self.streams.write().remove(&id)
+        let removed = self.streams.write().remove(&id);
+        if removed.is_some_and(|stream| stream.done) {
+            self.done.fetch_sub(1, Ordering::Relaxed);
+        }
+        removed
     }
 }

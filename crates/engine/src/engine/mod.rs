@@ -7,6 +7,7 @@
 //! ```
 
 mod answering;
+mod committing;
 mod counts;
 mod delivering;
 mod doors;
@@ -20,6 +21,7 @@ mod starting;
 mod steps;
 mod timers;
 mod waiters;
+mod wallet;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,9 +45,13 @@ use self::reading::Finished;
 use self::steps::Workers;
 use self::timers::{Alarm, Timers};
 use self::waiters::Waiters;
+pub use self::wallet::LightningParts;
+use self::wallet::Wallet;
 use crate::StreamId;
 use crate::operations;
-use crate::ports::{AnswerStore, Clock, DeliveryStore, Inbound, Messenger, Randomness, Receiver, Store, StoreError};
+use crate::ports::{
+    AnswerStore, Clock, DeliveryStore, Inbound, LightningNotices, Messenger, Randomness, Receiver, Store, StoreError,
+};
 
 /// How the engine behaves.
 #[derive(Clone, Debug)]
@@ -147,6 +153,10 @@ pub struct EngineParts {
     pub randomness: Arc<dyn Randomness>,
     /// The way from wallets.
     pub inbox: mpsc::Receiver<Inbound>,
+    /// Our own Lightning wallet, if one is configured.
+    pub lightning: Option<LightningParts>,
+    /// What our own wallet tells by itself.
+    pub notices: Option<LightningNotices>,
 }
 
 /// Runs operations.
@@ -162,6 +172,7 @@ pub struct Engine {
     doors: Doors,
     feed: Feed,
     finished: Finished,
+    wallet: Wallet,
     outgoing: Outgoing,
     workers: Workers,
     answers: Arc<dyn AnswerStore>,
@@ -191,6 +202,7 @@ impl Engine {
     ) -> Result<Arc<Self>, StoreError> {
         let (workers, jobs) = Workers::new();
         let (outgoing, mail) = Outgoing::new();
+        let (wallet, asked) = Wallet::new(parts.lightning);
         let (deliveries, due) = Deliveries::new(parts.deliveries, parts.receiver);
         let engine = Arc::new(Self {
             options,
@@ -204,6 +216,7 @@ impl Engine {
             doors: Doors::default(),
             feed: Feed::default(),
             finished: Finished::default(),
+            wallet,
             outgoing,
             workers,
             answers: parts.answers,
@@ -223,6 +236,10 @@ impl Engine {
         engine.spawn_vital(Arc::clone(&engine).deliver_to_app(due));
         engine.spawn_vital(Arc::clone(&engine).take_in(parts.inbox));
         engine.spawn_vital(Arc::clone(&engine).watch_timers());
+        engine.spawn_vital(Arc::clone(&engine).ask_wallet(asked));
+        if let Some(notices) = parts.notices {
+            engine.spawn_vital(Arc::clone(&engine).hear_wallet(notices));
+        }
         engine.spawn_vital(Arc::clone(&engine).keep_house());
         Ok(engine)
     }
@@ -232,15 +249,21 @@ impl Engine {
         const PAGE: usize = 10_000;
         let now = self.clock.now();
         let mut after = None;
-        let mut sending = 0;
+        let (mut sending, mut watched) = (0, 0);
         loop {
             let open = self.store.open_operations(after, PAGE).await?;
             for operation in &open {
                 let resend_at = operation.has_outbox.then(|| now.plus(outgoing::after_restart(sending)));
                 self.index.load(operation, resend_at);
-                self.counts.loaded(operation.kind);
+                if !operation.done {
+                    self.counts.loaded(operation.kind);
+                }
                 if let Some(at) = operation.wake_at {
                     self.timers.set(at, operation.id, Alarm::Wake);
+                }
+                if let Some(hash) = operation.watched {
+                    self.watch_again(operation.id, hash, operation.done, watched, now);
+                    watched += 1;
                 }
                 if let Some(at) = resend_at {
                     sending += 1;
@@ -292,6 +315,7 @@ impl Engine {
                 match alarm {
                     Alarm::Wake => self.workers.wake(id).await,
                     Alarm::Resend => self.outgoing.resend(id).await,
+                    Alarm::LookUp => self.look_up_due(id),
                     Alarm::Deliver => self.deliveries.due(id).await,
                 }
             }

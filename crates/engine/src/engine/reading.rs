@@ -54,10 +54,10 @@ impl Engine {
     pub async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<EventPage, EventsError> {
         if let Some(open) = self.index.get(stream) {
             if after >= open.next_index || limit == 0 {
-                return Ok(EventPage { events: Vec::new(), next: after, done: false });
+                return Ok(EventPage { events: Vec::new(), next: after, done: open.done && after >= open.next_index });
             }
             let events = self.store.events(stream, after, limit).await?;
-            return Ok(page(events, after, None));
+            return Ok(page(events, after, open.done.then_some(open.next_index)));
         }
         if let Some(events) = self.finished.get(stream) {
             let end = events.len() as u64;
@@ -67,8 +67,8 @@ impl Engine {
         let stored = self.store.operation(stream).await?.ok_or(EventsError::NotFound)?;
         let events = self.store.events(stream, after, limit).await?;
         // It may have finished since the index was asked; the next call says so.
-        let end = stored.finished_at.map(|_| stored.next_index);
-        if end == Some(events.len() as u64) && after == 0 {
+        let end = stored.done.then_some(stored.next_index);
+        if stored.finished_at.is_some() && end == Some(events.len() as u64) && after == 0 {
             self.finished.put(stream, &events);
         }
         Ok(page(events, after, end))

@@ -2,11 +2,12 @@
 
 use usher_protocol::handshake_url::HandshakeUrl;
 
+use super::committing::Change;
 use super::steps::Cause;
 use super::{AuthenticateKey, Engine, KeyHandshakeRequest, KeyHandshakeStarted, Once, StartError};
 use crate::StreamId;
 use crate::operations::{Authentication, Effect, KeyHandshake, Operation};
-use crate::ports::{Committed, Conflict, CorrelationKey, KeepAnswer, Randomness, Revision, StoreError};
+use crate::ports::{Conflict, CorrelationKey, KeepAnswer, Randomness, StoreError};
 
 /// Longest static token, in characters.
 const MAX_STATIC_TOKEN: usize = 128;
@@ -91,14 +92,14 @@ impl Engine {
         }
     }
 
-    fn new_stream_id(&self) -> StreamId {
+    pub(super) fn new_stream_id(&self) -> StreamId {
         let mut random = [0; 10];
         self.randomness.fill(&mut random);
         StreamId::from_parts(self.clock.now().0, random)
     }
 
     /// Keeps the answer to a call that changed nothing, when it is to be done once.
-    async fn answered<T>(&self, once: Option<Once<T>>, result: T) -> Result<T, StartError> {
+    pub(super) async fn answered<T>(&self, once: Option<Once<T>>, result: T) -> Result<T, StartError> {
         if let Some(once) = once {
             self.keep_answer(&once, &result).await?;
         }
@@ -106,7 +107,7 @@ impl Engine {
     }
 
     /// Commits a new operation, unless another one has its correlation key: that one is answered.
-    async fn create(
+    pub(super) async fn create(
         &self,
         id: StreamId,
         operation: Operation,
@@ -117,11 +118,11 @@ impl Engine {
             return Err(StartError::TooManyOpen);
         }
         let cause = Cause::Call(answer);
-        match self.commit(id, &operation, effects, Revision::New, self.clock.now(), cause).await? {
-            Committed::Done { .. } => Ok(None),
-            Committed::Conflict(Conflict::Correlation(owner)) => Ok(Some(owner)),
-            Committed::Conflict(Conflict::Answered) => Err(StartError::Answered),
-            Committed::Conflict(Conflict::Revision | Conflict::InboundSeen) => {
+        match self.commit(Change::start(id, operation, effects), self.clock.now(), cause).await? {
+            None => Ok(None),
+            Some(Conflict::Correlation(owner)) => Ok(Some(owner)),
+            Some(Conflict::Answered) => Err(StartError::Answered),
+            Some(Conflict::Revision | Conflict::InboundSeen) => {
                 Err(StoreError::Unreadable("a random stream id was there already").into())
             }
         }
@@ -149,9 +150,7 @@ impl Engine {
             Ok(Operation::KeyHandshake(open)) => {
                 Ok(KeyHandshakeStarted { stream_id, url: self.handshake_url(token, open.no_request()) })
             }
-            Ok(Operation::Authentication(_)) | Err(_) => {
-                Err(StoreError::Unreadable("a handshake's token belongs to something else").into())
-            }
+            Ok(_) | Err(_) => Err(StoreError::Unreadable("a handshake's token belongs to something else").into()),
         }
     }
 
@@ -176,7 +175,7 @@ fn check_static_token(token: &str) -> Result<(), StartError> {
     Ok(())
 }
 
-fn random_token(randomness: &dyn Randomness) -> String {
+pub(super) fn random_token(randomness: &dyn Randomness) -> String {
     const ALPHABET: &[u8; 62] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
     let mut token = String::with_capacity(RANDOM_TOKEN);
     let mut bytes = [0; RANDOM_TOKEN * 2];

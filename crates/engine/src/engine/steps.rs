@@ -12,11 +12,10 @@ use tracing::{debug, error, warn};
 use usher_protocol::EventId;
 
 use super::Engine;
-use super::outgoing;
+use super::committing::{Change, append};
 use super::timers::Alarm;
-use crate::event::{Event, NewEvent};
 use crate::operations::{Effect, Input, Operation, Outcome};
-use crate::ports::{Commit, Committed, Conflict, KeepAnswer, OutboxChange, OutboxMessage, Revision, StoreError};
+use crate::ports::{Conflict, KeepAnswer, Revision, StoreError};
 use crate::{StreamId, UnixMillis};
 
 /// How many operations step at the same time. Each waits for its commit most of the time; this is how many commits the
@@ -59,6 +58,11 @@ impl Workers {
     /// Hands a wallet's message to the operation it belongs to.
     pub(super) async fn wallet(&self, id: StreamId, input: Input, event: EventId) {
         self.put(Job { id, input, inbound: Some(event) }).await;
+    }
+
+    /// Hands something else to an operation.
+    pub(super) async fn input(&self, id: StreamId, input: Input) {
+        self.put(Job { id, input, inbound: None }).await;
     }
 
     /// Wakes an operation.
@@ -136,6 +140,7 @@ impl Engine {
             let mut operation =
                 Operation::from_state(&stored.state).map_err(|_| StoreError::Unreadable("an operation's state"))?;
             let now = self.clock.now();
+            let before = operation.correlations();
             let mut effects = Vec::new();
             let mut inbound = Vec::new();
             let mut stepped = false;
@@ -148,11 +153,7 @@ impl Engine {
                         stepped = true;
                         inbound.extend(job.inbound);
                         let finished = more.contains(&Effect::Finish);
-                        if more.iter().any(|effect| matches!(effect, Effect::Send(_))) {
-                            // What is sent takes the place of what would have been.
-                            effects.retain(|effect| !matches!(effect, Effect::Send(_)));
-                        }
-                        effects.extend(more);
+                        append(&mut effects, more);
                         if finished {
                             break;
                         }
@@ -163,30 +164,38 @@ impl Engine {
             if !stepped {
                 return Ok(());
             }
-            let expected = Revision::At(stored.revision);
-            match self.commit(id, &operation, effects, expected, now, Cause::Inputs(inbound)).await? {
-                Committed::Done { .. } => return Ok(()),
+            let claims = operation.correlations().into_iter().filter(|key| !before.contains(key)).collect();
+            let change = Change { id, operation, effects, expected: Revision::At(stored.revision), claims };
+            match self.commit(change, now, Cause::Inputs(inbound)).await? {
+                None => return Ok(()),
                 // Somebody else stepped it: look again.
-                Committed::Conflict(Conflict::Revision) => {}
-                Committed::Conflict(Conflict::InboundSeen) if jobs.len() == 1 => {
+                Some(Conflict::Revision) => {}
+                Some(Conflict::InboundSeen) if jobs.len() == 1 => {
                     debug!(stream_id = %id, "a wallet's message came twice");
                     return Ok(());
                 }
                 // One of them: each for itself.
-                Committed::Conflict(Conflict::InboundSeen) => {
-                    for job in jobs {
-                        Box::pin(self.step(id, &[job])).await?;
+                Some(Conflict::InboundSeen) => return Box::pin(self.step_each(id, jobs)).await,
+                Some(Conflict::Correlation(_)) => match jobs {
+                    [Job { input: Input::Taken, .. }] => {
+                        return Err(StoreError::Unreadable("a correlation key has two owners"));
                     }
-                    return Ok(());
-                }
-                Committed::Conflict(Conflict::Correlation(_)) => {
-                    return Err(StoreError::Unreadable("a correlation key has two owners"));
-                }
-                Committed::Conflict(Conflict::Answered) => {
-                    return Err(StoreError::Unreadable("a step has the answer of a call"));
-                }
+                    [job] => {
+                        let taken = Job { id, input: Input::Taken, inbound: job.inbound };
+                        return Box::pin(self.step(id, &[&taken])).await;
+                    }
+                    jobs => return Box::pin(self.step_each(id, jobs)).await,
+                },
+                Some(Conflict::Answered) => return Err(StoreError::Unreadable("a step has the answer of a call")),
             }
         }
+    }
+
+    async fn step_each(&self, id: StreamId, jobs: &[&Job]) -> Result<(), StoreError> {
+        for job in jobs {
+            self.step(id, &[job]).await?;
+        }
+        Ok(())
     }
 
     /// The machine's clock was set back: the operation is woken again when its time has come.
@@ -195,141 +204,6 @@ impl Engine {
             && at > now
         {
             self.timers.set(at, job.id, Alarm::Wake);
-        }
-    }
-
-    /// Commits a step, and when it is durable lets its effects take place.
-    pub(super) async fn commit(
-        &self,
-        id: StreamId,
-        operation: &Operation,
-        effects: Vec<Effect>,
-        expected: Revision,
-        now: UnixMillis,
-        cause: Cause,
-    ) -> Result<Committed, StoreError> {
-        let (inbound, answer) = match cause {
-            Cause::Call(answer) => (Vec::new(), answer),
-            Cause::Inputs(events) => (events, None),
-        };
-        let state = operation.to_state().map_err(|_| StoreError::Unreadable("an operation's state"))?;
-        let claims = if expected == Revision::New { vec![operation.correlation()] } else { Vec::new() };
-        let mut commit = Commit {
-            operation: id,
-            kind: operation.kind(),
-            expected,
-            at: now,
-            state,
-            finished: false,
-            done: false,
-            watched: None,
-            wake_at: operation.wake_at(),
-            claims,
-            events: Vec::new(),
-            outbox: OutboxChange::Keep,
-            inbound,
-            user_relays: Vec::new(),
-            deliver: self.deliveries.is_on(),
-            answer,
-        };
-        let mut messages = Vec::new();
-        for effect in effects {
-            match effect {
-                Effect::Emit(event) => commit.events.push(event),
-                Effect::Send(message) => messages.push(message),
-                Effect::RememberRelays(relays) => commit.user_relays.push(relays),
-                Effect::Finish => commit.finished = true,
-            }
-        }
-        if !messages.is_empty() {
-            commit.outbox = OutboxChange::Replace(messages.clone());
-        }
-        let (finished, events) = (commit.finished, commit.events.clone());
-        let user_relays = commit.user_relays.clone();
-        let committed = self.store.commit(commit).await?;
-        if let Committed::Done { next_index, .. } = committed {
-            self.count(operation, expected, finished, &events);
-            for user in user_relays {
-                self.outgoing.forget_user(&user.main_key);
-            }
-            if finished {
-                self.finish(id, operation, next_index, &events);
-            } else {
-                self.go_on(id, operation, expected, next_index, messages, now);
-            }
-            if !events.is_empty() {
-                self.waiters.wake(id);
-                self.feed.show(id, next_index, &events);
-                self.deliver_soon(id, now);
-            }
-        }
-        Ok(committed)
-    }
-
-    fn count(&self, operation: &Operation, expected: Revision, finished: bool, events: &[NewEvent]) {
-        if expected == Revision::New {
-            self.counts.started(operation.kind());
-        }
-        if finished {
-            self.counts.finished(operation.kind(), events);
-        }
-        self.counts.events(events);
-    }
-
-    fn finish(&self, id: StreamId, operation: &Operation, next_index: u64, events: &[NewEvent]) {
-        if next_index == events.len() as u64 {
-            // All of the stream's events are of this step.
-            let whole: Vec<Event> = (0..).zip(events).map(|(index, event)| event.clone().at_index(index)).collect();
-            self.finished.put(id, &whole);
-        }
-        if let Some(stream) = self.index.remove(id, operation.correlation()) {
-            if let Some(at) = stream.wake_at {
-                self.timers.cancel(at, id, Alarm::Wake);
-            }
-            if let Some(at) = stream.resend_at {
-                self.timers.cancel(at, id, Alarm::Resend);
-            }
-        }
-    }
-
-    fn go_on(
-        &self,
-        id: StreamId,
-        operation: &Operation,
-        expected: Revision,
-        next_index: u64,
-        messages: Vec<OutboxMessage>,
-        now: UnixMillis,
-    ) {
-        let again = (!messages.is_empty()).then(|| now.plus(outgoing::again_after(1, &*self.randomness)));
-        let (before, stream) = self.index.change(id, |stream| {
-            stream.next_index = next_index;
-            stream.wake_at = operation.wake_at();
-            if again.is_some() {
-                stream.attempts = 1;
-                stream.resend_at = again;
-            }
-        });
-        if before.wake_at != stream.wake_at {
-            if let Some(at) = before.wake_at {
-                self.timers.cancel(at, id, Alarm::Wake);
-            }
-            if let Some(at) = stream.wake_at {
-                self.timers.set(at, id, Alarm::Wake);
-            }
-        }
-        if let Some(at) = again {
-            if let Some(before) = before.resend_at {
-                self.timers.cancel(before, id, Alarm::Resend);
-            }
-            self.timers.set(at, id, Alarm::Resend);
-        }
-        if expected == Revision::New {
-            self.index.claim(operation.correlation(), id);
-        }
-        // Last: the task that sends asks the index whether the operation is still open.
-        if !messages.is_empty() {
-            self.outgoing.send(id, messages);
         }
     }
 }

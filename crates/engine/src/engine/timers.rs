@@ -17,6 +17,8 @@ pub(super) enum Alarm {
     Wake,
     /// The operation's outbox is sent again.
     Resend,
+    /// The operation's invoice is looked up.
+    LookUp,
     /// Something of the stream is to be delivered to the app's webhook.
     Deliver,
 }

@@ -39,7 +39,7 @@ pub(super) fn handshake(author: &Keys, token: &str, relays: &[&str]) -> Input {
 pub(super) fn made_at(input: Input, sent_at: UnixMillis) -> Input {
     match input {
         Input::Wallet { author, message, .. } => Input::Wallet { author, sent_at, message },
-        Input::Timer => Input::Timer,
+        other => other,
     }
 }
 

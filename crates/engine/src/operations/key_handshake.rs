@@ -117,7 +117,7 @@ impl KeyHandshake {
                 self.scanned(author, &handshake.preferred_relays, *sent_at, now)
             }
             Input::Timer => self.woken(now),
-            Input::Wallet { .. } => Outcome::Ignored,
+            _ => Outcome::Ignored,
         }
     }
 

@@ -4,21 +4,43 @@
 //! commits state and effects in one transaction; only then do they take place.
 
 mod authentication;
+mod conversation;
 #[cfg(test)]
 mod fixtures;
+mod invoice_request;
 mod key_handshake;
+mod own_payment;
+mod payment;
+mod recurring_request;
+mod subscription;
+
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use usher_protocol::PublicKey;
-use usher_protocol::message::WalletMessage;
+use usher_protocol::bolt11::Invoice;
+use usher_protocol::message::{PaymentHash, WalletMessage};
 
-pub use authentication::{Authentication, MAX_SUBKEYS};
+pub use authentication::Authentication;
+pub use conversation::MAX_SUBKEYS;
+pub use invoice_request::{InvoiceRequest, InvoiceTerms};
 pub use key_handshake::KeyHandshake;
+pub use own_payment::OwnPayment;
+pub use payment::{Charge, Payment, PaymentTerms, SubscriptionLink};
+pub use recurring_request::{RecurringRequest, RecurringTerms, SubscriptionRules};
+pub use subscription::{ChargeEnd, Charged, Note, Subscription, SubscriptionState, SubscriptionView};
 
 use crate::UnixMillis;
 use crate::event::{EventType, NewEvent};
-use crate::ports::{CorrelationKey, OperationKind, OutboxMessage, State, UserRelays};
+use crate::ports::{
+    CorrelationKey, InvoiceStatus, LightningError, OperationKind, OutboxMessage, OutgoingStatus, PaidInvoice,
+    Settlement, State, UserRelays, WantedInvoice,
+};
+
+/// How long an answer of our own wallet is waited for. An adapter gives up before it, so that this is only waited for
+/// when the answer was lost: in a crash.
+const LEASE: Duration = Duration::from_secs(25);
 
 /// The state of an operation, as it is stored.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +50,18 @@ pub enum Operation {
     KeyHandshake(KeyHandshake),
     /// A key authentication.
     Authentication(Authentication),
+    /// A payment to us that a user is asked for.
+    SinglePayment(Payment),
+    /// A payment of another's invoice that a user is asked for.
+    InvoicePayment(Payment),
+    /// A payment of another's invoice by our own wallet.
+    OwnPayment(OwnPayment),
+    /// An invoice that a user is asked for.
+    InvoiceRequest(InvoiceRequest),
+    /// A subscription that a user is asked to agree to.
+    RecurringRequest(RecurringRequest),
+    /// A subscription.
+    Subscription(Subscription),
 }
 
 /// What happens to an operation.
@@ -48,6 +82,38 @@ pub enum Input {
     },
     /// The time it asked to be woken at has come.
     Timer,
+    /// Our own wallet was asked for an invoice.
+    InvoiceMade(Result<Invoice, LightningError>),
+    /// Our own wallet was asked how it stands with an invoice of ours.
+    InvoiceStatus(Result<InvoiceStatus, LightningError>),
+    /// Our own wallet says by itself that an invoice of ours was paid.
+    Settled(Settlement),
+    /// Our own wallet was asked to pay, or says by itself that it has.
+    Paid(Result<PaidInvoice, LightningError>),
+    /// Our own wallet was asked how it stands with a payment of ours.
+    PaymentStatus(Result<OutgoingStatus, LightningError>),
+    /// What the last step wanted to claim belongs to another operation: it was not committed.
+    Taken,
+    /// Another operation, or the operator, says something to a subscription.
+    Note(Note),
+}
+
+/// What our own wallet is asked, once; the answer is an input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WalletCall {
+    /// Answered by [`Input::InvoiceMade`].
+    MakeInvoice(WantedInvoice),
+    /// Answered by [`Input::InvoiceStatus`].
+    LookUpInvoice(PaymentHash),
+    /// Answered by [`Input::Paid`].
+    Pay {
+        /// The invoice; it names its amount.
+        invoice: Invoice,
+        /// Unix seconds after which the wallet shall not act on it.
+        until: u64,
+    },
+    /// Answered by [`Input::PaymentStatus`].
+    LookUpPayment(PaymentHash),
 }
 
 /// What an operation wants to happen.
@@ -59,6 +125,18 @@ pub enum Effect {
     Send(OutboxMessage),
     /// A user's relays are remembered.
     RememberRelays(UserRelays),
+    /// What is being sent is sent no more.
+    Silence,
+    /// Our own wallet is asked.
+    Ask(WalletCall),
+    /// The invoice that is watched is looked up soon.
+    LookUp,
+    /// The app is told on the reserved stream.
+    Announce(NewEvent),
+    /// Another operation begins, with these effects of its own, in the same commit.
+    Start(Box<Operation>, Vec<Effect>),
+    /// The operation with this correlation key is told, in the same commit; nothing happens when there is none.
+    Tell(CorrelationKey, Note),
     /// The operation is over: no input reaches it any more, nothing more is sent.
     Finish,
 }
@@ -78,22 +156,63 @@ impl Operation {
         match self {
             Self::KeyHandshake(_) => OperationKind::KeyHandshake,
             Self::Authentication(_) => OperationKind::Authentication,
+            Self::SinglePayment(payment) | Self::InvoicePayment(payment) => payment.kind(),
+            Self::OwnPayment(_) => OperationKind::OwnPayment,
+            Self::InvoiceRequest(_) => OperationKind::InvoiceRequest,
+            Self::RecurringRequest(_) => OperationKind::RecurringRequest,
+            Self::Subscription(_) => OperationKind::Subscription,
         }
     }
 
     /// When it wants to be woken.
-    pub const fn wake_at(&self) -> Option<UnixMillis> {
+    pub fn wake_at(&self) -> Option<UnixMillis> {
         match self {
             Self::KeyHandshake(handshake) => handshake.expires_at(),
             Self::Authentication(authentication) => Some(authentication.expires_at()),
+            Self::SinglePayment(payment) | Self::InvoicePayment(payment) => Some(payment.wake_at()),
+            Self::OwnPayment(payment) => Some(payment.wake_at()),
+            Self::InvoiceRequest(request) => Some(request.expires_at()),
+            Self::RecurringRequest(request) => Some(request.expires_at()),
+            Self::Subscription(subscription) => subscription.wake_at(),
         }
     }
 
-    /// By what wallets' messages are matched to it.
-    pub fn correlation(&self) -> CorrelationKey {
+    /// By what messages of wallets, of our own wallet, and of other operations are matched to it. Keys are added as it
+    /// goes on, never taken away before it is finished.
+    pub fn correlations(&self) -> Vec<CorrelationKey> {
         match self {
-            Self::KeyHandshake(handshake) => handshake.correlation(),
-            Self::Authentication(authentication) => authentication.correlation(),
+            Self::KeyHandshake(handshake) => vec![handshake.correlation()],
+            Self::Authentication(authentication) => vec![authentication.correlation()],
+            Self::SinglePayment(payment) | Self::InvoicePayment(payment) => payment.correlations(),
+            Self::OwnPayment(payment) => vec![payment.correlation()],
+            Self::InvoiceRequest(request) => vec![request.correlation()],
+            Self::RecurringRequest(request) => vec![request.correlation()],
+            Self::Subscription(subscription) => vec![subscription.correlation()],
+        }
+    }
+
+    /// Whether nothing more is expected of it. It may be open all the same, because money may still come.
+    pub const fn is_done(&self) -> bool {
+        match self {
+            Self::SinglePayment(payment) | Self::InvoicePayment(payment) => payment.is_done(),
+            Self::OwnPayment(payment) => payment.is_done(),
+            Self::Subscription(subscription) => subscription.is_done(),
+            Self::KeyHandshake(_) | Self::Authentication(_) | Self::InvoiceRequest(_) | Self::RecurringRequest(_) => {
+                false
+            }
+        }
+    }
+
+    /// The payment hash of an invoice of our own that may be paid.
+    pub fn watched(&self) -> Option<PaymentHash> {
+        match self {
+            Self::SinglePayment(payment) | Self::InvoicePayment(payment) => payment.watched(),
+            Self::KeyHandshake(_)
+            | Self::Authentication(_)
+            | Self::OwnPayment(_)
+            | Self::InvoiceRequest(_)
+            | Self::RecurringRequest(_)
+            | Self::Subscription(_) => None,
         }
     }
 
@@ -102,6 +221,11 @@ impl Operation {
         match self {
             Self::KeyHandshake(handshake) => handshake.step(input, now),
             Self::Authentication(authentication) => authentication.step(input, now),
+            Self::SinglePayment(payment) | Self::InvoicePayment(payment) => payment.step(input, now),
+            Self::OwnPayment(payment) => payment.step(input, now),
+            Self::InvoiceRequest(request) => request.step(input, now),
+            Self::RecurringRequest(request) => request.step(input, now),
+            Self::Subscription(subscription) => subscription.step(input, now),
         }
     }
 
@@ -123,11 +247,20 @@ impl Operation {
 }
 
 /// An event with these data, leaving out members that are `null`.
-fn emit(event_type: EventType, mut data: Value, at: UnixMillis) -> Effect {
+fn emit(event_type: EventType, data: Value, at: UnixMillis) -> Effect {
+    Effect::Emit(new_event(event_type, data, at))
+}
+
+fn new_event(event_type: EventType, mut data: Value, at: UnixMillis) -> NewEvent {
     if let Some(members) = data.as_object_mut() {
         members.retain(|_, value| !value.is_null());
     }
-    Effect::Emit(NewEvent { event_type, at, data: data.to_string().into() })
+    NewEvent { event_type, at, data: data.to_string().into() }
+}
+
+/// Until when the answer of our own wallet is waited for.
+fn lease(now: UnixMillis) -> UnixMillis {
+    now.plus(LEASE)
 }
 
 /// Unix milliseconds as a number in the state.

@@ -86,6 +86,8 @@ impl Running {
             clock: clock.clone(),
             randomness: Arc::new(SeededRandomness::new(seed)),
             inbox: inbound,
+            lightning: None,
+            notices: None,
         };
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
         Self { engine, clock, inbox, letters, tasks, stop }

@@ -49,6 +49,22 @@ pub struct Recurrence {
     pub first_payment_due: u64,
 }
 
+impl Recurrence {
+    /// The due date after `previous`, which has a number (from 1) and a time in Unix seconds; the first one when there is
+    /// none before. `None` when no further payment falls due.
+    ///
+    /// The first is [`Self::first_payment_due`], whatever the calendar says; each further one is the calendar's next
+    /// occurrence.
+    pub fn next_due(&self, previous: Option<(u32, u64)>) -> Option<(u32, u64)> {
+        let (number, due) = match previous {
+            None => (1, self.first_payment_due),
+            Some((number, due)) => (number.checked_add(1)?, self.calendar.next_after(due)?),
+        };
+        let allowed = self.max_payments.is_none_or(|max| number <= max) && self.until.is_none_or(|until| due <= until);
+        allowed.then_some((number, due))
+    }
+}
+
 /// Kind 28006: the user's answer.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecurringResponse {

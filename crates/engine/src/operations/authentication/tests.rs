@@ -8,8 +8,9 @@ use usher_protocol::{Keys, PublicKey};
 
 use super::super::fixtures::{NOW, answer, approval, cannot_read, device, effects, event, user};
 use super::super::{Effect, Input, Operation, Outcome};
-use super::{Authentication, MAX_SUBKEYS};
+use super::Authentication;
 use crate::UnixMillis;
+use crate::operations::MAX_SUBKEYS;
 use crate::ports::OutboxMessage;
 
 fn ask(main: &Keys, subkeys: &[PublicKey]) -> Authentication {

@@ -1,0 +1,325 @@
+//! Our own Lightning wallet: what operations ask it, and what it tells by itself.
+//!
+//! A call is made once, after the commit that asks for it, and its answer is an input of the operation. Answers that are
+//! lost in a crash are made up for by the operation's own lease.
+//!
+//! Settlements are told by the wallet where it does that. Look-ups are the backstop: each open invoice has one timer, whose
+//! interval doubles, and is stretched so that all invoices together cause no more than [`LOOK_UPS_PER_SECOND`]. So 10,000
+//! open invoices cost what 100 do, and a look-up that brings nothing new costs no write (docs/performance.md).
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::{Semaphore, mpsc};
+use tracing::{debug, info, warn};
+use usher_protocol::message::PaymentHash;
+
+use super::Engine;
+use super::timers::Alarm;
+use crate::operations::{Input, WalletCall};
+use crate::ports::{
+    CorrelationKey, InvoiceStatus, Lightning, LightningError, LightningNotice, LightningNotices, WalletInfo,
+};
+use crate::{StreamId, UnixMillis};
+
+/// Calls that wait for their turn; when it is full, steps wait.
+const QUEUE: usize = 4096;
+
+/// Calls that run at the same time.
+const AT_ONCE: usize = 24;
+
+/// Look-ups of watched invoices that run at the same time.
+const LOOK_UPS_AT_ONCE: usize = 8;
+
+/// Most look-ups a second, all watched invoices together, but for those somebody has a reason for.
+const LOOK_UPS_PER_SECOND: u64 = 10;
+
+/// Seconds to the next look-up of an invoice when the wallet tells of settlements by itself; the last goes on.
+const WHEN_TOLD: [u64; 4] = [60, 120, 300, 600];
+
+/// Seconds to the next look-up of an invoice when it does not; the last goes on.
+const WHEN_NOT_TOLD: [u64; 6] = [2, 4, 8, 15, 30, 60];
+
+/// Seconds to the next look-up of an invoice that the app has been told is over; the last goes on.
+const WHEN_OVER: [u64; 4] = [60, 600, 3600, 21_600];
+
+/// Our own wallet, when there is one.
+#[derive(Clone)]
+pub struct LightningParts {
+    /// The wallet.
+    pub wallet: Arc<dyn Lightning>,
+    /// Its name in the configuration (`wallet.ln_backend`).
+    pub backend: &'static str,
+}
+
+/// What operations ask of our own wallet, and which invoices are watched.
+pub(super) struct Wallet {
+    lightning: Option<LightningParts>,
+    calls: mpsc::Sender<(StreamId, WalletCall)>,
+    watched: Mutex<HashMap<StreamId, Watch>>,
+    look_ups: Arc<Semaphore>,
+}
+
+/// An invoice that may be paid.
+struct Watch {
+    hash: PaymentHash,
+    /// When it is looked up next; `None` while it is.
+    at: Option<UnixMillis>,
+    /// How often it was looked up in this stage.
+    times: u8,
+    over: bool,
+}
+
+impl Wallet {
+    pub(super) fn new(lightning: Option<LightningParts>) -> (Self, mpsc::Receiver<(StreamId, WalletCall)>) {
+        let (calls, asked) = mpsc::channel(QUEUE);
+        let look_ups = Arc::new(Semaphore::new(LOOK_UPS_AT_ONCE));
+        (Self { lightning, calls, watched: Mutex::default(), look_ups }, asked)
+    }
+
+    pub(super) async fn ask(&self, id: StreamId, call: WalletCall) {
+        // Fails only when everything stops; the operation's lease asks again.
+        let _ = self.calls.send((id, call)).await;
+    }
+
+    fn tells(&self) -> bool {
+        self.lightning.as_ref().is_some_and(|parts| {
+            let link = parts.wallet.link();
+            link.connected && link.tells_settlements
+        })
+    }
+
+    /// How long from one look-up to the next.
+    fn interval(&self, times: u8, over: bool, watched: usize) -> Duration {
+        let schedule: &[u64] = match (over, self.tells()) {
+            (true, _) => &WHEN_OVER,
+            (false, true) => &WHEN_TOLD,
+            (false, false) => &WHEN_NOT_TOLD,
+        };
+        let secs = schedule.get(usize::from(times)).or(schedule.last()).copied().unwrap_or(60);
+        Duration::from_secs(secs.max(watched as u64 / LOOK_UPS_PER_SECOND))
+    }
+}
+
+impl Engine {
+    /// Whether there is a wallet of our own.
+    pub fn has_wallet(&self) -> bool {
+        self.wallet.lightning.is_some()
+    }
+
+    /// The wallet's name in the configuration and what it says of itself; `None` when there is no wallet.
+    pub async fn wallet_info(&self) -> Option<(&'static str, Result<WalletInfo, LightningError>)> {
+        let parts = self.wallet.lightning.clone()?;
+        Some((parts.backend, parts.wallet.info().await))
+    }
+
+    /// How the connection to the wallet stands; `None` when there is no wallet.
+    pub fn wallet_link(&self) -> Option<crate::ports::WalletLink> {
+        self.wallet.lightning.as_ref().map(|parts| parts.wallet.link())
+    }
+
+    /// How many invoices are watched.
+    pub fn watched_invoices(&self) -> usize {
+        self.wallet.watched.lock().len()
+    }
+
+    /// Asks the wallet what operations want of it, until everything stops.
+    pub(super) async fn ask_wallet(self: Arc<Self>, mut asked: mpsc::Receiver<(StreamId, WalletCall)>) {
+        let places = Arc::new(Semaphore::new(AT_ONCE));
+        loop {
+            let (id, call) = tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return,
+                call = asked.recv() => match call {
+                    Some(call) => call,
+                    None => return,
+                },
+            };
+            let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+            let engine = Arc::clone(&self);
+            self.tasks.spawn(async move {
+                let input = tokio::select! {
+                    input = engine.call(id, call) => input,
+                    // What the wallet would have said is asked for after the next start.
+                    () = engine.stop.cancelled() => return,
+                };
+                drop(place);
+                engine.workers.input(id, input).await;
+            });
+        }
+    }
+
+    async fn call(&self, id: StreamId, call: WalletCall) -> Input {
+        let Some(parts) = &self.wallet.lightning else {
+            let failure = || LightningError::Refused { again: false, reason: "no wallet is configured".to_owned() };
+            return match call {
+                WalletCall::MakeInvoice(_) => Input::InvoiceMade(Err(failure())),
+                WalletCall::LookUpInvoice(_) => Input::InvoiceStatus(Err(failure())),
+                WalletCall::Pay { .. } => Input::Paid(Err(failure())),
+                // That no wallet is configured now says nothing of what one did before.
+                WalletCall::LookUpPayment(_) => Input::PaymentStatus(Err(LightningError::NotSent)),
+            };
+        };
+        let wallet = &parts.wallet;
+        let input = match call {
+            WalletCall::MakeInvoice(wanted) => Input::InvoiceMade(wallet.make_invoice(&wanted).await),
+            WalletCall::LookUpInvoice(hash) => Input::InvoiceStatus(wallet.look_up_invoice(hash).await),
+            WalletCall::Pay { invoice, until } => {
+                fail::fail_point!("before-pay");
+                let paid = wallet.pay(&invoice, until).await;
+                fail::fail_point!("after-pay");
+                Input::Paid(paid)
+            }
+            WalletCall::LookUpPayment(hash) => Input::PaymentStatus(wallet.look_up_payment(hash).await),
+        };
+        match &input {
+            Input::InvoiceMade(Err(failure)) => warn!(stream_id = %id, %failure, "the wallet made no invoice"),
+            Input::Paid(Err(failure)) => warn!(stream_id = %id, %failure, "the wallet did not say that it paid"),
+            Input::InvoiceStatus(Err(failure)) | Input::PaymentStatus(Err(failure)) => {
+                debug!(stream_id = %id, %failure, "the wallet could not be asked");
+            }
+            _ => {}
+        }
+        input
+    }
+
+    /// Takes in what the wallet tells by itself, until everything stops.
+    pub(super) async fn hear_wallet(self: Arc<Self>, mut notices: LightningNotices) {
+        loop {
+            let notice = tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return,
+                notice = notices.recv() => notice,
+            };
+            match notice {
+                None => return,
+                Some(LightningNotice::Settled(hash, settlement)) => {
+                    let Some(id) = self.index.find(CorrelationKey::invoice(hash)) else { continue };
+                    if settlement.preimage.is_some() {
+                        self.workers.input(id, Input::Settled(settlement)).await;
+                    } else {
+                        self.look_up_soon(id, self.clock.now());
+                    }
+                }
+                Some(LightningNotice::Sent(hash, paid)) => {
+                    if let Some(id) = self.index.find(CorrelationKey::paying(hash)) {
+                        self.workers.input(id, Input::Paid(Ok(paid))).await;
+                    }
+                }
+                Some(LightningNotice::Reconnected) => {
+                    info!("the wallet can be heard again; open invoices are looked up");
+                    self.look_up_all(self.clock.now());
+                }
+            }
+        }
+    }
+
+    /// Watches the operation's invoice, unless it is watched already.
+    pub(super) fn watch(&self, id: StreamId, hash: PaymentHash, now: UnixMillis) {
+        let over = self.index.get(id).is_some_and(|stream| stream.done);
+        let mut watched = self.wallet.watched.lock();
+        let count = watched.len();
+        let before = match watched.get_mut(&id) {
+            Some(watch) if watch.hash == hash && watch.over == over => return,
+            Some(watch) => watch.at,
+            None => None,
+        };
+        let at = now.plus(self.wallet.interval(0, over, count));
+        watched.insert(id, Watch { hash, at: Some(at), times: 0, over });
+        drop(watched);
+        if let Some(before) = before {
+            self.timers.cancel(before, id, Alarm::LookUp);
+        }
+        self.timers.set(at, id, Alarm::LookUp);
+    }
+
+    /// After a restart: the `nth` invoice is looked up, for what happened meanwhile was told to nobody.
+    pub(super) fn watch_again(&self, id: StreamId, hash: PaymentHash, over: bool, nth: u64, now: UnixMillis) {
+        let at = now.plus(spread(nth));
+        self.wallet.watched.lock().insert(id, Watch { hash, at: Some(at), times: 0, over });
+        self.timers.set(at, id, Alarm::LookUp);
+    }
+
+    pub(super) fn unwatch(&self, id: StreamId) {
+        let removed = self.wallet.watched.lock().remove(&id);
+        if let Some(at) = removed.and_then(|watch| watch.at) {
+            self.timers.cancel(at, id, Alarm::LookUp);
+        }
+    }
+
+    /// There is a reason to look: the payer says that it has paid.
+    pub(super) fn look_up_soon(&self, id: StreamId, now: UnixMillis) {
+        let mut watched = self.wallet.watched.lock();
+        let Some(watch) = watched.get_mut(&id) else { return };
+        // Looked up at this moment, or about to be.
+        let Some(before) = watch.at.filter(|at| *at > now) else { return };
+        watch.at = Some(now);
+        drop(watched);
+        self.timers.cancel(before, id, Alarm::LookUp);
+        self.timers.set(now, id, Alarm::LookUp);
+    }
+
+    fn look_up_all(&self, now: UnixMillis) {
+        let mut watched = self.wallet.watched.lock();
+        for (nth, (id, watch)) in (0..).zip(watched.iter_mut()) {
+            let at = now.plus(spread(nth));
+            if let Some(before) = watch.at
+                && before > at
+            {
+                watch.at = Some(at);
+                self.timers.cancel(before, *id, Alarm::LookUp);
+                self.timers.set(at, *id, Alarm::LookUp);
+            }
+        }
+    }
+
+    /// An invoice's time to be looked up has come.
+    pub(super) fn look_up_due(self: &Arc<Self>, id: StreamId) {
+        let Some(parts) = &self.wallet.lightning else { return };
+        let now = self.clock.now();
+        let hash = {
+            let mut watched = self.wallet.watched.lock();
+            let Some(watch) = watched.get_mut(&id).filter(|watch| watch.at.is_some_and(|at| at <= now)) else { return };
+            watch.at = None;
+            watch.hash
+        };
+        let (engine, wallet) = (Arc::clone(self), Arc::clone(&parts.wallet));
+        self.tasks.spawn(async move {
+            let look_up = async {
+                let _place = engine.wallet.look_ups.acquire().await;
+                wallet.look_up_invoice(hash).await
+            };
+            let status = tokio::select! {
+                status = look_up => status,
+                () = engine.stop.cancelled() => return,
+            };
+            match status {
+                Ok(status @ InvoiceStatus::Settled(_)) => {
+                    engine.workers.input(id, Input::InvoiceStatus(Ok(status))).await;
+                }
+                Ok(_) => {}
+                Err(failure) => debug!(stream_id = %id, %failure, "an invoice could not be looked up"),
+            }
+            engine.look_up_again(id);
+        });
+    }
+
+    fn look_up_again(&self, id: StreamId) {
+        let now = self.clock.now();
+        let mut watched = self.wallet.watched.lock();
+        let count = watched.len();
+        let Some(watch) = watched.get_mut(&id).filter(|watch| watch.at.is_none()) else { return };
+        watch.times = watch.times.saturating_add(1);
+        let at = now.plus(self.wallet.interval(watch.times, watch.over, count));
+        watch.at = Some(at);
+        drop(watched);
+        self.timers.set(at, id, Alarm::LookUp);
+    }
+}
+
+/// When the `nth` of many invoices is looked up, when all are.
+const fn spread(nth: u64) -> Duration {
+    Duration::from_millis(nth * 1000 / (LOOK_UPS_PER_SECOND * 2))
+}

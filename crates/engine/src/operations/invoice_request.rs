@@ -1,0 +1,162 @@
+//! An invoice that a user is asked for.
+//!
+//! ```text
+//! asking ──an invoice that fits──▶ finished   InvoiceResponse {invoice, payment_hash, amount}
+//! asking ──one that does not─────▶ finished   StatusUpdate {status: error, reason}
+//! asking ──expired───────────────▶ finished   StatusUpdate {status: timeout}
+//! ```
+//!
+//! The invoice is read before the app sees it: its signature, its amount, its network, and that it has not expired. A crash
+//! before the answer is committed loses nothing: the request goes out again, and the wallet repeats its answer.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use usher_protocol::PublicKey;
+use usher_protocol::bolt11::{Invoice, Network};
+use usher_protocol::message::{self, Currency, InvoiceResponse, ServiceMessage, WalletMessage};
+use usher_protocol::subkey::Permission;
+
+use super::conversation::Conversation;
+use super::{Effect, Input, Outcome, emit, millis};
+use crate::UnixMillis;
+use crate::event::EventType;
+use crate::ports::CorrelationKey;
+
+/// What a user is asked for.
+#[derive(Clone, Debug)]
+pub struct InvoiceTerms {
+    /// Who is asked.
+    pub main_key: PublicKey,
+    /// Keys that may answer for it without a proof.
+    pub subkeys: Vec<PublicKey>,
+    /// Our id of the request: random.
+    pub request_id: String,
+    /// The caller's own reference, echoed in events.
+    pub reference: Option<String>,
+    /// Millisats.
+    pub amount: u64,
+    /// What it is for.
+    pub description: Option<String>,
+    /// Until when it can be answered.
+    pub expires_at: UnixMillis,
+}
+
+/// The state of an invoice request.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InvoiceRequest {
+    #[serde(flatten)]
+    conversation: Conversation,
+    request_id: String,
+    reference: Option<String>,
+    amount: u64,
+    description: Option<String>,
+    #[serde(with = "millis")]
+    expires_at: UnixMillis,
+    network: Network,
+}
+
+impl fmt::Debug for InvoiceRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InvoiceRequest").field("amount", &self.amount).finish_non_exhaustive()
+    }
+}
+
+impl InvoiceRequest {
+    /// Asks for an invoice on `network`.
+    pub fn start(terms: InvoiceTerms, network: Network) -> (Self, Vec<Effect>) {
+        let state = Self {
+            conversation: Conversation::new(terms.main_key, &terms.subkeys),
+            request_id: terms.request_id,
+            reference: terms.reference,
+            amount: terms.amount,
+            description: terms.description,
+            expires_at: terms.expires_at,
+            network,
+        };
+        let ask = state.ask();
+        (state, vec![ask])
+    }
+
+    pub(super) const fn expires_at(&self) -> UnixMillis {
+        self.expires_at
+    }
+
+    pub(super) fn correlation(&self) -> CorrelationKey {
+        CorrelationKey::request(&self.request_id)
+    }
+
+    pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> Outcome {
+        match input {
+            Input::Timer if now >= self.expires_at => self.end("timeout", "the user did not answer in time", now),
+            _ if now >= self.expires_at => Outcome::Ignored,
+            Input::Wallet { author, message: WalletMessage::InvoiceResponse(response), .. } => {
+                self.answered(author, response, now)
+            }
+            Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. }
+                if self.conversation.prove(author, proof, Permission::Payment, now) =>
+            {
+                Outcome::Stepped(vec![self.ask()])
+            }
+            _ => Outcome::Ignored,
+        }
+    }
+
+    fn answered(&self, author: &PublicKey, response: &InvoiceResponse, now: UnixMillis) -> Outcome {
+        if response.request.inner.request_id != self.request_id || !self.conversation.may_pay(author, now) {
+            return Outcome::Ignored;
+        }
+        match self.read(response, now) {
+            Ok(invoice) => {
+                let data = json!({
+                    "invoice": invoice.as_str(),
+                    "payment_hash": invoice.payment_hash().to_string(),
+                    "amount": self.amount,
+                    "request_id": self.reference,
+                });
+                Outcome::Stepped(vec![emit(EventType::InvoiceResponse, data, now), Effect::Finish])
+            }
+            Err(fault) => self.end("error", &format!("the wallet's invoice does not fit: it {fault}"), now),
+        }
+    }
+
+    fn read(&self, response: &InvoiceResponse, now: UnixMillis) -> Result<Invoice, String> {
+        let invoice: Invoice =
+            response.invoice.parse().map_err(|error: usher_protocol::bolt11::InvoiceError| error.to_string())?;
+        if invoice.amount() != Some(self.amount) {
+            return Err("is for another amount".to_owned());
+        }
+        if invoice.network() != self.network {
+            return Err(format!("is for the network {}", invoice.network()));
+        }
+        if invoice.is_expired(now.secs()) {
+            return Err("has expired".to_owned());
+        }
+        if response.payment_hash.is_some_and(|hash| hash != invoice.payment_hash()) {
+            return Err("has another payment hash than the wallet says".to_owned());
+        }
+        Ok(invoice)
+    }
+
+    fn end(&self, status: &str, reason: &str, now: UnixMillis) -> Outcome {
+        let data = json!({ "status": status, "reason": reason, "request_id": self.reference });
+        Outcome::Stepped(vec![emit(EventType::StatusUpdate, data, now), Effect::Finish])
+    }
+
+    fn ask(&self) -> Effect {
+        let message = ServiceMessage::InvoiceRequest(message::InvoiceRequest {
+            request_id: self.request_id.clone(),
+            amount: self.amount,
+            currency: Currency::Millisats,
+            current_exchange_rate: None,
+            expires_at: self.expires_at.secs(),
+            description: self.description.clone(),
+            refund_invoice: None,
+        });
+        Effect::Send(self.conversation.message(&message, self.expires_at))
+    }
+}
+
+#[cfg(test)]
+mod tests;

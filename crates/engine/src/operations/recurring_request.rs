@@ -1,0 +1,210 @@
+//! A subscription that a user is asked to agree to.
+//!
+//! ```text
+//! asking ──confirmed──▶ finished   Subscription {status: approved, subscription_id, …}; the subscription begins
+//! asking ──rejected───▶ finished   StatusUpdate {status: user_rejected, reason?}
+//! asking ──unusable───▶ finished   StatusUpdate {status: error, reason}
+//! asking ──expired────▶ finished   StatusUpdate {status: timeout}
+//! ```
+//!
+//! The event and the subscription are committed together: there is neither one without the other, whenever it crashes.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use usher_protocol::PublicKey;
+use usher_protocol::bolt11::Network;
+use usher_protocol::message::{
+    self, Currency, Recurrence, RecurringResponse, RecurringStatus, ServiceMessage, WalletMessage,
+};
+use usher_protocol::subkey::Permission;
+
+use super::conversation::Conversation;
+use super::subscription::{Agreement, Subscription};
+use super::{Effect, Input, Operation, Outcome, emit, millis};
+use crate::UnixMillis;
+use crate::event::EventType;
+use crate::ports::CorrelationKey;
+
+/// What a user is asked to agree to.
+#[derive(Clone, Debug)]
+pub struct RecurringTerms {
+    /// Who is asked.
+    pub main_key: PublicKey,
+    /// Keys that may answer for it without a proof.
+    pub subkeys: Vec<PublicKey>,
+    /// Our id of the request: random.
+    pub request_id: String,
+    /// The caller's own reference, echoed in events.
+    pub reference: Option<String>,
+    /// Millisats each time.
+    pub amount: u64,
+    /// What it is for.
+    pub description: String,
+    /// When, and how often.
+    pub recurrence: Recurrence,
+    /// Until when it can be answered.
+    pub expires_at: UnixMillis,
+    /// Whether the service asks for each due payment by itself.
+    pub auto_charge: bool,
+}
+
+/// What subscriptions are given by the configuration.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubscriptionRules {
+    /// The network of the invoices.
+    pub network: Network,
+    /// After how long a charge that failed is tried again, one after the other (`subscriptions.retry_hours`).
+    pub retry_after: Vec<Duration>,
+    /// For how long a subscription that has ended can be read (`streams.retention_days`).
+    pub keep: Duration,
+}
+
+/// The state of a recurring request.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RecurringRequest {
+    #[serde(flatten)]
+    conversation: Conversation,
+    request_id: String,
+    reference: Option<String>,
+    amount: u64,
+    description: String,
+    recurrence: Recurrence,
+    #[serde(with = "millis")]
+    expires_at: UnixMillis,
+    auto_charge: bool,
+    rules: SubscriptionRules,
+}
+
+impl fmt::Debug for RecurringRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RecurringRequest").field("amount", &self.amount).finish_non_exhaustive()
+    }
+}
+
+impl RecurringRequest {
+    /// Asks.
+    pub fn start(terms: RecurringTerms, rules: SubscriptionRules) -> (Self, Vec<Effect>) {
+        let state = Self {
+            conversation: Conversation::new(terms.main_key, &terms.subkeys),
+            request_id: terms.request_id,
+            reference: terms.reference,
+            amount: terms.amount,
+            description: terms.description,
+            recurrence: terms.recurrence,
+            expires_at: terms.expires_at,
+            auto_charge: terms.auto_charge,
+            rules,
+        };
+        let ask = state.ask();
+        (state, vec![ask])
+    }
+
+    pub(super) const fn expires_at(&self) -> UnixMillis {
+        self.expires_at
+    }
+
+    pub(super) fn correlation(&self) -> CorrelationKey {
+        CorrelationKey::request(&self.request_id)
+    }
+
+    pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> Outcome {
+        match input {
+            Input::Timer if now >= self.expires_at => self.end("timeout", Some("the user did not answer in time"), now),
+            _ if now >= self.expires_at => Outcome::Ignored,
+            Input::Wallet { author, message: WalletMessage::RecurringResponse(response), .. } => {
+                self.answered(author, response, now)
+            }
+            Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. }
+                if self.conversation.prove(author, proof, Permission::Payment, now) =>
+            {
+                Outcome::Stepped(vec![self.ask()])
+            }
+            Input::Taken => self.end("error", Some("the wallet gave a subscription id that is in use"), now),
+            _ => Outcome::Ignored,
+        }
+    }
+
+    fn answered(&self, author: &PublicKey, response: &RecurringResponse, now: UnixMillis) -> Outcome {
+        if response.request_id != self.request_id || !self.conversation.may_pay(author, now) {
+            return Outcome::Ignored;
+        }
+        match &response.status {
+            RecurringStatus::Rejected { reason } => self.end("user_rejected", reason.as_deref(), now),
+            RecurringStatus::Confirmed { authorized_currency, .. } if *authorized_currency != Currency::Millisats => {
+                self.end("error", Some("the wallet authorized another currency than millisats"), now)
+            }
+            RecurringStatus::Confirmed { authorized_amount: 0, .. } => {
+                self.end("error", Some("the wallet authorized an amount of zero"), now)
+            }
+            RecurringStatus::Confirmed { subscription_id, authorized_amount, authorized_recurrence, .. } => {
+                if authorized_recurrence.next_due(None).is_none() {
+                    return self.end("error", Some("the wallet authorized no payment at all"), now);
+                }
+                let agreement = Agreement {
+                    subscription_id: subscription_id.clone(),
+                    amount: self.amount,
+                    description: self.description.clone(),
+                    authorized_amount: *authorized_amount,
+                    recurrence: authorized_recurrence.clone(),
+                    reference: self.reference.clone(),
+                    auto_charge: self.auto_charge,
+                };
+                let subscription = Subscription::start(self.conversation.clone(), agreement, self.rules.clone(), now);
+                let data = json!({
+                    "status": "approved",
+                    "subscription_id": subscription_id,
+                    "main_key": self.conversation.main_key().to_hex(),
+                    "authorized_amount": authorized_amount,
+                    "authorized_currency": "millisats",
+                    "authorized_recurrence": shown(authorized_recurrence),
+                    "auto_charge": self.auto_charge,
+                    "request_id": self.reference,
+                });
+                Outcome::Stepped(vec![
+                    emit(EventType::Subscription, data, now),
+                    Effect::Start(Box::new(Operation::Subscription(subscription)), Vec::new()),
+                    Effect::Finish,
+                ])
+            }
+        }
+    }
+
+    fn end(&self, status: &str, reason: Option<&str>, now: UnixMillis) -> Outcome {
+        let data = json!({ "status": status, "reason": reason, "request_id": self.reference });
+        Outcome::Stepped(vec![emit(EventType::StatusUpdate, data, now), Effect::Finish])
+    }
+
+    fn ask(&self) -> Effect {
+        let message = ServiceMessage::RecurringRequest(message::RecurringRequest {
+            amount: self.amount,
+            currency: Currency::Millisats,
+            recurrence: self.recurrence.clone(),
+            current_exchange_rate: None,
+            expires_at: self.expires_at.secs(),
+            auth_token: None,
+            description: Some(self.description.clone()),
+            request_id: self.request_id.clone(),
+        });
+        Effect::Send(self.conversation.message(&message, self.expires_at))
+    }
+}
+
+/// A recurrence as the interface shows it: the plain word of the calendar where there is one, times as integers.
+pub(super) fn shown(recurrence: &Recurrence) -> Value {
+    let mut shown = json!({
+        "calendar": recurrence.calendar.to_string(),
+        "first_payment_due": recurrence.first_payment_due,
+        "max_payments": recurrence.max_payments,
+        "until": recurrence.until,
+    });
+    if let Some(members) = shown.as_object_mut() {
+        members.retain(|_, value| !value.is_null());
+    }
+    shown
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,461 @@
+//! A subscription: from a user's agreement to its end.
+//!
+//! ```text
+//! active ──the user closes it──────▶ ended   SubscriptionClosed {subscription_id, main_key, reason?}
+//! active ──the operator closes it──▶ ended   the user's wallet is told
+//! active ──the last payment is made▶ ended   (completed)
+//! active ──`until` has passed──────▶ ended   (ended)
+//! active ──a payment is made───────▶ active  counted
+//! ```
+//!
+//! With `auto_charge`, each due date is charged by a payment of its own, one after the other:
+//!
+//! ```text
+//! waiting ──due──▶ charging            a payment is started, in the same commit
+//! charging ─paid─▶ waiting (next date) SubscriptionPayment {…, number, due, status: paid, preimage}
+//! charging ─failed▶ waiting (again)    SubscriptionPayment {…, status: timeout | user_rejected | error, reason?}
+//! ```
+//!
+//! Its events stand on the reserved stream `subscriptions`. One due date is charged at a time, oldest first, also after
+//! downtime. A failed charge is tried again by the schedule, then its date is passed over. Before a date is tried again
+//! the invoice of the try before it has expired: a retry comes an hour later at the earliest, and no charge lives longer.
+//!
+//! | crash … | what resume does |
+//! | --- | --- |
+//! | before a charge is committed | the timer fires again: nothing was started |
+//! | after it | the payment goes on by itself, and this state says that the date is being charged |
+//! | before the charge's end is committed | payment and subscription change in one commit: neither has, and both will |
+
+use std::fmt;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use usher_protocol::PublicKey;
+use usher_protocol::message::{CloseSubscription, Preimage, Recurrence, ServiceMessage, WalletMessage};
+
+use super::conversation::Conversation;
+use super::payment::{Charge, Payment, PaymentTerms, SubscriptionLink};
+use super::recurring_request::{SubscriptionRules, shown};
+use super::{Effect, Input, Operation, Outcome, millis, new_event};
+use crate::UnixMillis;
+use crate::event::EventType;
+use crate::ports::CorrelationKey;
+
+/// The longest that a user's wallet has to pay one charge: wallets that pay by themselves do so when they are next awake.
+const CHARGE_TTL: Duration = Duration::from_secs(3600);
+
+/// The shortest, for calendars whose next date is near.
+const SHORTEST_CHARGE: Duration = Duration::from_secs(60);
+
+/// How long the user's wallet is told that the operator has closed the subscription; nothing acknowledges it.
+const TELLING: Duration = Duration::from_secs(600);
+
+/// How a subscription stands (decisions.md section 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SubscriptionState {
+    /// Payments may be asked for.
+    Active,
+    /// The user has closed it.
+    ClosedByUser,
+    /// The operator has closed it.
+    ClosedByProvider,
+    /// As many payments as were agreed to have been made.
+    Completed,
+    /// No further payment falls due.
+    Ended,
+}
+
+impl SubscriptionState {
+    /// Every state.
+    pub const ALL: [Self; 5] = [Self::Active, Self::ClosedByUser, Self::ClosedByProvider, Self::Completed, Self::Ended];
+
+    /// The word of the interface.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::ClosedByUser => "closed_by_user",
+            Self::ClosedByProvider => "closed_by_provider",
+            Self::Completed => "completed",
+            Self::Ended => "ended",
+        }
+    }
+}
+
+/// What was agreed.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Agreement {
+    /// The wallet's id of it.
+    pub(super) subscription_id: String,
+    /// Millisats each time, as the operator asked.
+    pub(super) amount: u64,
+    pub(super) description: String,
+    /// Millisats each time, as the user allowed.
+    pub(super) authorized_amount: u64,
+    /// When and how often, as the user allowed.
+    pub(super) recurrence: Recurrence,
+    /// The caller's own reference.
+    pub(super) reference: Option<String>,
+    pub(super) auto_charge: bool,
+}
+
+/// The state of a subscription.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subscription {
+    #[serde(flatten)]
+    conversation: Conversation,
+    #[serde(flatten)]
+    agreement: Agreement,
+    rules: SubscriptionRules,
+    #[serde(with = "millis")]
+    created_at: UnixMillis,
+    state: SubscriptionState,
+    /// Why it was closed, in the words of who closed it.
+    reason: Option<String>,
+    ended_at: Option<u64>,
+    payments_made: u32,
+    charging: Option<Charging>,
+}
+
+/// Where charging by itself stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Charging {
+    /// The due date that is, or will be, charged.
+    date: Charge,
+    /// Until when nothing happens; `None` while a payment runs.
+    waits_until: Option<u64>,
+}
+
+/// A charge has ended, or was paid after it had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Charged {
+    /// Which.
+    pub charge: Charge,
+    /// How.
+    pub end: ChargeEnd,
+}
+
+/// How a charge ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChargeEnd {
+    /// It was paid; with the preimage, when it is known.
+    Paid(Option<Preimage>),
+    /// It was not.
+    Failed {
+        /// The payment's status.
+        status: String,
+        /// Why.
+        reason: Option<String>,
+    },
+}
+
+/// A subscription as the interface shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubscriptionView {
+    /// The wallet's id of it.
+    pub subscription_id: String,
+    /// Who pays.
+    pub main_key: PublicKey,
+    /// How it stands.
+    pub state: SubscriptionState,
+    /// Why it was closed.
+    pub reason: Option<String>,
+    /// Millisats each time, as asked.
+    pub amount: u64,
+    /// Millisats each time, as allowed.
+    pub authorized_amount: u64,
+    /// When and how often, as allowed.
+    pub recurrence: Recurrence,
+    /// What it is for.
+    pub description: String,
+    /// The caller's own reference.
+    pub reference: Option<String>,
+    /// Whether the service asks for each due payment by itself.
+    pub auto_charge: bool,
+    /// How many payments were made.
+    pub payments_made: u32,
+    /// Unix seconds of the due date that is charged next, or is being charged.
+    pub next_payment_due: Option<u64>,
+    /// Unix seconds of the agreement.
+    pub created_at: u64,
+    /// Unix seconds of the end.
+    pub ended_at: Option<u64>,
+}
+
+impl fmt::Debug for Subscription {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Subscription")
+            .field("state", &self.state)
+            .field("payments_made", &self.payments_made)
+            .field("charging", &self.charging)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Subscription {
+    /// Begins.
+    pub(super) fn start(
+        conversation: Conversation,
+        agreement: Agreement,
+        rules: SubscriptionRules,
+        now: UnixMillis,
+    ) -> Self {
+        let charging = if agreement.auto_charge { first(&agreement.recurrence) } else { None };
+        Self {
+            conversation,
+            agreement,
+            rules,
+            created_at: now,
+            state: SubscriptionState::Active,
+            reason: None,
+            ended_at: None,
+            payments_made: 0,
+            charging,
+        }
+    }
+
+    pub(super) fn wake_at(&self) -> Option<UnixMillis> {
+        if let Some(ended_at) = self.ended_at {
+            return Some(UnixMillis::from_secs(ended_at).plus(self.rules.keep));
+        }
+        match &self.charging {
+            Some(charging) => charging.waits_until.map(UnixMillis::from_secs),
+            // After the last second of it.
+            None => self.agreement.recurrence.until.map(|until| UnixMillis::from_secs(until.saturating_add(1))),
+        }
+    }
+
+    pub(super) const fn is_done(&self) -> bool {
+        self.ended_at.is_some()
+    }
+
+    pub(super) fn correlation(&self) -> CorrelationKey {
+        CorrelationKey::subscription(&self.agreement.subscription_id)
+    }
+
+    /// How it stands.
+    pub fn view(&self) -> SubscriptionView {
+        SubscriptionView {
+            subscription_id: self.agreement.subscription_id.clone(),
+            main_key: self.conversation.main_key(),
+            state: self.state,
+            reason: self.reason.clone(),
+            amount: self.agreement.amount,
+            authorized_amount: self.agreement.authorized_amount,
+            recurrence: self.agreement.recurrence.clone(),
+            description: self.agreement.description.clone(),
+            reference: self.agreement.reference.clone(),
+            auto_charge: self.agreement.auto_charge,
+            payments_made: self.payments_made,
+            next_payment_due: self.charging.as_ref().filter(|_| self.ended_at.is_none()).map(|next| next.date.due),
+            created_at: self.created_at.secs(),
+            ended_at: self.ended_at,
+        }
+    }
+
+    /// Whether the operator may mean this subscription's user by `key`.
+    pub fn is_of(&self, key: &PublicKey) -> bool {
+        self.conversation.is_with(key)
+    }
+
+    pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> Outcome {
+        match input {
+            Input::Timer if self.wake_at().is_some_and(|at| now >= at) => self.woken(now),
+            Input::Wallet { author, message: WalletMessage::CloseSubscription(close), .. }
+                if close.subscription_id == self.agreement.subscription_id
+                    && self.ended_at.is_none()
+                    && self.conversation.may_pay(author, now) =>
+            {
+                self.closed_by_user(close.reason.clone(), now)
+            }
+            Input::Note(Note::Close) if self.ended_at.is_none() => self.closed_by_operator(now),
+            Input::Note(Note::Paid) => {
+                self.payments_made = self.payments_made.saturating_add(1);
+                self.complete(now);
+                Outcome::Stepped(Vec::new())
+            }
+            Input::Note(Note::Charged(charged)) => self.charged(charged, now),
+            _ => Outcome::Ignored,
+        }
+    }
+
+    fn woken(&mut self, now: UnixMillis) -> Outcome {
+        if self.ended_at.is_some() {
+            return Outcome::Stepped(vec![Effect::Finish]);
+        }
+        match &mut self.charging {
+            Some(charging) => {
+                charging.waits_until = None;
+                let date = charging.date;
+                Outcome::Stepped(vec![self.charge(date, now)])
+            }
+            None => {
+                self.finish(SubscriptionState::Ended, None, now);
+                Outcome::Stepped(Vec::new())
+            }
+        }
+    }
+
+    /// Starts the payment of a due date.
+    fn charge(&self, date: Charge, now: UnixMillis) -> Effect {
+        let next = self.agreement.recurrence.next_due(Some((date.number, date.due)));
+        let near = next.map_or(CHARGE_TTL, |(_, due)| UnixMillis::from_secs(due).since(now));
+        let terms = PaymentTerms {
+            main_key: self.conversation.main_key(),
+            subkeys: self.conversation.named(),
+            request_id: self.request_id(date),
+            reference: self.agreement.reference.clone(),
+            description: self.agreement.description.clone(),
+            subscription: Some(SubscriptionLink {
+                subscription_id: self.agreement.subscription_id.clone(),
+                charge: Some(date),
+            }),
+            expires_at: now.plus(near.clamp(SHORTEST_CHARGE, CHARGE_TTL)),
+        };
+        let amount = self.agreement.amount.min(self.agreement.authorized_amount);
+        let (payment, effects) = Payment::to_us(terms, amount, self.rules.network, now);
+        Effect::Start(Box::new(Operation::SinglePayment(payment)), effects)
+    }
+
+    /// Another one for each try. It need not be a secret: an answer counts by its author.
+    fn request_id(&self, date: Charge) -> String {
+        let digest = Sha256::new()
+            .chain_update(self.created_at.0.to_be_bytes())
+            .chain_update(self.conversation.main_key().as_bytes())
+            .chain_update(date.number.to_be_bytes())
+            .chain_update(date.attempt.to_be_bytes())
+            .chain_update(&self.agreement.subscription_id)
+            .finalize();
+        digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    fn charged(&mut self, charged: &Charged, now: UnixMillis) -> Outcome {
+        let charge = charged.charge;
+        let current = self.charging.as_ref().is_some_and(|charging| charging.date.number == charge.number);
+        match &charged.end {
+            ChargeEnd::Paid(preimage) => {
+                self.payments_made = self.payments_made.saturating_add(1);
+                if current {
+                    self.go_on_after(charge, now);
+                }
+                self.complete(now);
+                let preimage = preimage.map(|preimage| preimage.to_hex());
+                let more = json!({ "status": "paid", "preimage": preimage });
+                Outcome::Stepped(vec![self.tell_payment(charge, &more, now)])
+            }
+            ChargeEnd::Failed { status, reason } => {
+                let runs = self.charging.as_ref().is_some_and(|charging| {
+                    charging.date == charge && charging.waits_until.is_none() && self.ended_at.is_none()
+                });
+                if !runs {
+                    return Outcome::Ignored;
+                }
+                let tries = usize::try_from(charge.attempt).unwrap_or(usize::MAX);
+                let next = self.rules.retry_after.get(tries).map(|wait| now.plus(*wait).secs());
+                match next {
+                    Some(at) => {
+                        let date = Charge { attempt: charge.attempt.saturating_add(1), ..charge };
+                        self.charging = Some(Charging { date, waits_until: Some(at) });
+                    }
+                    None => self.go_on_after(charge, now),
+                }
+                let more = json!({ "status": status, "reason": reason, "next_attempt_at": next });
+                Outcome::Stepped(vec![self.tell_payment(charge, &more, now)])
+            }
+        }
+    }
+
+    /// Turns to the due date after `charge`; ends when there is none.
+    fn go_on_after(&mut self, charge: Charge, now: UnixMillis) {
+        match self.agreement.recurrence.next_due(Some((charge.number, charge.due))) {
+            Some((number, due)) => {
+                let date = Charge { number, due, attempt: 0 };
+                self.charging = Some(Charging { date, waits_until: Some(due) });
+            }
+            None if self.ended_at.is_none() => {
+                self.charging = None;
+                let all = self.agreement.recurrence.max_payments.is_some_and(|max| self.payments_made >= max);
+                let state = if all { SubscriptionState::Completed } else { SubscriptionState::Ended };
+                self.finish(state, None, now);
+            }
+            None => self.charging = None,
+        }
+    }
+
+    /// Ends it when as many payments have been made as were agreed to.
+    fn complete(&mut self, now: UnixMillis) {
+        let all = self.agreement.recurrence.max_payments.is_some_and(|max| self.payments_made >= max);
+        if all && self.ended_at.is_none() {
+            self.finish(SubscriptionState::Completed, None, now);
+        }
+    }
+
+    fn finish(&mut self, state: SubscriptionState, reason: Option<String>, now: UnixMillis) {
+        self.state = state;
+        self.reason = reason;
+        self.ended_at = Some(now.secs());
+    }
+
+    fn closed_by_user(&mut self, reason: Option<String>, now: UnixMillis) -> Outcome {
+        let data = json!({
+            "subscription_id": self.agreement.subscription_id,
+            "main_key": self.conversation.main_key().to_hex(),
+            "reason": reason,
+        });
+        self.finish(SubscriptionState::ClosedByUser, reason, now);
+        Outcome::Stepped(vec![Effect::Announce(new_event(EventType::SubscriptionClosed, data, now))])
+    }
+
+    fn closed_by_operator(&mut self, now: UnixMillis) -> Outcome {
+        self.finish(SubscriptionState::ClosedByProvider, None, now);
+        let message = ServiceMessage::CloseSubscription(CloseSubscription {
+            subscription_id: self.agreement.subscription_id.clone(),
+            reason: None,
+            by_service: true,
+        });
+        Outcome::Stepped(vec![Effect::Send(self.conversation.message(&message, now.plus(TELLING)))])
+    }
+
+    fn tell_payment(&self, charge: Charge, more: &Value, now: UnixMillis) -> Effect {
+        let mut data = json!({
+            "subscription_id": self.agreement.subscription_id,
+            "main_key": self.conversation.main_key().to_hex(),
+            "number": charge.number,
+            "due": charge.due,
+            "attempt": charge.attempt.saturating_add(1),
+            "amount": self.agreement.amount.min(self.agreement.authorized_amount),
+        });
+        if let (Some(data), Some(more)) = (data.as_object_mut(), more.as_object()) {
+            data.extend(more.clone());
+        }
+        Effect::Announce(new_event(EventType::SubscriptionPayment, data, now))
+    }
+}
+
+/// What one operation says to a subscription.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// A payment that the operator asked for was made.
+    Paid,
+    /// A charge has ended.
+    Charged(Charged),
+    /// The operator closes it.
+    Close,
+}
+
+impl SubscriptionView {
+    /// The recurrence as JSON, times as integers.
+    pub fn recurrence_json(&self) -> Value {
+        shown(&self.recurrence)
+    }
+}
+
+fn first(recurrence: &Recurrence) -> Option<Charging> {
+    let (number, due) = recurrence.next_due(None)?;
+    Some(Charging { date: Charge { number, due, attempt: 0 }, waits_until: Some(due) })
+}
+
+#[cfg(test)]
+mod tests;
