@@ -77,6 +77,16 @@ pub fn calendar(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     if let Ok(calendar) = text.parse::<Calendar>() {
         assert_eq!(calendar.to_string().parse(), Ok(calendar.clone()));
+        // From the beginning, from any time up to 2242, from where there is nothing more.
+        let any = bytes.iter().fold(0u64, |sum, byte| sum.wrapping_mul(31).wrapping_add((*byte).into())) >> 31;
+        for from in [0, any, u64::MAX] {
+            let mut last = from;
+            for _ in 0..3 {
+                let Some(next) = calendar.next_after(last) else { break };
+                assert!(next > last);
+                last = next;
+            }
+        }
         assert_eq!(calendar.expanded().parse(), Ok(calendar));
     }
 }

@@ -3,15 +3,19 @@
 //! A service sends one of eight plain words. Deployed wallets send them back expanded, in the calendar form of systemd:
 //! `[weekdays ]year-month-day hour:minute:second[ timezone]` with fields `*`, `a`, `a..b`, `a..b/step` and lists of
 //! these, with or without leading zeros. Whatever means the same is the same here: the eight are recognised in every
-//! spelling, and anything else is brought into one normal spelling. Times are UTC unless a time zone is named.
+//! spelling, and anything else is brought into one normal spelling. Times are UTC unless a time zone of the IANA database
+//! is named; a name that is not in it is refused, for nobody could say when a payment is due.
 
 mod expression;
 mod field;
+mod wall_clock;
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use self::expression::Fields;
 
 /// Longest text that is looked at, in bytes; the longest normal spelling there can be is shorter.
 pub const MAX_CALENDAR_BYTES: usize = 2048;
@@ -71,9 +75,15 @@ impl Calendar {
         WORDS.iter().find(|(calendar, _, _)| calendar == self).map(|(_, word, _)| *word)
     }
 
-    /// INTERIM (the founder's, uncommitted, so that the engine compiles): replace this function by the real one.
+    /// The first occurrence strictly after `from`, both in Unix seconds; none when there is no further one before the
+    /// year 2200.
+    ///
+    /// An occurrence is an instant at which the wall clock of the calendar's time zone shows a time that the fields allow.
+    /// A day that a month does not have is passed over: `*-*-31` falls on seven days a year, `*-02-29` on leap years only.
+    /// So is, as in systemd, a time that is left out when clocks are put forward. A time that comes twice when they are
+    /// put back counts once, the first time.
     pub fn next_after(&self, from: u64) -> Option<u64> {
-        Some((from / 86_400 + 1) * 86_400)
+        wall_clock::next_after(&Fields::parse(self.expanded())?, from)
     }
 
     /// The form with fields, as deployed wallets send it back.
@@ -104,7 +114,7 @@ impl FromStr for Calendar {
         if let Some(calendar) = Self::from_word(text) {
             return Ok(calendar);
         }
-        let normal = expression::normalise(text).ok_or(NotACalendar)?;
+        let normal = Fields::parse(text).ok_or(NotACalendar)?.spell();
         Ok(match WORDS.into_iter().find(|(_, _, expanded)| *expanded == normal) {
             Some((calendar, _, _)) => calendar,
             None => Self::Other(Expression(normal)),

@@ -1,5 +1,8 @@
 //! The calendar form of systemd, as far as the protocol uses it.
 
+use chrono::{Datelike as _, NaiveDate, NaiveDateTime, NaiveTime, Timelike as _};
+use chrono_tz::Tz;
+
 use super::field::{Bounds, Field};
 
 const YEARS: Bounds = Bounds { first: 1970, last: 2199, digits: 4 };
@@ -20,49 +23,106 @@ const WEEKDAY_NAMES: [(&str, &str); 7] = [
     ("Sun", "Sunday"),
 ];
 
-/// Longest name of a time zone, in bytes; the longest in use has 32.
-const MAX_TIMEZONE_BYTES: usize = 64;
+/// What a calendar allows, field by field.
+pub(super) struct Fields {
+    weekdays: Field,
+    years: Field,
+    months: Field,
+    days: Field,
+    hours: Field,
+    minutes: Field,
+    seconds: Field,
+    /// Whose wall clock the fields speak of.
+    pub(super) zone: Tz,
+}
 
-/// The normal spelling of `text`, the same for all texts that mean the same; none when it is not of the form.
-pub(super) fn normalise(text: &str) -> Option<String> {
-    let mut parts = text.split_ascii_whitespace();
-    let mut next = parts.next()?;
-    let weekdays = if next.contains('-') {
-        Field::all(WEEKDAYS)
-    } else {
-        let weekdays = Field::parse(next, WEEKDAYS, weekday)?;
-        next = parts.next()?;
-        weekdays
-    };
-    let [years, months, days] = three(next, '-', [YEARS, MONTHS, DAYS])?;
-    let [hours, minutes, seconds] = three(parts.next()?, ':', [HOURS, MINUTES, SECONDS])?;
-    let timezone = match parts.next() {
-        Some(zone) if !is_timezone(zone) => return None,
-        zone => zone,
-    };
-    if parts.next().is_some() {
-        return None;
+impl Fields {
+    /// Reads `text`; none when it is not of the form or names a time zone that nobody knows.
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        let mut parts = text.split_ascii_whitespace();
+        let mut next = parts.next()?;
+        let weekdays = if next.contains('-') {
+            Field::all(WEEKDAYS)
+        } else {
+            let weekdays = Field::parse(next, WEEKDAYS, weekday)?;
+            next = parts.next()?;
+            weekdays
+        };
+        let [years, months, days] = three(next, '-', [YEARS, MONTHS, DAYS])?;
+        let [hours, minutes, seconds] = three(parts.next()?, ':', [HOURS, MINUTES, SECONDS])?;
+        let zone = parts.next().map_or(Some(Tz::UTC), zone)?;
+        let whole = parts.next().is_none();
+        whole.then_some(Self { weekdays, years, months, days, hours, minutes, seconds, zone })
     }
 
-    let mut normal = String::new();
-    if !weekdays.is_all(WEEKDAYS) {
-        normal.push_str(&weekdays.spell(WEEKDAYS, weekday_name));
-        normal.push(' ');
+    /// The normal spelling, the same for all texts that mean the same.
+    pub(super) fn spell(&self) -> String {
+        let mut normal = String::new();
+        if !self.weekdays.is_all(WEEKDAYS) {
+            normal.push_str(&self.weekdays.spell(WEEKDAYS, weekday_name));
+            normal.push(' ');
+        }
+        normal.push_str(&format!(
+            "{}-{}-{} {}:{}:{}",
+            self.years.spell_numbers(YEARS),
+            self.months.spell_numbers(MONTHS),
+            self.days.spell_numbers(DAYS),
+            self.hours.spell_numbers(HOURS),
+            self.minutes.spell_numbers(MINUTES),
+            self.seconds.spell_numbers(SECONDS),
+        ));
+        if self.zone != Tz::UTC {
+            normal.push(' ');
+            normal.push_str(self.zone.name());
+        }
+        normal
     }
-    normal.push_str(&format!(
-        "{}-{}-{} {}:{}:{}",
-        years.spell_numbers(YEARS),
-        months.spell_numbers(MONTHS),
-        days.spell_numbers(DAYS),
-        hours.spell_numbers(HOURS),
-        minutes.spell_numbers(MINUTES),
-        seconds.spell_numbers(SECONDS),
-    ));
-    if let Some(timezone) = timezone.filter(|zone| !zone.eq_ignore_ascii_case("UTC")) {
-        normal.push(' ');
-        normal.push_str(timezone);
+
+    /// The first time on the wall clock, at `from` or after, that all fields allow; none before the year 2200 ends the
+    /// search. Impossible dates take 230 years of twelve months to look through, and no more.
+    pub(super) fn next(&self, from: NaiveDateTime) -> Option<NaiveDateTime> {
+        let (date, time) = (from.date(), from.time());
+        if self.date_from(date) == Some(date)
+            && let Some(time) = self.time_from(time)
+        {
+            return Some(date.and_time(time));
+        }
+        Some(self.date_from(date.succ_opt()?)?.and_time(self.time_from(NaiveTime::MIN)?))
     }
-    Some(normal)
+
+    fn date_from(&self, from: NaiveDate) -> Option<NaiveDate> {
+        let start = (u16::try_from(from.year()).unwrap_or(0), within(from.month()), within(from.day()));
+        for year in self.years.from(YEARS, start.0) {
+            for month in self.months.from(MONTHS, if year == start.0 { start.1 } else { 1 }) {
+                for day in self.days.from(DAYS, if (year, month) == (start.0, start.1) { start.2 } else { 1 }) {
+                    // A day that the month does not have is passed over, and with it those after it.
+                    let Some(date) = NaiveDate::from_ymd_opt(year.into(), month.into(), day.into()) else { break };
+                    if self.weekdays.contains(WEEKDAYS, within(date.weekday().num_days_from_monday())) {
+                        return Some(date);
+                    }
+                }
+            }
+        }
+        None
+    }
+
+    fn time_from(&self, from: NaiveTime) -> Option<NaiveTime> {
+        let start = (within(from.hour()), within(from.minute()), within(from.second()));
+        for hour in self.hours.from(HOURS, start.0) {
+            for minute in self.minutes.from(MINUTES, if hour == start.0 { start.1 } else { 0 }) {
+                let first = if (hour, minute) == (start.0, start.1) { start.2 } else { 0 };
+                if let Some(second) = self.seconds.from(SECONDS, first).next() {
+                    return NaiveTime::from_hms_opt(hour.into(), minute.into(), second.into());
+                }
+            }
+        }
+        None
+    }
+}
+
+/// A part of a date or time, all of which are small.
+fn within(part: u32) -> u16 {
+    u16::try_from(part).unwrap_or(u16::MAX)
 }
 
 /// Exactly three fields of numbers.
@@ -90,8 +150,16 @@ fn weekday_name(day: u16) -> String {
     WEEKDAY_NAMES.get(usize::from(day)).map_or("", |(short, _)| short).to_owned()
 }
 
-fn is_timezone(text: &str) -> bool {
-    text.len() <= MAX_TIMEZONE_BYTES
-        && text.starts_with(|c: char| c.is_ascii_alphabetic())
-        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'+' | b'-' | b'/'))
+/// A time zone by its name in the IANA database, as it is spelled there; UTC by all of its names.
+fn zone(name: &str) -> Option<Tz> {
+    if name.eq_ignore_ascii_case("UTC") {
+        return Some(Tz::UTC);
+    }
+    let zone: Tz = name.parse().ok()?;
+    Some(match zone {
+        Tz::Etc__UTC | Tz::Etc__UCT | Tz::Etc__Universal | Tz::Etc__Zulu | Tz::UCT | Tz::Universal | Tz::Zulu => {
+            Tz::UTC
+        }
+        zone => zone,
+    })
 }

@@ -65,7 +65,7 @@ impl Field {
         if self.is_all(bounds) {
             return "*".to_owned();
         }
-        let numbers: Vec<u16> = (bounds.first..=bounds.last).filter(|number| self.contains(bounds, *number)).collect();
+        let numbers: Vec<u16> = self.from(bounds, bounds.first).collect();
         if let [first, second, .., last] = numbers.as_slice() {
             let step = second - first;
             let even = numbers.iter().zip(numbers.iter().skip(1)).all(|(a, b)| b - a == step);
@@ -89,7 +89,13 @@ impl Field {
         }
     }
 
-    fn contains(self, bounds: Bounds, number: u16) -> bool {
+    /// Its numbers from `first` on, ascending; `first` may be outside of the bounds.
+    pub(super) fn from(self, bounds: Bounds, first: u16) -> impl Iterator<Item = u16> {
+        (first.max(bounds.first)..=bounds.last).filter(move |number| self.contains(bounds, *number))
+    }
+
+    /// Whether `number`, which is within the bounds, is one of them.
+    pub(super) fn contains(self, bounds: Bounds, number: u16) -> bool {
         let (word, bit) = place(bounds, number);
         self.0.get(word).is_some_and(|word| word & bit != 0)
     }

@@ -7,6 +7,7 @@ mod envelope;
 mod garbage;
 mod handshake_url;
 mod jwt;
+mod next_after;
 mod round_trips;
 mod samples;
 mod secrecy;
