@@ -7,8 +7,9 @@ use utoipa_axum::routes;
 
 use crate::ApiState;
 use crate::endpoints::{
-    authenticate_key, docs, events, health, health_ready, jwt_issue, jwt_verify, key_handshake, metrics, nip05,
-    openapi_json, profile, relays, version, webhook_deliveries, webhook_delivery_retry, well_known, ws,
+    authenticate_key, calendar_next_occurrence, docs, events, health, health_ready, invoices, jwt_issue, jwt_verify,
+    key_handshake, metrics, nip05, openapi_json, payments, profile, relays, subscriptions, version, wallet_info,
+    webhook_deliveries, webhook_delivery_retry, well_known, ws,
 };
 use crate::gate::{Access, Gate, gate};
 use crate::idempotency::idempotency;
@@ -27,10 +28,19 @@ pub(crate) fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(metrics::metrics))
         .routes(routes!(key_handshake::key_handshake))
         .routes(routes!(authenticate_key::authenticate_key))
+        .routes(routes!(payments::single::single_payment))
+        .routes(routes!(payments::recurring::recurring_payment))
+        .routes(routes!(payments::close::close_subscription))
+        .routes(routes!(subscriptions::list::subscriptions))
+        .routes(routes!(subscriptions::one::subscription))
+        .routes(routes!(invoices::pay::pay_invoice))
+        .routes(routes!(invoices::request::request_invoice))
+        .routes(routes!(wallet_info::wallet_info))
         .routes(routes!(events::events))
         .routes(routes!(events::live::live))
         .routes(routes!(webhook_deliveries::webhook_deliveries))
         .routes(routes!(webhook_delivery_retry::webhook_delivery_retry))
+        .routes(routes!(calendar_next_occurrence::calendar_next_occurrence))
         .routes(routes!(jwt_issue::jwt_issue))
         .routes(routes!(jwt_verify::jwt_verify))
         .routes(routes!(profile::of_user::profile_of_user))
