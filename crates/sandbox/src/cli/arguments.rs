@@ -58,10 +58,20 @@ pub enum WalletCommand {
         #[arg(long, value_name = "SECONDS", default_value = "10")]
         wait: Seconds,
     },
-    /// Approves a request.
+    /// Connects the wallet to the user's Lightning account (NIP-47).
+    Connect {
+        /// The connection string, nostr+walletconnect://…; - reads it from standard input. A secret.
+        url: String,
+    },
+    /// Shows what the user's Lightning account can spend.
+    Balance,
+    /// Approves a request: logs in, pays, agrees to a subscription or sends an invoice, whatever is asked.
     Approve {
         /// The request, or the beginning of its id; not needed when there is only one.
         id: Option<String>,
+        /// Agree to another amount of a subscription than is asked, in millisats.
+        #[arg(long, value_name = "MILLISATS")]
+        amount: Option<u64>,
         /// How long to wait for it to come, when it has not.
         #[arg(long, value_name = "SECONDS", default_value = "60")]
         wait: Seconds,
@@ -77,7 +87,28 @@ pub enum WalletCommand {
         #[arg(long, value_name = "SECONDS", default_value = "60")]
         wait: Seconds,
     },
-    /// Stays connected: prints requests as they come, and takes approve and decline from standard input.
+    /// Says that a payment failed, without trying; it can be approved afterwards.
+    Fail {
+        /// The request, or the beginning of its id; not needed when there is only one.
+        id: Option<String>,
+        /// Why, for people.
+        #[arg(long)]
+        reason: Option<String>,
+        /// How long to wait for it to come, when it has not.
+        #[arg(long, value_name = "SECONDS", default_value = "60")]
+        wait: Seconds,
+    },
+    /// Lists the subscriptions the user agreed to.
+    Subscriptions,
+    /// Closes a subscription.
+    Close {
+        /// The subscription, or the beginning of its id.
+        subscription_id: String,
+        /// Why, for people.
+        #[arg(long)]
+        reason: Option<String>,
+    },
+    /// Stays connected: prints requests as they come, and takes commands from standard input.
     Run {
         /// Answer requests by itself.
         #[arg(long, value_name = "ANSWER")]
@@ -91,6 +122,9 @@ pub enum WalletCommand {
         /// Answer also services whose handshake URL was never opened.
         #[arg(long, requires = "auto")]
         strangers: bool,
+        /// Pay by itself what belongs to a subscription.
+        #[arg(long)]
+        pay_subscriptions: bool,
     },
 }
 

@@ -5,7 +5,8 @@ use std::io;
 use usher_protocol::handshake_url::HandshakeUrlError;
 use usher_protocol::subkey::DeriveError;
 
-use crate::wallet::{FileError, WalletError};
+use crate::lightning::NotAConnection;
+use crate::wallet::{FileError, PurseError, WalletError};
 
 /// Why `usher wallet` ends with an error.
 #[derive(Debug, thiserror::Error)]
@@ -16,6 +17,18 @@ pub enum CliError {
     /// The handshake URL.
     #[error(transparent)]
     Url(#[from] HandshakeUrlError),
+    /// The connection string.
+    #[error(transparent)]
+    Connection(#[from] NotAConnection),
+    /// The Lightning account.
+    #[error(transparent)]
+    Purse(#[from] PurseError),
+    /// There is no account to ask.
+    #[error("the wallet has no Lightning account: connect it with `usher wallet connect`")]
+    NoPurse,
+    /// No subscription, or none that is open, begins so.
+    #[error("no subscription's id begins with {0}")]
+    NoSuchSubscription(String),
     /// The wallet.
     #[error(transparent)]
     Wallet(#[from] WalletError),

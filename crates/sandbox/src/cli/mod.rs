@@ -7,6 +7,8 @@
 mod arguments;
 mod console;
 mod error;
+mod giving;
+mod money;
 mod once;
 mod running;
 mod view;
@@ -40,12 +42,21 @@ pub async fn run(
             WalletCommand::Open { url } => command.open(&url).await,
             WalletCommand::Login { url, wait } => command.login(&url, wait.0).await,
             WalletCommand::Requests { wait } => command.requests(wait.0).await,
-            WalletCommand::Approve { id, wait } => command.answer(id, once::Answer::Approve, wait.0).await,
-            WalletCommand::Decline { id, reason, wait } => {
-                command.answer(id, once::Answer::Decline(reason), wait.0).await
+            WalletCommand::Connect { url } => command.connect(&url),
+            WalletCommand::Balance => command.balance().await,
+            WalletCommand::Approve { id, amount, wait } => {
+                command.answer(id, giving::Answer::Approve { amount }, wait.0).await
             }
-            WalletCommand::Run { auto, delay, reason, strangers } => {
-                let policy = running::policy(auto, delay.0, reason, strangers);
+            WalletCommand::Decline { id, reason, wait } => {
+                command.answer(id, giving::Answer::Decline(reason), wait.0).await
+            }
+            WalletCommand::Fail { id, reason, wait } => command.answer(id, giving::Answer::Fail(reason), wait.0).await,
+            WalletCommand::Subscriptions => command.subscriptions(),
+            WalletCommand::Close { subscription_id, reason } => {
+                command.close(&subscription_id, reason.as_deref()).await
+            }
+            WalletCommand::Run { auto, delay, reason, strangers, pay_subscriptions } => {
+                let policy = running::policy(auto, delay.0, reason, strangers, pay_subscriptions);
                 running::Running::start(command.file, command.console, policy).await?.run().await
             }
         }

@@ -10,6 +10,7 @@ use usher_protocol::handshake_url::{HandshakeUrl, MAX_URL_BYTES};
 use usher_protocol::relay_url::is_relay_url;
 
 use super::console::Console;
+use super::giving::Answer;
 use super::{CliError, view};
 use crate::wallet::{Asked, DeviceTerms, Identity, Opened, Policy, Request, Settled, Wallet, WalletFile, system_clock};
 
@@ -18,13 +19,6 @@ const REACH: Duration = Duration::from_secs(10);
 
 /// How long to wait for a relay to confirm what was sent; some never do.
 const CONFIRM: Duration = Duration::from_secs(3);
-
-/// An answer.
-#[derive(Clone, Debug)]
-pub(super) enum Answer {
-    Approve,
-    Decline(Option<String>),
-}
 
 /// A command with what it works on.
 pub(super) struct Once<'a> {
@@ -89,7 +83,7 @@ impl Once<'_> {
             self.show_request(&request)?;
             let asked_by_it = request.service == Some(opened.service.main_key);
             if asked_by_it && matches!(request.asked, Asked::Authentication(_)) {
-                self.give(&wallet, &mut file, &request, &Answer::Approve).await?;
+                self.give(&wallet, &mut file, &request, &Answer::Approve { amount: None }).await?;
                 break;
             }
             file.remember(&request, false);
@@ -114,6 +108,7 @@ impl Once<'_> {
             }
             self.show_request(&request)?;
             file.remember(&request, false);
+            file.take_over(&wallet);
             file.save()?;
             any = true;
         }
@@ -137,7 +132,7 @@ impl Once<'_> {
     }
 
     /// Starts the wallet of the file, silent.
-    async fn start(&self) -> Result<(Wallet, WalletFile), CliError> {
+    pub(super) async fn start(&self) -> Result<(Wallet, WalletFile), CliError> {
         let mut file = WalletFile::load(self.file)?;
         let wallet = Wallet::start(file.options(Policy::silent())).await;
         let now = system_clock().now();
@@ -151,7 +146,7 @@ impl Once<'_> {
     async fn introduce(&mut self, wallet: &Wallet, file: &mut WalletFile, url: &str) -> Result<Opened, CliError> {
         let opened = wallet.open(&read_url(url)?, REACH).await?;
         let settled = settle(wallet).await?;
-        file.services = wallet.services();
+        file.take_over(wallet);
         file.save()?;
         let service = &opened.service;
         let text = format!(
@@ -172,7 +167,7 @@ impl Once<'_> {
     }
 
     /// Waits until one of the wallet's relays is there to take an answer.
-    async fn reach(&self, wallet: &Wallet, file: &WalletFile) -> Result<(), CliError> {
+    pub(super) async fn reach(&self, wallet: &Wallet, file: &WalletFile) -> Result<(), CliError> {
         let relays: Vec<String> =
             file.relays.iter().chain(file.services.iter().flat_map(|service| &service.relays)).cloned().collect();
         if relays.is_empty() {
@@ -181,27 +176,21 @@ impl Once<'_> {
         Ok(wallet.wait_for_relay(&relays, REACH).await?)
     }
 
-    async fn give(
+    pub(super) async fn give(
         &mut self,
         wallet: &Wallet,
         file: &mut WalletFile,
         request: &Request,
         answer: &Answer,
     ) -> Result<(), CliError> {
-        let (event, word) = match answer {
-            Answer::Approve => (wallet.approve(request)?, "approved"),
-            Answer::Decline(reason) => (wallet.decline(request, reason.as_deref())?, "declined"),
-        };
-        let settled = settle(wallet).await?;
-        file.remember(request, true);
+        let given = answer.give(wallet, request).await;
+        let settled = settle(wallet).await;
+        // Whatever came of it: a failed payment may have been told, and can be approved again.
+        file.take_over(wallet);
+        file.remember(request, given.is_ok() && !matches!(answer, Answer::Fail(_)));
         file.save()?;
-        let json = json!({
-            "event": word,
-            "id": request.id,
-            "nostr_event": event.id.to_hex(),
-            "confirmed": settled == Settled::Taken,
-        });
-        Ok(self.console.say(format!("{word} {}{}", view::short(request), view::settled(settled)), &json)?)
+        let (given, settled) = (given?, settled?);
+        Ok(self.console.say(given.text(view::settled(settled)), &given.json(settled == Settled::Taken))?)
     }
 
     fn show_request(&mut self, request: &Request) -> Result<(), CliError> {
@@ -220,7 +209,7 @@ pub(super) fn read_url(url: &str) -> Result<HandshakeUrl, CliError> {
     Ok(text.trim().parse()?)
 }
 
-async fn settle(wallet: &Wallet) -> Result<Settled, CliError> {
+pub(super) async fn settle(wallet: &Wallet) -> Result<Settled, CliError> {
     match wallet.settle(CONFIRM).await {
         Settled::Failed => Err(CliError::NotSent),
         settled => Ok(settled),
@@ -261,7 +250,7 @@ async fn wait_for(wallet: &Wallet, id: Option<&str>, wait: Duration) -> Result<R
         let Ok(request) = wallet.next_request(left).await else {
             return Err(id.map_or(CliError::NothingCame, |id| CliError::NoSuchRequest(id.to_owned())));
         };
-        if id.is_none_or(|id| request.id.starts_with(id)) && !matches!(request.asked, Asked::Other(_)) {
+        if id.is_none_or(|id| request.id.starts_with(id)) && request.asked.is_request() {
             return Ok(request);
         }
     }

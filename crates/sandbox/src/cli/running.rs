@@ -7,6 +7,8 @@ use serde_json::json;
 
 use super::arguments::AutoReaction;
 use super::console::Console;
+use super::giving::Answer;
+use super::money::find_subscription;
 use super::once::{pick, read_url};
 use super::{CliError, view};
 use crate::wallet::{Policy, Reaction, Request, Wallet, WalletFile, system_clock};
@@ -17,14 +19,21 @@ const REACH: Duration = Duration::from_secs(10);
 /// Longer than anybody waits: until a request comes.
 const EVER: Duration = Duration::from_secs(86_400 * 365);
 
-const HELP: &str = "approve [ID] · decline [ID] [REASON] · requests · open URL · help · quit";
+const HELP: &str = "approve [ID] · decline [ID] [REASON] · fail [ID] [REASON] · requests · open URL · balance · \
+    subscriptions · close ID [REASON] · help · quit";
 
-pub(super) fn policy(auto: Option<AutoReaction>, delay: Duration, reason: Option<String>, strangers: bool) -> Policy {
+pub(super) fn policy(
+    auto: Option<AutoReaction>,
+    delay: Duration,
+    reason: Option<String>,
+    strangers: bool,
+    auto_pay: bool,
+) -> Policy {
     let reaction = auto.map(|auto| match auto {
         AutoReaction::Approve => Reaction::Approve,
         AutoReaction::Decline => Reaction::Decline(reason),
     });
-    Policy { reaction, delay, strangers }
+    Policy { reaction, delay, strangers, auto_pay }
 }
 
 /// A running wallet and who sits before it.
@@ -74,6 +83,9 @@ impl<'a> Running<'a> {
 
     fn show(&mut self, request: &Request) -> Result<(), CliError> {
         self.console.say(view::request(request, system_clock().now()), &view::request_json(request))?;
+        if !request.asked.is_request() {
+            return self.keep();
+        }
         let by_itself = self.policy.reaction.as_ref().filter(|_| self.policy.strangers || request.service.is_some());
         match by_itself {
             Some(reaction) => {
@@ -97,17 +109,31 @@ impl<'a> Running<'a> {
             "approve" | "a" => {
                 let id = (!rest.is_empty()).then_some(rest);
                 if let Some(request) = self.find(id)? {
-                    self.wallet.approve(&request)?;
-                    self.answered("approved", &request)?;
+                    self.give(&request, &Answer::Approve { amount: None }).await?;
                 }
             }
-            "decline" | "d" => {
-                let (id, reason) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
+            "decline" | "d" | "fail" | "f" => {
+                let (id, reason) = split(rest);
                 if let Some(request) = self.find((!id.is_empty()).then_some(id))? {
-                    let reason = reason.trim();
-                    self.wallet.decline(&request, (!reason.is_empty()).then_some(reason))?;
-                    self.answered("declined", &request)?;
+                    let answer = if command.starts_with('d') { Answer::Decline(reason) } else { Answer::Fail(reason) };
+                    self.give(&request, &answer).await?;
                 }
+            }
+            "balance" | "b" => {
+                let balance = self.wallet.purse().ok_or(CliError::NoPurse)?.balance().await?;
+                self.console.say(view::balance(balance), &view::balance_json(balance))?;
+            }
+            "subscriptions" | "s" => {
+                for subscription in self.wallet.subscriptions() {
+                    self.console.say(view::subscription(&subscription), &view::subscription_json(&subscription))?;
+                }
+            }
+            "close" | "c" => {
+                let (id, reason) = split(rest);
+                let id = find_subscription(&self.wallet, id)?.id;
+                self.wallet.close(&id, reason.as_deref())?;
+                self.keep()?;
+                self.console.say(format_args!("closed {id}"), &json!({"event": "closed", "subscription_id": id}))?;
             }
             "requests" | "r" => {
                 for request in self.open_requests() {
@@ -123,22 +149,33 @@ impl<'a> Running<'a> {
 
     async fn open(&mut self, url: &str) -> Result<(), CliError> {
         let opened = self.wallet.open(&read_url(url)?, REACH).await?;
-        self.file.services = self.wallet.services();
-        self.file.save()?;
+        self.keep()?;
         let service = opened.service.main_key;
         let json = json!({"event": "opened", "service": service.to_hex(), "no_request": opened.no_request});
         Ok(self.console.say(format_args!("introduced to {}", view::npub(&service)), &json)?)
     }
 
-    fn answered(&mut self, word: &str, request: &Request) -> Result<(), CliError> {
-        let json = json!({"event": word, "id": request.id});
-        Ok(self.console.say(format_args!("{word} {}", view::short(request)), &json)?)
+    /// Answers, and waits for what that means: meanwhile nothing else is shown, and a payment takes a minute at most.
+    async fn give(&mut self, request: &Request, answer: &Answer) -> Result<(), CliError> {
+        let given = answer.give(&self.wallet, request).await;
+        self.keep()?;
+        let given = given?;
+        Ok(self.console.say(given.text(""), &given.json(false))?)
+    }
+
+    /// Writes down what the wallet knows. Read anew: another terminal may have written meanwhile.
+    fn keep(&mut self) -> Result<(), CliError> {
+        let mut file = WalletFile::load(self.file.path())?;
+        file.take_over(&self.wallet);
+        file.save()?;
+        self.file = file;
+        Ok(())
     }
 
     fn open_requests(&self) -> Vec<Request> {
         let now = system_clock().now();
         let mut requests = self.wallet.requests();
-        requests.retain(|r| r.answers == 0 && r.asked.expires_at().is_some_and(|at| at > now));
+        requests.retain(|r| (r.answers == 0 || r.failed) && r.asked.expires_at().is_some_and(|at| at > now));
         requests
     }
 
@@ -154,4 +191,10 @@ impl<'a> Running<'a> {
         let json = json!({"event": "error", "message": error.to_string()});
         Ok(self.console.say(error, &json)?)
     }
+}
+
+/// The first word, and what follows it.
+fn split(text: &str) -> (&str, Option<String>) {
+    let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    (first, Some(rest.trim().to_owned()).filter(|rest| !rest.is_empty()))
 }

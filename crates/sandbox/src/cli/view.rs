@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use nostr::ToBech32 as _;
 use serde_json::{Value, json};
 use usher_protocol::PublicKey;
+use usher_protocol::message::Currency;
 use usher_protocol::text::clean;
 
-use crate::wallet::{Asked, Request, Settled, WalletFile};
+use crate::wallet::{Asked, Request, Settled, Subscription, WalletFile};
 
 /// Characters of an id that are shown: enough to tell requests apart, few enough to type.
 const SHORT: usize = 8;
@@ -37,14 +38,83 @@ pub(super) fn request(request: &Request, now: u64) -> String {
     {
         let _ = write!(text, ", permissions: {}", challenge.required_permissions.join(" "));
     }
+    if let Some((amount, currency)) = amount(&request.asked) {
+        let _ = write!(text, ", {amount} {}", unit(currency));
+    }
+    if let Asked::Recurring(asked) = &request.asked {
+        let _ = write!(text, " {}", asked.recurrence.calendar);
+    }
+    if let Some(description) = description(&request.asked) {
+        let _ = write!(text, ": {description}");
+    }
     text
+}
+
+fn amount(asked: &Asked) -> Option<(u64, &Currency)> {
+    match asked {
+        Asked::Payment(asked) => Some((asked.amount, &asked.currency)),
+        Asked::Recurring(asked) => Some((asked.amount, &asked.currency)),
+        Asked::Invoice(asked) => Some((asked.amount, &asked.currency)),
+        _ => None,
+    }
+}
+
+fn description(asked: &Asked) -> Option<&str> {
+    match asked {
+        Asked::Payment(asked) => Some(asked.description.as_str()).filter(|text| !text.is_empty()),
+        Asked::Recurring(asked) => asked.description.as_deref(),
+        Asked::Invoice(asked) => asked.description.as_deref(),
+        Asked::Closed(closed) => closed.reason.as_deref(),
+        _ => None,
+    }
+}
+
+fn unit(currency: &Currency) -> String {
+    currency.to_string().to_lowercase()
+}
+
+pub(super) fn balance(millisats: u64) -> String {
+    format!("{millisats} millisats")
+}
+
+pub(super) fn balance_json(millisats: u64) -> Value {
+    json!({"event": "balance", "balance": millisats})
+}
+
+pub(super) fn subscription(subscription: &Subscription) -> String {
+    let state = match &subscription.closed {
+        None => "open",
+        Some(closed) if closed.by_service => "closed by the service",
+        Some(_) => "closed",
+    };
+    let mut text = format!(
+        "{} {} {} {}, {} paid, {state}",
+        clean(&subscription.id, 64),
+        subscription.amount,
+        unit(&subscription.currency),
+        subscription.recurrence.calendar,
+        subscription.payments,
+    );
+    if let Some(description) = &subscription.description {
+        let _ = write!(text, ": {description}");
+    }
+    text
+}
+
+pub(super) fn subscription_json(subscription: &Subscription) -> Value {
+    let mut value = json!({"event": "subscription"});
+    if let (Some(fields), Ok(Value::Object(more))) = (value.as_object_mut(), serde_json::to_value(subscription)) {
+        fields.extend(more);
+    }
+    value
 }
 
 pub(super) fn request_json(request: &Request) -> Value {
     let permissions = match &request.asked {
         Asked::Authentication(challenge) => Some(&challenge.required_permissions),
-        Asked::Other(_) => None,
+        _ => None,
     };
+    let amount = amount(&request.asked);
     json!({
         "event": "request",
         "id": request.id,
@@ -55,6 +125,9 @@ pub(super) fn request_json(request: &Request) -> Value {
         "expires_at": request.asked.expires_at(),
         "received_at": request.received_at,
         "required_permissions": permissions,
+        "amount": amount.map(|(amount, _)| amount),
+        "currency": amount.map(|(_, currency)| unit(currency)),
+        "description": description(&request.asked),
     })
 }
 
@@ -71,6 +144,9 @@ pub(super) fn wallet(file: &WalletFile) -> String {
     for service in &file.services {
         let _ = writeln!(text, "service     {} at {}", npub(&service.main_key), service.relays.join(", "));
     }
+    if file.nwc.is_some() {
+        text.push_str("lightning   connected\n");
+    }
     text.truncate(text.trim_end().len());
     text
 }
@@ -84,6 +160,7 @@ pub(super) fn wallet_json(file: &WalletFile) -> Value {
         "main_key": file.identity.main_key().to_hex(),
         "relays": file.relays,
         "services": file.services,
+        "lightning": file.nwc.is_some(),
     })
 }
 

@@ -10,6 +10,7 @@
 
 mod account;
 mod error;
+mod falsified;
 mod file;
 mod ledger;
 mod mint;
@@ -21,9 +22,11 @@ mod world;
 pub use crate::line::LineError;
 pub use account::Account;
 pub use error::{MakeError, PayError};
+pub use falsified::{InvoiceLie, Offered};
 pub use file::WorldFileError;
 pub use nwc::{
-    Behaviour, Conduct, Encryptions, ErrorCode, InvoiceLie, LookupLie, Method, NwcCounts, NwcKeys, NwcService, PayLie,
+    Behaviour, Conduct, Encryptions, ErrorCode, LookupLie, Method, NotAConnection, NwcClient, NwcCounts, NwcError,
+    NwcKeys, NwcService, PayLie,
 };
 pub use record::{Books, Direction, Paid, State, Transaction};
 pub use terms::{Fees, InvoiceTerms};

@@ -1,18 +1,22 @@
 //! The answers a wallet knows.
 
-use usher_protocol::message::{AuthResponse, AuthStatus, WalletMessage};
+use usher_protocol::message::{
+    AuthResponse, AuthStatus, PaymentResponse, PaymentStatus, RecurringRequest, RecurringResponse, RecurringStatus,
+    WalletMessage,
+};
 use usher_protocol::subkey::SubkeyProof;
 
-use super::{Asked, Reaction, Request, WalletError};
+use super::{Asked, Reaction, Request, Subscription, WalletError};
 
-/// The message that answers `request` so; `proof` is the device's.
+/// The message that answers `request` so; `proof` is the device's. What needs more than a message is answered
+/// elsewhere.
 pub(super) fn answer(
     request: &Request,
     reaction: &Reaction,
     proof: Option<&SubkeyProof>,
 ) -> Result<WalletMessage, WalletError> {
-    match &request.asked {
-        Asked::Authentication(challenge) => Ok(WalletMessage::AuthResponse(AuthResponse {
+    match (&request.asked, reaction) {
+        (Asked::Authentication(challenge), _) => Ok(WalletMessage::AuthResponse(AuthResponse {
             challenge: challenge.challenge.clone(),
             subkey_proof: proof.cloned(),
             status: match reaction {
@@ -23,6 +27,48 @@ pub(super) fn answer(
                 Reaction::Decline(reason) => AuthStatus::Declined { reason: reason.clone() },
             },
         })),
-        Asked::Other(message) => Err(WalletError::CannotAnswer(message.kind())),
+        (Asked::Payment(_), Reaction::Decline(reason)) => {
+            let status = PaymentStatus::Rejected { reason: reason.clone() };
+            payment(request, status).ok_or(WalletError::CannotAnswer(request.asked.kind()))
+        }
+        (Asked::Recurring(asked), Reaction::Decline(reason)) => {
+            Ok(WalletMessage::RecurringResponse(RecurringResponse {
+                request_id: asked.request_id.clone(),
+                status: RecurringStatus::Rejected { reason: reason.clone() },
+            }))
+        }
+        // A request for an invoice is declined by silence: the protocol has no word for it.
+        _ => Err(WalletError::CannotAnswer(request.asked.kind())),
     }
+}
+
+/// How it stands with a payment: the outcome is a confirmation, all else a response. `None` when no payment is asked.
+pub(super) fn payment(request: &Request, status: PaymentStatus) -> Option<WalletMessage> {
+    let Asked::Payment(asked) = &request.asked else { return None };
+    let confirms = matches!(status, PaymentStatus::Success { .. });
+    let response = PaymentResponse { request_id: asked.request_id.clone(), status };
+    Some(if confirms { WalletMessage::PaymentConfirmation(response) } else { WalletMessage::PaymentResponse(response) })
+}
+
+/// The agreement to a subscription.
+pub(super) fn recurring(asked: &RecurringRequest, agreed: &Subscription) -> WalletMessage {
+    WalletMessage::RecurringResponse(RecurringResponse {
+        request_id: asked.request_id.clone(),
+        status: RecurringStatus::Confirmed {
+            subscription_id: agreed.id.clone(),
+            authorized_amount: agreed.amount,
+            authorized_currency: agreed.currency.clone(),
+            authorized_recurrence: agreed.recurrence.clone(),
+        },
+    })
+}
+
+/// The text of an agreement with its calendar written so.
+pub(super) fn with_calendar(message: &WalletMessage, calendar: &str) -> String {
+    let text = message.to_json();
+    let Ok(mut value) = serde_json::from_str::<serde_json::Value>(&text) else { return text };
+    if let Some(written) = value.pointer_mut("/status/authorized_recurrence/calendar") {
+        *written = calendar.into();
+    }
+    value.to_string()
 }

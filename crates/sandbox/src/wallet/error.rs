@@ -2,6 +2,7 @@
 
 use usher_protocol::envelope::EnvelopeError;
 
+use super::PurseError;
 use crate::line::LineError;
 
 /// Why the wallet did not do it.
@@ -16,6 +17,21 @@ pub enum WalletError {
     /// The wallet does not know an answer of that sort to this request.
     #[error("this wallet cannot answer a message of kind {0} so")]
     CannotAnswer(u16),
+    /// There is no Lightning account to pay with.
+    #[error("the wallet has no Lightning account")]
+    NoPurse,
+    /// It could not pay, or make an invoice.
+    #[error(transparent)]
+    Purse(#[from] PurseError),
+    /// The invoice is for another amount than the request says.
+    #[error("the invoice is not for the amount that is asked")]
+    OtherAmount,
+    /// An invoice was asked in a currency that this wallet does not know.
+    #[error("this wallet makes invoices in millisats only")]
+    NotMillisats,
+    /// The user never agreed to it.
+    #[error("there is no subscription {0}")]
+    NoSuchSubscription(String),
     /// The message could not be put into an event.
     #[error(transparent)]
     Envelope(#[from] EnvelopeError),

@@ -10,7 +10,7 @@ use usher_protocol::keys::{KeyError, parse_secret_key};
 use usher_protocol::subkey::SubkeyProof;
 use usher_protocol::{Event, Keys};
 
-use super::{Identity, KnownService, Policy, Request, WalletOptions};
+use super::{Identity, KnownService, Policy, Purse, Request, Subscription, Wallet, WalletOptions};
 
 /// Largest file that is read, in bytes: 100 requests of 128 KiB, with room to spare.
 const MAX_BYTES: u64 = 16 << 20;
@@ -30,8 +30,23 @@ pub struct WalletFile {
     pub relays: Vec<String>,
     /// The services whose handshake URL was opened.
     pub services: Vec<KnownService>,
+    /// The connection string of the user's Lightning account (NIP-47). A secret: who has it can spend.
+    pub nwc: Option<Secret>,
+    /// The subscriptions the user agreed to, oldest first.
+    pub subscriptions: Vec<Subscription>,
     /// What was asked, still encrypted, oldest first.
     pub requests: Vec<SavedRequest>,
+}
+
+/// A text that `Debug` does not show.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Secret(pub String);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("…")
+    }
 }
 
 /// A request as it came, and whether it was answered.
@@ -89,6 +104,10 @@ struct Form {
     relays: Vec<String>,
     #[serde(default)]
     services: Vec<KnownService>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    nwc: Option<Secret>,
+    #[serde(default)]
+    subscriptions: Vec<Subscription>,
     #[serde(default)]
     requests: Vec<RequestForm>,
 }
@@ -105,7 +124,15 @@ impl WalletFile {
     /// # Errors
     /// [`FileError::Exists`] when there is one: a key that is overwritten is lost.
     pub fn create(path: &Path, identity: Identity, relays: Vec<String>) -> Result<Self, FileError> {
-        let file = Self { path: path.to_owned(), identity, relays, services: Vec::new(), requests: Vec::new() };
+        let file = Self {
+            path: path.to_owned(),
+            identity,
+            relays,
+            services: Vec::new(),
+            nwc: None,
+            subscriptions: Vec::new(),
+            requests: Vec::new(),
+        };
         if path.exists() {
             return Err(FileError::Exists(path.to_owned()));
         }
@@ -144,6 +171,8 @@ impl WalletFile {
             },
             relays: form.relays,
             services: form.services,
+            nwc: form.nwc,
+            subscriptions: form.subscriptions,
             requests: requests.collect(),
         })
     }
@@ -159,6 +188,8 @@ impl WalletFile {
             subkey_proof: self.identity.proof().cloned(),
             relays: self.relays.clone(),
             services: self.services.clone(),
+            nwc: self.nwc.clone(),
+            subscriptions: self.subscriptions.clone(),
             requests: self.requests.iter().filter_map(RequestForm::of).collect(),
         };
         let text = serde_json::to_string_pretty(&form).map_err(|error| io(error.into()))?;
@@ -184,7 +215,23 @@ impl WalletFile {
         let mut options = WalletOptions::new(self.identity.clone()).policy(policy);
         options.relays.clone_from(&self.relays);
         options.services.clone_from(&self.services);
+        options.subscriptions.clone_from(&self.subscriptions);
+        // One that is none was refused when it was given.
+        options.purse = self.nwc.as_ref().and_then(|url| Purse::connected(&url.0).ok());
         options
+    }
+
+    /// Takes over the services and subscriptions that a running wallet knows. What another program wrote about a
+    /// subscription meanwhile stays: closed is closed, and payments are not made undone.
+    pub fn take_over(&mut self, wallet: &Wallet) {
+        self.services = wallet.services();
+        for mut subscription in wallet.subscriptions() {
+            if let Some(known) = self.subscriptions.iter().find(|known| known.id == subscription.id) {
+                subscription.closed = known.closed.clone().or(subscription.closed);
+                subscription.payments = subscription.payments.max(known.payments);
+            }
+            Subscription::remember(&mut self.subscriptions, subscription);
+        }
     }
 
     /// Remembers a request, or that it was answered.

@@ -7,14 +7,14 @@ use std::time::Duration;
 use lru::LruCache;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
-use usher_protocol::message::{ServiceMessage, WalletMessage};
+use usher_protocol::message::{CloseSubscription, ServiceMessage, WalletMessage};
 use usher_protocol::subkey::{Permission, SubkeyProof};
 use usher_protocol::{Event, EventId, PublicKey, kind};
 
 use crate::line::Heard;
 
 use super::requests::Due;
-use super::{Asked, Identity, Inner, KnownService, Request};
+use super::{Asked, Closed, Identity, Inner, KnownService, Reaction, Request, Subscription};
 
 /// Events of which it is known which relays sent them.
 const SEEN: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
@@ -78,8 +78,15 @@ impl Hearing {
 
     fn request(&self, request: Request) {
         let inner = &self.inner;
+        if let Asked::Closed(close) = &request.asked {
+            inner.closed(&request, close);
+        }
         let policy = inner.policy.lock().clone();
-        let reaction = policy.reaction.filter(|_| policy.strangers || request.service.is_some());
+        let reaction = if policy.auto_pay && inner.is_agreed(&request) {
+            Some(Reaction::Approve)
+        } else {
+            policy.reaction.filter(|_| request.asked.is_request() && (policy.strangers || request.service.is_some()))
+        };
         match (inner.requests.take(request.clone(), reaction.is_some()), reaction) {
             (Due::Repetition(answer), _) => match inner.say(request.from, &answer) {
                 Ok(_) => inner.requests.answered(&request, *answer),
@@ -87,7 +94,7 @@ impl Hearing {
             },
             (Due::Nothing, _) | (Due::Reaction, None) => {}
             (Due::Reaction, Some(reaction)) if policy.delay.is_zero() => {
-                if let Err(error) = inner.answer(&request, &reaction) {
+                if let Err(error) = inner.react(&request, &reaction) {
                     tracing::debug!(%error, "the wallet could not answer by itself");
                 }
             }
@@ -98,7 +105,7 @@ impl Hearing {
                     if !later.requests.is_pending(&request) {
                         return;
                     }
-                    if let Err(error) = later.answer(&request, &reaction) {
+                    if let Err(error) = later.react(&request, &reaction) {
                         tracing::debug!(%error, "the wallet could not answer by itself");
                     }
                 }));
@@ -111,7 +118,7 @@ impl Hearing {
     fn moved(&self, author: PublicKey, proof: &SubkeyProof, about: &EventId) {
         let inner = &self.inner;
         let Some(said) = inner.speech.find(about).filter(|said| said.to == proof.main_key) else { return };
-        let permission = match said.message.kind() {
+        let permission = match said.words.message.kind() {
             kind::KEY_HANDSHAKE | kind::AUTH_RESPONSE => Permission::Auth,
             _ => Permission::Payment,
         };
@@ -120,7 +127,7 @@ impl Hearing {
             return;
         }
         KnownService::add_subkey(&mut inner.services.lock(), &proof.main_key, author);
-        if let Err(error) = inner.say(author, &said.message) {
+        if let Err(error) = inner.say(author, &said.words) {
             tracing::debug!(%error, "the wallet could not repeat itself to the subkey");
         }
     }
@@ -142,7 +149,7 @@ impl Hearing {
             return;
         }
         let message = WalletMessage::SubkeyProof { proof: proof.as_ref().clone(), about: event.id };
-        if let Err(error) = self.inner.say(event.pubkey, &message) {
+        if let Err(error) = self.inner.say(event.pubkey, &message.into()) {
             tracing::debug!(%error, "the device could not send its proof");
         }
     }
@@ -153,6 +160,30 @@ impl Inner {
     pub(super) fn read(&self, event: &Event) -> Option<Request> {
         let text = self.speech.open(event).ok()?;
         Some(self.request(event, ServiceMessage::from_event(event, &text).ok()?))
+    }
+
+    /// The service closes a subscription; only the one that it is with can.
+    fn closed(&self, request: &Request, close: &CloseSubscription) {
+        let same = |known: &Subscription| {
+            known.service == request.from
+                || self.service_of(&known.service, None).is_some_and(|main| request.service == Some(main))
+        };
+        let mut subscriptions = self.subscriptions.lock();
+        if let Some(known) = subscriptions.iter_mut().find(|known| known.id == close.subscription_id && same(known)) {
+            known.closed.get_or_insert(Closed { by_service: true, reason: close.reason.clone() });
+        }
+    }
+
+    /// Whether the user agreed to this payment when agreeing to its subscription.
+    fn is_agreed(&self, request: &Request) -> bool {
+        let Asked::Payment(asked) = &request.asked else { return false };
+        self.subscriptions.lock().iter().any(|known| {
+            asked.subscription_id.as_ref() == Some(&known.id)
+                && known.is_open()
+                && known.service == request.from
+                && known.currency == asked.currency
+                && asked.amount <= known.amount
+        })
     }
 
     fn request(&self, event: &Event, message: ServiceMessage) -> Request {
@@ -167,6 +198,7 @@ impl Inner {
             received_at: self.speech.now(),
             times: 1,
             answers: 0,
+            failed: false,
         }
     }
 

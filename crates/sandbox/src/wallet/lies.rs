@@ -2,8 +2,10 @@
 //! [`QuirkyRelay::inject`](crate::relay::QuirkyRelay::inject).
 
 use nostr::secp256k1::schnorr::Signature;
-use usher_protocol::message::{AuthResponse, WalletMessage};
+use usher_protocol::message::{AuthResponse, PaymentResponse, PaymentStatus, Preimage, WalletMessage};
 use usher_protocol::{Event, EventId, PublicKey};
+
+use super::Request;
 
 /// The event with its signature changed.
 #[must_use]
@@ -44,4 +46,14 @@ pub fn with_challenge(challenge: &str, message: &WalletMessage) -> WalletMessage
         }
         other => other.clone(),
     }
+}
+
+/// The word that a payment was made, whether it was or not, with any preimage. (28002; for another request than one to
+/// pay, it names that request's id.)
+#[must_use]
+pub fn claim_paid(request: &Request, preimage: Option<Preimage>) -> WalletMessage {
+    WalletMessage::PaymentConfirmation(PaymentResponse {
+        request_id: request.id.clone(),
+        status: PaymentStatus::Success { preimage },
+    })
 }

@@ -14,11 +14,15 @@ mod file;
 mod hearing;
 mod identity;
 pub mod lies;
+mod money;
 mod options;
+mod paying;
+mod purse;
 mod request;
 mod requests;
 mod service;
 mod speech;
+mod subscription;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -31,19 +35,23 @@ use usher_protocol::handshake_url::HandshakeUrl;
 use usher_protocol::message::{ClientInfo, KeyHandshake, WalletMessage};
 use usher_protocol::{Event, Keys, PublicKey, kind};
 
+pub use crate::lightning::{InvoiceLie, Offered};
 pub use error::{NoRequest, WalletError};
-pub use file::{FileError, SavedRequest, WalletFile};
+pub use file::{FileError, SavedRequest, Secret, WalletFile};
 pub use identity::{DeviceTerms, Identity};
 pub use options::{Policy, Reaction, UnixClock, WalletOptions, system_clock};
+pub use paying::Fulfilled;
+pub use purse::{Purse, PurseError};
 pub use request::{Asked, Request};
 pub use service::KnownService;
+pub use subscription::{Agreement, CalendarSpelling, Closed, Subscription};
 
 use crate::line::Line;
 pub use crate::line::Settled;
 
 use hearing::Hearing;
 use requests::Requests;
-use speech::Speech;
+use speech::{Speech, Utterance};
 
 /// The name by which the wallet introduces itself.
 const CLIENT_NAME: &str = "Usher reference wallet";
@@ -61,6 +69,10 @@ struct Inner {
     relays: Vec<String>,
     policy: Mutex<Policy>,
     services: Mutex<Vec<KnownService>>,
+    subscriptions: Mutex<Vec<Subscription>>,
+    purse: Option<Purse>,
+    /// One payment at a time: what is asked twice is paid once.
+    payments: tokio::sync::Mutex<()>,
     requests: Requests,
     speech: Speech,
     line: Line,
@@ -82,7 +94,7 @@ pub struct Opened {
 impl Wallet {
     /// Starts a wallet and connects it to its relays, without waiting for them.
     pub async fn start(options: WalletOptions) -> Self {
-        let WalletOptions { identity, relays, services, policy, clock, notifications } = options;
+        let WalletOptions { identity, relays, services, subscriptions, purse, policy, clock, notifications } = options;
         let known: Vec<String> =
             relays.iter().chain(services.iter().flat_map(|service| &service.relays)).cloned().collect();
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
@@ -97,6 +109,9 @@ impl Wallet {
             requests: Requests::new(),
             policy: Mutex::new(policy),
             services: Mutex::new(services.clone()),
+            subscriptions: Mutex::new(subscriptions),
+            purse,
+            payments: tokio::sync::Mutex::new(()),
             identity,
             relays: relays.clone(),
             line,
@@ -154,7 +169,7 @@ impl Wallet {
             }),
             preferred_relays: preferred.clone(),
         });
-        let event = self.inner.say(url.recipient(), &message)?;
+        let event = self.inner.say(url.recipient(), &message.into())?;
         Ok(Opened { service, no_request: url.no_request, event })
     }
 
@@ -188,10 +203,13 @@ impl Wallet {
 
     /// Answers yes. Asked to again, it sends it again; asked to after a [`decline`](Self::decline), it says both.
     ///
+    /// What takes time goes on behind: a payment is said to be approved and then made, an invoice is made and sent
+    /// when it is there (so nothing was said yet). [`fulfil`](Self::fulfil) waits for it.
+    ///
     /// # Errors
     /// [`WalletError::CannotAnswer`] when it does not know how to.
-    pub fn approve(&self, request: &Request) -> Result<Event, WalletError> {
-        self.inner.answer(request, &Reaction::Approve)
+    pub fn approve(&self, request: &Request) -> Result<Option<Event>, WalletError> {
+        self.inner.react(request, &Reaction::Approve)
     }
 
     /// Answers no, with a reason for people.
@@ -199,7 +217,9 @@ impl Wallet {
     /// # Errors
     /// [`WalletError::CannotAnswer`] when it does not know how to.
     pub fn decline(&self, request: &Request, reason: Option<&str>) -> Result<Event, WalletError> {
-        self.inner.answer(request, &Reaction::Decline(reason.map(str::to_owned)))
+        let reaction = Reaction::Decline(reason.map(str::to_owned));
+        let message = answer::answer(request, &reaction, self.inner.identity.proof())?;
+        self.inner.give(request, message.into())
     }
 
     /// The answer that [`approve`](Self::approve) would send, to be changed and sent otherwise.
@@ -220,7 +240,7 @@ impl Wallet {
     /// # Errors
     /// [`WalletError::Envelope`] when it is too long.
     pub fn say(&self, to: PublicKey, message: &WalletMessage) -> Result<Event, WalletError> {
-        self.inner.say(to, message)
+        self.inner.say(to, &message.clone().into())
     }
 
     /// As [`say`](Self::say), signed by another key: a third person's answer.
@@ -288,18 +308,17 @@ impl Drop for Wallet {
 
 impl Inner {
     /// Says something with the wallet's own key, and remembers it.
-    fn say(&self, to: PublicKey, message: &WalletMessage) -> Result<Event, WalletError> {
+    fn say(&self, to: PublicKey, words: &Utterance) -> Result<Event, WalletError> {
         let participants = KnownService::keys_of(&self.services.lock(), to);
-        let event = self.speech.seal(to, &participants, message)?;
+        let event = self.speech.seal(to, &participants, words)?;
         self.line.send(&event)?;
         Ok(event)
     }
+}
 
-    /// Answers a request, and keeps the answer for when the request is repeated.
-    fn answer(&self, request: &Request, reaction: &Reaction) -> Result<Event, WalletError> {
-        let message = answer::answer(request, reaction, self.identity.proof())?;
-        let event = self.say(request.from, &message)?;
-        self.requests.answered(request, message);
-        Ok(event)
-    }
+/// An id that nobody can guess.
+fn new_id() -> String {
+    let mut bytes = [0; 16];
+    rand::RngCore::fill_bytes(&mut rand::rng(), &mut bytes);
+    hex::encode(bytes)
 }

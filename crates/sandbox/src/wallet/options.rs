@@ -4,7 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Identity, KnownService};
+use super::{Identity, KnownService, Purse, Subscription};
+use crate::lightning::Account;
 
 /// Tells the time in Unix seconds; tests may turn it.
 #[derive(Clone)]
@@ -38,6 +39,10 @@ pub struct WalletOptions {
     pub relays: Vec<String>,
     /// The services known from earlier; their relays are connected at once.
     pub services: Vec<KnownService>,
+    /// The subscriptions agreed to earlier.
+    pub subscriptions: Vec<Subscription>,
+    /// What it pays with.
+    pub purse: Option<Purse>,
     /// What it does by itself.
     pub policy: Policy,
     /// Where it reads the time.
@@ -54,6 +59,8 @@ impl WalletOptions {
             identity,
             relays: Vec::new(),
             services: Vec::new(),
+            subscriptions: Vec::new(),
+            purse: None,
             policy: Policy::silent(),
             clock: system_clock(),
             notifications: 4_096,
@@ -64,6 +71,13 @@ impl WalletOptions {
     #[must_use]
     pub fn relay(mut self, url: impl Into<String>) -> Self {
         self.relays.push(url.into());
+        self
+    }
+
+    /// Paying from this account.
+    #[must_use]
+    pub fn paying_from(mut self, account: &Account) -> Self {
+        self.purse = Some(Purse::Account(account.clone()));
         self
     }
 
@@ -84,6 +98,9 @@ pub struct Policy {
     pub delay: Duration,
     /// Whether it reacts to services whose handshake URL it never opened.
     pub strangers: bool,
+    /// Whether it pays by itself what belongs to an open subscription, at most the agreed amount; whatever the
+    /// reaction to other requests is.
+    pub auto_pay: bool,
 }
 
 /// An answer.
@@ -98,18 +115,25 @@ pub enum Reaction {
 impl Policy {
     /// Collects requests and stays silent until told what to answer.
     pub const fn silent() -> Self {
-        Self { reaction: None, delay: Duration::ZERO, strangers: true }
+        Self { reaction: None, delay: Duration::ZERO, strangers: true, auto_pay: false }
     }
 
     /// Approves everything at once.
     pub const fn auto_approve() -> Self {
-        Self { reaction: Some(Reaction::Approve), delay: Duration::ZERO, strangers: true }
+        Self { reaction: Some(Reaction::Approve), delay: Duration::ZERO, strangers: true, auto_pay: false }
     }
 
     /// Declines everything at once.
     pub fn auto_decline(reason: Option<&str>) -> Self {
         let reaction = Some(Reaction::Decline(reason.map(str::to_owned)));
-        Self { reaction, delay: Duration::ZERO, strangers: true }
+        Self { reaction, delay: Duration::ZERO, strangers: true, auto_pay: false }
+    }
+
+    /// The same, and what belongs to a subscription is paid without asking.
+    #[must_use]
+    pub const fn paying_subscriptions(mut self) -> Self {
+        self.auto_pay = true;
+        self
     }
 
     /// The same after a while.

@@ -1,8 +1,10 @@
 //! What services ask.
 
-use usher_protocol::message::{AuthChallenge, ServiceMessage};
+use usher_protocol::message::{
+    AuthChallenge, CloseSubscription, InvoiceRequest, PaymentRequest, RecurringRequest, ServiceMessage,
+};
 use usher_protocol::subkey::SubkeyProof;
-use usher_protocol::{Event, PublicKey};
+use usher_protocol::{Event, PublicKey, kind};
 
 /// Something a service asked the user.
 #[derive(Clone, Debug)]
@@ -24,6 +26,8 @@ pub struct Request {
     pub times: u32,
     /// How often it was answered, repeated answers counted.
     pub answers: u32,
+    /// The last answer was that the payment failed: it can be tried again.
+    pub failed: bool,
 }
 
 /// What is asked. More will come: do not rely on [`Other`](Self::Other).
@@ -32,6 +36,14 @@ pub struct Request {
 pub enum Asked {
     /// To prove who one is.
     Authentication(AuthChallenge),
+    /// To pay an invoice.
+    Payment(Box<PaymentRequest>),
+    /// To agree to a subscription.
+    Recurring(Box<RecurringRequest>),
+    /// To make an invoice.
+    Invoice(Box<InvoiceRequest>),
+    /// Nothing: the service closes a subscription.
+    Closed(CloseSubscription),
     /// A message that is no request, or one that this wallet cannot answer.
     Other(Box<ServiceMessage>),
 }
@@ -50,6 +62,10 @@ impl Asked {
         };
         let asked = match message {
             ServiceMessage::AuthChallenge(challenge) => Self::Authentication(challenge),
+            ServiceMessage::PaymentRequest(request) => Self::Payment(Box::new(request)),
+            ServiceMessage::RecurringRequest(request) => Self::Recurring(Box::new(request)),
+            ServiceMessage::InvoiceRequest(request) => Self::Invoice(Box::new(request)),
+            ServiceMessage::CloseSubscription(close) => Self::Closed(close),
             other => Self::Other(Box::new(other)),
         };
         (id, asked)
@@ -59,14 +75,23 @@ impl Asked {
     pub(super) fn proof(&self) -> Option<&SubkeyProof> {
         match self {
             Self::Authentication(challenge) => challenge.subkey_proof.as_ref(),
-            Self::Other(_) => None,
+            _ => None,
         }
     }
 
+    /// Whether this wallet knows an answer.
+    pub const fn is_request(&self) -> bool {
+        matches!(self, Self::Authentication(_) | Self::Payment(_) | Self::Recurring(_) | Self::Invoice(_))
+    }
+
     /// The kind of its event.
-    pub fn kind(&self) -> u16 {
+    pub const fn kind(&self) -> u16 {
         match self {
-            Self::Authentication(_) => usher_protocol::kind::AUTH_CHALLENGE,
+            Self::Authentication(_) => kind::AUTH_CHALLENGE,
+            Self::Payment(_) => kind::PAYMENT_REQUEST,
+            Self::Recurring(_) => kind::RECURRING_REQUEST,
+            Self::Invoice(_) => kind::INVOICE_REQUEST,
+            Self::Closed(_) => kind::CLOSE_SUBSCRIPTION,
             Self::Other(message) => message.kind(),
         }
     }
@@ -75,10 +100,11 @@ impl Asked {
     pub fn expires_at(&self) -> Option<u64> {
         match self {
             Self::Authentication(challenge) => Some(challenge.expires_at),
+            Self::Payment(request) => Some(request.expires_at),
+            Self::Recurring(request) => Some(request.expires_at),
+            Self::Invoice(request) => Some(request.expires_at),
+            Self::Closed(_) => None,
             Self::Other(message) => match message.as_ref() {
-                ServiceMessage::PaymentRequest(request) => Some(request.expires_at),
-                ServiceMessage::RecurringRequest(request) => Some(request.expires_at),
-                ServiceMessage::InvoiceRequest(request) => Some(request.expires_at),
                 ServiceMessage::CashuRequest(request) => Some(request.expires_at),
                 _ => None,
             },
@@ -89,11 +115,11 @@ impl Asked {
     pub fn title(&self) -> &'static str {
         match self {
             Self::Authentication(_) => "authentication",
+            Self::Payment(_) => "payment",
+            Self::Recurring(_) => "recurring payment",
+            Self::Invoice(_) => "invoice",
+            Self::Closed(_) => "closed subscription",
             Self::Other(message) => match message.as_ref() {
-                ServiceMessage::PaymentRequest(_) => "payment",
-                ServiceMessage::RecurringRequest(_) => "recurring payment",
-                ServiceMessage::CloseSubscription(_) => "closed subscription",
-                ServiceMessage::InvoiceRequest(_) => "invoice",
                 ServiceMessage::CashuRequest(_) => "ecash",
                 ServiceMessage::CashuDirect(_) => "ecash received",
                 _ => "message",

@@ -7,9 +7,10 @@ use lru::LruCache;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use usher_protocol::PublicKey;
-use usher_protocol::message::WalletMessage;
+use usher_protocol::message::{PaymentStatus, RecurringStatus, WalletMessage};
 
 use super::Request;
+use super::speech::Utterance;
 
 /// Requests kept; the oldest goes first.
 const CAPACITY: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
@@ -20,7 +21,7 @@ type Key = (PublicKey, String);
 struct Entry {
     request: Request,
     /// The last answer.
-    answer: Option<WalletMessage>,
+    answer: Option<Utterance>,
     /// An answer is being thought about.
     pending: bool,
 }
@@ -38,7 +39,7 @@ pub(super) enum Due {
     /// It is new, or came before and is not answered: react to it.
     Reaction,
     /// It was answered so: say it again.
-    Repetition(Box<WalletMessage>),
+    Repetition(Box<Utterance>),
     /// Nothing: the answer is on its way.
     Nothing,
 }
@@ -84,9 +85,11 @@ impl Requests {
     }
 
     /// Notes an answer.
-    pub(super) fn answered(&self, request: &Request, answer: WalletMessage) {
+    pub(super) fn answered(&self, request: &Request, answer: Utterance) {
         let mut state = self.state.lock();
         if let Some(entry) = state.entries.peek_mut(&(request.from, request.id.clone())) {
+            entry.request.failed = matches!(&answer.message, WalletMessage::PaymentResponse(response)
+                if matches!(response.status, PaymentStatus::Failed { .. }));
             entry.answer = Some(answer);
             entry.pending = false;
             entry.request.answers = entry.request.answers.saturating_add(1);
@@ -97,6 +100,31 @@ impl Requests {
     pub(super) fn is_pending(&self, request: &Request) -> bool {
         let state = self.state.lock();
         state.entries.peek(&(request.from, request.id.clone())).is_some_and(|entry| entry.pending)
+    }
+
+    /// Whether it was said last that it is paid.
+    pub(super) fn is_paid(&self, request: &Request) -> bool {
+        let paid = |message: &WalletMessage| match message {
+            WalletMessage::PaymentConfirmation(response) => matches!(response.status, PaymentStatus::Success { .. }),
+            _ => false,
+        };
+        self.last_answer(request, |message| paid(message).then_some(())).is_some()
+    }
+
+    /// The subscription that was agreed to, when it was said so last.
+    pub(super) fn agreed(&self, request: &Request) -> Option<String> {
+        self.last_answer(request, |message| match message {
+            WalletMessage::RecurringResponse(response) => match &response.status {
+                RecurringStatus::Confirmed { subscription_id, .. } => Some(subscription_id.clone()),
+                RecurringStatus::Rejected { .. } => None,
+            },
+            _ => None,
+        })
+    }
+
+    fn last_answer<T>(&self, request: &Request, read: impl Fn(&WalletMessage) -> Option<T>) -> Option<T> {
+        let state = self.state.lock();
+        read(&state.entries.peek(&(request.from, request.id.clone()))?.answer.as_ref()?.message)
     }
 
     /// All requests, oldest first.

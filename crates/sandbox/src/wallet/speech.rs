@@ -17,12 +17,25 @@ const SAID: NonZeroUsize = NonZeroUsize::MIN.saturating_add(999);
 /// Conversation keys remembered: deriving one costs 35 µs.
 const CONVERSATIONS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(999);
 
+/// A message, and how it is written.
+#[derive(Clone, Debug)]
+pub(super) struct Utterance {
+    pub(super) message: WalletMessage,
+    pub(super) text: String,
+}
+
+impl From<WalletMessage> for Utterance {
+    fn from(message: WalletMessage) -> Self {
+        Self { text: message.to_json(), message }
+    }
+}
+
 /// An event made, with what is in it.
 #[derive(Clone, Debug)]
 pub(super) struct Said {
     pub(super) event: Event,
     pub(super) to: PublicKey,
-    pub(super) message: WalletMessage,
+    pub(super) words: Utterance,
 }
 
 /// Seals what the wallet says and opens what it hears.
@@ -59,15 +72,16 @@ impl Speech {
         self.clock.now()
     }
 
-    /// Makes the event that carries `message`, and remembers it.
+    /// Makes the event that carries these words, and remembers it.
     pub(super) fn seal(
         &self,
         to: PublicKey,
         participants: &[PublicKey],
-        message: &WalletMessage,
+        words: &Utterance,
     ) -> Result<Event, WalletError> {
-        let event = self.seal_as(&self.keys, to, participants, message.about(), message.kind(), &message.to_json())?;
-        let said = Said { event: event.clone(), to, message: message.clone() };
+        let message = &words.message;
+        let event = self.seal_as(&self.keys, to, participants, message.about(), message.kind(), &words.text)?;
+        let said = Said { event: event.clone(), to, words: words.clone() };
         self.said.lock().push(event.id, said);
         Ok(event)
     }

@@ -19,8 +19,8 @@ async fn says_whatever_one_likes() {
     let request = wallet.next_request(LONG).await.unwrap();
 
     // Twice, and both ways.
-    let first = wallet.approve(&request).unwrap();
-    let second = wallet.approve(&request).unwrap();
+    let first = wallet.approve(&request).unwrap().unwrap();
+    let second = wallet.approve(&request).unwrap().unwrap();
     let third = wallet.decline(&request, None).unwrap();
     assert_ne!(first.id, second.id);
     let mut approvals = 0;

@@ -9,6 +9,7 @@ mod flood;
 mod garbage;
 mod liar;
 mod lightning;
+mod payments;
 mod proxy;
 mod quirks;
 mod raw;

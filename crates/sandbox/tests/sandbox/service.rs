@@ -7,7 +7,7 @@ use usher_protocol::message::{AuthChallenge, AuthResponse, AuthStatus, KeyHandsh
 use usher_protocol::subkey::SubkeyProof;
 use usher_protocol::{Event, EventId, Keys, PublicKey, envelope, kind};
 
-use crate::raw::Raw;
+use crate::raw::{QUIET, Raw};
 
 pub(crate) struct Service {
     pub(crate) keys: Keys,
@@ -46,6 +46,13 @@ impl Service {
     pub(crate) async fn next_event(&mut self) -> Event {
         let message: Value = self.raw.next_of("EVENT").await;
         Event::from_json(message[2].to_string()).unwrap()
+    }
+
+    /// Asserts that nothing is said to us for a while.
+    pub(crate) async fn hears_nothing(&mut self) {
+        if let Ok(message) = tokio::time::timeout(QUIET, self.raw.next_of("EVENT")).await {
+            panic!("silence expected: {message}");
+        }
     }
 
     /// The next message to us, with its event.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::{ErrorCode, Method};
+use crate::lightning::InvoiceLie;
 
 /// How a wallet service behaves; each field may change while it runs. By default it is fast and honest.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,32 +101,6 @@ pub enum Conduct {
     Empty,
     /// Executed; the answer is signed by a key that is not the wallet's.
     Impersonate,
-}
-
-/// How an invoice is not what was asked for. Beside [`OtherNetwork`](Self::OtherNetwork) and
-/// [`Garbage`](Self::Garbage) it is a real one that can be paid.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum InvoiceLie {
-    /// It is for one millisat less.
-    LessAmount,
-    /// It is for one millisat more.
-    MoreAmount,
-    /// It leaves the amount to the payer.
-    NoAmount,
-    /// It is for the Bitcoin main network.
-    OtherNetwork,
-    /// It was made so long ago that it is expired.
-    Expired,
-    /// It can be paid for a few seconds only.
-    Short,
-    /// It is another person's: of an account `stranger` in the same world.
-    Foreign,
-    /// It is the one that the wallet made before, when it made one.
-    Reused,
-    /// The answer's `payment_hash` is not the invoice's.
-    OtherHash,
-    /// It is no invoice.
-    Garbage,
 }
 
 /// How a look-up is not true.

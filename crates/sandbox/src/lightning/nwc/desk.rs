@@ -1,15 +1,16 @@
 //! Executing what is asked, truly or not.
 
-use parking_lot::Mutex;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use usher_protocol::bolt11::{Invoice, Network};
 use usher_protocol::message::{PaymentHash, Preimage};
 
-use super::behaviour::{Behaviour, InvoiceLie, LookupLie, PayLie};
+use super::behaviour::{Behaviour, LookupLie, PayLie};
 use super::wire::{self, Call, ListParams, LookupParams, MakeParams, PayParams, Refusal};
 use super::{ErrorCode, Method};
-use crate::lightning::{Account, InvoiceTerms, MakeError, Paid, PayError, State, Transaction, mint};
+use crate::lightning::{
+    Account, Direction, InvoiceLie, InvoiceTerms, MakeError, Offered, Paid, PayError, State, Transaction, mint,
+};
 
 /// Seconds an invoice can be paid unless the app says otherwise.
 const EXPIRY: u64 = 3_600;
@@ -29,13 +30,11 @@ pub(super) enum Outcome {
 #[derive(Debug)]
 pub(super) struct Desk {
     pub(super) account: Account,
-    /// The last invoice made.
-    last: Mutex<Option<Invoice>>,
 }
 
 impl Desk {
     pub(super) fn new(account: Account) -> Self {
-        Self { account, last: Mutex::new(None) }
+        Self { account }
     }
 
     pub(super) fn execute(&self, method: Method, call: &Call, behaviour: &Behaviour) -> Outcome {
@@ -54,49 +53,22 @@ impl Desk {
     }
 
     fn make(&self, params: MakeParams, lie: Option<InvoiceLie>) -> Result<Value, Refusal> {
-        let mut terms = InvoiceTerms::of(params.amount)
+        let terms = InvoiceTerms::of(params.amount)
             .described(params.description.unwrap_or_default())
             .for_seconds(params.expiry.unwrap_or(EXPIRY));
         let made = match lie {
-            Some(InvoiceLie::Garbage) => return Ok(json!({"type": "incoming", "invoice": "lnbcrt1notaninvoice"})),
-            Some(InvoiceLie::LessAmount) => {
-                terms.amount = Some(params.amount.saturating_sub(1));
-                self.account.make_invoice(&terms)
-            }
-            Some(InvoiceLie::MoreAmount) => {
-                terms.amount = Some(params.amount.saturating_add(1));
-                self.account.make_invoice(&terms)
-            }
-            Some(InvoiceLie::NoAmount) => {
-                terms.amount = None;
-                self.account.make_invoice(&terms)
-            }
-            Some(InvoiceLie::OtherNetwork) => {
-                terms.network = Network::Bitcoin;
-                self.account.make_invoice(&terms)
-            }
-            Some(InvoiceLie::Expired) => {
-                terms.created_at = Some(self.account.world().now().saturating_sub(terms.expiry.saturating_add(3_600)));
-                self.account.make_invoice(&terms)
-            }
-            Some(InvoiceLie::Short) => {
-                terms.expiry = 3;
-                self.account.make_invoice(&terms)
-            }
-            Some(InvoiceLie::Foreign) => self.account.world().open_account("stranger", 0).make_invoice(&terms),
-            Some(InvoiceLie::Reused) => match self.last.lock().clone() {
-                Some(invoice) => Ok(invoice),
-                None => self.account.make_invoice(&terms),
-            },
-            Some(InvoiceLie::OtherHash) | None => self.account.make_invoice(&terms),
+            Some(lie) => self.account.make_falsely(&terms, lie),
+            None => self.account.make_invoice(&terms).map(Offered::from),
         };
-        let invoice = made.map_err(|error| match error {
+        let offered = made.map_err(|error| match error {
             MakeError::Full => Refusal::new(ErrorCode::Internal, error.to_string()),
             _ => Refusal::new(ErrorCode::Other, error.to_string()),
         })?;
-        *self.last.lock() = Some(invoice.clone());
+        let Ok(invoice) = offered.invoice.parse::<Invoice>() else {
+            return Ok(json!({"type": "incoming", "invoice": offered.invoice}));
+        };
         let mut value = wire::transaction(&Transaction {
-            direction: crate::lightning::Direction::Incoming,
+            direction: Direction::Incoming,
             state: State::Pending,
             amount: invoice.amount(),
             preimage: None,
@@ -105,9 +77,7 @@ impl Desk {
             settled_at: None,
             invoice,
         });
-        if lie == Some(InvoiceLie::OtherHash) {
-            set(&mut value, "payment_hash", mint::preimage().payment_hash().to_string().into());
-        }
+        set(&mut value, "payment_hash", offered.payment_hash.to_string().into());
         Ok(value)
     }
 

@@ -2,6 +2,7 @@
 
 mod behaviour;
 mod cipher;
+mod client;
 mod counts;
 mod desk;
 mod keys;
@@ -11,7 +12,8 @@ mod service;
 mod serving;
 mod wire;
 
-pub use behaviour::{Behaviour, Conduct, Encryptions, InvoiceLie, LookupLie, PayLie};
+pub use behaviour::{Behaviour, Conduct, Encryptions, LookupLie, PayLie};
+pub use client::{NotAConnection, NwcClient, NwcError};
 pub use counts::NwcCounts;
 pub use keys::NwcKeys;
 pub use method::{ErrorCode, Method};

@@ -24,13 +24,13 @@ use crate::lightning::Account;
 use crate::line::{Heard, Line};
 
 /// Kind of the event by which a wallet says what it can do.
-const INFO: u16 = 13_194;
+pub(super) const INFO: u16 = 13_194;
 
 /// Kind of a request.
 pub(super) const REQUEST: u16 = 23_194;
 
 /// Kind of an answer.
-const RESPONSE: u16 = 23_195;
+pub(super) const RESPONSE: u16 = 23_195;
 
 /// Requests whose ids are remembered.
 const SEEN: NonZeroUsize = NonZeroUsize::MIN.saturating_add(65_535);
@@ -350,6 +350,6 @@ fn refusal(code: ErrorCode) -> Answer {
     Answer(Err(Refusal::new(code, "the wallet refuses")))
 }
 
-fn tag(name: &str, value: &str) -> Tag {
+pub(super) fn tag(name: &str, value: &str) -> Tag {
     Tag::custom(TagKind::custom(name.to_owned()), [value.to_owned()])
 }

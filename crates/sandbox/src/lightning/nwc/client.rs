@@ -1,0 +1,208 @@
+//! An app's side of NIP-47: by it the reference wallet pays when its account is elsewhere.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use nostr::{EventBuilder, Kind, Tag, Timestamp};
+use nostr_sdk::Filter;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::sync::{OnceCell, mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use usher_protocol::envelope::replies_to;
+use usher_protocol::{Event, EventId, Keys, PublicKey, SecretKey};
+
+use super::Method;
+use super::cipher::{Cipher, Scheme};
+use super::serving::{INFO, REQUEST, RESPONSE, tag};
+use crate::line::{Heard, Line, LineError};
+use crate::wallet::system_clock;
+
+/// How long to try to reach a relay.
+const REACH: Duration = Duration::from_secs(10);
+
+/// How long to wait, once a relay listens, for what the wallet announced there.
+const ANNOUNCED: Duration = Duration::from_secs(1);
+
+/// How long to wait for an answer; a payment may take its time. The request says that it is void afterwards.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Relays of a connection string that are used.
+const MAX_RELAYS: usize = 8;
+
+/// Slots of the channel by which `nostr-sdk` hands over what a relay says.
+const NOTIFICATIONS: usize = 1_024;
+
+/// A connection to a wallet service. Connects when it is first used; dropping it hangs up. `Debug` does not show the
+/// secret.
+pub struct NwcClient {
+    wallet: PublicKey,
+    app: Keys,
+    relays: Vec<String>,
+    cipher: Arc<Cipher>,
+    connection: OnceCell<Connection>,
+}
+
+struct Connection {
+    line: Line,
+    answers: Arc<Answers>,
+    stop: CancellationToken,
+}
+
+/// What is waited for.
+#[derive(Default)]
+struct Answers {
+    waiting: Mutex<HashMap<EventId, oneshot::Sender<Value>>>,
+    /// What the wallet says that it reads.
+    scheme: watch::Sender<Option<Scheme>>,
+}
+
+/// A text is no connection string. Says nothing of it: it is a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("not a connection string: nostr+walletconnect://<key>?relay=<url>&secret=<key>")]
+pub struct NotAConnection;
+
+/// Why there is no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NwcError {
+    /// Nothing was asked.
+    #[error(transparent)]
+    Line(#[from] LineError),
+    /// Nothing was asked: the request could not be made.
+    #[error("the request could not be made")]
+    Unsendable,
+    /// It may have been done, or be done later.
+    #[error("the Lightning wallet does not answer")]
+    NoAnswer,
+    /// The wallet said no.
+    #[error("the Lightning wallet refuses: {message} ({code})")]
+    Refused {
+        /// NIP-47's word for why.
+        code: String,
+        /// The wallet's own words.
+        message: String,
+    },
+    /// The answer makes no sense.
+    #[error("the answer of the Lightning wallet makes no sense")]
+    Nonsense,
+}
+
+impl NwcError {
+    /// Whether it is sure that nothing was done.
+    pub const fn is_definite(&self) -> bool {
+        match self {
+            Self::Line(_) | Self::Unsendable | Self::Refused { .. } => true,
+            Self::NoAnswer | Self::Nonsense => false,
+        }
+    }
+}
+
+impl std::fmt::Debug for NwcClient {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("NwcClient").field("wallet", &self.wallet).field("relays", &self.relays).finish_non_exhaustive()
+    }
+}
+
+impl std::str::FromStr for NwcClient {
+    type Err = NotAConnection;
+
+    fn from_str(text: &str) -> Result<Self, NotAConnection> {
+        let url = url::Url::parse(text).map_err(|_| NotAConnection)?;
+        let host = url.host_str().filter(|_| url.scheme() == "nostr+walletconnect").ok_or(NotAConnection)?;
+        let wallet = PublicKey::from_hex(host).map_err(|_| NotAConnection)?;
+        let values = |name: &'static str| url.query_pairs().filter(move |(key, _)| key == name).map(|(_, value)| value);
+        let secret = values("secret").next().and_then(|secret| SecretKey::from_hex(&secret).ok());
+        let app = Keys::new(secret.ok_or(NotAConnection)?);
+        let relays: Vec<String> = values("relay").take(MAX_RELAYS).map(|relay| relay.into_owned()).collect();
+        if relays.is_empty() {
+            return Err(NotAConnection);
+        }
+        let cipher = Arc::new(Cipher::new(app.secret_key(), wallet).map_err(|_| NotAConnection)?);
+        Ok(Self { wallet, app, relays, cipher, connection: OnceCell::new() })
+    }
+}
+
+impl NwcClient {
+    /// Asks, and waits for the result, a minute at most.
+    ///
+    /// # Errors
+    /// [`NwcError`]; only after [`Refused`](NwcError::Refused) and when nothing was asked it is sure that nothing was
+    /// done.
+    pub async fn call(&self, method: Method, params: Value) -> Result<Value, NwcError> {
+        let connection = self.connection.get_or_init(|| self.connect()).await;
+        connection.line.wait_for_any(&self.relays, REACH).await?;
+        // What the relay kept is here, or about to be read. A wallet that announces nothing is an old one.
+        let mut announced = connection.answers.scheme.subscribe();
+        let scheme = match tokio::time::timeout(ANNOUNCED, announced.wait_for(Option::is_some)).await {
+            Ok(Ok(scheme)) => scheme.unwrap_or(Scheme::Nip04),
+            _ => Scheme::Nip04,
+        };
+        let request = self.request(scheme, method, &params).ok_or(NwcError::Unsendable)?;
+        let (sender, answer) = oneshot::channel();
+        connection.answers.waiting.lock().insert(request.id, sender);
+        let sent = connection.line.send(&request);
+        let answered = match &sent {
+            Ok(()) => tokio::time::timeout(PATIENCE, answer).await.ok().and_then(Result::ok),
+            Err(_) => None,
+        };
+        connection.answers.waiting.lock().remove(&request.id);
+        sent?;
+        let answer = answered.ok_or(NwcError::NoAnswer)?;
+        let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        match (answer.get("error"), answer.get("result")) {
+            (Some(error), _) if !error.is_null() => {
+                Err(NwcError::Refused { code: word(&error["code"]), message: word(&error["message"]) })
+            }
+            (_, Some(result)) if !result.is_null() => Ok(result.clone()),
+            _ => Err(NwcError::Nonsense),
+        }
+    }
+
+    fn request(&self, scheme: Scheme, method: Method, params: &Value) -> Option<Event> {
+        let text = json!({"method": method.as_str(), "params": params}).to_string();
+        let until = system_clock().now().saturating_add(PATIENCE.as_secs());
+        let builder = EventBuilder::new(Kind::from_u16(REQUEST), self.cipher.seal(scheme, &text).ok()?)
+            .tag(Tag::public_key(self.wallet))
+            .tag(tag("encryption", scheme.as_str()))
+            .tag(Tag::expiration(Timestamp::from_secs(until)));
+        builder.sign_with_keys(&self.app).ok()
+    }
+
+    async fn connect(&self) -> Connection {
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let filter = Filter::new().author(self.wallet).kinds([INFO, RESPONSE].map(Kind::from_u16)).limit(10);
+        let (line, heard) = Line::new(self.app.clone(), filter, NOTIFICATIONS, tasks.clone(), stop.clone());
+        let answers = Arc::<Answers>::default();
+        let reading = read(Arc::clone(&self.cipher), Arc::clone(&answers), heard);
+        tasks.spawn(stop.clone().run_until_cancelled_owned(reading));
+        line.add(&self.relays).await;
+        Connection { line, answers, stop }
+    }
+}
+
+impl Drop for NwcClient {
+    fn drop(&mut self) {
+        if let Some(connection) = self.connection.get() {
+            connection.stop.cancel();
+            connection.line.disconnect();
+        }
+    }
+}
+
+async fn read(cipher: Arc<Cipher>, answers: Arc<Answers>, mut heard: mpsc::Receiver<Heard>) {
+    while let Some(Heard { event, .. }) = heard.recv().await {
+        if event.kind.as_u16() == INFO {
+            let spoken = event.tags.iter().find(|tag| tag.as_slice().first().is_some_and(|name| name == "encryption"));
+            let modern = spoken.and_then(|tag| tag.content()).is_some_and(|words| words.contains("nip44_v2"));
+            answers.scheme.send_replace(Some(if modern { Scheme::Nip44 } else { Scheme::Nip04 }));
+            continue;
+        }
+        let Some(waiting) = replies_to(&event).and_then(|id| answers.waiting.lock().remove(&id)) else { continue };
+        let scheme = if event.content.contains("?iv=") { Scheme::Nip04 } else { Scheme::Nip44 };
+        let text = cipher.open(scheme, &event).unwrap_or_default();
+        // Who asked may have given up.
+        let _ = waiting.send(serde_json::from_str(&text).unwrap_or(Value::Null));
+    }
+}

@@ -1,0 +1,418 @@
+//! Payments, subscriptions and invoices of an honest user, and of one who is not.
+
+use usher_protocol::bolt11::{Invoice, Network};
+use usher_protocol::calendar::Calendar;
+use usher_protocol::kind;
+use usher_protocol::message::{
+    CloseSubscription, Currency, InvoiceRequest, InvoiceResponse, PaymentRequest, PaymentResponse, PaymentStatus,
+    Preimage, Recurrence, RecurringRequest, RecurringStatus, ServiceMessage, WalletMessage,
+};
+use usher_sandbox::lightning::{Account, InvoiceLie, InvoiceTerms, LightningWorld};
+use usher_sandbox::relay::{Quirks, QuirkyRelay};
+use usher_sandbox::wallet::{
+    Agreement, Asked, CalendarSpelling, Identity, Policy, PurseError, Request, Wallet, WalletError, WalletOptions, lies,
+};
+
+use crate::raw::{LONG, QUIET};
+use crate::service::Service;
+
+struct Stage {
+    _relay: QuirkyRelay,
+    service: Service,
+    wallet: Wallet,
+    shop: Account,
+    user: Account,
+}
+
+impl Stage {
+    async fn set(policy: Policy) -> Self {
+        let world = LightningWorld::new();
+        let (shop, user) = (world.open_account("shop", 0), world.open_account("user", 1_000_000));
+        let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+        let mut service = Service::start(relay.url()).await;
+        let options = WalletOptions::new(Identity::generate()).policy(policy).paying_from(&user);
+        let wallet = Wallet::start(options).await;
+        wallet.open(&service.url(), LONG).await.unwrap();
+        service.next_handshake().await;
+        Self { _relay: relay, service, wallet, shop, user }
+    }
+
+    fn invoice(&self, amount: u64) -> Invoice {
+        self.shop.make_invoice(&InvoiceTerms::of(amount)).unwrap()
+    }
+
+    async fn ask(&mut self, message: &ServiceMessage) {
+        let key = self.wallet.public_key();
+        self.service.say(&key, &[key], message).await;
+    }
+
+    async fn ask_payment(&mut self, id: &str, invoice: &Invoice, subscription: Option<&str>) {
+        self.ask(&payment(id, invoice.amount().unwrap(), invoice.as_str(), subscription)).await;
+    }
+
+    async fn request(&mut self) -> Request {
+        self.wallet.next_request(LONG).await.unwrap()
+    }
+
+    async fn answer(&mut self) -> (u16, PaymentResponse) {
+        match self.service.next().await {
+            (event, WalletMessage::PaymentResponse(response) | WalletMessage::PaymentConfirmation(response)) => {
+                (event.kind.as_u16(), response)
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn paid(&mut self) -> Preimage {
+        assert_eq!(self.answer().await.1.status, PaymentStatus::Approved);
+        match self.answer().await {
+            (kind::PAYMENT_CONFIRMATION, PaymentResponse { status: PaymentStatus::Success { preimage }, .. }) => {
+                preimage.unwrap()
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+fn soon() -> u64 {
+    nostr::Timestamp::now().as_secs() + 300
+}
+
+fn payment(id: &str, amount: u64, invoice: &str, subscription: Option<&str>) -> ServiceMessage {
+    ServiceMessage::PaymentRequest(PaymentRequest {
+        amount,
+        currency: Currency::Millisats,
+        current_exchange_rate: None,
+        invoice: invoice.to_owned(),
+        auth_token: None,
+        expires_at: soon(),
+        subscription_id: subscription.map(str::to_owned),
+        description: "tea".to_owned(),
+        request_id: id.to_owned(),
+    })
+}
+
+fn recurring(id: &str, amount: u64) -> ServiceMessage {
+    ServiceMessage::RecurringRequest(RecurringRequest {
+        amount,
+        currency: Currency::Millisats,
+        recurrence: Recurrence {
+            until: None,
+            calendar: Calendar::Monthly,
+            max_payments: Some(12),
+            first_payment_due: soon(),
+        },
+        current_exchange_rate: None,
+        expires_at: soon(),
+        auth_token: None,
+        description: Some("tea every month".to_owned()),
+        request_id: id.to_owned(),
+    })
+}
+
+fn invoice_request(id: &str, amount: u64) -> ServiceMessage {
+    ServiceMessage::InvoiceRequest(InvoiceRequest {
+        request_id: id.to_owned(),
+        amount,
+        currency: Currency::Millisats,
+        current_exchange_rate: None,
+        expires_at: soon(),
+        description: Some("é".repeat(400)),
+        refund_invoice: None,
+    })
+}
+
+#[tokio::test]
+async fn approves_pays_and_confirms() {
+    let mut stage = Stage::set(Policy::silent()).await;
+    let invoice = stage.invoice(10_000);
+    stage.ask_payment("p1", &invoice, None).await;
+    let request = stage.request().await;
+    assert!(matches!(&request.asked, Asked::Payment(asked) if asked.amount == 10_000));
+    let fulfilled = stage.wallet.fulfil(&request).await.unwrap();
+    let preimage = stage.paid().await;
+    assert_eq!(preimage.payment_hash(), invoice.payment_hash());
+    assert_eq!(fulfilled.paid.unwrap().preimage, preimage);
+    assert_eq!((stage.shop.balance(), stage.user.balance()), (10_000, 989_990));
+
+    // Asked again, by the service or by the user, it says so again and pays nothing.
+    stage.ask_payment("p1", &invoice, None).await;
+    assert_eq!(stage.answer().await.1.status, PaymentStatus::Success { preimage: Some(preimage) });
+    stage.wallet.fulfil(&request).await.unwrap();
+    assert_eq!(stage.paid().await, preimage);
+    assert_eq!(stage.user.world().executed(invoice.payment_hash()), 1);
+}
+
+#[tokio::test]
+async fn pays_by_itself_and_behind_and_once() {
+    let mut stage = Stage::set(Policy::auto_approve()).await;
+    let invoice = stage.invoice(10_000);
+    stage.ask_payment("p1", &invoice, None).await;
+    assert_eq!(stage.paid().await.payment_hash(), invoice.payment_hash());
+    // The same invoice under another id: it is paid, and that is what is said.
+    stage.ask_payment("p2", &invoice, None).await;
+    assert_eq!(stage.paid().await.payment_hash(), invoice.payment_hash());
+    assert_eq!((stage.user.balance(), stage.user.world().executed(invoice.payment_hash())), (989_990, 1));
+}
+
+#[tokio::test]
+async fn says_no_and_why_it_failed_and_tries_again() {
+    let mut stage = Stage::set(Policy::silent()).await;
+    let invoice = stage.invoice(1_000_000);
+    stage.ask_payment("dear", &invoice, None).await;
+    let request = stage.request().await;
+    stage.wallet.fail(&request, Some("no route")).unwrap();
+    let (_, failed) = stage.answer().await;
+    assert_eq!(failed.status, PaymentStatus::Failed { reason: Some("no route".to_owned()) });
+    // The fee is not there.
+    let error = stage.wallet.fulfil(&request).await.unwrap_err();
+    assert!(matches!(error, WalletError::Purse(PurseError::Refused(_))));
+    assert_eq!(stage.answer().await.1.status, PaymentStatus::Approved);
+    assert!(matches!(stage.answer().await.1.status, PaymentStatus::Failed { reason: Some(_) }));
+    assert!(stage.wallet.requests()[0].failed);
+    stage.user.grant(1_000_000);
+    stage.wallet.approve(&request).unwrap().unwrap();
+    stage.paid().await;
+    assert!(!stage.wallet.requests()[0].failed);
+
+    stage.ask_payment("no", &invoice, None).await;
+    let request = stage.request().await;
+    stage.wallet.decline(&request, Some("too dear")).unwrap();
+    let (_, no) = stage.answer().await;
+    assert_eq!(no.status, PaymentStatus::Rejected { reason: Some("too dear".to_owned()) });
+}
+
+#[tokio::test]
+async fn what_is_wrong_with_an_invoice_is_a_failure() {
+    let mut stage = Stage::set(Policy::auto_approve()).await;
+    let expired = InvoiceTerms { created_at: Some(1_000_000), ..InvoiceTerms::of(7) };
+    let expired = stage.shop.make_invoice(&expired).unwrap();
+    let foreign = InvoiceTerms { network: Network::Bitcoin, ..InvoiceTerms::of(7) };
+    let foreign = stage.shop.make_invoice(&foreign).unwrap();
+    let other = stage.invoice(8);
+    for (id, text) in [("e", expired.as_str()), ("f", foreign.as_str()), ("o", other.as_str()), ("g", "lnbcrt1x")] {
+        stage.ask(&payment(id, 7, text, None)).await;
+        assert_eq!(stage.answer().await.1.status, PaymentStatus::Approved);
+        assert!(matches!(stage.answer().await.1.status, PaymentStatus::Failed { .. }), "{id}");
+    }
+    assert_eq!(stage.user.balance(), 1_000_000);
+    // One that leaves the amount to the payer is paid as asked.
+    let open = stage.shop.make_invoice(&InvoiceTerms::open()).unwrap();
+    stage.ask(&payment("open", 7, open.as_str(), None)).await;
+    stage.paid().await;
+    assert_eq!(stage.shop.balance(), 7);
+}
+
+#[tokio::test]
+async fn without_an_account_it_approves_no_payment() {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let mut service = Service::start(relay.url()).await;
+    let wallet = Wallet::start(WalletOptions::new(Identity::generate())).await;
+    wallet.open(&service.url(), LONG).await.unwrap();
+    service.next_handshake().await;
+    let key = wallet.public_key();
+    service.say(&key, &[key], &payment("p", 7, "lnbcrt1x", None)).await;
+    let request = wallet.next_request(LONG).await.unwrap();
+    assert!(matches!(wallet.approve(&request), Err(WalletError::NoPurse)));
+    assert!(matches!(wallet.fulfil(&request).await, Err(WalletError::NoPurse)));
+    service.hears_nothing().await;
+}
+
+#[tokio::test]
+async fn lies_about_payments() {
+    let mut stage = Stage::set(Policy::silent()).await;
+    let invoice = stage.invoice(10_000);
+    stage.ask_payment("p", &invoice, None).await;
+    let request = stage.request().await;
+    let from = request.from;
+
+    // Success without paying, with no preimage and with a wrong one.
+    stage.wallet.say(from, &lies::claim_paid(&request, None)).unwrap();
+    assert_eq!(stage.answer().await.1.status, PaymentStatus::Success { preimage: None });
+    let wrong = Preimage::from_bytes([7; 32]);
+    stage.wallet.say(from, &lies::claim_paid(&request, Some(wrong))).unwrap();
+    assert_eq!(stage.answer().await.1.status, PaymentStatus::Success { preimage: Some(wrong) });
+    assert_eq!(stage.shop.balance(), 0);
+    // A third person's word.
+    let thief = usher_protocol::Keys::generate();
+    stage.wallet.say_as(&thief, from, &lies::claim_paid(&request, None)).unwrap();
+    assert_eq!(stage.service.next_event().await.pubkey, thief.public_key());
+    // No, and paid all the same, without a word of it.
+    stage.wallet.decline(&request, None).unwrap();
+    assert_eq!(stage.answer().await.1.status, PaymentStatus::Rejected { reason: None });
+    let paid = stage.wallet.pay_quietly(&request).await.unwrap();
+    assert_eq!((paid.payment_hash, stage.shop.balance()), (invoice.payment_hash(), 10_000));
+    stage.service.hears_nothing().await;
+    // Late: the account pays what is expired.
+    let terms = InvoiceTerms { created_at: Some(1_000_000), ..InvoiceTerms::of(10_000) };
+    let expired = stage.shop.make_invoice(&terms).unwrap();
+    assert!(stage.user.pay(expired.as_str(), None).is_err());
+    let account = stage.wallet.purse().unwrap().account().unwrap();
+    account.pay_late(expired.as_str(), None).unwrap();
+    assert_eq!(stage.shop.balance(), 20_000);
+}
+
+#[tokio::test]
+async fn agrees_pays_what_was_agreed_and_closes() {
+    let mut stage = Stage::set(Policy::silent().paying_subscriptions()).await;
+    stage.ask(&recurring("r", 10_000)).await;
+    let request = stage.request().await;
+    stage.wallet.approve(&request).unwrap();
+    let text = {
+        let event = stage.service.next_event().await;
+        let conversation = usher_protocol::envelope::conversation_key(&stage.service.keys, &event.pubkey).unwrap();
+        usher_protocol::envelope::open(&conversation, &event).unwrap()
+    };
+    assert!(text.contains("\"*-*-01 00:00:00\""), "{text}");
+    let WalletMessage::RecurringResponse(response) =
+        WalletMessage::parse(kind::RECURRING_RESPONSE, None, &text).unwrap()
+    else {
+        panic!("{text}")
+    };
+    let RecurringStatus::Confirmed { subscription_id, authorized_amount, authorized_recurrence, .. } = response.status
+    else {
+        panic!("{text}")
+    };
+    assert_eq!((authorized_amount, authorized_recurrence.calendar), (10_000, Calendar::Monthly));
+    let known = stage.wallet.subscriptions();
+    assert_eq!((known.len(), &known[0].id, known[0].payments), (1, &subscription_id, 0));
+
+    // Said again, it is the same subscription.
+    stage.wallet.approve(&request).unwrap();
+    let (_, WalletMessage::RecurringResponse(again)) = stage.service.next().await else { panic!() };
+    assert!(matches!(again.status, RecurringStatus::Confirmed { subscription_id: id, .. } if id == subscription_id));
+    assert_eq!(stage.wallet.subscriptions().len(), 1);
+
+    // What was agreed is paid, what was not waits for the user.
+    let (fair, dear) = (stage.invoice(10_000), stage.invoice(10_001));
+    stage.ask_payment("fair", &fair, Some(&subscription_id)).await;
+    stage.paid().await;
+    assert_eq!(stage.wallet.subscriptions()[0].payments, 1);
+    stage.ask_payment("fair", &fair, Some(&subscription_id)).await;
+    assert!(matches!(stage.answer().await.1.status, PaymentStatus::Success { .. }));
+    stage.ask_payment("dear", &dear, Some(&subscription_id)).await;
+    stage.ask_payment("unknown", &dear, Some("another")).await;
+    stage.ask_payment("single", &dear, None).await;
+    stage.service.hears_nothing().await;
+    assert_eq!((stage.shop.balance(), stage.wallet.subscriptions()[0].payments), (10_000, 1));
+
+    stage.wallet.close(&subscription_id, Some("enough")).unwrap();
+    let (_, message) = stage.service.next().await;
+    let reason = Some("enough".to_owned());
+    let close = CloseSubscription { subscription_id: subscription_id.clone(), reason, by_service: false };
+    assert_eq!(message, WalletMessage::CloseSubscription(close));
+    let late = stage.invoice(10_000);
+    stage.ask_payment("late", &late, Some(&subscription_id)).await;
+    stage.service.hears_nothing().await;
+    assert!(matches!(stage.wallet.close("another", None), Err(WalletError::NoSuchSubscription(_))));
+}
+
+#[tokio::test]
+async fn agrees_on_its_own_terms_or_not() {
+    let mut stage = Stage::set(Policy::silent()).await;
+    stage.ask(&recurring("r", 10_000)).await;
+    let request = stage.request().await;
+    let until = soon();
+    let terms = Agreement {
+        subscription_id: Some("mine".to_owned()),
+        amount: Some(5_000),
+        recurrence: Some(Recurrence {
+            until: Some(until),
+            calendar: Calendar::Weekly,
+            max_payments: None,
+            first_payment_due: until,
+        }),
+        spelling: CalendarSpelling::WithoutZeros,
+        ..Agreement::default()
+    };
+    let agreed = stage.wallet.agree(&request, &terms).unwrap().subscription.unwrap();
+    assert_eq!((agreed.id.as_str(), agreed.amount), ("mine", 5_000));
+    let (_, WalletMessage::RecurringResponse(response)) = stage.service.next().await else { panic!() };
+    let RecurringStatus::Confirmed { subscription_id, authorized_amount, authorized_recurrence, .. } = response.status
+    else {
+        panic!()
+    };
+    assert_eq!((subscription_id.as_str(), authorized_amount), ("mine", 5_000));
+    assert_eq!((authorized_recurrence.calendar, authorized_recurrence.until), (Calendar::Weekly, Some(until)));
+
+    stage.ask(&recurring("no", 10_000)).await;
+    let request = stage.request().await;
+    stage.wallet.decline(&request, Some("no")).unwrap();
+    let (_, WalletMessage::RecurringResponse(response)) = stage.service.next().await else { panic!() };
+    assert_eq!(response.status, RecurringStatus::Rejected { reason: Some("no".to_owned()) });
+    assert_eq!(stage.wallet.subscriptions().len(), 1);
+}
+
+#[tokio::test]
+async fn the_service_closes_what_is_its_own() {
+    let mut stage = Stage::set(Policy::auto_approve()).await;
+    let mut stranger = Service::start(stage.service.url().relays[0].as_str()).await;
+    stage.ask(&recurring("r", 10_000)).await;
+    let (_, WalletMessage::RecurringResponse(_)) = stage.service.next().await else { panic!() };
+    stage.request().await;
+    let id = stage.wallet.subscriptions()[0].id.clone();
+    let reason = Some("sold out".to_owned());
+    let close = ServiceMessage::CloseSubscription(CloseSubscription {
+        subscription_id: id.clone(),
+        reason: reason.clone(),
+        by_service: true,
+    });
+    let key = stage.wallet.public_key();
+    stranger.say(&key, &[key], &close).await;
+    assert!(matches!(stage.request().await.asked, Asked::Closed(_)));
+    assert!(stage.wallet.subscriptions()[0].is_open());
+    stage.ask(&close).await;
+    let request = stage.request().await;
+    assert_eq!((request.id.as_str(), request.asked.title()), (id.as_str(), "closed subscription"));
+    let closed = stage.wallet.subscriptions()[0].closed.clone().unwrap();
+    assert_eq!((closed.by_service, closed.reason), (true, reason));
+    assert!(stage.wallet.next_request(QUIET).await.is_err());
+}
+
+#[tokio::test]
+async fn sends_an_invoice_a_true_one_and_false_ones() {
+    let mut stage = Stage::set(Policy::silent()).await;
+    stage.ask(&invoice_request("i", 21_000)).await;
+    let request = stage.request().await;
+    let made = stage.wallet.fulfil(&request).await.unwrap().invoice.unwrap();
+    let response = next_invoice(&mut stage.service).await;
+    let invoice: Invoice = response.invoice.parse().unwrap();
+    assert_eq!((&invoice, invoice.amount()), (&made, Some(21_000)));
+    assert_eq!(response.payment_hash, Some(invoice.payment_hash()));
+    assert_eq!(response.request.inner.request_id, "i");
+    let key = stage.wallet.public_key();
+    assert_eq!((response.request.main_key, response.request.recipient), (key, key));
+    // Of the description as much as fits.
+    assert_eq!(invoice.description().unwrap(), "é".repeat(319));
+    stage.shop.grant(100_000);
+    stage.shop.pay(invoice.as_str(), None).unwrap();
+    assert_eq!(stage.user.balance(), 1_021_000);
+
+    let now = nostr::Timestamp::now().as_secs();
+    for lie in [InvoiceLie::LessAmount, InvoiceLie::MoreAmount, InvoiceLie::NoAmount, InvoiceLie::OtherNetwork] {
+        stage.wallet.give_false_invoice(&request, lie).unwrap();
+        let invoice: Invoice = next_invoice(&mut stage.service).await.invoice.parse().unwrap();
+        assert!(invoice.amount() != Some(21_000) || invoice.network() == Network::Bitcoin, "{lie:?}");
+    }
+    stage.wallet.give_false_invoice(&request, InvoiceLie::Expired).unwrap();
+    let expired: Invoice = next_invoice(&mut stage.service).await.invoice.parse().unwrap();
+    assert!(expired.is_expired(now));
+    stage.wallet.give_false_invoice(&request, InvoiceLie::OtherHash).unwrap();
+    let other = next_invoice(&mut stage.service).await;
+    assert_ne!(other.payment_hash, Some(other.invoice.parse::<Invoice>().unwrap().payment_hash()));
+    stage.wallet.give_false_invoice(&request, InvoiceLie::Garbage).unwrap();
+    assert!(next_invoice(&mut stage.service).await.invoice.parse::<Invoice>().is_err());
+    // There is no word for no.
+    assert!(matches!(stage.wallet.decline(&request, None), Err(WalletError::CannotAnswer(kind::INVOICE_REQUEST))));
+    // By itself.
+    stage.wallet.set_policy(Policy::auto_approve());
+    stage.ask(&invoice_request("j", 5)).await;
+    assert_eq!(next_invoice(&mut stage.service).await.request.inner.request_id, "j");
+}
+
+async fn next_invoice(service: &mut Service) -> InvoiceResponse {
+    match service.next().await {
+        (_, WalletMessage::InvoiceResponse(response)) => response,
+        other => panic!("{other:?}"),
+    }
+}
