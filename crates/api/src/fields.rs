@@ -36,18 +36,28 @@ pub(crate) type Read<T> = fn(&str, &Value, &mut Errors) -> Option<T>;
 /// The fields of the body's object. Those that nobody asks for are ignored.
 pub(crate) struct Fields<'a> {
     object: &'a Map<String, Value>,
+    /// JSON Pointer to the object.
+    at: String,
     errors: &'a mut Errors,
 }
 
 impl<'a> Fields<'a> {
     /// The fields of `object`.
     pub(crate) fn new(object: &'a Map<String, Value>, errors: &'a mut Errors) -> Self {
-        Self { object, errors }
+        Self { object, at: String::new(), errors }
+    }
+
+    /// The fields of the object at `pointer`.
+    pub(crate) fn within(pointer: &str, value: &'a Value, errors: &'a mut Errors) -> Option<Self> {
+        match value {
+            Value::Object(object) => Some(Self { object, at: pointer.to_owned(), errors }),
+            other => errors.note(pointer, wrong_type("an object", other)),
+        }
     }
 
     /// A field that must be there.
     pub(crate) fn required<T>(&mut self, name: &str, read: Read<T>) -> Option<T> {
-        let pointer = format!("/{name}");
+        let pointer = format!("{}/{name}", self.at);
         match self.object.get(name) {
             Some(value) => read(&pointer, value, self.errors),
             None => self.errors.note(pointer, "is required"),
@@ -58,7 +68,7 @@ impl<'a> Fields<'a> {
     pub(crate) fn optional<T>(&mut self, name: &str, read: Read<T>) -> Option<T> {
         match self.object.get(name) {
             None | Some(Value::Null) => None,
-            Some(value) => read(&format!("/{name}"), value, self.errors),
+            Some(value) => read(&format!("{}/{name}", self.at), value, self.errors),
         }
     }
 }
@@ -101,6 +111,43 @@ pub(crate) fn visible_ascii<const N: usize>(pointer: &str, value: &Value, errors
         return errors.note(pointer, format_args!("must be 1 to {N} visible ASCII characters"));
     }
     Some(text.clone())
+}
+
+/// A string of at most `N` bytes without control characters but line breaks and tabs.
+pub(crate) fn words<const N: usize>(pointer: &str, value: &Value, errors: &mut Errors) -> Option<String> {
+    let text = text(pointer, value, errors)?;
+    if text.len() > N {
+        return errors.note(pointer, format_args!("must be at most {N} bytes of UTF-8"));
+    }
+    if text.chars().any(|char| char.is_control() && !matches!(char, '\n' | '\r' | '\t')) {
+        return errors.note(pointer, "must not contain control characters");
+    }
+    Some(text)
+}
+
+/// An identifier: 1 to 256 bytes without control characters.
+pub(crate) fn identifier(pointer: &str, value: &Value, errors: &mut Errors) -> Option<String> {
+    let text = text(pointer, value, errors)?;
+    if text.is_empty() || text.len() > 256 || text.chars().any(char::is_control) {
+        return errors.note(pointer, "must be 1 to 256 bytes of UTF-8 without control characters");
+    }
+    Some(text)
+}
+
+/// The currency: millisats is the only one.
+pub(crate) fn currency(pointer: &str, value: &Value, errors: &mut Errors) -> Option<()> {
+    let text = text(pointer, value, errors)?;
+    if text.eq_ignore_ascii_case("millisats") { Some(()) } else { errors.note(pointer, "must be `millisats`") }
+}
+
+/// An amount in millisats: more than zero, and no more than there are in the world.
+pub(crate) fn millisats(pointer: &str, value: &Value, errors: &mut Errors) -> Option<u64> {
+    integer::<1, 2_100_000_000_000_000_000>(pointer, value, errors)
+}
+
+/// A time in Unix seconds, up to the end of the year 9999.
+pub(crate) fn unix_seconds(pointer: &str, value: &Value, errors: &mut Errors) -> Option<u64> {
+    integer::<0, 253_402_300_799>(pointer, value, errors)
 }
 
 /// A public key: 64 hex characters.

@@ -14,8 +14,10 @@ pub mod testing;
 pub mod time;
 
 pub use engine::{
-    AuthenticateKey, Engine, EngineCounts, EngineOptions, EngineParts, EventsError, KeyHandshakeRequest,
-    KeyHandshakeStarted, Live, LiveEvent, LiveEvents, Once, OperationCounts, OperationOutcome, Rendered, StartError,
+    AuthenticateKey, Engine, EngineCounts, EngineOptions, EngineParts, EventsError, InvalidField, KeyHandshakeRequest,
+    KeyHandshakeStarted, LightningParts, Live, LiveEvent, LiveEvents, Once, OperationCounts, OperationOutcome,
+    PayInvoiceRequest, PaymentRules, RecurringPaymentRequest, Rendered, RequestInvoice, SinglePaymentRequest,
+    StartError, SubscriptionError, SubscriptionFilter, SubscriptionPage,
 };
 pub use event::{Event, EventPage, EventType};
 pub use stream_id::StreamId;

@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_api::{ApiParts, ApiState, Limits, ServeOptions};
 use usher_engine::ports::{Clock, OsRandomness, Randomness, Receiver, SystemClock};
-use usher_engine::{Engine, EngineOptions, EngineParts};
+use usher_engine::{Engine, EngineOptions, EngineParts, PaymentRules};
 use usher_protocol::jwt::JwtIssuer;
 use usher_relays::{DirectoryOptions, Identity, ProfileDirectory, RelayManager, RelayOptions, RelayPool, RelayRoster};
 use usher_store::{SqliteOptions, SqliteStore};
@@ -210,7 +210,16 @@ fn engine_options(config: &Config, identity: &Identity) -> EngineOptions {
         challenge_ttl: Duration::from_secs(config.auth.challenge_ttl_seconds.get()),
         max_open_streams: count(config.limits.max_open_streams.get()),
         retention: Duration::from_secs(config.streams.retention_days.get() * 24 * 60 * 60),
+        payments: PaymentRules {
+            network: config.wallet.network,
+            max_amount: config.limits.max_amount_millisats.get(),
+            retry_after: hours(config.subscriptions.retry_hours.get()),
+        },
     }
+}
+
+fn hours(hours: &[u64]) -> Vec<Duration> {
+    hours.iter().map(|hours| Duration::from_secs(hours * 3600)).collect()
 }
 
 fn limits(config: &Config) -> Limits {

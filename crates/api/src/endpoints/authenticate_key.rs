@@ -1,37 +1,16 @@
 //! `POST /authenticate-key`
 
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
-use serde::Serialize;
-use usher_engine::{AuthenticateKey, Engine, StartError, StreamId};
+use usher_engine::{AuthenticateKey, Engine};
 use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::body::{self, JsonBody};
-use crate::change::{self, ChangeLost};
+use crate::change;
+use crate::endpoints::started::{Error, Started};
 use crate::fields::{self, Fields};
 use crate::idempotency::Keyed;
-use crate::problem::Problem;
-
-/// Why an authentication did not start.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error(transparent)]
-    Start(#[from] StartError),
-    #[error(transparent)]
-    Lost(#[from] ChangeLost),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        let problem: Problem = match self {
-            Self::Start(error) => error.into(),
-            Self::Lost(error) => error.into(),
-        };
-        problem.into_response()
-    }
-}
 
 /// Asks a user to prove that they hold a key.
 #[derive(Debug, ToSchema)]
@@ -54,21 +33,6 @@ impl JsonBody for AuthenticateKey {
         let main_key = fields.required("main_key", fields::public_key);
         let subkeys = fields.required("subkeys", fields::public_keys::<{ Engine::MAX_SUBKEYS }>);
         Some(Self { main_key: main_key?, subkeys: subkeys? })
-    }
-}
-
-/// An authentication that has started.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = StreamStarted)]
-pub(crate) struct Started {
-    /// Where to read the answer: `GET /events/{stream_id}`.
-    #[schema(format = "uuid", example = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11")]
-    stream_id: String,
-}
-
-impl Started {
-    fn on(stream: &StreamId) -> Self {
-        Self { stream_id: stream.to_string() }
     }
 }
 

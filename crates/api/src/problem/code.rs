@@ -24,6 +24,8 @@ pub enum ErrorCode {
     DeliveryNotFound,
     /// The relays that answered have no profile of the key, or the domain names no key.
     ProfileNotFound,
+    /// There is no such subscription, or none of this user, or it ended so long ago that it was removed.
+    SubscriptionNotFound,
     /// It is none of the service's relays.
     RelayNotFound,
     /// The path exists, but not with this method; `Allow` lists those it has.
@@ -50,13 +52,19 @@ pub enum ErrorCode {
     StorageUnavailable,
     /// No relay is connected, and without one the call cannot be answered; ask again after `Retry-After`.
     NoRelayConnected,
+    /// The service has no Lightning wallet (`wallet.ln_backend` is `none`), and without one the call cannot be done.
+    WalletNotConfigured,
+    /// The service's Lightning wallet refused, or cannot be reached.
+    WalletError,
+    /// The service's Lightning wallet did not answer in time.
+    WalletTimeout,
     /// The call took longer than the time limit. What it asked for may still happen.
     DeadlineExceeded,
 }
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 26] = [
         Self::MalformedJson,
         Self::JwtInvalid,
         Self::JwtExpired,
@@ -64,6 +72,7 @@ impl ErrorCode {
         Self::RouteNotFound,
         Self::StreamNotFound,
         Self::ProfileNotFound,
+        Self::SubscriptionNotFound,
         Self::RelayNotFound,
         Self::DeliveryNotFound,
         Self::MethodNotAllowed,
@@ -78,6 +87,9 @@ impl ErrorCode {
         Self::Overloaded,
         Self::StorageUnavailable,
         Self::NoRelayConnected,
+        Self::WalletNotConfigured,
+        Self::WalletError,
+        Self::WalletTimeout,
         Self::DeadlineExceeded,
     ];
 
@@ -91,6 +103,7 @@ impl ErrorCode {
             Self::RouteNotFound => "route_not_found",
             Self::StreamNotFound => "stream_not_found",
             Self::ProfileNotFound => "profile_not_found",
+            Self::SubscriptionNotFound => "subscription_not_found",
             Self::RelayNotFound => "relay_not_found",
             Self::DeliveryNotFound => "delivery_not_found",
             Self::MethodNotAllowed => "method_not_allowed",
@@ -105,6 +118,9 @@ impl ErrorCode {
             Self::Overloaded => "overloaded",
             Self::StorageUnavailable => "storage_unavailable",
             Self::NoRelayConnected => "no_relay_connected",
+            Self::WalletNotConfigured => "wallet_not_configured",
+            Self::WalletError => "wallet_error",
+            Self::WalletTimeout => "wallet_timeout",
             Self::DeadlineExceeded => "deadline_exceeded",
         }
     }
@@ -117,6 +133,7 @@ impl ErrorCode {
             Self::RouteNotFound
             | Self::StreamNotFound
             | Self::ProfileNotFound
+            | Self::SubscriptionNotFound
             | Self::RelayNotFound
             | Self::DeliveryNotFound => StatusCode::NOT_FOUND,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
@@ -128,9 +145,13 @@ impl ErrorCode {
             Self::UpgradeRequired => StatusCode::UPGRADE_REQUIRED,
             Self::RateLimited => StatusCode::TOO_MANY_REQUESTS,
             Self::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::Overloaded | Self::StorageUnavailable | Self::NoRelayConnected | Self::DeadlineExceeded => {
-                StatusCode::SERVICE_UNAVAILABLE
-            }
+            Self::WalletError => StatusCode::BAD_GATEWAY,
+            Self::WalletTimeout => StatusCode::GATEWAY_TIMEOUT,
+            Self::Overloaded
+            | Self::StorageUnavailable
+            | Self::NoRelayConnected
+            | Self::WalletNotConfigured
+            | Self::DeadlineExceeded => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
 
@@ -144,6 +165,7 @@ impl ErrorCode {
             Self::RouteNotFound => "No such path",
             Self::StreamNotFound => "No such stream",
             Self::ProfileNotFound => "No such profile",
+            Self::SubscriptionNotFound => "No such subscription",
             Self::RelayNotFound => "No such relay",
             Self::DeliveryNotFound => "No such delivery",
             Self::MethodNotAllowed => "The path does not take this method",
@@ -158,6 +180,9 @@ impl ErrorCode {
             Self::Overloaded => "The service is full",
             Self::StorageUnavailable => "The database is unavailable",
             Self::NoRelayConnected => "No relay is connected",
+            Self::WalletNotConfigured => "No Lightning wallet is configured",
+            Self::WalletError => "The Lightning wallet failed",
+            Self::WalletTimeout => "The Lightning wallet did not answer",
             Self::DeadlineExceeded => "The call took too long",
         }
     }

@@ -13,7 +13,7 @@ use http::{HeaderName, HeaderValue};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use usher_engine::ports::StoreError;
-use usher_engine::{EventsError, StartError};
+use usher_engine::{EventsError, StartError, SubscriptionError};
 use utoipa::ToSchema;
 
 pub use code::ErrorCode;
@@ -115,6 +115,11 @@ impl Problem {
         Self::new(ErrorCode::Overloaded, detail).retry_after(RETRY_SECONDS)
     }
 
+    /// `wallet_not_configured`.
+    pub(crate) fn wallet_not_configured() -> Self {
+        Self::new(ErrorCode::WalletNotConfigured, "no Lightning wallet is configured (wallet.ln_backend)")
+    }
+
     /// `internal_error`: its cause goes to the log and nowhere else.
     pub(crate) fn internal(cause: impl Error + Send + Sync + 'static) -> Self {
         Self::new(ErrorCode::InternalError, "the service failed; its log has more under this request id")
@@ -192,13 +197,31 @@ impl IntoResponse for Problem {
 impl From<StartError> for Problem {
     fn from(error: StartError) -> Self {
         match error {
-            StartError::Invalid { pointer, detail } => {
-                Self::invalid(vec![FieldError { pointer: pointer.to_owned(), detail }])
-            }
+            StartError::Invalid(fields) => Self::invalid(
+                fields
+                    .into_iter()
+                    .map(|field| FieldError { pointer: field.pointer.to_owned(), detail: field.detail })
+                    .collect(),
+            ),
+            StartError::NoWallet => Self::wallet_not_configured(),
             // Only calls that say what is to be done once get this, and they look up the answer.
             StartError::Answered => Self::overloaded("the same call is being answered"),
             StartError::TooManyOpen => Self::overloaded("as many streams are open as limits.max_open_streams allows"),
             StartError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<SubscriptionError> for Problem {
+    fn from(error: SubscriptionError) -> Self {
+        match error {
+            SubscriptionError::NotFound => Self::new(
+                ErrorCode::SubscriptionNotFound,
+                "there is no such subscription of this user, or it ended so long ago that it was removed",
+            ),
+            // Only calls that say what is to be done once get this, and they look up the answer.
+            SubscriptionError::Answered => Self::overloaded("the same call is being answered"),
+            SubscriptionError::Store(error) => error.into(),
         }
     }
 }

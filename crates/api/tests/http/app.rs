@@ -15,7 +15,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_api::{ApiParts, ApiState, Family, Limits, Readiness, RelaysReadiness, ServeOptions, Telemetry};
 use usher_engine::ports::{Clock, DeliveryStore, Inbound, Letter, Messenger, OsRandomness, Receiver, SystemClock};
-use usher_engine::{Engine, EngineOptions, EngineParts, UnixMillis};
+use usher_engine::{Engine, EngineOptions, EngineParts, PaymentRules, UnixMillis};
+use usher_protocol::bolt11::Network;
 use usher_protocol::jwt::JwtIssuer;
 use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, WalletMessage};
 use usher_protocol::{EventId, Keys, PublicKey};
@@ -138,6 +139,11 @@ impl Builder {
             challenge_ttl: Duration::from_secs(300),
             max_open_streams: self.max_open_streams,
             retention: Duration::from_secs(86_400),
+            payments: PaymentRules {
+                network: Network::Regtest,
+                max_amount: 100_000_000_000,
+                retry_after: vec![Duration::from_secs(24 * 3600), Duration::from_secs(72 * 3600)],
+            },
         };
         let parts = EngineParts {
             store: Arc::clone(&store) as _,

@@ -16,9 +16,11 @@ mod housekeeping;
 mod inbox;
 mod index;
 mod outgoing;
+mod paying;
 mod reading;
 mod starting;
 mod steps;
+mod subscribing;
 mod timers;
 mod waiters;
 mod wallet;
@@ -41,8 +43,12 @@ use self::feed::Feed;
 pub use self::feed::{Live, LiveEvent, LiveEvents};
 use self::index::Index;
 use self::outgoing::Outgoing;
+pub use self::paying::{
+    PayInvoiceRequest, PaymentRules, RecurringPaymentRequest, RequestInvoice, SinglePaymentRequest,
+};
 use self::reading::Finished;
 use self::steps::Workers;
+pub use self::subscribing::{SubscriptionError, SubscriptionFilter, SubscriptionPage};
 use self::timers::{Alarm, Timers};
 use self::waiters::Waiters;
 pub use self::wallet::LightningParts;
@@ -72,6 +78,8 @@ pub struct EngineOptions {
     pub max_open_streams: usize,
     /// How long finished streams stay readable (`streams.retention_days`).
     pub retention: Duration,
+    /// What payments and subscriptions go by.
+    pub payments: PaymentRules,
 }
 
 /// Asks for a handshake URL.
@@ -102,17 +110,30 @@ pub struct AuthenticateKey {
     pub subkeys: Vec<PublicKey>,
 }
 
+/// A field of a request that is wrong.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidField {
+    /// JSON Pointer (RFC 6901) to the field.
+    pub pointer: &'static str,
+    /// What is wrong with it.
+    pub detail: String,
+}
+
+impl StartError {
+    fn invalid(pointer: &'static str, detail: impl Into<String>) -> Self {
+        Self::Invalid(vec![InvalidField { pointer, detail: detail.into() }])
+    }
+}
+
 /// Why an operation did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// A field is wrong.
-    #[error("{detail}")]
-    Invalid {
-        /// JSON Pointer (RFC 6901) to the field.
-        pointer: &'static str,
-        /// What is wrong with it.
-        detail: String,
-    },
+    /// Fields are wrong: all of those that are.
+    #[error("some fields are wrong")]
+    Invalid(Vec<InvalidField>),
+    /// It needs a Lightning wallet, and none is configured.
+    #[error("no Lightning wallet is configured")]
+    NoWallet,
     /// The call, which was to be done once, was answered before: [`Engine::answer`] has the answer.
     #[error("the call was answered before")]
     Answered,

@@ -74,7 +74,7 @@ impl Engine {
     ) -> Result<StreamId, StartError> {
         if request.subkeys.len() > Self::MAX_SUBKEYS {
             let detail = format!("must have at most {} keys", Self::MAX_SUBKEYS);
-            return Err(StartError::Invalid { pointer: "/subkeys", detail });
+            return Err(StartError::invalid("/subkeys", detail));
         }
         let now = self.clock.now();
         let (authentication, effects) = Authentication::start(
@@ -86,9 +86,20 @@ impl Engine {
         );
         let stream_id = self.new_stream_id();
         let answer = once.map(|once| once.answer(&stream_id, now));
-        match self.create(stream_id, Operation::Authentication(authentication), effects, answer).await? {
-            None => Ok(stream_id),
-            Some(_) => Err(StoreError::Unreadable("a random challenge was there already").into()),
+        self.create_new(stream_id, Operation::Authentication(authentication), effects, answer).await
+    }
+
+    /// Commits a new operation whose correlation key is random.
+    pub(super) async fn create_new(
+        &self,
+        id: StreamId,
+        operation: Operation,
+        effects: Vec<Effect>,
+        answer: Option<KeepAnswer>,
+    ) -> Result<StreamId, StartError> {
+        match self.create(id, operation, effects, answer).await? {
+            None => Ok(id),
+            Some(_) => Err(StoreError::Unreadable("a random correlation key was there already").into()),
         }
     }
 
@@ -137,15 +148,12 @@ impl Engine {
         let stored = self.store.operation(stream_id).await?;
         let stored = stored.ok_or(StoreError::Unreadable("an open operation is not there"))?;
         match Operation::from_state(&stored.state) {
-            Ok(Operation::KeyHandshake(open)) if !open.is_reusable() => Err(StartError::Invalid {
-                pointer: "/static_token",
-                detail: "is the token of a single-use handshake".to_owned(),
-            }),
+            Ok(Operation::KeyHandshake(open)) if !open.is_reusable() => {
+                Err(StartError::invalid("/static_token", "is the token of a single-use handshake"))
+            }
             Ok(Operation::KeyHandshake(open)) if no_request.is_some_and(|wanted| wanted != open.no_request()) => {
-                Err(StartError::Invalid {
-                    pointer: "/no_request",
-                    detail: format!("this static token was opened with no_request = {}", open.no_request()),
-                })
+                let detail = format!("this static token was opened with no_request = {}", open.no_request());
+                Err(StartError::invalid("/no_request", detail))
             }
             Ok(Operation::KeyHandshake(open)) => {
                 Ok(KeyHandshakeStarted { stream_id, url: self.handshake_url(token, open.no_request()) })
@@ -170,7 +178,7 @@ impl Engine {
 fn check_static_token(token: &str) -> Result<(), StartError> {
     if token.is_empty() || token.len() > MAX_STATIC_TOKEN || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
         let detail = format!("must be 1 to {MAX_STATIC_TOKEN} visible ASCII characters");
-        return Err(StartError::Invalid { pointer: "/static_token", detail });
+        return Err(StartError::invalid("/static_token", detail));
     }
     Ok(())
 }

@@ -260,7 +260,7 @@ impl Subscription {
         self.conversation.is_with(key)
     }
 
-    pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> Outcome {
+    pub(crate) fn step(&mut self, input: &Input, now: UnixMillis) -> Outcome {
         match input {
             Input::Timer if self.wake_at().is_some_and(|at| now >= at) => self.woken(now),
             Input::Wallet { author, message: WalletMessage::CloseSubscription(close), .. }

@@ -18,7 +18,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{Clock as _, Inbound, Letter, Receiver, Store, SystemClock};
 use usher_engine::testing::{ManualClock, RecordingMessenger, SeededRandomness};
-use usher_engine::{Engine, EngineOptions, EngineParts, EventPage, StreamId, UnixMillis};
+use usher_engine::{Engine, EngineOptions, EngineParts, EventPage, PaymentRules, StreamId, UnixMillis};
+use usher_protocol::bolt11::Network;
 use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, WalletMessage};
 use usher_protocol::{EventId, Keys, SecretKey};
 use usher_store::SqliteStore;
@@ -48,6 +49,11 @@ pub fn options() -> EngineOptions {
         challenge_ttl: Duration::from_secs(300),
         max_open_streams: 1000,
         retention: Duration::from_secs(30 * 24 * 3600),
+        payments: PaymentRules {
+            network: Network::Regtest,
+            max_amount: 100_000_000_000,
+            retry_after: vec![Duration::from_secs(24 * 3600), Duration::from_secs(72 * 3600)],
+        },
     }
 }
 

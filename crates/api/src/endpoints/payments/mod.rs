@@ -1,0 +1,5 @@
+//! Payments that users are asked for.
+
+pub(crate) mod close;
+pub(crate) mod recurring;
+pub(crate) mod single;

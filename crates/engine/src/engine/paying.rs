@@ -1,0 +1,369 @@
+//! Starting payments, invoice requests and subscriptions: validate, commit, answer. Nothing here waits for the wallet.
+
+use std::time::Duration;
+
+use usher_protocol::PublicKey;
+use usher_protocol::bolt11::{Invoice, Network};
+use usher_protocol::message::Recurrence;
+
+use super::starting::random_token;
+use super::{Engine, InvalidField, Once, StartError};
+use crate::operations::{
+    InvoiceRequest, InvoiceTerms, Operation, OwnPayment, Payment, PaymentTerms, RecurringRequest, RecurringTerms,
+    SubscriptionLink, SubscriptionRules, SubscriptionState, SubscriptionView,
+};
+use crate::ports::{CorrelationKey, StoreError};
+use crate::{StreamId, UnixMillis};
+
+/// How long a user may take to pay when the caller does not say.
+const PAYMENT_TTL: Duration = Duration::from_secs(300);
+
+/// The longest that a user may take to pay, or to make an invoice (decisions.md section 3).
+const LONGEST_PAYMENT: Duration = Duration::from_secs(24 * 3600);
+
+/// The longest that a user may take to agree to a subscription: the request is repeated as long.
+const LONGEST_AGREEMENT: Duration = Duration::from_secs(366 * 24 * 3600);
+
+/// How far in the past the first automatic charge may be due, for clocks that differ.
+const CLOCKS_DIFFER: Duration = Duration::from_secs(300);
+
+/// What payments and subscriptions go by.
+#[derive(Clone, Debug)]
+pub struct PaymentRules {
+    /// The network invoices must be for (`wallet.network`).
+    pub network: Network,
+    /// The largest payment in millisats (`limits.max_amount_millisats`).
+    pub max_amount: u64,
+    /// After how long a charge that failed is tried again, one after the other (`subscriptions.retry_hours`).
+    pub retry_after: Vec<Duration>,
+}
+
+/// Asks a user for a payment to us.
+#[derive(Clone, Debug)]
+pub struct SinglePaymentRequest {
+    /// Who pays.
+    pub main_key: PublicKey,
+    /// Keys that may answer for it without a proof.
+    pub subkeys: Vec<PublicKey>,
+    /// What it is for.
+    pub description: String,
+    /// Millisats.
+    pub amount: u64,
+    /// The subscription it belongs to.
+    pub subscription_id: Option<String>,
+    /// The caller's own reference, echoed in events.
+    pub reference: Option<String>,
+    /// Unix seconds until which it can be paid.
+    pub expires_at: Option<u64>,
+}
+
+/// Asks for the payment of another's invoice.
+#[derive(Clone, Debug)]
+pub struct PayInvoiceRequest {
+    /// Who pays; `None` is our own wallet.
+    pub main_key: Option<PublicKey>,
+    /// Keys that may answer for it without a proof.
+    pub subkeys: Vec<PublicKey>,
+    /// What is paid.
+    pub invoice: Invoice,
+    /// Millisats; must be what the invoice says.
+    pub amount: Option<u64>,
+    /// What it is for.
+    pub description: Option<String>,
+    /// The caller's own reference, echoed in events.
+    pub reference: Option<String>,
+    /// Unix seconds until which the user can pay it.
+    pub expires_at: Option<u64>,
+}
+
+/// Asks a user for an invoice.
+#[derive(Clone, Debug)]
+pub struct RequestInvoice {
+    /// Who makes it.
+    pub main_key: PublicKey,
+    /// Keys that may answer for it without a proof.
+    pub subkeys: Vec<PublicKey>,
+    /// Millisats.
+    pub amount: u64,
+    /// What it is for.
+    pub description: Option<String>,
+    /// The caller's own reference, echoed in events.
+    pub reference: Option<String>,
+    /// Unix seconds until which it can be answered.
+    pub expires_at: Option<u64>,
+}
+
+/// Asks a user to agree to a subscription.
+#[derive(Clone, Debug)]
+pub struct RecurringPaymentRequest {
+    /// Who pays.
+    pub main_key: PublicKey,
+    /// Keys that may answer for it without a proof.
+    pub subkeys: Vec<PublicKey>,
+    /// What it is for.
+    pub description: String,
+    /// Millisats each time.
+    pub amount: u64,
+    /// When, and how often.
+    pub recurrence: Recurrence,
+    /// Unix seconds until which it can be answered.
+    pub expires_at: u64,
+    /// The caller's own reference, echoed in events.
+    pub reference: Option<String>,
+    /// Whether each due payment is asked for by the service itself.
+    pub auto_charge: bool,
+}
+
+/// Wrong fields of a request.
+#[derive(Default)]
+struct Faults(Vec<InvalidField>);
+
+impl Faults {
+    fn note(&mut self, pointer: &'static str, detail: impl Into<String>) {
+        self.0.push(InvalidField { pointer, detail: detail.into() });
+    }
+
+    fn finish(self) -> Result<(), StartError> {
+        if self.0.is_empty() { Ok(()) } else { Err(StartError::Invalid(self.0)) }
+    }
+}
+
+impl Engine {
+    /// Asks a user for a payment to us; the invoice is made after the answer.
+    ///
+    /// Once polled it should be polled to its end, as [`start_key_handshake`](Self::start_key_handshake).
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn start_single_payment(
+        &self,
+        request: SinglePaymentRequest,
+        once: Option<Once<StreamId>>,
+    ) -> Result<StreamId, StartError> {
+        let now = self.clock.now();
+        let mut faults = Faults::default();
+        self.check_amount("/amount", request.amount, &mut faults);
+        let expires_at = check_expiry("/expires_at", request.expires_at, now, &mut faults);
+        if let Some(id) = &request.subscription_id {
+            self.check_subscription(id, &request.main_key, request.amount, &mut faults).await?;
+        }
+        faults.finish()?;
+        self.need_wallet()?;
+        let terms = PaymentTerms {
+            main_key: request.main_key,
+            subkeys: request.subkeys,
+            request_id: random_token(&*self.randomness),
+            reference: request.reference,
+            description: request.description,
+            subscription: request
+                .subscription_id
+                .map(|subscription_id| SubscriptionLink { subscription_id, charge: None }),
+            expires_at,
+        };
+        let (payment, effects) = Payment::to_us(terms, request.amount, self.options.payments.network, now);
+        let stream_id = self.new_stream_id();
+        let answer = once.map(|once| once.answer(&stream_id, now));
+        self.create_new(stream_id, Operation::SinglePayment(payment), effects, answer).await
+    }
+
+    /// Has another's invoice paid, by a user or by our own wallet. An invoice is never paid twice: asked again, the
+    /// first payment's stream is the answer.
+    ///
+    /// Once polled it should be polled to its end, as [`start_key_handshake`](Self::start_key_handshake).
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn pay_invoice(
+        &self,
+        request: PayInvoiceRequest,
+        once: Option<Once<StreamId>>,
+    ) -> Result<StreamId, StartError> {
+        let now = self.clock.now();
+        let paying = CorrelationKey::paying(request.invoice.payment_hash());
+        if let Some(stream_id) = self.index.find(paying) {
+            return self.answered(once, stream_id).await;
+        }
+        let mut faults = Faults::default();
+        let invoice = &request.invoice;
+        if invoice.network() != self.options.payments.network {
+            let (theirs, ours) = (invoice.network(), self.options.payments.network);
+            faults.note("/invoice", format!("is for the network {theirs}; this service uses {ours}"));
+        }
+        if invoice.is_expired(now.secs()) {
+            faults.note("/invoice", "has expired");
+        }
+        match (invoice.amount(), request.amount) {
+            (None, _) => faults.note("/invoice", "names no amount"),
+            (Some(theirs), Some(given)) if theirs != given => {
+                faults.note("/amount", format!("is not the invoice's, which is {theirs}"));
+            }
+            (Some(amount), _) => self.check_amount("/invoice", amount, &mut faults),
+        }
+        let expires_at = check_expiry("/expires_at", request.expires_at, now, &mut faults);
+        faults.finish()?;
+        let amount = invoice.amount().unwrap_or_default();
+        let (operation, effects) = match request.main_key {
+            Some(main_key) => {
+                let description =
+                    request.description.or_else(|| invoice.description().map(str::to_owned)).unwrap_or_default();
+                let terms = PaymentTerms {
+                    main_key,
+                    subkeys: request.subkeys,
+                    request_id: random_token(&*self.randomness),
+                    reference: request.reference,
+                    description,
+                    subscription: None,
+                    expires_at: expires_at.min(UnixMillis::from_secs(invoice.expires_at())),
+                };
+                let (payment, effects) = Payment::of_invoice(terms, amount, request.invoice);
+                (Operation::InvoicePayment(payment), effects)
+            }
+            None => {
+                self.need_wallet()?;
+                let (payment, effects) = OwnPayment::start(request.invoice, request.reference, now);
+                (Operation::OwnPayment(payment), effects)
+            }
+        };
+        let stream_id = self.new_stream_id();
+        let answer = once.as_ref().map(|once| once.answer(&stream_id, now));
+        match self.create(stream_id, operation, effects, answer).await? {
+            None => Ok(stream_id),
+            // Another call with the same invoice was quicker.
+            Some(owner) => self.answered(once, owner).await,
+        }
+    }
+
+    /// Asks a user for an invoice.
+    ///
+    /// Once polled it should be polled to its end, as [`start_key_handshake`](Self::start_key_handshake).
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn request_invoice(
+        &self,
+        request: RequestInvoice,
+        once: Option<Once<StreamId>>,
+    ) -> Result<StreamId, StartError> {
+        let now = self.clock.now();
+        let mut faults = Faults::default();
+        self.check_amount("/content/amount", request.amount, &mut faults);
+        let expires_at = check_expiry("/content/expires_at", request.expires_at, now, &mut faults);
+        faults.finish()?;
+        let terms = InvoiceTerms {
+            main_key: request.main_key,
+            subkeys: request.subkeys,
+            request_id: random_token(&*self.randomness),
+            reference: request.reference,
+            amount: request.amount,
+            description: request.description,
+            expires_at,
+        };
+        let (state, effects) = InvoiceRequest::start(terms, self.options.payments.network);
+        let stream_id = self.new_stream_id();
+        let answer = once.map(|once| once.answer(&stream_id, now));
+        self.create_new(stream_id, Operation::InvoiceRequest(state), effects, answer).await
+    }
+
+    /// Asks a user to agree to a subscription.
+    ///
+    /// Once polled it should be polled to its end, as [`start_key_handshake`](Self::start_key_handshake).
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn start_recurring_payment(
+        &self,
+        request: RecurringPaymentRequest,
+        once: Option<Once<StreamId>>,
+    ) -> Result<StreamId, StartError> {
+        let now = self.clock.now();
+        let mut faults = Faults::default();
+        self.check_amount("/amount", request.amount, &mut faults);
+        let expires_at = UnixMillis::from_secs(request.expires_at);
+        if expires_at <= now {
+            faults.note("/expires_at", "must be in the future");
+        } else if expires_at > now.plus(LONGEST_AGREEMENT) {
+            faults.note("/expires_at", "must be within a year");
+        }
+        let recurrence = &request.recurrence;
+        if recurrence.until.is_some_and(|until| until < recurrence.first_payment_due) {
+            faults.note("/recurrence/until", "must not be before first_payment_due");
+        }
+        if recurrence.until.is_some_and(|until| until <= now.secs()) {
+            faults.note("/recurrence/until", "must be in the future");
+        }
+        let earliest = now.minus(CLOCKS_DIFFER).secs();
+        if request.auto_charge && recurrence.first_payment_due < earliest {
+            faults.note("/recurrence/first_payment_due", "must not be in the past when auto_charge is true");
+        }
+        faults.finish()?;
+        if request.auto_charge {
+            self.need_wallet()?;
+        }
+        let terms = RecurringTerms {
+            main_key: request.main_key,
+            subkeys: request.subkeys,
+            request_id: random_token(&*self.randomness),
+            reference: request.reference,
+            amount: request.amount,
+            description: request.description,
+            recurrence: request.recurrence,
+            expires_at,
+            auto_charge: request.auto_charge,
+        };
+        let rules = SubscriptionRules {
+            network: self.options.payments.network,
+            retry_after: self.options.payments.retry_after.clone(),
+            keep: self.options.retention,
+        };
+        let (state, effects) = RecurringRequest::start(terms, rules);
+        let stream_id = self.new_stream_id();
+        let answer = once.map(|once| once.answer(&stream_id, now));
+        self.create_new(stream_id, Operation::RecurringRequest(state), effects, answer).await
+    }
+
+    fn need_wallet(&self) -> Result<(), StartError> {
+        if self.has_wallet() { Ok(()) } else { Err(StartError::NoWallet) }
+    }
+
+    fn check_amount(&self, pointer: &'static str, amount: u64, faults: &mut Faults) {
+        let max = self.options.payments.max_amount;
+        if amount == 0 {
+            faults.note(pointer, "must be more than zero");
+        } else if amount > max {
+            faults.note(pointer, format!("must be at most {max} millisats (limits.max_amount_millisats)"));
+        }
+    }
+
+    /// A payment may be asked for by subscription: ours, open, of this user, and no more than was authorized.
+    async fn check_subscription(
+        &self,
+        id: &str,
+        main_key: &PublicKey,
+        amount: u64,
+        faults: &mut Faults,
+    ) -> Result<(), StoreError> {
+        const POINTER: &str = "/subscription_id";
+        match self.open_subscription(id).await? {
+            Some((_, _, subscription)) if subscription.is_of(main_key) => {
+                let SubscriptionView { state, authorized_amount, .. } = subscription.view();
+                if state != SubscriptionState::Active {
+                    faults.note(POINTER, format!("is of a subscription that is {}", state.as_str()));
+                } else if amount > authorized_amount {
+                    faults.note("/amount", format!("is more than the user authorized, which is {authorized_amount}"));
+                }
+            }
+            Some(_) | None => faults.note(POINTER, "is of no subscription of this main_key"),
+        }
+        Ok(())
+    }
+}
+
+fn check_expiry(pointer: &'static str, given: Option<u64>, now: UnixMillis, faults: &mut Faults) -> UnixMillis {
+    let expires_at = given.map_or(now.plus(PAYMENT_TTL), UnixMillis::from_secs);
+    if expires_at <= now {
+        faults.note(pointer, "must be in the future");
+    } else if expires_at > now.plus(LONGEST_PAYMENT) {
+        faults.note(pointer, "must be within 24 hours");
+    }
+    expires_at
+}
