@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use lightning_invoice::{Bolt11Invoice, Bolt11InvoiceDescriptionRef, Currency};
+use lightning_invoice::{Bolt11Invoice, Bolt11InvoiceDescriptionRef, Currency, SignedRawBolt11Invoice};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::message::{MAX_INVOICE_BYTES, PaymentHash};
@@ -63,7 +63,8 @@ pub enum InvoiceError {
     /// It is longer than [`MAX_INVOICE_BYTES`].
     #[error("is longer than {MAX_INVOICE_BYTES} bytes")]
     TooLong,
-    /// It is no BOLT 11 invoice, its checksum or signature is wrong, or a required field is missing.
+    /// It is no BOLT 11 invoice, its checksum or signature is wrong, a required field is missing, or its amount cannot
+    /// be paid.
     #[error("is not a valid BOLT 11 invoice")]
     Invalid,
     /// It is for a network nobody here knows.
@@ -115,7 +116,14 @@ impl FromStr for Invoice {
         if text.len() > MAX_INVOICE_BYTES {
             return Err(InvoiceError::TooLong);
         }
-        let parsed: Bolt11Invoice = text.parse().map_err(|_| InvoiceError::Invalid)?;
+        let signed: SignedRawBolt11Invoice = text.parse().map_err(|_| InvoiceError::Invalid)?;
+        let says_amount = signed.hrp.raw_amount.is_some() || signed.hrp.si_prefix.is_some();
+        let parsed = Bolt11Invoice::from_signed(signed).map_err(|_| InvoiceError::Invalid)?;
+        let amount = parsed.amount_milli_satoshis();
+        // An amount too large for the library reads as none, and none leaves it to the payer.
+        if says_amount != amount.is_some() || amount == Some(0) {
+            return Err(InvoiceError::Invalid);
+        }
         let network = match parsed.currency() {
             Currency::Bitcoin => Network::Bitcoin,
             Currency::BitcoinTestnet => Network::Testnet,
@@ -131,7 +139,7 @@ impl FromStr for Invoice {
         Ok(Self {
             text: text.to_ascii_lowercase(),
             payment_hash: PaymentHash::from_bytes(*parsed.payment_hash().as_ref()),
-            amount: parsed.amount_milli_satoshis(),
+            amount,
             expires_at: created_at.saturating_add(parsed.expiry_time().as_secs()),
             network,
             description,
@@ -169,6 +177,8 @@ impl<'de> Deserialize<'de> for Invoice {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+
+    use lightning_invoice::SiPrefix;
 
     use super::*;
 
@@ -215,5 +225,42 @@ mod tests {
         assert!(!format!("{coffee:?}").contains("lnbc"));
         let json = serde_json::to_string(&coffee).unwrap();
         assert_eq!(serde_json::from_str::<Invoice>(&json).unwrap(), coffee);
+    }
+
+    /// An invoice as the coffee's, but for so much, signed anew.
+    fn of_amount(raw_amount: Option<u64>, si_prefix: Option<SiPrefix>) -> String {
+        let mut raw = COFFEE.parse::<SignedRawBolt11Invoice>().unwrap().into_parts().0;
+        (raw.hrp.raw_amount, raw.hrp.si_prefix) = (raw_amount, si_prefix);
+        let key = nostr::SecretKey::from_slice(&[0x11; 32]).unwrap();
+        let secp = nostr::secp256k1::Secp256k1::new();
+        let signed = raw.sign(|hash| Ok::<_, ()>(secp.sign_ecdsa_recoverable(hash, &key)));
+        signed.unwrap().to_string()
+    }
+
+    #[test]
+    fn amounts_are_those_that_can_be_paid() {
+        for (raw_amount, si_prefix, millisats) in [
+            (None, None, None),
+            (Some(1), None, Some(100_000_000_000)),
+            (Some(10), Some(SiPrefix::Pico), Some(1)),
+            (Some(1), Some(SiPrefix::Nano), Some(100)),
+        ] {
+            let invoice: Invoice = of_amount(raw_amount, si_prefix).parse().unwrap();
+            assert_eq!(invoice.amount(), millisats);
+        }
+        for (raw_amount, si_prefix) in [
+            // More than 18,446,744 bitcoin are more picobitcoin than an integer holds: not an amount left open.
+            (21_000_000, None),
+            (0, None),
+            (0, Some(SiPrefix::Micro)),
+            (18_446_745, None),
+            (u64::MAX, None),
+            (u64::MAX, Some(SiPrefix::Milli)),
+            (1, Some(SiPrefix::Pico)),
+            (15, Some(SiPrefix::Pico)),
+        ] {
+            let text = of_amount(Some(raw_amount), si_prefix);
+            assert_eq!(text.parse::<Invoice>(), Err(InvoiceError::Invalid), "{text}");
+        }
     }
 }
