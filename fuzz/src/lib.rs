@@ -5,6 +5,7 @@
 
 use std::sync::LazyLock;
 
+use usher_protocol::bolt11::Invoice;
 use usher_protocol::calendar::Calendar;
 use usher_protocol::envelope::{self, EnvelopeError};
 use usher_protocol::handshake_url::HandshakeUrl;
@@ -19,11 +20,12 @@ use usher_protocol::{Event, EventId, Keys, SecretKey};
 pub type Target = fn(&[u8]);
 
 /// Every target by its name.
-pub const TARGETS: [(&str, Target); 7] = [
+pub const TARGETS: [(&str, Target); 8] = [
     ("wallet_message", wallet_message),
     ("service_message", service_message),
     ("handshake_url", handshake_url),
     ("calendar", calendar),
+    ("invoice", invoice),
     ("jwt", jwt),
     ("subkey_proof", subkey_proof),
     ("event", event),
@@ -88,6 +90,16 @@ pub fn calendar(bytes: &[u8]) {
             }
         }
         assert_eq!(calendar.expanded().parse(), Ok(calendar));
+    }
+}
+
+/// The text of a Lightning invoice.
+pub fn invoice(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    if let Ok(invoice) = text.parse::<Invoice>() {
+        assert_ne!(invoice.amount(), Some(0));
+        let _ = format!("{invoice:?} {:?}", invoice.description());
+        assert_eq!(invoice.to_string().parse(), Ok(invoice));
     }
 }
 

@@ -16,6 +16,9 @@ fn target(name: &str) -> targets::Target {
     targets::TARGETS.into_iter().find(|(known, _)| *known == name).map(|(_, target)| target).unwrap()
 }
 
+/// An example of BOLT 11.
+const COFFEE: &str = "lnbc2500u1pvjluezsp5zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zygspp5qqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqypqdq5xysxxatsyp3k7enxv4jsxqzpu9qrsgquk0rl77nj30yxdy8j9vdx85fkpmdla2087ne0xh8nhedh8w27kyke0lp53ut353s06fv3qfegext0eh0ymjpf39tuven09sam30g4vgpfna3rh";
+
 /// Good input for each target.
 static SEEDS: LazyLock<Vec<(&str, Vec<u8>)>> = LazyLock::new(|| {
     let mut seeds: Vec<(&str, Vec<u8>)> = Vec::new();
@@ -44,6 +47,7 @@ static SEEDS: LazyLock<Vec<(&str, Vec<u8>)>> = LazyLock::new(|| {
     for calendar in ["monthly", "*-01,04,07,10-01 00:00:00", "Mon..Fri 2026-*-1..31/7 9:0..59/15:00 Europe/Rome"] {
         seeds.push(("calendar", calendar.as_bytes().to_vec()));
     }
+    seeds.push(("invoice", COFFEE.as_bytes().to_vec()));
     let token = jwt::issue(&Keys::generate(), proof().main_key, 1_732_137_600, 3600).unwrap();
     seeds.push(("jwt", token.into_bytes()));
     let sender = Keys::generate();
