@@ -1,19 +1,39 @@
-//! What `usher dev` runs beside the service: a relay, and a user with a wallet.
+//! What `usher dev` runs beside the service: a relay, a user with a wallet, and Lightning between the two.
 
 use std::io;
 use std::path::{Path, PathBuf};
 
+use std::time::Duration;
+
+use crate::lightning::{Account, LightningWorld, NwcService, WorldFileError};
 use crate::relay::EmbeddedRelay;
-use crate::wallet::{FileError, Identity, Policy, Wallet, WalletFile};
+use crate::wallet::{FileError, Identity, Policy, Secret, Wallet, WalletFile};
 
 /// Name of the wallet's file in the folder.
 const WALLET_FILE: &str = "wallet.json";
 
-/// A small world for one developer. Dropping it ends it; the wallet's file stays.
+/// Name of the file with the accounts, invoices and payments in the folder.
+const LIGHTNING_FILE: &str = "lightning.json";
+
+/// What the service's account has at first, in millisats: enough to pay some invoices.
+const SERVICE_BALANCE: u64 = 100_000_000;
+
+/// What the user's account has at first, in millisats.
+const USER_BALANCE: u64 = 1_000_000_000;
+
+/// How long the wallet services may take to listen at the relay beside them.
+const READY: Duration = Duration::from_secs(10);
+
+/// A small world for one developer. Dropping it ends it; the files of the wallet and of Lightning stay.
 #[derive(Debug)]
 pub struct DevWorld {
     relay: EmbeddedRelay,
     wallet_file: PathBuf,
+    lightning: LightningWorld,
+    /// The Lightning wallet of the service.
+    service: NwcService,
+    /// The Lightning wallet of the user, for `usher wallet` in another terminal.
+    user: NwcService,
 }
 
 /// Why the world did not come to be.
@@ -30,34 +50,32 @@ pub enum DevError {
     /// The wallet's file.
     #[error(transparent)]
     Wallet(#[from] FileError),
+    /// The file of Lightning.
+    #[error(transparent)]
+    Lightning(#[from] WorldFileError),
 }
 
 impl DevWorld {
-    /// Starts a relay on `relay_port` of 127.0.0.1 (0 takes a free one), and makes a wallet in `folder`, or goes on
-    /// with the one that is there. Either way the wallet's relay is the embedded one.
+    /// Starts a relay on `relay_port` of 127.0.0.1 (0 takes a free one), and makes a wallet and Lightning accounts in
+    /// `folder`, or goes on with those that are there. Either way the wallet's relay is the embedded one.
     ///
     /// # Errors
     /// [`DevError`].
     pub async fn start(folder: &Path, relay_port: u16) -> Result<Self, DevError> {
         let relay =
             EmbeddedRelay::start_on(relay_port).await.map_err(|source| DevError::Relay { port: relay_port, source })?;
+        let lightning = LightningWorld::at(&folder.join(LIGHTNING_FILE))?;
+        let service = NwcService::start(&lightning.open_account("service", SERVICE_BALANCE), &[relay.url()]).await;
+        let user = NwcService::start(&lightning.open_account("user", USER_BALANCE), &[relay.url()]).await;
         let wallet_file = folder.join(WALLET_FILE);
-        let relays = vec![relay.url().to_owned()];
-        match WalletFile::load(&wallet_file) {
-            Ok(mut file) if file.relays != relays => {
-                file.relays = relays;
-                // Those it knew were reached by a relay that is gone.
-                file.services.clear();
-                file.requests.clear();
-                file.save()?;
+        prepare(&wallet_file, relay.url(), Secret(user.url()))?;
+        for wallet in [&service, &user] {
+            // The relay is in this process. Should it be that busy, they listen when it is not.
+            if let Err(error) = wallet.ready(READY).await {
+                tracing::warn!(%error, "a Lightning wallet does not listen yet");
             }
-            Ok(_) => {}
-            Err(FileError::Missing(_)) => {
-                WalletFile::create(&wallet_file, Identity::generate(), relays)?;
-            }
-            Err(error) => return Err(error.into()),
         }
-        Ok(Self { relay, wallet_file })
+        Ok(Self { relay, wallet_file, lightning, service, user })
     }
 
     /// The relay's address.
@@ -70,16 +88,58 @@ impl DevWorld {
         &self.wallet_file
     }
 
-    /// A running wallet of the file's user.
+    /// A running wallet of the file's user, which pays from the user's account.
     ///
     /// # Errors
     /// [`FileError`].
     pub async fn wallet(&self, policy: Policy) -> Result<Wallet, FileError> {
-        Ok(Wallet::start(WalletFile::load(&self.wallet_file)?.options(policy)).await)
+        let options = WalletFile::load(&self.wallet_file)?.options(policy).paying_from(self.user_account());
+        Ok(Wallet::start(options).await)
+    }
+
+    /// The connection string of the service's Lightning wallet: `wallet.nwc.url`, on regtest. The same each time the
+    /// folder and the relay's port are. A secret in name only: it opens nothing but this world.
+    pub fn nwc_url(&self) -> String {
+        self.service.url()
+    }
+
+    /// The accounts.
+    pub const fn lightning(&self) -> &LightningWorld {
+        &self.lightning
+    }
+
+    /// The service's Lightning wallet, to be made to misbehave.
+    pub const fn service_wallet(&self) -> &NwcService {
+        &self.service
+    }
+
+    /// The user's account.
+    pub fn user_account(&self) -> &Account {
+        self.user.account()
     }
 
     /// Ends it.
     pub async fn stop(&self) {
+        self.service.stop().await;
+        self.user.stop().await;
         self.relay.stop().await;
     }
+}
+
+/// Makes the wallet's file, or brings the one that is there up to date.
+fn prepare(path: &Path, relay: &str, nwc: Secret) -> Result<(), FileError> {
+    let relays = vec![relay.to_owned()];
+    let mut file = match WalletFile::load(path) {
+        Ok(file) => file,
+        Err(FileError::Missing(_)) => WalletFile::create(path, Identity::generate(), relays.clone())?,
+        Err(error) => return Err(error),
+    };
+    if file.relays != relays {
+        file.relays = relays;
+        // Those it knew were reached by a relay that is gone.
+        file.services.clear();
+        file.requests.clear();
+    }
+    file.nwc = Some(nwc);
+    file.save()
 }

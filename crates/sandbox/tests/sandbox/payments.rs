@@ -55,12 +55,7 @@ impl Stage {
     }
 
     async fn answer(&mut self) -> (u16, PaymentResponse) {
-        match self.service.next().await {
-            (event, WalletMessage::PaymentResponse(response) | WalletMessage::PaymentConfirmation(response)) => {
-                (event.kind.as_u16(), response)
-            }
-            other => panic!("{other:?}"),
-        }
+        next_answer(&mut self.service).await
     }
 
     async fn paid(&mut self) -> Preimage {
@@ -74,11 +69,20 @@ impl Stage {
     }
 }
 
+pub(crate) async fn next_answer(service: &mut Service) -> (u16, PaymentResponse) {
+    match service.next().await {
+        (event, WalletMessage::PaymentResponse(response) | WalletMessage::PaymentConfirmation(response)) => {
+            (event.kind.as_u16(), response)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
 fn soon() -> u64 {
     nostr::Timestamp::now().as_secs() + 300
 }
 
-fn payment(id: &str, amount: u64, invoice: &str, subscription: Option<&str>) -> ServiceMessage {
+pub(crate) fn payment(id: &str, amount: u64, invoice: &str, subscription: Option<&str>) -> ServiceMessage {
     ServiceMessage::PaymentRequest(PaymentRequest {
         amount,
         currency: Currency::Millisats,

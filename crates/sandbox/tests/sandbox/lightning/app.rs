@@ -96,6 +96,12 @@ impl App {
         }
     }
 
+    /// Whether the relay has what the wallet announced, by asking for it alone.
+    pub(crate) async fn next_info(&mut self) -> bool {
+        self.raw.send(json!(["REQ", "i", {"authors": [self.wallet.to_hex()], "kinds": [13194]}])).await;
+        self.next_of(13194).await.content.contains("pay_invoice")
+    }
+
     pub(crate) fn open(&self, event: &Event) -> Value {
         serde_json::from_str(&self.text(event)).unwrap()
     }
