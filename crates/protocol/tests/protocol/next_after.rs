@@ -184,6 +184,19 @@ fn a_time_that_comes_twice_counts_once() {
     );
 }
 
+/// See `tests/vectors/next_after.py`.
+#[test]
+fn another_calculation_comes_to_the_same() {
+    let vectors = include_str!("../vectors/next_after.txt");
+    for line in vectors.lines() {
+        let (from, rest) = line.split_once(' ').unwrap();
+        let (expected, calendar) = rest.split_once(' ').unwrap();
+        let calendar: Calendar = calendar.parse().unwrap();
+        assert_eq!(calendar.next_after(from.parse().unwrap()), Some(expected.parse().unwrap()), "{line}");
+    }
+    assert_eq!(vectors.lines().count(), 400);
+}
+
 #[test]
 fn the_worst_there_is_takes_no_time() {
     let worst = [
