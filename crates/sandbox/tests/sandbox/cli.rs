@@ -25,7 +25,7 @@ struct Program {
 }
 
 #[derive(Clone, Default)]
-struct Output(Arc<Mutex<Vec<u8>>>);
+pub(crate) struct Output(Arc<Mutex<Vec<u8>>>);
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
@@ -39,28 +39,28 @@ impl Write for Output {
 }
 
 impl Output {
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
     }
 
-    fn json(&self) -> Vec<Value> {
+    pub(crate) fn json(&self) -> Vec<Value> {
         self.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
 
-    fn events(&self) -> Vec<String> {
+    pub(crate) fn events(&self) -> Vec<String> {
         self.json().iter().map(|line| line["event"].as_str().unwrap().to_owned()).collect()
     }
 }
 
 /// A command under way.
-struct Command {
-    output: Output,
-    lines: mpsc::Sender<String>,
-    stop: CancellationToken,
-    done: JoinHandle<Result<(), CliError>>,
+pub(crate) struct Command {
+    pub(crate) output: Output,
+    pub(crate) lines: mpsc::Sender<String>,
+    pub(crate) stop: CancellationToken,
+    pub(crate) done: JoinHandle<Result<(), CliError>>,
 }
 
-fn start(folder: &TempDir, arguments: &[&str]) -> Command {
+pub(crate) fn start(folder: &TempDir, arguments: &[&str]) -> Command {
     let args = Program::try_parse_from(["wallet"].iter().chain(arguments)).unwrap().wallet;
     let output = Output::default();
     let (lines, input) = mpsc::channel(8);
@@ -71,18 +71,18 @@ fn start(folder: &TempDir, arguments: &[&str]) -> Command {
     Command { output, lines, stop, done }
 }
 
-async fn run(folder: &TempDir, arguments: &[&str]) -> Result<Output, CliError> {
+pub(crate) async fn run(folder: &TempDir, arguments: &[&str]) -> Result<Output, CliError> {
     let command = start(folder, arguments);
     command.done.await.unwrap()?;
     Ok(command.output)
 }
 
-fn file(folder: &TempDir) -> WalletFile {
+pub(crate) fn file(folder: &TempDir) -> WalletFile {
     WalletFile::load(&folder.path().join("w.json")).unwrap()
 }
 
 /// A user who has opened the service's URL.
-async fn user_of(service: &mut Service) -> TempDir {
+pub(crate) async fn user_of(service: &mut Service) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     run(&folder, &["new"]).await.unwrap();
     let opened = run(&folder, &["--json", "open", &service.url().to_string()]).await.unwrap();

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
 mod cli;
+mod cli_money;
 mod dev;
 mod devices;
 mod embedded_relay;

@@ -96,7 +96,7 @@ pub(crate) fn payment(id: &str, amount: u64, invoice: &str, subscription: Option
     })
 }
 
-fn recurring(id: &str, amount: u64) -> ServiceMessage {
+pub(crate) fn recurring(id: &str, amount: u64) -> ServiceMessage {
     ServiceMessage::RecurringRequest(RecurringRequest {
         amount,
         currency: Currency::Millisats,
@@ -114,7 +114,7 @@ fn recurring(id: &str, amount: u64) -> ServiceMessage {
     })
 }
 
-fn invoice_request(id: &str, amount: u64) -> ServiceMessage {
+pub(crate) fn invoice_request(id: &str, amount: u64) -> ServiceMessage {
     ServiceMessage::InvoiceRequest(InvoiceRequest {
         request_id: id.to_owned(),
         amount,
@@ -414,7 +414,7 @@ async fn sends_an_invoice_a_true_one_and_false_ones() {
     assert_eq!(next_invoice(&mut stage.service).await.request.inner.request_id, "j");
 }
 
-async fn next_invoice(service: &mut Service) -> InvoiceResponse {
+pub(crate) async fn next_invoice(service: &mut Service) -> InvoiceResponse {
     match service.next().await {
         (_, WalletMessage::InvoiceResponse(response)) => response,
         other => panic!("{other:?}"),
