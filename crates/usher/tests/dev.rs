@@ -119,6 +119,11 @@ fn what_is_typed_wrong_is_answered() {
         ("approve x", "no such request"),
         ("requests", "Nothing was asked yet"),
         ("scan nonsense", "Not opened: "),
+        ("fail", "no such request"),
+        ("balance", "The user has 1000000000 millisats."),
+        ("subscriptions", "agreed to no subscription"),
+        ("close", "There is no open subscription."),
+        ("close nonsense", "Not closed: "),
     ] {
         writeln!(stdin, "{line}").unwrap();
         running.wait_for(answer);
@@ -162,7 +167,7 @@ fn a_named_folder_keeps_key_token_user_and_streams() {
     assert_eq!(first.0.len(), 64);
     assert_eq!(start(), first);
     #[cfg(unix)]
-    for name in ["config.toml", "wallet.json", "usher.db"] {
+    for name in ["config.toml", "wallet.json", "lightning.json", "usher.db"] {
         use std::os::unix::fs::PermissionsExt as _;
         let mode = std::fs::metadata(folder.path().join(name)).unwrap().permissions().mode();
         assert_eq!(mode & 0o077, 0, "{name} is for its owner alone");

@@ -1,6 +1,7 @@
 //! `usher dev`: the service with everything around it, to try and to develop against.
 //!
-//! The service is the one that `usher serve` runs, over real sockets; the relay and the wallet are the sandbox's.
+//! The service is the one that `usher serve` runs, over real sockets; the relay, the user's wallet and Lightning are the
+//! sandbox's.
 
 mod banner;
 mod folder;
@@ -64,7 +65,7 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
             world => world?,
         },
     };
-    let source = source(folder, world.relay_url());
+    let source = source(folder, &world);
     let loaded = load(&source);
     let Some(config) = &loaded.config else {
         return Err(Failure::Configuration(report::problems(&loaded)));
@@ -131,11 +132,15 @@ fn typed() -> io::Result<mpsc::Receiver<String>> {
 
 /// The folder's configuration with what the surroundings need. The environment is left out: what is set for a real
 /// service has no place here.
-fn source(folder: &Folder, relay: &str) -> Source {
+fn source(folder: &Folder, world: &DevWorld) -> Source {
+    let wallet = world.nwc_url();
     let variables = [
-        ("SERVICE__NOSTR__RELAYS", relay),
+        ("SERVICE__NOSTR__RELAYS", world.relay_url()),
         // The relay is on loopback, and the user's wallet names it.
         ("SERVICE__NOSTR__ALLOW_PRIVATE_RELAYS", "true"),
+        ("SERVICE__WALLET__LN_BACKEND", "nwc"),
+        ("SERVICE__WALLET__NETWORK", "regtest"),
+        ("SERVICE__WALLET__NWC__URL", wallet.as_str()),
     ];
     Source {
         data_dir: folder.path().to_owned(),

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use usher_protocol::handshake_url::HandshakeUrl;
-use usher_sandbox::wallet::{FileError, Request, Wallet, WalletError, WalletFile};
+use usher_sandbox::wallet::{FileError, Fulfilled, Request, Subscription, Wallet, WalletFile};
 
 /// How long to wait for the relay when a handshake URL is opened.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -15,8 +15,12 @@ const LOOK: Duration = Duration::from_secs(3600);
 const HELP: &str = "The wallet takes:
   scan [url]        opens the handshake address shown above, or another one
   requests          lists what services asked
-  approve [number]  says yes to the latest request, or to the one with this number
+  approve [number]  says yes to the latest request, or to the one with this number, and does what that means
   decline [number]  says no
+  fail [number]     says that a payment failed; approve tries it then
+  balance           shows what the user's Lightning account has
+  subscriptions     lists what the user agreed to
+  close [id]        closes the latest subscription, or the one with this id
   help              shows this
   quit              ends everything";
 
@@ -52,10 +56,12 @@ impl<'a> Prompt<'a> {
             "" => String::new(),
             "scan" | "open" => self.scan(argument.unwrap_or(self.handshake_url)).await,
             "requests" | "list" => self.requests(),
-            "approve" | "yes" => self.answer(argument, "approved", |request| self.wallet.approve(request).map(drop)),
-            "decline" | "no" => {
-                self.answer(argument, "declined", |request| self.wallet.decline(request, None).map(drop))
-            }
+            "approve" | "yes" => self.answer(argument, Answer::Approve).await,
+            "decline" | "no" => self.answer(argument, Answer::Decline).await,
+            "fail" => self.answer(argument, Answer::Fail).await,
+            "balance" => self.balance().await,
+            "subscriptions" => self.subscriptions(),
+            "close" => self.close(argument),
             "help" | "?" => HELP.to_owned(),
             "quit" | "exit" => return Reply::Quit,
             _ => "No such command; help lists those there are.".to_owned(),
@@ -69,6 +75,9 @@ impl<'a> Prompt<'a> {
                 let number =
                     self.wallet.requests().iter().position(|known| same(known, &request)).map_or(0, |at| at + 1);
                 let title = request.asked.title();
+                if !request.asked.is_request() {
+                    return format!("The wallet is told ({number}): {title}.");
+                }
                 let how = if self.auto_approve { "approved by itself." } else { "Type  approve  or  decline ." };
                 return format!("The wallet is asked ({number}): {title}. {how}");
             }
@@ -89,10 +98,10 @@ impl<'a> Prompt<'a> {
         }
     }
 
-    /// Writes down whom the wallet knows. Read anew each time: another terminal may have written meanwhile.
+    /// Writes down whom the wallet knows, and what the user agreed to. Read anew each time: another terminal may have written meanwhile.
     fn remember(&self) -> Result<(), FileError> {
         let mut file = WalletFile::load(self.file)?;
-        file.services = self.wallet.services();
+        file.take_over(self.wallet);
         file.save()
     }
 
@@ -102,27 +111,95 @@ impl<'a> Prompt<'a> {
             return "Nothing was asked yet.".to_owned();
         }
         let line = |(index, request): (usize, &Request)| {
-            let state = if request.answers == 0 { "not answered" } else { "answered" };
+            let state = match request.answers {
+                0 => "not answered",
+                _ if request.failed => "failed",
+                _ => "answered",
+            };
             format!("  {}  {} ({state})", index + 1, request.asked.title())
         };
         requests.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
     }
 
     /// Answers the request with this number, else the latest that is not answered.
-    fn answer(&self, number: Option<&str>, done: &str, answer: impl Fn(&Request) -> Result<(), WalletError>) -> String {
+    async fn answer(&self, number: Option<&str>, answer: Answer) -> String {
         let requests = self.wallet.requests();
         let request = match number {
             Some(number) => number.parse::<usize>().ok().and_then(|number| requests.get(number.checked_sub(1)?)),
-            None => requests.iter().rev().find(|request| request.answers == 0),
+            None => requests.iter().rev().find(|request| is_open(request)),
         };
-        match request {
-            None => "There is no such request; requests lists those there are.".to_owned(),
-            Some(request) => match answer(request) {
-                Ok(()) => format!("The wallet {done} it."),
-                Err(error) => format!("Not answered: {error}."),
+        let Some(request) = request else {
+            return "There is no such request; requests lists those there are.".to_owned();
+        };
+        let said = match answer {
+            Answer::Approve => self.wallet.fulfil(request).await.map(|done| told(&done)),
+            Answer::Decline => self.wallet.decline(request, None).map(|_| "The wallet declined it.".to_owned()),
+            Answer::Fail => self.wallet.fail(request, None).map(|_| "The wallet said that it failed.".to_owned()),
+        };
+        match (said, self.remember()) {
+            (Err(error), _) => format!("Not done: {error}."),
+            (Ok(said), Ok(())) => said,
+            (Ok(said), Err(error)) => format!("{said} But {error}."),
+        }
+    }
+
+    async fn balance(&self) -> String {
+        let Some(purse) = self.wallet.purse() else { return "The user has no Lightning account.".to_owned() };
+        match purse.balance().await {
+            Ok(balance) => format!("The user has {balance} millisats."),
+            Err(error) => format!("Not known: {error}."),
+        }
+    }
+
+    fn subscriptions(&self) -> String {
+        let all = self.wallet.subscriptions();
+        if all.is_empty() {
+            return "The user agreed to no subscription yet.".to_owned();
+        }
+        let line = |known: &Subscription| {
+            let state = if known.is_open() { "open" } else { "closed" };
+            format!("  {}  {} millisats {} ({state})", known.id, known.amount, known.recurrence.calendar)
+        };
+        all.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    /// Closes the subscription with this id, else the latest that is open.
+    fn close(&self, id: Option<&str>) -> String {
+        let latest = || self.wallet.subscriptions().into_iter().rfind(Subscription::is_open).map(|known| known.id);
+        let Some(id) = id.map(str::to_owned).or_else(latest) else {
+            return "There is no open subscription.".to_owned();
+        };
+        match self.wallet.close(&id, None) {
+            Err(error) => format!("Not closed: {error}."),
+            Ok(_) => match self.remember() {
+                Ok(()) => "The wallet closed it.".to_owned(),
+                Err(error) => format!("The wallet closed it, but {error}."),
             },
         }
     }
+}
+
+/// What the user says to a request.
+#[derive(Clone, Copy)]
+enum Answer {
+    Approve,
+    Decline,
+    Fail,
+}
+
+/// What an approval came to.
+fn told(done: &Fulfilled) -> String {
+    match (&done.paid, &done.invoice, &done.subscription) {
+        (Some(paid), _, _) => format!("The wallet approved it and paid {} millisats.", paid.amount),
+        (_, Some(_), _) => "The wallet approved it and sent an invoice.".to_owned(),
+        (_, _, Some(subscription)) => format!("The wallet approved it: subscription {}.", subscription.id),
+        _ => "The wallet approved it.".to_owned(),
+    }
+}
+
+/// Whether an answer is missing, or another try is possible.
+fn is_open(request: &Request) -> bool {
+    request.asked.is_request() && (request.answers == 0 || request.failed)
 }
 
 fn same(one: &Request, other: &Request) -> bool {
