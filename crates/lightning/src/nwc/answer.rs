@@ -1,0 +1,304 @@
+//! What a wallet says, once decrypted: read strictly, and never relied on for more than it says.
+
+use serde::Deserialize;
+use serde_json::Value;
+use usher_engine::ports::{InvoiceStatus, LightningError, OutgoingStatus, PaidInvoice, Settlement, WalletInfo};
+use usher_protocol::bolt11::{Invoice, Network};
+use usher_protocol::message::{PaymentHash, Preimage};
+
+/// Longest text of a wallet's own words, in characters.
+const MAX_WORDS: usize = 200;
+
+/// Most methods that are kept of a wallet's announcement.
+const MAX_METHODS: usize = 64;
+
+/// A wallet's answer makes no sense. What was asked for may have been done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the answer makes no sense")]
+pub struct NoSense;
+
+/// What a wallet announces of itself (kind 13194).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Announcement {
+    /// It reads NIP-44.
+    pub nip44: bool,
+    /// It tells of payments that it receives.
+    pub tells_received: bool,
+    /// Methods it offers.
+    pub methods: Vec<String>,
+}
+
+impl Announcement {
+    /// Reads the content and the tags of the event.
+    pub fn read(content: &str, encryption: Option<&str>, notifications: Option<&str>) -> Self {
+        let words = |text: Option<&str>| text.unwrap_or_default().split_whitespace().map(str::to_owned).collect();
+        let (encryption, notifications): (Vec<String>, Vec<String>) = (words(encryption), words(notifications));
+        Self {
+            nip44: encryption.iter().any(|word| word == "nip44_v2"),
+            tells_received: notifications.iter().any(|word| word == "payment_received"),
+            methods: content.split_whitespace().take(MAX_METHODS).map(clean).collect(),
+        }
+    }
+}
+
+/// An answer to a request (kind 23195).
+#[derive(Clone, Debug, Deserialize)]
+pub struct Answer {
+    #[serde(default)]
+    result_type: Option<String>,
+    #[serde(default)]
+    error: Option<Refusal>,
+    #[serde(default)]
+    result: Option<Value>,
+}
+
+#[derive(Clone, Debug, Deserialize)]
+struct Refusal {
+    #[serde(default)]
+    code: String,
+    #[serde(default)]
+    message: String,
+}
+
+/// What a wallet tells by itself (kinds 23196 and 23197).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// An invoice of ours was paid.
+    Received(PaymentHash, Settlement),
+    /// A payment of ours reached the payee.
+    Sent(PaymentHash, PaidInvoice),
+}
+
+/// A transaction as NIP-47 has it; what is of the wrong type is as if it were not there, except for what is needed.
+#[derive(Clone, Debug)]
+struct Transaction<'a>(&'a Value);
+
+impl Transaction<'_> {
+    fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
+    }
+
+    fn number(&self, name: &str) -> Option<u64> {
+        self.0.get(name).and_then(Value::as_u64)
+    }
+
+    fn preimage(&self) -> Option<Preimage> {
+        serde_json::from_value(Value::String(self.text("preimage")?.to_owned())).ok()
+    }
+
+    fn payment_hash(&self) -> Option<PaymentHash> {
+        serde_json::from_value(Value::String(self.text("payment_hash")?.to_owned())).ok()
+    }
+
+    fn is_settled(&self) -> bool {
+        match self.text("state") {
+            Some(state) => state.eq_ignore_ascii_case("settled"),
+            None => self.number("settled_at").is_some_and(|at| at > 0),
+        }
+    }
+
+    fn settlement(&self) -> Settlement {
+        Settlement { amount: self.number("amount"), preimage: self.preimage() }
+    }
+}
+
+impl Answer {
+    /// Reads the decrypted text of an answer.
+    ///
+    /// # Errors
+    /// [`NoSense`].
+    pub fn parse(text: &str) -> Result<Self, NoSense> {
+        let answer: Self = serde_json::from_str(text).map_err(|_| NoSense)?;
+        let has_result = answer.result.as_ref().is_some_and(|result| !result.is_null());
+        if answer.error.is_none() && !has_result { Err(NoSense) } else { Ok(answer) }
+    }
+
+    /// The result of `method`.
+    ///
+    /// # Errors
+    /// [`LightningError`]: definite only when the wallet's code says that it was not done.
+    pub fn result(&self, method: &str) -> Result<&Value, LightningError> {
+        if let Some(refusal) = &self.error {
+            return Err(refusal.to_error());
+        }
+        let fits = self.result_type.as_deref().is_none_or(|result_type| result_type == method);
+        self.result.as_ref().filter(|_| fits).ok_or_else(unclear)
+    }
+
+    /// Whether the wallet said that it does not know what was looked up.
+    pub fn is_not_found(&self) -> bool {
+        self.error.as_ref().is_some_and(|refusal| refusal.code == "NOT_FOUND")
+    }
+
+    /// What `make_invoice` gave.
+    ///
+    /// # Errors
+    /// [`LightningError`].
+    pub fn invoice(&self) -> Result<Invoice, LightningError> {
+        let result = self.result("make_invoice")?;
+        let text = Transaction(result).text("invoice").map(str::to_owned).ok_or_else(unclear)?;
+        let refused = |reason: &str| LightningError::Refused { again: false, reason: reason.to_owned() };
+        let invoice: Invoice = text.parse().map_err(|_| refused("what it made is no valid invoice"))?;
+        match Transaction(result).payment_hash() {
+            Some(hash) if hash != invoice.payment_hash() => {
+                Err(refused("the invoice it made has another payment hash than it says"))
+            }
+            _ => Ok(invoice),
+        }
+    }
+
+    /// What `lookup_invoice` says of an invoice of ours.
+    ///
+    /// # Errors
+    /// [`LightningError`].
+    pub fn invoice_status(&self, hash: PaymentHash) -> Result<InvoiceStatus, LightningError> {
+        if self.is_not_found() {
+            return Ok(InvoiceStatus::Unknown);
+        }
+        let transaction = Transaction(self.result("lookup_invoice")?);
+        if !is_about(&transaction, hash) || transaction.text("type").is_some_and(|kind| kind != "incoming") {
+            return Err(unclear());
+        }
+        Ok(if transaction.is_settled() {
+            InvoiceStatus::Settled(transaction.settlement())
+        } else {
+            match transaction.text("state").map(str::to_ascii_lowercase).as_deref() {
+                Some("expired" | "failed") => InvoiceStatus::Dead,
+                _ => InvoiceStatus::Open,
+            }
+        })
+    }
+
+    /// What `lookup_invoice` says of a payment of ours.
+    ///
+    /// # Errors
+    /// [`LightningError`].
+    pub fn outgoing_status(&self, hash: PaymentHash) -> Result<OutgoingStatus, LightningError> {
+        if self.is_not_found() {
+            return Ok(OutgoingStatus::Unknown);
+        }
+        let transaction = Transaction(self.result("lookup_invoice")?);
+        if !is_about(&transaction, hash) {
+            return Err(unclear());
+        }
+        if transaction.text("type").is_some_and(|kind| kind != "outgoing") {
+            // An invoice of the wallet's own with this payment hash: of a payment it knows nothing.
+            return Ok(OutgoingStatus::Unknown);
+        }
+        let state = transaction.text("state").map(str::to_ascii_lowercase);
+        match (state.as_deref(), transaction.preimage()) {
+            (Some("failed"), _) => Ok(OutgoingStatus::Failed),
+            (Some("settled") | None, Some(preimage)) => {
+                Ok(OutgoingStatus::Paid(PaidInvoice { preimage, fees_paid: transaction.number("fees_paid") }))
+            }
+            _ => Ok(OutgoingStatus::Pending),
+        }
+    }
+
+    /// What `pay_invoice` gave.
+    ///
+    /// # Errors
+    /// [`LightningError`].
+    pub fn paid(&self) -> Result<PaidInvoice, LightningError> {
+        let result = Transaction(self.result("pay_invoice")?);
+        let preimage = result.preimage().ok_or_else(unclear)?;
+        Ok(PaidInvoice { preimage, fees_paid: result.number("fees_paid") })
+    }
+
+    /// What `get_balance` gave, in millisats.
+    ///
+    /// # Errors
+    /// [`LightningError`].
+    pub fn balance(&self) -> Result<u64, LightningError> {
+        Transaction(self.result("get_balance")?).number("balance").ok_or_else(unclear)
+    }
+
+    /// What `get_info` gave, without the balance.
+    ///
+    /// # Errors
+    /// [`LightningError`].
+    pub fn info(&self) -> Result<WalletInfo, LightningError> {
+        let result = self.result("get_info")?;
+        let methods = result.get("methods").and_then(Value::as_array);
+        Ok(WalletInfo {
+            alias: Transaction(result).text("alias").map(clean),
+            network: match Transaction(result).text("network") {
+                Some("mainnet" | "bitcoin") => Some(Network::Bitcoin),
+                Some("testnet" | "testnet3" | "testnet4") => Some(Network::Testnet),
+                Some("signet" | "mutinynet") => Some(Network::Signet),
+                Some("regtest") => Some(Network::Regtest),
+                _ => None,
+            },
+            balance: None,
+            methods: methods
+                .map(|methods| methods.iter().filter_map(Value::as_str).take(MAX_METHODS).map(clean).collect())
+                .unwrap_or_default(),
+        })
+    }
+}
+
+impl Refusal {
+    /// The codes of NIP-47 that say that it was not done; of `INTERNAL`, `OTHER` and codes that nobody knows, nothing follows.
+    fn to_error(&self) -> LightningError {
+        let reason = || {
+            let (code, message) = (clean(&self.code), clean(&self.message));
+            if message.is_empty() { code } else { format!("{message} ({code})") }
+        };
+        match self.code.as_str() {
+            "RATE_LIMITED" | "INSUFFICIENT_BALANCE" | "QUOTA_EXCEEDED" => {
+                LightningError::Refused { again: true, reason: reason() }
+            }
+            "RESTRICTED"
+            | "UNAUTHORIZED"
+            | "NOT_IMPLEMENTED"
+            | "UNSUPPORTED_ENCRYPTION"
+            | "NOT_FOUND"
+            | "PAYMENT_FAILED" => LightningError::Refused { again: false, reason: reason() },
+            _ => LightningError::Unknown(reason()),
+        }
+    }
+}
+
+impl Notice {
+    /// Reads the decrypted text of a notification; `None` for those that are not needed.
+    ///
+    /// # Errors
+    /// [`NoSense`].
+    pub fn parse(text: &str) -> Result<Option<Self>, NoSense> {
+        #[derive(Deserialize)]
+        struct Told {
+            notification_type: String,
+            #[serde(default)]
+            notification: Value,
+        }
+        let told: Told = serde_json::from_str(text).map_err(|_| NoSense)?;
+        let transaction = Transaction(&told.notification);
+        let hash = || transaction.payment_hash().ok_or(NoSense);
+        match told.notification_type.as_str() {
+            "payment_received" => Ok(Some(Self::Received(hash()?, transaction.settlement()))),
+            "payment_sent" => {
+                let preimage = transaction.preimage().ok_or(NoSense)?;
+                let paid = PaidInvoice { preimage, fees_paid: transaction.number("fees_paid") };
+                Ok(Some(Self::Sent(hash()?, paid)))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// A wallet that does not say what it is about answers the question.
+fn is_about(transaction: &Transaction<'_>, hash: PaymentHash) -> bool {
+    transaction.text("payment_hash").is_none() || transaction.payment_hash() == Some(hash)
+}
+
+fn unclear() -> LightningError {
+    LightningError::Unknown(NoSense.to_string())
+}
+
+/// A wallet's own words, made harmless and short.
+fn clean(text: &str) -> String {
+    text.chars().filter(|char| !char.is_control()).take(MAX_WORDS).collect()
+}
+
+#[cfg(test)]
+mod tests;

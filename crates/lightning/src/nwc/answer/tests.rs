@@ -1,0 +1,105 @@
+use proptest::prelude::*;
+use serde_json::json;
+
+use super::*;
+
+fn answer(value: &Value) -> Answer {
+    Answer::parse(&value.to_string()).unwrap()
+}
+
+fn hash() -> (Preimage, PaymentHash) {
+    let preimage = Preimage::from_bytes([7; 32]);
+    (preimage, preimage.payment_hash())
+}
+
+#[test]
+fn a_refusal_is_definite_only_when_its_code_says_so() {
+    let refusal = |code: &str| answer(&json!({"error": {"code": code, "message": "no\n"}})).paid().unwrap_err();
+    for (code, again) in [
+        ("RATE_LIMITED", true),
+        ("INSUFFICIENT_BALANCE", true),
+        ("QUOTA_EXCEEDED", true),
+        ("RESTRICTED", false),
+        ("UNAUTHORIZED", false),
+        ("NOT_IMPLEMENTED", false),
+        ("PAYMENT_FAILED", false),
+    ] {
+        assert_eq!(refusal(code), LightningError::Refused { again, reason: format!("no ({code})") });
+    }
+    for code in ["INTERNAL", "OTHER", "", "insufficient_balance", "NEW"] {
+        assert!(matches!(refusal(code), LightningError::Unknown(_)), "{code}");
+    }
+}
+
+#[test]
+fn an_invoice_is_settled_only_when_its_state_or_its_time_says_so() {
+    let (preimage, hash) = hash();
+    let status = |value: Value| {
+        let mut result = json!({"type": "incoming", "payment_hash": hash.to_string(), "preimage": preimage.to_hex()});
+        result.as_object_mut().unwrap().extend(value.as_object().unwrap().clone());
+        answer(&json!({"result_type": "lookup_invoice", "result": result})).invoice_status(hash)
+    };
+    // The wallet knows the preimage of its own invoice before anybody has paid.
+    assert_eq!(status(json!({})), Ok(InvoiceStatus::Open));
+    assert_eq!(status(json!({"state": "pending", "settled_at": 7})), Ok(InvoiceStatus::Open));
+    assert_eq!(status(json!({"state": "accepted"})), Ok(InvoiceStatus::Open));
+    assert_eq!(status(json!({"state": "expired"})), Ok(InvoiceStatus::Dead));
+    let settled = InvoiceStatus::Settled(Settlement { amount: Some(5), preimage: Some(preimage) });
+    assert_eq!(status(json!({"state": "settled", "amount": 5})), Ok(settled.clone()));
+    assert_eq!(status(json!({"settled_at": 7, "amount": 5})), Ok(settled));
+    assert!(status(json!({"type": "outgoing", "state": "settled"})).is_err());
+    assert!(status(json!({"payment_hash": "00".repeat(32), "state": "settled"})).is_err());
+    let unknown = answer(&json!({"error": {"code": "NOT_FOUND", "message": ""}}));
+    assert_eq!(unknown.invoice_status(hash), Ok(InvoiceStatus::Unknown));
+    assert_eq!(unknown.outgoing_status(hash), Ok(OutgoingStatus::Unknown));
+}
+
+#[test]
+fn a_payment_is_paid_only_with_its_preimage() {
+    let (preimage, hash) = hash();
+    let status = |value: Value| answer(&json!({"result": value})).outgoing_status(hash).unwrap();
+    let paid = OutgoingStatus::Paid(PaidInvoice { preimage, fees_paid: Some(3) });
+    assert_eq!(status(json!({"type": "outgoing", "preimage": preimage.to_hex(), "fees_paid": 3})), paid);
+    assert_eq!(status(json!({"state": "settled", "preimage": preimage.to_hex(), "fees_paid": 3})), paid);
+    assert_eq!(status(json!({"state": "settled", "preimage": ""})), OutgoingStatus::Pending);
+    assert_eq!(status(json!({"state": "pending", "preimage": preimage.to_hex()})), OutgoingStatus::Pending);
+    assert_eq!(status(json!({"state": "failed"})), OutgoingStatus::Failed);
+    assert_eq!(status(json!({"type": "incoming", "state": "settled"})), OutgoingStatus::Unknown);
+    assert!(answer(&json!({"result": {"preimage": "x"}})).paid().is_err());
+}
+
+#[test]
+fn notifications() {
+    let (preimage, hash) = hash();
+    let told = |kind: &str, value: Value| {
+        Notice::parse(&json!({"notification_type": kind, "notification": value}).to_string())
+    };
+    let fields = json!({"payment_hash": hash.to_string(), "preimage": preimage.to_hex(), "amount": 9, "fees_paid": 1});
+    let settlement = Settlement { amount: Some(9), preimage: Some(preimage) };
+    assert_eq!(told("payment_received", fields.clone()), Ok(Some(Notice::Received(hash, settlement))));
+    let paid = PaidInvoice { preimage, fees_paid: Some(1) };
+    assert_eq!(told("payment_sent", fields), Ok(Some(Notice::Sent(hash, paid))));
+    assert_eq!(told("something_else", json!(null)), Ok(None));
+    assert_eq!(told("payment_received", json!({})), Err(NoSense));
+}
+
+#[test]
+fn announcements() {
+    let told =
+        Announcement::read("pay_invoice get_info", Some("nip44_v2 nip04"), Some("payment_received payment_sent"));
+    assert!(told.nip44 && told.tells_received);
+    assert_eq!(told.methods, ["pay_invoice", "get_info"]);
+    assert_eq!(Announcement::read("", None, None), Announcement::default());
+}
+
+proptest! {
+    #[test]
+    fn nothing_a_wallet_writes_is_a_panic(text in ".{0,80}") {
+        let (_, hash) = hash();
+        if let Ok(answer) = Answer::parse(&text) {
+            let _ = (answer.invoice(), answer.paid(), answer.balance(), answer.info());
+            let _ = (answer.invoice_status(hash), answer.outgoing_status(hash));
+        }
+        let _ = Notice::parse(&text);
+    }
+}

@@ -1,0 +1,84 @@
+//! The two ways in which messages are encrypted.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use nostr::nips::nip04;
+use nostr::nips::nip44::v2::{self, ConversationKey};
+use nostr::{PublicKey, SecretKey};
+
+/// Longest content that is decrypted, in bytes: the answers we ask for have some hundred.
+const MAX_CONTENT_BYTES: usize = 64 * 1024;
+
+/// How a message is encrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scheme {
+    /// NIP-04, for old wallets.
+    Nip04,
+    /// NIP-44 version 2.
+    Nip44,
+}
+
+/// A message could not be encrypted or decrypted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Unreadable;
+
+/// Encrypts and decrypts between our key and the wallet's.
+pub(crate) struct Cipher {
+    ours: SecretKey,
+    theirs: PublicKey,
+    conversation: ConversationKey,
+}
+
+impl Cipher {
+    pub(crate) fn new(ours: &SecretKey, theirs: PublicKey) -> Result<Self, Unreadable> {
+        let conversation = ConversationKey::derive(ours, &theirs).map_err(|_| Unreadable)?;
+        Ok(Self { ours: ours.clone(), theirs, conversation })
+    }
+
+    pub(crate) fn seal(&self, scheme: Scheme, text: &str) -> Result<String, Unreadable> {
+        match scheme {
+            Scheme::Nip04 => nip04::encrypt(&self.ours, &self.theirs, text).map_err(|_| Unreadable),
+            Scheme::Nip44 => {
+                let bytes = v2::encrypt_to_bytes(&self.conversation, text.as_bytes()).map_err(|_| Unreadable)?;
+                Ok(STANDARD.encode(bytes))
+            }
+        }
+    }
+
+    /// In whichever way it was encrypted: the older one shows by its form.
+    pub(crate) fn open(&self, content: &str) -> Result<String, Unreadable> {
+        if content.len() > MAX_CONTENT_BYTES {
+            return Err(Unreadable);
+        }
+        if content.contains("?iv=") {
+            return nip04::decrypt(&self.ours, &self.theirs, content).map_err(|_| Unreadable);
+        }
+        let payload = STANDARD.decode(content).map_err(|_| Unreadable)?;
+        if payload.first() != Some(&2) {
+            return Err(Unreadable);
+        }
+        let bytes = v2::decrypt_to_bytes(&self.conversation, &payload).map_err(|_| Unreadable)?;
+        String::from_utf8(bytes).map_err(|_| Unreadable)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nostr::Keys;
+
+    use super::*;
+
+    #[test]
+    fn both_ways_there_and_back() {
+        let (app, wallet) = (Keys::generate(), Keys::generate());
+        let ours = Cipher::new(app.secret_key(), wallet.public_key()).unwrap();
+        let theirs = Cipher::new(wallet.secret_key(), app.public_key()).unwrap();
+        for scheme in [Scheme::Nip04, Scheme::Nip44] {
+            let sealed = ours.seal(scheme, "{\"méthode\":1}").unwrap();
+            assert_eq!(theirs.open(&sealed).unwrap(), "{\"méthode\":1}");
+        }
+        for content in ["", "?iv=", "AA==", "AgAA", "x?iv=y", "é"] {
+            assert_eq!(ours.open(content), Err(Unreadable), "{content}");
+        }
+    }
+}
