@@ -30,4 +30,4 @@ pub use problem::{ErrorCode, FieldError};
 pub use routes::router;
 pub use server::{ServeOptions, serve};
 pub use state::{ApiParts, ApiState, Limits};
-pub use telemetry::{Family, Measure, Readiness, RelaysReadiness, Sample, Telemetry};
+pub use telemetry::{Family, Measure, Readiness, RelaysReadiness, Sample, Telemetry, WalletReadiness};

@@ -21,8 +21,17 @@ pub struct Readiness {
     pub relays: RelaysReadiness,
     /// The store has just read and written.
     pub store: bool,
-    /// The Lightning backend: `none`.
-    pub wallet: &'static str,
+    /// The Lightning wallet.
+    pub wallet: WalletReadiness,
+}
+
+/// The Lightning wallet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WalletReadiness {
+    /// Which: its name in the configuration.
+    pub backend: &'static str,
+    /// Whether it can be asked; a wallet that is none can do what it needs to.
+    pub connected: bool,
 }
 
 /// The operator's relays; those of users do not count, for a user is reached over ours first.

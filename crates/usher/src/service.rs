@@ -7,19 +7,22 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use secrecy::ExposeSecret as _;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_api::{ApiParts, ApiState, Limits, ServeOptions};
-use usher_engine::ports::{Clock, OsRandomness, Randomness, Receiver, SystemClock};
-use usher_engine::{Engine, EngineOptions, EngineParts, PaymentRules};
+use usher_engine::ports::{Clock, LightningNotices, OsRandomness, Randomness, Receiver, SystemClock};
+use usher_engine::{Engine, EngineOptions, EngineParts, LightningParts, PaymentRules};
+use usher_lightning::nwc::{NwcOptions, NwcWallet};
 use usher_protocol::jwt::JwtIssuer;
 use usher_relays::{DirectoryOptions, Identity, ProfileDirectory, RelayManager, RelayOptions, RelayPool, RelayRoster};
 use usher_store::{SqliteOptions, SqliteStore};
 use usher_webhooks::{WebhookOptions, WebhookReceiver};
 
 use crate::config::Config;
+use crate::config::setting::LnBackend;
 use crate::failure::Failure;
 use crate::profile;
 use crate::telemetry::Parts;
@@ -79,6 +82,7 @@ impl Service {
         let (to_engine, inbox) = mpsc::channel(INBOX);
         let pool = RelayPool::start(options, to_engine, Arc::clone(&clock), &relays.tasks, relays.stop.clone());
 
+        let (lightning, notices) = wallet(config, &clock, &randomness, &relays)?.unzip();
         let parts = EngineParts {
             store: store.clone(),
             answers: store.clone(),
@@ -88,8 +92,8 @@ impl Service {
             clock: Arc::clone(&clock),
             randomness: Arc::clone(&randomness),
             inbox,
-            lightning: None,
-            notices: None,
+            lightning,
+            notices,
         };
         let engine =
             Engine::start(engine_options(config, &identity), parts, &operations.tasks, operations.stop.clone()).await?;
@@ -198,6 +202,26 @@ fn receiver(config: &Config) -> Result<Option<Arc<dyn Receiver>>, Failure> {
     options.secrets = secrets.into_iter().flatten().map(|secret| secret.secret().clone()).collect();
     let receiver = WebhookReceiver::new(options).map_err(|error| unusable(error.to_string()))?;
     Ok(Some(Arc::new(receiver)))
+}
+
+/// The service's own Lightning wallet, if one is configured. Does not wait for it.
+fn wallet(
+    config: &Config,
+    clock: &Arc<dyn Clock>,
+    randomness: &Arc<dyn Randomness>,
+    floor: &Floor,
+) -> Result<Option<(LightningParts, LightningNotices)>, Failure> {
+    if config.wallet.ln_backend != LnBackend::Nwc {
+        return Ok(None);
+    }
+    // Says nothing of the address: it is a secret.
+    let unusable = || Failure::said("wallet.nwc.url cannot be used");
+    let url = config.nwc.url.as_ref().ok_or_else(unusable)?.secret().expose_secret();
+    let options = NwcOptions::new(url.parse().map_err(|_| unusable())?);
+    let (clock, randomness) = (Arc::clone(clock), Arc::clone(randomness));
+    let (wallet, notices) =
+        NwcWallet::start(options, clock, randomness, &floor.tasks, floor.stop.clone()).map_err(|_| unusable())?;
+    Ok(Some((LightningParts { wallet, backend: "nwc" }, notices)))
 }
 
 fn engine_options(config: &Config, identity: &Identity) -> EngineOptions {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tracing::warn;
-use usher_api::{Family, Measure, Readiness, RelaysReadiness, Sample, Telemetry};
+use usher_api::{Family, Measure, Readiness, RelaysReadiness, Sample, Telemetry, WalletReadiness};
 use usher_engine::ports::{DeliveryStatus, OperationKind};
 use usher_engine::{Engine, EngineCounts};
 use usher_relays::{CounterValues, Origin, Refusal, RelayPool};
@@ -42,12 +42,13 @@ impl Telemetry for Parts {
         let ours = relays.iter().filter(|relay| relay.origin == Origin::Configured);
         let (connected, total) = ours
             .fold((0, 0), |(connected, total), relay| (connected + usize::from(relay.state.is_connected()), total + 1));
-        Readiness { relays: RelaysReadiness { connected, total }, store, wallet: "none" }
+        Readiness { relays: RelaysReadiness { connected, total }, store, wallet: self.wallet() }
     }
 
     async fn families(&self) -> Vec<Family> {
         let mut families = operations(&self.engine.counts());
         families.extend(self.deliveries().await);
+        families.extend(self.lightning());
         families.extend(store(self.store.stats()));
         families.extend(relays(&self.relays));
         families.extend(messages(&self.relays.counters()));
@@ -56,6 +57,39 @@ impl Telemetry for Parts {
 }
 
 impl Parts {
+    fn wallet(&self) -> WalletReadiness {
+        match self.engine.wallet_link() {
+            Some((backend, link)) => WalletReadiness { backend, connected: link.connected },
+            None => WalletReadiness { backend: "none", connected: true },
+        }
+    }
+
+    /// None without a wallet.
+    fn lightning(&self) -> Vec<Family> {
+        let Some((_, link)) = self.engine.wallet_link() else { return Vec::new() };
+        let calls = self.engine.wallet_calls().into_iter().map(|(call, result, count)| Sample {
+            labels: vec![("call", call.to_owned()), ("result", result.to_owned())],
+            measure: Measure::Counter(count),
+        });
+        vec![
+            Family::single(
+                "usher_lightning_connected",
+                "Whether the Lightning wallet can be asked.",
+                number(u64::from(link.connected)),
+            ),
+            Family {
+                name: "usher_lightning_calls_total",
+                help: "What the Lightning wallet was asked, by what came of it.",
+                samples: calls.collect(),
+            },
+            Family::single(
+                "usher_lightning_watched_invoices",
+                "Invoices of the service's own that may be paid.",
+                number(self.engine.watched_invoices() as u64),
+            ),
+        ]
+    }
+
     /// Those waiting and those given up; none while the store does not answer.
     async fn deliveries(&self) -> Option<Family> {
         let counts = tokio::time::timeout(PATIENCE, self.engine.count_webhook_deliveries()).await.ok()?.ok()?;

@@ -46,7 +46,8 @@ pub(crate) struct Ready {
     relays: Relays,
     /// The database: it was read and written for this answer.
     store: Store,
-    /// The Lightning backend; `none` is ready for all that needs none.
+    /// The Lightning wallet; `none` is ready for all that needs none. One that is away keeps the service from nothing but
+    /// payments, so it does not count for `ready`.
     wallet: Wallet,
 }
 
@@ -84,7 +85,7 @@ impl From<Readiness> for Ready {
             ready: connected && store,
             relays: Relays { ready: connected, connected: relays.connected, total: relays.total },
             store: Store { ready: store },
-            wallet: Wallet { ready: true, backend: wallet },
+            wallet: Wallet { ready: wallet.connected, backend: wallet.backend },
         }
     }
 }

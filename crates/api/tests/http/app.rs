@@ -13,7 +13,9 @@ use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use usher_api::{ApiParts, ApiState, Family, Limits, Readiness, RelaysReadiness, ServeOptions, Telemetry};
+use usher_api::{
+    ApiParts, ApiState, Family, Limits, Readiness, RelaysReadiness, ServeOptions, Telemetry, WalletReadiness,
+};
 use usher_engine::ports::{Clock, DeliveryStore, Inbound, Letter, Messenger, OsRandomness, Receiver, SystemClock};
 use usher_engine::{Engine, EngineOptions, EngineParts, PaymentRules, UnixMillis};
 use usher_protocol::bolt11::Network;
@@ -77,7 +79,10 @@ pub struct PartsSay(pub Mutex<(Readiness, Vec<Family>)>);
 impl Default for PartsSay {
     fn default() -> Self {
         let relays = RelaysReadiness { connected: 2, total: 3 };
-        Self(Mutex::new((Readiness { relays, store: true, wallet: "none" }, Vec::new())))
+        Self(Mutex::new((
+            Readiness { relays, store: true, wallet: WalletReadiness { backend: "none", connected: true } },
+            Vec::new(),
+        )))
     }
 }
 

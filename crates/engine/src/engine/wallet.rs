@@ -9,6 +9,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -20,7 +21,7 @@ use super::Engine;
 use super::timers::Alarm;
 use crate::operations::{Input, WalletCall};
 use crate::ports::{
-    CorrelationKey, InvoiceStatus, Lightning, LightningError, LightningNotice, LightningNotices, WalletInfo,
+    CorrelationKey, InvoiceStatus, Lightning, LightningError, LightningNotice, LightningNotices, WalletInfo, WalletLink,
 };
 use crate::{StreamId, UnixMillis};
 
@@ -45,6 +46,12 @@ const WHEN_NOT_TOLD: [u64; 6] = [2, 4, 8, 15, 30, 60];
 /// Seconds to the next look-up of an invoice that the app has been told is over; the last goes on.
 const WHEN_OVER: [u64; 4] = [60, 600, 3600, 21_600];
 
+/// What the wallet is asked, as metrics name it.
+const CALLS: [&str; 4] = ["make_invoice", "pay", "look_up_invoice", "look_up_payment"];
+
+/// What comes of it, as metrics name it.
+const RESULTS: [&str; 4] = ["answered", "refused", "not_sent", "unknown"];
+
 /// Our own wallet, when there is one.
 #[derive(Clone)]
 pub struct LightningParts {
@@ -60,6 +67,8 @@ pub(super) struct Wallet {
     calls: mpsc::Sender<(StreamId, WalletCall)>,
     watched: Mutex<HashMap<StreamId, Watch>>,
     look_ups: Arc<Semaphore>,
+    /// By call and result.
+    counts: [[AtomicU64; RESULTS.len()]; CALLS.len()],
 }
 
 /// An invoice that may be paid.
@@ -76,12 +85,24 @@ impl Wallet {
     pub(super) fn new(lightning: Option<LightningParts>) -> (Self, mpsc::Receiver<(StreamId, WalletCall)>) {
         let (calls, asked) = mpsc::channel(QUEUE);
         let look_ups = Arc::new(Semaphore::new(LOOK_UPS_AT_ONCE));
-        (Self { lightning, calls, watched: Mutex::default(), look_ups }, asked)
+        (Self { lightning, calls, watched: Mutex::default(), look_ups, counts: Default::default() }, asked)
     }
 
     pub(super) async fn ask(&self, id: StreamId, call: WalletCall) {
         // Fails only when everything stops; the operation's lease asks again.
         let _ = self.calls.send((id, call)).await;
+    }
+
+    fn count<T>(&self, call: usize, result: &Result<T, LightningError>) {
+        let place = match result {
+            Ok(_) => 0,
+            Err(LightningError::Refused { .. }) => 1,
+            Err(LightningError::NotSent) => 2,
+            Err(LightningError::Unknown(_)) => 3,
+        };
+        if let Some(count) = self.counts.get(call).and_then(|counts| counts.get(place)) {
+            count.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     fn tells(&self) -> bool {
@@ -115,9 +136,21 @@ impl Engine {
         Some((parts.backend, parts.wallet.info().await))
     }
 
-    /// How the connection to the wallet stands; `None` when there is no wallet.
-    pub fn wallet_link(&self) -> Option<crate::ports::WalletLink> {
-        self.wallet.lightning.as_ref().map(|parts| parts.wallet.link())
+    /// The wallet's name in the configuration and how the connection to it stands; `None` when there is no wallet.
+    pub fn wallet_link(&self) -> Option<(&'static str, WalletLink)> {
+        self.wallet.lightning.as_ref().map(|parts| (parts.backend, parts.wallet.link()))
+    }
+
+    /// What the wallet was asked and what came of it, with how often.
+    pub fn wallet_calls(&self) -> Vec<(&'static str, &'static str, u64)> {
+        let of = |(call, counts): (&'static str, &[AtomicU64; 4])| {
+            RESULTS
+                .iter()
+                .zip(counts)
+                .map(move |(result, count)| (call, *result, count.load(Ordering::Relaxed)))
+                .collect::<Vec<_>>()
+        };
+        CALLS.into_iter().zip(&self.wallet.counts).flat_map(of).collect()
     }
 
     /// How many invoices are watched.
@@ -174,6 +207,13 @@ impl Engine {
             }
             WalletCall::LookUpPayment(hash) => Input::PaymentStatus(wallet.look_up_payment(hash).await),
         };
+        match &input {
+            Input::InvoiceMade(made) => self.wallet.count(0, made),
+            Input::Paid(paid) => self.wallet.count(1, paid),
+            Input::InvoiceStatus(status) => self.wallet.count(2, status),
+            Input::PaymentStatus(status) => self.wallet.count(3, status),
+            _ => {}
+        }
         match &input {
             Input::InvoiceMade(Err(failure)) => warn!(stream_id = %id, %failure, "the wallet made no invoice"),
             Input::Paid(Err(failure)) => warn!(stream_id = %id, %failure, "the wallet did not say that it paid"),
@@ -295,6 +335,7 @@ impl Engine {
                 status = look_up => status,
                 () = engine.stop.cancelled() => return,
             };
+            engine.wallet.count(2, &status);
             match status {
                 Ok(status @ InvoiceStatus::Settled(_)) => {
                     engine.workers.input(id, Input::InvoiceStatus(Ok(status))).await;
