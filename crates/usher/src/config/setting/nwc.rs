@@ -4,43 +4,22 @@ use secrecy::SecretString;
 use url::Url;
 use usher_protocol::keys::{parse_public_key, parse_secret_key};
 use usher_protocol::relay_url::is_relay_url;
-use usher_protocol::{Keys, PublicKey};
 
 use super::{Given, SET, Setting, text, unfit};
 
 /// Longest address that is looked at, in bytes: far more than one with [`MAX_RELAYS`] takes.
 const MAX_BYTES: usize = 8192;
-/// The most relays; wallets give out one or a few.
-const MAX_RELAYS: usize = 16;
+/// The most relays: all are used, and wallets give out one or a few.
+const MAX_RELAYS: usize = 8;
 
 /// A Nostr Wallet Connect address (NIP-47); whoever has it can spend.
 #[derive(Clone, Debug)]
-pub struct NwcUrl {
-    whole: SecretString,
-    wallet: PublicKey,
-    relays: Vec<String>,
-    keys: Keys,
-}
+pub struct NwcUrl(SecretString);
 
 impl NwcUrl {
-    /// The whole address.
+    /// The address.
     pub const fn secret(&self) -> &SecretString {
-        &self.whole
-    }
-
-    /// The wallet's key.
-    pub const fn wallet(&self) -> PublicKey {
-        self.wallet
-    }
-
-    /// The relays at which the wallet listens, none twice, as the address has them; at least one.
-    pub fn relays(&self) -> &[String] {
-        &self.relays
-    }
-
-    /// The keys with which this service speaks to the wallet.
-    pub const fn keys(&self) -> &Keys {
-        &self.keys
+        &self.0
     }
 }
 
@@ -52,7 +31,11 @@ impl Setting for NwcUrl {
     const SECRET: bool = true;
 
     fn read(given: &Given) -> Result<Self, String> {
-        parse(text::<Self>(given)?).map_err(|problem| format!("{}; {problem}", unfit::<Self>()))
+        let text = text::<Self>(given)?;
+        match check(text) {
+            Ok(()) => Ok(Self(text.into())),
+            Err(problem) => Err(format!("{}; {problem}", unfit::<Self>())),
+        }
     }
 
     fn show(&self) -> String {
@@ -60,40 +43,40 @@ impl Setting for NwcUrl {
     }
 }
 
-/// Reads an address; what is wrong with one never repeats a part of it.
-fn parse(text: &str) -> Result<NwcUrl, String> {
+/// Checks an address; what is wrong with one never repeats a part of it.
+fn check(text: &str) -> Result<(), &'static str> {
     let url = Url::parse(text).ok().filter(|_| text.len() <= MAX_BYTES).ok_or("it is not a URL")?;
     if url.scheme() != "nostr+walletconnect" {
-        return Err("its scheme is another".to_owned());
+        return Err("its scheme is another");
     }
     let plain = url.username().is_empty() && url.password().is_none() && url.port().is_none();
-    if !plain || !matches!(url.path(), "" | "/") || url.fragment().is_some() {
-        return Err("between the key and the ? there must be nothing, and no # after it".to_owned());
+    // Some wallets leave the slashes out.
+    let (key, rest) = url.host_str().map_or((url.path(), ""), |host| (host, url.path()));
+    if !plain || !matches!(rest, "" | "/") || url.fragment().is_some() {
+        return Err("between the key and the ? there must be nothing, and no # after it");
     }
-    let wallet = url.host_str().and_then(|key| parse_public_key(key).ok());
-    let wallet = wallet.ok_or("the wallet's key is not a public key of 64 hex characters")?;
-
-    let (mut relays, mut secret) = (Vec::new(), None);
+    if parse_public_key(key).is_err() {
+        return Err("the wallet's key is not a public key of 64 hex characters");
+    }
+    let (mut relays, mut secrets) = (Vec::new(), 0);
     for (name, value) in url.query_pairs() {
         match &*name {
-            "relay" if !is_relay_url(&value) => return Err("a relay is not a ws:// or wss:// address".to_owned()),
-            "relay" if !relays.iter().any(|known| *known == value) => relays.push(value.into_owned()),
-            "secret" if secret.is_some() => return Err("there are two secrets".to_owned()),
-            "secret" => {
-                let key =
-                    parse_secret_key(&value).map_err(|_| "the secret is not a private key of 64 hex characters")?;
-                secret = Some(Keys::new(key));
+            "relay" if !is_relay_url(&value) => return Err("a relay is not a ws:// or wss:// address"),
+            "relay" if relays.contains(&value) => {}
+            "relay" => relays.push(value),
+            "secret" if parse_secret_key(&value).is_err() => {
+                return Err("the secret is not a private key of 64 hex characters");
             }
+            "secret" => secrets += 1,
             // `lud16` is for people's profiles; anything else is for others.
             _ => {}
         }
     }
-    if relays.is_empty() {
-        return Err("it names no relay".to_owned());
+    match (relays.len(), secrets) {
+        (0, _) => Err("it names no relay"),
+        (1..=MAX_RELAYS, 1) => Ok(()),
+        (1..=MAX_RELAYS, 0) => Err("it has no secret"),
+        (1..=MAX_RELAYS, _) => Err("there are two secrets"),
+        _ => Err("it names more than 8 relays"),
     }
-    if relays.len() > MAX_RELAYS {
-        return Err(format!("it names more than {MAX_RELAYS} relays"));
-    }
-    let keys = secret.ok_or("it has no secret")?;
-    Ok(NwcUrl { whole: text.into(), wallet, relays, keys })
 }

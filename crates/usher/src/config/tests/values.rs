@@ -2,6 +2,7 @@
 
 use secrecy::ExposeSecret as _;
 
+use usher_lightning::nwc::ConnectionUrl;
 use usher_protocol::bolt11::Network;
 use usher_relays::RelayAddress;
 
@@ -87,14 +88,13 @@ fn nested_sections_and_dotted_keys_are_the_same() {
 }
 
 #[test]
-fn the_address_of_the_wallet_comes_apart() {
+fn an_address_of_a_wallet_that_is_right_can_be_used() {
     let twice = format!("{}&relay=wss://r.example", nwc());
-    for address in [nwc(), twice, nwc().replace('?', "/?"), nwc().replace(KEY, &KEY.to_uppercase())] {
+    let others = [nwc().replace('?', "/?"), nwc().replacen("//", "", 1), nwc().replace(KEY, &KEY.to_uppercase())];
+    for address in [nwc(), twice].into_iter().chain(others) {
         let url = Given::required().variable("WALLET__NWC__URL", &address).config().nwc.url.unwrap();
-        let keys = usher_protocol::Keys::parse(KEY).unwrap();
-        assert_eq!(url.wallet(), keys.public_key());
-        assert_eq!(url.relays(), ["wss://r.example", "wss://s.example"]);
-        assert_eq!(url.keys().secret_key(), keys.secret_key());
+        assert_eq!(url.secret().expose_secret(), address);
+        assert!(address.parse::<ConnectionUrl>().is_ok(), "{address}");
     }
     let file = Given::required()
         .other_file("nwc", format!("{}\n", nwc()).as_bytes())
