@@ -73,7 +73,10 @@ impl JsonBody for PayInvoiceRequest {
 /// What is wrong with an invoice is said without quoting it.
 fn invoice(pointer: &str, value: &Value, errors: &mut Errors) -> Option<Invoice> {
     let text = fields::text(pointer, value, errors)?;
-    text.parse().or_else(|error: usher_protocol::bolt11::InvoiceError| Err(errors.note::<Invoice>(pointer, error))).ok()
+    match text.parse::<Invoice>() {
+        Ok(invoice) => Some(invoice),
+        Err(error) => errors.note(pointer, error),
+    }
 }
 
 /// Has another's invoice paid: by a user, or by the service's own wallet.
