@@ -86,6 +86,9 @@ impl<'a> Running<'a> {
         if !request.asked.is_request() {
             return self.keep();
         }
+        if self.policy.auto_pay && self.wallet.is_agreed(request) {
+            return Ok(self.console.hint("  paying, as was agreed")?);
+        }
         let by_itself = self.policy.reaction.as_ref().filter(|_| self.policy.strangers || request.service.is_some());
         match by_itself {
             Some(reaction) => {

@@ -175,7 +175,7 @@ impl Inner {
     }
 
     /// Whether the user agreed to this payment when agreeing to its subscription.
-    fn is_agreed(&self, request: &Request) -> bool {
+    pub(super) fn is_agreed(&self, request: &Request) -> bool {
         let Asked::Payment(asked) = &request.asked else { return false };
         self.subscriptions.lock().iter().any(|known| {
             asked.subscription_id.as_ref() == Some(&known.id)

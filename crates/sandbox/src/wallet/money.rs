@@ -85,6 +85,11 @@ impl Wallet {
         Ok(offered)
     }
 
+    /// Whether the user has agreed to this payment already, by agreeing to its subscription.
+    pub fn is_agreed(&self, request: &Request) -> bool {
+        self.inner.is_agreed(request)
+    }
+
     /// What it pays with.
     pub fn purse(&self) -> Option<&Purse> {
         self.inner.purse.as_ref()

@@ -81,7 +81,7 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
     let handshake = service.engine().start_key_handshake(request, None).await?;
 
     let policy = if command.auto_approve { Policy::auto_approve() } else { Policy::silent() };
-    let wallet = world.wallet(policy).await?;
+    let wallet = world.wallet(policy.paying_subscriptions()).await?;
 
     let banner = Banner {
         service: service.address(),

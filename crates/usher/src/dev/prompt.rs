@@ -78,7 +78,11 @@ impl<'a> Prompt<'a> {
                 if !request.asked.is_request() {
                     return format!("The wallet is told ({number}): {title}.");
                 }
-                let how = if self.auto_approve { "approved by itself." } else { "Type  approve  or  decline ." };
+                let how = match () {
+                    () if self.wallet.is_agreed(&request) => "paid by itself, as was agreed.",
+                    () if self.auto_approve => "approved by itself.",
+                    () => "Type  approve  or  decline .",
+                };
                 return format!("The wallet is asked ({number}): {title}. {how}");
             }
         }

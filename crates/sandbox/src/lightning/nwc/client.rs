@@ -15,8 +15,9 @@ use usher_protocol::envelope::replies_to;
 use usher_protocol::{Event, EventId, Keys, PublicKey, SecretKey};
 
 use super::Method;
+use super::announcing::{INFO, tag};
 use super::cipher::{Cipher, Scheme};
-use super::serving::{INFO, REQUEST, RESPONSE, tag};
+use super::serving::{REQUEST, RESPONSE};
 use crate::line::{Heard, Line, LineError};
 use crate::wallet::system_clock;
 

@@ -1,10 +1,12 @@
 //! A Lightning wallet as an app sees it: NIP-47 (Nostr Wallet Connect), well behaved or not.
 
+mod announcing;
 mod behaviour;
 mod cipher;
 mod client;
 mod counts;
 mod desk;
+mod holding;
 mod keys;
 mod method;
 mod notify;

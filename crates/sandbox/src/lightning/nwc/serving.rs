@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use lru::LruCache;
-use nostr::{EventBuilder, Kind, Tag, TagKind, Timestamp};
+use nostr::{EventBuilder, Kind, Tag, Timestamp};
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -16,15 +16,13 @@ use usher_protocol::{Event, EventId, Keys};
 use super::behaviour::{Behaviour, Conduct, Encryptions};
 use super::cipher::{Cipher, Scheme};
 use super::counts::NwcCounts;
-use super::desk::{Desk, Outcome, notifications, receipt};
+use super::desk::{Desk, Outcome};
+use super::holding::Held;
 use super::keys::NwcKeys;
 use super::wire::{Answer, Call, Refusal};
 use super::{ErrorCode, Method};
 use crate::lightning::Account;
 use crate::line::{Heard, Line};
-
-/// Kind of the event by which a wallet says what it can do.
-pub(super) const INFO: u16 = 13_194;
 
 /// Kind of a request.
 pub(super) const REQUEST: u16 = 23_194;
@@ -36,7 +34,7 @@ pub(super) const RESPONSE: u16 = 23_195;
 const SEEN: NonZeroUsize = NonZeroUsize::MIN.saturating_add(65_535);
 
 /// Calls that may wait for their time or for a release; the oldest goes first.
-const MAX_WAITING: usize = 20_000;
+pub(super) const MAX_WAITING: usize = 20_000;
 
 /// What the service's tasks share, and what outlives a stop.
 #[derive(Debug)]
@@ -50,22 +48,15 @@ pub(super) struct Shared {
     pub(super) line: RwLock<Option<Arc<Line>>>,
     cipher: Option<Cipher>,
     seen: Mutex<LruCache<EventId, ()>>,
-    held: Mutex<VecDeque<Held>>,
-    in_flight: Mutex<VecDeque<(PaymentHash, Asked)>>,
+    pub(super) held: Mutex<VecDeque<Held>>,
+    pub(super) in_flight: Mutex<VecDeque<(PaymentHash, Asked)>>,
     /// The last announcement: what it said, and its time.
-    announced: Mutex<(String, Encryptions, u64)>,
-}
-
-/// What waits for a release.
-#[derive(Debug)]
-enum Held {
-    Answer(Asked, Answer),
-    Call(Asked),
+    pub(super) announced: Mutex<(String, Encryptions, u64)>,
 }
 
 /// A request that can be answered.
 #[derive(Clone, Debug)]
-struct Asked {
+pub(super) struct Asked {
     id: EventId,
     scheme: Scheme,
     method: Option<Method>,
@@ -91,39 +82,7 @@ impl Shared {
         }
     }
 
-    /// Says what it can do, to each relay now and whenever it is connected.
-    pub(super) fn announce(&self) {
-        let Some(line) = self.line.read().clone() else { return };
-        let behaviour = self.behaviour.lock().clone();
-        if !behaviour.announces {
-            return;
-        }
-        let mut words: Vec<&str> = behaviour.offers.iter().map(|method| method.as_str()).collect();
-        if behaviour.notifications {
-            words.push("notifications");
-        }
-        let content = words.join(" ");
-        let mut last = self.announced.lock();
-        if last.0 != content || last.1 != behaviour.encryptions || last.2 == 0 {
-            // Of two events of the same second a relay keeps any.
-            *last = (content.clone(), behaviour.encryptions, self.now().max(last.2.saturating_add(1)));
-        }
-        let mut builder = EventBuilder::new(Kind::from_u16(INFO), content);
-        match behaviour.encryptions {
-            Encryptions::Both => builder = builder.tag(tag("encryption", "nip44_v2 nip04")),
-            Encryptions::Nip44 => builder = builder.tag(tag("encryption", "nip44_v2")),
-            Encryptions::Nip04 => {}
-        }
-        if behaviour.notifications {
-            builder = builder.tag(tag("notifications", &notifications(&behaviour).join(" ")));
-        }
-        let builder = builder.custom_created_at(Timestamp::from_secs(last.2));
-        if let Ok(event) = builder.sign_with_keys(&self.keys.wallet) {
-            line.greet_with(event);
-        }
-    }
-
-    fn now(&self) -> u64 {
+    pub(super) fn now(&self) -> u64 {
         self.desk.account.world().now()
     }
 
@@ -210,7 +169,7 @@ impl Shared {
     }
 
     /// Executes a call; `None` when its time is over, or it is a payment that stays in flight.
-    fn execute(&self, asked: &Asked, behaviour: &Behaviour) -> Option<Answer> {
+    pub(super) fn execute(&self, asked: &Asked, behaviour: &Behaviour) -> Option<Answer> {
         if behaviour.heeds_expiration && asked.expires_at.is_some_and(|at| at <= self.now()) {
             self.counts.send_modify(|counts| counts.expired += 1);
             return None;
@@ -271,7 +230,7 @@ impl Shared {
         }
     }
 
-    fn answer(&self, asked: &Asked, answer: &Answer) {
+    pub(super) fn answer(&self, asked: &Asked, answer: &Answer) {
         self.answer_with(&self.keys.wallet, asked, &answer.text(&asked.call.method));
     }
 
@@ -300,56 +259,8 @@ impl Shared {
         let (Some(line), Ok(event)) = (self.line.read().clone(), builder.sign_with_keys(keys)) else { return false };
         line.send(&event).inspect_err(|error| tracing::warn!(%error, "the wallet service cannot answer")).is_ok()
     }
-
-    fn hold(&self, held: Held) {
-        let mut all = self.held.lock();
-        if all.len() >= MAX_WAITING {
-            all.pop_front();
-        }
-        all.push_back(held);
-    }
-
-    pub(super) fn release(&self) -> usize {
-        let held = std::mem::take(&mut *self.held.lock());
-        let behaviour = self.behaviour.lock().clone();
-        let count = held.len();
-        for held in held {
-            let (asked, answer) = match held {
-                Held::Answer(asked, answer) => (asked, Some(answer)),
-                Held::Call(asked) => {
-                    let answer = self.execute(&asked, &behaviour);
-                    (asked, answer)
-                }
-            };
-            if let Some(answer) = answer {
-                self.answer(&asked, &answer);
-            }
-        }
-        count
-    }
-
-    pub(super) fn release_payments(&self, arrive: bool) -> usize {
-        let in_flight = std::mem::take(&mut *self.in_flight.lock());
-        let behaviour = self.behaviour.lock().clone();
-        let account = &self.desk.account;
-        let count = in_flight.len();
-        for (hash, asked) in in_flight {
-            let outcome = if arrive {
-                account.settle(hash).map(|paid| receipt(&paid, &behaviour)).map_err(|error| error.to_string())
-            } else {
-                Err(account.fail(hash).err().map_or("no route found".to_owned(), |error| error.to_string()))
-            };
-            let failed = |message| Refusal::new(ErrorCode::PaymentFailed, message);
-            self.answer(&asked, &Answer(outcome.map_err(failed)));
-        }
-        count
-    }
 }
 
 fn refusal(code: ErrorCode) -> Answer {
     Answer(Err(Refusal::new(code, "the wallet refuses")))
-}
-
-pub(super) fn tag(name: &str, value: &str) -> Tag {
-    Tag::custom(TagKind::custom(name.to_owned()), [value.to_owned()])
 }

@@ -3,6 +3,7 @@
 mod app;
 mod books;
 mod honest;
+mod independent;
 mod lies;
 mod weather;
 

@@ -1,12 +1,14 @@
 //! The books: a plain state that moves by single steps.
 
+mod reading;
+
 use std::collections::{BTreeMap, HashMap};
 
 use serde::{Deserialize, Serialize};
 use usher_protocol::bolt11::{Invoice, Network};
 use usher_protocol::message::{PaymentHash, Preimage};
 
-use super::{Books, Direction, Fees, MakeError, Paid, PayError, State, Transaction};
+use super::{Fees, MakeError, Paid, PayError, State};
 
 /// All accounts, invoices and payments.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -120,28 +122,6 @@ impl Ledger {
         self.granted += amount;
         account.balance += amount;
         amount
-    }
-
-    pub(super) fn has(&self, name: &str) -> bool {
-        self.accounts.contains_key(name)
-    }
-
-    pub(super) fn balance(&self, name: &str) -> u64 {
-        self.accounts.get(name).map_or(0, |account| account.balance)
-    }
-
-    pub(super) fn node(&self, name: &str) -> Option<&str> {
-        self.accounts.get(name).map(|account| account.node.as_str())
-    }
-
-    pub(super) fn books(&self) -> Books {
-        let pending = self.payments.values().filter(|payment| payment.state == State::Pending);
-        Books {
-            granted: self.granted,
-            balances: self.accounts.values().map(|account| account.balance).sum(),
-            in_flight: pending.map(|payment| payment.amount + payment.fee).sum(),
-            fees: self.fees_earned,
-        }
     }
 
     /// Writes down an invoice. Of `capacity` invoices the oldest that nobody can pay any more makes room.
@@ -276,10 +256,6 @@ impl Ledger {
         Ok(())
     }
 
-    pub(super) fn executed(&self, hash: PaymentHash) -> u32 {
-        self.index.invoices.get(&hash).and_then(|number| self.invoices.get(number)).map_or(0, |owed| owed.executed)
-    }
-
     fn in_flight(&mut self, payer: &str, hash: PaymentHash) -> Result<(&mut Owed, &mut Payment), PayError> {
         let number = self.index.payments.get(&(payer.to_owned(), hash));
         let payment = number.and_then(|number| self.payments.get_mut(number)).filter(|p| p.state == State::Pending);
@@ -294,65 +270,5 @@ impl Ledger {
     fn take_number(&mut self) -> u64 {
         self.next += 1;
         self.next
-    }
-
-    /// An invoice of the account.
-    pub(super) fn incoming(&self, account: &str, hash: PaymentHash, now: u64) -> Option<Transaction> {
-        let owed = self.index.invoices.get(&hash).and_then(|number| self.invoices.get(number))?;
-        (owed.account == account).then(|| owed.transaction(now))
-    }
-
-    /// A payment by the account.
-    pub(super) fn outgoing(&self, account: &str, hash: PaymentHash) -> Option<Transaction> {
-        let number = self.index.payments.get(&(account.to_owned(), hash))?;
-        self.payments.get(number).map(Payment::transaction)
-    }
-
-    /// All of an account, newest first.
-    pub(super) fn transactions(&self, account: &str, now: u64) -> Vec<Transaction> {
-        let invoices = self.invoices.iter().filter(|(_, owed)| owed.account == account);
-        let payments = self.payments.iter().filter(|(_, payment)| payment.account == account);
-        let mut all: Vec<(u64, Transaction)> = invoices
-            .map(|(at, owed)| (*at, owed.transaction(now)))
-            .chain(payments.map(|(at, payment)| (*at, payment.transaction())))
-            .collect();
-        all.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
-        all.into_iter().map(|(_, transaction)| transaction).collect()
-    }
-}
-
-impl Owed {
-    fn transaction(&self, now: u64) -> Transaction {
-        let (state, amount, settled_at) = match self.standing {
-            Standing::Settled { at, amount } => (State::Settled, Some(amount), Some(at)),
-            Standing::Cancelled => (State::Failed, self.invoice.amount(), None),
-            Standing::Open if self.invoice.is_expired(now) => (State::Expired, self.invoice.amount(), None),
-            Standing::Open | Standing::InFlight => (State::Pending, self.invoice.amount(), None),
-        };
-        Transaction {
-            direction: Direction::Incoming,
-            state,
-            invoice: self.invoice.clone(),
-            preimage: Some(self.preimage),
-            amount,
-            fees_paid: 0,
-            created_at: self.created_at,
-            settled_at,
-        }
-    }
-}
-
-impl Payment {
-    fn transaction(&self) -> Transaction {
-        Transaction {
-            direction: Direction::Outgoing,
-            state: self.state,
-            invoice: self.invoice.clone(),
-            preimage: self.preimage,
-            amount: Some(self.amount),
-            fees_paid: self.fee,
-            created_at: self.created_at,
-            settled_at: self.settled_at,
-        }
     }
 }
