@@ -29,7 +29,7 @@ pub(crate) struct Event {
     pub(crate) data: Data,
 }
 
-/// What happened, as far as a login is concerned.
+/// What happened, as far as logins and payments are concerned.
 #[derive(Deserialize)]
 pub(crate) struct Data {
     pub(crate) main_key: Option<String>,
@@ -46,6 +46,14 @@ pub(crate) fn authenticate_key(token: &str, main_key: &str) -> Vec<u8> {
     http::post("/authenticate-key", token, &format!(r#"{{"main_key":"{main_key}","subkeys":[]}}"#))
 }
 
+/// Starts a payment that can be made until `expires_at`.
+pub(crate) fn single_payment(token: &str, main_key: &str, expires_at: u64) -> Vec<u8> {
+    let body = format!(
+        r#"{{"main_key":"{main_key}","subkeys":[],"description":"load","amount":1000,"currency":"millisats","expires_at":{expires_at}}}"#
+    );
+    http::post("/payments/single", token, &body)
+}
+
 /// Asks for a stream's events.
 pub(crate) fn events(token: &str, stream: &str) -> Vec<u8> {
     http::get(&format!("/events/{stream}?after=0"), token)
@@ -53,7 +61,12 @@ pub(crate) fn events(token: &str, stream: &str) -> Vec<u8> {
 
 /// Asks for a stream's events and waits for the first.
 pub(crate) fn wait_events(token: &str, stream: &str) -> Vec<u8> {
-    http::get(&format!("/events/{stream}?after=0&wait={WAIT}"), token)
+    wait_events_after(token, stream, 0)
+}
+
+/// Asks for a stream's events from this index on and waits for the first.
+pub(crate) fn wait_events_after(token: &str, stream: &str, after: usize) -> Vec<u8> {
+    http::get(&format!("/events/{stream}?after={after}&wait={WAIT}"), token)
 }
 
 /// Reads the answer to a start call.

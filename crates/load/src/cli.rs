@@ -28,6 +28,9 @@ pub(crate) struct Cli {
     /// The relay's delay in each direction.
     #[arg(long, hide = true, default_value_t = 0)]
     pub(crate) relay_latency_ms: u64,
+    /// Runs only Lightning, with the service's wallet at this relay, until standard input ends.
+    #[arg(long, hide = true, value_name = "RELAY")]
+    pub(crate) lightning: Option<String>,
 }
 
 /// What can be measured.
@@ -43,6 +46,8 @@ pub(crate) enum What {
     Polls,
     /// Events to the app: by webhook, live feed, long poll, WebSocket.
     Events,
+    /// Payments end to end, with many invoices open.
+    Payments,
     /// Memory per open operation.
     Memory,
     /// Time to start.
@@ -92,6 +97,18 @@ pub(crate) struct Options {
     /// Events made per second, where they are not made as fast as possible.
     #[arg(long, default_value_t = 1_000)]
     pub(crate) event_rate: u32,
+    /// Users who pay at once.
+    #[arg(long, value_delimiter = ',', default_values_t = [50, 200])]
+    pub(crate) payers: Vec<usize>,
+    /// About how many payments a run consists of.
+    #[arg(long, default_value_t = 1000)]
+    pub(crate) payments: usize,
+    /// Invoices of other users that are open meanwhile, and that nobody pays.
+    #[arg(long, default_value_t = 10_000)]
+    pub(crate) invoices: usize,
+    /// Seconds in which look-ups are counted while nobody pays.
+    #[arg(long, default_value_t = 60)]
+    pub(crate) watch_seconds: u64,
     /// Open operations for memory and start-up.
     #[arg(long, default_value_t = 100_000)]
     pub(crate) operations: usize,

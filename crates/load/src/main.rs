@@ -5,6 +5,7 @@ mod arrivals;
 mod cli;
 mod http;
 mod latencies;
+mod lightning;
 mod machine;
 mod measure;
 mod opening;
@@ -47,6 +48,9 @@ async fn run(cli: Cli) -> Result<()> {
     if cli.relay {
         return relay::run(Duration::from_millis(cli.relay_latency_ms)).await;
     }
+    if let Some(relay) = &cli.lightning {
+        return lightning::run(relay).await;
+    }
     let mut terminate = signal(SignalKind::terminate())?;
     // Every child process ends with the future that holds it.
     let report = tokio::select! {
@@ -62,7 +66,7 @@ async fn run(cli: Cli) -> Result<()> {
         println!("{}", report.markdown());
     }
     let lost: usize = report.rows.iter().map(|row| row.lost).sum();
-    ensure!(lost == 0, "{lost} logins were lost");
+    ensure!(lost == 0, "{lost} logins or payments were lost");
     Ok(())
 }
 
@@ -90,6 +94,9 @@ async fn measure(cli: &Cli) -> Result<Report> {
     }
     if cli.what.includes(What::Events) {
         rows.extend(measure::events::measure(&tool).await?);
+    }
+    if cli.what.includes(What::Payments) {
+        rows.extend(measure::payments::measure(&tool).await?);
     }
     if cli.what.includes(What::Memory) {
         rows.extend(measure::memory::measure(&tool).await?);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
+use nostr::Timestamp;
 use parking_lot::Mutex;
 use usher_protocol::handshake_url::HandshakeUrl;
 
@@ -25,7 +26,12 @@ pub(crate) enum Opened {
     Handshakes,
     /// Each of another user, as it is in life; none of them answers.
     Authentications,
+    /// Payments, each of another user; none of them pays.
+    Payments,
 }
+
+/// How long payments stay open, in seconds: longer than anything is measured, and less than the day that is allowed.
+const OPEN_SECS: u64 = 12 * 60 * 60;
 
 /// Starts operations and keeps what was answered.
 pub(crate) struct Starts {
@@ -40,6 +46,11 @@ impl Starts {
             Opened::Handshakes => vec![api::key_handshake(token)],
             Opened::Authentications => {
                 (0..count).map(|_| api::authenticate_key(token, &api::some_public_key().to_hex())).collect()
+            }
+            Opened::Payments => {
+                let end = Timestamp::now().as_secs() + OPEN_SECS;
+                let payment = |_| api::single_payment(token, &api::some_public_key().to_hex(), end);
+                (0..count).map(payment).collect()
             }
         };
         Self { requests, answers: Mutex::new(Vec::with_capacity(count)) }

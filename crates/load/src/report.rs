@@ -61,7 +61,7 @@ impl Report {
             );
         }
         out.push_str(
-            "| Measured | Under | Result | p50 ms | p99 ms | Aim | Usher's CPU each | Cores used: usher, relay, load; others |\n\
+            "| Measured | Under | Result | p50 ms | p99 ms | Aim | Usher's CPU each | Cores used: usher, relay (and Lightning wallet), load; others |\n\
              | --- | --- | --- | ---: | ---: | --- | ---: | --- |\n",
         );
         for row in &self.rows {

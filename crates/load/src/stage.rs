@@ -10,6 +10,7 @@ use usher_protocol::handshake_url::HandshakeUrl;
 use crate::api;
 use crate::cli::Options;
 use crate::http::Connection;
+use crate::lightning::Lightning;
 use crate::relay::Relay;
 use crate::service::{Home, Service};
 use crate::usage::{Meter, Processes};
@@ -33,6 +34,8 @@ pub(crate) struct Tool {
 /// A relay, a data directory and a service that runs on both.
 pub(crate) struct Stage {
     pub(crate) relay: Relay,
+    /// The service's wallet and the users' money, where payments are measured.
+    pub(crate) lightning: Option<Lightning>,
     pub(crate) home: Home,
     pub(crate) service: Service,
 }
@@ -51,10 +54,31 @@ impl Tool {
 
     /// Sets a stage on which the service has these variables, too.
     pub(crate) async fn stage_with(&self, latency: Duration, variables: &[(&'static str, &str)]) -> Result<Stage> {
+        self.set(Relay::start(latency).await?, None, variables).await
+    }
+
+    /// Sets a stage on which the service has a Lightning wallet.
+    pub(crate) async fn stage_with_lightning(&self, latency: Duration) -> Result<Stage> {
         let relay = Relay::start(latency).await?;
+        let lightning = Lightning::start(relay.url()).await?;
+        let url = lightning.url().to_owned();
+        let variables = [
+            ("SERVICE__WALLET__LN_BACKEND", "nwc"),
+            ("SERVICE__WALLET__NETWORK", "regtest"),
+            ("SERVICE__WALLET__NWC__URL", &*url),
+        ];
+        self.set(relay, Some(lightning), &variables).await
+    }
+
+    async fn set(
+        &self,
+        relay: Relay,
+        lightning: Option<Lightning>,
+        variables: &[(&'static str, &str)],
+    ) -> Result<Stage> {
         let home = Home::new(&self.usher, &self.data, relay.url(), variables)?;
         let service = home.start()?;
-        let stage = Stage { relay, home, service };
+        let stage = Stage { relay, lightning, home, service };
         stage.warm_up().await.with_context(|| format!("no handshake succeeds:\n{}", stage.home.log_tail()))?;
         Ok(stage)
     }
@@ -63,7 +87,8 @@ impl Tool {
 impl Stage {
     /// Starts to measure processor time.
     pub(crate) fn meter(&self) -> Result<Meter> {
-        Meter::start(Processes { usher: self.service.pid(), relay: self.relay.pid() })
+        let lightning = self.lightning.as_ref().and_then(Lightning::pid);
+        Meter::start(Processes { usher: self.service.pid(), relay: self.relay.pid(), lightning })
     }
 
     /// A new user of the service.

@@ -14,7 +14,10 @@ use tokio::net::TcpStream;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
-use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, ServiceMessage, WalletMessage};
+use usher_protocol::message::{
+    AuthResponse, AuthStatus, KeyHandshake, PaymentRequest, PaymentResponse, PaymentStatus, ServiceMessage,
+    WalletMessage,
+};
 use usher_protocol::{Keys, PublicKey, envelope, kind};
 
 /// A user's key, and what encrypts between it and the service.
@@ -61,6 +64,24 @@ impl Identity {
         Ok(Some(self.seal(&WalletMessage::AuthResponse(response))?))
     }
 
+    /// The request for a payment in `event`; `None` when it is none for this key.
+    pub(crate) fn asked(&self, event: &Event) -> Result<Option<PaymentRequest>> {
+        let ours = self.keys.public_key();
+        if !event.tags.public_keys().any(|key| *key == ours) {
+            return Ok(None);
+        }
+        match ServiceMessage::from_event(event, &envelope::open(&self.conversation, event)?)? {
+            ServiceMessage::PaymentRequest(request) => Ok(Some(request)),
+            _ => bail!("the service sent something else than a request for a payment"),
+        }
+    }
+
+    /// The event that says how it stands with a payment.
+    pub(crate) fn says(&self, request: &PaymentRequest, status: PaymentStatus) -> Result<Event> {
+        let request_id = request.request_id.clone();
+        self.seal(&WalletMessage::PaymentResponse(PaymentResponse { request_id, status }))
+    }
+
     fn seal(&self, message: &WalletMessage) -> Result<Event> {
         let now = Timestamp::now().as_secs();
         let (kind, text) = (message.kind(), message.to_json());
@@ -74,7 +95,7 @@ pub(crate) struct Wallet {
 }
 
 impl Wallet {
-    /// Connects and listens for challenges to all of `identities`.
+    /// Connects and listens for challenges to all of `identities`, and for requests for payments.
     pub(crate) async fn connect(relay: SocketAddr, identities: &[Identity]) -> Result<Self> {
         let stream = TcpStream::connect(relay).await?;
         stream.set_nodelay(true)?;
@@ -82,7 +103,7 @@ impl Wallet {
         let config = WebSocketConfig::default().read_buffer_size(4096);
         let (mut socket, _) = client_async_with_config(format!("ws://{relay}"), stream, Some(config)).await?;
         let keys: Vec<_> = identities.iter().map(Identity::main_key).collect();
-        let req = json!(["REQ", "w", { "kinds": [kind::AUTH_CHALLENGE], "#p": keys }]);
+        let req = json!(["REQ", "w", { "kinds": [kind::AUTH_CHALLENGE, kind::PAYMENT_REQUEST], "#p": keys }]);
         socket.send(Message::text(req.to_string())).await?;
         loop {
             let Message::Text(text) = socket.next().await.context("the relay hung up")?? else { continue };

@@ -1,0 +1,200 @@
+//! Lightning, in a process of its own: the service's wallet, which it reaches by Nostr Wallet Connect, and the users'
+//! money.
+
+use std::collections::VecDeque;
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail, ensure};
+use rustix::time::{ClockId, clock_gettime};
+use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use usher_protocol::message::Preimage;
+use usher_sandbox::lightning::{Fees, LightningWorld, Method, NwcService};
+
+/// How long the wallet may take to reach the relay.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Questions on their way to the process.
+const ASKED: usize = 1024;
+
+/// What is asked of the process: a line of JSON each.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Question {
+    /// A user pays this invoice.
+    Pay(String),
+    /// What the service has called for.
+    Counts,
+}
+
+/// What the process answers: a line of JSON each, in the order of the questions.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Reply {
+    Paid(Settled),
+    Counts(Counts),
+    Failed(String),
+}
+
+/// A payment that has arrived.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Settled {
+    /// Shows that it was made.
+    pub(crate) preimage: Preimage,
+    /// When, as [`monotonic`] has it.
+    pub(crate) at: Duration,
+}
+
+/// Calls that the service's wallet has seen.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Counts {
+    /// `make_invoice`.
+    pub(crate) invoices: u64,
+    /// `lookup_invoice` and `list_transactions`.
+    pub(crate) look_ups: u64,
+    /// All methods.
+    pub(crate) all: u64,
+}
+
+/// The process; it ends with this value.
+pub(crate) struct Lightning {
+    child: Child,
+    url: String,
+    teller: Teller,
+    /// Carries questions and replies.
+    _carrier: JoinSet<()>,
+}
+
+/// Asks the process.
+#[derive(Clone)]
+pub(crate) struct Teller(mpsc::Sender<(Question, oneshot::Sender<Reply>)>);
+
+/// A clock that all processes of this machine share; it says how long ago, not when.
+pub(crate) fn monotonic() -> Duration {
+    let now = clock_gettime(ClockId::Monotonic);
+    let secs = u64::try_from(now.tv_sec).unwrap_or_default();
+    Duration::new(secs, u32::try_from(now.tv_nsec).unwrap_or_default())
+}
+
+impl Lightning {
+    /// Starts it, with the service's wallet at this relay.
+    pub(crate) async fn start(relay: &str) -> Result<Self> {
+        let this = std::env::current_exe().context("this program has no path")?;
+        let mut child = Command::new(this)
+            .args(["--lightning", relay])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()
+            .context("Lightning did not start")?;
+        let stdin = child.stdin.take().context("Lightning has no standard input")?;
+        let stdout = child.stdout.take().context("Lightning has no standard output")?;
+        let mut replies = BufReader::new(stdout).lines();
+        let url = replies.next_line().await?.context("Lightning ended")?;
+        ensure!(url.starts_with("nostr+walletconnect://"), "Lightning did not say how it is reached");
+        let (teller, questions) = mpsc::channel(ASKED);
+        let mut carrier = JoinSet::new();
+        carrier.spawn(carry(stdin, replies, questions));
+        Ok(Self { child, url, teller: Teller(teller), _carrier: carrier })
+    }
+
+    /// How the service reaches its wallet.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.child.id()
+    }
+
+    pub(crate) fn teller(&self) -> &Teller {
+        &self.teller
+    }
+}
+
+impl Teller {
+    /// A user pays an invoice.
+    pub(crate) async fn pay(self, invoice: String) -> Result<Settled> {
+        match self.ask(Question::Pay(invoice)).await? {
+            Reply::Paid(settled) => Ok(settled),
+            other => bail!("a payment ended as {other:?}"),
+        }
+    }
+
+    /// What the service has called for so far.
+    pub(crate) async fn counts(&self) -> Result<Counts> {
+        match self.ask(Question::Counts).await? {
+            Reply::Counts(counts) => Ok(counts),
+            other => bail!("counts are {other:?}"),
+        }
+    }
+
+    async fn ask(&self, question: Question) -> Result<Reply> {
+        let (answer, reply) = oneshot::channel();
+        self.0.send((question, answer)).await.ok().context("Lightning has ended")?;
+        reply.await.context("Lightning has ended")
+    }
+}
+
+/// Carries questions there and replies back, which come in the order of the questions; ends when Lightning does.
+async fn carry(
+    mut there: ChildStdin,
+    mut back: Lines<BufReader<ChildStdout>>,
+    mut questions: mpsc::Receiver<(Question, oneshot::Sender<Reply>)>,
+) {
+    let mut waiting: VecDeque<oneshot::Sender<Reply>> = VecDeque::new();
+    loop {
+        tokio::select! {
+            question = questions.recv() => {
+                let Some((question, answer)) = question else { return };
+                let Ok(line) = serde_json::to_string(&question) else { return };
+                if there.write_all(format!("{line}\n").as_bytes()).await.is_err() {
+                    return;
+                }
+                waiting.push_back(answer);
+            }
+            line = back.next_line() => {
+                let Ok(Some(line)) = line else { return };
+                let reply = serde_json::from_str(&line).unwrap_or_else(|error| Reply::Failed(error.to_string()));
+                if let Some(answer) = waiting.pop_front() {
+                    // Who asked may have given up.
+                    let _ = answer.send(reply);
+                }
+            }
+        }
+    }
+}
+
+/// What the child process does: serves until standard input ends, as it does when the parent is gone.
+#[expect(clippy::print_stdout, reason = "the parent reads the address and the replies from there")]
+pub(crate) async fn run(relay: &str) -> Result<()> {
+    let world = LightningWorld::new();
+    world.set_fees(Fees::NONE);
+    let users = world.open_account("users", u64::MAX / 2);
+    let service = NwcService::start(&world.open_account("service", 0), &[relay]).await;
+    service.ready(PATIENCE).await?;
+    println!("{}", service.url());
+    let mut questions = BufReader::new(tokio::io::stdin()).lines();
+    while let Some(line) = questions.next_line().await? {
+        let reply = match serde_json::from_str(&line)? {
+            Question::Pay(invoice) => match users.pay(&invoice, None) {
+                Ok(paid) => Reply::Paid(Settled { preimage: paid.preimage, at: monotonic() }),
+                Err(error) => Reply::Failed(error.to_string()),
+            },
+            Question::Counts => {
+                let counts = service.counts();
+                Reply::Counts(Counts {
+                    invoices: counts.executed(Method::MakeInvoice),
+                    look_ups: counts.calls(Method::LookupInvoice) + counts.calls(Method::ListTransactions),
+                    all: counts.total(),
+                })
+            }
+        };
+        println!("{}", serde_json::to_string(&reply)?);
+    }
+    Ok(())
+}
