@@ -24,7 +24,7 @@ use link::{Delivery, Keeper, Link, State};
 const MAX_RELAYS: usize = 64;
 
 /// Events that may be on their way at a time.
-const MAX_SENDING: usize = 4_096;
+const MAX_SENDING: usize = 16_384;
 
 /// Events heard that may wait to be read, from all relays together.
 const QUEUE: usize = 65_536;

@@ -1,7 +1,9 @@
 //! How a wallet service behaves.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
+
+use usher_protocol::bolt11::Network;
 
 use super::{ErrorCode, Method};
 use crate::lightning::InvoiceLie;
@@ -25,6 +27,10 @@ pub struct Behaviour {
     pub latency: Duration,
     /// What it does with calls of a method, when that is not what it should.
     pub conducts: BTreeMap<Method, Conduct>,
+    /// What it does with the next calls of a method, one after the other, before [`Self::conducts`] has its say.
+    pub next: BTreeMap<Method, VecDeque<Conduct>>,
+    /// The network it says it is on. It is on regtest, whatever it says.
+    pub network: Network,
     /// How the invoices it makes are not what was asked for.
     pub invoices: Option<InvoiceLie>,
     /// How its look-ups are not true.
@@ -47,6 +53,8 @@ impl Default for Behaviour {
             hesitation: Duration::ZERO,
             latency: Duration::ZERO,
             conducts: BTreeMap::new(),
+            next: BTreeMap::new(),
+            network: Network::Regtest,
             invoices: None,
             lookups: None,
             pays: None,
@@ -59,6 +67,17 @@ impl Behaviour {
     /// What it does from now on with calls of `method`.
     pub fn on(&mut self, method: Method, conduct: Conduct) {
         self.conducts.insert(method, conduct);
+    }
+
+    /// What it does with the next call of `method` that has no such word yet.
+    pub fn once(&mut self, method: Method, conduct: Conduct) {
+        self.next.entry(method).or_default().push_back(conduct);
+    }
+
+    /// What is to be done with a call of `method`.
+    pub(super) fn take(&mut self, method: Method) -> Conduct {
+        let next = self.next.get_mut(&method).and_then(VecDeque::pop_front);
+        next.or_else(|| self.conducts.get(&method).copied()).unwrap_or(Conduct::Honest)
     }
 
     /// What it does from now on with calls of every method.
@@ -81,6 +100,8 @@ pub enum Encryptions {
 /// What is done with a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conduct {
+    /// Executed and answered.
+    Honest,
     /// Neither executed nor answered.
     Ignore,
     /// Executed, not answered.

@@ -124,7 +124,7 @@ impl Desk {
             "alias": self.account.name(),
             "color": "#f7931a",
             "pubkey": self.account.node_id().map(|key| key.to_string()),
-            "network": Network::Regtest.as_str(),
+            "network": network(behaviour.network),
             "block_height": 101,
             "block_hash": "0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206",
             "methods": behaviour.offers.iter().map(|method| method.as_str()).collect::<Vec<_>>(),
@@ -154,6 +154,14 @@ pub(super) fn receipt(paid: &Paid, behaviour: &Behaviour) -> Value {
         Some(PayLie::Pretend) | None => paid.preimage,
     };
     json!({"preimage": preimage.to_hex(), "fees_paid": paid.fees_paid})
+}
+
+/// NIP-47's word for a network.
+const fn network(network: Network) -> &'static str {
+    match network {
+        Network::Bitcoin => "mainnet",
+        Network::Testnet | Network::Signet | Network::Regtest => network.as_str(),
+    }
 }
 
 /// The notifications that are offered.

@@ -147,22 +147,24 @@ impl Shared {
 
     /// Does what is asked, or what the behaviour says instead.
     fn obey(self: &Arc<Self>, asked: &Asked, tasks: &TaskTracker, stop: &CancellationToken) {
-        let behaviour = self.behaviour.lock().clone();
-        let conduct = asked.method.and_then(|method| behaviour.conducts.get(&method).copied());
+        let (behaviour, conduct) = {
+            let mut behaviour = self.behaviour.lock();
+            let conduct = asked.method.map_or(Conduct::Honest, |method| behaviour.take(method));
+            (behaviour.clone(), conduct)
+        };
+        let honest = Conduct::Honest;
         match conduct {
-            Some(Conduct::Ignore) => return,
-            Some(Conduct::Postpone) => return self.hold(Held::Call(asked.clone())),
-            Some(Conduct::Refuse(code)) => {
-                return self.answer_later(asked, refusal(code), None, &behaviour, tasks, stop);
-            }
+            Conduct::Ignore => return,
+            Conduct::Postpone => return self.hold(Held::Call(asked.clone())),
+            Conduct::Refuse(code) => return self.answer_later(asked, refusal(code), honest, &behaviour, tasks, stop),
             _ => {}
         }
         let Some(answer) = self.execute(asked, &behaviour) else { return };
         match conduct {
-            Some(Conduct::Mute) => {}
-            Some(Conduct::Hold) => self.hold(Held::Answer(asked.clone(), answer)),
-            Some(Conduct::RefuseAndExecute(code)) => {
-                self.answer_later(asked, refusal(code), None, &behaviour, tasks, stop);
+            Conduct::Mute => {}
+            Conduct::Hold => self.hold(Held::Answer(asked.clone(), answer)),
+            Conduct::RefuseAndExecute(code) => {
+                self.answer_later(asked, refusal(code), honest, &behaviour, tasks, stop);
             }
             conduct => self.answer_later(asked, answer, conduct, &behaviour, tasks, stop),
         }
@@ -194,7 +196,7 @@ impl Shared {
         self: &Arc<Self>,
         asked: &Asked,
         answer: Answer,
-        conduct: Option<Conduct>,
+        conduct: Conduct,
         behaviour: &Behaviour,
         tasks: &TaskTracker,
         stop: &CancellationToken,
@@ -210,11 +212,11 @@ impl Shared {
         }));
     }
 
-    fn give(&self, asked: &Asked, answer: &Answer, conduct: Option<Conduct>) {
+    fn give(&self, asked: &Asked, answer: &Answer, conduct: Conduct) {
         match conduct {
-            Some(Conduct::Garble) => self.answer_with(&self.keys.wallet, asked, "{\"result_type\":"),
-            Some(Conduct::Empty) => self.answer_with(&self.keys.wallet, asked, "{}"),
-            Some(Conduct::Impersonate) => {
+            Conduct::Garble => self.answer_with(&self.keys.wallet, asked, "{\"result_type\":"),
+            Conduct::Empty => self.answer_with(&self.keys.wallet, asked, "{}"),
+            Conduct::Impersonate => {
                 let stranger = Keys::generate();
                 if let Ok(cipher) = Cipher::new(stranger.secret_key(), self.keys.app.public_key())
                     && let Ok(content) = cipher.seal(asked.scheme, &answer.text(&asked.call.method))
@@ -222,7 +224,7 @@ impl Shared {
                     self.send_answer(&stranger, asked, content);
                 }
             }
-            Some(Conduct::Twice) => {
+            Conduct::Twice => {
                 self.answer(asked, answer);
                 self.answer(asked, answer);
             }

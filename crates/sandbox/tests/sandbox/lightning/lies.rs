@@ -177,3 +177,21 @@ async fn does_not_know_what_it_does_not_offer() {
     app.result(Method::GetBalance, json!({})).await;
     assert_eq!(stage.service.counts().notifications, 0);
 }
+
+#[tokio::test]
+async fn behaves_so_for_the_next_calls_and_then_as_before() {
+    let stage = Stage::set().await;
+    let mut app = stage.app().await;
+    stage.service.set(|behaviour| {
+        behaviour.network = Network::Bitcoin;
+        behaviour.on(Method::GetBalance, Conduct::Refuse(ErrorCode::Other));
+        behaviour.once(Method::GetBalance, Conduct::Refuse(ErrorCode::RateLimited));
+        behaviour.once(Method::GetBalance, Conduct::Honest);
+    });
+    assert_eq!(app.refused(Method::GetBalance, json!({})).await, "RATE_LIMITED");
+    app.result(Method::GetBalance, json!({})).await;
+    for _ in 0..2 {
+        assert_eq!(app.refused(Method::GetBalance, json!({})).await, "OTHER");
+    }
+    assert_eq!(app.result(Method::GetInfo, json!({})).await["network"], "mainnet");
+}
