@@ -59,7 +59,7 @@ fn a_newcomer_logs_the_user_in_by_pasting_what_is_shown() {
     let mut stdin = running.stdin();
     let banner = banner(&mut running);
     let lines = pastes(&banner);
-    assert_eq!(lines.len(), 4, "{banner}");
+    assert_eq!(lines.len(), 5, "{banner}");
     let user = field(&banner, "user");
 
     writeln!(stdin, "scan").unwrap();
@@ -83,7 +83,7 @@ fn a_newcomer_logs_the_user_in_by_pasting_what_is_shown() {
     assert_eq!(answer["done"], true);
 
     // A handshake of one's own, opened by its address.
-    let started = json(&paste(&lines[3..]));
+    let started = json(&paste(&lines[3..4]));
     writeln!(stdin, "scan {}", started["url"].as_str().unwrap()).unwrap();
     running.wait_for("introduced itself");
     let own = lines[0].replace(field_of_stream(lines[0]), started["stream_id"].as_str().unwrap());
@@ -223,5 +223,52 @@ fn another_terminal_answers_with_the_line_that_is_shown() {
     let answer = waiting.join().unwrap();
     assert_eq!(answer["events"][0]["data"]["status"], "approved", "{answer}");
     running.signal(Signal::TERM);
+    assert_eq!(running.end().0, Some(0));
+}
+
+#[test]
+fn a_payment_by_the_wallet_inside_and_its_accounts_the_next_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let start = || {
+        let mut command = dev(Some(folder.path()));
+        command.stdin(Stdio::piped());
+        let mut running = Running::start(command);
+        let stdin = running.stdin();
+        let banner = banner(&mut running);
+        (running, stdin, banner)
+    };
+    let (mut running, mut stdin, banner) = start();
+    writeln!(stdin, "scan").unwrap();
+    running.wait_for("introduced itself");
+    let asked = json(&paste(&pastes(&banner)[4..]));
+    let poll = pastes(&banner)[0].replace(field_of_stream(pastes(&banner)[0]), asked["stream_id"].as_str().unwrap());
+    running.wait_for("is asked (1): payment");
+    writeln!(stdin, "fail").unwrap();
+    running.wait_for("The wallet said that it failed.");
+    writeln!(stdin, "approve").unwrap();
+    running.wait_for("The wallet approved it and paid 10000 millisats.");
+    let events = loop {
+        let events = json(&paste(&[&poll]));
+        if events["done"] == true {
+            break events;
+        }
+    };
+    let last = events["events"].as_array().unwrap().last().unwrap();
+    assert_eq!((&last["data"]["status"], last["data"]["preimage"].is_string()), (&"paid".into(), true), "{events}");
+    writeln!(stdin, "quit").unwrap();
+    assert_eq!(running.end().0, Some(0));
+
+    let (mut running, mut stdin, banner) = start();
+    writeln!(stdin, "balance").unwrap();
+    running.wait_for("The user has 999989990 millisats.");
+    let (base, token) = (field(&banner, "base URL"), field(&banner, "token"));
+    let info = format!("curl -sS -H 'Authorization: Bearer {token}' '{base}/wallet/info'");
+    // The service may still be on its way to its wallet.
+    let balance = std::iter::repeat_with(|| json(&paste(&[&info]))["balance"].as_u64()).take(600).find_map(|balance| {
+        std::thread::sleep(std::time::Duration::from_millis(if balance.is_some() { 0 } else { 100 }));
+        balance
+    });
+    assert_eq!(balance, Some(100_010_000));
+    writeln!(stdin, "quit").unwrap();
     assert_eq!(running.end().0, Some(0));
 }

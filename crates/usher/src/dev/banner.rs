@@ -39,7 +39,7 @@ impl fmt::Display for Banner<'_> {
         let kept = if self.folder.is_temporary() { "removed at the end; keep it with --data-dir" } else { "kept" };
         let user = self.user.to_hex();
 
-        writeln!(f, "\nUsher runs, with a relay and a user's wallet beside it.\n")?;
+        writeln!(f, "\nUsher runs, with a relay, a user's wallet and Lightning beside it.\n")?;
         writeln!(f, "  base URL   {base}")?;
         writeln!(f, "  token      {token}")?;
         writeln!(f, "  relay      {}", self.relay)?;
@@ -76,6 +76,16 @@ impl fmt::Display for Banner<'_> {
             f,
             "curl -sS -w '\\n' -X POST -H 'Authorization: Bearer {token}' -H 'Content-Type: application/json' -d '{{}}' \
              '{base}/key-handshake'\n"
+        )?;
+        writeln!(
+            f,
+            "A payment (Lightning is on this machine only, too), to approve as above; its stream says when it is paid:\n"
+        )?;
+        writeln!(
+            f,
+            "curl -sS -w '\\n' -X POST -H 'Authorization: Bearer {token}' -H 'Content-Type: application/json' \
+             -d '{{\"main_key\":\"{user}\",\"subkeys\":[],\"description\":\"Tea\",\"amount\":10000,\"currency\":\"millisats\"}}' \
+             '{base}/payments/single'\n"
         )?;
         writeln!(f, "Type  help  for what else the wallet does,  quit  or Ctrl-C to end.")
     }
