@@ -24,6 +24,10 @@ use crate::failure::Failure;
 
 /// Runs the program with the arguments and environment of this process.
 pub fn run() -> ExitCode {
+    if fail::has_failpoints() {
+        // Only as tests build it: they name the points in FAILPOINTS. Torn down by the end of the process.
+        std::mem::forget(fail::FailScenario::setup());
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {

@@ -53,7 +53,9 @@ impl Engine {
             WalletMessage::KeyHandshake(handshake) => self.index.find(CorrelationKey::token(&handshake.token)),
             WalletMessage::AuthResponse(response) => self.index.find(CorrelationKey::challenge(&response.challenge)),
             WalletMessage::SubkeyProof { about, .. } => self.outgoing.sender_of(about),
-            WalletMessage::PaymentResponse(response) => self.index.find(CorrelationKey::request(&response.request_id)),
+            WalletMessage::PaymentResponse(response) | WalletMessage::PaymentConfirmation(response) => {
+                self.index.find(CorrelationKey::request(&response.request_id))
+            }
             WalletMessage::RecurringResponse(response) => {
                 self.index.find(CorrelationKey::request(&response.request_id))
             }

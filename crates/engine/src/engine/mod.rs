@@ -54,9 +54,10 @@ use self::waiters::Waiters;
 pub use self::wallet::LightningParts;
 use self::wallet::Wallet;
 use crate::StreamId;
-use crate::operations;
+use crate::operations::{self, Input};
 use crate::ports::{
-    AnswerStore, Clock, DeliveryStore, Inbound, LightningNotices, Messenger, Randomness, Receiver, Store, StoreError,
+    AnswerStore, Clock, DeliveryStore, Inbound, LightningNotices, Messenger, OperationKind, Randomness, Receiver,
+    Store, StoreError,
 };
 
 /// How the engine behaves.
@@ -248,7 +249,7 @@ impl Engine {
             drained: CancellationToken::new(),
             failed: CancellationToken::new(),
         });
-        engine.load().await?;
+        let resumed = engine.load().await?;
         engine.load_deliveries().await?;
         for jobs in jobs {
             engine.spawn_vital(Arc::clone(&engine).work(jobs));
@@ -258,6 +259,7 @@ impl Engine {
         engine.spawn_vital(Arc::clone(&engine).take_in(parts.inbox));
         engine.spawn_vital(Arc::clone(&engine).watch_timers());
         engine.spawn_vital(Arc::clone(&engine).ask_wallet(asked));
+        engine.spawn_vital(Arc::clone(&engine).resume(resumed));
         if let Some(notices) = parts.notices {
             engine.spawn_vital(Arc::clone(&engine).hear_wallet(notices));
         }
@@ -265,12 +267,13 @@ impl Engine {
         Ok(engine)
     }
 
-    /// Rebuilds the index and the timers.
-    async fn load(&self) -> Result<(), StoreError> {
+    /// Rebuilds the index and the timers; answers which operations may have waited for our own wallet.
+    async fn load(&self) -> Result<Vec<StreamId>, StoreError> {
         const PAGE: usize = 10_000;
         let now = self.clock.now();
         let mut after = None;
         let (mut sending, mut watched) = (0, 0);
+        let mut waited = Vec::new();
         loop {
             let open = self.store.open_operations(after, PAGE).await?;
             for operation in &open {
@@ -281,6 +284,10 @@ impl Engine {
                 }
                 if let Some(at) = operation.wake_at {
                     self.timers.set(at, operation.id, Alarm::Wake);
+                }
+                let pays = matches!(operation.kind, OperationKind::SinglePayment | OperationKind::OwnPayment);
+                if pays && !operation.done {
+                    waited.push(operation.id);
                 }
                 if let Some(hash) = operation.watched {
                     self.watch_again(operation.id, hash, operation.done, watched, now);
@@ -293,9 +300,21 @@ impl Engine {
             }
             match open.last() {
                 Some(last) if open.len() == PAGE => after = Some(last.id),
-                _ => return Ok(()),
+                _ => return Ok(waited),
             }
         }
+    }
+
+    /// Tells operations that what they waited for from our own wallet will not come.
+    async fn resume(self: Arc<Self>, waited: Vec<StreamId>) {
+        for id in waited {
+            tokio::select! {
+                () = self.workers.input(id, Input::Resumed) => {}
+                () = self.stop.cancelled() => return,
+            }
+        }
+        // A vital task that ends by itself is not one that failed.
+        self.stop.cancelled().await;
     }
 
     /// Runs a task without which the engine is not whole.

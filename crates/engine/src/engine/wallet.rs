@@ -196,16 +196,32 @@ impl Engine {
             };
         };
         let wallet = &parts.wallet;
+        // Tests end the process at these points, and see that the books are right after the next start.
         let input = match call {
-            WalletCall::MakeInvoice(wanted) => Input::InvoiceMade(wallet.make_invoice(&wanted).await),
-            WalletCall::LookUpInvoice(hash) => Input::InvoiceStatus(wallet.look_up_invoice(hash).await),
+            WalletCall::MakeInvoice(wanted) => {
+                fail::fail_point!("before-make-invoice");
+                let made = wallet.make_invoice(&wanted).await;
+                fail::fail_point!("after-make-invoice");
+                Input::InvoiceMade(made)
+            }
+            WalletCall::LookUpInvoice(hash) => {
+                fail::fail_point!("before-look-up-invoice");
+                let status = wallet.look_up_invoice(hash).await;
+                fail::fail_point!("after-look-up-invoice");
+                Input::InvoiceStatus(status)
+            }
             WalletCall::Pay { invoice, until } => {
                 fail::fail_point!("before-pay");
                 let paid = wallet.pay(&invoice, until).await;
                 fail::fail_point!("after-pay");
                 Input::Paid(paid)
             }
-            WalletCall::LookUpPayment(hash) => Input::PaymentStatus(wallet.look_up_payment(hash).await),
+            WalletCall::LookUpPayment(hash) => {
+                fail::fail_point!("before-look-up-payment");
+                let status = wallet.look_up_payment(hash).await;
+                fail::fail_point!("after-look-up-payment");
+                Input::PaymentStatus(status)
+            }
         };
         match &input {
             Input::InvoiceMade(made) => self.wallet.count(0, made),
@@ -237,6 +253,7 @@ impl Engine {
                 None => return,
                 Some(LightningNotice::Settled(hash, settlement)) => {
                     let Some(id) = self.index.find(CorrelationKey::invoice(hash)) else { continue };
+                    fail::fail_point!("settled");
                     if settlement.preimage.is_some() {
                         self.workers.input(id, Input::Settled(settlement)).await;
                     } else {

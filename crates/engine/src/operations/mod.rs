@@ -82,6 +82,8 @@ pub enum Input {
     },
     /// The time it asked to be woken at has come.
     Timer,
+    /// The service has started again: an answer of our own wallet that was waited for will not come.
+    Resumed,
     /// Our own wallet was asked for an invoice.
     InvoiceMade(Result<Invoice, LightningError>),
     /// Our own wallet was asked how it stands with an invoice of ours.

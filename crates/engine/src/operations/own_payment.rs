@@ -17,7 +17,7 @@
 //!
 //! | crash … | what resume does |
 //! | --- | --- |
-//! | after the start, before or after the wallet is asked, before its answer is committed | the lease runs out and the payment is looked up |
+//! | after the start, before or after the wallet is asked, before its answer is committed | the payment is looked up |
 //! | while waiting | nothing was sent: the wallet is asked when the wait is over |
 //! | while checking | it is looked up again |
 
@@ -135,6 +135,7 @@ impl OwnPayment {
     pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> Outcome {
         match input {
             Input::Timer if now >= self.wake_at() => self.woken(now),
+            Input::Resumed if matches!(self.phase, Phase::Sending { .. } | Phase::Checking { .. }) => self.woken(now),
             Input::Paid(Ok(paid)) => self.shown(paid, now),
             Input::Paid(Err(failure)) => self.failed(failure, now),
             Input::PaymentStatus(status) => self.looked_up(status, now),

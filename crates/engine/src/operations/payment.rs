@@ -12,16 +12,16 @@
 //! over   ──proof─────▶ over                            StatusUpdate {status: paid, preimage}, once
 //! ```
 //!
-//! Proof is a preimage that hashes to the invoice's payment hash or, for our own invoices, that our wallet says it was
-//! settled. A payer's word alone is none (decisions.md section 2). *Over* is what the app sees as the end; the operation
+//! Proof is, for our own invoices, that our wallet says it was settled; for another's, a preimage that hashes to the invoice's
+//! payment hash. A payer's word is none (decisions.md section 2): what it claims of our own invoice is looked up. *Over* is what the app sees as the end; the operation
 //! itself stays until money can no longer come.
 //!
 //! | crash … | what resume does |
 //! | --- | --- |
-//! | before our wallet was asked, or before its answer is committed | the lease runs out and it is asked for another invoice; nobody has seen the first |
+//! | before our wallet was asked, or before its answer is committed | it is asked for another invoice; nobody has seen the first |
 //! | after the invoice is committed, before it is sent | the outbox sends it |
 //! | after the user has paid, before the settlement is committed | the invoice is watched again from the start on: it is looked up |
-//! | while closing | the lease runs out and the last look-up is made again |
+//! | while closing | the last look-up is made again |
 
 use std::fmt;
 use std::time::Duration;
@@ -112,6 +112,8 @@ pub struct Payment {
     /// What the wallet said last: said again it is the same.
     last: Option<PaymentStatus>,
     paid: bool,
+    /// The preimage of our own invoice, as the payer has shown it: told with `paid` when our wallet says none.
+    shown: Option<Preimage>,
 }
 
 /// Whose invoice it is.
@@ -188,6 +190,7 @@ impl Payment {
             failures: 0,
             last: None,
             paid: false,
+            shown: None,
         }
     }
 
@@ -231,9 +234,12 @@ impl Payment {
     pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> Outcome {
         match input {
             Input::Timer if now >= self.wake_at() => self.woken(now),
-            Input::Wallet { author, message: WalletMessage::PaymentResponse(response), .. } => {
-                self.answered(author, response, now)
-            }
+            Input::Resumed if matches!(self.phase, Phase::Making { .. } | Phase::Closing { .. }) => self.woken(now),
+            Input::Wallet {
+                author,
+                message: WalletMessage::PaymentResponse(response) | WalletMessage::PaymentConfirmation(response),
+                ..
+            } => self.answered(author, response, now),
             Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. } => {
                 match (&self.phase, self.invoice().cloned()) {
                     (Phase::Asking, Some(invoice))
@@ -248,9 +254,12 @@ impl Payment {
             Input::Taken => self.fail("the wallet gave an invoice that it had given before", now),
             Input::Settled(settlement) => self.settled(settlement, now),
             Input::InvoiceStatus(status) => self.looked_up(status, now),
-            Input::Wallet { .. } | Input::Timer | Input::Paid(_) | Input::PaymentStatus(_) | Input::Note(_) => {
-                Outcome::Ignored
-            }
+            Input::Wallet { .. }
+            | Input::Timer
+            | Input::Resumed
+            | Input::Paid(_)
+            | Input::PaymentStatus(_)
+            | Input::Note(_) => Outcome::Ignored,
         }
     }
 
@@ -382,11 +391,15 @@ impl Payment {
     /// The wallet says that it has paid.
     fn claimed(&mut self, preimage: Option<&Preimage>, now: UnixMillis) -> Outcome {
         let Some(hash) = self.invoice().map(Invoice::payment_hash) else { return Outcome::Ignored };
-        match preimage {
-            Some(preimage) if preimage.payment_hash() == hash => self.proven(Some(preimage), now),
-            // A reason to ask our own wallet, and no more.
-            _ if self.watched().is_some() => Outcome::Stepped(vec![Effect::LookUp]),
-            _ => Outcome::Ignored,
+        let preimage = preimage.filter(|preimage| preimage.payment_hash() == hash);
+        match &self.bill {
+            Bill::Other { .. } if preimage.is_some() => self.proven(preimage, now),
+            Bill::Other { .. } => Outcome::Ignored,
+            // A reason to ask our own wallet, and no more: it may have given us an invoice that pays somebody else.
+            Bill::Own { .. } => {
+                self.shown = preimage.copied().or(self.shown);
+                Outcome::Stepped(vec![Effect::LookUp])
+            }
         }
     }
 
@@ -411,7 +424,8 @@ impl Payment {
         let Some(hash) = self.watched() else { return Outcome::Ignored };
         let enough = settlement.amount.is_none_or(|amount| amount >= self.amount);
         let fits = settlement.preimage.is_none_or(|preimage| preimage.payment_hash() == hash);
-        if enough && fits { self.proven(settlement.preimage.as_ref(), now) } else { Outcome::Ignored }
+        let preimage = settlement.preimage.or(self.shown);
+        if enough && fits { self.proven(preimage.as_ref(), now) } else { Outcome::Ignored }
     }
 
     fn proven(&mut self, preimage: Option<&Preimage>, now: UnixMillis) -> Outcome {

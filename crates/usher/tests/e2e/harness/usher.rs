@@ -99,6 +99,14 @@ impl TestUsher {
         self.variables.remove(&format!("SERVICE__{name}"));
     }
 
+    /// From the next start on it stands still at this fail point; `None`: at none.
+    pub(crate) fn stand_still_at(&mut self, point: Option<&str>) {
+        match point {
+            Some(point) => self.variables.insert("FAILPOINTS".to_owned(), format!("{point}=pause")),
+            None => self.variables.remove("FAILPOINTS"),
+        };
+    }
+
     /// Ends it as a power cut would: SIGKILL.
     pub(crate) fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {

@@ -1,0 +1,155 @@
+//! The service stands still at a fail point, is killed there, and starts again: the books are right.
+
+use std::time::Duration;
+
+use serde_json::json;
+use usher_sandbox::lightning::{Conduct, InvoiceTerms, Method};
+use usher_sandbox::wallet::Policy;
+
+use super::stage::{Stage, statuses};
+use crate::harness::LONG;
+
+/// Long enough for the service to come to the point, as a rule; when it does not, it is killed on its way there.
+const SOON: Duration = Duration::from_millis(400);
+
+/// Starts a service that stands still at `point`.
+async fn stage_at(point: &str) -> Stage {
+    let mut stage = Stage::open().await;
+    stage.usher.stand_still_at(Some(point));
+    stage
+}
+
+impl Stage {
+    async fn killed_there(&mut self) {
+        tokio::time::sleep(SOON).await;
+        self.usher.stand_still_at(None);
+        self.crash().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_an_invoice_is_made() {
+    for point in ["before-make-invoice", "after-make-invoice"] {
+        let mut stage = stage_at(point).await;
+        let user = stage.user(Policy::auto_approve()).await;
+        stage.crash().await;
+        let stream = stage.ask(&user, 1_000).await;
+        stage.killed_there().await;
+        let events = stage.api().finished(&stream).await;
+        // The word of the user's wallet may be lost in the crash, the money may not.
+        let told = statuses(&events);
+        assert!(told == ["user_approved", "paid"] || told == ["paid"], "{point}: {told:?}");
+        assert_eq!(stage.shop.balance(), Stage::SHOP + 1_000, "{point}");
+        assert!(stage.world.books().are_right());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn while_a_settlement_comes_in() {
+    let mut stage = stage_at("settled").await;
+    let user = stage.user(Policy::silent()).await;
+    stage.crash().await;
+    let stream = stage.ask(&user, 1_000).await;
+    let request = user.next_request(LONG).await.unwrap();
+    user.pay_quietly(&request).await.unwrap();
+    stage.killed_there().await;
+    assert_eq!(statuses(&stage.api().finished(&stream).await), ["paid"]);
+    // Told, looked up and claimed again: it stays one.
+    user.fulfil(&request).await.unwrap();
+    stage.crash().await;
+    tokio::time::sleep(SOON).await;
+    assert_eq!(statuses(&stage.api().events(&stream).await.0), ["paid"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn during_the_last_look_up() {
+    for point in ["before-look-up-invoice", "after-look-up-invoice"] {
+        let mut stage = stage_at(point).await;
+        let user = stage.user(Policy::silent()).await;
+        stage.wallet.set(|behaviour| behaviour.notifications = false);
+        stage.crash().await;
+        // Without notifications it is looked up soon: the user pays while the service stands still there.
+        let stream = stage.ask_until(&user, 1_000, 4).await;
+        let request = user.next_request(LONG).await.unwrap();
+        user.pay_quietly(&request).await.unwrap();
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        stage.killed_there().await;
+        assert_eq!(statuses(&stage.api().finished(&stream).await), ["paid"], "{point}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn before_our_wallet_is_asked_to_pay_nothing_is_paid_twice() {
+    let mut stage = stage_at("before-pay").await;
+    stage.crash().await;
+    let payee = stage.world.open_account("payee", 0);
+    let invoice = payee.make_invoice(&InvoiceTerms::of(5_000)).unwrap();
+    let body = json!({"invoice": invoice.as_str()});
+    let stream = stage.start("/invoices/pay", &body).await;
+    stage.killed_there().await;
+    // Whether it was sent is not known: it is looked up, and never sent.
+    stage.wallet.wait_for(LONG, |counts| counts.calls(Method::LookupInvoice) >= 2).await.expect("looked up");
+    assert_eq!(stage.start("/invoices/pay", &body).await, stream);
+    assert_eq!(stage.wallet.counts().calls(Method::PayInvoice), 0);
+    assert_eq!(payee.balance(), 0);
+    assert!(!stage.api().events(&stream).await.1, "nothing is said before it is known");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_our_wallet_has_paid_the_outcome_is_looked_up() {
+    for point in ["after-pay", "before-look-up-payment", "after-look-up-payment"] {
+        let mut stage = stage_at(point).await;
+        stage.crash().await;
+        let payee = stage.world.open_account("payee", 0);
+        let invoice = payee.make_invoice(&InvoiceTerms::of(5_000)).unwrap();
+        if point != "after-pay" {
+            // Executed, but not answered as it should be: it has to be looked up.
+            stage.wallet.set(|behaviour| {
+                behaviour.notifications = false;
+                behaviour.on(Method::PayInvoice, Conduct::Garble);
+            });
+        }
+        let stream = stage.start("/invoices/pay", &json!({"invoice": invoice.as_str()})).await;
+        stage.wallet.wait_for(LONG, |counts| counts.executed(Method::PayInvoice) == 1).await.expect("paid");
+        stage.killed_there().await;
+        let events = stage.api().finished(&stream).await;
+        assert_eq!(statuses(&events), ["paid"], "{point}");
+        assert_eq!(stage.wallet.counts().calls(Method::PayInvoice), 1, "{point}");
+        assert_eq!((stage.world.executed(invoice.payment_hash()), payee.balance()), (1, 5_000), "{point}");
+        assert!(stage.world.books().are_right());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn at_random_instants_under_load_the_books_are_right() {
+    let mut stage = Stage::open().await;
+    let user = stage.user(Policy::auto_approve()).await;
+    let payee = stage.world.open_account("payee", 0);
+    let (mut asked, mut paying) = (Vec::new(), Vec::new());
+    for round in 0..6_u64 {
+        for _ in 0..4 {
+            asked.push(stage.ask(&user, 1_000).await);
+            let invoice = payee.make_invoice(&InvoiceTerms::of(2_000)).unwrap();
+            let stream = stage.start("/invoices/pay", &json!({"invoice": invoice.as_str()})).await;
+            paying.push((stream, invoice));
+        }
+        tokio::time::sleep(Duration::from_millis(17 * round)).await;
+        stage.crash().await;
+    }
+    for stream in &asked {
+        let events = stage.api().finished(stream).await;
+        assert_eq!(statuses(&events).iter().filter(|status| **status == "paid").count(), 1, "{events:?}");
+        assert!(events.iter().enumerate().all(|(index, event)| event.index == index as u64));
+    }
+    let mut paid = 0;
+    for (stream, invoice) in &paying {
+        let executed = stage.world.executed(invoice.payment_hash());
+        assert!(executed <= 1);
+        paid += u64::from(executed);
+        if executed == 1 {
+            assert_eq!(statuses(&stage.api().finished(stream).await), ["paid"]);
+        }
+    }
+    assert_eq!(payee.balance(), paid * 2_000);
+    assert!(stage.world.books().are_right());
+}

@@ -1,0 +1,126 @@
+//! Users' wallets and our own that lie, lag or say things twice.
+
+use std::time::Duration;
+
+use usher_protocol::message::Preimage;
+use usher_sandbox::lightning::{Conduct, InvoiceLie, InvoiceTerms, LookupLie, Method, PayLie};
+use usher_sandbox::wallet::{Policy, lies};
+
+use super::stage::{Stage, statuses};
+use crate::harness::{LONG, QUIET};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_payer_who_claims_success_is_not_believed() {
+    let stage = Stage::open().await;
+    let user = stage.user(Policy::silent()).await;
+    for preimage in [None, Some(Preimage::from_bytes([7; 32]))] {
+        let stream = stage.ask_until(&user, 1_000, 5).await;
+        let request = user.next_request(LONG).await.unwrap();
+        user.say(request.from, &lies::claim_paid(&request, preimage)).unwrap();
+        let events = stage.api().finished(&stream).await;
+        assert_eq!(statuses(&events), ["timeout"]);
+    }
+    assert_eq!(stage.shop.balance(), Stage::SHOP);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn money_is_money_whatever_the_payer_says() {
+    let stage = Stage::open().await;
+    let user = stage.user(Policy::silent()).await;
+    // Says no and pays.
+    let stream = stage.ask(&user, 1_000).await;
+    let request = user.next_request(LONG).await.unwrap();
+    user.decline(&request, None).unwrap();
+    assert_eq!(statuses(&stage.api().finished(&stream).await), ["user_rejected"]);
+    user.pay_quietly(&request).await.unwrap();
+    let events = stage.later(&stream, 2).await;
+    assert_eq!(statuses(&events), ["user_rejected", "paid"]);
+    // Pays when it is over.
+    let stream = stage.ask_until(&user, 1_000, 2).await;
+    let request = user.next_request(LONG).await.unwrap();
+    assert_eq!(statuses(&stage.api().finished(&stream).await), ["timeout"]);
+    let payer = user.purse().and_then(|purse| purse.account()).unwrap();
+    payer.pay_late(stage.invoice_of(&request).as_str(), None).unwrap();
+    let events = stage.later(&stream, 2).await;
+    assert_eq!(statuses(&events), ["timeout", "paid"]);
+    tokio::time::sleep(QUIET).await;
+    assert_eq!(stage.api().events(&stream).await, (events, true));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_invoice_that_does_not_fit_is_shown_to_nobody() {
+    let stage = Stage::open().await;
+    let user = stage.user(Policy::auto_approve()).await;
+    for lie in [
+        InvoiceLie::LessAmount,
+        InvoiceLie::MoreAmount,
+        InvoiceLie::NoAmount,
+        InvoiceLie::OtherNetwork,
+        InvoiceLie::Expired,
+        InvoiceLie::OtherHash,
+        InvoiceLie::Garbage,
+    ] {
+        stage.wallet.set(|behaviour| behaviour.invoices = Some(lie));
+        let stream = stage.ask(&user, 1_000).await;
+        assert_eq!(statuses(&stage.api().finished(&stream).await), ["error"], "{lie:?}");
+    }
+    assert_eq!(user.requests().len(), 0, "nobody was asked");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_invoice_given_twice_is_refused_the_second_time() {
+    let stage = Stage::open().await;
+    let user = stage.user(Policy::silent()).await;
+    let first = stage.ask(&user, 1_000).await;
+    user.next_request(LONG).await.unwrap();
+    stage.wallet.set(|behaviour| behaviour.invoices = Some(InvoiceLie::Reused));
+    let second = stage.ask(&user, 1_000).await;
+    assert_eq!(statuses(&stage.api().finished(&second).await), ["error"]);
+    assert!(!stage.api().events(&first).await.1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_settlement_that_proves_nothing_is_not_believed() {
+    let stage = Stage::open().await;
+    stage.wallet.set(|behaviour| {
+        behaviour.notifications = false;
+        behaviour.lookups = Some(LookupLie::SettledWithWrongPreimage);
+    });
+    let user = stage.user(Policy::silent()).await;
+    let stream = stage.ask_until(&user, 1_000, 4).await;
+    assert_eq!(statuses(&stage.api().finished(&stream).await), ["timeout"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn our_wallet_answers_twice_late_or_wrongly_and_pays_once() {
+    let stage = Stage::open().await;
+    let payee = stage.world.open_account("payee", 0);
+    let mut expected = 0;
+    for conduct in [
+        Conduct::Twice,
+        Conduct::Garble,
+        Conduct::Empty,
+        Conduct::RefuseAndExecute(usher_sandbox::lightning::ErrorCode::PaymentFailed),
+    ] {
+        stage.wallet.set(|behaviour| behaviour.on(Method::PayInvoice, conduct));
+        let invoice = payee.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+        let stream = stage.start("/invoices/pay", &serde_json::json!({"invoice": invoice.as_str()})).await;
+        assert_eq!(statuses(&stage.api().finished(&stream).await), ["paid"], "{conduct:?}");
+        assert_eq!(stage.world.executed(invoice.payment_hash()), 1, "{conduct:?}");
+        expected += 1;
+        assert_eq!(stage.wallet.counts().calls(Method::PayInvoice), expected, "{conduct:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn our_wallet_pretends_to_have_paid() {
+    let stage = Stage::open().await;
+    stage.wallet.set(|behaviour| behaviour.pays = Some(PayLie::Pretend));
+    let payee = stage.world.open_account("payee", 0);
+    let invoice = payee.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+    let stream = stage.start("/invoices/pay", &serde_json::json!({"invoice": invoice.as_str()})).await;
+    stage.wallet.wait_for(LONG, |counts| counts.calls(Method::LookupInvoice) >= 1).await.expect("looked up");
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(!statuses(&stage.api().events(&stream).await.0).contains(&"paid"));
+    assert_eq!(stage.wallet.counts().calls(Method::PayInvoice), 1);
+}

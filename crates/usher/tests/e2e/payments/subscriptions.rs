@@ -1,0 +1,139 @@
+//! Subscriptions: agreed, charged, counted, closed.
+
+use serde_json::{Value, json};
+use usher_sandbox::wallet::{Agreement, Policy, Wallet};
+
+use super::stage::{Stage, now, statuses};
+use crate::harness::LONG;
+
+fn terms(user: &Wallet, change: &Value) -> Value {
+    let mut body = json!({
+        "main_key": user.main_key().to_hex(), "subkeys": [], "description": "Membership", "amount": 5_000,
+        "currency": "millisats", "expires_at": now() + 120,
+        "recurrence": {"calendar": "monthly", "first_payment_due": now(), "max_payments": 3},
+    });
+    body.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
+    body
+}
+
+/// Agrees to a subscription; its id.
+async fn agreed(stage: &Stage, user: &Wallet, body: &Value, terms: &Agreement) -> String {
+    let stream = stage.start("/payments/recurring", body).await;
+    let request = user.next_request(LONG).await.expect("asked");
+    user.agree(&request, terms).unwrap();
+    let events = stage.api().finished(&stream).await;
+    assert_eq!((events[0].kind.as_str(), events[0].status()), ("Subscription", "approved"));
+    assert_eq!(events[0].data["authorized_recurrence"]["calendar"], body["recurrence"]["calendar"], "the plain word");
+    events[0].data["subscription_id"].as_str().unwrap().to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn payments_are_checked_against_it_counted_and_complete_it() {
+    let stage = Stage::open().await;
+    let user = stage.user(Policy::silent()).await;
+    let other = stage.user(Policy::silent()).await;
+    let less = Agreement { amount: Some(4_000), ..Agreement::default() };
+    let id = agreed(&stage, &user, &terms(&user, &json!({})), &less).await;
+    let body = |user: &Wallet, amount: u64| {
+        json!({
+            "main_key": user.main_key().to_hex(), "subkeys": [], "description": "x", "amount": amount,
+            "currency": "millisats", "subscription_id": id,
+        })
+    };
+    for (body, pointer) in [(body(&user, 4_001), "/amount"), (body(&other, 1), "/subscription_id")] {
+        let (status, problem) = stage.refused("/payments/single", &body).await;
+        assert_eq!((status, &problem["errors"][0]["pointer"]), (422, &json!(pointer)));
+    }
+    for number in 1..=3 {
+        let stream = stage.start("/payments/single", &body(&user, 4_000)).await;
+        let request = user.next_request(LONG).await.unwrap();
+        user.fulfil(&request).await.unwrap();
+        let events = stage.api().finished(&stream).await;
+        assert_eq!(events.last().unwrap().data["subscription_id"], id.as_str());
+        let subscription = stage.api().get(&format!("/subscriptions/{id}")).await.unwrap();
+        assert_eq!(subscription["payments_made"], number);
+    }
+    let subscription = stage.api().get(&format!("/subscriptions/{id}")).await.unwrap();
+    assert_eq!((&subscription["state"], &subscription["authorized_amount"]), (&json!("completed"), &json!(4_000)));
+    let (status, _) = stage.refused("/payments/single", &body(&user, 4_000)).await;
+    assert_eq!(status, 422, "a subscription that is over takes no payment");
+    let list = stage.api().get("/subscriptions?state=completed").await.unwrap();
+    assert_eq!(list["subscriptions"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn either_side_closes_it_and_nobody_else() {
+    let stage = Stage::open().await;
+    let user = stage.user(Policy::silent()).await;
+    let other = stage.user(Policy::silent()).await;
+    let by_user = agreed(&stage, &user, &terms(&user, &json!({})), &Agreement::default()).await;
+    let by_us = agreed(&stage, &user, &terms(&user, &json!({})), &Agreement::default()).await;
+
+    let close = |wallet: &Wallet, id: &str| json!({"main_key": wallet.main_key().to_hex(), "subkeys": [], "subscription_id": id});
+    let (status, problem) = stage.refused("/payments/recurring/close", &close(&other, &by_us)).await;
+    assert_eq!((status, &problem["code"]), (404, &json!("subscription_not_found")));
+    for _ in 0..2 {
+        let closed = stage.api().post("/payments/recurring/close", &close(&user, &by_us)).await.unwrap();
+        assert_eq!(closed, json!({"subscription_id": by_us, "status": "closed"}));
+    }
+    let deadline = tokio::time::Instant::now() + LONG;
+    while !user.subscriptions().iter().any(|known| known.id == by_us && known.closed.is_some()) {
+        assert!(tokio::time::Instant::now() < deadline, "the user's wallet is never told");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+
+    user.close(&by_user, Some("moving away")).unwrap();
+    let events = stage.api().at_least("subscriptions", 1).await;
+    assert_eq!(events[0].kind, "SubscriptionClosed");
+    let data = json!({"subscription_id": by_user, "main_key": user.main_key().to_hex(), "reason": "moving away"});
+    assert_eq!(events[0].data, data);
+    let state = |id: &str| format!("/subscriptions/{id}");
+    assert_eq!(stage.api().get(&state(&by_user)).await.unwrap()["state"], "closed_by_user");
+    assert_eq!(stage.api().get(&state(&by_us)).await.unwrap()["state"], "closed_by_provider");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_user_refuses_one() {
+    let stage = Stage::open().await;
+    let user = stage.user(Policy::auto_decline(Some("no"))).await;
+    let stream = stage.start("/payments/recurring", &terms(&user, &json!({}))).await;
+    assert_eq!(statuses(&stage.api().finished(&stream).await), ["user_rejected"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_service_charges_by_itself_once_for_each_date_across_crashes() {
+    let mut stage = Stage::open().await;
+    let user = stage.user(Policy { auto_pay: true, ..Policy::silent() }).await;
+    let recurrence = json!({"calendar": "minutely", "first_payment_due": now() - 200, "max_payments": 3});
+    let body = terms(&user, &json!({"auto_charge": true, "recurrence": recurrence}));
+    let id = agreed(&stage, &user, &body, &Agreement::default()).await;
+    stage.crash().await;
+    // All three dates have passed: they are charged one after the other.
+    let events = stage.api().at_least("subscriptions", 3).await;
+    stage.crash().await;
+    for (number, event) in (1..).zip(&events) {
+        assert_eq!(event.kind, "SubscriptionPayment");
+        assert_eq!((event.status(), &event.data["number"]), ("paid", &json!(number)));
+        assert!(event.data["preimage"].is_string());
+    }
+    let subscription = stage.api().get(&format!("/subscriptions/{id}")).await.unwrap();
+    assert_eq!((&subscription["state"], &subscription["payments_made"]), (&json!("completed"), &json!(3)));
+    assert_eq!(stage.shop.balance(), Stage::SHOP + 15_000);
+    assert_eq!(stage.api().events("subscriptions").await.0.len(), 3);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_charge_that_fails_is_reported_and_waits_for_its_retry() {
+    let stage = Stage::open_with(|builder| builder.set("SUBSCRIPTIONS__RETRY_HOURS", "1")).await;
+    let user = stage.user(Policy::silent()).await;
+    let body = terms(&user, &json!({"auto_charge": true}));
+    let id = agreed(&stage, &user, &body, &Agreement::default()).await;
+    let request = user.next_request(LONG).await.expect("the charge");
+    user.decline(&request, Some("not now")).unwrap();
+    let events = stage.api().at_least("subscriptions", 1).await;
+    assert_eq!(events[0].status(), "user_rejected");
+    let retry = events[0].data["next_attempt_at"].as_u64().unwrap();
+    assert!((now() + 3_500..=now() + 3_600).contains(&retry));
+    let subscription = stage.api().get(&format!("/subscriptions/{id}")).await.unwrap();
+    assert_eq!((&subscription["state"], &subscription["payments_made"]), (&json!("active"), &json!(0)));
+}
