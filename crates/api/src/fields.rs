@@ -90,8 +90,21 @@ pub(crate) fn integer<const MIN: u64, const MAX: u64>(
     if !value.is_number() {
         return errors.note(pointer, wrong_type("an integer", value));
     }
-    let number = value.as_u64().filter(|number| (MIN..=MAX).contains(number));
+    let number = value.as_u64().or_else(|| whole(value.as_f64()?)).filter(|number| (MIN..=MAX).contains(number));
     number.or_else(|| errors.note(pointer, format_args!("must be an integer from {MIN} to {MAX}")))
+}
+
+/// The integer that is written with a fraction of nothing (`300.0`): to JSON Schema, and in the languages that have no
+/// other numbers, it is the same. Up to 2^53, beyond which such a number stands for several.
+fn whole(number: f64) -> Option<u64> {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "checked to be a whole number in range"
+    )]
+    let integer = number as u64;
+    let exact = number.fract() == 0.0 && (0.0..=9_007_199_254_740_992.0).contains(&number);
+    exact.then_some(integer)
 }
 
 /// A string, whatever is in it.

@@ -10,6 +10,7 @@ mod body;
 mod change;
 mod endpoints;
 mod fields;
+mod formats;
 mod gate;
 mod idempotency;
 mod local;

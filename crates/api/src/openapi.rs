@@ -10,7 +10,7 @@ use utoipa::openapi::{
 use utoipa::{PartialSchema as _, ToSchema as _};
 
 use crate::problem::{ErrorCode, FieldError, PROBLEM_JSON, ProblemBody};
-use crate::{gate, routes};
+use crate::{formats, gate, routes};
 
 /// The OpenAPI 3.1 document of the interface; the committed one is `docs/openapi.json`.
 pub fn openapi() -> OpenApi {
@@ -34,6 +34,7 @@ pub fn openapi() -> OpenApi {
     components.schemas.insert(ProblemBody::name().into_owned(), ProblemBody::schema());
     components.schemas.insert(FieldError::name().into_owned(), FieldError::schema());
     components.schemas.insert(ErrorCode::name().into_owned(), ErrorCode::schema());
+    components.schemas.values_mut().for_each(formats::complete);
     components.add_security_scheme(
         BEARER,
         SecurityScheme::Http(
@@ -47,6 +48,9 @@ pub fn openapi() -> OpenApi {
 }
 
 const BEARER: &str = "bearer";
+
+/// What `idempotency::key` takes: bare, or the string of RFC 8941 section 3.3.3, in which a backslash escapes.
+const IDEMPOTENCY_KEY: &str = r#"^(?:[!#-~][!-~]{0,254}|"(?:[!#-\[\]-~]|\\["\\]){1,255}")$"#;
 
 fn info() -> utoipa::openapi::Info {
     InfoBuilder::new()
@@ -75,7 +79,13 @@ fn repeatable(operation: &mut Operation) {
             "1 to 255 visible ASCII characters, bare or in double quotes. The same key with the same body within 24 hours is \
              answered as the first time, and the work is done once.",
         ))
-        .schema(Some(ObjectBuilder::new().schema_type(Type::String).build()))
+        .schema(Some(
+            ObjectBuilder::new()
+                .schema_type(Type::String)
+                .pattern(Some(IDEMPOTENCY_KEY))
+                .examples([json!("8e03978e-40d5-43dd-bc93-6894a57f9324")])
+                .build(),
+        ))
         .build();
     operation.parameters.get_or_insert_default().push(RefOr::T(key));
     for (status, response) in &mut operation.responses.responses {
@@ -122,6 +132,11 @@ fn complete(operation: &mut Operation, access: gate::Access) {
         response
             .headers
             .insert("X-Request-Id".into(), header("The request id: yours if you sent one, else a random one."));
+    }
+    for parameter in operation.parameters.iter_mut().flatten() {
+        if let RefOr::T(parameter) = parameter {
+            formats::forget_null(parameter);
+        }
     }
     if let Some(RefOr::T(body)) = &mut operation.request_body {
         body.content.values_mut().for_each(forget_null);

@@ -20,7 +20,7 @@ pub(crate) struct RequestBody {
     /// One of `minutely`, `hourly`, `daily`, `weekly`, `monthly`, `quarterly`, `semiannually`, `yearly`; or the form of
     /// systemd to which wallets expand them, `[weekdays ]year-month-day hour:minute:second[ timezone]`, such as
     /// `Mon..Fri *-*-01,15 09:00:00 Europe/Rome`. Without a time zone it is UTC.
-    #[schema(max_length = 2048)]
+    #[schema(format = "calendar", max_length = 2048)]
     calendar: String,
     /// Unix seconds.
     #[schema(minimum = 0)]

@@ -64,7 +64,9 @@ impl From<Nip05Answer> for Named {
     get,
     path = "/nip05/{identifier}",
     tag = "Profiles",
-    params(("identifier" = String, Path, description = "`name@domain`; `_@domain` names the domain itself.")),
+    params(("identifier" = String, Path, format = "nip05", max_length = 324,
+        pattern = "^[A-Za-z0-9._-]{1,64}@[A-Za-z0-9.-]{1,253}(:[1-9][0-9]{0,4})?$", example = "ada@example.com",
+        description = "`name@domain`; `_@domain` names the domain itself.")),
     responses(
         (status = 200, description = "It names a key.", body = Named),
         (status = 404, description = "`profile_not_found`: The domain does not say so now, for whatever reason."),

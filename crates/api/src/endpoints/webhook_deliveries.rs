@@ -187,8 +187,10 @@ pub(crate) struct List {
     path = "/webhooks/deliveries",
     tag = "Webhooks",
     params(
-        ("status" = Option<String>, Query, description = "`pending`, `delivered` or `failed`. Default `failed`."),
-        ("after" = Option<String>, Query, description = "Goes on after this one: the last answer's `next`."),
+        ("status" = inline(Option<String>), Query, pattern = "^(pending|delivered|failed)$", description = "`pending`, `delivered` or `failed`. Default `failed`."),
+        ("after" = inline(Option<String>), Query, format = "delivery-id",
+            pattern = "^(subscriptions|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}):[0-9]{1,16}$",
+            description = "Goes on after this one: the last answer's `next`."),
         ("limit" = Option<u64>, Query, minimum = 1, maximum = 1000,
             description = "Most deliveries to answer. Default 100."),
     ),

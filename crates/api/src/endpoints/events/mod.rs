@@ -57,7 +57,8 @@ struct Parameters {
 }
 
 impl Parameters {
-    fn read(query: Option<&str>, last_event_id: Option<&str>) -> Result<Self, Vec<FieldError>> {
+    /// Reads them. `last_event_id` is checked in any case, and counts when `streaming`.
+    fn read(query: Option<&str>, last_event_id: Option<&str>, streaming: bool) -> Result<Self, Vec<FieldError>> {
         let mut errors = Errors::default();
         let query = Query::new(query);
         let after = query.integer("after", 0..=MAX_INDEX, &mut errors);
@@ -67,7 +68,7 @@ impl Parameters {
             let last = query::integer(id, &(0..=MAX_INDEX));
             last.map(|last| last + 1).or_else(|| errors.note("/Last-Event-ID", query::must_be(&(0..=MAX_INDEX))))
         });
-        let after = resume_at.or(after).unwrap_or(0);
+        let after = resume_at.filter(|_| streaming).or(after).unwrap_or(0);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
         errors.finish(Some(Self { after, limit, wait: Duration::from_secs(wait) }))
     }
@@ -133,8 +134,8 @@ pub(crate) async fn events(
     headers: HeaderMap,
 ) -> Result<Response, Error> {
     let streaming = wants_event_stream(&headers);
-    let last_event_id = headers.get("last-event-id").filter(|_| streaming).map(|id| id.to_str().unwrap_or("?"));
-    let parameters = Parameters::read(query.as_deref(), last_event_id).map_err(Error::Invalid)?;
+    let last_event_id = headers.get("last-event-id").map(|id| id.to_str().unwrap_or("?"));
+    let parameters = Parameters::read(query.as_deref(), last_event_id, streaming).map_err(Error::Invalid)?;
     // What is no stream id names no stream: the same 404, so that an app has one case to handle.
     let stream: Option<StreamId> = stream.ok().and_then(|Path(text)| text.parse().ok());
     let stream = stream.ok_or(EventsError::NotFound)?;
@@ -186,20 +187,21 @@ mod tests {
     #[test]
     fn without_parameters_everything_is_answered_at_once() {
         let expected = Parameters { after: 0, limit: 1_000, wait: Duration::ZERO };
-        assert_eq!(Parameters::read(None, None), Ok(expected));
+        assert_eq!(Parameters::read(None, None, true), Ok(expected));
     }
 
     #[test]
     fn the_last_index_there_can_be_is_resumed_after() {
         let largest = MAX_INDEX.to_string();
-        let parameters = Parameters::read(Some("after=3"), Some(&largest)).unwrap();
+        let parameters = Parameters::read(Some("after=3"), Some(&largest), true).unwrap();
         assert_eq!(parameters.after, MAX_INDEX + 1);
+        assert_eq!(Parameters::read(Some("after=3"), Some(&largest), false).unwrap().after, 3);
     }
 
     proptest! {
         #[test]
         fn whatever_is_sent_parameters_keep_their_bounds(query in ".{0,60}", id in proptest::option::of(".{0,20}")) {
-            if let Ok(parameters) = Parameters::read(Some(&query), id.as_deref()) {
+            if let Ok(parameters) = Parameters::read(Some(&query), id.as_deref(), true) {
                 prop_assert!((1..=1_000).contains(&parameters.limit));
                 prop_assert!(parameters.wait <= Duration::from_secs(60));
                 prop_assert!(parameters.after <= MAX_INDEX + 1);
@@ -209,7 +211,7 @@ mod tests {
         #[test]
         fn integers_are_read_as_written(after in 0..=MAX_INDEX, limit in 1..=MAX_LIMIT, wait in 0..=MAX_WAIT) {
             let query = format!("wait={wait}&after={after}&limit={limit}");
-            let parameters = Parameters::read(Some(&query), None).unwrap();
+            let parameters = Parameters::read(Some(&query), None, false).unwrap();
             prop_assert_eq!(parameters.after, after);
             prop_assert_eq!(parameters.limit as u64, limit);
             prop_assert_eq!(parameters.wait.as_secs(), wait);

@@ -28,23 +28,23 @@ pub(crate) struct RequestBody {
     #[schema(nullable = false)]
     subkeys: Option<Vec<String>>,
     /// A BOLT 11 invoice that names its amount, has not expired, and is for `wallet.network`.
-    #[schema(min_length = 1, max_length = 8192)]
+    #[schema(format = "bolt11", min_length = 1, max_length = 8192)]
     invoice: String,
     /// Millisats; must be the invoice's amount.
-    #[schema(nullable = false, minimum = 1, maximum = 2_100_000_000_000_000_000_i64)]
+    #[schema(format = "millisats", nullable = false, minimum = 1, maximum = 2_100_000_000_000_000_000_i64)]
     amount: Option<u64>,
     /// `millisats`, in either case.
     #[schema(nullable = false, pattern = "^[mM][iI][lL][lL][iI][sS][aA][tT][sS]$", example = "millisats")]
     currency: Option<String>,
     /// What it is for, as the user is shown it; the invoice's own description if not said. At most 639 bytes of UTF-8.
-    #[schema(nullable = false, max_length = 639)]
+    #[schema(format = "text", nullable = false, max_length = 639)]
     description: Option<String>,
     /// Unix seconds until which the user can pay; in five minutes if not said, and within 24 hours. Never longer than the
     /// invoice can be paid.
-    #[schema(nullable = false, minimum = 0)]
+    #[schema(format = "unix-time", nullable = false, minimum = 0, maximum = 253_402_300_799_i64)]
     expires_at: Option<u64>,
     /// Your own reference; the events carry it.
-    #[schema(nullable = false, min_length = 1, max_length = 256)]
+    #[schema(format = "identifier", nullable = false, min_length = 1, max_length = 256)]
     request_id: Option<String>,
 }
 

@@ -37,19 +37,19 @@ pub(crate) struct RequestBody {
 #[expect(dead_code, reason = "describes what `content` reads")]
 pub(crate) struct ContentBody {
     /// Millisats, at most `limits.max_amount_millisats`.
-    #[schema(minimum = 1, maximum = 2_100_000_000_000_000_000_i64)]
+    #[schema(format = "millisats", minimum = 1, maximum = 2_100_000_000_000_000_000_i64)]
     amount: u64,
     /// `millisats`, in either case.
     #[schema(pattern = "^[mM][iI][lL][lL][iI][sS][aA][tT][sS]$", example = "millisats")]
     currency: String,
     /// At most 639 bytes of UTF-8.
-    #[schema(nullable = false, max_length = 639)]
+    #[schema(format = "text", nullable = false, max_length = 639)]
     description: Option<String>,
     /// Unix seconds until which the user can answer; in five minutes if not said, and within 24 hours.
-    #[schema(nullable = false, minimum = 0)]
+    #[schema(format = "unix-time", nullable = false, minimum = 0, maximum = 253_402_300_799_i64)]
     expires_at: Option<u64>,
     /// Your own reference; the events carry it.
-    #[schema(nullable = false, min_length = 1, max_length = 256)]
+    #[schema(format = "identifier", nullable = false, min_length = 1, max_length = 256)]
     request_id: Option<String>,
 }
 

@@ -50,7 +50,7 @@ pub(crate) struct RequestBody {
     /// Keys of the user's devices; the wallets that agreed are told in any case.
     subkeys: Vec<String>,
     /// The subscription.
-    #[schema(min_length = 1, max_length = 256)]
+    #[schema(format = "identifier", min_length = 1, max_length = 256)]
     subscription_id: String,
 }
 

@@ -35,20 +35,20 @@ pub(crate) struct RequestBody {
     /// Keys that may answer for it without a proof of delegation; usually none, and at most 8.
     subkeys: Vec<String>,
     /// What it is for. At most 639 bytes of UTF-8.
-    #[schema(max_length = 639)]
+    #[schema(format = "text", max_length = 639)]
     description: String,
     /// Millisats each time, at most `limits.max_amount_millisats`.
-    #[schema(minimum = 1, maximum = 2_100_000_000_000_000_000_i64)]
+    #[schema(format = "millisats", minimum = 1, maximum = 2_100_000_000_000_000_000_i64)]
     amount: u64,
     /// `millisats`, in either case.
     #[schema(pattern = "^[mM][iI][lL][lL][iI][sS][aA][tT][sS]$", example = "millisats")]
     currency: String,
     recurrence: RecurrenceBody,
     /// Unix seconds until which the user can answer; in the future, and within a year.
-    #[schema(minimum = 0)]
+    #[schema(format = "unix-time", minimum = 0, maximum = 253_402_300_799_i64)]
     expires_at: u64,
     /// Your own reference; the events carry it.
-    #[schema(nullable = false, min_length = 1, max_length = 256)]
+    #[schema(format = "identifier", nullable = false, min_length = 1, max_length = 256)]
     request_id: Option<String>,
     /// Whether the service asks for each due payment by itself, from `first_payment_due` on. It tells of each on the stream
     /// `subscriptions`. Needs a Lightning wallet.
@@ -65,13 +65,13 @@ pub(crate) struct RecurrenceBody {
     #[schema(pattern = "^(minutely|hourly|daily|weekly|monthly|quarterly|semiannually|yearly)$", example = "monthly")]
     calendar: String,
     /// Unix seconds of the first payment; may be now.
-    #[schema(minimum = 0)]
+    #[schema(format = "unix-time", minimum = 0, maximum = 253_402_300_799_i64)]
     first_payment_due: u64,
     /// After how many payments it ends.
     #[schema(nullable = false, minimum = 1)]
     max_payments: Option<u32>,
     /// Unix seconds after which no payment falls due.
-    #[schema(nullable = false, minimum = 0)]
+    #[schema(format = "unix-time", nullable = false, minimum = 0, maximum = 253_402_300_799_i64)]
     until: Option<u64>,
 }
 

@@ -30,22 +30,22 @@ pub(crate) struct RequestBody {
     /// Keys that may answer for it without a proof of delegation; usually none, and at most 8.
     subkeys: Vec<String>,
     /// What it is for; the invoice carries it. At most 639 bytes of UTF-8 (BOLT 11).
-    #[schema(max_length = 639)]
+    #[schema(format = "text", max_length = 639)]
     description: String,
     /// Millisats, at most `limits.max_amount_millisats`.
-    #[schema(minimum = 1, maximum = 2_100_000_000_000_000_000_i64)]
+    #[schema(format = "millisats", minimum = 1, maximum = 2_100_000_000_000_000_000_i64)]
     amount: u64,
     /// `millisats`, in either case.
     #[schema(pattern = "^[mM][iI][lL][lL][iI][sS][aA][tT][sS]$", example = "millisats")]
     currency: String,
     /// A subscription of the same `main_key`, open: the payment is checked against what the user authorized, and counted.
-    #[schema(nullable = false, min_length = 1, max_length = 256)]
+    #[schema(format = "identifier", nullable = false, min_length = 1, max_length = 256)]
     subscription_id: Option<String>,
     /// Your own reference; the events carry it.
-    #[schema(nullable = false, min_length = 1, max_length = 256)]
+    #[schema(format = "identifier", nullable = false, min_length = 1, max_length = 256)]
     request_id: Option<String>,
     /// Unix seconds until which the user can pay; in five minutes if not said, and within 24 hours.
-    #[schema(nullable = false, minimum = 0)]
+    #[schema(format = "unix-time", nullable = false, minimum = 0, maximum = 253_402_300_799_i64)]
     expires_at: Option<u64>,
 }
 

@@ -44,7 +44,7 @@ impl IntoResponse for Error {
     get,
     path = "/profile/{main_key}",
     tag = "Profiles",
-    params(("main_key" = String, Path, pattern = "^[0-9a-fA-F]{64}$", description = "The user's key: 64 hex characters.")),
+    params(("main_key" = String, Path, format = "nostr-public-key", pattern = "^[0-9a-fA-F]{64}$", description = "The user's key: 64 hex characters.")),
     responses(
         (status = 200, description = "The profile; what it does not say is `null`.", body = Profile),
         (status = 404, description = "`profile_not_found`: Relays answered, and none has one."),

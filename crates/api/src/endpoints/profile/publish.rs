@@ -53,18 +53,23 @@ fn wrong(ProfileFault { field, problem }: ProfileFault) -> FieldError {
 #[expect(dead_code, reason = "describes the body that `JsonBody for ProfileChange` reads")]
 pub(crate) struct RequestBody {
     /// User name, no spaces.
-    #[schema(min_length = 1, max_length = 64)]
+    #[schema(format = "one-line", min_length = 1, max_length = 64, pattern = r"^\S+$")]
     name: Option<String>,
-    /// Name as shown.
-    #[schema(min_length = 1, max_length = 128)]
+    /// Name as shown, on one line.
+    #[schema(format = "one-line", min_length = 1, max_length = 128)]
     display_name: Option<String>,
     /// `https` or `http` address of a picture.
-    #[schema(max_length = 2048)]
+    #[schema(format = "web-url", max_length = 2048, pattern = "^[Hh][Tt][Tt][Pp][Ss]?://")]
     picture: Option<String>,
     /// A few words, on one line.
-    #[schema(min_length = 1, max_length = 4096)]
+    #[schema(format = "one-line", min_length = 1, max_length = 4096)]
     about: Option<String>,
     /// Identifier `name@domain`; the domain has to serve what `GET /.well-known/nostr.json` answers here.
+    #[schema(
+        format = "nip05",
+        max_length = 324,
+        pattern = "^[A-Za-z0-9._-]{1,64}@[A-Za-z0-9.-]{1,253}(:[1-9][0-9]{0,4})?$"
+    )]
     nip05: Option<String>,
 }
 

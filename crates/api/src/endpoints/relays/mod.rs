@@ -30,6 +30,7 @@ impl From<RelayChangeError> for Problem {
 #[expect(dead_code, reason = "describes the body that `JsonBody for Request` reads")]
 pub(crate) struct RequestBody {
     /// Its address: `wss://…`, or `ws://…` in a network of your own.
+    #[schema(format = "relay-url", max_length = 256, pattern = "^[Ww][Ss][Ss]?://")]
     relay: String,
 }
 

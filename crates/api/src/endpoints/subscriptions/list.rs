@@ -92,7 +92,7 @@ pub(crate) struct List {
     params(
         ("state" = inline(Option<String>), Query, pattern = "^(active|closed_by_user|closed_by_provider|completed|ended)$",
             description = "Only those in this state: `active`, `closed_by_user`, `closed_by_provider`, `completed` or `ended`."),
-        ("main_key" = inline(Option<String>), Query, pattern = "^[0-9a-fA-F]{64}$",
+        ("main_key" = inline(Option<String>), Query, format = "nostr-public-key", pattern = "^[0-9a-fA-F]{64}$",
             description = "Only those of this user: 64 hex characters."),
         ("after" = Option<String>, Query, format = "uuid", description = "Goes on after this one: the last answer's `next`."),
         ("limit" = Option<u64>, Query, minimum = 1, maximum = 1000, description = "Most to answer. Default 100."),

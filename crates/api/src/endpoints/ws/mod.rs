@@ -41,10 +41,11 @@ impl IntoResponse for HandshakeError {
     path = "/ws",
     tag = "Events",
     params(
-        ("Connection" = String, Header, description = "`Upgrade`."),
-        ("Upgrade" = String, Header, description = "`websocket`."),
-        ("Sec-WebSocket-Version" = u64, Header, description = "`13`."),
-        ("Sec-WebSocket-Key" = String, Header, description = "16 random bytes in Base64."),
+        ("Connection" = String, Header, pattern = "^[Uu]pgrade$", description = "`Upgrade`."),
+        ("Upgrade" = String, Header, pattern = "^[Ww]eb[Ss]ocket$", description = "`websocket`."),
+        ("Sec-WebSocket-Version" = u64, Header, minimum = 13, maximum = 13, description = "`13`."),
+        ("Sec-WebSocket-Key" = String, Header, pattern = "^[0-9A-Za-z+/]{22}==$",
+            description = "16 random bytes in Base64.", example = "dGhlIHNhbXBsZSBub25jZQ=="),
     ),
     responses(
         (status = 101, description = "It is open."),

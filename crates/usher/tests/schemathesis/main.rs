@@ -1,0 +1,131 @@
+//! The interface against its own description: schemathesis, which knows only `/openapi.json`, calls the running service
+//! with what the description allows and with what it does not. What it looks for is in `schemathesis.toml` beside this.
+//!
+//! `USHER_SCHEMATHESIS_EXAMPLES` (calls of each operation before it gives up looking) and `USHER_SCHEMATHESIS_SEED` look
+//! longer, and elsewhere.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests are tests, too
+
+#[path = "../common/mod.rs"]
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use common::{Running, Signal, TOKEN, configured};
+use usher_sandbox::lightning::{LightningWorld, NwcService};
+use usher_sandbox::relay::EmbeddedRelay;
+
+/// Calls of each operation before it gives up looking, beside those that it makes in any case. All takes half a minute.
+const EXAMPLES: u64 = 10;
+
+/// Where it begins to look: the same each time, so that what passes here passes there.
+const SEED: u64 = 1;
+
+/// How long it may take at most, on a machine that is busy with something else; each example more, a second more for each
+/// operation.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+fn here(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schemathesis").join(name)
+}
+
+fn python() -> PathBuf {
+    let installed = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tools/py/bin/python"));
+    std::env::var_os("USHER_TEST_PYTHON").map_or_else(installed, PathBuf::from)
+}
+
+fn number(variable: &str, default: u64) -> u64 {
+    let read = |value: String| value.parse().unwrap_or_else(|_| panic!("{variable} must be a number"));
+    std::env::var(variable).map_or(default, read)
+}
+
+/// Runs schemathesis to its end; what it said, and whether it found nothing.
+fn schemathesis(address: &str) -> (bool, String) {
+    let (examples, seed) = (number("USHER_SCHEMATHESIS_EXAMPLES", EXAMPLES), number("USHER_SCHEMATHESIS_SEED", SEED));
+    let folder = tempfile::tempdir().unwrap();
+    let said = folder.path().join("said");
+    let output = std::fs::File::create(&said).unwrap();
+    let python = python();
+    let mut child = Command::new(&python)
+        .args(["-c", "from schemathesis.cli import schemathesis; schemathesis()", "--config-file"])
+        .arg(here("schemathesis.toml"))
+        .arg("run")
+        .arg(format!("http://{address}/openapi.json"))
+        .args(["--url", &format!("http://{address}")])
+        .args(["--header", &format!("Authorization: Bearer {TOKEN}")])
+        .args(["--checks", "all", "--continue-on-failure", "--no-color", "--warnings", "off"])
+        .args(["--max-examples", &examples.to_string(), "--seed", &seed.to_string()])
+        .args(["--generation-database", "none"])
+        .env("SCHEMATHESIS_HOOKS", "hooks")
+        .env("PYTHONPATH", here(""))
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("PYTHONIOENCODING", "utf-8")
+        .env("NO_PROXY", "*")
+        .current_dir(folder.path())
+        .stdout(output.try_clone().unwrap())
+        .stderr(output)
+        .spawn()
+        .unwrap_or_else(|error| panic!("no Python at {} ({error}): scripts/test sets it up", python.display()));
+    let read = || String::from_utf8_lossy(&std::fs::read(&said).unwrap()).into_owned();
+    let deadline = Instant::now() + PATIENCE + Duration::from_secs(60) * u32::try_from(examples / EXAMPLES).unwrap();
+    let status = loop {
+        if let Some(status) = child.try_wait().unwrap() {
+            break status;
+        }
+        if Instant::now() > deadline {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            panic!("schemathesis does not end:\n{}", read());
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    };
+    let said = read();
+    assert!(!said.contains("No module named"), "{said}\nscripts/test installs schemathesis");
+    (status.success(), said)
+}
+
+#[test]
+fn a_property_based_client_finds_nothing() {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let relay = runtime.block_on(EmbeddedRelay::start()).unwrap();
+    let lightning = LightningWorld::new();
+    let account = lightning.open_account("service", 100_000_000);
+    let wallet = runtime.block_on(async {
+        let wallet = NwcService::start(&account, &[relay.url()]).await;
+        wallet.ready(common::PATIENCE).await.unwrap();
+        wallet
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = configured(folder.path());
+    command
+        .env("RUST_LOG", "info,usher_relays::connection=debug")
+        .env("SERVICE__NOSTR__RELAYS", relay.url())
+        .env("SERVICE__WALLET__LN_BACKEND", "nwc")
+        .env("SERVICE__WALLET__NWC__URL", wallet.url());
+    let (mut running, address) = Running::serve(command);
+    if !running.said.contains("relay connected") {
+        running.wait_for("relay connected");
+    }
+
+    let (found_nothing, said) = schemathesis(&address);
+    running.signal(Signal::TERM);
+    let (code, log) = running.end();
+    // Each finding comes with the curl command that shows it again.
+    assert!(found_nothing, "{said}");
+    // Without the one that it reads the description from.
+    let operations = operations() - 1;
+    assert!(said.contains(&format!("Tested: {operations}\n")), "it should try {operations} operations\n{said}");
+    assert_eq!(code, Some(0), "{log}");
+    let faults: Vec<_> =
+        log.lines().filter(|line| line.contains("panicked") || line.contains("\"level\":\"ERROR\"")).collect();
+    assert!(faults.is_empty(), "{faults:#?}");
+    runtime.block_on(wallet.stop());
+}
+
+/// How many there are in the committed document, which is the one that is served.
+fn operations() -> usize {
+    let document: serde_json::Value = serde_json::from_str(include_str!("../../../../docs/openapi.json")).unwrap();
+    document["paths"].as_object().unwrap().values().map(|item| item.as_object().unwrap().len()).sum()
+}
