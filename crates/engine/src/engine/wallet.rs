@@ -43,6 +43,9 @@ const WHEN_TOLD: [u64; 4] = [60, 120, 300, 600];
 /// Seconds to the next look-up of an invoice when it does not; the last goes on.
 const WHEN_NOT_TOLD: [u64; 6] = [2, 4, 8, 15, 30, 60];
 
+/// Seconds to the next look-up of an invoice when the wallet could not be asked.
+const AFTER_FAILURE: u64 = 10;
+
 /// Seconds to the next look-up of an invoice that the app has been told is over; the last goes on.
 const WHEN_OVER: [u64; 4] = [60, 600, 3600, 21_600];
 
@@ -79,6 +82,8 @@ struct Watch {
     /// How often it was looked up in this stage.
     times: u8,
     over: bool,
+    /// While it was looked up there came a reason to look once more.
+    again: bool,
 }
 
 impl Wallet {
@@ -120,6 +125,11 @@ impl Wallet {
             (false, false) => &WHEN_NOT_TOLD,
         };
         let secs = schedule.get(usize::from(times)).or(schedule.last()).copied().unwrap_or(60);
+        Self::stretched(secs, watched)
+    }
+
+    /// So long, or longer when many are watched.
+    fn stretched(secs: u64, watched: usize) -> Duration {
         Duration::from_secs(secs.max(watched as u64 / LOOK_UPS_PER_SECOND))
     }
 }
@@ -284,7 +294,7 @@ impl Engine {
             None => None,
         };
         let at = now.plus(self.wallet.interval(0, over, count));
-        watched.insert(id, Watch { hash, at: Some(at), times: 0, over });
+        watched.insert(id, Watch { hash, at: Some(at), times: 0, over, again: false });
         drop(watched);
         if let Some(before) = before {
             self.timers.cancel(before, id, Alarm::LookUp);
@@ -295,7 +305,7 @@ impl Engine {
     /// After a restart: the `nth` invoice is looked up, for what happened meanwhile was told to nobody.
     pub(super) fn watch_again(&self, id: StreamId, hash: PaymentHash, over: bool, nth: u64, now: UnixMillis) {
         let at = now.plus(spread(nth));
-        self.wallet.watched.lock().insert(id, Watch { hash, at: Some(at), times: 0, over });
+        self.wallet.watched.lock().insert(id, Watch { hash, at: Some(at), times: 0, over, again: false });
         self.timers.set(at, id, Alarm::LookUp);
     }
 
@@ -310,8 +320,13 @@ impl Engine {
     pub(super) fn look_up_soon(&self, id: StreamId, now: UnixMillis) {
         let mut watched = self.wallet.watched.lock();
         let Some(watch) = watched.get_mut(&id) else { return };
-        // Looked up at this moment, or about to be.
-        let Some(before) = watch.at.filter(|at| *at > now) else { return };
+        let Some(before) = watch.at else {
+            watch.again = true;
+            return;
+        };
+        if before <= now {
+            return; // about to be
+        }
         watch.at = Some(now);
         drop(watched);
         self.timers.cancel(before, id, Alarm::LookUp);
@@ -353,6 +368,7 @@ impl Engine {
                 () = engine.stop.cancelled() => return,
             };
             engine.wallet.count(2, &status);
+            let failed = status.is_err();
             match status {
                 Ok(status @ InvoiceStatus::Settled(_)) => {
                     engine.workers.input(id, Input::InvoiceStatus(Ok(status))).await;
@@ -360,17 +376,24 @@ impl Engine {
                 Ok(_) => {}
                 Err(failure) => debug!(stream_id = %id, %failure, "an invoice could not be looked up"),
             }
-            engine.look_up_again(id);
+            engine.look_up_again(id, failed);
         });
     }
 
-    fn look_up_again(&self, id: StreamId) {
+    fn look_up_again(&self, id: StreamId, failed: bool) {
         let now = self.clock.now();
         let mut watched = self.wallet.watched.lock();
         let count = watched.len();
         let Some(watch) = watched.get_mut(&id).filter(|watch| watch.at.is_none()) else { return };
-        watch.times = watch.times.saturating_add(1);
-        let at = now.plus(self.wallet.interval(watch.times, watch.over, count));
+        let wait = if std::mem::take(&mut watch.again) {
+            Duration::ZERO
+        } else if failed {
+            Wallet::stretched(AFTER_FAILURE, count)
+        } else {
+            watch.times = watch.times.saturating_add(1);
+            self.wallet.interval(watch.times, watch.over, count)
+        };
+        let at = now.plus(wait);
         watch.at = Some(at);
         drop(watched);
         self.timers.set(at, id, Alarm::LookUp);

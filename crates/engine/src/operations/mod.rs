@@ -265,6 +265,22 @@ fn lease(now: UnixMillis) -> UnixMillis {
     now.plus(LEASE)
 }
 
+/// Unix milliseconds as a number in the state, or `null`.
+mod optional_millis {
+    use serde::{Deserialize as _, Deserializer, Serialize as _, Serializer};
+
+    use crate::UnixMillis;
+
+    #[allow(clippy::ref_option)] // serde's signature
+    pub(super) fn serialize<S: Serializer>(at: &Option<UnixMillis>, serializer: S) -> Result<S::Ok, S::Error> {
+        at.map(|at| at.0).serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<UnixMillis>, D::Error> {
+        Ok(Option::<u64>::deserialize(deserializer)?.map(UnixMillis))
+    }
+}
+
 /// Unix milliseconds as a number in the state.
 mod millis {
     use serde::{Deserialize as _, Deserializer, Serializer};

@@ -36,7 +36,7 @@ use usher_protocol::message::{
 use usher_protocol::subkey::Permission;
 
 use super::conversation::Conversation;
-use super::{ChargeEnd, Charged, Effect, Input, Note, Outcome, WalletCall, emit, lease, millis};
+use super::{ChargeEnd, Charged, Effect, Input, Note, Outcome, WalletCall, emit, lease, millis, optional_millis};
 use crate::UnixMillis;
 use crate::event::EventType;
 use crate::ports::{CorrelationKey, InvoiceStatus, LightningError, OperationKind, Settlement, WantedInvoice};
@@ -49,6 +49,9 @@ const CLOSING: Duration = Duration::from_secs(60);
 
 /// For how long after the end money is still looked out for: a day covers any restart of a wallet.
 const LINGER: Duration = Duration::from_secs(24 * 3600);
+
+/// How long a payer's claim to have paid our invoice stands for those that follow: each is a reason to ask our wallet.
+const CLAIMS: Duration = Duration::from_secs(5);
 
 /// Most failures that are told of one payment; a wallet has no reason to try more often in a day.
 const MAX_FAILURES: u8 = 20;
@@ -114,6 +117,9 @@ pub struct Payment {
     paid: bool,
     /// The preimage of our own invoice, as the payer has shown it: told with `paid` when our wallet says none.
     shown: Option<Preimage>,
+    /// When the payer last said that it has paid.
+    #[serde(with = "optional_millis")]
+    claimed_at: Option<UnixMillis>,
 }
 
 /// Whose invoice it is.
@@ -191,6 +197,7 @@ impl Payment {
             last: None,
             paid: false,
             shown: None,
+            claimed_at: None,
         }
     }
 
@@ -371,20 +378,20 @@ impl Payment {
         {
             return Outcome::Ignored;
         }
-        self.last = Some(response.status.clone());
         match &response.status {
             PaymentStatus::Approved if !self.approved => {
                 self.approved = true;
+                self.last = Some(response.status.clone());
                 Outcome::Stepped(vec![self.tell("user_approved", &json!({}), now)])
             }
             PaymentStatus::Failed { reason } if self.failures < MAX_FAILURES => {
                 self.failures += 1;
+                self.last = Some(response.status.clone());
                 Outcome::Stepped(vec![self.tell("user_failed", &json!({ "reason": reason }), now)])
             }
             PaymentStatus::Rejected { reason } => self.end("user_rejected", reason.as_deref(), now),
-            PaymentStatus::Approved | PaymentStatus::Failed { .. } | PaymentStatus::Success { .. } => {
-                Outcome::Stepped(Vec::new())
-            }
+            // Nothing to tell, and nothing to store: a wallet that repeats itself costs no write.
+            PaymentStatus::Approved | PaymentStatus::Failed { .. } | PaymentStatus::Success { .. } => Outcome::Ignored,
         }
     }
 
@@ -396,8 +403,10 @@ impl Payment {
             Bill::Other { .. } if preimage.is_some() => self.proven(preimage, now),
             Bill::Other { .. } => Outcome::Ignored,
             // A reason to ask our own wallet, and no more: it may have given us an invoice that pays somebody else.
+            Bill::Own { .. } if self.claimed_at.is_some_and(|at| now < at.plus(CLAIMS)) => Outcome::Ignored,
             Bill::Own { .. } => {
                 self.shown = preimage.copied().or(self.shown);
+                self.claimed_at = Some(now);
                 Outcome::Stepped(vec![Effect::LookUp])
             }
         }

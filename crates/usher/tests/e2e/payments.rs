@@ -12,7 +12,7 @@ use usher_protocol::bolt11::Network;
 use usher_sandbox::lightning::{InvoiceTerms, Method};
 use usher_sandbox::wallet::Policy;
 
-use self::stage::{Stage, statuses};
+use self::stage::{Stage, approved_and_paid, statuses};
 use crate::harness::{LONG, TestUsher};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -23,9 +23,9 @@ async fn a_user_pays_and_the_app_gets_the_proof() {
     let request = user.next_request(LONG).await.expect("a request");
     user.fulfil(&request).await.expect("paid");
     let events = stage.api().finished(&stream).await;
-    assert_eq!(statuses(&events), ["user_approved", "paid"]);
+    assert!(approved_and_paid(&events), "{events:?}");
     let invoice = stage.invoice_of(&request);
-    let paid = &events[1].data;
+    let paid = &events.last().unwrap().data;
     assert_eq!(paid["request_id"], "order-1");
     let preimage = stage.shop.incoming(invoice.payment_hash()).unwrap().preimage.unwrap();
     assert_eq!(paid["preimage"], preimage.to_hex());
@@ -105,7 +105,7 @@ async fn others_invoices_are_paid_once_by_the_user_or_by_us() {
     let stream = stage.start("/invoices/pay", &body).await;
     let request = user.next_request(LONG).await.unwrap();
     user.fulfil(&request).await.unwrap();
-    assert_eq!(statuses(&api.finished(&stream).await), ["user_approved", "paid"]);
+    assert!(approved_and_paid(&api.finished(&stream).await));
     assert_eq!(stage.start("/invoices/pay", &json!({"invoice": invoice.as_str()})).await, stream);
 
     let invoice = payee.make_invoice(&InvoiceTerms::of(7_000)).unwrap();

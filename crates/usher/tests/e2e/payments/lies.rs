@@ -124,3 +124,38 @@ async fn our_wallet_pretends_to_have_paid() {
     assert!(!statuses(&stage.api().events(&stream).await.0).contains(&"paid"));
     assert_eq!(stage.wallet.counts().calls(Method::PayInvoice), 1);
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn our_wallet_that_never_answers_is_looked_up() {
+    let stage = Stage::open().await;
+    // Executed, never answered; the notification tells.
+    stage.wallet.set(|behaviour| behaviour.on(Method::PayInvoice, Conduct::Mute));
+    let payee = stage.world.open_account("payee", 0);
+    let invoice = payee.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+    let stream = stage.start("/invoices/pay", &serde_json::json!({"invoice": invoice.as_str()})).await;
+    assert_eq!(statuses(&stage.api().finished(&stream).await), ["paid"]);
+    assert_eq!(stage.wallet.counts().calls(Method::PayInvoice), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn our_wallet_answers_after_both_were_started_again() {
+    let mut stage = Stage::open().await;
+    stage.wallet.set(|behaviour| {
+        behaviour.notifications = false;
+        behaviour.on(Method::PayInvoice, Conduct::Hold);
+    });
+    let payee = stage.world.open_account("payee", 0);
+    let invoice = payee.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+    let stream = stage.start("/invoices/pay", &serde_json::json!({"invoice": invoice.as_str()})).await;
+    stage.wallet.wait_for(LONG, |counts| counts.executed(Method::PayInvoice) == 1).await.expect("executed");
+    stage.wallet.stop().await;
+    stage.usher.kill();
+    stage.wallet.start_again().await;
+    stage.crash().await;
+    stage.wallet.release();
+    let events = stage.api().finished(&stream).await;
+    assert_eq!(statuses(&events), ["paid"]);
+    assert_eq!((stage.wallet.counts().calls(Method::PayInvoice), payee.balance()), (1, 1_000));
+    tokio::time::sleep(QUIET).await;
+    assert_eq!(stage.api().events(&stream).await, (events, true));
+}

@@ -140,6 +140,13 @@ pub(super) fn statuses(events: &[Event]) -> Vec<&str> {
     events.iter().map(Event::status).collect()
 }
 
+/// Whether it is a payment as it should be. The word of the user's wallet may come later than the money, or be lost in a
+/// crash; the money may not.
+pub(super) fn approved_and_paid(events: &[Event]) -> bool {
+    let told = statuses(events);
+    told == ["user_approved", "paid"] || told == ["paid"]
+}
+
 /// Unix seconds.
 pub(super) fn now() -> u64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).expect("after 1970").as_secs()
