@@ -73,7 +73,15 @@ impl Engine {
         };
         let mut changes = VecDeque::from([change]);
         let (mut commits, mut afters, mut announced) = (Vec::new(), Vec::<After>::new(), Vec::new());
-        while let Some(change) = changes.pop_front() {
+        let mut notes = Vec::new();
+        loop {
+            let Some(change) = changes.pop_front() else {
+                if notes.is_empty() {
+                    break;
+                }
+                changes.extend(self.told(std::mem::take(&mut notes), now).await?);
+                continue;
+            };
             let Change { id, operation, effects, expected, claims } = change;
             let mut after = After {
                 id,
@@ -100,7 +108,7 @@ impl Engine {
                     Effect::Start(operation, effects) => {
                         changes.push_back(Change::start(self.new_stream_id(), *operation, effects));
                     }
-                    Effect::Tell(key, note) => changes.extend(self.told(key, note, now).await?),
+                    Effect::Tell(key, note) => notes.push((key, note)),
                     Effect::Finish => after.finished = true,
                 }
             }
@@ -127,24 +135,34 @@ impl Engine {
             self.announce(&announced, *head, now);
         }
         for (after, head) in afters.into_iter().zip(heads) {
-            self.take_place(after, head, now).await;
+            self.take_place(after, head, now);
         }
         Ok(None)
     }
 
-    /// The change of the operation with this key when it is told `note`; none when it does not care.
-    async fn told(&self, key: CorrelationKey, note: Note, now: UnixMillis) -> Result<Option<Change>, StoreError> {
-        let Some(id) = self.index.find(key) else { return Ok(None) };
-        let Some(stored) = self.store.operation(id).await? else { return Ok(None) };
-        let mut operation =
-            Operation::from_state(&stored.state).map_err(|_| StoreError::Unreadable("an operation's state"))?;
-        match operation.step(&Input::Note(note), now) {
-            Outcome::Stepped(effects) => {
-                let expected = Revision::At(stored.revision);
-                Ok(Some(Change { id, operation, effects, expected, claims: Vec::new() }))
+    /// The changes of operations that are told something, each operation once; those that are not there do not care.
+    async fn told(&self, notes: Vec<(CorrelationKey, Note)>, now: UnixMillis) -> Result<Vec<Change>, StoreError> {
+        let mut changes: Vec<Change> = Vec::new();
+        for (key, note) in notes {
+            let Some(id) = self.index.find(key) else { continue };
+            let change = match changes.iter_mut().position(|change| change.id == id) {
+                Some(known) => known,
+                None => {
+                    let Some(stored) = self.store.operation(id).await? else { continue };
+                    let operation = Operation::from_state(&stored.state)
+                        .map_err(|_| StoreError::Unreadable("an operation's state"))?;
+                    let expected = Revision::At(stored.revision);
+                    changes.push(Change { id, operation, effects: Vec::new(), expected, claims: Vec::new() });
+                    changes.len() - 1
+                }
+            };
+            if let Some(change) = changes.get_mut(change)
+                && let Outcome::Stepped(effects) = change.operation.step(&Input::Note(note), now)
+            {
+                append(&mut change.effects, effects);
             }
-            Outcome::Ignored => Ok(None),
         }
+        Ok(changes)
     }
 
     fn commit_of(
@@ -210,7 +228,7 @@ impl Engine {
         self.tell_readers(id, head.next_index, events, now);
     }
 
-    async fn take_place(&self, after: After, head: Head, now: UnixMillis) {
+    fn take_place(&self, after: After, head: Head, now: UnixMillis) {
         self.count(&after);
         let (id, next_index) = (after.id, head.next_index);
         if after.finished {
@@ -220,7 +238,7 @@ impl Engine {
         }
         self.tell_readers(id, next_index, &after.events, now);
         for call in after.calls {
-            self.wallet.ask(id, call).await;
+            self.ask(id, call);
         }
         if after.look_up {
             self.look_up_soon(id, now);

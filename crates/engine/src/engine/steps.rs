@@ -47,6 +47,7 @@ pub(super) enum Cause {
 }
 
 /// The ways to the workers.
+#[derive(Clone)]
 pub(super) struct Workers(Vec<mpsc::Sender<Job>>);
 
 impl Workers {

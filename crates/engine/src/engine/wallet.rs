@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Semaphore, mpsc};
 use tracing::{debug, info, warn};
 use usher_protocol::message::PaymentHash;
@@ -25,11 +26,11 @@ use crate::ports::{
 };
 use crate::{StreamId, UnixMillis};
 
-/// Calls that wait for their turn; when it is full, steps wait.
+/// Calls that wait for their turn.
 const QUEUE: usize = 4096;
 
 /// Calls that run at the same time.
-const AT_ONCE: usize = 24;
+const AT_ONCE: usize = 64;
 
 /// Look-ups of watched invoices that run at the same time.
 const LOOK_UPS_AT_ONCE: usize = 8;
@@ -91,11 +92,6 @@ impl Wallet {
         let (calls, asked) = mpsc::channel(QUEUE);
         let look_ups = Arc::new(Semaphore::new(LOOK_UPS_AT_ONCE));
         (Self { lightning, calls, watched: Mutex::default(), look_ups, counts: Default::default() }, asked)
-    }
-
-    pub(super) async fn ask(&self, id: StreamId, call: WalletCall) {
-        // Fails only when everything stops; the operation's lease asks again.
-        let _ = self.calls.send((id, call)).await;
     }
 
     fn count<T>(&self, call: usize, result: &Result<T, LightningError>) {
@@ -168,6 +164,15 @@ impl Engine {
         self.wallet.watched.lock().len()
     }
 
+    /// Asks soon; never waits. When too many wait already, nothing is sent and the operation is told so.
+    pub(super) fn ask(&self, id: StreamId, call: WalletCall) {
+        let Err(TrySendError::Full((_, call))) = self.wallet.calls.try_send((id, call)) else { return };
+        warn!(stream_id = %id, "the wallet is asked more than it answers");
+        let input = failed(&call, || LightningError::NotSent);
+        let workers = self.workers.clone();
+        self.tasks.spawn(async move { workers.input(id, input).await });
+    }
+
     /// Asks the wallet what operations want of it, until everything stops.
     pub(super) async fn ask_wallet(self: Arc<Self>, mut asked: mpsc::Receiver<(StreamId, WalletCall)>) {
         let places = Arc::new(Semaphore::new(AT_ONCE));
@@ -198,11 +203,9 @@ impl Engine {
         let Some(parts) = &self.wallet.lightning else {
             let failure = || LightningError::Refused { again: false, reason: "no wallet is configured".to_owned() };
             return match call {
-                WalletCall::MakeInvoice(_) => Input::InvoiceMade(Err(failure())),
-                WalletCall::LookUpInvoice(_) => Input::InvoiceStatus(Err(failure())),
-                WalletCall::Pay { .. } => Input::Paid(Err(failure())),
                 // That no wallet is configured now says nothing of what one did before.
-                WalletCall::LookUpPayment(_) => Input::PaymentStatus(Err(LightningError::NotSent)),
+                WalletCall::LookUpPayment(_) => failed(&call, || LightningError::NotSent),
+                _ => failed(&call, failure),
             };
         };
         let wallet = &parts.wallet;
@@ -397,6 +400,16 @@ impl Engine {
         watch.at = Some(at);
         drop(watched);
         self.timers.set(at, id, Alarm::LookUp);
+    }
+}
+
+/// The answer to a call that was not made.
+fn failed(call: &WalletCall, failure: impl FnOnce() -> LightningError) -> Input {
+    match call {
+        WalletCall::MakeInvoice(_) => Input::InvoiceMade(Err(failure())),
+        WalletCall::LookUpInvoice(_) => Input::InvoiceStatus(Err(failure())),
+        WalletCall::Pay { .. } => Input::Paid(Err(failure())),
+        WalletCall::LookUpPayment(_) => Input::PaymentStatus(Err(failure())),
     }
 }
 

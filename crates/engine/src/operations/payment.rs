@@ -50,6 +50,9 @@ const CLOSING: Duration = Duration::from_secs(60);
 /// For how long after the end money is still looked out for: a day covers any restart of a wallet.
 const LINGER: Duration = Duration::from_secs(24 * 3600);
 
+/// The longest, for invoices that our wallet lets live longer than they were meant to.
+const LONGEST_LINGER: Duration = Duration::from_secs(30 * 24 * 3600);
+
 /// How long a payer's claim to have paid our invoice stands for those that follow: each is a reason to ask our wallet.
 const CLAIMS: Duration = Duration::from_secs(5);
 
@@ -494,12 +497,14 @@ impl Payment {
     /// Until when money may come; another's invoice is remembered until nobody can ask for it again.
     fn over_until(&self, now: UnixMillis) -> UnixMillis {
         let linger = now.plus(LINGER);
+        let expired = |invoice: &Invoice| UnixMillis::from_secs(invoice.expires_at()).plus(Duration::from_secs(60));
         match &self.bill {
-            Bill::Own { .. } => linger,
-            Bill::Other { invoice } => {
-                let expired = UnixMillis::from_secs(invoice.expires_at()).plus(Duration::from_secs(60));
-                if self.paid { expired } else { expired.max(linger) }
+            // A wallet may make invoices that live longer than they were meant to.
+            Bill::Own { invoice, .. } => {
+                invoice.as_ref().map_or(linger, |invoice| expired(invoice).clamp(linger, now.plus(LONGEST_LINGER)))
             }
+            Bill::Other { invoice } if self.paid => expired(invoice),
+            Bill::Other { invoice } => expired(invoice).max(linger),
         }
     }
 

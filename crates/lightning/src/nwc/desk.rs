@@ -19,7 +19,7 @@ use super::cipher::{Cipher, Scheme};
 use super::relay::{self, Outgoing, Shared};
 
 /// Requests without an answer at the same time.
-const AT_ONCE: usize = 32;
+const AT_ONCE: usize = 64;
 
 /// How long a connection is waited for before a request counts as not sent.
 const REACH: Duration = Duration::from_secs(5);
