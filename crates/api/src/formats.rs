@@ -52,9 +52,10 @@ fn name_keys(value: &mut Value) -> bool {
                 // No `maxItems`: so many different ones are allowed, and one that is named twice counts once.
                 subkeys.insert("items".to_owned(), json!({ "type": "string", "pattern": KEY_PATTERN }));
             }
-            object.values_mut().fold(changed, |changed, value| name_keys(value) || changed)
+            // Counted and not asked for: every one is to be visited.
+            object.values_mut().filter_map(|value| name_keys(value).then_some(())).count() > 0 || changed
         }
-        Value::Array(items) => items.iter_mut().fold(false, |changed, value| name_keys(value) || changed),
+        Value::Array(items) => items.iter_mut().filter_map(|value| name_keys(value).then_some(())).count() > 0,
         _ => false,
     }
 }

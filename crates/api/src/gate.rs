@@ -70,7 +70,8 @@ struct HandlerPanicked;
 /// Lets a request in, and its answer out.
 pub(crate) async fn gate(State(gate): State<Gate>, request: Request, next: Next) -> Response {
     let request_id = RequestId::of(request.headers(), gate.state.randomness.as_ref());
-    let span = tracing::info_span!("request", %request_id);
+    // On every line of the call, however few `RUST_LOG` lets through: so it is of the highest level.
+    let span = tracing::error_span!("request", %request_id, stream_id = tracing::field::Empty);
     async move {
         let started = Instant::now();
         let method = method_name(request.method());
@@ -132,6 +133,11 @@ impl Gate {
             }
         }
     }
+}
+
+/// Notes which stream the call is about: the log's lines of it have it from here on.
+pub(crate) fn concerns(stream: &impl std::fmt::Display) {
+    tracing::Span::current().record("stream_id", tracing::field::display(stream));
 }
 
 /// Whether the token may come in the first message: it is a WebSocket that is asked for, and no token came with it.

@@ -60,5 +60,5 @@ pub(crate) async fn authenticate_key(
     let engine = state.engine.clone();
     let once = keyed.map(|Extension(keyed)| keyed.once(Started::on));
     let stream = change::run(&state, async move { engine.start_authentication(request, once).await }).await??;
-    Ok(Json(Started::on(&stream)))
+    Ok(Started::answer(&stream))
 }

@@ -11,6 +11,7 @@ use crate::ApiState;
 use crate::body::{self, JsonBody};
 use crate::change::{self, ChangeLost};
 use crate::fields::{self, Fields};
+use crate::gate;
 use crate::idempotency::Keyed;
 use crate::problem::Problem;
 
@@ -102,5 +103,6 @@ pub(crate) async fn key_handshake(
     let engine = state.engine.clone();
     let once = keyed.map(|Extension(keyed)| keyed.once(Started::on));
     let started = change::run(&state, async move { engine.start_key_handshake(request, once).await }).await??;
+    gate::concerns(&started.stream_id);
     Ok(Json(Started::on(&started)))
 }

@@ -1,11 +1,13 @@
 //! The answer of calls that start an operation.
 
+use axum::Json;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use usher_engine::{StartError, StreamId};
 use utoipa::ToSchema;
 
 use crate::change::ChangeLost;
+use crate::gate;
 use crate::problem::Problem;
 
 /// An operation that has started.
@@ -20,6 +22,12 @@ pub(crate) struct Started {
 impl Started {
     pub(crate) fn on(stream: &StreamId) -> Self {
         Self { stream_id: stream.to_string() }
+    }
+
+    /// The answer, its stream noted for the log.
+    pub(crate) fn answer(stream: &StreamId) -> Json<Self> {
+        gate::concerns(stream);
+        Json(Self::on(stream))
     }
 }
 

@@ -9,6 +9,7 @@ use usher_engine::ports::StoreError;
 use super::webhook_deliveries::{DeliveryId, Item};
 use crate::ApiState;
 use crate::change::{self, ChangeLost};
+use crate::gate;
 use crate::problem::{ErrorCode, Problem};
 
 /// Why a delivery is not tried again.
@@ -58,6 +59,7 @@ pub(crate) async fn webhook_delivery_retry(
 ) -> Result<Json<Item>, Error> {
     let id: Option<DeliveryId> = id.ok().and_then(|Path(text)| text.parse().ok());
     let DeliveryId { stream, index } = id.ok_or(Error::NotFound)?;
+    gate::concerns(&stream);
     let engine = state.engine.clone();
     let retried = change::run(&state, async move { engine.retry_webhook_delivery(stream, index).await }).await??;
     retried.map(|delivery| Json(delivery.into())).ok_or(Error::NotFound)

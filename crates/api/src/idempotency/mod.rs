@@ -21,7 +21,7 @@ use axum::response::{IntoResponse as _, Response};
 use http::header::CONTENT_TYPE;
 use http::{HeaderName, HeaderValue, Method, StatusCode};
 use http_body_util::BodyExt as _;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tracing::Instrument as _;
 use usher_engine::ports::{Answer, AnswerKey};
@@ -32,6 +32,7 @@ pub(crate) use self::key::IDEMPOTENCY_KEY;
 use crate::ApiState;
 use crate::body;
 use crate::change::ChangeLost;
+use crate::gate;
 use crate::problem::{ErrorCode, Problem};
 
 /// Says that an answer was given before.
@@ -81,6 +82,9 @@ impl Keyed {
             let detail = "the key was used within 24 hours for the same call with another body; use a new one";
             return Problem::new(ErrorCode::IdempotencyKeyReused, detail).into_response();
         }
+        if let Some(stream) = stream_of(&answer.body) {
+            gate::concerns(&stream);
+        }
         let mut response = Response::new(Body::from(answer.body));
         *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
         if let Ok(media_type) = HeaderValue::try_from(answer.media_type) {
@@ -89,6 +93,15 @@ impl Keyed {
         response.headers_mut().insert(IDEMPOTENCY_REPLAYED, HeaderValue::from_static("true"));
         response
     }
+}
+
+/// The stream that an answer names, if it is one of a call that starts something.
+fn stream_of(body: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Named {
+        stream_id: String,
+    }
+    serde_json::from_slice(body).ok().map(|Named { stream_id }| stream_id)
 }
 
 /// Answers a call that carries a key: with what was answered before, or by doing it.

@@ -22,6 +22,7 @@ mod request;
 mod requests;
 mod saying;
 mod service;
+mod session;
 mod speech;
 mod subscription;
 

@@ -14,6 +14,7 @@ mod abuse;
 mod crash;
 mod harness;
 mod login;
+mod logs;
 mod payments;
 mod relays;
 mod run_time;

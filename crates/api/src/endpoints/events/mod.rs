@@ -15,7 +15,7 @@ use usher_engine::{EventPage, EventsError, StreamId};
 
 use crate::ApiState;
 use crate::fields::Errors;
-use crate::gate::Patience;
+use crate::gate::{self, Patience};
 use crate::problem::{FieldError, Problem};
 use crate::query::{self, Query};
 
@@ -139,6 +139,7 @@ pub(crate) async fn events(
     // What is no stream id names no stream: the same 404, so that an app has one case to handle.
     let stream: Option<StreamId> = stream.ok().and_then(|Path(text)| text.parse().ok());
     let stream = stream.ok_or(EventsError::NotFound)?;
+    gate::concerns(&stream);
 
     if streaming {
         return feed::open(&state, stream, parameters.after).await;

@@ -107,5 +107,5 @@ pub(crate) async fn pay_invoice(
     let engine = state.engine.clone();
     let once = keyed.map(|Extension(keyed)| keyed.once(Started::on));
     let stream = change::run(&state, async move { engine.pay_invoice(request, once).await }).await??;
-    Ok(Json(Started::on(&stream)))
+    Ok(Started::answer(&stream))
 }

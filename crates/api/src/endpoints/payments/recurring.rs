@@ -147,5 +147,5 @@ pub(crate) async fn recurring_payment(
     let engine = state.engine.clone();
     let once = keyed.map(|Extension(keyed)| keyed.once(Started::on));
     let stream = change::run(&state, async move { engine.start_recurring_payment(request, once).await }).await??;
-    Ok(Json(Started::on(&stream)))
+    Ok(Started::answer(&stream))
 }

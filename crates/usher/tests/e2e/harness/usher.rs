@@ -39,6 +39,12 @@ impl Builder {
         self
     }
 
+    /// Logs this much (`RUST_LOG`).
+    pub(crate) fn log_level(mut self, filter: &str) -> Self {
+        self.variables.insert("RUST_LOG".to_owned(), filter.to_owned());
+        self
+    }
+
     /// Runs on this key.
     pub(crate) fn keys(mut self, keys: Keys) -> Self {
         self.keys = keys;

@@ -1,0 +1,191 @@
+//! What is in the log, and what never is.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use usher_protocol::jwt;
+use usher_protocol::{Keys, PublicKey};
+use usher_sandbox::lightning::{LightningWorld, NwcService};
+use usher_sandbox::relay::EmbeddedRelay;
+use usher_sandbox::wallet::{Identity, Policy, Wallet, WalletOptions};
+
+use crate::harness::{Api, CallError, LONG, TestUsher, User, introduce, now};
+
+/// A line of a JSON log.
+struct Line(Value);
+
+impl Line {
+    fn all(log: &str) -> Vec<Self> {
+        let lines: Vec<_> = log.lines().map(|line| Self(serde_json::from_str(line).expect(line))).collect();
+        for Self(line) in &lines {
+            for member in ["timestamp", "level", "message", "target"] {
+                assert!(line[member].is_string(), "no {member}: {line}");
+            }
+        }
+        lines
+    }
+
+    fn is_of(&self, request_id: &str) -> bool {
+        self.0["span"]["request_id"] == request_id
+    }
+
+    fn is_answer(&self) -> bool {
+        self.0["message"] == "answered"
+    }
+}
+
+impl Api {
+    /// Calls with this request id.
+    async fn call_as(&self, request_id: &str, method: &str, path: &str, body: Option<Value>) -> Value {
+        let mut request = self.http.request(method.parse().unwrap(), format!("{}{path}", self.base));
+        request = request.header("x-request-id", request_id).header("idempotency-key", "once");
+        if let Some(body) = body {
+            request = request.json(&body);
+        }
+        let answer = request.bearer_auth(&self.token).send().await.unwrap();
+        assert_eq!(answer.headers()["x-request-id"], request_id);
+        answer.json().await.unwrap()
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_line_of_a_call_has_its_request_id_and_its_stream() {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let mut usher =
+        TestUsher::builder().relays(&[relay.url()]).set("LOG__FORMAT", "json").log_level("debug").start().await;
+    let api = usher.api();
+    let body = json!({ "main_key": Keys::generate().public_key().to_hex(), "subkeys": [] });
+    let started = api.call_as("start", "POST", "/authenticate-key", Some(body.clone())).await;
+    let stream = started["stream_id"].as_str().unwrap().to_owned();
+    api.call_as("again", "POST", "/authenticate-key", Some(body)).await;
+    api.call_as("poll", "GET", &format!("/events/{stream}"), None).await;
+    api.call_as("handshake", "POST", "/key-handshake", Some(json!({}))).await;
+    api.call_as("lost", "GET", "/events/01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11", None).await;
+    api.call_as("version", "GET", "/version", None).await;
+    assert!(usher.stop().await.success());
+
+    let lines = Line::all(&usher.log());
+    for (request_id, concerned) in [("start", true), ("again", true), ("poll", true), ("version", false)] {
+        let of_it: Vec<_> = lines.iter().filter(|line| line.is_of(request_id)).collect();
+        let answers = of_it.iter().filter(|line| line.is_answer()).count();
+        assert_eq!(answers, 1, "{request_id} is answered once");
+        let answer = of_it.iter().find(|line| line.is_answer()).unwrap();
+        assert_eq!(answer.0["span"]["stream_id"] == stream.as_str(), concerned, "{}", answer.0);
+        assert_eq!(answer.0["span"].get("stream_id").is_some(), concerned, "{}", answer.0);
+    }
+    let answer = |request_id| lines.iter().find(|line| line.is_of(request_id) && line.is_answer()).expect("an answer");
+    assert!(answer("handshake").0["span"]["stream_id"].is_string());
+    assert_eq!(answer("lost").0["span"]["stream_id"], "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11", "what was asked for");
+    assert_eq!((&answer("lost").0["status"], &answer("lost").0["level"]), (&json!(404), &json!("INFO")));
+    assert!(answer("start").0["latency_ms"].is_number() && answer("start").0["path"] == "/authenticate-key");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn as_text_it_says_the_same_and_rust_log_says_how_much() {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let mut usher = TestUsher::builder().relays(&[relay.url()]).start().await;
+    let started = usher.api().call_as("call-7", "POST", "/key-handshake", Some(json!({}))).await;
+    let stream = started["stream_id"].as_str().unwrap();
+    assert!(usher.stop().await.success());
+    let log = usher.log();
+    let line = log.lines().find(|line| line.contains("answered")).expect("an answer");
+    assert!(line.contains(&format!("request_id=call-7 stream_id={stream}")), "{line}");
+    assert!(!log.contains("DEBUG"), "{log}");
+
+    let mut quiet = TestUsher::builder().relays(&[relay.url()]).log_level("error").start().await;
+    quiet.api().call_as("call-8", "POST", "/key-handshake", Some(json!({}))).await;
+    assert!(quiet.stop().await.success());
+    assert_eq!(quiet.log(), "", "nothing went wrong");
+
+    let mut one = TestUsher::builder().relays(&[relay.url()]).log_level("warn,usher_api=debug").start().await;
+    one.api().call_as("call-9", "GET", "/version", None).await;
+    assert!(one.stop().await.success());
+    let log = one.log();
+    assert!(log.contains("DEBUG") && log.contains("call-9"), "{log}");
+    assert!(log.lines().all(|line| line.contains("usher_api") || line.contains("WARN")), "{log}");
+}
+
+/// A session token of a wallet is a JWT by its key; and whatever happens, no secret gets into the log, at `debug`.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn sessions_of_wallets_verify_and_no_secret_is_logged() {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let world = LightningWorld::new();
+    let account = world.open_account("shop", 1_000_000);
+    let nwc = NwcService::start(&account, &[relay.url()]).await;
+    nwc.ready(LONG).await.expect("the wallet listens");
+    let mut usher = TestUsher::builder()
+        .relays(&[relay.url()])
+        .set("LOG__FORMAT", "json")
+        .set("WALLET__LN_BACKEND", "nwc")
+        .set("WALLET__NETWORK", "regtest")
+        .set("WALLET__NWC__URL", nwc.url())
+        .set("WEBHOOK__URL", "http://127.0.0.1:9/hook?key=in-the-url-s3cret")
+        .set("WEBHOOK__SECRET", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+        .log_level("debug")
+        .start()
+        .await;
+    let api = usher.api();
+    let identity = Identity::generate();
+    let purse = world.open_account("user", 1_000_000);
+    let secret = identity.keys().secret_key().to_secret_hex();
+    let user = Wallet::start(WalletOptions::new(identity).policy(Policy::silent()).paying_from(&purse)).await;
+    let handshake = api.handshake(json!({ "static_token": "table-s3cret" })).await;
+    introduce(&api, &user, &handshake, User::Stubborn).await;
+    let single = api.handshake(json!({})).await;
+
+    let stream = api.authenticate(&user.main_key(), &[]).await;
+    let request = user.next_request(LONG).await.expect("a request");
+    let (_, session) = user.approve_with_session(&request, Duration::from_secs(3_600)).expect("approved");
+    let event = api.outcome(&stream).await;
+    assert_eq!((event.status(), &event.data["session_token"]), ("approved", &json!(session)));
+    let verified = verify(&api, &user.main_key(), &session).await;
+    assert_eq!(verified, Ok(user.main_key().to_hex()));
+    let stranger = Keys::generate();
+    assert_eq!(verify(&api, &stranger.public_key(), &session).await, Err("jwt_invalid".to_owned()));
+    assert_eq!(verify(&api, &usher.public_key(), &session).await, Err("jwt_invalid".to_owned()));
+    let over = jwt::issue(&stranger, user.main_key(), now() - 7_200, 3_600).unwrap();
+    assert_eq!(verify(&api, &stranger.public_key(), &over).await, Err("jwt_expired".to_owned()));
+    let issued = api.post("/jwt/issue", &json!({ "target_key": user.main_key().to_hex(), "duration_hours": 1 })).await;
+    let issued = issued.unwrap()["token"].as_str().unwrap().to_owned();
+
+    let body = json!({ "main_key": user.main_key().to_hex(), "subkeys": [], "description": "what-s3cret", "amount": 1000,
+        "currency": "millisats" });
+    let payment = api.post("/payments/single", &body).await.unwrap()["stream_id"].as_str().unwrap().to_owned();
+    let request = user.next_request(LONG).await.expect("a request");
+    user.fulfil(&request).await.expect("paid");
+    let events = api.finished(&payment).await;
+    let preimage = events.last().unwrap().data["preimage"].as_str().expect("a preimage").to_owned();
+    // Mistakes too: a secret in the wrong place is not repeated.
+    let wrong = json!({ "main_key": secret, "subkeys": [session], "static_token": 1 });
+    assert!(matches!(api.post("/authenticate-key", &wrong).await, Err(CallError::Status(422, _))));
+    assert!(matches!(api.get(&format!("/events/{issued}")).await, Err(CallError::Status(404, _))));
+    user.stop().await;
+    assert!(usher.stop().await.success());
+
+    let log = usher.log();
+    assert!(log.contains("DEBUG") && Line::all(&log).len() > 20, "it logs at debug");
+    let nwc_secret = nwc.url().split("secret=").nth(1).unwrap().split('&').next().unwrap().to_owned();
+    for (what, kept_out) in [
+        ("the user's secret key", secret.as_str()),
+        ("the session token", &session),
+        ("the JWT", &issued),
+        ("the preimage", &preimage),
+        ("the wallet's secret", &nwc_secret),
+        ("the handshake's token", &single.url.token),
+        ("the webhook's secret", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"),
+        ("a static token, a description or the webhook's query", "s3cret"),
+        ("the token of the interface", &api.token),
+    ] {
+        let line = log.lines().find(|line| line.contains(kept_out));
+        assert!(line.is_none(), "{what} is in the log: {}", line.unwrap_or_default());
+    }
+}
+
+/// The key that a JWT is about, or the code of the refusal.
+async fn verify(api: &Api, key: &PublicKey, token: &str) -> Result<String, String> {
+    match api.post("/jwt/verify", &json!({ "public_key": key.to_hex(), "token": token })).await {
+        Ok(answer) => Ok(answer["target_key"].as_str().unwrap().to_owned()),
+        Err(CallError::Status(400, problem)) => Err(problem["code"].as_str().unwrap().to_owned()),
+        Err(error) => panic!("{error:?}"),
+    }
+}
