@@ -1,7 +1,14 @@
 //! Keys, proofs and inputs for the tests of operations.
 
+use std::time::Duration;
+
+use lightning_invoice::{Currency, InvoiceBuilder, PaymentSecret};
+use nostr::hashes::{Hash as _, sha256};
 use serde_json::Value;
-use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, WalletMessage};
+use usher_protocol::bolt11::Invoice;
+use usher_protocol::message::{
+    AuthResponse, AuthStatus, KeyHandshake, PaymentResponse, PaymentStatus, Preimage, WalletMessage,
+};
 use usher_protocol::subkey::{Metadata, Permission, Permissions, SubkeyProof, derive_secret};
 use usher_protocol::{EventId, Keys, PublicKey, SecretKey};
 
@@ -79,4 +86,36 @@ pub(super) fn event(effects: &[Effect]) -> (&'static str, Value) {
     let event = events.next().expect("no event");
     assert!(events.next().is_none(), "more than one event");
     event
+}
+
+/// An invoice on regtest, made [`NOW`], for so many millisats, which can be paid for so many seconds.
+pub(super) fn invoice(amount: u64, preimage: Preimage, expiry: u64) -> Invoice {
+    invoice_on(Currency::Regtest, amount, preimage, expiry)
+}
+
+pub(super) fn invoice_on(network: Currency, amount: u64, preimage: Preimage, expiry: u64) -> Invoice {
+    let hash = sha256::Hash::from_byte_array(*preimage.payment_hash().as_bytes());
+    let key = user(77).secret_key().clone();
+    InvoiceBuilder::new(network)
+        .description("test".to_owned())
+        .payment_hash(hash)
+        .payment_secret(PaymentSecret([9; 32]))
+        .duration_since_epoch(Duration::from_secs(NOW.secs()))
+        .min_final_cltv_expiry_delta(18)
+        .expiry_time(Duration::from_secs(expiry))
+        .amount_milli_satoshis(amount)
+        .build_signed(|message| nostr::SECP256K1.sign_ecdsa_recoverable(message, &key))
+        .unwrap()
+        .to_string()
+        .parse()
+        .unwrap()
+}
+
+pub(super) fn payment_says(author: &Keys, request_id: &str, status: PaymentStatus) -> Input {
+    let response = PaymentResponse { request_id: request_id.to_owned(), status };
+    let message = match response.status {
+        PaymentStatus::Success { .. } => WalletMessage::PaymentConfirmation(response),
+        _ => WalletMessage::PaymentResponse(response),
+    };
+    Input::Wallet { author: author.public_key(), sent_at: NOW, message }
 }

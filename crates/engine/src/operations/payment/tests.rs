@@ -1,1 +1,334 @@
+use lightning_invoice::Currency as Coin;
+use proptest::prelude::*;
+use serde_json::json;
+use usher_protocol::message::Preimage;
 
+use super::super::fixtures::{NOW, cannot_read, device, effects, event, invoice, invoice_on, payment_says, user};
+use super::super::{Effect, Input, Note, Operation, Outcome, WalletCall};
+use super::*;
+
+const PREIMAGE: Preimage = Preimage::from_bytes([7; 32]);
+const WRONG: Preimage = Preimage::from_bytes([8; 32]);
+const END: UnixMillis = UnixMillis(NOW.0 + 300_000);
+
+fn terms() -> PaymentTerms {
+    PaymentTerms {
+        main_key: user(1).public_key(),
+        subkeys: vec![user(2).public_key()],
+        request_id: "ours".to_owned(),
+        reference: Some("theirs".to_owned()),
+        description: "Coffee".to_owned(),
+        subscription: None,
+        expires_at: END,
+    }
+}
+
+fn making() -> Payment {
+    let (payment, effects) = Payment::to_us(terms(), 5_000, Network::Regtest, NOW);
+    let wanted = WantedInvoice { amount: 5_000, description: "Coffee".to_owned(), expiry: 300 };
+    assert_eq!(effects, [Effect::Ask(WalletCall::MakeInvoice(wanted))]);
+    payment
+}
+
+fn asking() -> Payment {
+    let mut payment = making();
+    let made = effects(payment.step(&Input::InvoiceMade(Ok(invoice(5_000, PREIMAGE, 300))), NOW));
+    let [Effect::Send(message)] = &made[..] else { panic!("{made:?}") };
+    assert_eq!((message.kind, message.until), (28_000, END));
+    let content: serde_json::Value = serde_json::from_str(&message.content).unwrap();
+    assert_eq!((&content["amount"], &content["request_id"]), (&json!(5_000), &json!("ours")));
+    assert_eq!(payment.watched(), Some(PREIMAGE.payment_hash()));
+    payment
+}
+
+fn says(status: PaymentStatus) -> Input {
+    payment_says(&user(1), "ours", status)
+}
+
+fn success(preimage: Option<Preimage>) -> Input {
+    says(PaymentStatus::Success { preimage })
+}
+
+fn failed(reason: &str) -> Input {
+    says(PaymentStatus::Failed { reason: Some(reason.to_owned()) })
+}
+
+fn settled(amount: u64, preimage: Option<Preimage>) -> Settlement {
+    Settlement { amount: Some(amount), preimage }
+}
+
+fn looked_up(status: InvoiceStatus) -> Input {
+    Input::InvoiceStatus(Ok(status))
+}
+
+fn status(effects: &[Effect]) -> String {
+    event(effects).1["status"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn settled_means_paid_once() {
+    let mut payment = asking();
+    let got = effects(payment.step(&Input::Settled(settled(5_000, Some(PREIMAGE))), NOW));
+    let data = json!({ "status": "paid", "preimage": PREIMAGE.to_hex(), "request_id": "theirs" });
+    assert_eq!(event(&got).1, data);
+    assert!(got.contains(&Effect::Finish) && payment.is_done());
+}
+
+#[test]
+fn too_little_or_a_preimage_of_something_else_is_no_settlement() {
+    let mut payment = asking();
+    for settlement in [settled(4_999, Some(PREIMAGE)), settled(5_000, Some(WRONG))] {
+        assert_eq!(payment.step(&Input::Settled(settlement.clone()), NOW), Outcome::Ignored);
+        assert_eq!(payment.step(&looked_up(InvoiceStatus::Settled(settlement)), NOW), Outcome::Ignored);
+    }
+}
+
+#[test]
+fn a_claim_is_a_reason_to_look_and_no_more() {
+    for preimage in [None, Some(WRONG), Some(PREIMAGE)] {
+        let mut payment = asking();
+        assert_eq!(effects(payment.step(&success(preimage), NOW)), [Effect::LookUp]);
+        assert_eq!(payment.step(&success(preimage), NOW), Outcome::Ignored, "not again at once");
+        let later = NOW.plus(Duration::from_secs(6));
+        assert_eq!(effects(payment.step(&success(preimage), later)), [Effect::LookUp]);
+        assert!(!payment.is_done());
+    }
+    // What the payer has shown is the proof when our wallet says settled and shows none.
+    let mut payment = asking();
+    payment.step(&success(Some(PREIMAGE)), NOW);
+    let got = effects(payment.step(&looked_up(InvoiceStatus::Settled(settled(5_000, None))), NOW));
+    assert_eq!(event(&got).1["preimage"], PREIMAGE.to_hex());
+}
+
+#[test]
+fn the_user_approves_fails_and_refuses() {
+    let mut payment = asking();
+    assert_eq!(status(&effects(payment.step(&says(PaymentStatus::Approved), NOW))), "user_approved");
+    assert_eq!(payment.step(&says(PaymentStatus::Approved), NOW), Outcome::Ignored);
+    assert_eq!(event(&effects(payment.step(&failed("a"), NOW))).1["reason"], "a");
+    assert_eq!(payment.step(&failed("a"), NOW), Outcome::Ignored, "the same twice is one");
+    for number in 1..super::MAX_FAILURES {
+        assert_eq!(status(&effects(payment.step(&failed(&format!("{number}")), NOW))), "user_failed");
+    }
+    assert_eq!(payment.step(&failed("once too often"), NOW), Outcome::Ignored);
+    let got = effects(payment.step(&says(PaymentStatus::Rejected { reason: None }), NOW));
+    assert_eq!(event(&got).1, json!({ "status": "user_rejected", "request_id": "theirs" }));
+    assert!(got.contains(&Effect::Silence) && !got.contains(&Effect::Finish));
+    assert!(payment.is_done() && payment.watched().is_some(), "money may come");
+    assert_eq!(payment.step(&says(PaymentStatus::Approved), NOW), Outcome::Ignored);
+    let got = effects(payment.step(&Input::Settled(settled(5_000, Some(PREIMAGE))), NOW));
+    assert_eq!(status(&got), "paid");
+}
+
+#[test]
+fn only_the_user_is_heard() {
+    let mut payment = asking();
+    let stranger = payment_says(&user(9), "ours", PaymentStatus::Rejected { reason: None });
+    assert_eq!(payment.step(&stranger, NOW), Outcome::Ignored);
+    let other = payment_says(&user(1), "another", PaymentStatus::Rejected { reason: None });
+    assert_eq!(payment.step(&other, NOW), Outcome::Ignored);
+    // A device may log in, and not pay.
+    let (key, proof) = device(&user(1), 3, Permission::Auth);
+    assert_eq!(payment.step(&cannot_read(key, proof), NOW), Outcome::Ignored);
+    let (key, proof) = device(&user(1), 4, Permission::Payment);
+    let got = effects(payment.step(&cannot_read(key, proof), NOW));
+    assert!(matches!(&got[..], [Effect::Send(message)] if message.recipients.contains(&key)));
+    let named = payment_says(&user(2), "ours", PaymentStatus::Approved);
+    assert_eq!(status(&effects(payment.step(&named, NOW))), "user_approved");
+}
+
+#[test]
+fn it_is_looked_up_one_last_time_before_the_time_out() {
+    let asked = |payment: &mut Payment, at| {
+        let got = effects(payment.step(&Input::Timer, at));
+        assert_eq!(got, [Effect::Silence, Effect::Ask(WalletCall::LookUpInvoice(PREIMAGE.payment_hash()))]);
+    };
+    let mut payment = asking();
+    assert_eq!(payment.step(&Input::Timer, UnixMillis(END.0 - 1)), Outcome::Ignored);
+    asked(&mut payment, END);
+    let got = effects(payment.step(&looked_up(InvoiceStatus::Settled(settled(5_000, Some(PREIMAGE)))), END));
+    assert_eq!(status(&got), "paid");
+
+    for answer in [InvoiceStatus::Open, InvoiceStatus::Dead, InvoiceStatus::Unknown] {
+        let mut payment = asking();
+        asked(&mut payment, END);
+        assert_eq!(status(&effects(payment.step(&looked_up(answer), END))), "timeout");
+        assert!(payment.is_done() && payment.watched().is_some());
+        let got = effects(payment.step(&Input::Settled(settled(5_000, Some(PREIMAGE))), END));
+        assert_eq!(status(&got), "paid", "money is money");
+    }
+
+    // A wallet that says nothing holds it up for a minute.
+    let mut payment = asking();
+    asked(&mut payment, END);
+    let mut now = END;
+    while !payment.is_done() {
+        payment.step(&Input::InvoiceStatus(Err(LightningError::NotSent)), now);
+        now = payment.wake_at();
+        payment.step(&Input::Timer, now);
+    }
+    assert!(now >= END.plus(super::CLOSING) && now <= END.plus(super::CLOSING * 2));
+}
+
+#[test]
+fn an_invoice_that_does_not_fit_is_shown_to_nobody() {
+    let bad =
+        [invoice(4_999, PREIMAGE, 300), invoice(5_001, PREIMAGE, 300), invoice_on(Coin::Bitcoin, 5_000, PREIMAGE, 300)];
+    for bad in bad {
+        let mut payment = making();
+        let got = effects(payment.step(&Input::InvoiceMade(Ok(bad)), NOW));
+        assert_eq!(status(&got), "error");
+        assert!(got.contains(&Effect::Finish));
+    }
+    let mut payment = making();
+    let got = effects(payment.step(&Input::Taken, NOW));
+    assert_eq!(status(&got), "error");
+}
+
+#[test]
+fn a_wallet_that_makes_none_is_asked_again_for_a_minute() {
+    let refused = |again| LightningError::Refused { again, reason: "no".to_owned() };
+    let mut payment = making();
+    assert_eq!(status(&effects(payment.step(&Input::InvoiceMade(Err(refused(false))), NOW))), "error");
+
+    for failure in [refused(true), LightningError::NotSent, LightningError::Unknown("silence".to_owned())] {
+        let mut payment = making();
+        let (mut now, mut asked) = (NOW, 1);
+        let told = loop {
+            let got = effects(payment.step(&Input::InvoiceMade(Err(failure.clone())), now));
+            if payment.is_done() {
+                break got;
+            }
+            now = payment.wake_at();
+            let got = effects(payment.step(&Input::Timer, now));
+            assert!(matches!(&got[..], [Effect::Ask(WalletCall::MakeInvoice(_))]));
+            asked += 1;
+        };
+        assert_eq!(status(&told), "error");
+        assert!(asked > 5 && now < NOW.plus(super::MAKING), "{asked}");
+    }
+    // After a crash it is asked at once, else when the lease has run out.
+    let mut payment = making();
+    assert!(matches!(&effects(payment.step(&Input::Resumed, NOW))[..], [Effect::Ask(WalletCall::MakeInvoice(_))]));
+}
+
+#[test]
+fn of_anothers_invoice_the_preimage_is_the_proof() {
+    let external = || Payment::of_invoice(terms(), 5_000, invoice(5_000, PREIMAGE, 7200)).0;
+    let mut payment = external();
+    assert_eq!(payment.watched(), None);
+    assert_eq!(payment.step(&success(None), NOW), Outcome::Ignored);
+    assert_eq!(payment.step(&success(Some(WRONG)), NOW), Outcome::Ignored);
+    let got = effects(payment.step(&success(Some(PREIMAGE)), NOW));
+    assert_eq!(status(&got), "paid");
+    assert!(!got.contains(&Effect::Finish), "remembered until nobody can ask for it again");
+    assert!(payment.wake_at().secs() >= NOW.secs() + 7200);
+    assert_eq!(payment.step(&success(Some(PREIMAGE)), NOW), Outcome::Ignored);
+
+    let mut payment = external();
+    assert_eq!(status(&effects(payment.step(&Input::Timer, END))), "timeout");
+    assert_eq!(status(&effects(payment.step(&success(Some(PREIMAGE)), END))), "paid");
+}
+
+#[test]
+fn a_payment_of_a_subscription_is_told_to_it() {
+    let link = |charge| Some(SubscriptionLink { subscription_id: "s".to_owned(), charge });
+    let charge = Charge { number: 2, due: 7, attempt: 1 };
+    for charge in [None, Some(charge)] {
+        let terms = PaymentTerms { subscription: link(charge), ..terms() };
+        let mut payment = Payment::to_us(terms, 5_000, Network::Regtest, NOW).0;
+        payment.step(&Input::InvoiceMade(Ok(invoice(5_000, PREIMAGE, 300))), NOW);
+        let notes = |effects: &[Effect]| -> Vec<Note> {
+            let notes = effects.iter().filter_map(|effect| match effect {
+                Effect::Tell(key, note) => Some((key, note.clone())),
+                _ => None,
+            });
+            notes
+                .map(|(key, note)| {
+                    assert_eq!(*key, CorrelationKey::subscription("s"));
+                    note
+                })
+                .collect()
+        };
+        let rejected = notes(&effects(payment.step(&says(PaymentStatus::Rejected { reason: None }), NOW)));
+        let paid = notes(&effects(payment.step(&Input::Settled(settled(5_000, Some(PREIMAGE))), NOW)));
+        match charge {
+            None => assert_eq!((rejected, paid), (vec![], vec![Note::Paid])),
+            Some(charge) => {
+                let end = ChargeEnd::Failed { status: "user_rejected".to_owned(), reason: None };
+                assert_eq!(rejected, [Note::Charged(Charged { charge, end })]);
+                assert_eq!(paid, [Note::Charged(Charged { charge, end: ChargeEnd::Paid(Some(PREIMAGE)) })]);
+            }
+        }
+    }
+}
+
+fn input() -> impl Strategy<Value = Input> {
+    let preimage = prop_oneof![Just(None), Just(Some(PREIMAGE)), Just(Some(WRONG))];
+    let failure = || {
+        prop_oneof![
+            Just(LightningError::NotSent),
+            Just(LightningError::Unknown("x".to_owned())),
+            any::<bool>().prop_map(|again| LightningError::Refused { again, reason: "x".to_owned() }),
+        ]
+    };
+    let settlement = || {
+        (prop_oneof![Just(None), Just(Some(4_999)), Just(Some(5_000))], 0..3_u8).prop_map(|(amount, byte)| Settlement {
+            amount,
+            preimage: [None, Some(PREIMAGE), Some(WRONG)][usize::from(byte)],
+        })
+    };
+    prop_oneof![
+        6 => Just(Input::Timer),
+        1 => Just(Input::Resumed),
+        1 => Just(Input::Taken),
+        3 => Just(Input::InvoiceMade(Ok(invoice(5_000, PREIMAGE, 300)))),
+        1 => failure().prop_map(|failure| Input::InvoiceMade(Err(failure))),
+        1 => settlement().prop_map(Input::Settled),
+        2 => settlement().prop_map(|settlement| looked_up(InvoiceStatus::Settled(settlement))),
+        1 => Just(looked_up(InvoiceStatus::Open)),
+        1 => failure().prop_map(|failure| Input::InvoiceStatus(Err(failure))),
+        2 => preimage.prop_map(success),
+        1 => Just(says(PaymentStatus::Approved)),
+        1 => Just(failed("x")),
+        1 => Just(says(PaymentStatus::Rejected { reason: None })),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn it_ends_once_is_paid_at_most_once_and_survives_the_store(
+        external in any::<bool>(), inputs in prop::collection::vec(input(), 0..40)
+    ) {
+        let mut operation = if external {
+            Operation::InvoicePayment(Payment::of_invoice(terms(), 5_000, invoice(5_000, PREIMAGE, 300)).0)
+        } else {
+            Operation::SinglePayment(making())
+        };
+        let (mut now, mut told) = (NOW, Vec::new());
+        // Whatever came, timers alone bring it to its end.
+        for input in inputs.into_iter().chain(std::iter::repeat_n(Input::Timer, 60)) {
+            if matches!(input, Input::Timer) {
+                now = operation.wake_at().unwrap().max(now);
+            }
+            if let Outcome::Stepped(effects) = operation.step(&input, now) {
+                for effect in &effects {
+                    if let Effect::Emit(event) = effect {
+                        let data: serde_json::Value = serde_json::from_str(&event.data).unwrap();
+                        told.push(data["status"].as_str().unwrap().to_owned());
+                    }
+                }
+                let stored = operation.to_state().unwrap();
+                prop_assert_eq!(&Operation::from_state(&stored).unwrap(), &operation);
+                if effects.contains(&Effect::Finish) {
+                    let ends = |status: &&String| matches!(status.as_str(), "user_rejected" | "timeout" | "error");
+                    prop_assert!(told.iter().filter(|status| *status == "paid").count() <= 1, "{:?}", told);
+                    prop_assert!(told.iter().filter(ends).count() <= 1, "{:?}", told);
+                    prop_assert!(told.iter().any(|status| status == "paid" || ends(&status)), "{:?}", told);
+                    return Ok(());
+                }
+            }
+        }
+        prop_assert!(false, "it never ends: {:?}", operation);
+    }
+}
