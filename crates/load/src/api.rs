@@ -69,6 +69,18 @@ pub(crate) fn wait_events_after(token: &str, stream: &str, after: usize) -> Vec<
     http::get(&format!("/events/{stream}?after={after}&wait={WAIT}"), token)
 }
 
+/// Asks for the service's numbers.
+pub(crate) fn metrics(token: &str) -> Vec<u8> {
+    http::get("/metrics", token)
+}
+
+/// Reads from the service's numbers how many invoices it watches.
+pub(crate) fn watched_invoices(answer: &http::Answer<'_>) -> Result<usize> {
+    let text = std::str::from_utf8(answer.ok()?)?;
+    let value = text.lines().find_map(|line| line.strip_prefix("usher_lightning_watched_invoices "));
+    Ok(value.context("no number of watched invoices")?.trim().parse()?)
+}
+
 /// Reads the answer to a start call.
 pub(crate) fn started(answer: &http::Answer<'_>) -> Result<(String, String)> {
     let started: Started<'_> = serde_json::from_slice(answer.ok()?).context("not the answer to a start call")?;

@@ -52,12 +52,8 @@ pub(crate) struct Settled {
 /// Calls that the service's wallet has seen.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 pub(crate) struct Counts {
-    /// `make_invoice`.
-    pub(crate) invoices: u64,
     /// `lookup_invoice` and `list_transactions`.
     pub(crate) look_ups: u64,
-    /// All methods.
-    pub(crate) all: u64,
 }
 
 /// The process; it ends with this value.
@@ -188,9 +184,7 @@ pub(crate) async fn run(relay: &str) -> Result<()> {
             Question::Counts => {
                 let counts = service.counts();
                 Reply::Counts(Counts {
-                    invoices: counts.executed(Method::MakeInvoice),
                     look_ups: counts.calls(Method::LookupInvoice) + counts.calls(Method::ListTransactions),
-                    all: counts.total(),
                 })
             }
         };

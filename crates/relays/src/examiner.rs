@@ -109,7 +109,12 @@ impl Examiner {
             add(&self.counters.duplicates);
             return Ok(Verdict::Known);
         }
-        self.open(&event).inspect_err(|_| self.remembered.demote(event.id))
+        let verdict = self.open(&event);
+        // What anybody can make without being one of our users must not push out what those sent.
+        if !matches!(verdict, Ok(Verdict::Message(_))) {
+            self.remembered.demote(event.id);
+        }
+        verdict
     }
 
     fn open(&self, event: &Event) -> Result<Verdict, Refusal> {

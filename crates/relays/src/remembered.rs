@@ -53,6 +53,12 @@ impl Remembered {
         inner.junk.put(id, ());
     }
 
+    /// Whether it is remembered among what is of no use.
+    #[cfg(test)]
+    pub(crate) fn is_junk(&self, id: &EventId) -> bool {
+        self.inner.lock().junk.contains(id)
+    }
+
     #[cfg(test)]
     fn len(&self) -> usize {
         let inner = self.inner.lock();

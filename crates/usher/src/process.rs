@@ -1,9 +1,13 @@
 //! What the process itself is prepared for.
 
-/// Allows as many open files as the system lets us. Each connection is one, and the customary soft limit is 1,024: a
-/// service would be full long before `limits.max_connections`.
+/// Files that are open beside connections of callers: the database, relays, look-ups, posts to the webhook.
+const OTHER_FILES: u64 = 512;
+
+/// Allows as many open files as the system lets us, and warns when that is too few for so many connections. Each
+/// connection is one, and the customary soft limit is 1,024: a service would be full long before
+/// `limits.max_connections`.
 #[cfg(unix)]
-pub fn raise_file_limit() {
+pub fn raise_file_limit(max_connections: u64) {
     use rustix::process::{Resource, getrlimit, setrlimit};
 
     let mut limit = getrlimit(Resource::Nofile);
@@ -11,11 +15,21 @@ pub fn raise_file_limit() {
     if let Err(error) = setrlimit(Resource::Nofile, limit) {
         tracing::debug!(%error, "the limit of open files was not raised");
     }
+    // None is no limit.
+    let Some(allowed) = getrlimit(Resource::Nofile).current else { return };
+    if allowed < max_connections.saturating_add(OTHER_FILES) {
+        tracing::warn!(
+            allowed,
+            max_connections,
+            "the system allows fewer open files than limits.max_connections needs: raise it (LimitNOFILE=, ulimit -n), or \
+             lower limits.max_connections"
+        );
+    }
 }
 
 /// Allows as many open files as the system lets us: there is nothing to do here.
 #[cfg(not(unix))]
-pub fn raise_file_limit() {}
+pub fn raise_file_limit(_max_connections: u64) {}
 
 /// Lets a panic be said in the log, in the log's format, beside everything else.
 pub fn log_panics() {

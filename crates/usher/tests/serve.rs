@@ -149,6 +149,35 @@ fn warnings_are_logged_at_every_start() {
 }
 
 #[test]
+#[cfg(unix)]
+fn too_few_open_files_for_the_connections_are_warned_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let plain = configured(folder.path());
+    let limited = |files: &str| {
+        let mut command = std::process::Command::new("sh");
+        command.env_clear().stdin(std::process::Stdio::null());
+        command.envs(plain.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        command.args(["-c", &format!("ulimit -n {files}; exec \"$0\" \"$@\"")]);
+        command.arg(plain.get_program()).args(plain.get_args());
+        command
+    };
+    let mut command = limited("1024");
+    command.env("SERVICE__LIMITS__MAX_CONNECTIONS", "1000");
+    let (running, _) = Running::serve(command);
+    assert!(running.said.contains("fewer open files than limits.max_connections needs"), "{}", running.said);
+    running.signal(Signal::TERM);
+    assert_eq!(running.end().0, Some(0));
+
+    // A soft limit alone is raised.
+    let mut command = limited("-S 128");
+    command.env("SERVICE__LIMITS__MAX_CONNECTIONS", "100");
+    let (running, _) = Running::serve(command);
+    assert!(!running.said.contains("open files"), "{}", running.said);
+    running.signal(Signal::TERM);
+    assert_eq!(running.end().0, Some(0));
+}
+
+#[test]
 fn the_log_is_text_by_default_and_says_what_rust_log_asks_for() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = configured(folder.path());

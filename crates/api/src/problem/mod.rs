@@ -240,7 +240,14 @@ impl From<EventsError> for Problem {
 
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
-        let detail = "the database does not do its work now; what was asked for may or may not have been stored";
+        let detail = match error {
+            StoreError::Unreadable(_) => {
+                "what is stored about this cannot be read; the log has more under this request id"
+            }
+            StoreError::Failed(_) | StoreError::Closed => {
+                "the database does not do its work now; what was asked for may or may not have been stored"
+            }
+        };
         Self::new(ErrorCode::StorageUnavailable, detail).retry_after(RETRY_SECONDS).caused_by(error)
     }
 }

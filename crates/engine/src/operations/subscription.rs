@@ -126,6 +126,9 @@ struct Charging {
     date: Charge,
     /// Until when nothing happens; `None` while a payment runs.
     waits_until: Option<u64>,
+    /// It was paid by an earlier try while a later one runs: when that one ends, the date is done with.
+    #[serde(default)]
+    paid: bool,
 }
 
 /// A charge has ended, or was paid after it had.
@@ -337,8 +340,12 @@ impl Subscription {
         match &charged.end {
             ChargeEnd::Paid(preimage) => {
                 self.payments_made = self.payments_made.saturating_add(1);
-                if current {
-                    self.go_on_after(charge, now);
+                match &mut self.charging {
+                    Some(charging) if current && charging.waits_until.is_none() && charging.date != charge => {
+                        charging.paid = true;
+                    }
+                    Some(_) if current => self.go_on_after(charge, now),
+                    _ => {}
                 }
                 self.complete(now);
                 let preimage = preimage.map(|preimage| preimage.to_hex());
@@ -352,12 +359,16 @@ impl Subscription {
                 if !runs {
                     return Outcome::Ignored;
                 }
+                if self.charging.as_ref().is_some_and(|charging| charging.paid) {
+                    self.go_on_after(charge, now);
+                    return Outcome::Stepped(Vec::new());
+                }
                 let tries = usize::try_from(charge.attempt).unwrap_or(usize::MAX);
                 let next = self.rules.retry_after.get(tries).map(|wait| now.plus(*wait).secs());
                 match next {
                     Some(at) => {
                         let date = Charge { attempt: charge.attempt.saturating_add(1), ..charge };
-                        self.charging = Some(Charging { date, waits_until: Some(at) });
+                        self.charging = Some(Charging { date, waits_until: Some(at), paid: false });
                     }
                     None => self.go_on_after(charge, now),
                 }
@@ -372,7 +383,7 @@ impl Subscription {
         match self.agreement.recurrence.next_due(Some((charge.number, charge.due))) {
             Some((number, due)) => {
                 let date = Charge { number, due, attempt: 0 };
-                self.charging = Some(Charging { date, waits_until: Some(due) });
+                self.charging = Some(Charging { date, waits_until: Some(due), paid: false });
             }
             None if self.ended_at.is_none() => {
                 self.charging = None;
@@ -454,7 +465,7 @@ impl SubscriptionView {
 
 fn first(recurrence: &Recurrence) -> Option<Charging> {
     let (number, due) = recurrence.next_due(None)?;
-    Some(Charging { date: Charge { number, due, attempt: 0 }, waits_until: Some(due) })
+    Some(Charging { date: Charge { number, due, attempt: 0 }, waits_until: Some(due), paid: false })
 }
 
 #[cfg(test)]

@@ -213,9 +213,12 @@ fn on_a_subkey_events_for_the_main_key_are_noticed() {
         other => panic!("{other:?}"),
     }
     assert!(matches!(desk.examine(&for_main), Verdict::Known), "one answer to one event");
+    assert!(desk.examiner.remembered.is_junk(&for_main.id), "anybody can make these");
 
     // Tagged with the main key and readable by us.
-    desk.takes(&desk.seal(&desk.service, &desk.main, kind::KEY_HANDSHAKE, text, NOW));
+    let readable = desk.seal(&desk.service, &desk.main, kind::KEY_HANDSHAKE, text, NOW);
+    desk.takes(&readable);
+    assert!(!desk.examiner.remembered.is_junk(&readable.id));
     // Tagged with our subkey and not readable: a mistake, not somebody who does not know it.
     desk.refuses(
         &desk.seal(&desk.main, &desk.service, kind::KEY_HANDSHAKE, text, NOW).as_json(),

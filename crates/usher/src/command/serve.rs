@@ -32,7 +32,7 @@ pub fn run(data_dir: Option<PathBuf>) -> Result<(), Failure> {
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
     }
-    process::raise_file_limit();
+    process::raise_file_limit(config.limits.max_connections.get());
     process::log_panics();
     make_data_dir(&source.data_dir)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;

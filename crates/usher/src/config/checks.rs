@@ -12,6 +12,12 @@ use super::mistake::{Mistake, Origin};
 use super::reader::{Layer, Reader};
 use super::setting::{DatabaseUrl, LnBackend, Nip05, NwcUrl, PrivateKey, ProfileName, Text, WebUrl};
 
+/// Seconds in a day.
+const DAY: u64 = 24 * 60 * 60;
+
+/// How many days before its end an operator is warned of a proof: time to get hold of whoever has the main key.
+const PROOF_DAYS: u64 = 30;
+
 /// Notes mistakes in keys that are right for themselves but not together, or not in this version. Whatever is wrong with
 /// other keys does not hide them: an operator is told everything at once.
 pub fn together(reader: &Reader<'_>, now: UnixMillis, mistakes: &mut Vec<Mistake>) {
@@ -57,9 +63,19 @@ fn profile(reader: &Reader<'_>) -> ProfileChange {
 }
 
 /// Notes what is allowed but unwise, and what this version does not act on.
-pub fn warnings(config: &Config, reader: &Reader<'_>, warnings: &mut Vec<String>) {
+pub fn warnings(config: &Config, reader: &Reader<'_>, now: UnixMillis, warnings: &mut Vec<String>) {
     if let Some(weakness) = config.auth.auth_token.weakness() {
         warnings.push(format!("auth.auth_token {weakness}; make one with `openssl rand -hex 32`"));
+    }
+    if let Some(proof) = &config.nostr.subkey_proof {
+        let days = proof.metadata.expires_at.saturating_sub(now.secs()) / DAY;
+        if days < PROOF_DAYS {
+            let left = if days == 1 { "1 day".to_owned() } else { format!("{days} days") };
+            warnings.push(format!(
+                "nostr.subkey_proof expires in {left}; from then on wallets do not listen to this key and the service does \
+                 not start: have a new one made with the main key"
+            ));
+        }
     }
     if config.nostr.allow_private_relays {
         warnings.push(

@@ -66,7 +66,7 @@ pub fn load(source: &Source) -> Loaded {
 
     checks::together(&reader, source.now, &mut mistakes);
     if let Some(config) = &config {
-        checks::warnings(config, &reader, &mut warnings);
+        checks::warnings(config, &reader, source.now, &mut warnings);
     }
     let in_force = reader.in_force;
     Loaded { config: config.filter(|_| mistakes.is_empty()), in_force, warnings, mistakes }

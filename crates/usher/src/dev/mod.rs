@@ -73,7 +73,7 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
     // Standard output is for the reader; of the log only what matters.
     logging::start(config.log.format, Output::Stderr, LevelFilter::WARN)?;
 
-    process::raise_file_limit();
+    process::raise_file_limit(0);
     process::log_panics();
 
     let service = Service::start(config, &source.data_dir, listen(command.port).await?).await?;

@@ -13,6 +13,7 @@
 mod abuse;
 mod crash;
 mod harness;
+mod limits;
 mod login;
 mod logs;
 mod payments;

@@ -18,7 +18,7 @@ use usher_sandbox::lightning::{LightningWorld, NwcService};
 use usher_sandbox::relay::EmbeddedRelay;
 
 /// Calls of each operation before it gives up looking, beside those that it makes in any case. All takes half a minute.
-const EXAMPLES: u64 = 10;
+const EXAMPLES: u64 = 25;
 
 /// Where it begins to look: the same each time, so that what passes here passes there.
 const SEED: u64 = 1;

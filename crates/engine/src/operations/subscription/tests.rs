@@ -1,1 +1,252 @@
+use proptest::prelude::*;
+use serde_json::json;
+use usher_protocol::bolt11::Network;
+use usher_protocol::calendar::Calendar;
+use usher_protocol::message::Preimage;
+use usher_protocol::{Keys, PublicKey};
 
+use super::super::fixtures::{NOW, effects, user};
+use super::super::{Effect, Input, Note, Operation, Outcome};
+use super::*;
+
+const PREIMAGE: Preimage = Preimage::from_bytes([7; 32]);
+const HOUR: Duration = Duration::from_secs(3600);
+
+fn recurrence(max_payments: Option<u32>, until: Option<u64>) -> Recurrence {
+    Recurrence { until, calendar: Calendar::Hourly, max_payments, first_payment_due: NOW.secs() }
+}
+
+fn subscription(recurrence: Recurrence, auto_charge: bool) -> Subscription {
+    let agreement = Agreement {
+        subscription_id: "s".to_owned(),
+        amount: 5_000,
+        description: "Membership".to_owned(),
+        authorized_amount: 4_000,
+        recurrence,
+        reference: None,
+        auto_charge,
+    };
+    let rules = SubscriptionRules {
+        network: Network::Regtest,
+        retry_after: vec![HOUR, 3 * HOUR],
+        keep: Duration::from_secs(86_400),
+    };
+    Subscription::start(Conversation::new(user(1).public_key(), &[]), agreement, rules, NOW)
+}
+
+fn closes(author: &Keys, id: &str) -> Input {
+    let close =
+        CloseSubscription { subscription_id: id.to_owned(), reason: Some("enough".to_owned()), by_service: false };
+    let message = WalletMessage::CloseSubscription(close);
+    Input::Wallet { author: author.public_key(), sent_at: NOW, message }
+}
+
+/// The charge that was started.
+fn started(effects: &[Effect]) -> Charge {
+    let [Effect::Start(operation, more)] = effects else { panic!("{effects:?}") };
+    let Operation::SinglePayment(payment) = &**operation else { panic!("{operation:?}") };
+    assert!(matches!(more[..], [Effect::Ask(_)]));
+    let state = serde_json::to_value(payment).unwrap();
+    assert_eq!(state["amount"], 4_000, "no more than the user authorized");
+    serde_json::from_value(state["subscription"]["charge"].clone()).unwrap()
+}
+
+fn paid(charge: Charge) -> Input {
+    Input::Note(Note::Charged(Charged { charge, end: ChargeEnd::Paid(Some(PREIMAGE)) }))
+}
+
+fn failed(charge: Charge) -> Input {
+    let end = ChargeEnd::Failed { status: "timeout".to_owned(), reason: None };
+    Input::Note(Note::Charged(Charged { charge, end }))
+}
+
+fn announced(effects: &[Effect]) -> serde_json::Value {
+    let [Effect::Announce(event)] = effects else { panic!("{effects:?}") };
+    serde_json::from_str(&event.data).unwrap()
+}
+
+#[test]
+fn payments_are_counted_until_it_is_complete() {
+    let mut open = subscription(recurrence(Some(2), None), false);
+    assert_eq!(open.wake_at(), None);
+    for (made, state) in [(1, SubscriptionState::Active), (2, SubscriptionState::Completed)] {
+        assert_eq!(effects(open.step(&Input::Note(Note::Paid), NOW)), []);
+        assert_eq!((open.view().payments_made, open.view().state), (made, state));
+    }
+    let end = open.wake_at().unwrap();
+    assert_eq!(end, NOW.plus(Duration::from_secs(86_400)), "it can be read for a while");
+    assert_eq!(effects(open.step(&Input::Timer, end)), [Effect::Finish]);
+}
+
+#[test]
+fn it_ends_when_its_time_is_over() {
+    let until = NOW.secs() + 100;
+    let mut open = subscription(recurrence(None, Some(until)), false);
+    assert_eq!(open.step(&Input::Timer, UnixMillis::from_secs(until)), Outcome::Ignored, "the last second counts");
+    let at = open.wake_at().unwrap();
+    assert_eq!(effects(open.step(&Input::Timer, at)), []);
+    assert_eq!(open.view().state, SubscriptionState::Ended);
+}
+
+#[test]
+fn only_its_user_closes_it() {
+    let mut open = subscription(recurrence(None, None), false);
+    assert_eq!(open.step(&closes(&user(2), "s"), NOW), Outcome::Ignored);
+    assert_eq!(open.step(&closes(&user(1), "another"), NOW), Outcome::Ignored);
+    let got = effects(open.step(&closes(&user(1), "s"), NOW));
+    let key: PublicKey = user(1).public_key();
+    assert_eq!(announced(&got), json!({ "subscription_id": "s", "main_key": key.to_hex(), "reason": "enough" }));
+    assert_eq!(open.step(&closes(&user(1), "s"), NOW), Outcome::Ignored);
+    assert_eq!(open.step(&Input::Note(Note::Close), NOW), Outcome::Ignored, "closed is closed");
+    assert_eq!(open.view().state, SubscriptionState::ClosedByUser);
+}
+
+#[test]
+fn the_operator_closes_it_and_the_wallet_is_told() {
+    let mut open = subscription(recurrence(None, None), true);
+    let got = effects(open.step(&Input::Note(Note::Close), NOW));
+    let [Effect::Send(message)] = &got[..] else { panic!("{got:?}") };
+    assert_eq!(message.kind, 28_007);
+    let content: serde_json::Value = serde_json::from_str(&message.content).unwrap();
+    assert_eq!(content, json!({ "subscription_id": "s", "reason": null, "by_service": true }));
+    assert_eq!(open.view().state, SubscriptionState::ClosedByProvider);
+    assert_eq!(open.step(&Input::Timer, NOW.plus(HOUR)), Outcome::Ignored, "nothing is charged any more");
+}
+
+#[test]
+fn each_date_is_charged_and_the_last_completes_it() {
+    let mut open = subscription(recurrence(Some(2), None), true);
+    let first = started(&effects(open.step(&Input::Timer, NOW)));
+    assert_eq!(first, Charge { number: 1, due: NOW.secs(), attempt: 0 });
+    assert_eq!(open.wake_at(), None, "one at a time");
+    let data = announced(&effects(open.step(&paid(first), NOW)));
+    assert_eq!((&data["status"], &data["number"], &data["due"]), (&json!("paid"), &json!(1), &json!(NOW.secs())));
+    assert_eq!(data["preimage"], PREIMAGE.to_hex());
+    let due = open.wake_at().unwrap();
+    assert_eq!(due.secs(), (NOW.secs() / 3600 + 1) * 3600, "the next full hour");
+    let second = started(&effects(open.step(&Input::Timer, due)));
+    assert_eq!((second.number, second.due), (2, due.secs()));
+    open.step(&paid(second), due);
+    assert_eq!((open.view().state, open.view().payments_made), (SubscriptionState::Completed, 2));
+}
+
+#[test]
+fn a_failed_charge_is_tried_again_by_the_schedule_and_then_passed_over() {
+    let mut open = subscription(recurrence(Some(2), None), true);
+    let mut now = NOW;
+    for (attempt, wait) in [(0, Some(HOUR)), (1, Some(3 * HOUR)), (2, None)] {
+        let charge = started(&effects(open.step(&Input::Timer, now)));
+        assert_eq!((charge.number, charge.attempt), (1, attempt));
+        let data = announced(&effects(open.step(&failed(charge), now)));
+        assert_eq!((&data["status"], &data["attempt"]), (&json!("timeout"), &json!(attempt + 1)));
+        let next = wait.map(|wait| now.plus(wait).secs());
+        assert_eq!(data.get("next_attempt_at").and_then(serde_json::Value::as_u64), next);
+        assert_eq!(open.step(&failed(charge), now), Outcome::Ignored, "told once");
+        now = open.wake_at().unwrap().max(now);
+    }
+    let charge = started(&effects(open.step(&Input::Timer, now)));
+    assert_eq!((charge.number, charge.attempt), (2, 0), "the next date");
+    open.step(&paid(charge), now);
+    assert_eq!((open.view().state, open.view().payments_made), (SubscriptionState::Ended, 1));
+}
+
+#[test]
+fn a_late_payment_of_a_date_spares_its_retry() {
+    let mut open = subscription(recurrence(None, None), true);
+    let charge = started(&effects(open.step(&Input::Timer, NOW)));
+    open.step(&failed(charge), NOW);
+    let data = announced(&effects(open.step(&paid(charge), NOW)));
+    assert_eq!((&data["status"], &data["number"]), (&json!("paid"), &json!(1)));
+    let next = started(&effects(open.step(&Input::Timer, open.wake_at().unwrap())));
+    assert_eq!((next.number, next.attempt), (2, 0));
+}
+
+#[test]
+fn after_downtime_it_catches_up_oldest_first() {
+    let mut open = subscription(recurrence(Some(5), None), true);
+    let now = NOW.plus(Duration::from_secs(30 * 86_400));
+    for number in 1..=5 {
+        assert!(open.wake_at().unwrap() <= now, "it is overdue");
+        let charge = started(&effects(open.step(&Input::Timer, now)));
+        assert_eq!(charge.number, number);
+        assert_eq!(open.step(&Input::Timer, now), Outcome::Ignored, "one at a time");
+        open.step(&paid(charge), now);
+    }
+    assert_eq!(open.view().state, SubscriptionState::Completed);
+}
+
+#[derive(Clone, Debug)]
+enum Happens {
+    Timer,
+    Paid(usize),
+    Failed(usize),
+    ByHand,
+    UserCloses,
+}
+
+proptest! {
+    #[test]
+    fn no_date_is_charged_twice_at_a_time_nor_when_it_is_paid(
+        max in prop::option::of(1..6_u32),
+        history in prop::collection::vec(prop_oneof![
+            4 => Just(Happens::Timer),
+            2 => (0..3_usize).prop_map(Happens::Paid),
+            2 => (0..3_usize).prop_map(Happens::Failed),
+            1 => Just(Happens::ByHand),
+            1 => Just(Happens::UserCloses),
+        ], 0..60)
+    ) {
+        let mut operation = Operation::Subscription(subscription(recurrence(max, None), true));
+        let mut now = NOW;
+        let (mut charges, mut running, mut settled) = (Vec::<Charge>::new(), None, Vec::new());
+        let mut closed = false;
+        for happens in history {
+            let input = match happens {
+                Happens::Timer => {
+                    now = operation.wake_at().unwrap_or(now).max(now);
+                    Input::Timer
+                }
+                // One of the latest charges: the one that runs, or an earlier one late. Each is paid once at most.
+                Happens::Paid(back) => match charges.iter().rev().nth(back) {
+                    Some(charge) if !settled.contains(charge) => {
+                        settled.push(*charge);
+                        running = running.filter(|running| running != charge);
+                        paid(*charge)
+                    }
+                    _ => continue,
+                },
+                Happens::Failed(back) => match charges.iter().rev().nth(back) {
+                    Some(charge) if running == Some(*charge) => {
+                        running = None;
+                        failed(*charge)
+                    }
+                    _ => continue,
+                },
+                Happens::ByHand => Input::Note(Note::Paid),
+                Happens::UserCloses => {
+                    closed = true;
+                    closes(&user(1), "s")
+                }
+            };
+            let before = settled.clone();
+            if let Outcome::Stepped(effects) = operation.step(&input, now) {
+                for effect in &effects {
+                    if let Effect::Start(..) = effect {
+                        let charge = started(&effects);
+                        prop_assert!(!closed, "charged after it was closed");
+                        prop_assert!(running.is_none() || before.contains(&running.unwrap()), "two at a time");
+                        prop_assert!(!charges.contains(&charge), "the same try twice");
+                        prop_assert!(before.iter().all(|paid| paid.number != charge.number), "a paid date");
+                        charges.push(charge);
+                        running = Some(charge);
+                    }
+                }
+                if effects.contains(&Effect::Finish) {
+                    return Ok(());
+                }
+            }
+            let stored = operation.to_state().unwrap();
+            prop_assert_eq!(&Operation::from_state(&stored).unwrap(), &operation);
+        }
+    }
+}

@@ -38,6 +38,24 @@ fn a_proof_for_our_key_makes_its_main_key_ours() {
 }
 
 #[test]
+fn a_proof_that_ends_soon_is_warned_of() {
+    const DAY: u64 = 24 * 60 * 60;
+    let warned = |until: u64| {
+        let (keys, proof) = subkey(0..until, Permission::Auth);
+        let loaded = given(&keys.secret_key().to_secret_hex(), &proof).load();
+        loaded.warnings.iter().find_map(|warning| {
+            let left = warning.strip_prefix("nostr.subkey_proof expires in ")?.split(';').next()?;
+            Some(left.to_owned())
+        })
+    };
+    assert_eq!(warned(u64::MAX), None);
+    assert_eq!(warned(NOW + 30 * DAY), None);
+    assert_eq!(warned(NOW + 30 * DAY - 1).as_deref(), Some("29 days"));
+    assert_eq!(warned(NOW + DAY).as_deref(), Some("1 day"));
+    assert_eq!(warned(NOW + 1).as_deref(), Some("0 days"));
+}
+
+#[test]
 fn a_proof_that_does_not_count_is_a_mistake() {
     let mistake = |valid, permission, key: Option<&str>| {
         let (keys, proof) = subkey(valid, permission);

@@ -1,0 +1,136 @@
+//! `limits.*`, as an operator sets them: each is what the program keeps to.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use crate::harness::{Api, CallError, LONG, TestUsher};
+
+/// Relays are of no interest here.
+const NOWHERE: &str = "ws://127.0.0.1:9";
+
+async fn limited(key: &str, value: u64) -> TestUsher {
+    TestUsher::builder().relays(&[NOWHERE]).set(&format!("LIMITS__{key}"), value).start().await
+}
+
+/// A call: status, `Retry-After` and code.
+async fn call(api: &Api, method: &str, path: &str) -> (u16, Option<u64>, String) {
+    let request = api.http.request(method.parse().unwrap(), format!("{}{path}", api.base)).bearer_auth(&api.token);
+    let answer = request.send().await.unwrap();
+    let retry_after = answer.headers().get("retry-after").map(|value| value.to_str().unwrap().parse().unwrap());
+    let status = answer.status().as_u16();
+    let body: Value = answer.json().await.unwrap_or_default();
+    (status, retry_after, body["code"].as_str().unwrap_or_default().to_owned())
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_per_second() {
+    let usher = limited("REQUESTS_PER_SECOND", 1).await;
+    let api = usher.api();
+    // Two within one second is too much; on a machine so slow that there are none, once more.
+    let deadline = Instant::now() + LONG;
+    let (retry_after, code) = loop {
+        let (status, retry_after, code) = call(&api, "GET", "/version").await;
+        if status == 429 {
+            break (retry_after, code);
+        }
+        assert_eq!(status, 200);
+        assert!(Instant::now() < deadline, "the limit was never met");
+    };
+    assert_eq!((retry_after, code.as_str()), (Some(1), "rate_limited"));
+    assert!(api.is_up().await, "who probes is not counted");
+    tokio::time::sleep(Duration::from_millis(1_100)).await;
+    assert_eq!(call(&api, "GET", "/version").await.0, 200, "after Retry-After it is answered");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn open_streams() {
+    let usher = limited("MAX_OPEN_STREAMS", 4).await;
+    let api = usher.api();
+    let mut started = 0;
+    let refused = loop {
+        match call(&api, "POST", "/key-handshake").await {
+            (200, ..) => started += 1,
+            refused => break refused,
+        }
+        assert!(started <= 4, "there is no limit");
+    };
+    // The reserved stream is one.
+    assert_eq!((started, refused), (3, (503, Some(5), "overloaded".to_owned())));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn long_polls() {
+    let usher = limited("MAX_LONG_POLLS", 1).await;
+    let api = usher.api();
+    let stream = api.handshake(json!({})).await.stream;
+    let waiting = {
+        let (api, path) = (api.clone(), format!("/events/{stream}?wait=60"));
+        // Refused when the one below was quicker; then once more.
+        tokio::spawn(async move { while matches!(api.get(&path).await, Err(CallError::Status(503, _)) | Ok(_)) {} })
+    };
+    let deadline = Instant::now() + LONG;
+    let refused = loop {
+        match call(&api, "GET", &format!("/events/{stream}?wait=1")).await {
+            (200, ..) => assert!(Instant::now() < deadline, "the limit was never met"),
+            refused => break refused,
+        }
+    };
+    assert_eq!(refused, (503, Some(5), "overloaded".to_owned()));
+    assert_eq!(call(&api, "GET", &format!("/events/{stream}")).await.0, 200, "who does not wait needs no place");
+    waiting.abort();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn event_streams() {
+    let usher = limited("MAX_EVENT_STREAMS", 1).await;
+    let api = usher.api();
+    let stream = api.handshake(json!({})).await.stream;
+    let first = api.sse(&stream, None).await.expect("an event stream");
+    assert_eq!(api.sse(&stream, None).await.err(), Some(503));
+    assert!(
+        matches!(api.get("/events").await, Err(CallError::Status(503, problem)) if problem["code"] == "overloaded")
+    );
+    drop(first);
+    let deadline = Instant::now() + LONG;
+    while api.sse(&stream, None).await.is_err() {
+        assert!(Instant::now() < deadline, "the place does not come back");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections() {
+    let usher = limited("MAX_CONNECTIONS", 4).await;
+    let address = usher.api().base.trim_start_matches("http://").to_owned();
+    let ask = async |connection: &mut TcpStream| {
+        let sent = connection.write_all(b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n").await;
+        let mut head = [0; 12];
+        // Who is turned away may be cut off while still speaking.
+        let read = tokio::time::timeout(LONG, connection.read_exact(&mut head)).await.expect("in time");
+        (sent.is_ok() && read.is_ok()).then(|| String::from_utf8_lossy(&head).into_owned())
+    };
+    // The client of the harness keeps some of them.
+    let mut kept = Vec::new();
+    loop {
+        let mut connection = TcpStream::connect(&address).await.unwrap();
+        match ask(&mut connection).await.as_deref() {
+            Some("HTTP/1.1 200") => kept.push(connection),
+            // Turned away, with or without being told.
+            refused => break assert!(matches!(refused, None | Some("HTTP/1.1 503")), "{refused:?}"),
+        }
+        assert!(kept.len() <= 4, "there is no limit");
+    }
+    assert!(!kept.is_empty());
+    let deadline = Instant::now() + LONG;
+    drop(kept.pop());
+    while {
+        let mut connection = TcpStream::connect(&address).await.unwrap();
+        ask(&mut connection).await.as_deref() != Some("HTTP/1.1 200")
+    } {
+        assert!(Instant::now() < deadline, "the place does not come back");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
