@@ -353,18 +353,18 @@ impl Subscription {
                 Outcome::Stepped(vec![self.tell_payment(charge, &more, now)])
             }
             ChargeEnd::Failed { status, reason } => {
-                let runs = self.charging.as_ref().is_some_and(|charging| {
-                    charging.date == charge && charging.waits_until.is_none() && self.ended_at.is_none()
-                });
-                if !runs {
+                let Some(charging) =
+                    self.charging.as_ref().filter(|charging| charging.date == charge && charging.waits_until.is_none())
+                else {
                     return Outcome::Ignored;
-                }
-                if self.charging.as_ref().is_some_and(|charging| charging.paid) {
+                };
+                if charging.paid {
                     self.go_on_after(charge, now);
                     return Outcome::Stepped(Vec::new());
                 }
                 let tries = usize::try_from(charge.attempt).unwrap_or(usize::MAX);
-                let next = self.rules.retry_after.get(tries).map(|wait| now.plus(*wait).secs());
+                let wait = self.rules.retry_after.get(tries).filter(|_| self.ended_at.is_none());
+                let next = wait.map(|wait| now.plus(*wait).secs());
                 match next {
                     Some(at) => {
                         let date = Charge { attempt: charge.attempt.saturating_add(1), ..charge };

@@ -15,7 +15,8 @@ pub async fn indexes_have_no_gaps(subject: impl Subject) {
     assert_eq!(commit_done(&*store, step(id(1), 1)).await, (2, 1));
     assert_eq!(commit_done(&*store, Commit { events: events[1..5].to_vec(), ..step(id(1), 2) }).await, (3, 5));
     let end = Commit { events: events[5..].to_vec(), finished: true, ..step(id(1), 3) };
-    assert_eq!(commit_done(&*store, end).await, (4, 6));
+    let all = u64::try_from(events.len()).expect("few");
+    assert_eq!(commit_done(&*store, end).await, (4, all));
 
     let stored = store.events(id(1), 0, 100).await.unwrap();
     assert_eq!(stored.len(), events.len());

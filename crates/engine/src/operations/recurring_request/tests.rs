@@ -1,1 +1,178 @@
+use serde_json::json;
+use usher_protocol::Keys;
+use usher_protocol::calendar::Calendar;
 
+use super::super::fixtures::{NOW, cannot_read, device, effects, event, user};
+use super::super::{Effect, Input, Operation, Outcome};
+use super::*;
+
+const TTL: Duration = Duration::from_secs(600);
+
+fn recurrence() -> Recurrence {
+    Recurrence { until: None, calendar: Calendar::Monthly, max_payments: Some(12), first_payment_due: NOW.secs() + 60 }
+}
+
+fn asked(auto_charge: bool) -> RecurringRequest {
+    let terms = RecurringTerms {
+        main_key: user(1).public_key(),
+        subkeys: vec![user(2).public_key()],
+        request_id: "r".to_owned(),
+        reference: Some("member-7".to_owned()),
+        amount: 5_000,
+        description: "Membership".to_owned(),
+        recurrence: recurrence(),
+        expires_at: NOW.plus(TTL),
+        auto_charge,
+    };
+    let rules = SubscriptionRules { network: Network::Regtest, retry_after: vec![TTL], keep: TTL };
+    let (state, effects) = RecurringRequest::start(terms, rules);
+    let [Effect::Send(message)] = &effects[..] else { panic!("{effects:?}") };
+    let content: Value = serde_json::from_str(&message.content).unwrap();
+    assert_eq!(
+        (&content["request_id"], &content["amount"], &content["recurrence"]["calendar"]),
+        (&json!("r"), &json!(5_000), &json!("monthly"))
+    );
+    state
+}
+
+fn says(author: &Keys, request_id: &str, status: RecurringStatus) -> Input {
+    let message = WalletMessage::RecurringResponse(RecurringResponse { request_id: request_id.to_owned(), status });
+    Input::Wallet { author: author.public_key(), sent_at: NOW, message }
+}
+
+fn confirmed() -> RecurringStatus {
+    RecurringStatus::Confirmed {
+        subscription_id: "s".to_owned(),
+        authorized_amount: 4_000,
+        authorized_currency: Currency::Millisats,
+        authorized_recurrence: Recurrence { max_payments: Some(3), ..recurrence() },
+    }
+}
+
+fn rejected(reason: Option<&str>) -> RecurringStatus {
+    RecurringStatus::Rejected { reason: reason.map(str::to_owned) }
+}
+
+#[test]
+fn what_the_user_allowed_is_what_is_agreed() {
+    for (author, auto_charge) in [(user(1), false), (user(2), true)] {
+        let mut request = asked(auto_charge);
+        let got = effects(request.step(&says(&author, "r", confirmed()), NOW));
+        let data = json!({
+            "status": "approved",
+            "subscription_id": "s",
+            "main_key": user(1).public_key().to_hex(),
+            "authorized_amount": 4_000,
+            "authorized_currency": "millisats",
+            "authorized_recurrence":
+                { "calendar": "monthly", "first_payment_due": NOW.secs() + 60, "max_payments": 3 },
+            "auto_charge": auto_charge,
+            "request_id": "member-7",
+        });
+        assert_eq!(event(&got), ("Subscription", data));
+        let [Effect::Emit(_), Effect::Start(subscription, more), Effect::Finish] = &got[..] else { panic!("{got:?}") };
+        assert!(more.is_empty());
+        let Operation::Subscription(subscription) = &**subscription else { panic!("{subscription:?}") };
+        let view = subscription.view();
+        assert_eq!((view.subscription_id.as_str(), view.amount, view.authorized_amount), ("s", 5_000, 4_000));
+        assert_eq!((view.recurrence.max_payments, view.auto_charge, view.payments_made), (Some(3), auto_charge, 0));
+        assert_eq!(subscription.wake_at(), auto_charge.then(|| UnixMillis::from_secs(NOW.secs() + 60)));
+    }
+}
+
+#[test]
+fn the_user_may_refuse() {
+    for reason in [None, Some("too dear")] {
+        let got = effects(asked(false).step(&says(&user(1), "r", rejected(reason)), NOW));
+        let (event_type, data) = event(&got);
+        assert_eq!((event_type, &data["status"]), ("StatusUpdate", &json!("user_rejected")));
+        assert_eq!(data.get("reason").and_then(Value::as_str), reason);
+        assert!(matches!(got[..], [Effect::Emit(_), Effect::Finish]), "and nothing begins");
+    }
+}
+
+#[test]
+fn an_agreement_that_cannot_be_kept_is_none() {
+    let change = |change: fn(&mut u64, &mut Currency, &mut Recurrence)| {
+        let RecurringStatus::Confirmed {
+            subscription_id,
+            mut authorized_amount,
+            mut authorized_currency,
+            mut authorized_recurrence,
+        } = confirmed()
+        else {
+            unreachable!()
+        };
+        change(&mut authorized_amount, &mut authorized_currency, &mut authorized_recurrence);
+        RecurringStatus::Confirmed { subscription_id, authorized_amount, authorized_currency, authorized_recurrence }
+    };
+    let cases = [
+        (change(|amount, _, _| *amount = 0), "amount of zero"),
+        (change(|_, currency, _| *currency = "EUR".parse().unwrap()), "another currency"),
+        (change(|_, _, recurrence| recurrence.max_payments = Some(0)), "no payment at all"),
+        (change(|_, _, recurrence| recurrence.until = Some(recurrence.first_payment_due - 1)), "no payment at all"),
+    ];
+    for (status, reason) in cases {
+        let got = effects(asked(true).step(&says(&user(1), "r", status), NOW));
+        let (event_type, data) = event(&got);
+        assert_eq!((event_type, &data["status"]), ("StatusUpdate", &json!("error")));
+        assert!(data["reason"].as_str().unwrap().contains(reason), "{data}");
+        assert!(matches!(got[..], [Effect::Emit(_), Effect::Finish]), "and nothing begins");
+    }
+}
+
+#[test]
+fn an_id_that_is_in_use_begins_nothing() {
+    let mut request = asked(false);
+    request.step(&says(&user(1), "r", confirmed()), NOW);
+    let got = effects(request.step(&Input::Taken, NOW));
+    assert_eq!(event(&got).1["status"], "error");
+    assert_eq!(got.last(), Some(&Effect::Finish));
+}
+
+#[test]
+fn strangers_can_neither_agree_nor_refuse() {
+    let mut request = asked(true);
+    for status in [confirmed(), rejected(None)] {
+        assert_eq!(request.step(&says(&user(3), "r", status.clone()), NOW), Outcome::Ignored);
+        assert_eq!(request.step(&says(&user(1), "another", status), NOW), Outcome::Ignored);
+    }
+    let (key, proof) = device(&user(1), 1, Permission::Auth);
+    assert_eq!(request.step(&cannot_read(key, proof), NOW), Outcome::Ignored, "may log in, not pay");
+    let (key, proof) = device(&user(3), 1, Permission::Payment);
+    assert_eq!(request.step(&cannot_read(key, proof), NOW), Outcome::Ignored, "of another user");
+}
+
+#[test]
+fn a_device_of_the_user_is_asked_too_and_is_of_the_subscription() {
+    let mut request = asked(false);
+    let (key, proof) = device(&user(1), 1, Permission::Payment);
+    let got = effects(request.step(&cannot_read(key, proof), NOW));
+    let [Effect::Send(message)] = &got[..] else { panic!("{got:?}") };
+    assert!(message.recipients.contains(&key));
+    let Input::Wallet { message, .. } = says(&user(1), "r", confirmed()) else { unreachable!() };
+    let got = effects(request.step(&Input::Wallet { author: key, sent_at: NOW, message }, NOW));
+    let [_, Effect::Start(operation, _), _] = &got[..] else { panic!("{got:?}") };
+    let Operation::Subscription(subscription) = &**operation else { panic!("{operation:?}") };
+    assert!(subscription.is_of(&user(1).public_key()) && !subscription.is_of(&key), "it is the main key's");
+}
+
+#[test]
+fn it_ends_when_nobody_answers() {
+    let mut request = asked(true);
+    let end = NOW.plus(TTL);
+    assert_eq!(request.step(&Input::Timer, NOW), Outcome::Ignored);
+    assert_eq!(request.step(&says(&user(1), "r", confirmed()), end), Outcome::Ignored, "too late is too late");
+    let (event_type, data) = event(&effects(request.step(&Input::Timer, end)));
+    assert_eq!((event_type, &data["status"]), ("StatusUpdate", &json!("timeout")));
+}
+
+#[test]
+fn it_is_stored_as_it_is() {
+    let mut request = asked(true);
+    let (key, proof) = device(&user(1), 1, Permission::Payment);
+    request.step(&cannot_read(key, proof), NOW);
+    let operation = Operation::RecurringRequest(request);
+    assert_eq!(Operation::from_state(&operation.to_state().unwrap()).unwrap(), operation);
+    assert!(!format!("{operation:?}").contains("Membership"));
+}

@@ -114,6 +114,22 @@ fn the_operator_closes_it_and_the_wallet_is_told() {
 }
 
 #[test]
+fn what_runs_when_it_is_closed_is_reported_and_not_tried_again() {
+    for pays in [false, true] {
+        let mut open = subscription(recurrence(None, None), true);
+        let charge = started(&effects(open.step(&Input::Timer, NOW)));
+        open.step(&Input::Note(Note::Close), NOW);
+        let data = announced(&effects(open.step(&if pays { paid(charge) } else { failed(charge) }, NOW)));
+        assert_eq!(data["status"], if pays { "paid" } else { "timeout" });
+        assert_eq!(data.get("next_attempt_at").filter(|at| !at.is_null()), None);
+        assert_eq!(open.view().payments_made, u32::from(pays));
+        assert_eq!(open.step(&failed(charge), NOW), Outcome::Ignored, "told once");
+        let end = open.wake_at().unwrap();
+        assert_eq!(effects(open.step(&Input::Timer, end)), [Effect::Finish], "nothing is charged any more");
+    }
+}
+
+#[test]
 fn each_date_is_charged_and_the_last_completes_it() {
     let mut open = subscription(recurrence(Some(2), None), true);
     let first = started(&effects(open.step(&Input::Timer, NOW)));
