@@ -9,6 +9,8 @@
     clippy::panic
 )]
 
+pub mod wallet;
+
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,11 +20,13 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{Clock as _, Inbound, Letter, Receiver, Store, SystemClock};
 use usher_engine::testing::{ManualClock, RecordingMessenger, SeededRandomness};
-use usher_engine::{Engine, EngineOptions, EngineParts, EventPage, PaymentRules, StreamId, UnixMillis};
+use usher_engine::{Engine, EngineOptions, EngineParts, EventPage, LightningParts, PaymentRules, StreamId, UnixMillis};
 use usher_protocol::bolt11::Network;
 use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, WalletMessage};
 use usher_protocol::{EventId, Keys, SecretKey};
 use usher_store::SqliteStore;
+
+pub use wallet::FakeWallet;
 
 pub const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 
@@ -79,6 +83,29 @@ impl Running {
         now: UnixMillis,
         seed: u64,
     ) -> Self {
+        Self::run(store, others, receiver, None, options, now, seed).await
+    }
+
+    /// With a Lightning wallet, whose time is the engine's.
+    pub async fn start_paying(
+        store: Arc<SqliteStore>,
+        wallet: &Arc<FakeWallet>,
+        options: EngineOptions,
+        now: UnixMillis,
+        seed: u64,
+    ) -> Self {
+        Self::run(store.clone(), store, None, Some(wallet), options, now, seed).await
+    }
+
+    async fn run(
+        store: Arc<dyn Store>,
+        others: Arc<SqliteStore>,
+        receiver: Option<Arc<dyn Receiver>>,
+        wallet: Option<&Arc<FakeWallet>>,
+        options: EngineOptions,
+        now: UnixMillis,
+        seed: u64,
+    ) -> Self {
         let clock = Arc::new(ManualClock::at(now));
         let (messenger, letters) = RecordingMessenger::new(&["wss://relay.example"]);
         let (inbox, inbound) = mpsc::channel(16);
@@ -92,8 +119,8 @@ impl Running {
             clock: clock.clone(),
             randomness: Arc::new(SeededRandomness::new(seed)),
             inbox: inbound,
-            lightning: None,
-            notices: None,
+            lightning: wallet.map(|wallet| LightningParts { wallet: wallet.clone(), backend: "fake" }),
+            notices: wallet.map(|wallet| wallet.begin(clock.clone())),
         };
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
         Self { engine, clock, inbox, letters, tasks, stop }

@@ -1,0 +1,169 @@
+//! A Lightning wallet that does what a test says, in the time of the test's clock.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use lightning_invoice::{Currency, InvoiceBuilder, PaymentSecret};
+use nostr::hashes::{Hash as _, sha256};
+use parking_lot::Mutex;
+use tokio::sync::mpsc;
+use usher_engine::ports::{
+    Clock as _, InvoiceStatus, Lightning, LightningError, LightningNotice, LightningNotices, OutgoingStatus,
+    PaidInvoice, Settlement, WalletInfo, WalletLink, WantedInvoice,
+};
+use usher_engine::testing::ManualClock;
+use usher_protocol::bolt11::Invoice;
+use usher_protocol::message::{PaymentHash, Preimage};
+
+use super::user;
+
+/// Keeps its books over restarts of the engine.
+#[derive(Default)]
+pub struct FakeWallet {
+    books: Mutex<Books>,
+}
+
+#[derive(Default)]
+struct Books {
+    clock: Option<Arc<ManualClock>>,
+    notices: Option<mpsc::Sender<LightningNotice>>,
+    made: Vec<Invoice>,
+    settled: HashMap<PaymentHash, Preimage>,
+    sent: HashMap<PaymentHash, u32>,
+    look_ups: HashMap<PaymentHash, u32>,
+    hangs: bool,
+    tells: bool,
+}
+
+/// The preimage of the `n`th invoice.
+fn preimage(n: usize) -> Preimage {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&(n as u64 + 1).to_be_bytes());
+    Preimage::from_bytes(bytes)
+}
+
+/// The `n`th invoice of a node, made at this time.
+pub fn invoice(node: u8, n: usize, amount: u64, now: u64, expiry: u64) -> Invoice {
+    let key = user(node).secret_key().clone();
+    InvoiceBuilder::new(Currency::Regtest)
+        .description("test".to_owned())
+        .payment_hash(sha256::Hash::from_byte_array(*preimage(n).payment_hash().as_bytes()))
+        .payment_secret(PaymentSecret([9; 32]))
+        .duration_since_epoch(Duration::from_secs(now))
+        .min_final_cltv_expiry_delta(18)
+        .expiry_time(Duration::from_secs(expiry))
+        .amount_milli_satoshis(amount)
+        .build_signed(|message| nostr::SECP256K1.sign_ecdsa_recoverable(message, &key))
+        .unwrap()
+        .to_string()
+        .parse()
+        .unwrap()
+}
+
+impl FakeWallet {
+    /// An engine begins with it.
+    pub fn begin(&self, clock: Arc<ManualClock>) -> LightningNotices {
+        let (notices, heard) = mpsc::channel(16);
+        let mut books = self.books.lock();
+        books.clock = Some(clock);
+        books.notices = Some(notices);
+        heard
+    }
+
+    /// From now on it answers nothing, or answers again.
+    pub fn hang(&self, hangs: bool) {
+        self.books.lock().hangs = hangs;
+    }
+
+    /// Whether it says that it tells of settlements by itself.
+    pub fn tells(&self, tells: bool) {
+        self.books.lock().tells = tells;
+    }
+
+    /// The invoices it made.
+    pub fn made(&self) -> Vec<Invoice> {
+        self.books.lock().made.clone()
+    }
+
+    /// Somebody pays the `n`th invoice; it is told to nobody.
+    pub fn settle(&self, n: usize) {
+        let mut books = self.books.lock();
+        let hash = books.made[n].payment_hash();
+        books.settled.insert(hash, preimage(n));
+    }
+
+    /// Tells the engine something.
+    pub async fn tell(&self, notice: LightningNotice) {
+        let notices = self.books.lock().notices.clone().unwrap();
+        notices.send(notice).await.unwrap();
+    }
+
+    /// How often the `n`th invoice was looked up.
+    pub fn looked_up(&self, n: usize) -> u32 {
+        let books = self.books.lock();
+        books.made.get(n).and_then(|invoice| books.look_ups.get(&invoice.payment_hash())).copied().unwrap_or_default()
+    }
+
+    /// How often any invoice was.
+    pub fn look_ups(&self) -> u32 {
+        self.books.lock().look_ups.values().sum()
+    }
+
+    /// How often each payment hash was paid.
+    pub fn sent(&self) -> Vec<u32> {
+        self.books.lock().sent.values().copied().collect()
+    }
+
+    async fn answer<T>(&self, answer: T) -> T {
+        if self.books.lock().hangs {
+            std::future::pending::<()>().await;
+        }
+        answer
+    }
+}
+
+#[async_trait]
+impl Lightning for FakeWallet {
+    async fn make_invoice(&self, wanted: &WantedInvoice) -> Result<Invoice, LightningError> {
+        let made = {
+            let mut books = self.books.lock();
+            let now = books.clock.as_ref().unwrap().now().secs();
+            let made = invoice(77, books.made.len(), wanted.amount, now, u64::from(wanted.expiry));
+            books.made.push(made.clone());
+            made
+        };
+        self.answer(Ok(made)).await
+    }
+
+    async fn look_up_invoice(&self, hash: PaymentHash) -> Result<InvoiceStatus, LightningError> {
+        let status = {
+            let mut books = self.books.lock();
+            *books.look_ups.entry(hash).or_default() += 1;
+            books.settled.get(&hash).map_or(InvoiceStatus::Open, |preimage| {
+                InvoiceStatus::Settled(Settlement { amount: None, preimage: Some(*preimage) })
+            })
+        };
+        self.answer(Ok(status)).await
+    }
+
+    async fn pay(&self, invoice: &Invoice, _: u64) -> Result<PaidInvoice, LightningError> {
+        *self.books.lock().sent.entry(invoice.payment_hash()).or_default() += 1;
+        self.answer(Ok(PaidInvoice { preimage: preimage(0), fees_paid: None })).await
+    }
+
+    async fn look_up_payment(&self, hash: PaymentHash) -> Result<OutgoingStatus, LightningError> {
+        let sent = self.books.lock().sent.contains_key(&hash);
+        let paid = OutgoingStatus::Paid(PaidInvoice { preimage: preimage(0), fees_paid: None });
+        self.answer(Ok(if sent { paid } else { OutgoingStatus::Unknown })).await
+    }
+
+    async fn info(&self) -> Result<WalletInfo, LightningError> {
+        self.answer(Ok(WalletInfo { alias: None, network: None, balance: None, methods: Vec::new() })).await
+    }
+
+    fn link(&self) -> WalletLink {
+        WalletLink { connected: true, tells_settlements: self.books.lock().tells }
+    }
+}

@@ -1,0 +1,399 @@
+//! Money in the engine: a real store, a wallet that does what a test says, and a clock turned by hand.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use common::wallet::invoice;
+use common::{FakeWallet, NOW, Running, data, open, options, user};
+use serde_json::{Value, json};
+use usher_engine::operations::SubscriptionState;
+use usher_engine::ports::LightningNotice;
+use usher_engine::{
+    EngineOptions, PayInvoiceRequest, RecurringPaymentRequest, SinglePaymentRequest, StartError, StreamId,
+    SubscriptionFilter,
+};
+use usher_protocol::calendar::Calendar;
+use usher_protocol::message::{
+    Currency, PaymentResponse, PaymentStatus, Recurrence, RecurringResponse, RecurringStatus, WalletMessage,
+};
+
+const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// The longest that something may take that takes a moment.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn payment(subscription_id: Option<&str>, ttl: u64) -> SinglePaymentRequest {
+    SinglePaymentRequest {
+        main_key: user(1).public_key(),
+        subkeys: Vec::new(),
+        description: "Coffee".to_owned(),
+        amount: 5_000,
+        subscription_id: subscription_id.map(str::to_owned),
+        reference: None,
+        expires_at: Some(NOW.secs() + ttl),
+    }
+}
+
+/// Waits in real time until it holds.
+async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "never: {what}");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+/// The statuses told of a stream once there are as many as are wanted.
+async fn statuses(usher: &Running, stream: StreamId, wanted: usize) -> Vec<String> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let page = usher.engine.events(stream, 0, 1000).await.unwrap();
+        let told: Vec<_> =
+            (0..page.events.len()).map(|n| data(&page, n)["status"].as_str().unwrap_or_default().to_owned()).collect();
+        if told.len() >= wanted {
+            return told;
+        }
+        assert!(Instant::now() < deadline, "{told:?}");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+/// The data of what is told of subscriptions, once there are as many as are wanted.
+async fn announced(usher: &Running, wanted: usize) -> Vec<Value> {
+    statuses(usher, StreamId::SUBSCRIPTIONS, wanted).await;
+    let page = usher.engine.events(StreamId::SUBSCRIPTIONS, 0, 1000).await.unwrap();
+    (0..page.events.len()).map(|n| data(&page, n)).collect()
+}
+
+/// The next letter of this kind, whatever is repeated in between.
+async fn letter(usher: &mut Running, has: &str, not: &[String]) -> Value {
+    loop {
+        let (letter, _) = usher.letter().await;
+        let content: Value = serde_json::from_str(&letter.content).unwrap();
+        let id = content["request_id"].as_str().unwrap_or_default();
+        if content.get(has).is_some() && !not.iter().any(|seen| seen == id) {
+            return content;
+        }
+    }
+}
+
+fn request_id(letter: &Value) -> String {
+    letter["request_id"].as_str().unwrap().to_owned()
+}
+
+fn says(request_id: &str, status: PaymentStatus) -> WalletMessage {
+    WalletMessage::PaymentResponse(PaymentResponse { request_id: request_id.to_owned(), status })
+}
+
+/// A user agrees to a subscription of 5,000 millisats a day, the first due now.
+async fn subscribe(usher: &mut Running, auto_charge: bool) {
+    let recurrence =
+        Recurrence { until: None, calendar: Calendar::Daily, max_payments: None, first_payment_due: NOW.secs() };
+    let request = RecurringPaymentRequest {
+        main_key: user(1).public_key(),
+        subkeys: Vec::new(),
+        description: "Membership".to_owned(),
+        amount: 5_000,
+        recurrence: recurrence.clone(),
+        expires_at: NOW.secs() + 600,
+        reference: None,
+        auto_charge,
+    };
+    let stream = usher.engine.start_recurring_payment(request, None).await.unwrap();
+    let asked = letter(usher, "recurrence", &[]).await;
+    let status = RecurringStatus::Confirmed {
+        subscription_id: "s".to_owned(),
+        authorized_amount: 5_000,
+        authorized_currency: Currency::Millisats,
+        authorized_recurrence: recurrence,
+    };
+    let message = WalletMessage::RecurringResponse(RecurringResponse { request_id: request_id(&asked), status });
+    usher.receive(250, &user(1), message).await;
+    assert_eq!(statuses(usher, stream, 1).await, ["approved"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn many_open_invoices_cause_ten_look_ups_a_second_at_most() {
+    const OPEN: usize = 3_000;
+    let dir = tempfile::tempdir().unwrap();
+    let wallet = Arc::new(FakeWallet::default());
+    let options = EngineOptions { max_open_streams: 100_000, ..options() };
+    let usher = Running::start_paying(open(dir.path()), &wallet, options, NOW, 1).await;
+    for n in 1..=OPEN {
+        usher.engine.start_single_payment(payment(None, 80_000), None).await.unwrap();
+        // Not more than the queue to the wallet holds.
+        if n % 1_000 == 0 {
+            until("invoices are made", || usher.engine.watched_invoices() == n).await;
+        }
+    }
+    let begun = Instant::now();
+    let (mut secs, mut seen) = (0, 0);
+    while (0..OPEN).any(|n| wallet.looked_up(n) < 2) {
+        usher.clock.turn(Duration::from_secs(1));
+        secs += 1;
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        let look_ups = wallet.look_ups();
+        // What was due within a second that was stretched over two is made up for.
+        assert!(look_ups <= 10 * (secs + 5), "{look_ups} in {secs} s");
+        assert!(begun.elapsed() < 2 * PATIENCE, "{look_ups} in {secs} s");
+        seen = look_ups;
+    }
+    assert!(seen >= 2 * 3_000);
+    // Paid and told to nobody: found.
+    wallet.settle(2_999);
+    let before = usher.engine.watched_invoices();
+    let begun = Instant::now();
+    while usher.engine.watched_invoices() == before {
+        usher.clock.turn(Duration::from_secs(1));
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        assert!(begun.elapsed() < PATIENCE, "it is not found");
+    }
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wallet_that_can_be_heard_again_is_asked_about_all() {
+    let dir = tempfile::tempdir().unwrap();
+    let wallet = Arc::new(FakeWallet::default());
+    wallet.tells(true);
+    let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
+    let mut streams = Vec::new();
+    for n in 1..=20 {
+        streams.push(usher.engine.start_single_payment(payment(None, 80_000), None).await.unwrap());
+        until("the invoice is made", || usher.engine.watched_invoices() == n).await;
+    }
+    for n in 0..20 {
+        wallet.settle(n);
+    }
+    wallet.tell(LightningNotice::Reconnected).await;
+    // A wallet that tells would be asked after a minute; now it is asked within as many seconds as it takes ten a second.
+    let begun = Instant::now();
+    while usher.engine.watched_invoices() > 0 {
+        usher.clock.turn(Duration::from_millis(100));
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        assert!(begun.elapsed() < PATIENCE, "not all are found");
+    }
+    assert!(wallet.look_ups() >= 20);
+    for stream in streams {
+        assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
+    }
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restart_asks_for_the_invoice_again_and_shows_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let wallet = Arc::new(FakeWallet::default());
+    wallet.hang(true);
+    let usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
+    let stream = usher.engine.start_single_payment(payment(None, 600), None).await.unwrap();
+    until("the wallet makes one", || wallet.made().len() == 1).await;
+    usher.stop().await;
+    store.close().await;
+    drop(store);
+
+    wallet.hang(false);
+    let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 2).await;
+    let asked = letter(&mut usher, "invoice", &[]).await;
+    let made = wallet.made();
+    assert_eq!(
+        (made.len(), asked["invoice"].as_str()),
+        (2, Some(made[1].as_str())),
+        "at once, and only the second is shown"
+    );
+    wallet.settle(1);
+    usher.receive(1, &user(1), says(&request_id(&asked), PaymentStatus::Success { preimage: None })).await;
+    assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restart_sends_no_payment_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let wallet = Arc::new(FakeWallet::default());
+    wallet.hang(true);
+    let bill = PayInvoiceRequest {
+        main_key: None,
+        subkeys: Vec::new(),
+        invoice: invoice(78, 0, 5_000, NOW.secs(), 3600),
+        amount: None,
+        description: None,
+        reference: None,
+        expires_at: None,
+    };
+    let usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
+    // However many ask for it at the same time.
+    let calls: Vec<_> = (0..50)
+        .map(|_| {
+            let (engine, bill) = (usher.engine.clone(), bill.clone());
+            tokio::spawn(async move { engine.pay_invoice(bill, None).await.unwrap() })
+        })
+        .collect();
+    let mut streams = Vec::new();
+    for call in calls {
+        streams.push(call.await.unwrap());
+    }
+    streams.dedup();
+    assert_eq!(streams.len(), 1, "one payment");
+    until("it is sent", || wallet.sent() == [1]).await;
+    usher.stop().await;
+    store.close().await;
+    drop(store);
+
+    wallet.hang(false);
+    let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 2).await;
+    assert_eq!(statuses(&usher, streams[0], 1).await, ["paid"]);
+    assert_eq!(usher.engine.pay_invoice(bill, None).await.unwrap(), streams[0]);
+    assert_eq!(wallet.sent(), [1]);
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_over_takes_no_place_and_money_that_comes_late_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let wallet = Arc::new(FakeWallet::default());
+    // The reserved stream is one.
+    let options = EngineOptions { max_open_streams: 3, ..options() };
+    let usher = Running::start_paying(store.clone(), &wallet, options.clone(), NOW, 1).await;
+    let mut streams = Vec::new();
+    for _ in 0..2 {
+        streams.push(usher.engine.start_single_payment(payment(None, 60), None).await.unwrap());
+    }
+    until("the invoices are made", || usher.engine.watched_invoices() == 2).await;
+    assert!(matches!(usher.engine.start_single_payment(payment(None, 60), None).await, Err(StartError::TooManyOpen)));
+    usher.clock.turn(Duration::from_secs(60));
+    for stream in &streams {
+        assert_eq!(statuses(&usher, *stream, 1).await, ["timeout"]);
+    }
+    assert_eq!(usher.engine.watched_invoices(), 2, "somebody may still pay");
+    let third = usher.engine.start_single_payment(payment(None, 600), None).await.unwrap();
+    until("the invoice is made", || usher.engine.watched_invoices() == 3).await;
+    usher.stop().await;
+    store.close().await;
+    drop(store);
+
+    // So it is after a restart.
+    let usher = Running::start_paying(open(dir.path()), &wallet, options, NOW.plus(Duration::from_secs(61)), 2).await;
+    assert_eq!((usher.engine.watched_invoices(), usher.engine.open_streams()), (3, 2));
+    usher.engine.start_single_payment(payment(None, 600), None).await.unwrap();
+    wallet.settle(0);
+    wallet.tell(LightningNotice::Reconnected).await;
+    let begun = Instant::now();
+    while usher.engine.events(streams[0], 0, 10).await.unwrap().events.len() < 2 {
+        usher.clock.turn(Duration::from_secs(1));
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        assert!(begun.elapsed() < PATIENCE, "it is not found");
+    }
+    assert_eq!(statuses(&usher, streams[0], 2).await, ["timeout", "paid"]);
+    assert_eq!(statuses(&usher, third, 0).await, [""; 0]);
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn payments_of_one_subscription_at_the_same_time_are_all_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let wallet = Arc::new(FakeWallet::default());
+    let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
+    subscribe(&mut usher, false).await;
+    let mut streams = Vec::new();
+    for _ in 0..40 {
+        streams.push(usher.engine.start_single_payment(payment(Some("s"), 80_000), None).await.unwrap());
+    }
+    until("the invoices are made", || usher.engine.watched_invoices() == 40).await;
+    for n in 0..40 {
+        wallet.settle(n);
+    }
+    usher.clock.turn(Duration::from_secs(60));
+    for stream in streams {
+        assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
+    }
+    assert_eq!(usher.engine.subscription("s").await.unwrap().payments_made, 40);
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_failed_charge_is_tried_after_a_day_and_three_days_more_over_restarts() {
+    let dir = tempfile::tempdir().unwrap();
+    let wallet = Arc::new(FakeWallet::default());
+    let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
+    subscribe(&mut usher, true).await;
+    let mut now = NOW;
+    let mut seen = Vec::new();
+    let no = || PaymentStatus::Rejected { reason: None };
+    for (attempt, wait) in [(1_u8, Some(DAY)), (2, Some(3 * DAY)), (3, None)] {
+        let asked = letter(&mut usher, "invoice", &seen).await;
+        assert_eq!(asked["subscription_id"], "s");
+        seen.push(request_id(&asked));
+        usher.receive(attempt, &user(1), says(seen.last().unwrap(), no())).await;
+        let told = announced(&usher, usize::from(attempt)).await;
+        let told = &told[usize::from(attempt) - 1];
+        assert_eq!(
+            (&told["status"], &told["number"], &told["attempt"]),
+            (&json!("user_rejected"), &json!(1), &json!(attempt))
+        );
+        let next = wait.map(|wait| now.plus(wait).secs());
+        assert_eq!(told["next_attempt_at"].as_u64(), next);
+        assert_eq!(told["due"], NOW.secs());
+        let Some(wait) = wait else { break };
+        // A moment before it is time nothing happens; the service is down when it is.
+        let made = wallet.made().len();
+        usher.clock.turn(wait - Duration::from_secs(1));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert_eq!(wallet.made().len(), made);
+        usher.stop().await;
+        now = now.plus(wait);
+        usher = Running::start_paying(open(dir.path()), &wallet, options(), now, u64::from(attempt) + 1).await;
+    }
+    // Passed over: the days meanwhile are made up for, one after the other, and each once.
+    for number in 2..=5_u8 {
+        let asked = letter(&mut usher, "invoice", &seen).await;
+        seen.push(request_id(&asked));
+        let made = wallet.made().len();
+        wallet.settle(made - 1);
+        usher
+            .receive(10 + number, &user(1), says(seen.last().unwrap(), PaymentStatus::Success { preimage: None }))
+            .await;
+        let told = announced(&usher, usize::from(number) + 2).await;
+        let told = told.last().unwrap();
+        assert_eq!((&told["status"], &told["number"]), (&json!("paid"), &json!(number)));
+    }
+    let view = usher.engine.subscription("s").await.unwrap();
+    assert_eq!((view.payments_made, view.state), (4, SubscriptionState::Active));
+    assert!(view.next_payment_due.is_some_and(|due| due > now.secs()), "the next is in the future");
+    assert_eq!(wallet.made().len(), 7, "three tries of the first, one of each other");
+    let page = usher.engine.subscriptions(SubscriptionFilter::default(), None, 10).await.unwrap();
+    assert_eq!(page.subscriptions, [view]);
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wallet_that_answers_nothing_holds_up_nobody_and_the_app_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let wallet = Arc::new(FakeWallet::default());
+    wallet.hang(true);
+    let options = EngineOptions { max_open_streams: 100_000, ..options() };
+    let usher = Running::start_paying(open(dir.path()), &wallet, options, NOW, 1).await;
+    // More than wait in line for the wallet.
+    let mut streams = Vec::new();
+    for _ in 0..4_500 {
+        streams.push(usher.engine.start_single_payment(payment(None, 600), None).await.unwrap());
+    }
+    // Those that were turned away are tried again until it is too late; those in line too.
+    let begun = Instant::now();
+    for stream in streams {
+        while usher.engine.events(stream, 0, 10).await.unwrap().events.is_empty() {
+            usher.clock.turn(Duration::from_secs(1));
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            assert!(begun.elapsed() < 2 * PATIENCE, "it does not end");
+        }
+        assert_eq!(statuses(&usher, stream, 1).await, ["error"]);
+    }
+    assert_eq!(usher.engine.open_streams(), 1);
+    usher.stop().await;
+}
