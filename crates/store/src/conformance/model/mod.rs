@@ -70,9 +70,13 @@ impl Model {
 }
 
 impl Rows {
-    fn conflict(&self, commit: &Commit) -> Option<Conflict> {
-        if commit.answer.as_ref().is_some_and(|keep| self.is_answered(keep)) {
-            return Some(Conflict::Answered);
+    /// What a commit conflicts with: what is stored, and those `earlier` in the same transaction.
+    fn conflict(&self, commit: &Commit, earlier: &[Commit]) -> Option<Conflict> {
+        if let Some(keep) = &commit.answer {
+            let mut others = earlier.iter().filter_map(|other| other.answer.as_ref());
+            if others.any(|other| other.answer.key == keep.answer.key) || self.is_answered(keep) {
+                return Some(Conflict::Answered);
+            }
         }
         let stored = self.operations.get(&commit.operation).map(|operation| &operation.stored);
         let as_expected = match commit.expected {
@@ -82,7 +86,7 @@ impl Rows {
             }
             Revision::Any => stored.is_some_and(|stored| stored.finished_at.is_none()),
         };
-        if !as_expected {
+        if !as_expected || earlier.iter().any(|other| other.operation == commit.operation) {
             return Some(Conflict::Revision);
         }
         for claim in &commit.claims {
@@ -93,7 +97,12 @@ impl Rows {
                 return Some(Conflict::Correlation(*owner));
             }
         }
-        commit.inbound.iter().any(|inbound| self.inbound.contains_key(inbound)).then_some(Conflict::InboundSeen)
+        if let Some(owner) = earlier.iter().find(|other| other.claims.iter().any(|key| commit.claims.contains(key))) {
+            return Some(Conflict::Correlation(owner.operation));
+        }
+        let seen =
+            |inbound| self.inbound.contains_key(inbound) || earlier.iter().any(|other| other.inbound.contains(inbound));
+        commit.inbound.iter().any(seen).then_some(Conflict::InboundSeen)
     }
 
     fn apply(&mut self, commit: Commit) -> Head {
@@ -155,18 +164,6 @@ impl Rows {
     }
 }
 
-/// What a commit conflicts with among those of the same transaction.
-fn between(commit: &Commit, earlier: &[Commit]) -> Option<Conflict> {
-    if earlier.iter().any(|other| other.operation == commit.operation) {
-        return Some(Conflict::Revision);
-    }
-    if let Some(owner) = earlier.iter().find(|other| other.claims.iter().any(|key| commit.claims.contains(key))) {
-        return Some(Conflict::Correlation(owner.operation));
-    }
-    let seen = earlier.iter().any(|other| other.inbound.iter().any(|event| commit.inbound.contains(event)));
-    seen.then_some(Conflict::InboundSeen)
-}
-
 fn pending(stream: StreamId, event: Event, at: UnixMillis) -> Delivery {
     Delivery {
         stream,
@@ -193,13 +190,7 @@ impl Store for Model {
     async fn commit_all(&self, commits: Vec<Commit>) -> Result<AllCommitted, StoreError> {
         let mut rows = self.rows.lock();
         for (index, commit) in commits.iter().enumerate() {
-            let earlier = &commits[..index];
-            let answered = commit.answer.as_ref().is_some_and(|keep| {
-                earlier.iter().flat_map(|other| &other.answer).any(|other| other.answer.key == keep.answer.key)
-            });
-            let conflict = answered.then_some(Conflict::Answered);
-            let conflict = conflict.or_else(|| rows.conflict(commit)).or_else(|| between(commit, earlier));
-            if let Some(conflict) = conflict {
+            if let Some(conflict) = rows.conflict(commit, &commits[..index]) {
                 return Ok(AllCommitted::Conflict(conflict));
             }
         }
