@@ -9,6 +9,7 @@ mod access;
 mod body;
 mod change;
 mod endpoints;
+mod examples;
 mod fields;
 mod formats;
 mod gate;

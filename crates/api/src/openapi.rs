@@ -3,6 +3,7 @@
 use serde_json::json;
 use utoipa::openapi::path::{Operation, ParameterBuilder, ParameterIn};
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityRequirement, SecurityScheme};
+use utoipa::openapi::tag::{Tag, TagBuilder};
 use utoipa::openapi::{
     Content, ContentBuilder, Header, InfoBuilder, LicenseBuilder, ObjectBuilder, OpenApi, OpenApiBuilder, PathItem,
     Ref, RefOr, Required, Response, Schema, Type,
@@ -10,11 +11,11 @@ use utoipa::openapi::{
 use utoipa::{PartialSchema as _, ToSchema as _};
 
 use crate::problem::{ErrorCode, FieldError, PROBLEM_JSON, ProblemBody};
-use crate::{formats, gate, routes};
+use crate::{examples, formats, gate, routes};
 
 /// The OpenAPI 3.1 document of the interface; the committed one is `docs/openapi.json`.
 pub fn openapi() -> OpenApi {
-    let mut document = OpenApiBuilder::new().info(info()).build();
+    let mut document = OpenApiBuilder::new().info(info()).tags(Some(tags())).build();
     for (part, access) in [
         (routes::public(), gate::Access::Public),
         (routes::protected(), gate::Access::Token),
@@ -31,10 +32,11 @@ pub fn openapi() -> OpenApi {
         document.merge(part);
     }
     let components = document.components.get_or_insert_default();
-    components.schemas.insert(ProblemBody::name().into_owned(), ProblemBody::schema());
+    components.schemas.insert(ProblemBody::name().into_owned(), problem());
     components.schemas.insert(FieldError::name().into_owned(), FieldError::schema());
     components.schemas.insert(ErrorCode::name().into_owned(), ErrorCode::schema());
     components.schemas.values_mut().for_each(formats::complete);
+    examples::complete(&mut components.schemas);
     components.add_security_scheme(
         BEARER,
         SecurityScheme::Http(
@@ -56,12 +58,29 @@ fn info() -> utoipa::openapi::Info {
     InfoBuilder::new()
         .title("Usher")
         .description(Some(
-            "Logs users in by their Nostr key and tells the app what happened. See docs/api.md for what all calls \
-             have in common: errors, request ids, streams and how to read them.",
+            "Logs users in by their Nostr key, has them pay over Lightning, and tells the app what happened. See docs/api.md \
+             for what all calls have in common: errors, request ids, streams and how to read them.",
         ))
         .version(env!("CARGO_PKG_VERSION"))
         .license(Some(LicenseBuilder::new().name("MIT OR Apache-2.0").identifier(Some("MIT OR Apache-2.0")).build()))
         .build()
+}
+
+/// What the operations are sorted by, in the order in which an app meets them.
+const TAGS: [(&str, &str); 9] = [
+    ("Login", "Users say who they are, and prove it."),
+    ("Events", "What came of what was started."),
+    ("Payments", "Users pay, subscribe and send invoices; invoices of others are paid."),
+    ("Profiles", "What keys and names say of whom they belong to, the service itself among them."),
+    ("JWT", "Tokens about a key, for other programs."),
+    ("Relays", "Over which the service and its users' wallets meet."),
+    ("Webhooks", "Which events reached the app by HTTP."),
+    ("Service", "How the service is doing."),
+    ("Documentation", "This document."),
+];
+
+fn tags() -> impl IntoIterator<Item = Tag> {
+    TAGS.map(|(name, description)| TagBuilder::new().name(name).description(Some(description)).build())
 }
 
 fn operations(item: &mut PathItem) -> impl Iterator<Item = &mut Operation> {
@@ -96,10 +115,16 @@ fn repeatable(operation: &mut Operation) {
             response.headers.insert("Idempotency-Replayed".into(), replayed);
         }
     }
-    for code in [ErrorCode::IdempotencyKeyReused, ErrorCode::InvalidRequest] {
+    // With a key the body is read also where none is wanted, to tell calls apart; and the store is asked.
+    let keyed = [ErrorCode::IdempotencyKeyReused, ErrorCode::InvalidRequest, ErrorCode::StorageUnavailable];
+    for code in OF_BODIES.into_iter().chain(keyed) {
         add(operation, code);
     }
 }
+
+/// What may be wrong with a body before anything in it is looked at.
+const OF_BODIES: [ErrorCode; 4] =
+    [ErrorCode::MalformedJson, ErrorCode::BodyTimeout, ErrorCode::BodyTooLarge, ErrorCode::UnsupportedMediaType];
 
 /// Adds the errors that every operation has, or every one with a body, and who may call it.
 fn complete(operation: &mut Operation, access: gate::Access) {
@@ -113,13 +138,8 @@ fn complete(operation: &mut Operation, access: gate::Access) {
         }
     };
     if operation.request_body.is_some() {
-        codes.extend([
-            ErrorCode::MalformedJson,
-            ErrorCode::BodyTimeout,
-            ErrorCode::BodyTooLarge,
-            ErrorCode::UnsupportedMediaType,
-            ErrorCode::InvalidRequest,
-        ]);
+        codes.extend(OF_BODIES);
+        codes.push(ErrorCode::InvalidRequest);
     }
     for code in codes {
         add(operation, code);
@@ -192,6 +212,15 @@ fn forget_null(content: &mut RefOr<Content>) {
     {
         content.schema = Some(reference.clone());
     }
+}
+
+/// The body of every error, with an example that has all there is.
+fn problem() -> RefOr<Schema> {
+    let mut problem = ProblemBody::schema();
+    if let RefOr::T(Schema::Object(object)) = &mut problem {
+        object.example = Some(example(ErrorCode::InvalidRequest));
+    }
+    problem
 }
 
 fn example(code: ErrorCode) -> serde_json::Value {

@@ -20,6 +20,8 @@ pub(crate) struct Response {
 }
 
 /// Says which version runs.
+///
+/// For client libraries, which match major and minor, and to see that an upgrade took effect.
 #[utoipa::path(
     get,
     path = "/version",

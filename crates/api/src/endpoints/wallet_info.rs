@@ -55,7 +55,9 @@ pub(crate) struct Info {
     notifications: bool,
 }
 
-/// What the service's Lightning wallet says of itself.
+/// Tells what the service's Lightning wallet says of itself.
+///
+/// It is asked anew by each call, and waited for: to see whether it works and what it has, not to be called every second.
 #[utoipa::path(
     get,
     path = "/wallet/info",

@@ -40,8 +40,18 @@ fn the_document_is_whole() {
     }
     for (path, item) in document["paths"].as_object().unwrap() {
         for (method, operation) in item.as_object().unwrap() {
-            for wanted in ["summary", "operationId", "tags", "responses", "security"] {
+            for wanted in ["summary", "description", "operationId", "tags", "responses", "security"] {
                 assert!(operation.get(wanted).is_some(), "{method} {path} has no {wanted}");
+            }
+            for tag in operation["tags"].as_array().unwrap() {
+                let described = document["tags"].as_array().unwrap().iter().any(|known| known["name"] == *tag);
+                assert!(described, "{method} {path}: nothing is said of the tag {tag}");
+            }
+            for parameter in operation["parameters"].as_array().into_iter().flatten() {
+                assert!(parameter["description"].is_string(), "{method} {path}: {}", parameter["name"]);
+            }
+            for (media_type, body) in contents(&operation["requestBody"]) {
+                assert!(has_example(&document, body), "{method} {path} {media_type}");
             }
             for (status, response) in operation["responses"].as_object().unwrap() {
                 if status.starts_with(['4', '5']) {
@@ -51,13 +61,60 @@ fn the_document_is_whole() {
                     let code = problem["example"]["code"].as_str().unwrap();
                     assert!(response["description"].as_str().unwrap().contains(code), "{method} {path} {status}");
                 } else {
-                    let bodies = response.get("content").and_then(Value::as_object);
-                    for (media_type, body) in bodies.into_iter().flatten() {
-                        let has_example = body.get("example").is_some() || body["schema"].get("$ref").is_some();
-                        assert!(has_example, "{method} {path} {status} {media_type}");
+                    for (media_type, body) in contents(response) {
+                        assert!(has_example(&document, body), "{method} {path} {status} {media_type}");
                     }
                 }
             }
+        }
+    }
+}
+
+/// The bodies of a request or response, by their media types.
+fn contents(described: &Value) -> impl Iterator<Item = (&String, &Value)> {
+    described.get("content").and_then(Value::as_object).into_iter().flatten()
+}
+
+/// Whether a body has an example, or its schema.
+fn has_example(document: &Value, body: &Value) -> bool {
+    let schema = |reference: &str| document.pointer(reference.strip_prefix('#').unwrap()).unwrap();
+    body.get("example").is_some()
+        || body["schema"]["$ref"].as_str().is_some_and(|to| schema(to).get("example").is_some())
+}
+
+/// By programs that know the standards, and nothing of ours.
+#[test]
+fn the_document_is_openapi_and_its_examples_are_what_its_schemas_say() {
+    let checked = crate::python::run("independent_openapi.py", &serde_json::to_value(usher_api::openapi()).unwrap());
+    assert_eq!(checked["faults"], serde_json::json!([]));
+    assert!(checked["examples"].as_u64().unwrap() > 200, "{checked}: did it look?");
+    assert!(checked["schemas"].as_u64().unwrap() > 100, "{checked}: did it look?");
+    // It sees what is wrong.
+    let mut wrong = serde_json::to_value(usher_api::openapi()).unwrap();
+    wrong["components"]["schemas"]["StreamStarted"]["example"] = serde_json::json!({ "stream_id": 7 });
+    wrong["paths"]["/version"]["get"]["responses"]["200"]["description"] = Value::Null;
+    let faults = crate::python::run("independent_openapi.py", &wrong)["faults"].to_string();
+    assert!(faults.contains("StreamStarted") && faults.contains("/version"), "{faults}");
+}
+
+/// A call with an `Idempotency-Key` has its body read and the store asked, whatever the call itself needs.
+#[test]
+fn a_post_may_be_answered_all_that_a_key_leads_to() {
+    let document = serde_json::to_value(usher_api::openapi()).unwrap();
+    let posts =
+        document["paths"].as_object().unwrap().iter().filter_map(|(path, item)| Some((path, item.get("post")?)));
+    for (path, post) in posts {
+        for (status, code) in [
+            ("400", "malformed_json"),
+            ("408", "body_timeout"),
+            ("409", "idempotency_key_reused"),
+            ("413", "body_too_large"),
+            ("415", "unsupported_media_type"),
+            ("422", "invalid_request"),
+            ("503", "storage_unavailable"),
+        ] {
+            let description = post["responses"][status]["description"].as_str().unwrap_or_default();
+            assert!(description.contains(&format!("`{code}`")), "POST {path} does not say {status} {code}");
         }
     }
 }

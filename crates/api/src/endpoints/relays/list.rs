@@ -17,6 +17,9 @@ pub(crate) struct Response {
 }
 
 /// Lists the relays, and how they are doing.
+///
+/// The service's own, configured or added, and those of users whose answers are awaited. It asks none of them: it tells
+/// how each connection stands now.
 #[utoipa::path(
     get,
     path = "/relays",

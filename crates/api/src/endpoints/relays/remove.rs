@@ -49,7 +49,8 @@ pub(crate) struct Removed {
 ///
 /// It is durable when the call answers. What is queued for the relay is still sent; the others are not touched. A relay
 /// that a user named is still used for that user. A configured relay that was removed stays so until it is added again
-/// or taken out of `nostr.relays`.
+/// or taken out of `nostr.relays`. The last one may be removed, too: until another is added, handshake URLs name none and
+/// few users can be reached, and `GET /health/ready` says so.
 #[utoipa::path(
     delete,
     path = "/relays",
