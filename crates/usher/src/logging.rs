@@ -1,5 +1,6 @@
 //! Logging.
 
+use std::ffi::OsStr;
 use std::io::{self, IsTerminal as _};
 
 use tracing_subscriber::EnvFilter;
@@ -18,14 +19,16 @@ pub enum Output {
     Stderr,
 }
 
-/// Starts logging: what `RUST_LOG` says, by default `level` and above.
+/// Starts logging: what `RUST_LOG` says, by default `level` and above. One that makes no sense is said, and counts as none.
 ///
 /// # Errors
 /// When logging has been started before.
 pub fn start(format: LogFormat, output: Output, level: LevelFilter) -> Result<(), Failure> {
-    let filter = match std::env::var("RUST_LOG") {
-        Ok(asked) if !asked.is_empty() => EnvFilter::builder().parse_lossy(asked),
-        _ => EnvFilter::default().add_directive(level.into()),
+    let asked = std::env::var_os("RUST_LOG").filter(|asked| !asked.is_empty());
+    let (filter, mistake) = match asked.map(|asked| read(&asked)).transpose() {
+        Ok(Some(filter)) => (filter, None),
+        Ok(None) => (EnvFilter::default().add_directive(level.into()), None),
+        Err(mistake) => (EnvFilter::default().add_directive(level.into()), Some(mistake)),
     };
     let (writer, terminal) = match output {
         Output::Stdout => (BoxMakeWriter::new(io::stdout), io::stdout().is_terminal()),
@@ -37,5 +40,83 @@ pub fn start(format: LogFormat, output: Output, level: LevelFilter) -> Result<()
         LogFormat::Text => log.try_init(),
         LogFormat::Json => log.json().flatten_event(true).try_init(),
     }
-    .map_err(Failure::Other)
+    .map_err(Failure::Other)?;
+    if let Some(mistake) = mistake {
+        tracing::warn!("RUST_LOG is passed over, and the log has `{level}` and above: {mistake}");
+    }
+    Ok(())
+}
+
+/// What is wrong with `RUST_LOG`. Does not quote it: it may be anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+enum Mistake {
+    #[error("it is not UTF-8")]
+    Encoding,
+    #[error("it is no list such as `info` or `warn,usher_relays=debug`")]
+    Form,
+    #[error("where it seems to mean `{0}` it names a part of the program that there is not")]
+    Level(&'static str),
+}
+
+/// The levels, by the names that are taken for one.
+const LEVELS: [&str; 6] = ["error", "warn", "info", "debug", "trace", "off"];
+
+/// How alike a word has to be to a level's name to be meant as one: `inof` and `warning` are, names of libraries are not.
+const ALIKE: f64 = 0.85;
+
+fn read(asked: &OsStr) -> Result<EnvFilter, Mistake> {
+    let asked = asked.to_str().ok_or(Mistake::Encoding)?;
+    let filter = EnvFilter::builder().parse(asked).map_err(|_| Mistake::Form)?;
+    // A word alone that is no level is a target to the filter, and all else is then off.
+    for word in asked.split(',').map(|directive| directive.trim().to_ascii_lowercase()) {
+        let is_level = LEVELS.contains(&word.as_str()) || word.parse::<u8>().is_ok();
+        let meant = LEVELS.into_iter().find(|level| strsim::jaro_winkler(&word, level) > ALIKE);
+        if let (false, Some(level)) = (is_level, meant) {
+            return Err(Mistake::Level(level));
+        }
+    }
+    Ok(filter)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_makes_sense_is_taken() {
+        for asked in [
+            "info",
+            "WARN",
+            "off",
+            "3",
+            "info,hyper=warn",
+            "usher_relays=debug,info",
+            "usher",
+            "hyper",
+            "rustls,error",
+            "warn,usher[request{stream_id=x}]=debug",
+        ] {
+            assert!(read(OsStr::new(asked)).is_ok(), "{asked}");
+        }
+    }
+
+    #[test]
+    fn what_does_not_is_told() {
+        for (asked, mistake) in [
+            ("usher=loud", Mistake::Form),
+            ("=", Mistake::Form),
+            ("info,usher_relays=debugg", Mistake::Form),
+            ("inof", Mistake::Level("info")),
+            ("warning", Mistake::Level("warn")),
+            ("hyper=warn, Debugg", Mistake::Level("debug")),
+            ("errors", Mistake::Level("error")),
+        ] {
+            assert_eq!(read(OsStr::new(asked)).err(), Some(mistake), "{asked}");
+        }
+        #[cfg(unix)]
+        {
+            use std::os::unix::ffi::OsStrExt as _;
+            assert_eq!(read(OsStr::from_bytes(b"\xff")).err(), Some(Mistake::Encoding));
+        }
+    }
 }

@@ -192,6 +192,20 @@ fn the_log_is_text_by_default_and_says_what_rust_log_asks_for() {
 }
 
 #[test]
+fn a_rust_log_that_makes_no_sense_is_told_and_hides_nothing() {
+    for (nonsense, told) in [("usher=loud", "it is no list"), ("inof", "seems to mean `info`")] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut command = configured(folder.path());
+        command.env("RUST_LOG", nonsense);
+        let (running, _) = Running::serve(command);
+        let line = running.said.lines().find(|line| line.contains("RUST_LOG")).expect("it is told");
+        assert!(line.contains("\"level\":\"WARN\"") && line.contains(told) && !line.contains(nonsense), "{line}");
+        running.signal(Signal::TERM);
+        assert_eq!(running.end().0, Some(0));
+    }
+}
+
+#[test]
 #[cfg(target_os = "linux")]
 fn the_service_manager_is_told() {
     let folder = tempfile::tempdir().unwrap();
