@@ -6,6 +6,7 @@ mod crowd;
 mod login;
 mod port;
 mod puppet;
+mod python;
 mod sse;
 mod usher;
 
@@ -16,6 +17,7 @@ pub(crate) use crowd::Crowd;
 pub(crate) use login::{User, introduce, run_logins, wallet_for};
 pub(crate) use port::free as free_port;
 pub(crate) use puppet::{Puppet, device, now};
+pub(crate) use python::python;
 pub(crate) use sse::Sse;
 pub(crate) use usher::{Builder, TestUsher};
 

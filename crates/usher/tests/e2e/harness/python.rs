@@ -1,0 +1,29 @@
+//! Programs that know nothing of ours, to check us with.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+/// The Python that scripts/test sets up from scripts/test-requirements.txt.
+fn interpreter() -> PathBuf {
+    let installed = || PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../target/tools/py/bin/python"));
+    std::env::var_os("USHER_TEST_PYTHON").map_or_else(installed, PathBuf::from)
+}
+
+/// Runs a script of this folder's parent: text in, JSON out.
+pub(crate) fn python(script: &str, input: &str) -> Value {
+    let python = interpreter();
+    let mut child = Command::new(&python)
+        .arg(format!("{}/tests/e2e/{script}", env!("CARGO_MANIFEST_DIR")))
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap_or_else(|error| panic!("no Python at {} ({error}): scripts/test sets it up", python.display()));
+    // One that lacks a library ends before it reads; its exit status says more than the broken pipe.
+    let _ = child.stdin.take().expect("it is a pipe").write_all(input.as_bytes());
+    let output = child.wait_with_output().expect("its end");
+    assert!(output.status.success(), "{script}: {}", output.status);
+    serde_json::from_slice(&output.stdout).expect("JSON")
+}
