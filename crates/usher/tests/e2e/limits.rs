@@ -5,8 +5,11 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
+use usher_protocol::Keys;
+use usher_sandbox::lightning::{InvoiceTerms, LightningWorld, NwcService};
+use usher_sandbox::relay::EmbeddedRelay;
 
-use crate::harness::{Api, CallError, LONG, TestUsher};
+use crate::harness::{Api, CallError, LONG, TestUsher, now};
 
 /// Relays are of no interest here.
 const NOWHERE: &str = "ws://127.0.0.1:9";
@@ -23,6 +26,17 @@ async fn call(api: &Api, method: &str, path: &str) -> (u16, Option<u64>, String)
     let status = answer.status().as_u16();
     let body: Value = answer.json().await.unwrap_or_default();
     (status, retry_after, body["code"].as_str().unwrap_or_default().to_owned())
+}
+
+#[test]
+fn each_key_is_tested_here() {
+    let reference = include_str!("../../../../docs/configuration.toml");
+    let section = reference.split("\n[limits]\n").nth(1).expect("the section").split("\n[").next().unwrap();
+    let keys: Vec<_> = section.lines().filter_map(|line| line.strip_prefix("# SERVICE__LIMITS__")).collect();
+    assert!(keys.len() >= 6, "{keys:?}");
+    for key in keys {
+        assert!(include_str!("limits.rs").contains(&format!("(\"{key}\", ")), "limits.{key} has no test");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -132,5 +146,58 @@ async fn connections() {
     } {
         assert!(Instant::now() < deadline, "the place does not come back");
         tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_largest_payment() {
+    const MOST: u64 = 21_000;
+    let (relay, world) = (EmbeddedRelay::start().await.unwrap(), LightningWorld::new());
+    let wallet = NwcService::start(&world.open_account("shop", 1_000_000), &[relay.url()]).await;
+    wallet.ready(LONG).await.expect("the wallet listens");
+    let (setting, value) = ("MAX_AMOUNT_MILLISATS", MOST);
+    let usher = TestUsher::builder()
+        .relays(&[relay.url()])
+        .set(&format!("LIMITS__{setting}"), value)
+        .set("WALLET__LN_BACKEND", "nwc")
+        .set("WALLET__NETWORK", "regtest")
+        .set("WALLET__NWC__URL", wallet.url())
+        .start()
+        .await;
+    let api = usher.api();
+    let (user, other) = (Keys::generate().public_key().to_hex(), world.open_account("other", 0));
+    let invoice = |amount| other.make_invoice(&InvoiceTerms::of(amount)).unwrap().to_string();
+    let calls = |amount: u64| {
+        let single =
+            json!({ "main_key": user, "subkeys": [], "description": "Tea", "amount": amount, "currency": "millisats" });
+        let mut recurring = single.clone();
+        recurring["recurrence"] = json!({ "calendar": "monthly", "first_payment_due": 1_732_137_600 });
+        recurring["expires_at"] = json!(now() + 300);
+        let content = json!({ "amount": amount, "currency": "millisats" });
+        [
+            ("/payments/single", "/amount", single),
+            ("/payments/recurring", "/amount", recurring),
+            (
+                "/invoices/request",
+                "/content/amount",
+                json!({ "recipient_key": user, "subkeys": [], "content": content }),
+            ),
+            ("/invoices/pay", "/invoice", json!({ "invoice": invoice(amount) })),
+            ("/invoices/pay", "/invoice", json!({ "main_key": user, "subkeys": [], "invoice": invoice(amount) })),
+        ]
+    };
+    for (path, pointer, body) in calls(MOST + 1) {
+        match api.post(path, &body).await {
+            Err(CallError::Status(422, problem)) => {
+                assert_eq!(problem["errors"].as_array().map(Vec::len), Some(1), "{path}: {problem}");
+                let error = &problem["errors"][0];
+                assert_eq!(error["pointer"], pointer, "{path}");
+                assert!(error["detail"].as_str().unwrap().contains("limits.max_amount_millisats"), "{path}: {error}");
+            }
+            taken => panic!("{path}: {taken:?}"),
+        }
+    }
+    for (path, _, body) in calls(MOST) {
+        assert!(api.post(path, &body).await.unwrap()["stream_id"].is_string(), "{path}");
     }
 }
