@@ -5,8 +5,9 @@
 use std::fmt;
 
 use nostr::PublicKey;
-use serde::de::{Error, SeqAccess, Visitor};
+use serde::de::{DeserializeOwned, Error, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serializer};
+use serde_json::value::RawValue;
 
 use crate::text;
 
@@ -193,4 +194,12 @@ pub(crate) fn some_of<'de, D: Deserializer<'de>>(
     }
 
     deserializer.deserialize_any(Items { max_items, keep })
+}
+
+/// A value that may be absent; one that cannot be read counts as absent, as one that proves nothing does.
+pub(crate) fn if_readable<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+    deserializer: D,
+) -> Result<Option<T>, D::Error> {
+    let json = Option::<Box<RawValue>>::deserialize(deserializer)?;
+    Ok(json.and_then(|json| serde_json::from_str(json.get()).ok()))
 }

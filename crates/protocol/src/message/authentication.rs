@@ -40,8 +40,9 @@ pub struct AuthResponse {
     /// The challenge that is answered.
     #[serde(deserialize_with = "wire::id")]
     pub challenge: String,
-    /// The author's proof, when the author is a subkey.
-    #[serde(default)]
+    /// The author's proof, when the author is a subkey. One that cannot be read is left out, and the answer is that of its
+    /// author alone: who was asked, or is a subkey that the operator named, needs no proof.
+    #[serde(default, deserialize_with = "wire::if_readable")]
     pub subkey_proof: Option<SubkeyProof>,
     /// The answer.
     pub status: AuthStatus,

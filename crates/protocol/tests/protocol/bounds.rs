@@ -146,6 +146,45 @@ fn each_required_field_is_required() {
     }
 }
 
+/// Who answers may need no proof: one that is no proof costs itself alone. As a message of its own it is refused.
+#[test]
+fn an_answer_with_a_proof_that_cannot_be_read_is_an_answer_without() {
+    let parse = |answer: &Value| WalletMessage::parse(27001, None, &answer.to_string());
+    for name in ["27001-approved", "27001-approved-by-subkey", "27001-declined"] {
+        let mut answer: Value = serde_json::from_str(&sample(name)).unwrap();
+        answer["subkey_proof"] = Value::Null;
+        let without = parse(&answer).unwrap();
+        let whole: Value = serde_json::from_str(&sample("27001-approved-by-subkey")).unwrap();
+        let good = &whole["subkey_proof"];
+        let but = |pointer: &str, value: Value| {
+            let mut proof = good.clone();
+            *proof.pointer_mut(pointer).unwrap() = value;
+            proof
+        };
+        for unreadable in [
+            json!({}),
+            json!([]),
+            json!("proof"),
+            json!(false),
+            json!([[[[[]]]]]),
+            json!({"main_key": good["main_key"]}),
+            but("/main_key", json!("00")),
+            but("/main_key", json!("f".repeat(64))),
+            but("/metadata", Value::Null),
+            but("/metadata/nonce", json!("0")),
+            but("/metadata/name", json!("x".repeat(10_000))),
+            but("/metadata/expires_at", json!("soon")),
+            but("/metadata/version", json!("2")),
+        ] {
+            answer["subkey_proof"] = unreadable.clone();
+            assert_eq!(parse(&answer).as_ref(), Ok(&without), "{name}: {unreadable}");
+            assert!(WalletMessage::parse(30000, Some(about()), &unreadable.to_string()).is_err(), "{unreadable}");
+        }
+        answer["subkey_proof"] = good.clone();
+        assert_ne!(parse(&answer).as_ref(), Ok(&without), "one that can be read is");
+    }
+}
+
 #[test]
 fn texts_that_are_no_object_are_refused() {
     for (name, text) in all() {
