@@ -104,6 +104,9 @@ impl RelayControl for RelayManager {
         let info = self.info(link.status());
         self.pool.remove(&address);
         tracing::info!(relay = %address, "relay removed");
+        if roster.relays().is_empty() {
+            tracing::warn!("the service has no relay of its own any more: add one, or users cannot reach it");
+        }
         Ok(info)
     }
 }

@@ -57,6 +57,57 @@ async fn relays_added_and_removed_are_used_at_once_and_after_a_restart() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_last_relay_may_go_and_what_is_open_waits_for_the_next() {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let mut usher = TestUsher::builder().relays(&[relay.url()]).start().await;
+    let api = usher.api();
+    let wallet = wallet_for(Policy::silent()).await;
+    introduce(&api, &wallet, &api.handshake(json!({})).await, User::Stubborn).await;
+    let stream = api.authenticate(&wallet.main_key(), &[]).await;
+    let request = wallet.next_request(LONG).await.expect("a request");
+
+    let (status, removed) = api.send("DELETE", "/relays", json!({ "relay": relay.url() })).await;
+    assert_eq!((status, &removed["status"]), (200, &json!("removed")));
+    for restarted in [false, true] {
+        if restarted {
+            usher.restart().await;
+        }
+        assert_eq!(api.relays().await, []);
+        let not_ready = api.get("/health/ready").await;
+        assert!(
+            matches!(&not_ready, Err(CallError::Status(503, problem)) if problem["code"] == "no_relay_connected"),
+            "{not_ready:?}"
+        );
+        let unknown = api.get(&format!("/profile/{}", wallet.main_key().to_hex())).await;
+        assert!(
+            matches!(&unknown, Err(CallError::Status(503, problem)) if problem["code"] == "no_relay_connected"),
+            "{unknown:?}"
+        );
+        assert_eq!(api.events(&stream).await.0.len(), 0, "it is open");
+    }
+    assert!(usher.log().contains("no relay of its own any more"), "{}", usher.log());
+
+    // Not heard by anybody, as there is nobody to hear it; asked again, it is said again.
+    wallet.approve(&request).unwrap();
+    let (status, added) = api.send("POST", "/relays", json!({ "relay": relay.url() })).await;
+    assert_eq!(
+        (status, &added["status"], &added["origin"]),
+        (200, &json!("connected"), &json!("configured")),
+        "{added}"
+    );
+    let deadline = Instant::now() + LONG;
+    let event = loop {
+        if let (events, true) = api.events(&stream).await {
+            break events.into_iter().next().expect("an event");
+        }
+        assert!(Instant::now() < deadline, "the answer is never heard");
+        wallet.approve(&request).unwrap();
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    };
+    assert_eq!(event.status(), "approved", "what was open goes on");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_configured_profile_is_published_and_found() {
     let relay = EmbeddedRelay::start().await.unwrap();
     let usher = TestUsher::builder()
