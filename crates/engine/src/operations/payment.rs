@@ -434,7 +434,9 @@ impl Payment {
     /// Our wallet says that the invoice was paid. Too little, or a preimage of something else, is no settlement of it.
     fn settled(&mut self, settlement: &Settlement, now: UnixMillis) -> Outcome {
         let Some(hash) = self.watched() else { return Outcome::Ignored };
-        let enough = settlement.amount.is_none_or(|amount| amount >= self.amount);
+        // Wallets that count whole sats leave out the rest.
+        let whole = self.amount - self.amount % 1000;
+        let enough = settlement.amount.is_none_or(|amount| amount >= whole);
         let fits = settlement.preimage.is_none_or(|preimage| preimage.payment_hash() == hash);
         let preimage = settlement.preimage.or(self.shown);
         if enough && fits { self.proven(preimage.as_ref(), now) } else { Outcome::Ignored }

@@ -84,6 +84,18 @@ fn too_little_or_a_preimage_of_something_else_is_no_settlement() {
 }
 
 #[test]
+fn a_wallet_that_counts_whole_sats_is_believed() {
+    let made = invoice(1_500, PREIMAGE, 300);
+    let ask = || {
+        let mut payment = Payment::to_us(terms(), 1_500, Network::Regtest, NOW).0;
+        payment.step(&Input::InvoiceMade(Ok(made.clone())), NOW);
+        payment
+    };
+    assert_eq!(status(&effects(ask().step(&Input::Settled(settled(1_000, Some(PREIMAGE))), NOW))), "paid");
+    assert_eq!(ask().step(&Input::Settled(settled(999, Some(PREIMAGE))), NOW), Outcome::Ignored);
+}
+
+#[test]
 fn a_claim_is_a_reason_to_look_and_no_more() {
     for preimage in [None, Some(WRONG), Some(PREIMAGE)] {
         let mut payment = asking();
