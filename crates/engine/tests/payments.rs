@@ -296,6 +296,38 @@ async fn what_is_over_takes_no_place_and_money_that_comes_late_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn money_that_came_after_the_end_is_told_however_long_nobody_could_look() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let wallet = Arc::new(FakeWallet::default());
+    let usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
+    let mut streams = Vec::new();
+    for n in 1..=2 {
+        streams.push(usher.engine.start_single_payment(payment(None, 60), None).await.unwrap());
+        until("the invoices are made", || usher.engine.watched_invoices() == n).await;
+    }
+    usher.clock.turn(Duration::from_secs(60));
+    for stream in &streams {
+        assert_eq!(statuses(&usher, *stream, 1).await, ["timeout"]);
+    }
+    usher.stop().await;
+    store.close().await;
+    drop(store);
+
+    wallet.settle(0);
+    let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW.plus(3 * DAY), 2).await;
+    let begun = Instant::now();
+    while usher.engine.watched_invoices() > 0 {
+        usher.clock.turn(Duration::from_secs(1));
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        assert!(begun.elapsed() < PATIENCE, "both are forgotten in the end");
+    }
+    assert_eq!(statuses(&usher, streams[0], 1).await, ["timeout", "paid"]);
+    assert_eq!(statuses(&usher, streams[1], 1).await, ["timeout"]);
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn payments_of_one_subscription_at_the_same_time_are_all_counted() {
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());

@@ -354,11 +354,11 @@ impl Engine {
     pub(super) fn look_up_due(self: &Arc<Self>, id: StreamId) {
         let Some(parts) = &self.wallet.lightning else { return };
         let now = self.clock.now();
-        let hash = {
+        let (hash, over) = {
             let mut watched = self.wallet.watched.lock();
             let Some(watch) = watched.get_mut(&id).filter(|watch| watch.at.is_some_and(|at| at <= now)) else { return };
             watch.at = None;
-            watch.hash
+            (watch.hash, watch.over)
         };
         let (engine, wallet) = (Arc::clone(self), Arc::clone(&parts.wallet));
         self.tasks.spawn(async move {
@@ -373,7 +373,8 @@ impl Engine {
             engine.wallet.count(2, &status);
             let failed = status.is_err();
             match status {
-                Ok(status @ InvoiceStatus::Settled(_)) => {
+                // What is over may wait for a last word.
+                Ok(status) if over || matches!(status, InvoiceStatus::Settled(_)) => {
                     engine.workers.input(id, Input::InvoiceStatus(Ok(status))).await;
                 }
                 Ok(_) => {}

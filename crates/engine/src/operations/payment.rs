@@ -10,6 +10,8 @@
 //! asking ──expired───▶ closing                         our own invoice is looked up one last time
 //! closing ─not settled▶ over                           StatusUpdate {status: timeout}
 //! over   ──proof─────▶ over                            StatusUpdate {status: paid, preimage}, once
+//! over   ──a day later▶ leaving                        our own invoice is looked up once more
+//! leaving ─not settled▶ forgotten                      when our wallet has said so, not while it is away
 //! ```
 //!
 //! Proof is, for our own invoices, that our wallet says it was settled; for another's, a preimage that hashes to the invoice's
@@ -154,6 +156,11 @@ enum Phase {
         #[serde(with = "millis")]
         until: UnixMillis,
     },
+    /// It is forgotten as soon as our wallet says once more that nothing came.
+    Leaving {
+        #[serde(with = "millis")]
+        give_up: UnixMillis,
+    },
 }
 
 impl fmt::Debug for Payment {
@@ -216,11 +223,12 @@ impl Payment {
             Phase::Making { next, .. } | Phase::Closing { next } => next,
             Phase::Asking => self.expires_at,
             Phase::Over { until } => until,
+            Phase::Leaving { give_up } => give_up,
         }
     }
 
     pub(super) const fn is_done(&self) -> bool {
-        matches!(self.phase, Phase::Over { .. })
+        matches!(self.phase, Phase::Over { .. } | Phase::Leaving { .. })
     }
 
     pub(super) fn correlations(&self) -> Vec<CorrelationKey> {
@@ -286,7 +294,12 @@ impl Payment {
             Phase::Asking => self.time_out(now),
             Phase::Closing { .. } if now >= self.expires_at.plus(CLOSING) => self.time_out(now),
             Phase::Closing { .. } => self.close(now),
-            Phase::Over { .. } => Outcome::Stepped(vec![Effect::Finish]),
+            // Our wallet may have been away for all that time, or we.
+            Phase::Over { .. } if self.watched().is_some() => {
+                self.phase = Phase::Leaving { give_up: now.plus(LONGEST_LINGER) };
+                Outcome::Stepped(vec![Effect::LookUp])
+            }
+            Phase::Over { .. } | Phase::Leaving { .. } => Outcome::Stepped(vec![Effect::Finish]),
         }
     }
 
@@ -423,6 +436,7 @@ impl Payment {
         }
         match (&self.phase, status) {
             (Phase::Closing { .. }, Ok(_)) => self.time_out(now),
+            (Phase::Leaving { .. }, Ok(_)) => Outcome::Stepped(vec![Effect::Finish]),
             (Phase::Closing { .. }, Err(_)) => {
                 self.phase = Phase::Closing { next: now.plus(Duration::from_secs(5)) };
                 Outcome::Stepped(Vec::new())

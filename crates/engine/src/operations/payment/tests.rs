@@ -96,6 +96,35 @@ fn a_wallet_that_counts_whole_sats_is_believed() {
 }
 
 #[test]
+fn it_is_forgotten_only_when_our_wallet_has_said_that_nothing_came() {
+    let over = || {
+        let mut payment = asking();
+        payment.step(&says(PaymentStatus::Rejected { reason: None }), NOW);
+        let leaving = payment.wake_at();
+        assert!(leaving >= NOW.plus(super::LINGER));
+        // Our wallet could not be asked all the while: it is asked once more.
+        assert_eq!(effects(payment.step(&Input::Timer, leaving)), [Effect::LookUp]);
+        assert!(payment.is_done() && payment.watched().is_some());
+        (payment, leaving)
+    };
+    let (mut payment, at) = over();
+    assert_eq!(payment.step(&Input::InvoiceStatus(Err(LightningError::NotSent)), at), Outcome::Ignored);
+    let later = at.plus(Duration::from_secs(3 * 86_400));
+    let got = effects(payment.step(&looked_up(InvoiceStatus::Settled(settled(5_000, Some(PREIMAGE)))), later));
+    assert_eq!(status(&got), "paid", "an outage of days");
+    assert!(got.contains(&Effect::Finish));
+
+    let (mut payment, at) = over();
+    assert_eq!(effects(payment.step(&looked_up(InvoiceStatus::Open), at)), [Effect::Finish]);
+
+    // A wallet that is never heard of again is given up.
+    let (mut payment, at) = over();
+    let end = payment.wake_at();
+    assert_eq!(end, at.plus(super::LONGEST_LINGER));
+    assert_eq!(effects(payment.step(&Input::Timer, end)), [Effect::Finish]);
+}
+
+#[test]
 fn a_claim_is_a_reason_to_look_and_no_more() {
     for preimage in [None, Some(WRONG), Some(PREIMAGE)] {
         let mut payment = asking();
