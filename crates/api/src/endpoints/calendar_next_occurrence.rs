@@ -23,7 +23,7 @@ pub(crate) struct RequestBody {
     #[schema(format = "calendar", max_length = 2048)]
     calendar: String,
     /// Unix seconds.
-    #[schema(minimum = 0)]
+    #[schema(minimum = 0, maximum = 9_223_372_036_854_775_807_i64)]
     from: u64,
 }
 

@@ -49,7 +49,7 @@ pub(crate) struct RequestBody {
     #[schema(pattern = "^[0-9a-fA-F]{64}$")]
     public_key: String,
     /// The JWT.
-    #[schema(format = "jwt")]
+    #[schema(format = "jwt", max_length = 8192)]
     token: String,
 }
 

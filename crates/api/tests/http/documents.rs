@@ -82,6 +82,42 @@ fn has_example(document: &Value, body: &Value) -> bool {
         || body["schema"]["$ref"].as_str().is_some_and(|to| schema(to).get("example").is_some())
 }
 
+#[test]
+fn each_field_of_a_request_says_how_much_it_takes() {
+    let document = serde_json::to_value(usher_api::openapi()).unwrap();
+    let mut fields = 0;
+    for (path, item) in document["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            for (_, body) in contents(&operation["requestBody"]) {
+                fields += bounded(&document, &body["schema"], &format!("{method} {path} "));
+            }
+        }
+    }
+    assert!(fields > 60, "{fields}: did it look?");
+}
+
+/// Looks at a schema and all within it, and counts them.
+fn bounded(document: &Value, schema: &Value, at: &str) -> usize {
+    if let Some(reference) = schema["$ref"].as_str() {
+        return bounded(document, document.pointer(reference.strip_prefix('#').unwrap()).unwrap(), at);
+    }
+    let says = |words: &[&str]| words.iter().any(|word| schema.get(word).is_some());
+    let types = schema["type"].as_array().map_or(std::slice::from_ref(&schema["type"]), Vec::as_slice);
+    match types.iter().filter_map(Value::as_str).find(|name| *name != "null") {
+        Some("string") => assert!(says(&["maxLength", "pattern", "enum"]), "{at}: how long may it be? {schema}"),
+        Some("integer") => assert!(says(&["minimum"]) && says(&["maximum"]), "{at}: from what to what? {schema}"),
+        // So many different ones, which is more than JSON Schema can say: `formats.rs`.
+        Some("array") => assert!(schema["description"].as_str().unwrap().contains("at most"), "{at}: how many?"),
+        Some("boolean") => {}
+        Some("object") => {
+            let inner = schema["properties"].as_object().into_iter().flatten();
+            return inner.map(|(name, inner)| bounded(document, inner, &format!("{at}/{name}"))).sum::<usize>() + 1;
+        }
+        other => panic!("{at}: {other:?} {schema}"),
+    }
+    1 + schema.get("items").map_or(0, |items| bounded(document, items, &format!("{at}[]")))
+}
+
 /// By programs that know the standards, and nothing of ours.
 #[test]
 fn the_document_is_openapi_and_its_examples_are_what_its_schemas_say() {

@@ -88,6 +88,7 @@ async fn what_is_no_jwt_or_does_not_count_yet() {
     let other_signature = other.rsplit_once('.').unwrap().1;
     let not_yet = jwt::issue(&keys(SERVICE), key(7), app.now() + 60, HOUR).unwrap();
     let huge = format!("{}.{signature}", head.replacen('.', &format!(".{}", "A".repeat(200_000)), 1));
+    assert_eq!(jwt::MAX_TOKEN_BYTES, 8192, "as the OpenAPI document says");
     for token in [
         "",
         " ",

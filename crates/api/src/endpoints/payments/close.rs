@@ -47,7 +47,7 @@ pub(crate) struct RequestBody {
     /// Whose it is: 64 hex characters.
     #[schema(pattern = "^[0-9a-fA-F]{64}$")]
     main_key: String,
-    /// Keys of the user's devices; the wallets that agreed are told in any case.
+    /// Keys of the user's devices, at most 8; the wallets that agreed are told in any case.
     subkeys: Vec<String>,
     /// The subscription.
     #[schema(format = "identifier", min_length = 1, max_length = 256)]

@@ -68,7 +68,7 @@ pub(crate) struct RecurrenceBody {
     #[schema(format = "unix-time", minimum = 0, maximum = 253_402_300_799_i64)]
     first_payment_due: u64,
     /// After how many payments it ends.
-    #[schema(nullable = false, minimum = 1)]
+    #[schema(format = "int64", nullable = false, minimum = 1, maximum = 4_294_967_295_i64)]
     max_payments: Option<u32>,
     /// Unix seconds after which no payment falls due.
     #[schema(format = "unix-time", nullable = false, minimum = 0, maximum = 253_402_300_799_i64)]
