@@ -1,10 +1,16 @@
 //! What a wallet says, once decrypted: read strictly, and never relied on for more than it says.
 
+mod transaction;
+
+use std::fmt;
+
 use serde::Deserialize;
 use serde_json::Value;
 use usher_engine::ports::{InvoiceStatus, LightningError, OutgoingStatus, PaidInvoice, Settlement, WalletInfo};
 use usher_protocol::bolt11::{Invoice, Network};
-use usher_protocol::message::{PaymentHash, Preimage};
+use usher_protocol::message::PaymentHash;
+
+use transaction::Transaction;
 
 /// Longest text of a wallet's own words, in characters.
 const MAX_WORDS: usize = 200;
@@ -41,8 +47,8 @@ impl Announcement {
     }
 }
 
-/// An answer to a request (kind 23195).
-#[derive(Clone, Debug, Deserialize)]
+/// An answer to a request (kind 23195). `Debug` shows no result: there may be a preimage in it.
+#[derive(Clone, Deserialize)]
 pub struct Answer {
     #[serde(default)]
     result_type: Option<String>,
@@ -52,7 +58,14 @@ pub struct Answer {
     result: Option<Value>,
 }
 
-#[derive(Clone, Debug, Deserialize)]
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let error = self.error.as_ref().map(|refusal| clean(&refusal.code));
+        f.debug_struct("Answer").field("error", &error).finish_non_exhaustive()
+    }
+}
+
+#[derive(Clone, Deserialize)]
 struct Refusal {
     #[serde(default)]
     code: String,
@@ -67,39 +80,6 @@ pub enum Notice {
     Received(PaymentHash, Settlement),
     /// A payment of ours reached the payee.
     Sent(PaymentHash, PaidInvoice),
-}
-
-/// A transaction as NIP-47 has it; what is of the wrong type is as if it were not there, except for what is needed.
-#[derive(Clone, Debug)]
-struct Transaction<'a>(&'a Value);
-
-impl Transaction<'_> {
-    fn text(&self, name: &str) -> Option<&str> {
-        self.0.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
-    }
-
-    fn number(&self, name: &str) -> Option<u64> {
-        self.0.get(name).and_then(Value::as_u64)
-    }
-
-    fn preimage(&self) -> Option<Preimage> {
-        serde_json::from_value(Value::String(self.text("preimage")?.to_owned())).ok()
-    }
-
-    fn payment_hash(&self) -> Option<PaymentHash> {
-        serde_json::from_value(Value::String(self.text("payment_hash")?.to_owned())).ok()
-    }
-
-    fn is_settled(&self) -> bool {
-        match self.text("state") {
-            Some(state) => state.eq_ignore_ascii_case("settled"),
-            None => self.number("settled_at").is_some_and(|at| at > 0),
-        }
-    }
-
-    fn settlement(&self) -> Settlement {
-        Settlement { amount: self.number("amount"), preimage: self.preimage() }
-    }
 }
 
 impl Answer {
@@ -118,16 +98,28 @@ impl Answer {
     /// # Errors
     /// [`LightningError`]: definite only when the wallet's code says that it was not done.
     pub fn result(&self, method: &str) -> Result<&Value, LightningError> {
-        if let Some(refusal) = &self.error {
-            return Err(refusal.to_error());
+        // Of what is said about something else nothing follows; a wallet that could not read us leaves it out.
+        if self.result_type.as_deref().is_some_and(|result_type| !result_type.is_empty() && result_type != method) {
+            return Err(unclear());
         }
-        let fits = self.result_type.as_deref().is_none_or(|result_type| result_type == method);
-        self.result.as_ref().filter(|_| fits).ok_or_else(unclear)
+        match (&self.error, &self.result) {
+            (Some(refusal), _) => Err(refusal.to_error()),
+            (None, Some(result)) => Ok(result),
+            (None, None) => Err(unclear()),
+        }
     }
 
-    /// Whether the wallet said that it does not know what was looked up.
-    pub fn is_not_found(&self) -> bool {
-        self.error.as_ref().is_some_and(|refusal| refusal.code == "NOT_FOUND")
+    /// What was looked up; `None` when the wallet says that it does not know it.
+    fn found(&self) -> Result<Option<Transaction<'_>>, LightningError> {
+        match self.result("lookup_invoice") {
+            Ok(result) => Ok(Some(Transaction(result))),
+            Err(LightningError::Refused { .. })
+                if self.error.as_ref().is_some_and(|refusal| refusal.code == "NOT_FOUND") =>
+            {
+                Ok(None)
+            }
+            Err(failure) => Err(failure),
+        }
     }
 
     /// What `make_invoice` gave.
@@ -152,17 +144,14 @@ impl Answer {
     /// # Errors
     /// [`LightningError`].
     pub fn invoice_status(&self, hash: PaymentHash) -> Result<InvoiceStatus, LightningError> {
-        if self.is_not_found() {
-            return Ok(InvoiceStatus::Unknown);
-        }
-        let transaction = Transaction(self.result("lookup_invoice")?);
-        if !is_about(&transaction, hash) || transaction.text("type").is_some_and(|kind| kind != "incoming") {
+        let Some(transaction) = self.found()? else { return Ok(InvoiceStatus::Unknown) };
+        if !transaction.is_about(hash) || !transaction.may_be("incoming") {
             return Err(unclear());
         }
         Ok(if transaction.is_settled() {
             InvoiceStatus::Settled(transaction.settlement())
         } else {
-            match transaction.text("state").map(str::to_ascii_lowercase).as_deref() {
+            match transaction.state().as_deref() {
                 Some("expired" | "failed") => InvoiceStatus::Dead,
                 _ => InvoiceStatus::Open,
             }
@@ -174,19 +163,15 @@ impl Answer {
     /// # Errors
     /// [`LightningError`].
     pub fn outgoing_status(&self, hash: PaymentHash) -> Result<OutgoingStatus, LightningError> {
-        if self.is_not_found() {
-            return Ok(OutgoingStatus::Unknown);
-        }
-        let transaction = Transaction(self.result("lookup_invoice")?);
-        if !is_about(&transaction, hash) {
+        let Some(transaction) = self.found()? else { return Ok(OutgoingStatus::Unknown) };
+        if !transaction.is_about(hash) {
             return Err(unclear());
         }
-        if transaction.text("type").is_some_and(|kind| kind != "outgoing") {
+        if !transaction.may_be("outgoing") {
             // An invoice of the wallet's own with this payment hash: of a payment it knows nothing.
             return Ok(OutgoingStatus::Unknown);
         }
-        let state = transaction.text("state").map(str::to_ascii_lowercase);
-        match (state.as_deref(), transaction.preimage()) {
+        match (transaction.state().as_deref(), transaction.preimage()) {
             (Some("failed"), _) => Ok(OutgoingStatus::Failed),
             (Some("settled") | None, Some(preimage)) => {
                 Ok(OutgoingStatus::Paid(PaidInvoice { preimage, fees_paid: transaction.number("fees_paid") }))
@@ -274,21 +259,21 @@ impl Notice {
         let told: Told = serde_json::from_str(text).map_err(|_| NoSense)?;
         let transaction = Transaction(&told.notification);
         let hash = || transaction.payment_hash().ok_or(NoSense);
+        let is_over = !matches!(transaction.state().as_deref(), Some("pending" | "accepted" | "expired" | "failed"));
         match told.notification_type.as_str() {
-            "payment_received" => Ok(Some(Self::Received(hash()?, transaction.settlement()))),
-            "payment_sent" => {
+            "payment_received" if is_over && transaction.may_be("incoming") => {
+                Ok(Some(Self::Received(hash()?, transaction.settlement())))
+            }
+            "payment_sent" if is_over && transaction.may_be("outgoing") => {
                 let preimage = transaction.preimage().ok_or(NoSense)?;
                 let paid = PaidInvoice { preimage, fees_paid: transaction.number("fees_paid") };
                 Ok(Some(Self::Sent(hash()?, paid)))
             }
+            // It says what it was not.
+            "payment_received" | "payment_sent" => Err(NoSense),
             _ => Ok(None),
         }
     }
-}
-
-/// A wallet that does not say what it is about answers the question.
-fn is_about(transaction: &Transaction<'_>, hash: PaymentHash) -> bool {
-    transaction.text("payment_hash").is_none() || transaction.payment_hash() == Some(hash)
 }
 
 fn unclear() -> LightningError {
@@ -296,7 +281,7 @@ fn unclear() -> LightningError {
 }
 
 /// A wallet's own words, made harmless and short.
-fn clean(text: &str) -> String {
+pub(crate) fn clean(text: &str) -> String {
     text.chars().filter(|char| !char.is_control()).take(MAX_WORDS).collect()
 }
 

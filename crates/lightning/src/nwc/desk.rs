@@ -1,8 +1,9 @@
 //! The desk: requests go out, and answers find who waits for them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use lru::LruCache;
@@ -30,6 +31,9 @@ const ANNOUNCED: Duration = Duration::from_secs(2);
 /// Notifications that are remembered, so that those from several relays are one.
 const SEEN: NonZeroUsize = NonZeroUsize::MIN.saturating_add(2047);
 
+/// Notices that are remembered: a wallet tells by both encryptions, one after the other.
+const TOLD: usize = 256;
+
 /// Sends requests and reads what the wallet says.
 pub(crate) struct Desk {
     shared: Arc<Shared>,
@@ -38,6 +42,8 @@ pub(crate) struct Desk {
     waiting: Mutex<HashMap<EventId, oneshot::Sender<Result<Answer, LightningError>>>>,
     /// The newest announcement and when it was made.
     announced: watch::Sender<Option<(Timestamp, Announcement)>>,
+    /// The announcement was waited for in vain.
+    waited: AtomicBool,
     places: Semaphore,
 }
 
@@ -49,6 +55,7 @@ impl Desk {
             relays,
             waiting: Mutex::default(),
             announced: watch::Sender::new(None),
+            waited: AtomicBool::new(false),
             places: Semaphore::new(AT_ONCE),
         }
     }
@@ -75,11 +82,12 @@ impl Desk {
             let mut up = self.shared.up.subscribe();
             timeout(REACH, up.wait_for(|up| up.contains(&true))).await.ok()?.ok()?;
             let scheme = self.scheme().await;
-            Some((place, self.request(scheme, method, params, until)?))
+            let in_time = self.shared.clock.now().secs() < until;
+            Some((place, self.request(scheme, method, params, until).filter(|_| in_time)?))
         };
         tokio::select! {
             prepared = timeout_at(deadline, preparing) => match prepared {
-                Ok(Some((_place, event))) => self.exchange(&event, deadline).await,
+                Ok(Some((_place, event))) => self.exchange(&event, until, deadline).await,
                 Ok(None) | Err(_) => Err(LightningError::NotSent),
             },
             () = self.shared.stop.cancelled() => Err(LightningError::Unknown("the service is stopping".to_owned())),
@@ -89,10 +97,12 @@ impl Desk {
     /// How the wallet reads.
     async fn scheme(&self) -> Scheme {
         let mut announced = self.announced.subscribe();
-        match timeout(ANNOUNCED, announced.wait_for(Option::is_some)).await {
-            Ok(Ok(announced)) if announced.as_ref().is_some_and(|(_, wallet)| wallet.nip44) => Scheme::Nip44,
-            _ => Scheme::Nip04,
+        if announced.borrow().is_none() && !self.waited.load(Ordering::Relaxed) {
+            let waiting = timeout(ANNOUNCED, announced.wait_for(Option::is_some)).await.is_err();
+            self.waited.fetch_or(waiting, Ordering::Relaxed);
         }
+        let nip44 = announced.borrow().as_ref().is_some_and(|(_, wallet)| wallet.nip44);
+        if nip44 { Scheme::Nip44 } else { Scheme::Nip04 }
     }
 
     fn request(&self, scheme: Scheme, method: &str, params: &Value, until: u64) -> Option<Event> {
@@ -110,8 +120,8 @@ impl Desk {
 
     /// Hands the request to every relay that is connected, and waits. When it is over the request is out of our hands: a
     /// socket has it, or none will.
-    async fn exchange(&self, event: &Event, deadline: Instant) -> Result<Answer, LightningError> {
-        let outgoing = Outgoing::new(nostr::ClientMessage::event(event.clone()).as_json());
+    async fn exchange(&self, event: &Event, until: u64, deadline: Instant) -> Result<Answer, LightningError> {
+        let outgoing = Outgoing::new(event.id, nostr::ClientMessage::event(event.clone()).as_json(), until);
         let (sender, answer) = oneshot::channel();
         self.waiting.lock().insert(event.id, sender);
         let _forget = Forget { desk: self, id: event.id, outgoing: Arc::clone(&outgoing) };
@@ -146,6 +156,7 @@ impl Desk {
     /// Reads what the relays hear, until everything stops.
     pub(crate) async fn read(&self, mut heard: mpsc::Receiver<Event>, notices: mpsc::Sender<LightningNotice>) {
         let mut seen = LruCache::new(SEEN);
+        let mut told = VecDeque::with_capacity(TOLD);
         loop {
             let event = tokio::select! {
                 event = heard.recv() => event,
@@ -167,9 +178,10 @@ impl Desk {
                 relay::RESPONSE => self.answered(&event),
                 _ => {
                     seen.put(event.id, ());
-                    if let Some(notice) = self.notice(&event)
-                        && notices.send(notice).await.is_err()
-                    {
+                    let Some(notice) = self.notice(&event).filter(|notice| !told.contains(notice)) else { continue };
+                    told.truncate(TOLD - 1);
+                    told.push_front(notice.clone());
+                    if notices.send(notice).await.is_err() {
                         return;
                     }
                 }

@@ -37,12 +37,14 @@ pub struct NwcOptions {
     pub url: ConnectionUrl,
     /// How long an answer is waited for. Less than the 25 s after which an operation asks again.
     pub patience: Duration,
+    /// How much longer than the wallet may act on it the answer to a payment is waited for.
+    pub grace: Duration,
 }
 
 impl NwcOptions {
     /// With the usual patience.
     pub fn new(url: ConnectionUrl) -> Self {
-        Self { url, patience: Duration::from_secs(20) }
+        Self { url, patience: Duration::from_secs(20), grace: Duration::from_secs(5) }
     }
 }
 
@@ -51,6 +53,7 @@ pub struct NwcWallet {
     desk: Arc<Desk>,
     clock: Arc<dyn Clock>,
     patience: Duration,
+    grace: Duration,
 }
 
 impl fmt::Debug for NwcWallet {
@@ -72,7 +75,7 @@ impl NwcWallet {
         tasks: &TaskTracker,
         stop: CancellationToken,
     ) -> Result<(Arc<Self>, LightningNotices), NotAConnectionUrl> {
-        let NwcOptions { url, patience } = options;
+        let NwcOptions { url, patience, grace } = options;
         let cipher = Cipher::new(url.keys.secret_key(), url.wallet).map_err(|_| NotAConnectionUrl)?;
         let tls = Shared::tls().map_err(|_| NotAConnectionUrl)?;
         let (heard, hearing) = mpsc::channel(HEARD);
@@ -98,11 +101,11 @@ impl NwcWallet {
         let told = notices.clone();
         tasks.spawn(async move { reading.read(hearing, notices).await });
         tasks.spawn(async move { watching.watch(told).await });
-        Ok((Arc::new(Self { desk, clock, patience }), noticed))
+        Ok((Arc::new(Self { desk, clock, patience, grace }), noticed))
     }
 
     async fn ask(&self, method: &str, params: serde_json::Value) -> Result<super::Answer, LightningError> {
-        let until = self.clock.now().plus(self.patience).secs();
+        let until = self.clock.now().plus(self.patience).secs().saturating_add(1);
         self.desk.ask(method, &params, until, self.patience).await
     }
 }
@@ -119,7 +122,7 @@ impl Lightning for NwcWallet {
     }
 
     async fn pay(&self, invoice: &Invoice, until: u64) -> Result<PaidInvoice, LightningError> {
-        let patience = Duration::from_secs(until.saturating_sub(self.clock.now().secs()) + 5);
+        let patience = Duration::from_secs(until.saturating_sub(self.clock.now().secs())).saturating_add(self.grace);
         let params = json!({ "invoice": invoice.as_str() });
         self.desk.ask("pay_invoice", &params, until, patience).await?.paid()
     }

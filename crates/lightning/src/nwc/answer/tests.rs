@@ -1,5 +1,6 @@
 use proptest::prelude::*;
 use serde_json::json;
+use usher_protocol::message::Preimage;
 
 use super::*;
 
@@ -81,6 +82,47 @@ fn notifications() {
     assert_eq!(told("payment_sent", fields), Ok(Some(Notice::Sent(hash, paid))));
     assert_eq!(told("something_else", json!(null)), Ok(None));
     assert_eq!(told("payment_received", json!({})), Err(NoSense));
+}
+
+#[test]
+fn what_contradicts_itself_is_no_notification() {
+    let (preimage, hash) = hash();
+    for (kind, more) in [
+        ("payment_received", json!({"type": "outgoing"})),
+        ("payment_received", json!({"state": "pending"})),
+        ("payment_received", json!({"state": "EXPIRED"})),
+        ("payment_sent", json!({"type": "incoming"})),
+        ("payment_sent", json!({"state": "failed"})),
+    ] {
+        let mut fields = json!({"payment_hash": hash.to_string(), "preimage": preimage.to_hex()});
+        fields.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let text = json!({"notification_type": kind, "notification": fields}).to_string();
+        assert_eq!(Notice::parse(&text), Err(NoSense), "{text}");
+    }
+}
+
+#[test]
+fn of_an_answer_about_something_else_nothing_follows() {
+    let (preimage, hash) = hash();
+    let other = answer(&json!({"result_type": "get_balance", "error": {"code": "NOT_FOUND", "message": ""}}));
+    assert!(matches!(other.paid(), Err(LightningError::Unknown(_))));
+    assert!(matches!(other.outgoing_status(hash), Err(LightningError::Unknown(_))));
+    let other = answer(&json!({"result_type": "pay_keysend", "result": {"preimage": preimage.to_hex()}}));
+    assert!(matches!(other.paid(), Err(LightningError::Unknown(_))));
+    // It could not read what was asked.
+    let unread = answer(&json!({"result_type": "", "error": {"code": "UNAUTHORIZED", "message": ""}}));
+    assert!(matches!(unread.paid(), Err(LightningError::Refused { again: false, .. })));
+    for nothing in [json!({}), json!("settled"), json!([]), json!(7), json!({"hello": 1})] {
+        let said = answer(&json!({"result": nothing}));
+        assert!(said.invoice_status(hash).is_err() && said.outgoing_status(hash).is_err(), "{nothing}");
+    }
+}
+
+#[test]
+fn debug_shows_no_preimage() {
+    let (preimage, _) = hash();
+    let shown = format!("{:?}", answer(&json!({"result": {"preimage": preimage.to_hex()}})));
+    assert!(!shown.contains(&preimage.to_hex()), "{shown}");
 }
 
 #[test]

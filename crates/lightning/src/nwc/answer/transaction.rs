@@ -1,0 +1,56 @@
+//! An invoice or a payment in a wallet's words.
+
+use serde_json::Value;
+use usher_engine::ports::Settlement;
+use usher_protocol::message::{PaymentHash, Preimage};
+
+/// A transaction as NIP-47 has it; what is of the wrong type is as if it were not there, except for what is needed.
+#[derive(Clone, Copy)]
+pub(super) struct Transaction<'a>(pub(super) &'a Value);
+
+/// One of these a transaction has, or it is none.
+const FIELDS: [&str; 6] = ["type", "state", "payment_hash", "invoice", "preimage", "settled_at"];
+
+impl Transaction<'_> {
+    pub(super) fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name).and_then(Value::as_str).filter(|text| !text.is_empty())
+    }
+
+    pub(super) fn number(&self, name: &str) -> Option<u64> {
+        self.0.get(name).and_then(Value::as_u64)
+    }
+
+    pub(super) fn preimage(&self) -> Option<Preimage> {
+        serde_json::from_value(Value::String(self.text("preimage")?.to_owned())).ok()
+    }
+
+    pub(super) fn payment_hash(&self) -> Option<PaymentHash> {
+        serde_json::from_value(Value::String(self.text("payment_hash")?.to_owned())).ok()
+    }
+
+    /// A wallet that does not say what it is about answers the question.
+    pub(super) fn is_about(&self, hash: PaymentHash) -> bool {
+        let is_one = FIELDS.iter().any(|field| self.0.get(field).is_some());
+        is_one && (self.text("payment_hash").is_none() || self.payment_hash() == Some(hash))
+    }
+
+    /// Whether it goes there, or does not say where.
+    pub(super) fn may_be(&self, direction: &str) -> bool {
+        self.text("type").is_none_or(|kind| kind == direction)
+    }
+
+    pub(super) fn state(&self) -> Option<String> {
+        self.text("state").map(str::to_ascii_lowercase)
+    }
+
+    pub(super) fn is_settled(&self) -> bool {
+        match self.text("state") {
+            Some(state) => state.eq_ignore_ascii_case("settled"),
+            None => self.number("settled_at").is_some_and(|at| at > 0),
+        }
+    }
+
+    pub(super) fn settlement(&self) -> Settlement {
+        Settlement { amount: self.number("amount"), preimage: self.preimage() }
+    }
+}
