@@ -1,0 +1,245 @@
+//! A relay or a wallet that is away: what is said to have failed is not done later, and what is not known can be looked up.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningError, OutgoingStatus};
+use usher_protocol::message::Preimage;
+use usher_sandbox::lightning::{Conduct, InvoiceTerms, LightningWorld, Method, NwcService};
+use usher_sandbox::proxy::BreakableProxy;
+use usher_sandbox::relay::{Quirks, QuirkyRelay};
+
+use crate::client::{Client, LONG, wanted, within};
+use crate::puppet::Puppet;
+use crate::stage::Stage;
+
+fn is_unknown<T: std::fmt::Debug>(result: Result<T, LightningError>) {
+    assert!(matches!(result, Err(LightningError::Unknown(_))), "{result:?}");
+}
+
+/// A relay that was there, so that its port is one that nothing listens on.
+async fn gone() -> (u16, String) {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let gone = (relay.port(), relay.url().to_owned());
+    relay.stop().await;
+    gone
+}
+
+#[tokio::test]
+async fn what_was_not_sent_is_never_sent() {
+    let (port, url) = gone().await;
+    let world = LightningWorld::new();
+    let (shop, user) = (world.open_account("shop", 10_000), world.open_account("user", 0));
+    let service = NwcService::start(&shop, &[&url]).await;
+    let client = Client::start(&service.url());
+    let bill = user.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+    let hash = bill.payment_hash();
+    // All at once: each waits for a connection for a while.
+    let wallet = Arc::clone(&client.wallet);
+    let wish = wanted(1);
+    let (paid, made, invoice, payment, info) = tokio::join!(
+        wallet.pay(&bill, within(60)),
+        wallet.make_invoice(&wish),
+        wallet.look_up_invoice(hash),
+        wallet.look_up_payment(hash),
+        wallet.info(),
+    );
+    assert_eq!(paid, Err(LightningError::NotSent));
+    assert_eq!(made, Err(LightningError::NotSent));
+    assert_eq!((invoice, payment), (Err(LightningError::NotSent), Err(LightningError::NotSent)));
+    assert_eq!(info, Err(LightningError::NotSent));
+    assert!(!wallet.link().connected);
+
+    let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
+    relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("both are there");
+    client.until(true).await;
+    assert_eq!(wallet.look_up_payment(hash).await, Ok(OutgoingStatus::Unknown));
+    assert_eq!(service.counts().total(), 1, "this look-up and nothing that was asked before");
+    assert_eq!((user.balance(), shop.balance()), (0, 10_000));
+}
+
+#[tokio::test]
+async fn what_nobody_waits_for_any_more_is_not_sent() {
+    let (port, url) = gone().await;
+    let world = LightningWorld::new();
+    let (shop, user) = (world.open_account("shop", 10_000), world.open_account("user", 0));
+    let service = NwcService::start(&shop, &[&url]).await;
+    let client = Client::start(&service.url());
+    let bill = user.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+    let asked = tokio::time::timeout(Duration::from_millis(50), client.wallet.pay(&bill, within(60))).await;
+    assert!(asked.is_err(), "{asked:?}");
+    let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
+    relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("both are there");
+    client.until(true).await;
+    assert_eq!(client.wallet.look_up_payment(bill.payment_hash()).await, Ok(OutgoingStatus::Unknown));
+    assert_eq!(service.counts().total(), 1);
+}
+
+#[tokio::test]
+async fn a_relay_that_comes_in_time_has_the_request() {
+    let (port, url) = gone().await;
+    let world = LightningWorld::new();
+    let (shop, user) = (world.open_account("shop", 10_000), world.open_account("user", 0));
+    let service = NwcService::start(&shop, &[&url]).await;
+    let client = Client::start(&service.url());
+    let bill = user.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+    let back = async {
+        let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
+        // The wallet service may come later than the request: relays keep none of those.
+        relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("both are there");
+        relay
+    };
+    let (paid, relay) = tokio::join!(client.wallet.pay(&bill, within(60)), back);
+    // Or it counts as not sent, on a machine that is very slow; but it is never both.
+    let asked = relay.counts().events_of(23_194);
+    assert_eq!(asked, u64::from(paid != Err(LightningError::NotSent)), "{paid:?}");
+}
+
+#[tokio::test]
+async fn a_request_whose_time_is_over_is_not_sent() {
+    let stage = Stage::set().await;
+    let bill = stage.bill(1_000);
+    for until in [0, within(0) - 1, within(0)] {
+        assert_eq!(stage.client.wallet.pay(&bill, until).await, Err(LightningError::NotSent), "{until}");
+    }
+    assert_eq!(stage.asked_to_pay().await, 0);
+    let seen = stage.relay.seen().into_iter().filter(|event| event.kind.as_u16() == 23_194).count();
+    assert_eq!(seen, 2, "the two requests for the wallet's information alone");
+}
+
+#[tokio::test]
+async fn a_wallet_that_is_away_may_have_paid() {
+    let stage = Stage::set().await;
+    let client = Client::start_with(&stage.service.url(), Duration::from_millis(500));
+    client.until(true).await;
+    client.wallet.info().await.unwrap();
+    stage.service.stop().await;
+    let bill = stage.bill(1_000);
+    let hash = bill.payment_hash();
+    let wish = wanted(1);
+    let (paid, made, invoice, payment, info) = tokio::join!(
+        client.wallet.pay(&bill, within(2)),
+        client.wallet.make_invoice(&wish),
+        client.wallet.look_up_invoice(hash),
+        client.wallet.look_up_payment(hash),
+        client.wallet.info(),
+    );
+    is_unknown(paid);
+    is_unknown(made);
+    is_unknown(invoice);
+    is_unknown(payment);
+    is_unknown(info);
+    assert!(client.wallet.link().connected, "its relay is there");
+    stage.service.start_again().await;
+    stage.service.ready(LONG).await.unwrap();
+    assert_eq!(stage.client.wallet.look_up_payment(hash).await, Ok(OutgoingStatus::Unknown));
+    assert_eq!(stage.asked_to_pay().await, 0);
+}
+
+#[tokio::test]
+async fn a_payment_whose_answer_is_lost_is_found_by_looking() {
+    let stage = Stage::set_with(|behaviour| {
+        behaviour.notifications = false;
+        behaviour.on(Method::PayInvoice, Conduct::Mute);
+    })
+    .await;
+    let bill = stage.bill(1_000);
+    is_unknown(stage.pay(&bill, 1).await);
+    let Ok(OutgoingStatus::Paid(paid)) = stage.client.wallet.look_up_payment(bill.payment_hash()).await else {
+        panic!("it was paid")
+    };
+    assert_eq!(paid.preimage.payment_hash(), bill.payment_hash());
+    assert_eq!((stage.world.executed(bill.payment_hash()), stage.asked_to_pay().await), (1, 1));
+}
+
+#[tokio::test]
+async fn a_payment_under_way_is_pending_until_it_is_not() {
+    for arrives in [true, false] {
+        let mut stage = Stage::set_with(|behaviour| behaviour.holds_payments = true).await;
+        let bill = stage.bill(1_000);
+        let hash = bill.payment_hash();
+        is_unknown(stage.pay(&bill, 1).await);
+        assert_eq!(stage.client.wallet.look_up_payment(hash).await, Ok(OutgoingStatus::Pending));
+        assert_eq!(stage.service.release_payments(arrives), 1);
+        if arrives {
+            let (told, paid) = stage.client.sent().await;
+            assert_eq!(told, hash);
+            assert_eq!(stage.client.wallet.look_up_payment(hash).await, Ok(OutgoingStatus::Paid(paid)));
+        } else {
+            assert_eq!(stage.client.wallet.look_up_payment(hash).await, Ok(OutgoingStatus::Failed));
+        }
+        stage.client.quiet().await;
+        assert_eq!(stage.world.executed(hash), u32::from(arrives));
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_comes_late_is_nobodys() {
+    let mut stage = Stage::set_with(|behaviour| {
+        behaviour.notifications = false;
+        behaviour.once(Method::PayInvoice, Conduct::Hold);
+    })
+    .await;
+    let bill = stage.bill(1_000);
+    is_unknown(stage.pay(&bill, 1).await);
+    let next = stage.bill(2_000);
+    assert_eq!(stage.service.release(), 1);
+    let paid = stage.pay(&next, 60).await.unwrap();
+    assert_eq!(paid.preimage.payment_hash(), next.payment_hash(), "the answer to this request, not to the other");
+    stage.client.quiet().await;
+}
+
+#[tokio::test]
+async fn a_request_that_lies_about_at_the_relay_is_void_when_it_is_read() {
+    let stage = Stage::set().await;
+    stage.relay.set(|quirks| quirks.stop_reading = true);
+    let bill = stage.bill(1_000);
+    is_unknown(stage.pay(&bill, 1).await);
+    stage.relay.set(|quirks| quirks.stop_reading = false);
+    stage.relay.wait_for(LONG, |counts| counts.events_of(23_194) == 1).await.expect("read after all");
+    assert_eq!(stage.client.wallet.look_up_payment(bill.payment_hash()).await, Ok(OutgoingStatus::Unknown));
+    assert_eq!(stage.world.executed(bill.payment_hash()), 0);
+}
+
+#[tokio::test]
+async fn on_a_line_that_swallows_it_is_not_known() {
+    let stage = Stage::set().await;
+    let proxy = BreakableProxy::start(stage.relay.url().trim_start_matches("ws://").to_owned()).await.unwrap();
+    let mut client = Client::start(&stage.service.keys().url(&[proxy.ws_url()]));
+    client.until(true).await;
+    client.wallet.info().await.unwrap();
+    let before = stage.relay.counts().events_of(23_194);
+    proxy.swallow();
+    let bill = stage.bill(1_000);
+    is_unknown(client.wallet.pay(&bill, within(1)).await);
+    // The line is back: those who lost bytes are hung up, and the request does not come again.
+    proxy.restore();
+    assert_eq!(client.notice().await, usher_engine::ports::LightningNotice::Reconnected);
+    assert_eq!(client.wallet.look_up_payment(bill.payment_hash()).await, Ok(OutgoingStatus::Unknown));
+    assert_eq!(stage.relay.counts().events_of(23_194), before + 1);
+    assert_eq!(stage.world.executed(bill.payment_hash()), 0);
+}
+
+#[tokio::test]
+async fn a_relay_that_goes_with_the_request_leaves_it_unknown() {
+    let puppet = Puppet::start().await;
+    let client = Client::start_with(&puppet.url(), Duration::from_millis(800));
+    let mut wire = puppet.subscribed().await;
+    client.until(true).await;
+    let hash = Preimage::from_bytes([4; 32]).payment_hash();
+    let gone = async {
+        let request = wire.request().await;
+        drop(wire);
+        // It is not sent again on the next connection: what comes there is the next request.
+        let mut wire = puppet.subscribed().await;
+        let next = wire.request().await;
+        assert_ne!(next.event.id, request.event.id);
+        wire.answer(&next, &serde_json::json!({"state": "pending"})).await;
+    };
+    let asking = async {
+        is_unknown(client.wallet.look_up_invoice(hash).await);
+        client.wallet.look_up_invoice(hash).await
+    };
+    let (found, ()) = tokio::join!(asking, gone);
+    assert_eq!(found, Ok(InvoiceStatus::Open));
+}

@@ -1,0 +1,104 @@
+//! The backend under test, with its notices.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use usher_engine::ports::{
+    Clock, Lightning, LightningNotice, LightningNotices, PaidInvoice, Settlement, SystemClock, WalletLink,
+    WantedInvoice,
+};
+use usher_engine::testing::SeededRandomness;
+use usher_lightning::nwc::{NwcOptions, NwcWallet};
+use usher_protocol::message::PaymentHash;
+
+/// Longer than anything takes, on any machine.
+pub(crate) const LONG: Duration = Duration::from_secs(60);
+
+/// Long enough to see that nothing comes.
+pub(crate) const QUIET: Duration = Duration::from_millis(500);
+
+pub(crate) struct Client {
+    pub(crate) wallet: Arc<NwcWallet>,
+    notices: LightningNotices,
+    stop: CancellationToken,
+}
+
+impl Client {
+    /// Starts it, without waiting for anything.
+    pub(crate) fn start(url: &str) -> Self {
+        Self::start_with(url, NwcOptions::new(url.parse().unwrap()).patience)
+    }
+
+    pub(crate) fn start_with(url: &str, patience: Duration) -> Self {
+        let stop = CancellationToken::new();
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let options = NwcOptions { url: url.parse().unwrap(), patience, grace: Duration::from_millis(500) };
+        let randomness = Arc::new(SeededRandomness::new(1));
+        let (wallet, notices) =
+            NwcWallet::start(options, clock, randomness, &TaskTracker::new(), stop.clone()).unwrap();
+        Self { wallet, notices, stop }
+    }
+
+    /// Waits until it is connected, or is not.
+    pub(crate) async fn until(&self, connected: bool) {
+        self.until_link(|link| link.connected == connected).await;
+    }
+
+    pub(crate) async fn until_link(&self, enough: impl Fn(WalletLink) -> bool) {
+        let looking = async {
+            while !enough(self.wallet.link()) {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(LONG, looking).await.unwrap_or_else(|_| panic!("{:?}", self.wallet.link()));
+    }
+
+    pub(crate) async fn notice(&mut self) -> LightningNotice {
+        tokio::time::timeout(LONG, self.notices.recv()).await.expect("a notice in time").expect("running")
+    }
+
+    /// The next notice, which is about a settlement.
+    pub(crate) async fn settled(&mut self) -> (PaymentHash, Settlement) {
+        match self.notice().await {
+            LightningNotice::Settled(hash, settlement) => (hash, settlement),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The next notice, which is about a payment of ours.
+    pub(crate) async fn sent(&mut self) -> (PaymentHash, PaidInvoice) {
+        match self.notice().await {
+            LightningNotice::Sent(hash, paid) => (hash, paid),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// Asserts that nothing more is told.
+    pub(crate) async fn quiet(&mut self) {
+        if let Ok(notice) = tokio::time::timeout(QUIET, self.notices.recv()).await {
+            panic!("{notice:?}");
+        }
+    }
+
+    /// Makes an invoice.
+    pub(crate) async fn invoice(&self, amount: u64) -> usher_protocol::bolt11::Invoice {
+        self.wallet.make_invoice(&wanted(amount)).await.unwrap()
+    }
+}
+
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+pub(crate) fn wanted(amount: u64) -> WantedInvoice {
+    WantedInvoice { amount, description: "two teas, très chaud".to_owned(), expiry: 600 }
+}
+
+/// So many seconds from now.
+pub(crate) fn within(secs: u64) -> u64 {
+    SystemClock.now().secs() + secs
+}

@@ -1,0 +1,130 @@
+//! What was away comes back, and is there again by itself.
+
+use std::time::Duration;
+
+use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningNotice};
+use usher_sandbox::lightning::{Conduct, LightningWorld, NwcService};
+use usher_sandbox::relay::{Quirks, QuirkyRelay};
+
+use crate::client::{Client, LONG};
+use crate::stage::Stage;
+
+/// An invoice is made, paid, and told of.
+async fn works(stage: &mut Stage) {
+    let made = stage.client.invoice(100).await;
+    stage.user.pay(made.as_str(), None).unwrap();
+    assert_eq!(stage.client.settled().await.0, made.payment_hash());
+}
+
+#[tokio::test]
+async fn the_relay_goes_and_comes_back() {
+    let mut stage = Stage::set().await;
+    works(&mut stage).await;
+    for _ in 0..2 {
+        let missed = stage.client.invoice(100).await;
+        stage.relay.stop().await;
+        stage.client.until(false).await;
+        assert!(stage.client.wallet.link().tells_settlements, "it still would");
+        stage.user.pay(missed.as_str(), None).unwrap();
+        stage.relay = QuirkyRelay::start_on(stage.relay.port(), Quirks::default()).await.unwrap();
+        // What happened meanwhile was not told: this says to look.
+        let mut told = vec![stage.client.notice().await];
+        stage.client.until(true).await;
+        stage.relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("both are back");
+        let found = stage.client.wallet.look_up_invoice(missed.payment_hash()).await;
+        assert!(matches!(found, Ok(InvoiceStatus::Settled(_))), "{found:?}");
+        if let LightningNotice::Settled(hash, _) = &told[0] {
+            // The wallet service tried until the relay was there, and the backend was there first.
+            assert_eq!(*hash, missed.payment_hash());
+            told.push(stage.client.notice().await);
+        }
+        assert!(told.contains(&LightningNotice::Reconnected), "{told:?}");
+        let made = stage.client.invoice(100).await;
+        stage.user.pay(made.as_str(), None).unwrap();
+        let mut hash = stage.client.settled().await.0;
+        if hash == missed.payment_hash() {
+            hash = stage.client.settled().await.0;
+        }
+        assert_eq!(hash, made.payment_hash());
+    }
+}
+
+#[tokio::test]
+async fn the_wallet_goes_and_comes_back() {
+    let mut stage = Stage::set().await;
+    works(&mut stage).await;
+    for _ in 0..2 {
+        stage.service.stop().await;
+        assert!(stage.client.wallet.link().connected);
+        stage.service.start_again().await;
+        stage.service.ready(LONG).await.unwrap();
+        works(&mut stage).await;
+    }
+    stage.client.quiet().await;
+}
+
+#[tokio::test]
+async fn it_starts_with_nothing_to_talk_to_and_finds_it_later() {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let (port, url) = (relay.port(), relay.url().to_owned());
+    relay.stop().await;
+    let world = LightningWorld::new();
+    let (shop, user) = (world.open_account("shop", 0), world.open_account("user", 1_000));
+    let service = NwcService::start(&shop, &[&url]).await;
+    service.stop().await;
+    let mut client = Client::start(&service.url());
+    let link = client.wallet.link();
+    assert!(!link.connected && !link.tells_settlements);
+    let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
+    client.until(true).await;
+    assert!(!client.wallet.link().tells_settlements, "it does not know the wallet yet");
+    service.start_again().await;
+    client.until_link(|link| link.tells_settlements).await;
+    relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("both are there");
+    let made = client.invoice(100).await;
+    user.pay(made.as_str(), None).unwrap();
+    // It was never connected before, so there is nothing that could have been missed.
+    assert_eq!(client.settled().await.0, made.payment_hash());
+    client.quiet().await;
+}
+
+#[tokio::test]
+async fn a_relay_that_ends_subscriptions_is_asked_again() {
+    let mut stage = Stage::set().await;
+    stage.relay.set(|quirks| quirks.close_subscriptions_after = Some(Duration::from_millis(100)));
+    let before = stage.relay.counts();
+    let again = |reqs: u64| move |counts: &usher_sandbox::relay::Counts| counts.reqs >= before.reqs + reqs;
+    // More often than is borne on one connection.
+    stage.relay.wait_for(LONG, again(15)).await.expect("asked again and again");
+    stage.relay.set(|quirks| quirks.close_subscriptions_after = None);
+    stage.client.until(true).await;
+    stage.relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("both are back");
+    while let Ok(Some(LightningNotice::Reconnected)) =
+        tokio::time::timeout(crate::client::QUIET, async { Some(stage.client.notice().await) }).await
+    {}
+    works(&mut stage).await;
+}
+
+#[tokio::test]
+async fn a_relay_that_drops_connections_is_come_back_to() {
+    let mut stage = Stage::set().await;
+    stage.relay.set(|quirks| quirks.drop_every = Some(Duration::from_millis(50)));
+    for _ in 0..2 {
+        // The first connection was open for longer than that.
+        assert_eq!(stage.client.notice().await, LightningNotice::Reconnected);
+    }
+    stage.relay.set(|quirks| quirks.drop_every = None);
+    stage.client.until(true).await;
+    stage.relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("both are back");
+    while tokio::time::timeout(crate::client::QUIET, stage.client.notice()).await.is_ok() {}
+    works(&mut stage).await;
+}
+
+#[tokio::test]
+async fn a_slow_wallet_is_waited_for() {
+    let mut stage = Stage::set_with(|behaviour| behaviour.latency = Duration::from_millis(1_500)).await;
+    stage.service.set(|behaviour| behaviour.on_all(Conduct::Honest));
+    stage.relay.set(|quirks| quirks.latency = Duration::from_millis(200));
+    works(&mut stage).await;
+    assert!(stage.pay(&stage.bill(100), 60).await.is_ok());
+}

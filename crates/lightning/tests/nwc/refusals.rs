@@ -1,0 +1,84 @@
+//! What comes of a wallet's "no".
+
+use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningError, OutgoingStatus};
+use usher_protocol::message::Preimage;
+use usher_sandbox::lightning::{Conduct, ErrorCode, Method};
+
+use crate::client::wanted;
+use crate::stage::Stage;
+
+/// What each code is to the engine: `Some(again)` for a definite refusal, `None` when it may have been done all the same.
+const CODES: [(ErrorCode, Option<bool>); 11] = [
+    (ErrorCode::RateLimited, Some(true)),
+    (ErrorCode::InsufficientBalance, Some(true)),
+    (ErrorCode::QuotaExceeded, Some(true)),
+    (ErrorCode::NotImplemented, Some(false)),
+    (ErrorCode::Restricted, Some(false)),
+    (ErrorCode::Unauthorized, Some(false)),
+    (ErrorCode::UnsupportedEncryption, Some(false)),
+    (ErrorCode::PaymentFailed, Some(false)),
+    (ErrorCode::NotFound, Some(false)),
+    (ErrorCode::Internal, None),
+    (ErrorCode::Other, None),
+];
+
+#[tokio::test]
+async fn each_code_is_a_refusal_or_says_nothing() {
+    let stage = Stage::set().await;
+    let bill = stage.bill(1_000);
+    for (code, definite) in CODES {
+        stage.service.set(|behaviour| behaviour.on_all(Conduct::Refuse(code)));
+        let reason = format!("the wallet refuses ({})", code.as_str());
+        let expected = match definite {
+            Some(again) => LightningError::Refused { again, reason },
+            None => LightningError::Unknown(reason),
+        };
+        assert_eq!(stage.pay(&bill, 60).await, Err(expected.clone()));
+        assert_eq!(stage.client.wallet.make_invoice(&wanted(1_000)).await, Err(expected.clone()));
+        assert_eq!(stage.client.wallet.info().await, Err(expected.clone()));
+        let hash = Preimage::from_bytes([3; 32]).payment_hash();
+        let (invoice, payment) =
+            (stage.client.wallet.look_up_invoice(hash).await, stage.client.wallet.look_up_payment(hash).await);
+        if code == ErrorCode::NotFound {
+            assert_eq!((invoice, payment), (Ok(InvoiceStatus::Unknown), Ok(OutgoingStatus::Unknown)));
+        } else {
+            assert_eq!((invoice, payment), (Err(expected.clone()), Err(expected)));
+        }
+    }
+    assert_eq!(stage.world.executed(bill.payment_hash()), 0);
+}
+
+#[tokio::test]
+async fn what_the_account_cannot_pay_is_refused_and_nothing_moves() {
+    let stage = Stage::set().await;
+    let refused = |result| match result {
+        Err(LightningError::Refused { again, .. }) => again,
+        other => panic!("{other:?}"),
+    };
+    assert!(refused(stage.pay(&stage.bill(Stage::SHOP + 1), 60).await), "there may be more later");
+    let cancelled = stage.bill(1_000);
+    stage.user.cancel_invoice(cancelled.payment_hash());
+    assert!(!refused(stage.pay(&cancelled, 60).await));
+    let paid = stage.bill(1_000);
+    stage.pay(&paid, 60).await.unwrap();
+    assert!(!refused(stage.pay(&paid, 60).await), "it is paid once");
+    assert_eq!(stage.world.executed(paid.payment_hash()), 1);
+}
+
+#[tokio::test]
+async fn a_call_is_made_once_whatever_is_answered() {
+    let stage = Stage::set().await;
+    let conducts = [Conduct::Refuse(ErrorCode::RateLimited), Conduct::Garble, Conduct::Empty, Conduct::Twice];
+    for (count, conduct) in (1..).zip(conducts) {
+        stage.service.set(|behaviour| behaviour.once(Method::PayInvoice, conduct));
+        let bill = stage.bill(1_000);
+        let paid = stage.pay(&bill, 60).await;
+        match conduct {
+            Conduct::Twice => assert!(paid.is_ok()),
+            Conduct::Refuse(_) => assert!(matches!(paid, Err(LightningError::Refused { again: true, .. })), "{paid:?}"),
+            _ => assert!(matches!(paid, Err(LightningError::Unknown(_))), "{paid:?}"),
+        }
+        assert_eq!(stage.asked_to_pay().await, count, "{conduct:?}");
+    }
+    assert_eq!(stage.service.counts().copies, 0);
+}
