@@ -140,7 +140,8 @@ impl RecurringRequest {
                 self.end("error", Some("the wallet authorized an amount of zero"), now)
             }
             RecurringStatus::Confirmed { subscription_id, authorized_amount, authorized_recurrence, .. } => {
-                if authorized_recurrence.next_due(None).is_none() {
+                let recurrence = within(authorized_recurrence, &self.recurrence);
+                if recurrence.next_due(None).is_none() {
                     return self.end("error", Some("the wallet authorized no payment at all"), now);
                 }
                 let agreement = Agreement {
@@ -148,7 +149,8 @@ impl RecurringRequest {
                     amount: self.amount,
                     description: self.description.clone(),
                     authorized_amount: *authorized_amount,
-                    recurrence: authorized_recurrence.clone(),
+                    recurrence: recurrence.clone(),
+                    asked_calendar: Some(self.recurrence.calendar.clone()),
                     reference: self.reference.clone(),
                     auto_charge: self.auto_charge,
                 };
@@ -159,7 +161,7 @@ impl RecurringRequest {
                     "main_key": self.conversation.main_key().to_hex(),
                     "authorized_amount": authorized_amount,
                     "authorized_currency": "millisats",
-                    "authorized_recurrence": shown(authorized_recurrence),
+                    "authorized_recurrence": shown(&recurrence),
                     "auto_charge": self.auto_charge,
                     "request_id": self.reference,
                 });
@@ -189,6 +191,16 @@ impl RecurringRequest {
             request_id: self.request_id.clone(),
         });
         Effect::Send(self.conversation.message(&message, self.expires_at))
+    }
+}
+
+/// What was allowed of what was asked: no earlier, no longer and no more payments than that, whatever the wallet says.
+fn within(authorized: &Recurrence, asked: &Recurrence) -> Recurrence {
+    Recurrence {
+        until: authorized.until.into_iter().chain(asked.until).min(),
+        calendar: authorized.calendar.clone(),
+        max_payments: authorized.max_payments.into_iter().chain(asked.max_payments).min(),
+        first_payment_due: authorized.first_payment_due.max(asked.first_payment_due),
     }
 }
 

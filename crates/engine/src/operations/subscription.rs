@@ -33,6 +33,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use usher_protocol::PublicKey;
+use usher_protocol::calendar::Calendar;
 use usher_protocol::message::{CloseSubscription, Preimage, Recurrence, ServiceMessage, WalletMessage};
 
 use super::conversation::Conversation;
@@ -48,6 +49,9 @@ const CHARGE_TTL: Duration = Duration::from_secs(3600);
 
 /// The shortest, for calendars whose next date is near.
 const SHORTEST_CHARGE: Duration = Duration::from_secs(60);
+
+/// In seconds.
+const DAY: u64 = 24 * 3600;
 
 /// How long the user's wallet is told that the operator has closed the subscription; nothing acknowledges it.
 const TELLING: Duration = Duration::from_secs(600);
@@ -96,6 +100,9 @@ pub(super) struct Agreement {
     pub(super) authorized_amount: u64,
     /// When and how often, as the user allowed.
     pub(super) recurrence: Recurrence,
+    /// How often, as the operator asked; none in what was agreed before this was kept.
+    #[serde(default)]
+    pub(super) asked_calendar: Option<Calendar>,
     /// The caller's own reference.
     pub(super) reference: Option<String>,
     pub(super) auto_charge: bool,
@@ -124,6 +131,9 @@ pub struct Subscription {
 struct Charging {
     /// The due date that is, or will be, charged.
     date: Charge,
+    /// When a date of this number would fall due by the calendar that was asked for.
+    #[serde(default)]
+    asked_due: Option<u64>,
     /// Until when nothing happens; `None` while a payment runs.
     waits_until: Option<u64>,
     /// It was paid by an earlier try while a later one runs: when that one ends, the date is done with.
@@ -205,7 +215,7 @@ impl Subscription {
         rules: SubscriptionRules,
         now: UnixMillis,
     ) -> Self {
-        let charging = if agreement.auto_charge { first(&agreement.recurrence) } else { None };
+        let charging = if agreement.auto_charge { agreement.first() } else { None };
         Self {
             conversation,
             agreement,
@@ -291,8 +301,8 @@ impl Subscription {
         match &mut self.charging {
             Some(charging) => {
                 charging.waits_until = None;
-                let date = charging.date;
-                Outcome::Stepped(vec![self.charge(date, now)])
+                let charging = charging.clone();
+                Outcome::Stepped(vec![self.charge(&charging, now)])
             }
             None => {
                 self.finish(SubscriptionState::Ended, None, now);
@@ -302,9 +312,10 @@ impl Subscription {
     }
 
     /// Starts the payment of a due date.
-    fn charge(&self, date: Charge, now: UnixMillis) -> Effect {
-        let next = self.agreement.recurrence.next_due(Some((date.number, date.due)));
-        let near = next.map_or(CHARGE_TTL, |(_, due)| UnixMillis::from_secs(due).since(now));
+    fn charge(&self, charging: &Charging, now: UnixMillis) -> Effect {
+        let date = charging.date;
+        let next = self.agreement.after(charging);
+        let near = next.map_or(CHARGE_TTL, |next| UnixMillis::from_secs(next.date.due).since(now));
         let terms = PaymentTerms {
             main_key: self.conversation.main_key(),
             subkeys: self.conversation.named(),
@@ -344,7 +355,7 @@ impl Subscription {
                     Some(charging) if current && charging.waits_until.is_none() && charging.date != charge => {
                         charging.paid = true;
                     }
-                    Some(_) if current => self.go_on_after(charge, now),
+                    Some(_) if current => self.go_on(now),
                     _ => {}
                 }
                 self.complete(now);
@@ -359,7 +370,7 @@ impl Subscription {
                     return Outcome::Ignored;
                 };
                 if charging.paid {
-                    self.go_on_after(charge, now);
+                    self.go_on(now);
                     return Outcome::Stepped(Vec::new());
                 }
                 let tries = usize::try_from(charge.attempt).unwrap_or(usize::MAX);
@@ -368,9 +379,9 @@ impl Subscription {
                 match next {
                     Some(at) => {
                         let date = Charge { attempt: charge.attempt.saturating_add(1), ..charge };
-                        self.charging = Some(Charging { date, waits_until: Some(at), paid: false });
+                        self.charging = Some(Charging { date, waits_until: Some(at), ..charging.clone() });
                     }
-                    None => self.go_on_after(charge, now),
+                    None => self.go_on(now),
                 }
                 let more = json!({ "status": status, "reason": reason, "next_attempt_at": next });
                 Outcome::Stepped(vec![self.tell_payment(charge, &more, now)])
@@ -378,20 +389,16 @@ impl Subscription {
         }
     }
 
-    /// Turns to the due date after `charge`; ends when there is none.
-    fn go_on_after(&mut self, charge: Charge, now: UnixMillis) {
-        match self.agreement.recurrence.next_due(Some((charge.number, charge.due))) {
-            Some((number, due)) => {
-                let date = Charge { number, due, attempt: 0 };
-                self.charging = Some(Charging { date, waits_until: Some(due), paid: false });
-            }
+    /// Turns to the next due date; ends when there is none.
+    fn go_on(&mut self, now: UnixMillis) {
+        self.charging = self.charging.as_ref().and_then(|charging| self.agreement.after(charging));
+        match self.charging {
             None if self.ended_at.is_none() => {
-                self.charging = None;
                 let all = self.agreement.recurrence.max_payments.is_some_and(|max| self.payments_made >= max);
                 let state = if all { SubscriptionState::Completed } else { SubscriptionState::Ended };
                 self.finish(state, None, now);
             }
-            None => self.charging = None,
+            None | Some(_) => {}
         }
     }
 
@@ -463,9 +470,33 @@ impl SubscriptionView {
     }
 }
 
-fn first(recurrence: &Recurrence) -> Option<Charging> {
-    let (number, due) = recurrence.next_due(None)?;
-    Some(Charging { date: Charge { number, due, attempt: 0 }, waits_until: Some(due), paid: false })
+impl Agreement {
+    /// The first due date.
+    fn first(&self) -> Option<Charging> {
+        let (number, due) = self.recurrence.next_due(None)?;
+        Some(Charging::of(number, due, Some(due)))
+    }
+
+    /// The due date after this one: by the calendar that the user allowed, and no more often than was asked for. A day's
+    /// difference is none, for the wallet may be in another time zone.
+    fn after(&self, current: &Charging) -> Option<Charging> {
+        let Charge { number, due, .. } = current.date;
+        let (Some(asked), Some(asked_due)) = (&self.asked_calendar, current.asked_due) else {
+            let (number, due) = self.recurrence.next_due(Some((number, due)))?;
+            return Some(Charging::of(number, due, None));
+        };
+        let asked_due = asked_due.max(due);
+        let next = asked.next_after(asked_due)?;
+        let earliest = next - ((next - asked_due) / 2).min(DAY);
+        let (number, due) = self.recurrence.next_due(Some((number, due.max(earliest.saturating_sub(1)))))?;
+        Some(Charging::of(number, due, Some(next)))
+    }
+}
+
+impl Charging {
+    fn of(number: u32, due: u64, asked_due: Option<u64>) -> Self {
+        Self { date: Charge { number, due, attempt: 0 }, asked_due, waits_until: Some(due), paid: false }
+    }
 }
 
 #[cfg(test)]

@@ -122,6 +122,45 @@ fn an_agreement_that_cannot_be_kept_is_none() {
 }
 
 #[test]
+fn a_user_can_allow_less_than_was_asked_and_not_more() {
+    let asked_until = NOW.secs() + 86_400 * 365;
+    let agreed = |change: fn(&mut Recurrence)| {
+        let mut request = asked(true);
+        request.recurrence.until = Some(asked_until);
+        let mut authorized_recurrence = request.recurrence.clone();
+        change(&mut authorized_recurrence);
+        let status = RecurringStatus::Confirmed {
+            subscription_id: "s".to_owned(),
+            authorized_amount: 4_000,
+            authorized_currency: Currency::Millisats,
+            authorized_recurrence,
+        };
+        let got = effects(request.step(&says(&user(1), "r", status), NOW));
+        let [Effect::Emit(_), Effect::Start(operation, _), Effect::Finish] = &got[..] else { panic!("{got:?}") };
+        let Operation::Subscription(subscription) = &**operation else { panic!("{operation:?}") };
+        let view = subscription.view();
+        assert_eq!(event(&got).1["authorized_recurrence"], view.recurrence_json(), "what is told is what counts");
+        view.recurrence
+    };
+    let asked = Recurrence { until: Some(asked_until), ..recurrence() };
+    // More: dues from 1970 on, every minute, for ever.
+    let more = agreed(|recurrence| {
+        (recurrence.first_payment_due, recurrence.until, recurrence.max_payments) = (0, None, None);
+    });
+    assert_eq!(more, asked);
+    let more = agreed(|recurrence| (recurrence.until, recurrence.max_payments) = (Some(u64::MAX), Some(u32::MAX)));
+    assert_eq!(more, asked);
+    let less = agreed(|recurrence| {
+        (recurrence.first_payment_due, recurrence.until, recurrence.max_payments) =
+            (NOW.secs() + 100, Some(NOW.secs() + 200), Some(2));
+    });
+    assert_eq!(
+        (less.first_payment_due, less.until, less.max_payments),
+        (NOW.secs() + 100, Some(NOW.secs() + 200), Some(2))
+    );
+}
+
+#[test]
 fn an_id_that_is_in_use_begins_nothing() {
     let mut request = asked(false);
     request.step(&says(&user(1), "r", confirmed()), NOW);

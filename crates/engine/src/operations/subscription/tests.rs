@@ -17,12 +17,18 @@ fn recurrence(max_payments: Option<u32>, until: Option<u64>) -> Recurrence {
 }
 
 fn subscription(recurrence: Recurrence, auto_charge: bool) -> Subscription {
+    let asked = recurrence.calendar.clone();
+    subscription_asked(recurrence, asked, auto_charge)
+}
+
+fn subscription_asked(recurrence: Recurrence, asked: Calendar, auto_charge: bool) -> Subscription {
     let agreement = Agreement {
         subscription_id: "s".to_owned(),
         amount: 5_000,
         description: "Membership".to_owned(),
         authorized_amount: 4_000,
         recurrence,
+        asked_calendar: Some(asked),
         reference: None,
         auto_charge,
     };
@@ -189,6 +195,36 @@ fn after_downtime_it_catches_up_oldest_first() {
         open.step(&paid(charge), now);
     }
     assert_eq!(open.view().state, SubscriptionState::Completed);
+}
+
+#[test]
+fn it_is_charged_no_more_often_than_was_asked() {
+    let dues = |asked: Calendar, authorized: &str| {
+        let recurrence = Recurrence { calendar: authorized.parse().unwrap(), ..recurrence(Some(3), None) };
+        let mut open = subscription_asked(recurrence, asked, true);
+        let now = NOW.plus(Duration::from_secs(10 * 366 * 86_400));
+        let mut dues = Vec::new();
+        while open.view().state == SubscriptionState::Active {
+            let charge = started(&effects(open.step(&Input::Timer, now)));
+            dues.push(charge.due);
+            open.step(&paid(charge), now);
+        }
+        dues
+    };
+    let first = NOW.secs(); // 2027-01-15 08:00:00
+    let (february, march) = (1_801_440_000, 1_803_859_200);
+    assert_eq!(dues(Calendar::Monthly, "monthly"), [first, february, march]);
+    // The same in another time zone, or on another day, is not more often.
+    assert_eq!(dues(Calendar::Monthly, "*-*-01 00:00:00 Europe/Rome"), [first, february - 3_600, march - 3_600]);
+    assert_eq!(dues(Calendar::Monthly, "*-*-02 00:00:00"), [first, february + 86_400, march + 86_400]);
+    for often in ["minutely", "*-*-* *:*:*", "*-*-28,29,30,31,01 00:00:00"] {
+        assert_eq!(dues(Calendar::Monthly, often), [first, february - 86_400, march - 86_400], "{often}");
+    }
+    // Nor is anything saved up while nothing falls due.
+    assert_eq!(dues(Calendar::Yearly, "2030-*-* *:*:*"), [first, 1_893_456_000, 1_924_905_600]);
+    assert_eq!(dues(Calendar::Daily, "*-*-* 18:00:00"), [first, first + 36_000, first + 36_000 + 86_400]);
+    assert_eq!(dues(Calendar::Hourly, "*-*-* *:30:00"), [first, first + 1_800, first + 5_400]);
+    assert_eq!(dues(Calendar::Hourly, "monthly"), [first, february, march], "and no more often than was allowed");
 }
 
 #[derive(Clone, Debug)]
