@@ -1,10 +1,13 @@
 """Signs and verifies JWTs with PyJWT, which knows nothing of ours (jwt.rs).
 
 Reads {"sign": [{"secret", "algorithm", "claims"}], "verify": [{"public", "token"}]} from standard input and writes
-{"signed": [token], "claims": [claims or the error's name]}.
+{"signed": [token], "claims": [claims or the error's name], "target_keys": [key or the error's name]}: the last by the
+example of docs/profiles.md.
 """
 
 import json
+import pathlib
+import re
 import sys
 
 import jwt
@@ -50,8 +53,28 @@ def verify(case):
         return type(error).__name__
 
 
+def example():
+    """The function that the documentation shows."""
+    document = pathlib.Path(__file__).parents[4] / "docs" / "profiles.md"
+    names = {}
+    exec(re.search(r"```python\n(.*?)```", document.read_text("utf-8"), re.DOTALL)[1], names)
+    return names["target_key"]
+
+
+def verify_as_documented(target_key, case):
+    try:
+        return target_key(case["public"], case["token"])
+    except jwt.InvalidTokenError as error:
+        return type(error).__name__
+
+
 asked = json.load(sys.stdin)
+target_key = example()
 json.dump(
-    {"signed": [sign(case) for case in asked["sign"]], "claims": [verify(case) for case in asked["verify"]]},
+    {
+        "signed": [sign(case) for case in asked["sign"]],
+        "claims": [verify(case) for case in asked["verify"]],
+        "target_keys": [verify_as_documented(target_key, case) for case in asked["verify"]],
+    },
     sys.stdout,
 )

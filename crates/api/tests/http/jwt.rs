@@ -169,6 +169,9 @@ async fn ours_verify_with_an_independent_library() {
     let answer = python::run("independent_jwt.py", &json!({ "sign": [], "verify": cases }));
     let claims = json!({ "iat": now, "nbf": now, "exp": now + HOUR, "target_key": key(7).to_hex() });
     assert_eq!(answer["claims"], json!([claims, claims, claims, "ExpiredSignatureError", "InvalidSignatureError"]));
+    let about = key(7).to_hex();
+    let as_documented = json!([about, about, about, "ExpiredSignatureError", "InvalidSignatureError"]);
+    assert_eq!(answer["target_keys"], as_documented, "the example of docs/profiles.md");
     app.stop().await;
 }
 
