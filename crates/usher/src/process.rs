@@ -1,7 +1,7 @@
 //! What the process itself is prepared for.
 
-/// Files that are open beside connections of callers: the database, relays, look-ups, posts to the webhook.
-const OTHER_FILES: u64 = 512;
+/// Files that are open beside connections of callers: 1,024 posts to the webhook at most, the database, relays, look-ups.
+const OTHER_FILES: u64 = 1_280;
 
 /// Allows as many open files as the system lets us, and warns when that is too few for so many connections. Each
 /// connection is one, and the customary soft limit is 1,024: a service would be full long before

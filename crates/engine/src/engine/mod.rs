@@ -256,6 +256,7 @@ impl Engine {
         }
         engine.spawn_vital(Arc::clone(&engine).deliver(mail));
         engine.spawn_vital(Arc::clone(&engine).deliver_to_app(due));
+        engine.spawn_vital(Arc::clone(&engine).keep_deliveries_loaded());
         engine.spawn_vital(Arc::clone(&engine).take_in(parts.inbox));
         engine.spawn_vital(Arc::clone(&engine).watch_timers());
         engine.spawn_vital(Arc::clone(&engine).ask_wallet(asked));
@@ -356,7 +357,7 @@ impl Engine {
                     Alarm::Wake => self.workers.wake(id).await,
                     Alarm::Resend => self.outgoing.resend(id).await,
                     Alarm::LookUp => self.look_up_due(id),
-                    Alarm::Deliver => self.deliveries.due(id).await,
+                    Alarm::Deliver => self.deliveries.due(id),
                 }
             }
         }

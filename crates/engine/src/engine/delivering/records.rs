@@ -1,0 +1,72 @@
+//! What operators see of deliveries and do to them.
+
+use super::{GIVE_UP_AFTER, PAGE};
+use crate::engine::Engine;
+use crate::engine::timers::Alarm;
+use crate::ports::{Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, StoreError};
+use crate::{StreamId, UnixMillis};
+
+impl Engine {
+    /// Without a webhook in the configuration any more, nothing would ever end what is pending, and finished operations
+    /// wait for that.
+    pub(in crate::engine) async fn give_up_deliveries(&self, now: UnixMillis) -> Result<(), StoreError> {
+        if self.deliveries.is_on() {
+            return Ok(());
+        }
+        let mut after = None;
+        loop {
+            let pending = self.deliveries.store.deliveries(DeliveryStatus::Pending, after, PAGE).await?;
+            for delivery in pending.iter().filter(|delivery| now >= delivery.since.plus(GIVE_UP_AFTER)) {
+                let attempt = DeliveryAttempt {
+                    stream: delivery.stream,
+                    index: delivery.event.index,
+                    at: now,
+                    status: DeliveryStatus::Failed,
+                    due_at: now,
+                    http_status: None,
+                    error: Some("no webhook is configured any more".to_owned()),
+                };
+                self.deliveries.store.record_attempt(attempt).await?;
+            }
+            match pending.last() {
+                Some(last) if pending.len() == PAGE => after = Some((last.stream, last.event.index)),
+                _ => return Ok(()),
+            }
+        }
+    }
+
+    /// Deliveries with this status, oldest event first, after the given position, at most `limit`.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn webhook_deliveries(
+        &self,
+        status: DeliveryStatus,
+        after: Option<(StreamId, u64)>,
+        limit: usize,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        self.deliveries.store.deliveries(status, after, limit).await
+    }
+
+    /// Makes a failed or delivered delivery pending again, due now; `None` when there is no such delivery. One that is
+    /// pending already is due now, too.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn retry_webhook_delivery(&self, stream: StreamId, index: u64) -> Result<Option<Delivery>, StoreError> {
+        let now = self.clock.now();
+        self.deliveries.store.retry_delivery(stream, index, now).await?;
+        // Whatever the stream waits for: one timer too many finds nothing to do.
+        self.deliveries.streams.lock().hurry(stream);
+        self.timers.set(now, stream, Alarm::Deliver);
+        self.deliveries.store.delivery(stream, index).await
+    }
+
+    /// How many deliveries wait and how many were given up.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn count_webhook_deliveries(&self) -> Result<DeliveryCounts, StoreError> {
+        self.deliveries.store.count_deliveries().await
+    }
+}
