@@ -143,3 +143,48 @@ async fn the_configured_profile_is_published_and_found() {
     let (status, error) = api.send("PUT", "/profile", json!({ "name": "shop 2" })).await;
     assert_eq!((status, &error["errors"][0]["pointer"]), (422, &json!("/name")));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_configured_profile_is_made_anew_only_when_it_was_changed() {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let mut usher = TestUsher::builder().relays(&[relay.url()]).set("PROFILE__NAME", "shop").start().await;
+    let api = usher.api();
+    let us = usher.public_key().to_hex();
+    // What the relay has. Each service asks once: it remembers what it was told.
+    let published = async |api: &Api, name: &str| {
+        let deadline = Instant::now() + LONG;
+        loop {
+            let known = api.get("/.well-known/nostr.json").await.unwrap();
+            if known["names"][name] == us.as_str() {
+                break;
+            }
+            assert!(Instant::now() < deadline, "not published: {known}");
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+        loop {
+            let reader = TestUsher::builder().relays(&[relay.url()]).start().await;
+            match reader.api().get(&format!("/profile/{us}")).await {
+                Ok(found) if found["name"] == name => break found["id"].clone(),
+                Ok(_) | Err(CallError::Status(404 | 503, _)) => {}
+                Err(error) => panic!("{error:?}"),
+            }
+            assert!(Instant::now() < deadline, "the relay does not have it");
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+    };
+    let first = published(&api, "shop").await;
+    usher.restart().await;
+    assert_eq!(published(&api, "shop").await, first, "the same event");
+
+    let (status, put) = api.send("PUT", "/profile", json!({ "name": "till" })).await;
+    assert_eq!((status, put["id"] != first), (200, true), "{put}");
+    usher.restart().await;
+    assert_eq!(published(&api, "till").await, put["id"], "the configuration has not changed, so it has nothing to say");
+
+    usher.set("PROFILE__NAME", "market");
+    usher.restart().await;
+    let changed = published(&api, "market").await;
+    assert!(changed != first && changed != put["id"]);
+    usher.restart().await;
+    assert_eq!(published(&api, "market").await, changed);
+}
