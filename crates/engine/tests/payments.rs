@@ -17,7 +17,8 @@ use usher_engine::{
 };
 use usher_protocol::calendar::Calendar;
 use usher_protocol::message::{
-    Currency, PaymentResponse, PaymentStatus, Recurrence, RecurringResponse, RecurringStatus, WalletMessage,
+    CloseSubscription, Currency, PaymentResponse, PaymentStatus, Recurrence, RecurringResponse, RecurringStatus,
+    WalletMessage,
 };
 
 const DAY: Duration = Duration::from_secs(24 * 3600);
@@ -401,6 +402,38 @@ async fn a_failed_charge_is_tried_after_a_day_and_three_days_more_over_restarts(
     assert_eq!(wallet.made().len(), 7, "three tries of the first, one of each other");
     let page = usher.engine.subscriptions(SubscriptionFilter::default(), None, 10).await.unwrap();
     assert_eq!(page.subscriptions, [view]);
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_user_who_has_closed_a_subscription_is_not_asked_any_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let wallet = Arc::new(FakeWallet::default());
+    let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
+    subscribe(&mut usher, true).await;
+    letter(&mut usher, "invoice", &[]).await;
+    usher.clock.turn(Duration::from_secs(3));
+    letter(&mut usher, "invoice", &[]).await;
+    let close = CloseSubscription { subscription_id: "s".to_owned(), reason: None, by_service: false };
+    usher.receive(1, &user(1), WalletMessage::CloseSubscription(close)).await;
+    announced(&usher, 1).await;
+    // What was handed to the messenger before is in its line.
+    while usher.letters.try_recv().is_ok() {}
+    for _ in 0..30 {
+        usher.clock.turn(Duration::from_secs(60));
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+    assert!(usher.letters.try_recv().is_err(), "the user is asked for a payment after all");
+    // A wallet that pays all the same has paid.
+    wallet.settle(0);
+    wallet.tell(LightningNotice::Reconnected).await;
+    let begun = Instant::now();
+    while usher.engine.subscription("s").await.unwrap().payments_made == 0 {
+        usher.clock.turn(Duration::from_secs(1));
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        assert!(begun.elapsed() < PATIENCE, "it is not counted");
+    }
+    assert_eq!(announced(&usher, 2).await[1]["status"], "paid");
     usher.stop().await;
 }
 

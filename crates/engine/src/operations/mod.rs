@@ -96,7 +96,7 @@ pub enum Input {
     PaymentStatus(Result<OutgoingStatus, LightningError>),
     /// What the last step wanted to claim belongs to another operation: it was not committed.
     Taken,
-    /// Another operation, or the operator, says something to a subscription.
+    /// Another operation, or the operator, says something.
     Note(Note),
 }
 

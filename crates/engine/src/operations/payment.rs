@@ -61,6 +61,9 @@ const CLAIMS: Duration = Duration::from_secs(5);
 /// Most failures that are told of one payment; a wallet has no reason to try more often in a day.
 const MAX_FAILURES: u8 = 20;
 
+/// Why nothing is paid when the payment was withdrawn before the user was asked.
+const WITHDRAWN: &str = "the payment is not owed any more";
+
 /// What a user is asked to pay.
 #[derive(Clone, Debug)]
 pub struct PaymentTerms {
@@ -125,6 +128,9 @@ pub struct Payment {
     /// When the payer last said that it has paid.
     #[serde(with = "optional_millis")]
     claimed_at: Option<UnixMillis>,
+    /// The user is asked no more.
+    #[serde(default)]
+    withdrawn: bool,
 }
 
 /// Whose invoice it is.
@@ -208,6 +214,7 @@ impl Payment {
             paid: false,
             shown: None,
             claimed_at: None,
+            withdrawn: false,
         }
     }
 
@@ -261,7 +268,7 @@ impl Payment {
             Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. } => {
                 match (&self.phase, self.invoice().cloned()) {
                     (Phase::Asking, Some(invoice))
-                        if self.conversation.prove(author, proof, Permission::Payment, now) =>
+                        if !self.withdrawn && self.conversation.prove(author, proof, Permission::Payment, now) =>
                     {
                         Outcome::Stepped(vec![self.ask(&invoice)])
                     }
@@ -272,17 +279,31 @@ impl Payment {
             Input::Taken => self.fail("the wallet gave an invoice that it had given before", now),
             Input::Settled(settlement) => self.settled(settlement, now),
             Input::InvoiceStatus(status) => self.looked_up(status, now),
+            Input::Note(Note::Withdraw) => self.withdraw(),
             Input::Wallet { .. }
             | Input::Timer
             | Input::Resumed
             | Input::Paid(_)
             | Input::PaymentStatus(_)
-            | Input::Note(_) => Outcome::Ignored,
+            | Input::Note(Note::Paid | Note::Charged(_) | Note::Close) => Outcome::Ignored,
+        }
+    }
+
+    /// The subscription is over, or the due date is paid: the user is asked no more. Money that comes counts all the same.
+    fn withdraw(&mut self) -> Outcome {
+        if std::mem::replace(&mut self.withdrawn, true) {
+            return Outcome::Ignored;
+        }
+        match self.phase {
+            Phase::Making { .. } => Outcome::Stepped(Vec::new()),
+            Phase::Asking => Outcome::Stepped(vec![Effect::Silence]),
+            Phase::Closing { .. } | Phase::Over { .. } | Phase::Leaving { .. } => Outcome::Ignored,
         }
     }
 
     fn woken(&mut self, now: UnixMillis) -> Outcome {
         match self.phase {
+            Phase::Making { .. } if self.withdrawn => self.fail(WITHDRAWN, now),
             Phase::Making { give_up, .. } if now >= give_up => {
                 self.fail("the wallet did not make an invoice in time", now)
             }
@@ -323,6 +344,9 @@ impl Payment {
         let (Phase::Making { tries, give_up, .. }, Bill::Own { network, .. }) = (&self.phase, &self.bill) else {
             return Outcome::Ignored;
         };
+        if self.withdrawn {
+            return self.fail(WITHDRAWN, now);
+        }
         let (tries, give_up, network) = (*tries, *give_up, *network);
         let invoice = match made {
             Ok(invoice) => invoice,

@@ -286,8 +286,7 @@ impl Subscription {
             Input::Note(Note::Close) if self.ended_at.is_none() => self.closed_by_operator(now),
             Input::Note(Note::Paid) => {
                 self.payments_made = self.payments_made.saturating_add(1);
-                self.complete(now);
-                Outcome::Stepped(Vec::new())
+                Outcome::Stepped(self.complete(now).into_iter().collect())
             }
             Input::Note(Note::Charged(charged)) => self.charged(charged, now),
             _ => Outcome::Ignored,
@@ -351,17 +350,19 @@ impl Subscription {
         match &charged.end {
             ChargeEnd::Paid(preimage) => {
                 self.payments_made = self.payments_made.saturating_add(1);
+                let mut withdrawn = None;
                 match &mut self.charging {
                     Some(charging) if current && charging.waits_until.is_none() && charging.date != charge => {
                         charging.paid = true;
+                        withdrawn = self.withdraw();
                     }
                     Some(_) if current => self.go_on(now),
                     _ => {}
                 }
-                self.complete(now);
+                withdrawn = self.complete(now).or(withdrawn);
                 let preimage = preimage.map(|preimage| preimage.to_hex());
                 let more = json!({ "status": "paid", "preimage": preimage });
-                Outcome::Stepped(vec![self.tell_payment(charge, &more, now)])
+                Outcome::Stepped([self.tell_payment(charge, &more, now)].into_iter().chain(withdrawn).collect())
             }
             ChargeEnd::Failed { status, reason } => {
                 let Some(charging) =
@@ -403,11 +404,19 @@ impl Subscription {
     }
 
     /// Ends it when as many payments have been made as were agreed to.
-    fn complete(&mut self, now: UnixMillis) {
+    fn complete(&mut self, now: UnixMillis) -> Option<Effect> {
         let all = self.agreement.recurrence.max_payments.is_some_and(|max| self.payments_made >= max);
-        if all && self.ended_at.is_none() {
-            self.finish(SubscriptionState::Completed, None, now);
+        if !all || self.ended_at.is_some() {
+            return None;
         }
+        self.finish(SubscriptionState::Completed, None, now);
+        self.withdraw()
+    }
+
+    /// The user is not asked any more for the charge that runs, if one does. Its end is told all the same.
+    fn withdraw(&self) -> Option<Effect> {
+        let running = self.charging.as_ref().filter(|charging| charging.waits_until.is_none())?;
+        Some(Effect::Tell(CorrelationKey::request(&self.request_id(running.date)), Note::Withdraw))
     }
 
     fn finish(&mut self, state: SubscriptionState, reason: Option<String>, now: UnixMillis) {
@@ -423,7 +432,8 @@ impl Subscription {
             "reason": reason,
         });
         self.finish(SubscriptionState::ClosedByUser, reason, now);
-        Outcome::Stepped(vec![Effect::Announce(new_event(EventType::SubscriptionClosed, data, now))])
+        let closed = Effect::Announce(new_event(EventType::SubscriptionClosed, data, now));
+        Outcome::Stepped([closed].into_iter().chain(self.withdraw()).collect())
     }
 
     fn closed_by_operator(&mut self, now: UnixMillis) -> Outcome {
@@ -433,7 +443,8 @@ impl Subscription {
             reason: None,
             by_service: true,
         });
-        Outcome::Stepped(vec![Effect::Send(self.conversation.message(&message, now.plus(TELLING)))])
+        let told = Effect::Send(self.conversation.message(&message, now.plus(TELLING)));
+        Outcome::Stepped([told].into_iter().chain(self.withdraw()).collect())
     }
 
     fn tell_payment(&self, charge: Charge, more: &Value, now: UnixMillis) -> Effect {
@@ -452,7 +463,7 @@ impl Subscription {
     }
 }
 
-/// What one operation says to a subscription.
+/// What a subscription and its payments say to each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
     /// A payment that the operator asked for was made.
@@ -461,6 +472,8 @@ pub enum Note {
     Charged(Charged),
     /// The operator closes it.
     Close,
+    /// To a payment: it is not owed any more.
+    Withdraw,
 }
 
 impl SubscriptionView {

@@ -304,6 +304,28 @@ fn a_payment_of_a_subscription_is_told_to_it() {
     }
 }
 
+#[test]
+fn what_is_withdrawn_is_asked_for_no_more_and_money_is_money() {
+    let withdrawn = Input::Note(Note::Withdraw);
+    let mut payment = asking();
+    assert_eq!(effects(payment.step(&withdrawn, NOW)), [Effect::Silence]);
+    assert_eq!(payment.step(&withdrawn, NOW), Outcome::Ignored);
+    let (key, proof) = device(&user(1), 4, Permission::Payment);
+    assert_eq!(payment.step(&cannot_read(key, proof), NOW), Outcome::Ignored, "no device is asked either");
+    assert_eq!(status(&effects(payment.step(&Input::Settled(settled(5_000, Some(PREIMAGE))), NOW))), "paid");
+
+    let made = Input::InvoiceMade(Ok(invoice(5_000, PREIMAGE, 300)));
+    let failure = Input::InvoiceMade(Err(LightningError::NotSent));
+    for input in [made, failure, Input::Timer] {
+        let mut payment = making();
+        assert_eq!(effects(payment.step(&withdrawn, NOW)), []);
+        let now = payment.wake_at();
+        let got = effects(payment.step(&input, now));
+        assert_eq!(status(&got), "error");
+        assert!(got.contains(&Effect::Finish), "nobody has seen an invoice");
+    }
+}
+
 fn input() -> impl Strategy<Value = Input> {
     let preimage = prop_oneof![Just(None), Just(Some(PREIMAGE)), Just(Some(WRONG))];
     let failure = || {
@@ -323,6 +345,7 @@ fn input() -> impl Strategy<Value = Input> {
         6 => Just(Input::Timer),
         1 => Just(Input::Resumed),
         1 => Just(Input::Taken),
+        1 => Just(Input::Note(Note::Withdraw)),
         3 => Just(Input::InvoiceMade(Ok(invoice(5_000, PREIMAGE, 300)))),
         1 => failure().prop_map(|failure| Input::InvoiceMade(Err(failure))),
         1 => settlement().prop_map(Input::Settled),

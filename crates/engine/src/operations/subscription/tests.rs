@@ -124,7 +124,9 @@ fn what_runs_when_it_is_closed_is_reported_and_not_tried_again() {
     for pays in [false, true] {
         let mut open = subscription(recurrence(None, None), true);
         let charge = started(&effects(open.step(&Input::Timer, NOW)));
-        open.step(&Input::Note(Note::Close), NOW);
+        let got = effects(open.step(&Input::Note(Note::Close), NOW));
+        let withdrawn = Effect::Tell(CorrelationKey::request(&open.request_id(charge)), Note::Withdraw);
+        assert!(matches!(&got[..], [Effect::Send(_), told] if *told == withdrawn), "the user is asked no more");
         let data = announced(&effects(open.step(&if pays { paid(charge) } else { failed(charge) }, NOW)));
         assert_eq!(data["status"], if pays { "paid" } else { "timeout" });
         assert_eq!(data.get("next_attempt_at").filter(|at| !at.is_null()), None);
@@ -181,6 +183,31 @@ fn a_late_payment_of_a_date_spares_its_retry() {
     assert_eq!((&data["status"], &data["number"]), (&json!("paid"), &json!(1)));
     let next = started(&effects(open.step(&Input::Timer, open.wake_at().unwrap())));
     assert_eq!((next.number, next.attempt), (2, 0));
+}
+
+#[test]
+fn what_runs_is_withdrawn_when_nothing_is_owed_any_more() {
+    let withdrawn =
+        |open: &Subscription, charge| [Effect::Tell(CorrelationKey::request(&open.request_id(charge)), Note::Withdraw)];
+    // The user closes it.
+    let mut open = subscription(recurrence(None, None), true);
+    let charge = started(&effects(open.step(&Input::Timer, NOW)));
+    let got = effects(open.step(&closes(&user(1), "s"), NOW));
+    assert_eq!(got[1..], withdrawn(&open, charge));
+    // The last payment is made by hand.
+    let mut open = subscription(recurrence(Some(1), None), true);
+    let charge = started(&effects(open.step(&Input::Timer, NOW)));
+    assert_eq!(effects(open.step(&Input::Note(Note::Paid), NOW)), withdrawn(&open, charge));
+    // The try before it is paid late.
+    let mut open = subscription(recurrence(None, None), true);
+    let first = started(&effects(open.step(&Input::Timer, NOW)));
+    open.step(&failed(first), NOW);
+    let now = NOW.plus(HOUR);
+    let second = started(&effects(open.step(&Input::Timer, now)));
+    let got = effects(open.step(&paid(first), now));
+    assert_eq!(got[1..], withdrawn(&open, second));
+    assert_eq!(effects(open.step(&failed(second), now)), [], "its end is nothing to tell");
+    assert_eq!(started(&effects(open.step(&Input::Timer, open.wake_at().unwrap()))).number, 2);
 }
 
 #[test]
