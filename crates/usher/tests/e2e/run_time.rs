@@ -3,10 +3,11 @@
 use std::time::Instant;
 
 use serde_json::{Value, json};
+use usher_protocol::kind;
 use usher_sandbox::relay::{EmbeddedRelay, Quirks, QuirkyRelay};
 use usher_sandbox::wallet::Policy;
 
-use crate::harness::{Api, CallError, LONG, TestUsher, User, introduce, wallet_for};
+use crate::harness::{Api, CallError, LONG, Puppet, TestUsher, User, introduce, wallet_for};
 
 impl Api {
     async fn send(&self, method: &str, path: &str, body: Value) -> (u16, Value) {
@@ -187,4 +188,34 @@ async fn the_configured_profile_is_made_anew_only_when_it_was_changed() {
     assert!(changed != first && changed != put["id"]);
     usher.restart().await;
     assert_eq!(published(&api, "market").await, changed);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_users_profile_is_found_at_the_relay_that_their_wallet_named() {
+    let (ours, theirs) = (QuirkyRelay::start(Quirks::default()).await.unwrap(), EmbeddedRelay::start().await.unwrap());
+    let user = Puppet::new();
+    // Somebody else's program publishes it, at the user's relay alone.
+    let publisher = TestUsher::builder().keys(user.keys.clone()).relays(&[theirs.url()]).set("PROFILE__NAME", "ada");
+    let _publisher = publisher.start().await;
+
+    let deadline = Instant::now() + LONG;
+    let found = loop {
+        // What was not found is remembered for a minute: a service that has not asked yet.
+        let usher = TestUsher::builder().relays(&[ours.url()]).set("NOSTR__ALLOW_PRIVATE_RELAYS", true).start().await;
+        let (api, us) = (usher.api(), usher.public_key());
+        let handshake = api.handshake(json!({})).await;
+        let text = json!({ "token": handshake.url.token, "preferred_relays": [theirs.url()] }).to_string();
+        while api.get("/relays").await.unwrap()["relays"][0]["subscribed"] != true {
+            assert!(Instant::now() < deadline, "it does not listen");
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+        ours.inject(user.say(us, kind::KEY_HANDSHAKE, &text));
+        api.outcome(&handshake.stream).await;
+        match api.get(&format!("/profile/{}", user.public_key().to_hex())).await {
+            Ok(found) => break found,
+            Err(CallError::Status(404, _)) => assert!(Instant::now() < deadline, "it is not found"),
+            Err(error) => panic!("{error:?}"),
+        }
+    };
+    assert_eq!((&found["name"], &found["pubkey"]), (&json!("ada"), &json!(user.public_key().to_hex())));
 }
