@@ -213,6 +213,30 @@ async fn a_restart_asks_for_the_invoice_again_and_shows_one() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn payees_who_hold_payments_back_keep_nobody_from_an_invoice() {
+    let dir = tempfile::tempdir().unwrap();
+    let wallet = Arc::new(FakeWallet::default());
+    wallet.hang_pays();
+    let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
+    for n in 0..100 {
+        let bill = PayInvoiceRequest {
+            main_key: None,
+            subkeys: Vec::new(),
+            invoice: invoice(78, n, 5_000, NOW.secs(), 3600),
+            amount: None,
+            description: None,
+            reference: None,
+            expires_at: None,
+        };
+        usher.engine.pay_invoice(bill, None).await.unwrap();
+    }
+    until("payments are under way", || wallet.sent().len() >= 32).await;
+    usher.engine.start_single_payment(payment(None, 600), None).await.unwrap();
+    letter(&mut usher, "invoice", &[]).await;
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restart_sends_no_payment_again() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());

@@ -29,8 +29,12 @@ use crate::{StreamId, UnixMillis};
 /// Calls that wait for their turn.
 const QUEUE: usize = 4096;
 
-/// Calls that run at the same time.
+/// Calls that run at the same time, but for those that pay.
 const AT_ONCE: usize = 64;
+
+/// Calls that pay and run at the same time. Payees can hold payments back: these have a line of their own, so that they keep
+/// nobody from an invoice.
+const PAYS_AT_ONCE: usize = 32;
 
 /// Look-ups of watched invoices that run at the same time.
 const LOOK_UPS_AT_ONCE: usize = 8;
@@ -69,6 +73,7 @@ pub struct LightningParts {
 pub(super) struct Wallet {
     lightning: Option<LightningParts>,
     calls: mpsc::Sender<(StreamId, WalletCall)>,
+    pays: mpsc::Sender<(StreamId, WalletCall)>,
     watched: Mutex<HashMap<StreamId, Watch>>,
     look_ups: Arc<Semaphore>,
     /// By call and result.
@@ -87,11 +92,18 @@ struct Watch {
     again: bool,
 }
 
+/// What operations ask the wallet.
+pub(super) struct Asked {
+    calls: mpsc::Receiver<(StreamId, WalletCall)>,
+    pays: mpsc::Receiver<(StreamId, WalletCall)>,
+}
+
 impl Wallet {
-    pub(super) fn new(lightning: Option<LightningParts>) -> (Self, mpsc::Receiver<(StreamId, WalletCall)>) {
-        let (calls, asked) = mpsc::channel(QUEUE);
+    pub(super) fn new(lightning: Option<LightningParts>) -> (Self, Asked) {
+        let ((calls, calls_asked), (pays, pays_asked)) = (mpsc::channel(QUEUE), mpsc::channel(QUEUE));
         let look_ups = Arc::new(Semaphore::new(LOOK_UPS_AT_ONCE));
-        (Self { lightning, calls, watched: Mutex::default(), look_ups, counts: Default::default() }, asked)
+        let wallet = Self { lightning, calls, pays, watched: Mutex::default(), look_ups, counts: Default::default() };
+        (wallet, Asked { calls: calls_asked, pays: pays_asked })
     }
 
     fn count<T>(&self, call: usize, result: &Result<T, LightningError>) {
@@ -166,7 +178,8 @@ impl Engine {
 
     /// Asks soon; never waits. When too many wait already, nothing is sent and the operation is told so.
     pub(super) fn ask(&self, id: StreamId, call: WalletCall) {
-        let Err(TrySendError::Full((_, call))) = self.wallet.calls.try_send((id, call)) else { return };
+        let line = if matches!(call, WalletCall::Pay { .. }) { &self.wallet.pays } else { &self.wallet.calls };
+        let Err(TrySendError::Full((_, call))) = line.try_send((id, call)) else { return };
         warn!(stream_id = %id, "the wallet is asked more than it answers");
         let input = failed(&call, || LightningError::NotSent);
         let workers = self.workers.clone();
@@ -174,8 +187,13 @@ impl Engine {
     }
 
     /// Asks the wallet what operations want of it, until everything stops.
-    pub(super) async fn ask_wallet(self: Arc<Self>, mut asked: mpsc::Receiver<(StreamId, WalletCall)>) {
-        let places = Arc::new(Semaphore::new(AT_ONCE));
+    pub(super) async fn ask_wallet(self: Arc<Self>, asked: Asked) {
+        let Asked { calls, pays } = asked;
+        tokio::join!(self.ask_in_line(calls, AT_ONCE), self.ask_in_line(pays, PAYS_AT_ONCE));
+    }
+
+    async fn ask_in_line(self: &Arc<Self>, mut asked: mpsc::Receiver<(StreamId, WalletCall)>, at_once: usize) {
+        let places = Arc::new(Semaphore::new(at_once));
         loop {
             let (id, call) = tokio::select! {
                 biased;
@@ -186,7 +204,7 @@ impl Engine {
                 },
             };
             let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-            let engine = Arc::clone(&self);
+            let engine = Arc::clone(self);
             self.tasks.spawn(async move {
                 let input = tokio::select! {
                     input = engine.call(id, call) => input,

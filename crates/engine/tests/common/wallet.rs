@@ -34,6 +34,7 @@ struct Books {
     sent: HashMap<PaymentHash, u32>,
     look_ups: HashMap<PaymentHash, u32>,
     hangs: bool,
+    pays_hang: bool,
     tells: bool,
 }
 
@@ -75,6 +76,11 @@ impl FakeWallet {
     /// From now on it answers nothing, or answers again.
     pub fn hang(&self, hangs: bool) {
         self.books.lock().hangs = hangs;
+    }
+
+    /// From now on it sends payments and says nothing of them, as when the payee holds them back.
+    pub fn hang_pays(&self) {
+        self.books.lock().pays_hang = true;
     }
 
     /// Whether it says that it tells of settlements by itself.
@@ -150,6 +156,9 @@ impl Lightning for FakeWallet {
 
     async fn pay(&self, invoice: &Invoice, _: u64) -> Result<PaidInvoice, LightningError> {
         *self.books.lock().sent.entry(invoice.payment_hash()).or_default() += 1;
+        if self.books.lock().pays_hang {
+            std::future::pending::<()>().await;
+        }
         self.answer(Ok(PaidInvoice { preimage: preimage(0), fees_paid: None })).await
     }
 
