@@ -73,7 +73,7 @@ const TAGS: [(&str, &str); 9] = [
     ("Payments", "Users pay, subscribe and send invoices; invoices of others are paid."),
     ("Profiles", "What keys and names say of whom they belong to, the service itself among them."),
     ("JWT", "Tokens about a key, for other programs."),
-    ("Relays", "Over which the service and its users' wallets meet."),
+    ("Relays", "Over which the service and the wallets of its users meet."),
     ("Webhooks", "Which events reached the app by HTTP."),
     ("Service", "How the service is doing."),
     ("Documentation", "This document."),

@@ -30,7 +30,8 @@ pub(crate) fn write(document: &Value) -> String {
     html.text(document["info"]["version"].as_str().unwrap_or_default()).raw("</span></h1>");
     html.prose(document["info"]["description"].as_str().unwrap_or_default());
     html.raw("<p>For programs: <a href=\"/openapi.json\">openapi.json</a></p>");
-    for (_, operations) in by_tag(document) {
+    for (tag, description, operations) in by_tag(document) {
+        html.element("h2", tag).prose(description);
         for (method, path, operation) in operations {
             operation::article(&mut html, method, path, operation);
         }
@@ -52,7 +53,7 @@ pub(crate) fn policy() -> String {
 
 fn contents(html: &mut Html, document: &Value) {
     html.raw("<nav>");
-    for (tag, operations) in by_tag(document) {
+    for (tag, _, operations) in by_tag(document) {
         html.element("h2", tag).raw("<ul>");
         for (method, path, operation) in operations {
             html.raw("<li><span class=\"method\">").text(&method.to_uppercase()).raw("</span> ");
@@ -70,16 +71,24 @@ fn contents(html: &mut Html, document: &Value) {
 /// Method, path, operation.
 type Listed<'a> = (&'static str, &'a str, &'a Value);
 
-/// The operations under their first tag; tags in alphabetical order.
-fn by_tag(document: &Value) -> std::collections::BTreeMap<&str, Vec<Listed<'_>>> {
-    let mut tags = std::collections::BTreeMap::<_, Vec<_>>::new();
+/// Tags in the document's order, each with what is said of it and the operations of which it is the first.
+fn by_tag(document: &Value) -> Vec<(&str, &str, Vec<Listed<'_>>)> {
+    let tags = document["tags"].as_array().into_iter().flatten();
+    let mut tags: Vec<_> = tags.map(|tag| (text(&tag["name"]), text(&tag["description"]), Vec::new())).collect();
     for (path, item) in document["paths"].as_object().into_iter().flatten() {
         for method in METHODS {
-            if let Some(operation) = item.get(method) {
-                let tag = operation["tags"][0].as_str().unwrap_or_default();
-                tags.entry(tag).or_default().push((method, path.as_str(), operation));
+            let Some(operation) = item.get(method) else { continue };
+            let name = text(&operation["tags"][0]);
+            let listed = (method, path.as_str(), operation);
+            match tags.iter_mut().find(|(tag, ..)| *tag == name) {
+                Some((_, _, operations)) => operations.push(listed),
+                None => tags.push((name, "", vec![listed])),
             }
         }
     }
     tags
+}
+
+fn text(value: &Value) -> &str {
+    value.as_str().unwrap_or_default()
 }

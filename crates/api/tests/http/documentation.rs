@@ -71,6 +71,13 @@ fn shows_all(page: &str) {
             }
         }
     }
+    let mut seen = 0;
+    for tag in document["tags"].as_array().unwrap() {
+        let said = format!("<h2>{}</h2><p>{}</p>", tag["name"].as_str().unwrap(), tag["description"].as_str().unwrap());
+        let at = page.find(&said).unwrap_or_else(|| panic!("{said} is missing"));
+        assert!(at > seen, "the tags are not in the document's order");
+        seen = at;
+    }
     for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
         let start =
             page.find(&format!("<article id=\"schema-{name}\">")).unwrap_or_else(|| panic!("{name} is missing"));
