@@ -156,6 +156,41 @@ async fn many_open_invoices_cause_ten_look_ups_a_second_at_most() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn invoices_that_are_over_hold_up_no_look_up_of_those_that_are_open() {
+    const OVER: usize = 400;
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let wallet = Arc::new(FakeWallet::default());
+    let mut usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
+    let mut over = Vec::new();
+    for _ in 0..OVER {
+        over.push(usher.engine.start_single_payment(payment(None, 60), None).await.unwrap());
+    }
+    until("the invoices are made", || usher.engine.watched_invoices() == OVER).await;
+    usher.clock.turn(Duration::from_secs(60));
+    for stream in &over {
+        assert_eq!(statuses(&usher, *stream, 1).await, ["timeout"]);
+    }
+    for restarted in [false, true] {
+        let late = usher.engine.start_single_payment(payment(None, 80_000), None).await.unwrap();
+        until("the invoice is made", || usher.engine.watched_invoices() == OVER + 1).await;
+        wallet.settle(wallet.made().len() - 1);
+        if restarted {
+            // Paid while the service was down, and told to nobody.
+            let now = usher_engine::ports::Clock::now(&*usher.clock);
+            usher.stop().await;
+            usher = Running::start_paying(store.clone(), &wallet, options(), now, 2).await;
+        }
+        for _ in 0..5 {
+            usher.clock.turn(Duration::from_secs(1));
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        assert_eq!(statuses(&usher, late, 1).await, ["paid"], "within five seconds; restarted: {restarted}");
+    }
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wallet_that_can_be_heard_again_is_asked_about_all() {
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());

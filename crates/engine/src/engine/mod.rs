@@ -273,7 +273,7 @@ impl Engine {
         const PAGE: usize = 10_000;
         let now = self.clock.now();
         let mut after = None;
-        let (mut sending, mut watched) = (0, 0);
+        let mut sending = 0;
         let mut waited = Vec::new();
         loop {
             let open = self.store.open_operations(after, PAGE).await?;
@@ -291,8 +291,7 @@ impl Engine {
                     waited.push(operation.id);
                 }
                 if let Some(hash) = operation.watched {
-                    self.watch_again(operation.id, hash, operation.done, watched, now);
-                    watched += 1;
+                    self.watch_again(operation.id, hash, operation.done, now);
                 }
                 if let Some(at) = resend_at {
                     sending += 1;

@@ -5,7 +5,8 @@
 //!
 //! Settlements are told by the wallet where it does that. Look-ups are the backstop: each open invoice has one timer, whose
 //! interval doubles, and is stretched so that all invoices together cause no more than [`LOOK_UPS_PER_SECOND`]. So 10,000
-//! open invoices cost what 100 do, and a look-up that brings nothing new costs no write (docs/performance.md).
+//! open invoices cost what 100 do, and a look-up that brings nothing new costs no write (docs/performance.md). Those that
+//! are over have a pace of their own: there are many, for a day each, and they hold up none that is open.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -39,8 +40,11 @@ const PAYS_AT_ONCE: usize = 32;
 /// Look-ups of watched invoices that run at the same time.
 const LOOK_UPS_AT_ONCE: usize = 8;
 
-/// Most look-ups a second, all watched invoices together, but for those somebody has a reason for.
+/// Most look-ups a second, all open invoices together, but for those somebody has a reason for.
 const LOOK_UPS_PER_SECOND: u64 = 10;
+
+/// Most look-ups a second of invoices that the app has been told are over.
+const OVER_PER_SECOND: u64 = 2;
 
 /// Seconds to the next look-up of an invoice when the wallet tells of settlements by itself; the last goes on.
 const WHEN_TOLD: [u64; 4] = [60, 120, 300, 600];
@@ -74,7 +78,7 @@ pub(super) struct Wallet {
     lightning: Option<LightningParts>,
     calls: mpsc::Sender<(StreamId, WalletCall)>,
     pays: mpsc::Sender<(StreamId, WalletCall)>,
-    watched: Mutex<HashMap<StreamId, Watch>>,
+    watched: Mutex<Watched>,
     look_ups: Arc<Semaphore>,
     /// By call and result.
     counts: [[AtomicU64; RESULTS.len()]; CALLS.len()],
@@ -90,6 +94,33 @@ struct Watch {
     over: bool,
     /// While it was looked up there came a reason to look once more.
     again: bool,
+}
+
+/// Invoices that may be paid.
+#[derive(Default)]
+struct Watched {
+    by_stream: HashMap<StreamId, Watch>,
+    /// How many of them are over.
+    over: usize,
+}
+
+impl Watched {
+    fn put(&mut self, id: StreamId, watch: Watch) {
+        self.remove(id);
+        self.over += usize::from(watch.over);
+        self.by_stream.insert(id, watch);
+    }
+
+    fn remove(&mut self, id: StreamId) -> Option<Watch> {
+        let watch = self.by_stream.remove(&id)?;
+        self.over -= usize::from(watch.over);
+        Some(watch)
+    }
+
+    /// How many are looked up at the same pace.
+    fn among(&self, over: bool) -> usize {
+        if over { self.over } else { self.by_stream.len() - self.over }
+    }
 }
 
 /// What operations ask the wallet.
@@ -125,20 +156,20 @@ impl Wallet {
         })
     }
 
-    /// How long from one look-up to the next.
-    fn interval(&self, times: u8, over: bool, watched: usize) -> Duration {
+    /// How long from one look-up to the next, of an invoice among so many.
+    fn interval(&self, times: u8, over: bool, among: usize) -> Duration {
         let schedule: &[u64] = match (over, self.tells()) {
             (true, _) => &WHEN_OVER,
             (false, true) => &WHEN_TOLD,
             (false, false) => &WHEN_NOT_TOLD,
         };
         let secs = schedule.get(usize::from(times)).or(schedule.last()).copied().unwrap_or(60);
-        Self::stretched(secs, watched)
+        Self::stretched(secs, over, among)
     }
 
-    /// So long, or longer when many are watched.
-    fn stretched(secs: u64, watched: usize) -> Duration {
-        Duration::from_secs(secs.max(watched as u64 / LOOK_UPS_PER_SECOND))
+    /// So long, or longer when there are many.
+    fn stretched(secs: u64, over: bool, among: usize) -> Duration {
+        Duration::from_secs(secs.max(among as u64 / per_second(over)))
     }
 }
 
@@ -173,7 +204,7 @@ impl Engine {
 
     /// How many invoices are watched.
     pub fn watched_invoices(&self) -> usize {
-        self.wallet.watched.lock().len()
+        self.wallet.watched.lock().by_stream.len()
     }
 
     /// Asks soon; never waits. When too many wait already, nothing is sent and the operation is told so.
@@ -308,14 +339,13 @@ impl Engine {
     pub(super) fn watch(&self, id: StreamId, hash: PaymentHash, now: UnixMillis) {
         let over = self.index.get(id).is_some_and(|stream| stream.done);
         let mut watched = self.wallet.watched.lock();
-        let count = watched.len();
-        let before = match watched.get_mut(&id) {
+        let before = match watched.by_stream.get(&id) {
             Some(watch) if watch.hash == hash && watch.over == over => return,
             Some(watch) => watch.at,
             None => None,
         };
-        let at = now.plus(self.wallet.interval(0, over, count));
-        watched.insert(id, Watch { hash, at: Some(at), times: 0, over, again: false });
+        let at = now.plus(self.wallet.interval(0, over, watched.among(over)));
+        watched.put(id, Watch { hash, at: Some(at), times: 0, over, again: false });
         drop(watched);
         if let Some(before) = before {
             self.timers.cancel(before, id, Alarm::LookUp);
@@ -323,15 +353,17 @@ impl Engine {
         self.timers.set(at, id, Alarm::LookUp);
     }
 
-    /// After a restart: the `nth` invoice is looked up, for what happened meanwhile was told to nobody.
-    pub(super) fn watch_again(&self, id: StreamId, hash: PaymentHash, over: bool, nth: u64, now: UnixMillis) {
-        let at = now.plus(spread(nth));
-        self.wallet.watched.lock().insert(id, Watch { hash, at: Some(at), times: 0, over, again: false });
+    /// After a restart: the invoice is looked up when it is its turn, for what happened meanwhile was told to nobody.
+    pub(super) fn watch_again(&self, id: StreamId, hash: PaymentHash, over: bool, now: UnixMillis) {
+        let mut watched = self.wallet.watched.lock();
+        let at = now.plus(spread(watched.among(over), over));
+        watched.put(id, Watch { hash, at: Some(at), times: 0, over, again: false });
+        drop(watched);
         self.timers.set(at, id, Alarm::LookUp);
     }
 
     pub(super) fn unwatch(&self, id: StreamId) {
-        let removed = self.wallet.watched.lock().remove(&id);
+        let removed = self.wallet.watched.lock().remove(id);
         if let Some(at) = removed.and_then(|watch| watch.at) {
             self.timers.cancel(at, id, Alarm::LookUp);
         }
@@ -340,7 +372,7 @@ impl Engine {
     /// There is a reason to look: the payer says that it has paid.
     pub(super) fn look_up_soon(&self, id: StreamId, now: UnixMillis) {
         let mut watched = self.wallet.watched.lock();
-        let Some(watch) = watched.get_mut(&id) else { return };
+        let Some(watch) = watched.by_stream.get_mut(&id) else { return };
         let Some(before) = watch.at else {
             watch.again = true;
             return;
@@ -356,8 +388,11 @@ impl Engine {
 
     fn look_up_all(&self, now: UnixMillis) {
         let mut watched = self.wallet.watched.lock();
-        for (nth, (id, watch)) in (0..).zip(watched.iter_mut()) {
-            let at = now.plus(spread(nth));
+        let (mut open, mut over) = (0, 0);
+        for (id, watch) in &mut watched.by_stream {
+            let nth = if watch.over { &mut over } else { &mut open };
+            let at = now.plus(spread(*nth, watch.over));
+            *nth += 1;
             if let Some(before) = watch.at
                 && before > at
             {
@@ -374,7 +409,8 @@ impl Engine {
         let now = self.clock.now();
         let (hash, over) = {
             let mut watched = self.wallet.watched.lock();
-            let Some(watch) = watched.get_mut(&id).filter(|watch| watch.at.is_some_and(|at| at <= now)) else { return };
+            let watch = watched.by_stream.get_mut(&id).filter(|watch| watch.at.is_some_and(|at| at <= now));
+            let Some(watch) = watch else { return };
             watch.at = None;
             (watch.hash, watch.over)
         };
@@ -405,15 +441,16 @@ impl Engine {
     fn look_up_again(&self, id: StreamId, failed: bool) {
         let now = self.clock.now();
         let mut watched = self.wallet.watched.lock();
-        let count = watched.len();
-        let Some(watch) = watched.get_mut(&id).filter(|watch| watch.at.is_none()) else { return };
+        let (open, over) = (watched.among(false), watched.among(true));
+        let Some(watch) = watched.by_stream.get_mut(&id).filter(|watch| watch.at.is_none()) else { return };
+        let among = if watch.over { over } else { open };
         let wait = if std::mem::take(&mut watch.again) {
             Duration::ZERO
         } else if failed {
-            Wallet::stretched(AFTER_FAILURE, count)
+            Wallet::stretched(AFTER_FAILURE, watch.over, among)
         } else {
             watch.times = watch.times.saturating_add(1);
-            self.wallet.interval(watch.times, watch.over, count)
+            self.wallet.interval(watch.times, watch.over, among)
         };
         let at = now.plus(wait);
         watch.at = Some(at);
@@ -432,7 +469,12 @@ fn failed(call: &WalletCall, failure: impl FnOnce() -> LightningError) -> Input 
     }
 }
 
-/// When the `nth` of many invoices is looked up, when all are.
-const fn spread(nth: u64) -> Duration {
-    Duration::from_millis(nth * 1000 / (LOOK_UPS_PER_SECOND * 2))
+/// Most look-ups a second of those that are over, or open.
+const fn per_second(over: bool) -> u64 {
+    if over { OVER_PER_SECOND } else { LOOK_UPS_PER_SECOND }
+}
+
+/// When the `nth` of many invoices is looked up, when all are: at twice the usual pace.
+const fn spread(nth: usize, over: bool) -> Duration {
+    Duration::from_millis(nth as u64 * 500 / per_second(over))
 }
