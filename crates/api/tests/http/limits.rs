@@ -4,9 +4,37 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use usher_api::{Limits, ServeOptions};
 
 use crate::app::TestApp;
 use crate::raw::{Raw, head};
+
+/// Those that are fixed; the others are `limits.*` in the configuration's reference.
+#[test]
+fn the_documentation_has_the_limits_that_are_in_force() {
+    let document = include_str!("../../../../docs/api.md");
+    let (limits, serve) = (Limits::default(), ServeOptions::default());
+    let (kib, body) = (|bytes: usize| bytes / 1024, limits.body_timeout.as_secs());
+    for row in [
+        format!("| head of a request | {} KiB,", kib(serve.header_bytes)),
+        format!("| until the first request of a connection is there | {} s |", serve.first_request_timeout.as_secs()),
+        format!("| until the next one is there (idle) | {} s |", serve.idle_timeout.as_secs()),
+        format!("| body | {} KiB within {body} s | 413, 408 |", kib(limits.body_bytes)),
+        format!("| a call | {} s, and what a long poll asked to wait | 503 |", limits.request_timeout.as_secs()),
+        format!("| an answer that nobody reads | {} s without progress |", serve.write_timeout.as_secs()),
+        format!("| a message over `/ws` | {} KiB | closed, 1009 |", kib(limits.body_bytes)),
+        format!("connection | {}, 1,000 | 503 |", limits.calls_per_socket),
+        "| subscriptions of all `/ws` connections | 100,000 | 503 |".to_owned(),
+        format!("say `auth` as their first message, within {} s.", limits.socket_auth_timeout.as_secs()),
+        format!("was not taken within {} s", limits.socket_send_timeout.as_secs()),
+        format!("you did not answer a ping (ours, every {} s", limits.ping_interval.as_secs()),
+        format!("A comment every {} s of silence", limits.keep_alive.as_secs()),
+    ] {
+        let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words(document).contains(&words(&row)), "docs/api.md does not say: {row}");
+    }
+    assert_eq!((limits.subscriptions_per_socket, limits.max_subscriptions), (1_000, 100_000));
+}
 
 #[tokio::test]
 async fn requests_per_second() {
