@@ -143,6 +143,8 @@ pub(crate) async fn idempotency(
 
 /// Keeps a call's answer, if it is not kept already, and gives what is to be answered.
 async fn keep(state: &ApiState, call: &Keyed, response: Response) -> Response {
+    // The work is done, and nobody knows of it yet.
+    fail::fail_point!("before-answer", |_| -> Response { std::process::abort() });
     if !response.status().is_success() {
         // It may have failed since the same call was answered meanwhile, by another process on the same store.
         return match state.engine.answer(&call.0.key).await {

@@ -2,6 +2,7 @@
 
 mod crashes;
 mod lies;
+mod once;
 mod stage;
 mod subscriptions;
 

@@ -79,6 +79,23 @@ impl Api {
         self.call(self.http.post(format!("{}{path}", self.base)).json(body)).await
     }
 
+    /// Calls with an `Idempotency-Key`; also says whether the answer was given before.
+    pub(crate) async fn post_once(&self, path: &str, key: &str, body: &Value) -> Result<(Value, bool), CallError> {
+        let request = self.http.post(format!("{}{path}", self.base)).bearer_auth(&self.token);
+        let answer = request.header("idempotency-key", key).json(body).send().await.map_err(network)?;
+        let status = answer.status();
+        let replayed = answer.headers().get("idempotency-replayed").is_some_and(|value| value == "true");
+        let body = answer.json().await.map_err(network)?;
+        if status.is_success() { Ok((body, replayed)) } else { Err(CallError::Status(status.as_u16(), body)) }
+    }
+
+    /// What `GET /metrics` says of this counter or gauge, a name with its labels; 0 when it is not there.
+    pub(crate) async fn metric(&self, sample: &str) -> u64 {
+        let text = self.get("/metrics").await.expect("metrics");
+        let mut samples = text.as_str().expect("text").lines().filter_map(|line| line.rsplit_once(' '));
+        samples.find(|(name, _)| *name == sample).map_or(0, |(_, value)| value.parse().expect("a whole number"))
+    }
+
     pub(crate) async fn get(&self, path: &str) -> Result<Value, CallError> {
         self.call(self.http.get(format!("{}{path}", self.base))).await
     }

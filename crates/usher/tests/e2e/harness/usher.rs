@@ -113,6 +113,14 @@ impl TestUsher {
         };
     }
 
+    /// From the next start on it dies at this fail point, at once and without a word; `None`: at none.
+    pub(crate) fn die_at(&mut self, point: Option<&str>) {
+        match point {
+            Some(point) => self.variables.insert("FAILPOINTS".to_owned(), format!("{point}=return")),
+            None => self.variables.remove("FAILPOINTS"),
+        };
+    }
+
     /// Ends it as a power cut would: SIGKILL.
     pub(crate) fn kill(&mut self) {
         if let Some(mut child) = self.child.take() {
