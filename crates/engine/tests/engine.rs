@@ -11,12 +11,14 @@ use async_trait::async_trait;
 use common::{NOW, Running, approval, challenge, data, handshake, open, options, token, user};
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    AllCommitted, Commit, Inbound, OpenOperation, OutboxMessage, Store, StoreError, StoredOperation,
+    AllCommitted, Clock as _, Commit, Inbound, OpenOperation, OutboxMessage, Store, StoreError, StoredOperation,
 };
 use usher_engine::{
-    AuthenticateKey, EngineOptions, EventsError, KeyHandshakeRequest, StartError, StreamId, UnixMillis,
+    AuthenticateKey, EngineOptions, EventsError, KeyHandshakeRequest, RecurringPaymentRequest, StartError, StreamId,
+    UnixMillis,
 };
-use usher_protocol::message::WalletMessage;
+use usher_protocol::calendar::Calendar;
+use usher_protocol::message::{Currency, Recurrence, RecurringResponse, RecurringStatus, WalletMessage};
 use usher_protocol::subkey::{Metadata, Permission, Permissions, SubkeyProof, derive_secret};
 use usher_protocol::{EventId, Keys, PublicKey, SecretKey};
 
@@ -334,10 +336,11 @@ async fn finished_streams_are_removed_after_retention_and_open_ones_stay() {
     usher.stop().await;
 }
 
-/// A store that fails a number of commits.
+/// A store that fails a number of commits, and counts how often what is to be sent is read.
 struct Failing {
     store: Arc<dyn Store>,
     failures: AtomicUsize,
+    outbox_reads: AtomicUsize,
 }
 
 impl Failing {
@@ -369,6 +372,7 @@ impl Store for Failing {
     }
 
     async fn outbox(&self, operation: StreamId) -> Result<Vec<OutboxMessage>, StoreError> {
+        self.outbox_reads.fetch_add(1, Ordering::SeqCst);
         self.store.outbox(operation).await
     }
 
@@ -397,7 +401,8 @@ impl Store for Failing {
 async fn a_store_that_fails_for_long_loses_no_answer_and_no_time_out() {
     let dir = tempfile::tempdir().unwrap();
     let sqlite = open(dir.path());
-    let store = Arc::new(Failing { store: sqlite.clone(), failures: AtomicUsize::new(0) });
+    let store =
+        Arc::new(Failing { store: sqlite.clone(), failures: AtomicUsize::new(0), outbox_reads: AtomicUsize::new(0) });
     let usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
     let scanned = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
     let forgotten = usher.engine.start_authentication(ask(1), None).await.unwrap();
@@ -467,10 +472,67 @@ async fn a_crowd_before_one_door_holds_up_nobody_and_each_is_told_once() {
 }
 
 #[tokio::test]
+async fn what_has_expired_is_not_looked_for_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let sqlite = open(dir.path());
+    let store =
+        Arc::new(Failing { store: sqlite.clone(), failures: AtomicUsize::new(0), outbox_reads: AtomicUsize::new(0) });
+    let mut usher = Running::start_with(store.clone(), sqlite.clone(), None, options(), NOW, 1).await;
+    let recurrence =
+        Recurrence { until: None, calendar: Calendar::Daily, max_payments: None, first_payment_due: NOW.secs() };
+    let request = RecurringPaymentRequest {
+        main_key: user(1).public_key(),
+        subkeys: Vec::new(),
+        description: "Membership".to_owned(),
+        amount: 5_000,
+        recurrence: recurrence.clone(),
+        expires_at: NOW.secs() + 600,
+        reference: None,
+        auto_charge: false,
+    };
+    let stream = usher.engine.start_recurring_payment(request, None).await.unwrap();
+    let (asked, _) = usher.letter().await;
+    let asked: serde_json::Value = serde_json::from_str(&asked.content).unwrap();
+    let status = RecurringStatus::Confirmed {
+        subscription_id: "s".to_owned(),
+        authorized_amount: 5_000,
+        authorized_currency: Currency::Millisats,
+        authorized_recurrence: recurrence,
+    };
+    let request_id = asked["request_id"].as_str().unwrap().to_owned();
+    let agreed = WalletMessage::RecurringResponse(RecurringResponse { request_id, status });
+    usher.receive(1, &user(1), agreed).await;
+    usher.page(stream, 0).await;
+    // The wallet is told for ten minutes that it is closed; the subscription can be read for a month.
+    usher.engine.close_subscription(user(1).public_key(), "s", None).await.unwrap();
+    for restarted in [false, true] {
+        if restarted {
+            let now = usher.clock.now();
+            usher.stop().await;
+            usher = Running::start_with(store.clone(), sqlite.clone(), None, options(), now, 2).await;
+        }
+        let quiet = async {
+            let (mut reads, mut turns) = (0, 0);
+            while turns < 25 {
+                usher.clock.turn(Duration::from_secs(30));
+                tokio::time::sleep(Duration::from_millis(5)).await;
+                let now = store.outbox_reads.load(Ordering::SeqCst);
+                turns = if now == reads { turns + 1 } else { 0 };
+                reads = now;
+            }
+            assert!(reads > 0);
+        };
+        tokio::time::timeout(Duration::from_secs(20), quiet).await.expect("it is looked for without end");
+    }
+    usher.stop().await;
+}
+
+#[tokio::test]
 async fn a_store_that_fails_for_a_while_loses_no_answer() {
     let dir = tempfile::tempdir().unwrap();
     let sqlite = open(dir.path());
-    let store = Arc::new(Failing { store: sqlite.clone(), failures: AtomicUsize::new(0) });
+    let store =
+        Arc::new(Failing { store: sqlite.clone(), failures: AtomicUsize::new(0), outbox_reads: AtomicUsize::new(0) });
     let usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
     store.failures.store(1, Ordering::SeqCst);
     assert!(matches!(usher.engine.start_authentication(ask(1), None).await, Err(StartError::Store(_))));

@@ -135,7 +135,14 @@ impl Engine {
         if self.index.get(id).is_none() {
             self.timers.cancel(at, id, Alarm::Resend); // finished just now
         }
-        self.send_all(id, self.store.outbox(id).await?).await
+        let messages = self.store.outbox(id).await?;
+        if messages.iter().all(|message| now >= message.until) {
+            // Unless others have taken their place meanwhile, there is nothing to send any more.
+            self.index.update(id, |stream| stream.resend_at = stream.resend_at.filter(|next| *next != at));
+            self.timers.cancel(at, id, Alarm::Resend);
+            return Ok(());
+        }
+        self.send_all(id, messages).await
     }
 
     async fn send_all(&self, id: StreamId, messages: Vec<OutboxMessage>) -> Result<(), StoreError> {
