@@ -292,6 +292,11 @@ impl Engine {
             // Another operation's step may have changed this one too: the later commit counts, whoever comes here first.
             is_latest = head.revision > stream.revision;
             if !is_latest {
+                // What it wants to send is in the outbox still, unless the later one has put something in its place.
+                if sends && stream.resend_at.is_none() {
+                    stream.attempts = 1;
+                    stream.resend_at = again;
+                }
                 return;
             }
             stream.revision = head.revision;
@@ -303,7 +308,7 @@ impl Engine {
                 stream.resend_at = again;
             }
         });
-        let Some((before, stream)) = changed.filter(|_| is_latest) else { return };
+        let Some((before, stream)) = changed else { return };
         if before.wake_at != stream.wake_at {
             if let Some(at) = before.wake_at {
                 self.timers.cancel(at, id, Alarm::Wake);
@@ -322,6 +327,9 @@ impl Engine {
         }
         for key in &after.claims {
             self.index.claim(*key, id);
+        }
+        if !is_latest {
+            return;
         }
         match operation.watched() {
             Some(hash) => self.watch(id, hash, now),
