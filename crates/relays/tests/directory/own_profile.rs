@@ -256,3 +256,20 @@ async fn another_key_publishes_anew() {
     assert!(now().secs() > 0);
     world.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_a_subkey_the_profile_is_the_subkeys_and_the_name_stands_for_the_main_key() {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let mut plan = plan(&[relay.url()], "usher");
+    let main_key = Keys::generate().public_key();
+    plan.relays.identity.main_key = main_key;
+    let world = plan.start().await;
+    relay.wait_for(DEADLINE, has_both).await.unwrap();
+    assert_eq!(world.directory.own_profile().unwrap().pubkey, plan.keys.public_key());
+    assert_eq!(content(relay.url(), &plan).await["name"], "usher");
+    assert!(stored(relay.url(), &main_key, 0).await.is_none(), "for which nobody here can sign");
+    let known = world.directory.well_known();
+    assert_eq!(known.names, [("usher".to_owned(), main_key.to_hex())].into(), "by which users know the service");
+    assert_eq!(known.relays, [(main_key.to_hex(), vec![relay.url().to_owned()])].into());
+    world.stop().await;
+}
