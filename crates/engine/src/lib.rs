@@ -16,8 +16,8 @@ pub mod time;
 pub use engine::{
     AuthenticateKey, Engine, EngineCounts, EngineOptions, EngineParts, EventsError, InvalidField, KeyHandshakeRequest,
     KeyHandshakeStarted, LightningParts, Live, LiveEvent, LiveEvents, Once, OperationCounts, OperationOutcome,
-    PayInvoiceRequest, PaymentRules, RecurringPaymentRequest, Rendered, RequestInvoice, SinglePaymentRequest,
-    StartError, SubscriptionError, SubscriptionFilter, SubscriptionPage,
+    PayInvoiceRequest, PaymentRules, RecurringPaymentRequest, Rendered, RequestInvoice, RetryError,
+    SinglePaymentRequest, StartError, SubscriptionError, SubscriptionFilter, SubscriptionPage,
 };
 pub use event::{Event, EventPage, EventType};
 pub use stream_id::StreamId;

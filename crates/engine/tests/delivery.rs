@@ -160,9 +160,33 @@ async fn after_three_days_it_is_given_up_the_next_one_comes_and_it_can_be_retrie
     app.refuse.lock().clear();
     usher.receive(2, &user(2), handshake("door", &[])).await;
     assert_eq!(app.wait(&usher, 1, Duration::ZERO).await, [(stream, 1)]);
-    assert!(usher.engine.retry_webhook_delivery(stream, 0).await.unwrap().is_some());
-    assert!(usher.engine.retry_webhook_delivery(stream, 7).await.unwrap().is_none());
+    assert!(usher.engine.retry_webhook_delivery(stream, 0, None).await.unwrap().is_some());
+    assert!(usher.engine.retry_webhook_delivery(stream, 7, None).await.unwrap().is_none());
     assert_eq!(app.wait(&usher, 2, Duration::ZERO).await[1], (stream, 0));
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn what_waits_for_its_next_attempt_is_made_at_once_when_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, app) = (open(dir.path()), Arc::new(App::default()));
+    let usher = start(&store, &app, NOW).await;
+    let stream = door(&usher, "door").await;
+    app.refuse.lock().insert(stream, 1);
+    for n in 1..=2 {
+        usher.receive(n, &user(n), handshake("door", &[])).await;
+    }
+    usher.page(stream, 1).await;
+    let refused = async {
+        while usher.engine.webhook_deliveries(DeliveryStatus::Pending, None, 1).await.unwrap()[0].attempts == 0 {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), refused).await.expect("recorded");
+    // The clock stands still: by itself nothing would come. The second one waits for the first, which goes with it.
+    let retried = usher.engine.retry_webhook_delivery(stream, 1, None).await.unwrap().unwrap();
+    assert_eq!((retried.status, retried.attempts), (DeliveryStatus::Pending, 0));
+    assert_eq!(app.wait(&usher, 2, Duration::ZERO).await, [(stream, 0), (stream, 1)]);
     usher.stop().await;
 }
 

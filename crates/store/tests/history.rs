@@ -42,7 +42,7 @@ enum Action {
 #[derive(Clone, Debug)]
 enum Change {
     Attempt(DeliveryAttempt),
-    Retry(StreamId, u64, UnixMillis),
+    Retry(StreamId, u64, UnixMillis, Option<KeepAnswer>),
     Keep(KeepAnswer),
     Set(&'static str, Option<String>),
     Remove(What, UnixMillis, usize),
@@ -62,7 +62,9 @@ impl Change {
     async fn make(self, store: &dyn FullStore) -> usize {
         let result = match self {
             Self::Attempt(attempt) => store.record_attempt(attempt).await.map(usize::from),
-            Self::Retry(stream, index, at) => store.retry_delivery(stream, index, at).await.map(usize::from),
+            Self::Retry(stream, index, at, answer) => {
+                store.retry_delivery(stream, index, at, answer).await.map(|retried| retried as usize)
+            }
             Self::Keep(answer) => store.keep_answer(answer).await.map(usize::from),
             Self::Set(name, value) => store.set_setting(name, value.as_deref()).await.map(|()| 0),
             Self::Remove(What::Finished, before, limit) => store.remove_finished(before, limit).await,
@@ -119,8 +121,9 @@ fn change() -> impl Strategy<Value = Change> {
                 Change::Attempt(DeliveryAttempt { status, ..refused(stream_id(stream), index, at) })
             }
         ),
-        2 => (position(), 0..40_u64)
-            .prop_map(|((stream, index), at)| Change::Retry(stream_id(stream), index, UnixMillis(at))),
+        2 => (position(), 0..40_u64, option::weighted(0.5, answer())).prop_map(|((stream, index), at, answer)| {
+            Change::Retry(stream_id(stream), index, UnixMillis(at), answer)
+        }),
         2 => answer().prop_map(Change::Keep),
         1 => (prop::sample::select(&SETTINGS[..]), option::of(".{0,8}"))
             .prop_map(|(name, value)| Change::Set(name, value)),

@@ -1,15 +1,17 @@
 //! `POST /webhooks/deliveries/{id}/retry`
 
-use axum::Json;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
-use usher_engine::ports::StoreError;
+use axum::{Extension, Json};
+use usher_engine::RetryError;
+use usher_engine::ports::Delivery;
 
 use super::webhook_deliveries::{DeliveryId, Item};
 use crate::ApiState;
 use crate::change::{self, ChangeLost};
 use crate::gate;
+use crate::idempotency::Keyed;
 use crate::problem::{ErrorCode, Problem};
 
 /// Why a delivery is not tried again.
@@ -18,7 +20,7 @@ pub(crate) enum Error {
     #[error("no such delivery")]
     NotFound,
     #[error(transparent)]
-    Store(#[from] StoreError),
+    Retry(#[from] RetryError),
     #[error(transparent)]
     Lost(#[from] ChangeLost),
 }
@@ -30,7 +32,7 @@ impl IntoResponse for Error {
                 ErrorCode::DeliveryNotFound,
                 "there is no such delivery, or its stream was finished so long ago that it was removed",
             ),
-            Self::Store(error) => error.into(),
+            Self::Retry(error) => error.into(),
             Self::Lost(error) => error.into(),
         };
         problem.into_response()
@@ -39,9 +41,9 @@ impl IntoResponse for Error {
 
 /// Delivers an event to the webhook once more.
 ///
-/// One that failed or was delivered becomes pending again and is tried at once, after earlier events of its stream that
-/// are pending, and then as a new one would be; one that is pending is tried at once. Answers how it stands now. The
-/// receiver gets it under the same id as before.
+/// One that failed or was delivered becomes pending again and is tried at once, and then as a new one would be; one that is
+/// pending is tried at once. Earlier events of its stream that are pending go first, at once. Answers how it stands now.
+/// The receiver gets it under the same id as before.
 #[utoipa::path(
     post,
     path = "/webhooks/deliveries/{id}/retry",
@@ -55,12 +57,15 @@ impl IntoResponse for Error {
 )]
 pub(crate) async fn webhook_delivery_retry(
     State(state): State<ApiState>,
+    keyed: Option<Extension<Keyed>>,
     id: Result<Path<String>, PathRejection>,
 ) -> Result<Json<Item>, Error> {
     let id: Option<DeliveryId> = id.ok().and_then(|Path(text)| text.parse().ok());
     let DeliveryId { stream, index } = id.ok_or(Error::NotFound)?;
     gate::concerns(&stream);
     let engine = state.engine.clone();
-    let retried = change::run(&state, async move { engine.retry_webhook_delivery(stream, index).await }).await??;
+    let once = keyed.map(|Extension(keyed)| keyed.once(|delivery: &Delivery| Item::from(delivery.clone())));
+    let retry = async move { engine.retry_webhook_delivery(stream, index, once).await };
+    let retried = change::run(&state, retry).await??;
     retried.map(|delivery| Json(delivery.into())).ok_or(Error::NotFound)
 }

@@ -4,7 +4,7 @@
 //! | --- | --- |
 //! | before the work is committed | nothing, and does it |
 //! | between the commit and the answer | the answer: it is in the same transaction as the work |
-//! | in a call that starts no operation, before its answer is kept | nothing, and does it again: such calls are made to be repeated |
+//! | in a call that has no transaction to keep its answer in, before it is kept | nothing, and does it again: docs/api.md says why that is the same |
 //!
 //! Only success is kept. An error changed nothing, so a repeated call may try again, also with a body that was mended.
 

@@ -13,7 +13,7 @@ use http::{HeaderName, HeaderValue};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use usher_engine::ports::StoreError;
-use usher_engine::{EventsError, StartError, SubscriptionError};
+use usher_engine::{EventsError, RetryError, StartError, SubscriptionError};
 use utoipa::ToSchema;
 
 pub use code::ErrorCode;
@@ -222,6 +222,16 @@ impl From<SubscriptionError> for Problem {
             // Only calls that say what is to be done once get this, and they look up the answer.
             SubscriptionError::Answered => Self::overloaded("the same call is being answered"),
             SubscriptionError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<RetryError> for Problem {
+    fn from(error: RetryError) -> Self {
+        match error {
+            // Only calls that say what is to be done once get this, and they look up the answer.
+            RetryError::Answered => Self::overloaded("the same call is being answered"),
+            RetryError::Store(error) => error.into(),
         }
     }
 }

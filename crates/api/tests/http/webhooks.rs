@@ -129,6 +129,33 @@ async fn what_is_delivered_what_waits_and_what_failed() {
 }
 
 #[tokio::test]
+async fn asked_twice_with_one_key_it_is_posted_once_more_once() {
+    let receiver = Arc::new(App::default());
+    receiver.0.store(true, Ordering::Relaxed);
+    let mut builder = TestApp::builder();
+    builder.receiver = Some(Arc::clone(&receiver) as _);
+    let app = builder.start().await;
+    let (stream, token) = app.handshake(json!({})).await;
+    app.scan(&token, key(9)).await;
+    let delivered = until(&app, "?status=delivered", 1).await["deliveries"][0].clone();
+    let retry = async || {
+        let call = app.post(&format!("/webhooks/deliveries/{stream}:0/retry")).header("idempotency-key", "again");
+        let response = call.send().await.unwrap();
+        assert_eq!(response.status(), 200);
+        let replayed = response.headers().contains_key("idempotency-replayed");
+        (response.json::<Value>().await.unwrap(), replayed)
+    };
+    let (first, replayed) = retry().await;
+    assert!(!replayed);
+    assert_eq!((&first["id"], &first["status"], &first["attempts"]), (&delivered["id"], &json!("pending"), &json!(0)));
+    let again = until(&app, "?status=delivered", 1).await["deliveries"][0].clone();
+    assert_eq!(again["attempts"], 1);
+    assert_eq!(retry().await, (first, true));
+    assert_eq!(list(&app, "?status=delivered").await["deliveries"], json!([again]), "nothing was done");
+    app.stop().await;
+}
+
+#[tokio::test]
 async fn pages() {
     let mut builder = TestApp::builder();
     builder.receiver = Some(Arc::new(App::default()));

@@ -38,6 +38,7 @@ pub use self::answering::{Once, Rendered};
 use self::counts::Counts;
 pub use self::counts::{EngineCounts, OperationCounts, OperationOutcome};
 use self::delivering::Deliveries;
+pub use self::delivering::RetryError;
 use self::doors::Doors;
 use self::feed::Feed;
 pub use self::feed::{Live, LiveEvent, LiveEvents};

@@ -5,7 +5,7 @@
 
 use async_trait::async_trait;
 
-use super::StoreError;
+use super::{KeepAnswer, StoreError};
 use crate::event::Event;
 use crate::{StreamId, UnixMillis};
 
@@ -38,9 +38,17 @@ pub trait DeliveryStore: Send + Sync {
     /// One delivery.
     async fn delivery(&self, stream: StreamId, index: u64) -> Result<Option<Delivery>, StoreError>;
 
-    /// Makes a failed or delivered delivery pending again, due at `at`; says whether there is such a delivery that was
-    /// not pending. What is known of its last attempt stays.
-    async fn retry_delivery(&self, stream: StreamId, index: u64, at: UnixMillis) -> Result<bool, StoreError>;
+    /// Makes a failed or delivered delivery pending again, due at `at`; what is known of its last attempt stays. It, or one
+    /// that was pending already, and the stream's pending ones before it are due at `at` at the latest.
+    ///
+    /// The answer to the call that asked for it is kept in the same transaction, or nothing is changed.
+    async fn retry_delivery(
+        &self,
+        stream: StreamId,
+        index: u64,
+        at: UnixMillis,
+        answer: Option<KeepAnswer>,
+    ) -> Result<Retried, StoreError>;
 
     /// How many deliveries are pending and how many failed, for health and metrics.
     async fn count_deliveries(&self) -> Result<DeliveryCounts, StoreError>;
@@ -123,6 +131,17 @@ pub struct DeliveryAttempt {
     pub http_status: Option<u16>,
     /// Why it failed, in words without secrets.
     pub error: Option<String>,
+}
+
+/// What came of asking for a delivery once more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retried {
+    /// It is pending and due.
+    Due,
+    /// There is no such delivery.
+    NotFound,
+    /// The call that asked was answered before.
+    Answered,
 }
 
 /// How many deliveries there are.

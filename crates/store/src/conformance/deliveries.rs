@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use usher_engine::ports::{Commit, Delivery, DeliveryAttempt, DeliveryStatus};
+use usher_engine::ports::{Commit, Delivery, DeliveryAttempt, DeliveryStatus, Retried};
 use usher_engine::{StreamId, UnixMillis};
 
-use super::{FullStore, Subject, accepted, commit_done, create, event, given_up, id, refused, step};
+use super::{FullStore, Subject, accepted, answer_key, commit_done, create, event, given_up, id, keep, refused, step};
 
 /// Creates an open operation with so many events to be delivered.
 pub(super) async fn opened(store: &dyn FullStore, number: u64, events: u64) {
@@ -144,7 +144,7 @@ pub async fn a_settled_delivery_takes_no_attempt(subject: impl Subject) {
     assert_eq!(next(&*store, 1).await, Some(2));
 }
 
-/// Delivered and failed ones, from the beginning; pending ones are not disturbed.
+/// Delivered and failed ones, from the beginning; of pending ones all stays but when they are due.
 pub async fn settled_ones_may_be_retried(subject: impl Subject) {
     let store = subject.store();
     opened(&*store, 1, 3).await;
@@ -154,17 +154,21 @@ pub async fn settled_ones_may_be_retried(subject: impl Subject) {
     attempt(&*store, given_up(id(1), 0, 3)).await;
     attempt(&*store, accepted(id(1), 1, 4)).await;
     attempt(&*store, refused(id(1), 2, 5)).await;
-    let pending = store.delivery(id(1), 2).await.unwrap();
-    assert!(!store.retry_delivery(id(1), 2, UnixMillis(9)).await.unwrap());
-    assert_eq!(store.delivery(id(1), 2).await.unwrap(), pending);
-    for (index, at) in [(3, 9), (u64::MAX, 9)] {
-        assert!(!store.retry_delivery(id(1), index, UnixMillis(at)).await.unwrap());
+    let pending = store.delivery(id(1), 2).await.unwrap().unwrap();
+    assert!(pending.due_at > UnixMillis(9));
+    for at in [UnixMillis(9), UnixMillis(10)] {
+        assert_eq!(store.retry_delivery(id(1), 2, at, None).await.unwrap(), Retried::Due);
+        let hurried = Delivery { due_at: UnixMillis(9), ..pending.clone() };
+        assert_eq!(store.delivery(id(1), 2).await.unwrap(), Some(hurried), "never later than it was");
     }
-    assert!(!store.retry_delivery(id(2), 0, UnixMillis(9)).await.unwrap());
+    for (index, at) in [(3, 9), (u64::MAX, 9)] {
+        assert_eq!(store.retry_delivery(id(1), index, UnixMillis(at), None).await.unwrap(), Retried::NotFound);
+    }
+    assert_eq!(store.retry_delivery(id(2), 0, UnixMillis(9), None).await.unwrap(), Retried::NotFound);
 
     for index in [0, 1] {
         let settled = store.delivery(id(1), index).await.unwrap().unwrap();
-        assert!(store.retry_delivery(id(1), index, UnixMillis(100)).await.unwrap());
+        assert_eq!(store.retry_delivery(id(1), index, UnixMillis(100), None).await.unwrap(), Retried::Due);
         let again = Delivery {
             status: DeliveryStatus::Pending,
             attempts: 0,
@@ -172,8 +176,9 @@ pub async fn settled_ones_may_be_retried(subject: impl Subject) {
             due_at: UnixMillis(100),
             ..settled
         };
-        assert_eq!(store.delivery(id(1), index).await.unwrap(), Some(again));
-        assert!(!store.retry_delivery(id(1), index, UnixMillis(200)).await.unwrap(), "once");
+        assert_eq!(store.delivery(id(1), index).await.unwrap(), Some(again.clone()));
+        assert_eq!(store.retry_delivery(id(1), index, UnixMillis(200), None).await.unwrap(), Retried::Due);
+        assert_eq!(store.delivery(id(1), index).await.unwrap(), Some(again), "once");
     }
     attempt(&*store, accepted(id(1), 0, 101)).await;
     assert_eq!(store.delivery(id(1), 0).await.unwrap().unwrap().attempts, 1);
@@ -186,11 +191,51 @@ pub async fn a_retried_one_comes_before_later_ones(subject: impl Subject) {
     attempt(&*store, given_up(id(1), 0, 1)).await;
     attempt(&*store, accepted(id(1), 1, 2)).await;
     assert_eq!(next(&*store, 1).await, Some(2));
-    assert!(store.retry_delivery(id(1), 1, UnixMillis(50)).await.unwrap());
+    assert_eq!(store.retry_delivery(id(1), 1, UnixMillis(50), None).await.unwrap(), Retried::Due);
     assert_eq!(next(&*store, 1).await, Some(1));
-    assert!(store.retry_delivery(id(1), 0, UnixMillis(60)).await.unwrap());
+    assert_eq!(store.retry_delivery(id(1), 0, UnixMillis(60), None).await.unwrap(), Retried::Due);
     assert_eq!(next(&*store, 1).await, Some(0));
     assert_eq!(store.pending_streams(None, 10).await.unwrap(), [(id(1), UnixMillis(60))]);
+}
+
+/// They go first, so they are due too; later ones and other streams keep their time.
+pub async fn a_retried_one_hurries_those_before_it(subject: impl Subject) {
+    let store = subject.store();
+    opened(&*store, 1, 4).await;
+    opened(&*store, 2, 1).await;
+    attempt(&*store, accepted(id(1), 1, 1)).await;
+    for (number, index) in [(1, 0), (1, 2), (1, 3), (2, 0)] {
+        attempt(&*store, refused(id(number), index, 500)).await;
+    }
+    let due = async |number, index| store.delivery(id(number), index).await.unwrap().unwrap().due_at.0;
+    assert_eq!(store.retry_delivery(id(1), 2, UnixMillis(600), None).await.unwrap(), Retried::Due);
+    assert_eq!((due(1, 0).await, due(1, 2).await), (600, 600));
+    assert_eq!((due(1, 3).await, due(2, 0).await), (1_500, 1_500));
+    assert_eq!(store.delivery(id(1), 1).await.unwrap().unwrap().status, DeliveryStatus::Delivered);
+    assert_eq!(store.pending_streams(None, 10).await.unwrap()[0], (id(1), UnixMillis(600)));
+}
+
+/// Both, or nothing: what was answered before, or is not there, changes nothing.
+pub async fn a_retry_is_committed_with_its_answer(mut subject: impl Subject) {
+    let store = subject.store();
+    opened(&*store, 1, 2).await;
+    attempt(&*store, given_up(id(1), 0, 1)).await;
+    let retry = async |store: Arc<dyn FullStore>, index, at, answer| {
+        store.retry_delivery(id(1), index, UnixMillis(at), Some(answer)).await.unwrap()
+    };
+    assert_eq!(retry(subject.store(), 7, 50, keep(1, 50, 0)).await, Retried::NotFound);
+    assert_eq!(store.answer(&answer_key(1)).await.unwrap(), None);
+    assert_eq!(retry(subject.store(), 0, 50, keep(1, 50, 0)).await, Retried::Due);
+    drop(store);
+    subject.reopen().await;
+    let store = subject.store();
+    assert_eq!(store.answer(&answer_key(1)).await.unwrap(), Some(keep(1, 50, 0).answer));
+    attempt(&*store, given_up(id(1), 0, 60)).await;
+    let before = store.delivery(id(1), 0).await.unwrap();
+    assert_eq!(retry(subject.store(), 0, 70, keep(1, 70, 0)).await, Retried::Answered);
+    assert_eq!(store.delivery(id(1), 0).await.unwrap(), before, "done once");
+    assert_eq!(retry(subject.store(), 0, 70, keep(1, 70, 51)).await, Retried::Due, "the answer had its time");
+    assert_eq!(store.answer(&answer_key(1)).await.unwrap(), Some(keep(1, 70, 51).answer));
 }
 
 /// As when an attempt is recorded and an operator retries: what was settled once is not settled twice.
@@ -222,7 +267,7 @@ pub async fn survive_reopening_at_every_stage(mut subject: impl Subject) {
         let store = subject.store();
         match attempt {
             Some(attempt) => assert!(store.record_attempt(attempt).await.unwrap()),
-            None => assert!(store.retry_delivery(id(1), 0, UnixMillis(5)).await.unwrap()),
+            None => assert_eq!(store.retry_delivery(id(1), 0, UnixMillis(5), None).await.unwrap(), Retried::Due),
         }
         let before = [store.delivery(id(1), 0).await.unwrap(), store.delivery(id(1), 1).await.unwrap()];
         let due = store.pending_streams(None, 10).await.unwrap();

@@ -1,6 +1,6 @@
 //! Deliveries as the schedule and the operator see them: lists and counts.
 
-use usher_engine::ports::{Commit, DeliveryCounts, DeliveryStatus};
+use usher_engine::ports::{Commit, DeliveryCounts, DeliveryStatus, Retried};
 use usher_engine::{StreamId, UnixMillis};
 
 use super::deliveries::{attempt, opened, positions};
@@ -93,7 +93,7 @@ pub async fn are_counted(subject: impl Subject) {
     attempt(&*store, given_up(id(1), 1, 2)).await;
     attempt(&*store, given_up(id(2), 0, 2)).await;
     counts(2, 2).await;
-    assert!(store.retry_delivery(id(1), 0, UnixMillis(3)).await.unwrap());
-    assert!(store.retry_delivery(id(2), 0, UnixMillis(3)).await.unwrap());
+    assert_eq!(store.retry_delivery(id(1), 0, UnixMillis(3), None).await.unwrap(), Retried::Due);
+    assert_eq!(store.retry_delivery(id(2), 0, UnixMillis(3), None).await.unwrap(), Retried::Due);
     counts(4, 1).await;
 }

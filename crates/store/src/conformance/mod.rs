@@ -154,6 +154,8 @@ macro_rules! store_conformance {
                 a_settled_delivery_takes_no_attempt
                 settled_ones_may_be_retried
                 a_retried_one_comes_before_later_ones
+                a_retried_one_hurries_those_before_it
+                a_retry_is_committed_with_its_answer
                 of_two_attempts_one_settles
                 survive_reopening_at_every_stage
                 attempts_under_load_are_there

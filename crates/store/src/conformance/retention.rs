@@ -1,6 +1,6 @@
 //! Removing what is past its time, and nothing else.
 
-use usher_engine::ports::{Commit, Conflict, UserRelays};
+use usher_engine::ports::{Commit, Conflict, Retried, UserRelays};
 use usher_engine::{StreamId, UnixMillis};
 
 use super::{
@@ -131,7 +131,7 @@ pub async fn keeps_what_has_pending_deliveries(subject: impl Subject) {
         assert!(store.record_attempt(accepted(id(2), index, 53)).await.unwrap());
     }
     // Pending again is pending.
-    assert!(store.retry_delivery(id(2), 0, UnixMillis(60)).await.unwrap());
+    assert_eq!(store.retry_delivery(id(2), 0, UnixMillis(60), None).await.unwrap(), Retried::Due);
     assert_eq!(store.remove_finished(UnixMillis(100), 10).await.unwrap(), 1);
     assert!(store.operation(id(1)).await.unwrap().is_none());
     assert!(store.record_attempt(accepted(id(2), 0, 61)).await.unwrap());
@@ -150,7 +150,7 @@ pub async fn removes_deliveries_with_their_operation(subject: impl Subject) {
     for n in [1, 2] {
         for index in [0, 1] {
             assert_eq!(store.delivery(id(n), index).await.unwrap(), None);
-            assert!(!store.retry_delivery(id(n), index, UnixMillis(60)).await.unwrap());
+            assert_eq!(store.retry_delivery(id(n), index, UnixMillis(60), None).await.unwrap(), Retried::NotFound);
             assert!(!store.record_attempt(accepted(id(n), index, 61)).await.unwrap());
         }
     }
@@ -175,7 +175,7 @@ pub async fn forgets_settled_deliveries_of_open_streams(subject: impl Subject) {
     ] {
         assert!(store.record_attempt(attempt).await.unwrap());
     }
-    assert!(store.retry_delivery(id(1), 5, UnixMillis(2)).await.unwrap());
+    assert_eq!(store.retry_delivery(id(1), 5, UnixMillis(2), None).await.unwrap(), Retried::Due);
     assert_eq!(store.forget_deliveries(UnixMillis(40), 0).await.unwrap(), 0);
     assert_eq!(store.forget_deliveries(UnixMillis(40), 2).await.unwrap(), 2);
     let mut left = Vec::new();

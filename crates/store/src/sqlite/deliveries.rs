@@ -2,11 +2,13 @@
 
 use async_trait::async_trait;
 use rusqlite::{Connection, Row, ToSql, params};
-use usher_engine::ports::{Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, StoreError};
+use usher_engine::ports::{
+    Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, KeepAnswer, Retried, StoreError,
+};
 use usher_engine::{StreamId, UnixMillis};
 
 use super::failure::{During as _, SqliteFailure};
-use super::{SqliteStore, codec, read, retention};
+use super::{SqliteStore, answers, codec, read, retention};
 
 #[async_trait]
 impl DeliveryStore for SqliteStore {
@@ -45,8 +47,14 @@ impl DeliveryStore for SqliteStore {
             .await
     }
 
-    async fn retry_delivery(&self, stream: StreamId, index: u64, at: UnixMillis) -> Result<bool, StoreError> {
-        self.write(move |connection| retry(connection, stream, index, at)).await
+    async fn retry_delivery(
+        &self,
+        stream: StreamId,
+        index: u64,
+        at: UnixMillis,
+        answer: Option<KeepAnswer>,
+    ) -> Result<Retried, StoreError> {
+        self.write(move |connection| retry(connection, stream, index, at, answer.as_ref())).await
     }
 
     async fn count_deliveries(&self) -> Result<DeliveryCounts, StoreError> {
@@ -84,6 +92,13 @@ const ONE: &str = select!("", "WHERE d.stream = ?1 AND d.idx = ?2");
 /// With `min`, SQLite takes the other columns from the row that has the minimum.
 const PENDING_STREAMS: &str = "SELECT stream, due_at, min(idx) FROM deliveries INDEXED BY deliveries_status
     WHERE status = 0 AND stream > ?1 GROUP BY stream ORDER BY stream LIMIT ?2";
+
+const AGAIN: &str = "UPDATE deliveries SET status = 0, attempts = 0, since = ?3, due_at = ?3
+    WHERE stream = ?1 AND idx = ?2 AND status <> 0";
+
+/// In order within a stream: it cannot be posted before those that are pending before it.
+const HURRY: &str = "UPDATE deliveries INDEXED BY deliveries_status SET due_at = ?3
+    WHERE status = 0 AND stream = ?1 AND idx <= ?2 AND due_at > ?3";
 
 /// Adds a pending delivery of an event, due when the event happened.
 pub(crate) fn put(
@@ -168,15 +183,39 @@ fn record_attempt(connection: &Connection, attempt: &DeliveryAttempt) -> Result<
         .map(|changed| changed == 1)
 }
 
-fn retry(connection: &Connection, stream: StreamId, index: u64, at: UnixMillis) -> Result<bool, SqliteFailure> {
-    connection
-        .prepare_cached(
-            "UPDATE deliveries SET status = 0, attempts = 0, since = ?3, due_at = ?3
-             WHERE stream = ?1 AND idx = ?2 AND status <> 0",
-        )
-        .and_then(|mut statement| statement.execute(params![stream.as_bytes(), codec::integer(index), codec::time(at)]))
-        .during("make a delivery pending again")
-        .map(|changed| changed == 1)
+fn retry(
+    connection: &Connection,
+    stream: StreamId,
+    index: u64,
+    at: UnixMillis,
+    answer: Option<&KeepAnswer>,
+) -> Result<Retried, SqliteFailure> {
+    const DURING: &str = "make a delivery pending again";
+    let execute = |sql: &str| {
+        connection
+            .prepare_cached(sql)
+            .during(DURING)?
+            .execute(params![stream.as_bytes(), codec::integer(index), codec::time(at)])
+            .during(DURING)
+    };
+    if let Some(answer) = answer
+        && answers::is_kept(connection, answer)?
+    {
+        return Ok(Retried::Answered);
+    }
+    let is_there = connection
+        .prepare_cached("SELECT 1 FROM deliveries WHERE stream = ?1 AND idx = ?2")
+        .and_then(|mut statement| statement.exists(params![stream.as_bytes(), codec::integer(index)]))
+        .during(DURING)?;
+    if !is_there {
+        return Ok(Retried::NotFound);
+    }
+    execute(AGAIN)?;
+    execute(HURRY)?;
+    if let Some(answer) = answer {
+        SqliteFailure::unless_one(DURING, answers::keep(connection, answer)?)?;
+    }
+    Ok(Retried::Due)
 }
 
 fn count(connection: &Connection) -> Result<DeliveryCounts, SqliteFailure> {
@@ -214,5 +253,8 @@ mod tests {
         assert_eq!(plan(ONE), ["SEARCH d USING PRIMARY KEY (stream=? AND idx=?)", EVENT]);
         let streams = "SEARCH deliveries USING COVERING INDEX deliveries_status (status=? AND stream>?)";
         assert_eq!(plan(PENDING_STREAMS), [streams]);
+        assert_eq!(plan(AGAIN), ["SEARCH deliveries USING PRIMARY KEY (stream=? AND idx=?)"]);
+        let hurry = "SEARCH deliveries USING COVERING INDEX deliveries_status (status=? AND stream=? AND idx<?)";
+        assert_eq!(plan(HURRY), [hurry]);
     }
 }

@@ -56,7 +56,7 @@ async fn exercise(store: &SqliteStore) -> bool {
             store.commit(Commit { finished: true, inbound: vec![inbound(100 + n)], ..step(id(n), 1) }).await.is_err();
         failed |= store.next_delivery(id(n)).await.is_err();
         failed |= store.record_attempt(accepted(id(n), 0, n)).await.is_err();
-        failed |= store.retry_delivery(id(n), 1, UnixMillis(n)).await.is_err();
+        failed |= store.retry_delivery(id(n), 1, UnixMillis(n), None).await.is_err();
         failed |= store.answer(&answer_key(n)).await.is_err();
         failed |= store.keep_answer(keep(n, n, n)).await.is_err();
         failed |= store.setting(&n.to_string()).await.is_err();

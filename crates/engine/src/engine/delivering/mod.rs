@@ -20,6 +20,7 @@ use tokio::sync::{Notify, mpsc};
 use tracing::{info, warn};
 
 use self::lanes::{HANGS_AFTER, Lanes, Pace, Place};
+pub use self::records::RetryError;
 use self::streams::{Loaded, Streams};
 use super::Engine;
 use super::timers::Alarm;

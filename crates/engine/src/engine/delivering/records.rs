@@ -1,10 +1,21 @@
 //! What operators see of deliveries and do to them.
 
 use super::{GIVE_UP_AFTER, PAGE};
-use crate::engine::Engine;
 use crate::engine::timers::Alarm;
-use crate::ports::{Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, StoreError};
+use crate::engine::{Engine, Once};
+use crate::ports::{Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, Retried, StoreError};
 use crate::{StreamId, UnixMillis};
+
+/// Why a delivery is not made once more.
+#[derive(Debug, thiserror::Error)]
+pub enum RetryError {
+    /// The call, which was to be done once, was answered before: [`Engine::answer`] has the answer.
+    #[error("the call was answered before")]
+    Answered,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
 
 impl Engine {
     /// Without a webhook in the configuration any more, nothing would ever end what is pending, and finished operations
@@ -49,17 +60,35 @@ impl Engine {
     }
 
     /// Makes a failed or delivered delivery pending again, due now; `None` when there is no such delivery. One that is
-    /// pending already is due now, too.
+    /// pending already is due now, too. Answers how it stands then; earlier ones of its stream that are pending go first,
+    /// now.
     ///
     /// # Errors
-    /// [`StoreError`].
-    pub async fn retry_webhook_delivery(&self, stream: StreamId, index: u64) -> Result<Option<Delivery>, StoreError> {
+    /// [`RetryError`].
+    pub async fn retry_webhook_delivery(
+        &self,
+        stream: StreamId,
+        index: u64,
+        once: Option<Once<Delivery>>,
+    ) -> Result<Option<Delivery>, RetryError> {
         let now = self.clock.now();
-        self.deliveries.store.retry_delivery(stream, index, now).await?;
+        let Some(mut delivery) = self.deliveries.store.delivery(stream, index).await? else { return Ok(None) };
+        if delivery.status == DeliveryStatus::Pending {
+            delivery.due_at = delivery.due_at.min(now);
+        } else {
+            delivery = Delivery { status: DeliveryStatus::Pending, attempts: 0, since: now, due_at: now, ..delivery };
+        }
+        let answer = once.map(|once| once.answer(&delivery, now));
+        match self.deliveries.store.retry_delivery(stream, index, now, answer).await? {
+            Retried::Due => {}
+            // It was removed meanwhile.
+            Retried::NotFound => return Ok(None),
+            Retried::Answered => return Err(RetryError::Answered),
+        }
         // Whatever the stream waits for: one timer too many finds nothing to do.
         self.deliveries.streams.lock().hurry(stream);
         self.timers.set(now, stream, Alarm::Deliver);
-        self.deliveries.store.delivery(stream, index).await
+        Ok(Some(delivery))
     }
 
     /// How many deliveries wait and how many were given up.

@@ -1,7 +1,9 @@
 //! The model's deliveries.
 
 use async_trait::async_trait;
-use usher_engine::ports::{Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, StoreError};
+use usher_engine::ports::{
+    Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, KeepAnswer, Retried, StoreError,
+};
 use usher_engine::{StreamId, UnixMillis};
 
 use super::{Model, Rows, oldest};
@@ -73,17 +75,33 @@ impl DeliveryStore for Model {
         Ok(self.rows.lock().deliveries.get(&(stream, index)).cloned())
     }
 
-    async fn retry_delivery(&self, stream: StreamId, index: u64, at: UnixMillis) -> Result<bool, StoreError> {
+    async fn retry_delivery(
+        &self,
+        stream: StreamId,
+        index: u64,
+        at: UnixMillis,
+        answer: Option<KeepAnswer>,
+    ) -> Result<Retried, StoreError> {
         let mut rows = self.rows.lock();
-        let Some(delivery) = rows.deliveries.get_mut(&(stream, index)) else { return Ok(false) };
-        if delivery.status == DeliveryStatus::Pending {
-            return Ok(false);
+        if answer.as_ref().is_some_and(|keep| rows.is_answered(keep)) {
+            return Ok(Retried::Answered);
         }
-        delivery.status = DeliveryStatus::Pending;
-        delivery.attempts = 0;
-        delivery.since = at;
-        delivery.due_at = at;
-        Ok(true)
+        let Some(delivery) = rows.deliveries.get_mut(&(stream, index)) else { return Ok(Retried::NotFound) };
+        if delivery.status != DeliveryStatus::Pending {
+            delivery.status = DeliveryStatus::Pending;
+            delivery.attempts = 0;
+            delivery.since = at;
+            delivery.due_at = at;
+        }
+        for (_, delivery) in rows.deliveries.range_mut((stream, 0)..=(stream, index)) {
+            if delivery.status == DeliveryStatus::Pending {
+                delivery.due_at = delivery.due_at.min(at);
+            }
+        }
+        if let Some(keep) = answer {
+            rows.answers.insert(keep.answer.key, keep.answer);
+        }
+        Ok(Retried::Due)
     }
 
     async fn count_deliveries(&self) -> Result<DeliveryCounts, StoreError> {
