@@ -10,7 +10,7 @@ use common::wallet::invoice;
 use common::{FakeWallet, NOW, Running, data, open, options, user};
 use serde_json::{Value, json};
 use usher_engine::operations::SubscriptionState;
-use usher_engine::ports::LightningNotice;
+use usher_engine::ports::{Clock as _, LightningNotice};
 use usher_engine::{
     EngineOptions, PayInvoiceRequest, RecurringPaymentRequest, SinglePaymentRequest, StartError, StreamId,
     SubscriptionFilter,
@@ -35,6 +35,19 @@ fn payment(subscription_id: Option<&str>, ttl: u64) -> SinglePaymentRequest {
         subscription_id: subscription_id.map(str::to_owned),
         reference: None,
         expires_at: Some(NOW.secs() + ttl),
+    }
+}
+
+/// The payment of the `n`th invoice of another by our own wallet.
+fn bill(n: usize) -> PayInvoiceRequest {
+    PayInvoiceRequest {
+        main_key: None,
+        subkeys: Vec::new(),
+        invoice: invoice(78, n, 5_000, NOW.secs(), 3600),
+        amount: None,
+        description: None,
+        reference: None,
+        expires_at: None,
     }
 }
 
@@ -177,7 +190,7 @@ async fn invoices_that_are_over_hold_up_no_look_up_of_those_that_are_open() {
         wallet.settle(wallet.made().len() - 1);
         if restarted {
             // Paid while the service was down, and told to nobody.
-            let now = usher_engine::ports::Clock::now(&*usher.clock);
+            let now = usher.clock.now();
             usher.stop().await;
             usher = Running::start_paying(store.clone(), &wallet, options(), now, 2).await;
         }
@@ -251,19 +264,10 @@ async fn a_restart_asks_for_the_invoice_again_and_shows_one() {
 async fn payees_who_hold_payments_back_keep_nobody_from_an_invoice() {
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());
-    wallet.hang_pays();
+    wallet.hang_pays(true);
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     for n in 0..100 {
-        let bill = PayInvoiceRequest {
-            main_key: None,
-            subkeys: Vec::new(),
-            invoice: invoice(78, n, 5_000, NOW.secs(), 3600),
-            amount: None,
-            description: None,
-            reference: None,
-            expires_at: None,
-        };
-        usher.engine.pay_invoice(bill, None).await.unwrap();
+        usher.engine.pay_invoice(bill(n), None).await.unwrap();
     }
     until("payments are under way", || wallet.sent().len() >= 32).await;
     usher.engine.start_single_payment(payment(None, 600), None).await.unwrap();
@@ -272,20 +276,47 @@ async fn payees_who_hold_payments_back_keep_nobody_from_an_invoice() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn payments_that_wait_in_line_for_too_long_are_sent_in_time_or_not_at_all() {
+    for (wait, outcome) in [(90, "paid"), (300, "error")] {
+        let dir = tempfile::tempdir().unwrap();
+        let wallet = Arc::new(FakeWallet::default());
+        wallet.hang_pays(true);
+        let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
+        let mut streams = Vec::new();
+        for n in 0..40 {
+            streams.push(usher.engine.pay_invoice(bill(n), None).await.unwrap());
+        }
+        until("payments are under way", || wallet.sent().len() == 32).await;
+        usher.clock.turn(Duration::from_secs(wait));
+        // Those under way are found by looking; of the others nothing can be found.
+        until("they are looked up", || usher.engine.open_streams() == 9).await;
+        wallet.hang_pays(false);
+        let begun = Instant::now();
+        while usher.engine.open_streams() > 1 {
+            usher.clock.turn(Duration::from_secs(1));
+            tokio::time::sleep(Duration::from_millis(2)).await;
+            assert!(begun.elapsed() < PATIENCE, "they do not end");
+            assert!(usher.clock.now() < NOW.plus(Duration::from_secs(wait + 600)), "only when the invoice has expired");
+        }
+        for stream in &streams[..32] {
+            assert_eq!(statuses(&usher, *stream, 1).await, ["paid"]);
+        }
+        for stream in &streams[32..] {
+            assert_eq!(statuses(&usher, *stream, 1).await, [outcome], "{wait}");
+        }
+        assert_eq!(wallet.asked_too_late(), 0);
+        assert!(wallet.sent().iter().all(|times| *times == 1));
+        usher.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_restart_sends_no_payment_again() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let wallet = Arc::new(FakeWallet::default());
     wallet.hang(true);
-    let bill = PayInvoiceRequest {
-        main_key: None,
-        subkeys: Vec::new(),
-        invoice: invoice(78, 0, 5_000, NOW.secs(), 3600),
-        amount: None,
-        description: None,
-        reference: None,
-        expires_at: None,
-    };
+    let bill = bill(0);
     let usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
     // However many ask for it at the same time.
     let calls: Vec<_> = (0..50)

@@ -272,6 +272,10 @@ impl Engine {
                 fail::fail_point!("after-look-up-invoice");
                 Input::InvoiceStatus(status)
             }
+            // It has waited in line for too long.
+            WalletCall::Pay { until, .. } if self.clock.now().secs() >= until => {
+                Input::Paid(Err(LightningError::NotSent))
+            }
             WalletCall::Pay { invoice, until } => {
                 fail::fail_point!("before-pay");
                 let paid = wallet.pay(&invoice, until).await;

@@ -5,6 +5,7 @@
 //! sending ──it could not be reached────────▶ waiting  and is asked again: nothing was sent
 //! sending ──it refuses────────────────────▶ checking  and is asked how the payment stands, to be sure
 //! sending ──no answer──────────────────────▶ checking
+//! checking ─it was not sent after all──────▶ waiting
 //! checking ─paid───────────────────────────▶ over    StatusUpdate {status: paid, …}
 //! checking ─failed, or refused and unknown─▶ over    StatusUpdate {status: error, outcome: not_paid, reason}
 //! checking ─nothing to be learnt for long──▶ over    StatusUpdate {status: error, outcome: unknown, reason}
@@ -214,7 +215,12 @@ impl OwnPayment {
 
     /// The wallet was asked to pay and did not, or did not say that it did.
     fn failed(&mut self, failure: &LightningError, now: UnixMillis) -> Outcome {
-        let Phase::Sending { tries, .. } = self.phase else { return Outcome::Ignored };
+        let tries = match &self.phase {
+            Phase::Sending { tries, .. } => *tries,
+            // There is one request at a time, and this is its answer: the line to the wallet was long.
+            Phase::Checking { refused: None, pending: false, .. } if *failure == LightningError::NotSent => 1,
+            Phase::Waiting { .. } | Phase::Checking { .. } | Phase::Over { .. } => return Outcome::Ignored,
+        };
         match failure {
             LightningError::NotSent => {
                 let next = now.plus(Duration::from_secs(1 << tries.saturating_sub(1).min(4)));

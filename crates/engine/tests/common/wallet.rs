@@ -35,6 +35,7 @@ struct Books {
     look_ups: HashMap<PaymentHash, u32>,
     hangs: bool,
     pays_hang: bool,
+    too_late: u32,
     tells: bool,
 }
 
@@ -43,6 +44,11 @@ fn preimage(n: usize) -> Preimage {
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&(n as u64 + 1).to_be_bytes());
     Preimage::from_bytes(bytes)
+}
+
+/// Of one of the first invoices.
+fn preimage_of(hash: PaymentHash) -> Preimage {
+    (0..100).map(preimage).find(|preimage| preimage.payment_hash() == hash).unwrap()
 }
 
 /// The `n`th invoice of a node, made at this time.
@@ -78,9 +84,14 @@ impl FakeWallet {
         self.books.lock().hangs = hangs;
     }
 
-    /// From now on it sends payments and says nothing of them, as when the payee holds them back.
-    pub fn hang_pays(&self) {
-        self.books.lock().pays_hang = true;
+    /// From now on it sends payments and says nothing of them, as when the payee holds them back; or no longer.
+    pub fn hang_pays(&self, hang: bool) {
+        self.books.lock().pays_hang = hang;
+    }
+
+    /// How often it was asked to pay when it was too late to do so.
+    pub fn asked_too_late(&self) -> u32 {
+        self.books.lock().too_late
     }
 
     /// Whether it says that it tells of settlements by itself.
@@ -154,17 +165,21 @@ impl Lightning for FakeWallet {
         self.answer(Ok(status)).await
     }
 
-    async fn pay(&self, invoice: &Invoice, _: u64) -> Result<PaidInvoice, LightningError> {
-        *self.books.lock().sent.entry(invoice.payment_hash()).or_default() += 1;
-        if self.books.lock().pays_hang {
-            std::future::pending::<()>().await;
+    async fn pay(&self, invoice: &Invoice, until: u64) -> Result<PaidInvoice, LightningError> {
+        {
+            let mut books = self.books.lock();
+            *books.sent.entry(invoice.payment_hash()).or_default() += 1;
+            books.too_late += u32::from(books.clock.as_ref().unwrap().now().secs() >= until);
         }
-        self.answer(Ok(PaidInvoice { preimage: preimage(0), fees_paid: None })).await
+        while self.books.lock().pays_hang {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+        self.answer(Ok(PaidInvoice { preimage: preimage_of(invoice.payment_hash()), fees_paid: None })).await
     }
 
     async fn look_up_payment(&self, hash: PaymentHash) -> Result<OutgoingStatus, LightningError> {
         let sent = self.books.lock().sent.contains_key(&hash);
-        let paid = OutgoingStatus::Paid(PaidInvoice { preimage: preimage(0), fees_paid: None });
+        let paid = OutgoingStatus::Paid(PaidInvoice { preimage: preimage_of(hash), fees_paid: None });
         self.answer(Ok(if sent { paid } else { OutgoingStatus::Unknown })).await
     }
 

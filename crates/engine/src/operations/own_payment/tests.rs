@@ -96,6 +96,32 @@ fn after_a_crash_it_is_looked_up_and_not_sent() {
 }
 
 #[test]
+fn what_was_not_sent_after_all_is_no_mystery() {
+    // The answer comes when it is looked up already: the line to the wallet was long.
+    let checking = || {
+        let mut payment = started();
+        let lease = payment.wake_at();
+        asks_to_look_up(payment.step(&Input::Timer, lease));
+        assert_eq!(effects(payment.step(&Input::PaymentStatus(Ok(OutgoingStatus::Unknown)), lease)), []);
+        (payment, lease)
+    };
+    let (mut payment, now) = checking();
+    assert_eq!(effects(payment.step(&Input::Paid(Err(LightningError::NotSent)), now)), []);
+    let at = payment.wake_at();
+    assert!(matches!(&effects(payment.step(&Input::Timer, at))[..], [Effect::Ask(WalletCall::Pay { .. })]));
+
+    let (mut payment, _) = checking();
+    let late = NOW.plus(REACHING);
+    let got = effects(payment.step(&Input::Paid(Err(LightningError::NotSent)), late));
+    assert_eq!(event(&got).1["outcome"], "not_paid");
+
+    // It says nothing of a payment that the wallet has been seen to make.
+    let (mut payment, now) = checking();
+    payment.step(&Input::PaymentStatus(Ok(OutgoingStatus::Pending)), now);
+    assert_eq!(payment.step(&Input::Paid(Err(LightningError::NotSent)), now), Outcome::Ignored);
+}
+
+#[test]
 fn what_nobody_can_say_ends_as_unknown_and_may_still_be_paid() {
     let mut payment = started();
     asks_to_look_up(payment.step(&Input::Paid(Err(unknown())), NOW));
