@@ -46,7 +46,7 @@ use crate::ports::{CorrelationKey, InvoiceStatus, LightningError, OperationKind,
 /// How long our wallet may take to make an invoice, all tries together.
 const MAKING: Duration = Duration::from_secs(60);
 
-/// How long the last look-up is tried after the end before the time-out is said all the same.
+/// How long the last look-up is tried before the time-out is said all the same: also when the service was down at the end.
 const CLOSING: Duration = Duration::from_secs(60);
 
 /// For how long after the end money is still looked out for: a day covers any restart of a wallet.
@@ -157,6 +157,8 @@ enum Phase {
     Closing {
         #[serde(with = "millis")]
         next: UnixMillis,
+        #[serde(with = "millis")]
+        give_up: UnixMillis,
     },
     Over {
         #[serde(with = "millis")]
@@ -227,7 +229,7 @@ impl Payment {
 
     pub(super) const fn wake_at(&self) -> UnixMillis {
         match self.phase {
-            Phase::Making { next, .. } | Phase::Closing { next } => next,
+            Phase::Making { next, .. } | Phase::Closing { next, .. } => next,
             Phase::Asking => self.expires_at,
             Phase::Over { until } => until,
             Phase::Leaving { give_up } => give_up,
@@ -311,10 +313,10 @@ impl Payment {
                 self.phase = Phase::Making { tries: tries.saturating_add(1), next: lease(now), give_up };
                 Outcome::Stepped(vec![self.make_invoice(now)])
             }
-            Phase::Asking if matches!(self.bill, Bill::Own { .. }) => self.close(now),
+            Phase::Asking if matches!(self.bill, Bill::Own { .. }) => self.close(now.plus(CLOSING), now),
             Phase::Asking => self.time_out(now),
-            Phase::Closing { .. } if now >= self.expires_at.plus(CLOSING) => self.time_out(now),
-            Phase::Closing { .. } => self.close(now),
+            Phase::Closing { give_up, .. } if now >= give_up => self.time_out(now),
+            Phase::Closing { give_up, .. } => self.close(give_up, now),
             // Our wallet may have been away for all that time, or we.
             Phase::Over { .. } if self.watched().is_some() => {
                 self.phase = Phase::Leaving { give_up: now.plus(LONGEST_LINGER) };
@@ -325,8 +327,8 @@ impl Payment {
     }
 
     /// Asks our wallet one last time.
-    fn close(&mut self, now: UnixMillis) -> Outcome {
-        self.phase = Phase::Closing { next: lease(now) };
+    fn close(&mut self, give_up: UnixMillis, now: UnixMillis) -> Outcome {
+        self.phase = Phase::Closing { next: lease(now), give_up };
         let look_up = self.watched().map(|hash| Effect::Ask(WalletCall::LookUpInvoice(hash)));
         Outcome::Stepped([Effect::Silence].into_iter().chain(look_up).collect())
     }
@@ -461,8 +463,8 @@ impl Payment {
         match (&self.phase, status) {
             (Phase::Closing { .. }, Ok(_)) => self.time_out(now),
             (Phase::Leaving { .. }, Ok(_)) => Outcome::Stepped(vec![Effect::Finish]),
-            (Phase::Closing { .. }, Err(_)) => {
-                self.phase = Phase::Closing { next: now.plus(Duration::from_secs(5)) };
+            (Phase::Closing { give_up, .. }, Err(_)) => {
+                self.phase = Phase::Closing { next: now.plus(Duration::from_secs(5)), give_up: *give_up };
                 Outcome::Stepped(Vec::new())
             }
             _ => Outcome::Ignored,
