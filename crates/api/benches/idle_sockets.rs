@@ -44,6 +44,7 @@ fn measure(count: usize, kind: &str, subscriptions: usize) {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let mut builder = TestApp::builder();
     builder.limits.ping_interval = Duration::from_secs(3_600);
+    builder.limits.max_websockets = usize::MAX;
     builder.serve.idle_timeout = Duration::from_secs(3_600);
     let (app, streams) = runtime.block_on(async {
         let app = builder.start().await;

@@ -35,6 +35,8 @@ pub struct Limits {
     pub max_long_polls: usize,
     /// Most server-sent event streams at a time.
     pub max_event_streams: usize,
+    /// Most WebSockets at a time.
+    pub max_websockets: usize,
     /// Most calls that change something and run at a time; more wait, within [`Self::request_timeout`].
     pub max_changes: usize,
     /// After how long of silence an event stream gets a comment, so that nothing between takes it for dead.
@@ -63,6 +65,7 @@ impl Default for Limits {
             requests_per_second: None,
             max_long_polls: 10_000,
             max_event_streams: 10_000,
+            max_websockets: 10_000,
             // Ten times what group commit needs to be busy; on a store that stands still no more than this piles up.
             max_changes: 4_096,
             // Half of the shortest idle limit in common use (30 s: some mobile gateways; proxies have 60 s).
@@ -133,6 +136,7 @@ pub struct Shared {
     pub(crate) changes: Arc<Semaphore>,
     long_polls: Arc<Semaphore>,
     event_streams: Arc<Semaphore>,
+    websockets: Arc<Semaphore>,
     pub(crate) subscriptions: Arc<Semaphore>,
     pub(crate) in_flight: Arc<InFlight>,
     /// Places for calls with an idempotency key, beside those for changes: such a call runs a change in turn, and of one
@@ -176,6 +180,7 @@ impl ApiState {
             changes: places(limits.max_changes),
             long_polls: places(limits.max_long_polls),
             event_streams: places(limits.max_event_streams),
+            websockets: places(limits.max_websockets),
             subscriptions: places(limits.max_subscriptions),
             in_flight: Arc::default(),
             keyed_calls: places(limits.max_changes),
@@ -183,13 +188,18 @@ impl ApiState {
         }))
     }
 
-    /// Long polls that wait and event streams that are open.
-    pub(crate) fn waiting(&self) -> (usize, usize) {
+    /// Who is connected for longer than a call takes.
+    pub(crate) fn waiting(&self) -> Waiting {
         let taken = |places: &Semaphore, most: usize| {
             most.min(Semaphore::MAX_PERMITS).saturating_sub(places.available_permits())
         };
-        let Limits { max_long_polls, max_event_streams, .. } = self.limits;
-        (taken(&self.long_polls, max_long_polls), taken(&self.event_streams, max_event_streams))
+        let limits = &self.limits;
+        Waiting {
+            long_polls: taken(&self.long_polls, limits.max_long_polls),
+            event_streams: taken(&self.event_streams, limits.max_event_streams),
+            websockets: taken(&self.websockets, limits.max_websockets),
+            subscriptions: taken(&self.subscriptions, limits.max_subscriptions),
+        }
     }
 
     /// A place for a long poll.
@@ -209,6 +219,24 @@ impl ApiState {
         let place = Arc::clone(&self.event_streams).try_acquire_owned();
         place.map_err(|_| Problem::overloaded("as many event streams are open as limits.max_event_streams allows"))
     }
+
+    /// A place for a WebSocket; `None` when all are taken.
+    pub(crate) fn websocket_place(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.websockets).try_acquire_owned().ok()
+    }
+}
+
+/// Who is connected for longer than a call takes, and for what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Waiting {
+    /// Long polls that wait.
+    pub(crate) long_polls: usize,
+    /// Server-sent event streams that are open.
+    pub(crate) event_streams: usize,
+    /// WebSockets that are open.
+    pub(crate) websockets: usize,
+    /// Subscriptions of these.
+    pub(crate) subscriptions: usize,
 }
 
 fn places(count: usize) -> Arc<Semaphore> {

@@ -252,6 +252,7 @@ fn limits(config: &Config) -> Limits {
         requests_per_second: NonZeroU32::new(per_second),
         max_long_polls: count(config.limits.max_long_polls.get()),
         max_event_streams: count(config.limits.max_event_streams.get()),
+        max_websockets: count(config.limits.max_websockets.get()),
         ..Limits::default()
     }
 }

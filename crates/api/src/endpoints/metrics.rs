@@ -6,6 +6,7 @@ use http::header::CONTENT_TYPE;
 
 use crate::ApiState;
 use crate::problem::Problem;
+use crate::state::Waiting;
 use crate::telemetry::{Family, Measure, Sample};
 
 /// Why there are no metrics.
@@ -57,11 +58,17 @@ fn build(state: &ApiState) -> Family {
     }
 }
 
-fn waiting(state: &ApiState) -> [Family; 2] {
-    let (long_polls, event_streams) = state.waiting();
+fn waiting(state: &ApiState) -> [Family; 4] {
+    let Waiting { long_polls, event_streams, websockets, subscriptions } = state.waiting();
     let gauge = |count: usize| Measure::Gauge(u32::try_from(count).unwrap_or(u32::MAX).into());
     [
         Family::single("usher_http_long_polls", "Calls that wait for events.", gauge(long_polls)),
         Family::single("usher_http_event_streams", "Server-sent event streams that are open.", gauge(event_streams)),
+        Family::single("usher_http_websockets", "WebSockets that are open.", gauge(websockets)),
+        Family::single(
+            "usher_http_websocket_subscriptions",
+            "Streams that clients of WebSockets have subscribed to.",
+            gauge(subscriptions),
+        ),
     ]
 }

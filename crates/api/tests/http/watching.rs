@@ -1,9 +1,10 @@
 //! What the service says of itself to those who watch it.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use usher_api::{Family, Measure, RelaysReadiness, Sample};
 
 use crate::app::{TOKEN, TestApp};
+use crate::sockets::client::Client;
 
 impl TestApp {
     async fn metrics(&self) -> String {
@@ -95,7 +96,7 @@ async fn calls_are_measured_by_route_and_class_and_by_nothing_a_caller_writes() 
     app.get("/p-s3cret").send().await.unwrap();
     app.http.get(app.url("/s-s3cret")).send().await.unwrap();
     app.http.request("S3CRET".parse().unwrap(), app.url("/version")).send().await.unwrap();
-    let (stream, _) = app.handshake(serde_json::json!({ "static_token": "b-s3cret" })).await;
+    let (stream, _) = app.handshake(json!({ "static_token": "b-s3cret" })).await;
     app.get(&format!("/events/{stream}?wait=1")).send().await.unwrap();
 
     let metrics = app.metrics().await;
@@ -114,28 +115,41 @@ async fn calls_are_measured_by_route_and_class_and_by_nothing_a_caller_writes() 
 
 #[tokio::test]
 async fn who_waits_is_counted_while_they_wait() {
+    const GAUGES: [&str; 4] = [
+        "usher_http_long_polls",
+        "usher_http_event_streams",
+        "usher_http_websockets",
+        "usher_http_websocket_subscriptions",
+    ];
     let app = TestApp::start().await;
-    let waiting = |metrics: &str| {
-        (sample(metrics, "usher_http_long_polls").unwrap(), sample(metrics, "usher_http_event_streams").unwrap())
+    let are = async |expected: [f64; 4]| {
+        let become_so = async {
+            loop {
+                let metrics = app.metrics().await;
+                if GAUGES.map(|gauge| sample(&metrics, gauge).unwrap()) == expected {
+                    return;
+                }
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+        };
+        crate::app::within(become_so).await;
     };
-    assert_eq!(waiting(&app.metrics().await), (0.0, 0.0));
-    let (stream, _) = app.handshake(serde_json::json!({})).await;
+    are([0.0; 4]).await;
+    let (stream, _) = app.handshake(json!({})).await;
     let path = format!("/events/{stream}");
     let feed = app.get(&path).header("accept", "text/event-stream").send().await.unwrap();
     let poll = tokio::spawn(app.get(&format!("{path}?wait=60")).send());
-    let both = async {
-        while waiting(&app.metrics().await) != (1.0, 1.0) {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
-    };
-    crate::app::within(both).await;
-    drop(feed);
+    let mut one = Client::open(&app).await;
+    let other = Client::open_as_stranger(&app).await;
+    for stream in [stream.as_str(), "subscriptions"] {
+        one.done("subscribe", json!({ "stream_id": stream })).await;
+    }
+    are([1.0, 1.0, 2.0, 2.0]).await;
+    one.done("unsubscribe", json!({ "stream_id": stream })).await;
+    drop((feed, other));
+    are([1.0, 0.0, 1.0, 1.0]).await;
     poll.abort();
-    let none = async {
-        while waiting(&app.metrics().await) != (0.0, 0.0) {
-            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-        }
-    };
-    crate::app::within(none).await;
+    drop(one);
+    are([0.0; 4]).await;
     app.stop().await;
 }

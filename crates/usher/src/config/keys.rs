@@ -135,6 +135,8 @@ configuration! {
         max_long_polls: Whole<1, 1000000> = "10000";
         /// How many event streams (server-sent events) may be open at a time; one more is answered 503.
         max_event_streams: Whole<1, 1000000> = "10000";
+        /// How many WebSockets (`/ws`) may be open at a time; one more is answered 503.
+        max_websockets: Whole<1, 1000000> = "10000";
         /// The largest payment, in millisats. The default is one bitcoin.
         max_amount_millisats: Whole<1, 2100000000000000000> = "100000000000";
     }

@@ -116,6 +116,35 @@ async fn event_streams() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn websockets() {
+    let usher = limited("MAX_WEBSOCKETS", 1).await;
+    let api = usher.api();
+    let address = api.base.trim_start_matches("http://").to_owned();
+    let open = async || {
+        let mut connection = TcpStream::connect(&address).await.unwrap();
+        let handshake = format!(
+            "GET /ws HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {}\r\nconnection: upgrade\r\nupgrade: websocket\r\n\
+             sec-websocket-version: 13\r\nsec-websocket-key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n",
+            api.token
+        );
+        connection.write_all(handshake.as_bytes()).await.unwrap();
+        let mut head = [0; 12];
+        tokio::time::timeout(LONG, connection.read_exact(&mut head)).await.expect("in time").unwrap();
+        (String::from_utf8_lossy(&head).into_owned(), connection)
+    };
+    let (answer, first) = open().await;
+    assert_eq!(answer, "HTTP/1.1 101");
+    assert_eq!(open().await.0, "HTTP/1.1 503");
+    assert_eq!(call(&api, "GET", "/version").await.0, 200, "calls need no such place");
+    drop(first);
+    let deadline = Instant::now() + LONG;
+    while open().await.0 != "HTTP/1.1 101" {
+        assert!(Instant::now() < deadline, "the place does not come back");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn connections() {
     let usher = limited("MAX_CONNECTIONS", 4).await;
     let address = usher.api().base.trim_start_matches("http://").to_owned();

@@ -17,12 +17,16 @@ pub(crate) enum HandshakeError {
     Version,
     #[error("`Sec-WebSocket-Key` must be 16 bytes in Base64")]
     Key,
+    /// All places are taken.
+    #[error("too many WebSockets are open")]
+    Full,
 }
 
 impl From<HandshakeError> for Problem {
     fn from(error: HandshakeError) -> Self {
         let problem = Self::new(ErrorCode::UpgradeRequired, error.to_string());
         match error {
+            HandshakeError::Full => Self::overloaded("as many WebSockets are open as limits.max_websockets allows"),
             // RFC 6455 section 4.4.
             HandshakeError::Version => problem.with_header(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13")),
             // RFC 9110 section 15.5.22.

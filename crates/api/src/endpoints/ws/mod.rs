@@ -50,7 +50,8 @@ impl IntoResponse for HandshakeError {
     responses(
         (status = 101, description = "It is open."),
         (status = 426, description = "`upgrade_required`: This is no opening handshake of RFC 6455, version 13."),
-        (status = 503, description = "`overloaded`: `limits.max_connections` are open."),
+        (status = 503, description = "`overloaded`: As many are open as `limits.max_websockets` allows, or as many \
+            connections as `limits.max_connections` does."),
     ),
 )]
 pub(crate) async fn ws(State(state): State<ApiState>, mut request: Request) -> Result<Response, HandshakeError> {
@@ -60,6 +61,7 @@ pub(crate) async fn ws(State(state): State<ApiState>, mut request: Request) -> R
     }
     // The gate has let nobody through with a wrong one.
     let known = request.headers().contains_key(AUTHORIZATION);
+    let place = state.websocket_place().ok_or(HandshakeError::Full)?;
     let lease = request.extensions_mut().remove::<Lease>().ok_or(HandshakeError::NotAsked)?;
     let upgrade = hyper::upgrade::on(&mut request);
     let tasks = state.tasks.clone();
@@ -72,8 +74,8 @@ pub(crate) async fn ws(State(state): State<ApiState>, mut request: Request) -> R
             () = lease.cut().cancelled_owned() => {}
             () = conversation.run(known) => {}
         }
-        // The connection's place is free again.
-        drop(lease);
+        // The places are free again.
+        drop((lease, place));
     };
     tasks.spawn(conversation.instrument(Span::current()));
     Ok(response)

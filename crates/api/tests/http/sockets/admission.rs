@@ -149,3 +149,26 @@ async fn what_is_no_handshake() {
     }
     app.stop().await;
 }
+
+#[tokio::test]
+async fn there_are_no_more_than_may_be_and_a_place_comes_back() {
+    let mut builder = TestApp::builder();
+    builder.limits.max_websockets = 2;
+    let app = builder.start().await;
+    let (mut first, stranger) = (Client::open(&app).await, Client::open_as_stranger(&app).await);
+    let refused = app.get("/ws").header("connection", "upgrade").header("upgrade", "websocket");
+    let refused = refused.header("sec-websocket-version", "13").header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==");
+    let refused = refused.send().await.unwrap();
+    assert_eq!((refused.status().as_u16(), refused.headers()["retry-after"].to_str().unwrap()), (503, "5"));
+    insta::assert_snapshot!(refused.text().await.unwrap(), @r#"{"type":"urn:usher:error:overloaded","title":"The service is full","status":503,"detail":"as many WebSockets are open as limits.max_websockets allows","code":"overloaded","request_id":"test"}"#);
+    assert_eq!(app.get("/version").send().await.unwrap().status(), 200, "calls go on");
+    first.done("ping", json!({})).await;
+    drop(stranger);
+    let again = async {
+        while Client::try_open(app.address, Some(&format!("Bearer {TOKEN}"))).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    crate::app::within(again).await;
+    app.stop().await;
+}

@@ -1,7 +1,7 @@
 //! `/ws`
 
 mod admission;
-mod client;
+pub(crate) mod client;
 mod endings;
 mod events;
 mod faults;
