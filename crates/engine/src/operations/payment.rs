@@ -43,7 +43,8 @@ use crate::UnixMillis;
 use crate::event::EventType;
 use crate::ports::{CorrelationKey, InvoiceStatus, LightningError, OperationKind, Settlement, WantedInvoice};
 
-/// How long our wallet may take to make an invoice, all tries together.
+/// How long our wallet may take to make an invoice, all tries together. Half of its time for a charge that the service makes
+/// by itself: nobody looks on, and charges of many subscriptions fall due at the same instant.
 const MAKING: Duration = Duration::from_secs(60);
 
 /// How long the last look-up is tried before the time-out is said all the same: also when the service was down at the end.
@@ -184,7 +185,9 @@ impl fmt::Debug for Payment {
 impl Payment {
     /// Asks for `amount` millisats to our own wallet, on `network`.
     pub fn to_us(terms: PaymentTerms, amount: u64, network: Network, now: UnixMillis) -> (Self, Vec<Effect>) {
-        let give_up = now.plus(MAKING).min(terms.expires_at);
+        let charges = terms.subscription.as_ref().is_some_and(|link| link.charge.is_some());
+        let patience = if charges { MAKING.max(terms.expires_at.since(now) / 2) } else { MAKING };
+        let give_up = now.plus(patience).min(terms.expires_at);
         let phase = Phase::Making { tries: 1, next: lease(now), give_up };
         let payment = Self::new(terms, amount, Bill::Own { network, invoice: None }, phase);
         let ask = payment.make_invoice(now);
@@ -563,9 +566,12 @@ impl Payment {
     }
 }
 
-/// Seconds until our wallet is asked again for an invoice: 1, 2, 4, 8, 8, …
+/// Seconds until our wallet is asked again for an invoice: 1, 2, 4, 8, 8, … and after a minute 60, 60, …
 fn again_after(tries: u32) -> Duration {
-    Duration::from_secs(1 << tries.saturating_sub(1).min(3))
+    match tries {
+        0..10 => Duration::from_secs(1 << tries.saturating_sub(1).min(3)),
+        10.. => Duration::from_secs(60),
+    }
 }
 
 #[cfg(test)]

@@ -256,6 +256,28 @@ fn a_wallet_that_makes_none_is_asked_again_for_a_minute() {
 }
 
 #[test]
+fn a_charge_waits_for_our_wallet_for_half_of_its_time() {
+    // Nobody looks on, and all who pay monthly fall due at the same instant.
+    let charge = Some(Charge { number: 1, due: 7, attempt: 0 });
+    let subscription = Some(SubscriptionLink { subscription_id: "s".to_owned(), charge });
+    let end = NOW.plus(Duration::from_secs(3600));
+    let terms = PaymentTerms { subscription, expires_at: end, ..terms() };
+    let mut payment = Payment::to_us(terms, 5_000, Network::Regtest, NOW).0;
+    let (mut now, mut asked) = (NOW, 1);
+    while !payment.is_done() {
+        payment.step(&Input::InvoiceMade(Err(LightningError::NotSent)), now);
+        if !payment.is_done() {
+            now = payment.wake_at();
+            payment.step(&Input::Timer, now);
+            asked += 1;
+        }
+    }
+    let half = Duration::from_secs(1800);
+    assert!(now >= NOW.plus(half - Duration::from_secs(60)) && now <= NOW.plus(half), "{now:?}");
+    assert!((30..=45).contains(&asked), "{asked}");
+}
+
+#[test]
 fn of_anothers_invoice_the_preimage_is_the_proof() {
     let external = || Payment::of_invoice(terms(), 5_000, invoice(5_000, PREIMAGE, 7200)).0;
     let mut payment = external();
