@@ -136,6 +136,18 @@ impl Service {
         self.address
     }
 
+    /// Returns when a part without which it is not whole has failed: the process should end and be started anew, which
+    /// loses nothing.
+    pub fn failed(&self) -> impl Future<Output = ()> + use<> {
+        let (engine, store) = (Arc::clone(&self.engine), Arc::clone(&self.store));
+        async move {
+            tokio::select! {
+                () = engine.failed() => {}
+                () = store.failed() => {}
+            }
+        }
+    }
+
     /// What runs the operations.
     pub const fn engine(&self) -> &Arc<Engine> {
         &self.engine

@@ -66,6 +66,33 @@ fn a_second_instance_on_the_same_data_directory_is_refused() {
 }
 
 #[test]
+fn when_the_thread_that_writes_is_lost_it_ends_to_be_started_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    // By then it is ready; each further probe writes.
+    let mut command = configured(folder.path());
+    command.env("FAILPOINTS", "store-writer=30*off->panic");
+    let (mut running, address) = Running::serve(command);
+    let probing = std::thread::spawn(move || {
+        for _ in 0..40 {
+            let Ok(mut connection) = TcpStream::connect(&address) else { return };
+            let _ = connection.set_read_timeout(Some(PATIENCE));
+            let probe = "GET /health/ready HTTP/1.1\r\nhost: x\r\nconnection: close\r\n";
+            let _ = write!(connection, "{probe}authorization: Bearer {TOKEN}\r\n\r\n");
+            let _ = connection.read_to_string(&mut String::new());
+        }
+    });
+    running.wait_for("a task panicked");
+    let (code, said) = running.end();
+    assert_eq!(code, Some(1), "{said}");
+    assert!(said.contains("a part of the service has failed"), "{said}");
+    probing.join().unwrap();
+    let (again, address) = Running::serve(configured(folder.path()));
+    assert_eq!(get(&address, "/health"), "OK");
+    again.signal(Signal::TERM);
+    assert_eq!(again.end().0, Some(0));
+}
+
+#[test]
 fn a_taken_port_is_said() {
     let folder = tempfile::tempdir().unwrap();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -5,11 +5,12 @@
 //! | `file` | the lock and the permissions of the database file |
 //! | `open` | connections and their settings |
 //! | `schema` | migrations |
-//! | `job`, `writer`, `readers` | the threads and the work they take |
+//! | `job`, `writer`, `readers`, `alarm` | the threads, the work they take, and what tells when one is lost |
 //! | `commit`, `read`, `deliveries`, `answers`, `settings`, `retention` | the statements |
 //! | `stats` | what the writer counts |
 //! | `codec` | values in columns |
 
+mod alarm;
 mod answers;
 mod codec;
 mod commit;
@@ -39,6 +40,7 @@ use usher_engine::ports::{AllCommitted, Commit, OpenOperation, OutboxMessage, St
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 
+use self::alarm::Alarm;
 use self::file::DatabaseFile;
 use self::job::Message;
 use self::readers::{ReaderQueues, Readers};
@@ -91,6 +93,7 @@ pub struct SqliteStore {
     closed: watch::Receiver<()>,
     writer: Mutex<Option<JoinHandle<()>>>,
     stats: Arc<Stats>,
+    alarm: Alarm,
 }
 
 struct Queues {
@@ -108,7 +111,8 @@ impl SqliteStore {
         let connection = open::writer(&file, &options)?;
         let capacity = options.queue.clamp(1, LONGEST_QUEUE);
         let reading = (0..options.readers.max(1)).map(|_| open::reader(&file, &options)).collect::<Result<_, _>>()?;
-        let readers = Readers::start(reading, capacity).map_err(OpenError::Thread)?;
+        let alarm = Alarm::new();
+        let readers = Readers::start(reading, capacity, &alarm).map_err(OpenError::Thread)?;
         let reader_queues = readers.queues();
 
         let (writer, mut queue) = mpsc::channel(capacity);
@@ -116,9 +120,11 @@ impl SqliteStore {
         let max_batch = options.max_batch.clamp(1, capacity);
         let stats = Arc::new(Stats::default());
         let counting = Arc::clone(&stats);
+        let guard = alarm.guard();
         let thread = thread::Builder::new()
             .name("store-writer".to_owned())
             .spawn(move || {
+                let _guard = guard;
                 writer::run(&connection, &mut queue, max_batch, &counting);
                 // The last connection to close empties the log into the database, which a reader's could not.
                 readers.close();
@@ -130,7 +136,7 @@ impl SqliteStore {
             })
             .map_err(OpenError::Thread)?;
         let queues = Some(Queues { writer, readers: reader_queues });
-        Ok(Self { queues, closed, writer: Mutex::new(Some(thread)), stats })
+        Ok(Self { queues, closed, writer: Mutex::new(Some(thread)), stats, alarm })
     }
 
     /// What it has counted.
@@ -148,6 +154,12 @@ impl SqliteStore {
     pub async fn check(&self) -> Result<(), StoreError> {
         self.read(schema::read_version).await?;
         self.write(schema::rewrite_version).await
+    }
+
+    /// Returns when one of its threads has panicked: nothing can be written, or read, from then on. The process should end
+    /// and be started anew, which loses nothing; going on it would answer nothing but errors.
+    pub async fn failed(&self) {
+        self.alarm.rung().await;
     }
 
     /// Commits what is queued, closes the file and frees it for another process; returns when that is done. Whoever

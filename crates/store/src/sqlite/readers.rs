@@ -10,6 +10,7 @@ use std::thread::{self, JoinHandle};
 use rusqlite::Connection;
 use tokio::sync::mpsc;
 
+use super::alarm::Alarm;
 use super::job::Message;
 
 /// Most queries that share one snapshot. Longer would keep the log from being checkpointed.
@@ -40,12 +41,17 @@ impl Readers {
     ///
     /// # Errors
     /// What the operating system says when it gives no thread.
-    pub(crate) fn start(connections: Vec<Connection>, capacity: usize) -> io::Result<Self> {
+    pub(crate) fn start(connections: Vec<Connection>, capacity: usize, alarm: &Alarm) -> io::Result<Self> {
         let mut readers = Self { queues: Vec::new(), threads: Vec::new() };
         for (number, connection) in connections.into_iter().enumerate() {
             let (sender, mut queue) = mpsc::channel(capacity);
             let thread = thread::Builder::new().name(format!("store-reader-{number}"));
-            readers.threads.push(thread.spawn(move || run(&connection, &mut queue))?);
+            let guard = alarm.guard();
+            let work = move || {
+                let _guard = guard;
+                run(&connection, &mut queue);
+            };
+            readers.threads.push(thread.spawn(work)?);
             readers.queues.push(sender);
         }
         Ok(readers)

@@ -16,6 +16,7 @@ use super::stats::Stats;
 pub(crate) fn run(connection: &Connection, queue: &mut mpsc::Receiver<Message>, max_batch: usize, stats: &Stats) {
     let mut messages = Vec::with_capacity(max_batch);
     while queue.blocking_recv_many(&mut messages, max_batch) > 0 {
+        fail::fail_point!("store-writer");
         let mut batch = Vec::with_capacity(messages.len());
         for message in messages.drain(..) {
             match message {

@@ -60,14 +60,13 @@ async fn serve(config: &Config, source: &Source) -> Result<(), Failure> {
         "ready"
     );
     notify::ready();
-    let engine = service.engine().clone();
     let signal = tokio::select! {
         signal = signals.next() => signal,
-        () = engine.failed() => {
+        () = service.failed() => {
             notify::stopping();
             // Whatever comes of it: the next start goes on where this one ends.
             let _ = stop(service, &mut signals).await;
-            return Err(Failure::said("a part of the engine has failed (see the log): start again".to_owned()));
+            return Err(Failure::said("a part of the service has failed (see the log): start again".to_owned()));
         }
     };
     tracing::info!(signal, "stopping");

@@ -1,0 +1,99 @@
+//! Tells when a database thread has panicked: what it had to do, nobody does from then on.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+
+/// Rung by threads that panic.
+#[derive(Clone, Debug)]
+pub(crate) struct Alarm(Arc<watch::Sender<bool>>);
+
+/// What a thread holds while it runs: dropped by a panic, it rings.
+pub(crate) struct Guard(Alarm);
+
+impl Alarm {
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(watch::Sender::new(false)))
+    }
+
+    /// For a thread to hold while it runs.
+    pub(crate) fn guard(&self) -> Guard {
+        Guard(self.clone())
+    }
+
+    /// Returns when it was rung.
+    pub(crate) async fn rung(&self) {
+        // The sender is held by `self`: this cannot fail.
+        drop(self.0.subscribe().wait_for(|rung| *rung).await);
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.0.0.send_replace(true);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use usher_engine::ports::{Store as _, StoreError};
+
+    use crate::{SqliteOptions, SqliteStore};
+
+    fn open(folder: &tempfile::TempDir) -> SqliteStore {
+        let options = SqliteOptions { readers: 1, ..SqliteOptions::default() };
+        SqliteStore::open(&folder.path().join("usher.sqlite"), options).unwrap()
+    }
+
+    async fn fails(store: &SqliteStore) -> bool {
+        tokio::time::timeout(Duration::from_secs(20), store.failed()).await.is_ok()
+    }
+
+    #[tokio::test]
+    async fn a_writer_that_panics_is_told_of_and_what_was_written_is_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(&folder);
+        store.write(|connection| Ok(connection.execute_batch("CREATE TABLE kept (x)").is_ok())).await.unwrap();
+        let lost = store
+            .write(|connection| {
+                let _ = connection.execute_batch("DROP TABLE kept");
+                panic!("as if there were a bug")
+            })
+            .await as Result<(), _>;
+        assert!(matches!(lost, Err(StoreError::Closed)), "{lost:?}");
+        assert!(fails(&store).await);
+        assert!(matches!(store.check().await, Err(StoreError::Closed)));
+        store.close().await;
+        let again = open(&folder);
+        let kept = again.read(|connection| Ok(connection.prepare("SELECT x FROM kept").is_ok())).await;
+        assert!(matches!(kept, Ok(true)), "{kept:?}");
+        again.close().await;
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_panics_is_told_of() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(&folder);
+        let lost = store.read(|_| panic!("as if there were a bug")).await as Result<(), _>;
+        assert!(matches!(lost, Err(StoreError::Closed)), "{lost:?}");
+        assert!(fails(&store).await);
+        store.close().await;
+    }
+
+    #[tokio::test]
+    async fn a_store_that_works_or_is_closed_has_not_failed() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = open(&folder);
+        assert!(store.open_operations(None, 1).await.unwrap().len() <= 1);
+        store.close().await;
+        tokio::select! {
+            biased;
+            () = store.failed() => panic!("it has not"),
+            () = tokio::task::yield_now() => {}
+        }
+    }
+}
