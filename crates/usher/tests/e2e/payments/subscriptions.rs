@@ -123,6 +123,33 @@ async fn the_service_charges_by_itself_once_for_each_date_across_crashes() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_kill_while_a_date_is_charged_charges_it_once() {
+    for point in ["before-make-invoice", "after-make-invoice", "settled", "before-look-up-invoice"] {
+        let mut stage = Stage::open().await;
+        stage.usher.stand_still_at(Some(point));
+        stage.crash().await;
+        let user = stage.user(Policy { auto_pay: true, ..Policy::silent() }).await;
+        if point == "before-look-up-invoice" {
+            stage.wallet.set(|behaviour| behaviour.notifications = false);
+        }
+        let recurrence = json!({"calendar": "minutely", "first_payment_due": now() - 130, "max_payments": 2});
+        let body = terms(&user, &json!({"auto_charge": true, "recurrence": recurrence}));
+        let id = agreed(&stage, &user, &body, &Agreement::default()).await;
+        // As long as it takes to come to the point, as a rule.
+        tokio::time::sleep(std::time::Duration::from_millis(400)).await;
+        stage.usher.stand_still_at(None);
+        stage.crash().await;
+        let events = stage.api().at_least("subscriptions", 2).await;
+        let told: Vec<_> = events.iter().map(|event| (event.status(), event.data["number"].as_u64())).collect();
+        assert_eq!(told, [("paid", Some(1)), ("paid", Some(2))], "{point}");
+        let subscription = stage.api().get(&format!("/subscriptions/{id}")).await.unwrap();
+        assert_eq!((&subscription["state"], &subscription["payments_made"]), (&json!("completed"), &json!(2)));
+        assert_eq!(stage.shop.balance(), Stage::SHOP + 10_000, "{point}");
+        assert!(stage.world.books().are_right());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_charge_that_fails_is_reported_and_waits_for_its_retry() {
     let stage = Stage::open_with(|builder| builder.set("SUBSCRIPTIONS__RETRY_HOURS", "1")).await;
     let user = stage.user(Policy::silent()).await;
