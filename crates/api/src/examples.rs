@@ -44,6 +44,9 @@ fn example_of(schema: &Value, all: &Value, deepest: usize) -> Option<Value> {
         }
         return Some(Value::Object(object));
     }
+    if let Some(choices) = schema["anyOf"].as_array().or_else(|| schema["oneOf"].as_array()) {
+        return choices.iter().find_map(|choice| example_of(choice, all, deepest));
+    }
     match schema["type"].as_str()? {
         "array" => Some(Value::Array(vec![example_of(&schema["items"], all, deepest)?])),
         "boolean" => Some(Value::Bool(true)),

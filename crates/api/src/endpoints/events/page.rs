@@ -5,6 +5,8 @@ use std::fmt::Write as _;
 use usher_engine::{Event, EventPage};
 use utoipa::ToSchema;
 
+use super::data::EventData;
+
 /// An event of a stream; it never changes once it has been read.
 #[derive(ToSchema)]
 #[schema(as = Event)]
@@ -14,15 +16,13 @@ pub(crate) struct EventSchema {
     #[schema(example = 0)]
     index: u64,
     /// What kind of event it is: `KeyHandshake`, `StatusUpdate`, `Subscription`, `SubscriptionClosed`,
-    /// `InvoiceResponse` or `CashuResponse`.
+    /// `SubscriptionPayment`, `InvoiceResponse` or `CashuResponse` (the last not in this version).
     #[schema(example = "KeyHandshake")]
     r#type: String,
     /// When it happened, in Unix seconds.
     #[schema(example = 1732137600)]
     timestamp: u64,
-    /// What happened: see the call that started the stream.
-    #[schema(value_type = Object)]
-    data: serde_json::Value,
+    data: EventData,
 }
 
 /// Some consecutive events of a stream.

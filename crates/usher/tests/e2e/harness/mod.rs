@@ -3,6 +3,7 @@
 
 mod api;
 mod crowd;
+mod documented;
 mod login;
 mod port;
 mod puppet;
