@@ -24,6 +24,7 @@ mod subscribing;
 mod timers;
 mod waiters;
 mod wallet;
+mod watching;
 
 use std::sync::Arc;
 use std::time::Duration;

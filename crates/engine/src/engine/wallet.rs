@@ -3,29 +3,22 @@
 //! A call is made once, after the commit that asks for it, and its answer is an input of the operation. Answers that are
 //! lost in a crash are made up for by the operation's own lease.
 //!
-//! Settlements are told by the wallet where it does that. Look-ups are the backstop: each open invoice has one timer, whose
-//! interval doubles, and is stretched so that all invoices together cause no more than [`LOOK_UPS_PER_SECOND`]. So 10,000
-//! open invoices cost what 100 do, and a look-up that brings nothing new costs no write (docs/performance.md). Those that
-//! are over have a pace of their own: there are many, for a day each, and they hold up none that is open.
+//! Settlements are told by the wallet where it does that; [`watching`](super::watching) is the backstop.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
-use parking_lot::Mutex;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Semaphore, mpsc};
 use tracing::{debug, info, warn};
-use usher_protocol::message::PaymentHash;
 
 use super::Engine;
-use super::timers::Alarm;
+use super::watching::Watching;
+use crate::StreamId;
 use crate::operations::{Input, WalletCall};
 use crate::ports::{
-    CorrelationKey, InvoiceStatus, Lightning, LightningError, LightningNotice, LightningNotices, WalletInfo, WalletLink,
+    CorrelationKey, Lightning, LightningError, LightningNotice, LightningNotices, WalletInfo, WalletLink,
 };
-use crate::{StreamId, UnixMillis};
 
 /// Calls that wait for their turn.
 const QUEUE: usize = 4096;
@@ -36,27 +29,6 @@ const AT_ONCE: usize = 64;
 /// Calls that pay and run at the same time. Payees can hold payments back: these have a line of their own, so that they keep
 /// nobody from an invoice.
 const PAYS_AT_ONCE: usize = 32;
-
-/// Look-ups of watched invoices that run at the same time.
-const LOOK_UPS_AT_ONCE: usize = 8;
-
-/// Most look-ups a second, all open invoices together, but for those somebody has a reason for.
-const LOOK_UPS_PER_SECOND: u64 = 10;
-
-/// Most look-ups a second of invoices that the app has been told are over.
-const OVER_PER_SECOND: u64 = 2;
-
-/// Seconds to the next look-up of an invoice when the wallet tells of settlements by itself; the last goes on.
-const WHEN_TOLD: [u64; 4] = [60, 120, 300, 600];
-
-/// Seconds to the next look-up of an invoice when it does not; the last goes on.
-const WHEN_NOT_TOLD: [u64; 6] = [2, 4, 8, 15, 30, 60];
-
-/// Seconds to the next look-up of an invoice when the wallet could not be asked.
-const AFTER_FAILURE: u64 = 10;
-
-/// Seconds to the next look-up of an invoice that the app has been told is over; the last goes on.
-const WHEN_OVER: [u64; 4] = [60, 600, 3600, 21_600];
 
 /// What the wallet is asked, as metrics name it.
 const CALLS: [&str; 4] = ["make_invoice", "pay", "look_up_invoice", "look_up_payment"];
@@ -75,52 +47,12 @@ pub struct LightningParts {
 
 /// What operations ask of our own wallet, and which invoices are watched.
 pub(super) struct Wallet {
-    lightning: Option<LightningParts>,
+    pub(super) lightning: Option<LightningParts>,
     calls: mpsc::Sender<(StreamId, WalletCall)>,
     pays: mpsc::Sender<(StreamId, WalletCall)>,
-    watched: Mutex<Watched>,
-    look_ups: Arc<Semaphore>,
+    pub(super) watching: Watching,
     /// By call and result.
     counts: [[AtomicU64; RESULTS.len()]; CALLS.len()],
-}
-
-/// An invoice that may be paid.
-struct Watch {
-    hash: PaymentHash,
-    /// When it is looked up next; `None` while it is.
-    at: Option<UnixMillis>,
-    /// How often it was looked up in this stage.
-    times: u8,
-    over: bool,
-    /// While it was looked up there came a reason to look once more.
-    again: bool,
-}
-
-/// Invoices that may be paid.
-#[derive(Default)]
-struct Watched {
-    by_stream: HashMap<StreamId, Watch>,
-    /// How many of them are over.
-    over: usize,
-}
-
-impl Watched {
-    fn put(&mut self, id: StreamId, watch: Watch) {
-        self.remove(id);
-        self.over += usize::from(watch.over);
-        self.by_stream.insert(id, watch);
-    }
-
-    fn remove(&mut self, id: StreamId) -> Option<Watch> {
-        let watch = self.by_stream.remove(&id)?;
-        self.over -= usize::from(watch.over);
-        Some(watch)
-    }
-
-    /// How many are looked up at the same pace.
-    fn among(&self, over: bool) -> usize {
-        if over { self.over } else { self.by_stream.len() - self.over }
-    }
 }
 
 /// What operations ask the wallet.
@@ -132,12 +64,12 @@ pub(super) struct Asked {
 impl Wallet {
     pub(super) fn new(lightning: Option<LightningParts>) -> (Self, Asked) {
         let ((calls, calls_asked), (pays, pays_asked)) = (mpsc::channel(QUEUE), mpsc::channel(QUEUE));
-        let look_ups = Arc::new(Semaphore::new(LOOK_UPS_AT_ONCE));
-        let wallet = Self { lightning, calls, pays, watched: Mutex::default(), look_ups, counts: Default::default() };
+        let watching = Watching::default();
+        let wallet = Self { lightning, calls, pays, watching, counts: Default::default() };
         (wallet, Asked { calls: calls_asked, pays: pays_asked })
     }
 
-    fn count<T>(&self, call: usize, result: &Result<T, LightningError>) {
+    pub(super) fn count<T>(&self, call: usize, result: &Result<T, LightningError>) {
         let place = match result {
             Ok(_) => 0,
             Err(LightningError::Refused { .. }) => 1,
@@ -147,29 +79,6 @@ impl Wallet {
         if let Some(count) = self.counts.get(call).and_then(|counts| counts.get(place)) {
             count.fetch_add(1, Ordering::Relaxed);
         }
-    }
-
-    fn tells(&self) -> bool {
-        self.lightning.as_ref().is_some_and(|parts| {
-            let link = parts.wallet.link();
-            link.connected && link.tells_settlements
-        })
-    }
-
-    /// How long from one look-up to the next, of an invoice among so many.
-    fn interval(&self, times: u8, over: bool, among: usize) -> Duration {
-        let schedule: &[u64] = match (over, self.tells()) {
-            (true, _) => &WHEN_OVER,
-            (false, true) => &WHEN_TOLD,
-            (false, false) => &WHEN_NOT_TOLD,
-        };
-        let secs = schedule.get(usize::from(times)).or(schedule.last()).copied().unwrap_or(60);
-        Self::stretched(secs, over, among)
-    }
-
-    /// So long, or longer when there are many.
-    fn stretched(secs: u64, over: bool, among: usize) -> Duration {
-        Duration::from_secs(secs.max(among as u64 / per_second(over)))
     }
 }
 
@@ -200,11 +109,6 @@ impl Engine {
                 .collect::<Vec<_>>()
         };
         CALLS.into_iter().zip(&self.wallet.counts).flat_map(of).collect()
-    }
-
-    /// How many invoices are watched.
-    pub fn watched_invoices(&self) -> usize {
-        self.wallet.watched.lock().by_stream.len()
     }
 
     /// Asks soon; never waits. When too many wait already, nothing is sent and the operation is told so.
@@ -338,129 +242,6 @@ impl Engine {
             }
         }
     }
-
-    /// Watches the operation's invoice, unless it is watched already.
-    pub(super) fn watch(&self, id: StreamId, hash: PaymentHash, now: UnixMillis) {
-        let over = self.index.get(id).is_some_and(|stream| stream.done);
-        let mut watched = self.wallet.watched.lock();
-        let before = match watched.by_stream.get(&id) {
-            Some(watch) if watch.hash == hash && watch.over == over => return,
-            Some(watch) => watch.at,
-            None => None,
-        };
-        let at = now.plus(self.wallet.interval(0, over, watched.among(over)));
-        watched.put(id, Watch { hash, at: Some(at), times: 0, over, again: false });
-        drop(watched);
-        if let Some(before) = before {
-            self.timers.cancel(before, id, Alarm::LookUp);
-        }
-        self.timers.set(at, id, Alarm::LookUp);
-    }
-
-    /// After a restart: the invoice is looked up when it is its turn, for what happened meanwhile was told to nobody.
-    pub(super) fn watch_again(&self, id: StreamId, hash: PaymentHash, over: bool, now: UnixMillis) {
-        let mut watched = self.wallet.watched.lock();
-        let at = now.plus(spread(watched.among(over), over));
-        watched.put(id, Watch { hash, at: Some(at), times: 0, over, again: false });
-        drop(watched);
-        self.timers.set(at, id, Alarm::LookUp);
-    }
-
-    pub(super) fn unwatch(&self, id: StreamId) {
-        let removed = self.wallet.watched.lock().remove(id);
-        if let Some(at) = removed.and_then(|watch| watch.at) {
-            self.timers.cancel(at, id, Alarm::LookUp);
-        }
-    }
-
-    /// There is a reason to look: the payer says that it has paid.
-    pub(super) fn look_up_soon(&self, id: StreamId, now: UnixMillis) {
-        let mut watched = self.wallet.watched.lock();
-        let Some(watch) = watched.by_stream.get_mut(&id) else { return };
-        let Some(before) = watch.at else {
-            watch.again = true;
-            return;
-        };
-        if before <= now {
-            return; // about to be
-        }
-        watch.at = Some(now);
-        drop(watched);
-        self.timers.cancel(before, id, Alarm::LookUp);
-        self.timers.set(now, id, Alarm::LookUp);
-    }
-
-    fn look_up_all(&self, now: UnixMillis) {
-        let mut watched = self.wallet.watched.lock();
-        let (mut open, mut over) = (0, 0);
-        for (id, watch) in &mut watched.by_stream {
-            let nth = if watch.over { &mut over } else { &mut open };
-            let at = now.plus(spread(*nth, watch.over));
-            *nth += 1;
-            if let Some(before) = watch.at
-                && before > at
-            {
-                watch.at = Some(at);
-                self.timers.cancel(before, *id, Alarm::LookUp);
-                self.timers.set(at, *id, Alarm::LookUp);
-            }
-        }
-    }
-
-    /// An invoice's time to be looked up has come.
-    pub(super) fn look_up_due(self: &Arc<Self>, id: StreamId) {
-        let Some(parts) = &self.wallet.lightning else { return };
-        let now = self.clock.now();
-        let (hash, over) = {
-            let mut watched = self.wallet.watched.lock();
-            let watch = watched.by_stream.get_mut(&id).filter(|watch| watch.at.is_some_and(|at| at <= now));
-            let Some(watch) = watch else { return };
-            watch.at = None;
-            (watch.hash, watch.over)
-        };
-        let (engine, wallet) = (Arc::clone(self), Arc::clone(&parts.wallet));
-        self.tasks.spawn(async move {
-            let look_up = async {
-                let _place = engine.wallet.look_ups.acquire().await;
-                wallet.look_up_invoice(hash).await
-            };
-            let status = tokio::select! {
-                status = look_up => status,
-                () = engine.stop.cancelled() => return,
-            };
-            engine.wallet.count(2, &status);
-            let failed = status.is_err();
-            match status {
-                // What is over may wait for a last word.
-                Ok(status) if over || matches!(status, InvoiceStatus::Settled(_)) => {
-                    engine.workers.input(id, Input::InvoiceStatus(Ok(status))).await;
-                }
-                Ok(_) => {}
-                Err(failure) => debug!(stream_id = %id, %failure, "an invoice could not be looked up"),
-            }
-            engine.look_up_again(id, failed);
-        });
-    }
-
-    fn look_up_again(&self, id: StreamId, failed: bool) {
-        let now = self.clock.now();
-        let mut watched = self.wallet.watched.lock();
-        let (open, over) = (watched.among(false), watched.among(true));
-        let Some(watch) = watched.by_stream.get_mut(&id).filter(|watch| watch.at.is_none()) else { return };
-        let among = if watch.over { over } else { open };
-        let wait = if std::mem::take(&mut watch.again) {
-            Duration::ZERO
-        } else if failed {
-            Wallet::stretched(AFTER_FAILURE, watch.over, among)
-        } else {
-            watch.times = watch.times.saturating_add(1);
-            self.wallet.interval(watch.times, watch.over, among)
-        };
-        let at = now.plus(wait);
-        watch.at = Some(at);
-        drop(watched);
-        self.timers.set(at, id, Alarm::LookUp);
-    }
 }
 
 /// The answer to a call that was not made.
@@ -471,14 +252,4 @@ fn failed(call: &WalletCall, failure: impl FnOnce() -> LightningError) -> Input 
         WalletCall::Pay { .. } => Input::Paid(Err(failure())),
         WalletCall::LookUpPayment(_) => Input::PaymentStatus(Err(failure())),
     }
-}
-
-/// Most look-ups a second of those that are over, or open.
-const fn per_second(over: bool) -> u64 {
-    if over { OVER_PER_SECOND } else { LOOK_UPS_PER_SECOND }
-}
-
-/// When the `nth` of many invoices is looked up, when all are: at twice the usual pace.
-const fn spread(nth: usize, over: bool) -> Duration {
-    Duration::from_millis(nth as u64 * 500 / per_second(over))
 }
