@@ -9,8 +9,8 @@ use usher_sandbox::lightning::{Conduct, InvoiceTerms, LightningWorld, Method, Nw
 use usher_sandbox::proxy::BreakableProxy;
 use usher_sandbox::relay::{Quirks, QuirkyRelay};
 
-use crate::client::{Client, LONG, wanted, within};
-use crate::puppet::Puppet;
+use crate::client::{Client, LONG, QUIET, wanted, within};
+use crate::puppet::{NOTIFICATION, Puppet};
 use crate::stage::Stage;
 
 fn is_unknown<T: std::fmt::Debug>(result: Result<T, LightningError>) {
@@ -241,5 +241,41 @@ async fn a_relay_that_goes_with_the_request_leaves_it_unknown() {
         client.wallet.look_up_invoice(hash).await
     };
     let (found, ()) = tokio::join!(asking, gone);
+    assert_eq!(found, Ok(InvoiceStatus::Open));
+}
+
+#[tokio::test]
+async fn what_could_not_be_written_in_time_is_not_written_later() {
+    // More than may wait to be read: the connection stands still until the engine takes what it was told.
+    const NEWS: usize = 2_000;
+    let puppet = Puppet::start().await;
+    let mut client = Client::start(&puppet.url());
+    let mut wire = puppet.subscribed().await;
+    client.until(true).await;
+    for number in 0..NEWS {
+        let hash = Preimage::from_bytes([1; 32]).payment_hash().to_string();
+        let hash = format!("{number:08x}{}", &hash[8..]);
+        let fields = serde_json::json!({"payment_hash": hash});
+        let told = serde_json::json!({"notification_type": "payment_received", "notification": fields});
+        wire.tell(NOTIFICATION, &told.to_string()).await;
+    }
+    let bill = LightningWorld::new().open_account("payee", 0).make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+    // Then some hundred more are read, and no more: the connection does not read, and so does not write either.
+    client.until_full().await;
+    tokio::time::sleep(QUIET).await;
+    let paid = client.wallet.pay(&bill, within(1)).await;
+    assert_eq!(paid, Err(LightningError::NotSent));
+    // Nor what its caller gave up while it might still have been written.
+    let given_up = tokio::time::timeout(Duration::from_millis(50), client.wallet.pay(&bill, within(600))).await;
+    assert!(given_up.is_err(), "{given_up:?}");
+    for _ in 0..NEWS {
+        client.settled().await;
+    }
+    let answering = async {
+        let request = wire.request().await;
+        assert_eq!(request.method, "lookup_invoice", "and not what was said not to have been sent");
+        wire.answer(&request, &serde_json::json!({"state": "pending"})).await;
+    };
+    let (found, ()) = tokio::join!(client.wallet.look_up_invoice(bill.payment_hash()), answering);
     assert_eq!(found, Ok(InvoiceStatus::Open));
 }

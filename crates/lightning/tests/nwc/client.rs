@@ -59,6 +59,16 @@ impl Client {
         tokio::time::timeout(LONG, self.notices.recv()).await.expect("a notice in time").expect("running")
     }
 
+    /// Waits until there is no room for more notices.
+    pub(crate) async fn until_full(&self) {
+        let looking = async {
+            while self.notices.len() < self.notices.max_capacity() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(LONG, looking).await.unwrap_or_else(|_| panic!("{} notices", self.notices.len()));
+    }
+
     /// The next notice, which is about a settlement.
     pub(crate) async fn settled(&mut self) -> (PaymentHash, Settlement) {
         match self.notice().await {
