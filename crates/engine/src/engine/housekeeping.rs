@@ -30,11 +30,7 @@ impl Engine {
             let next = self.clock.now().plus(EVERY);
             tokio::select! {
                 () = self.stop.cancelled() => return,
-                result = self.clean() => {
-                    if let Err(failure) = result {
-                        warn!(error = ?failure, "housekeeping failed; it is tried again in an hour");
-                    }
-                }
+                () = self.clean() => {}
             }
             tokio::select! {
                 () = self.stop.cancelled() => return,
@@ -43,15 +39,36 @@ impl Engine {
         }
     }
 
-    async fn clean(&self) -> Result<(), StoreError> {
+    /// Each by itself: what cannot be removed now keeps nothing else.
+    async fn clean(&self) {
         let now = self.clock.now();
-        self.give_up_deliveries(now).await?;
-        while self.deliveries.forget(now.minus(self.options.retention), BATCH).await? == BATCH {}
-        while self.answers.forget_answers(now.minus(ANSWERS_KEPT), BATCH).await? == BATCH {}
-        while self.store.remove_finished(now.minus(self.options.retention), BATCH).await? == BATCH {}
+        let retained = now.minus(self.options.retention);
+        if let Err(failure) = self.give_up_deliveries(now).await {
+            failed("deliveries to no webhook", &failure);
+        }
+        remove("deliveries", || self.deliveries.forget(retained, BATCH)).await;
+        remove("answers", || self.answers.forget_answers(now.minus(ANSWERS_KEPT), BATCH)).await;
+        remove("finished operations", || self.store.remove_finished(retained, BATCH)).await;
         self.finished.clear();
-        while self.store.forget_inbound(now.minus(INBOUND_KEPT), BATCH).await? == BATCH {}
-        while self.store.forget_user_relays(now.minus(USER_RELAYS_KEPT), BATCH).await? == BATCH {}
-        Ok(())
+        remove("ids of Nostr events", || self.store.forget_inbound(now.minus(INBOUND_KEPT), BATCH)).await;
+        remove("relays of users", || self.store.forget_user_relays(now.minus(USER_RELAYS_KEPT), BATCH)).await;
     }
+}
+
+/// Removes batch after batch until there is nothing more to remove, or the store fails.
+async fn remove<R>(what: &'static str, batch: impl Fn() -> R)
+where
+    R: Future<Output = Result<usize, StoreError>>,
+{
+    loop {
+        match batch().await {
+            Ok(BATCH) => {}
+            Ok(_) => return,
+            Err(failure) => return failed(what, &failure),
+        }
+    }
+}
+
+fn failed(what: &'static str, failure: &StoreError) {
+    warn!(what, error = ?failure, "housekeeping could not remove what has had its time; it is tried again in an hour");
 }
