@@ -4,7 +4,7 @@
 //! active ──the user closes it──────▶ ended   SubscriptionClosed {subscription_id, main_key, reason?}
 //! active ──the operator closes it──▶ ended   the user's wallet is told
 //! active ──the last payment is made▶ ended   (completed)
-//! active ──`until` has passed──────▶ ended   (ended)
+//! active ──no payment falls due────▶ ended   (ended)
 //! active ──a payment is made───────▶ active  counted
 //! ```
 //!
@@ -19,6 +19,7 @@
 //! Its events stand on the reserved stream `subscriptions`. One due date is charged at a time, oldest first, also after
 //! downtime. A failed charge is tried again by the schedule, then its date is passed over. Before a date is tried again
 //! the invoice of the try before it has expired: a retry comes an hour later at the earliest, and no charge lives longer.
+//! Should it be paid all the same, the try that runs is withdrawn; so is what runs when the subscription ends.
 //!
 //! | crash … | what resume does |
 //! | --- | --- |
