@@ -10,7 +10,7 @@
 //! asking ──expired───▶ closing                         our own invoice is looked up one last time
 //! closing ─not settled▶ over                           StatusUpdate {status: timeout}
 //! over   ──proof─────▶ over                            StatusUpdate {status: paid, preimage}, once
-//! over   ──a day later▶ leaving                        our own invoice is looked up once more
+//! over   ──a day later▶ leaving                        it waits for the next look-up of our own invoice
 //! leaving ─not settled▶ forgotten                      when our wallet has said so, not while it is away
 //! ```
 //!
@@ -320,10 +320,11 @@ impl Payment {
             Phase::Asking => self.time_out(now),
             Phase::Closing { give_up, .. } if now >= give_up => self.time_out(now),
             Phase::Closing { give_up, .. } => self.close(give_up, now),
-            // Our wallet may have been away for all that time, or we.
+            // Our wallet may have been away for all that time, or we. The next look-up is soon enough: after long downtime
+            // there are many of these.
             Phase::Over { .. } if self.watched().is_some() => {
                 self.phase = Phase::Leaving { give_up: now.plus(LONGEST_LINGER) };
-                Outcome::Stepped(vec![Effect::LookUp])
+                Outcome::Stepped(Vec::new())
             }
             Phase::Over { .. } | Phase::Leaving { .. } => Outcome::Stepped(vec![Effect::Finish]),
         }

@@ -102,8 +102,8 @@ fn it_is_forgotten_only_when_our_wallet_has_said_that_nothing_came() {
         payment.step(&says(PaymentStatus::Rejected { reason: None }), NOW);
         let leaving = payment.wake_at();
         assert!(leaving >= NOW.plus(super::LINGER));
-        // Our wallet could not be asked all the while: it is asked once more.
-        assert_eq!(effects(payment.step(&Input::Timer, leaving)), [Effect::LookUp]);
+        // Our wallet could not be asked all the while: the next answer is waited for.
+        assert_eq!(effects(payment.step(&Input::Timer, leaving)), []);
         assert!(payment.is_done() && payment.watched().is_some());
         (payment, leaving)
     };
