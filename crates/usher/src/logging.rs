@@ -4,7 +4,6 @@ use std::ffi::OsStr;
 use std::io::{self, IsTerminal as _};
 
 use tracing_subscriber::EnvFilter;
-use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
 
 use crate::config::setting::LogFormat;
@@ -19,16 +18,16 @@ pub enum Output {
     Stderr,
 }
 
-/// Starts logging: what `RUST_LOG` says, by default `level` and above. One that makes no sense is said, and counts as none.
+/// Starts logging: what `RUST_LOG` says, by default `usual`. One that makes no sense is said, and counts as none.
 ///
 /// # Errors
 /// When logging has been started before.
-pub fn start(format: LogFormat, output: Output, level: LevelFilter) -> Result<(), Failure> {
+pub fn start(format: LogFormat, output: Output, usual: &str) -> Result<(), Failure> {
     let asked = std::env::var_os("RUST_LOG").filter(|asked| !asked.is_empty());
     let (filter, mistake) = match asked.map(|asked| read(&asked)).transpose() {
         Ok(Some(filter)) => (filter, None),
-        Ok(None) => (EnvFilter::default().add_directive(level.into()), None),
-        Err(mistake) => (EnvFilter::default().add_directive(level.into()), Some(mistake)),
+        Ok(None) => (EnvFilter::new(usual), None),
+        Err(mistake) => (EnvFilter::new(usual), Some(mistake)),
     };
     let (writer, terminal) = match output {
         Output::Stdout => (BoxMakeWriter::new(io::stdout), io::stdout().is_terminal()),
@@ -42,7 +41,7 @@ pub fn start(format: LogFormat, output: Output, level: LevelFilter) -> Result<()
     }
     .map_err(Failure::Other)?;
     if let Some(mistake) = mistake {
-        tracing::warn!("RUST_LOG is passed over, and the log has `{level}` and above: {mistake}");
+        tracing::warn!("RUST_LOG is passed over, as if it were `{usual}`: {mistake}");
     }
     Ok(())
 }

@@ -3,8 +3,6 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use tracing::level_filters::LevelFilter;
-
 use super::environment::source;
 use crate::config::{Config, Source, load, report};
 use crate::failure::Failure;
@@ -28,7 +26,7 @@ pub fn run(data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let Some(config) = &loaded.config else {
         return Err(Failure::Configuration(report::problems(&loaded)));
     };
-    logging::start(config.log.format, Output::Stdout, LevelFilter::INFO)?;
+    logging::start(config.log.format, Output::Stdout, "info")?;
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
     }

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use tokio_util::sync::CancellationToken;
-use tracing::level_filters::LevelFilter;
 use usher_sandbox::cli::{self, Console, WalletArgs, WalletCommand};
 
 use super::environment::source;
@@ -23,7 +22,7 @@ pub fn run(args: WalletArgs, data_dir: Option<PathBuf>) -> Result<(), Failure> {
         make_data_dir(&data_dir)?;
     }
     // Standard output is for the answer.
-    logging::start(LogFormat::Text, Output::Stderr, LevelFilter::WARN)?;
+    logging::start(LogFormat::Text, Output::Stderr, "warn")?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
         let mut signals = Signals::listen()?;

@@ -13,7 +13,6 @@ use std::path::PathBuf;
 
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
-use tracing::level_filters::LevelFilter;
 use usher_engine::KeyHandshakeRequest;
 use usher_engine::ports::{Clock as _, SystemClock};
 use usher_sandbox::dev::{DevError, DevWorld};
@@ -24,13 +23,16 @@ use self::folder::Folder;
 use self::prompt::{Prompt, Reply};
 use crate::cli::DevCommand;
 use crate::command::serve::stop;
-use crate::config::{Source, load, report};
+use crate::config::{Config, Source, load, report};
 use crate::failure::Failure;
 use crate::logging::{self, Output};
 use crate::output::write;
 use crate::process;
 use crate::service::Service;
 use crate::signals::Signals;
+
+/// What is logged when `RUST_LOG` asks for nothing. The embedded relay calls it an error when a wallet hangs up.
+const USUAL_LOG: &str = "warn,nostr_relay_builder=off";
 
 /// The port of the service unless another is asked for; when it is taken, any free one.
 const PORT: u16 = 3000;
@@ -58,6 +60,8 @@ pub fn run(command: &DevCommand, data_dir: Option<PathBuf>) -> Result<(), Failur
 
 async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
     let mut signals = Signals::listen()?;
+    // Before anything is put into the folder: a `config.toml` may be somebody else's.
+    read(&source(folder, &[]))?;
     let world = match command.relay_port {
         Some(port) => DevWorld::start(folder.path(), port).await?,
         None => match DevWorld::start(folder.path(), RELAY_PORT).await {
@@ -65,13 +69,21 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
             world => world?,
         },
     };
-    let source = source(folder, &world);
-    let loaded = load(&source);
-    let Some(config) = &loaded.config else {
-        return Err(Failure::Configuration(report::problems(&loaded)));
-    };
+    let wallet_url = world.nwc_url();
+    let source = source(
+        folder,
+        &[
+            ("SERVICE__NOSTR__RELAYS", world.relay_url()),
+            // The relay is on loopback, and the user's wallet names it.
+            ("SERVICE__NOSTR__ALLOW_PRIVATE_RELAYS", "true"),
+            ("SERVICE__WALLET__LN_BACKEND", "nwc"),
+            ("SERVICE__WALLET__NETWORK", "regtest"),
+            ("SERVICE__WALLET__NWC__URL", &wallet_url),
+        ],
+    );
+    let config = &read(&source)?;
     // Standard output is for the reader; of the log only what matters.
-    logging::start(config.log.format, Output::Stderr, LevelFilter::WARN)?;
+    logging::start(config.log.format, Output::Stderr, USUAL_LOG)?;
 
     process::raise_file_limit(0);
     process::log_panics();
@@ -130,23 +142,23 @@ fn typed() -> io::Result<mpsc::Receiver<String>> {
     Ok(lines)
 }
 
-/// The folder's configuration with what the surroundings need. The environment is left out: what is set for a real
-/// service has no place here.
-fn source(folder: &Folder, world: &DevWorld) -> Source {
-    let wallet = world.nwc_url();
-    let variables = [
-        ("SERVICE__NOSTR__RELAYS", world.relay_url()),
-        // The relay is on loopback, and the user's wallet names it.
-        ("SERVICE__NOSTR__ALLOW_PRIVATE_RELAYS", "true"),
-        ("SERVICE__WALLET__LN_BACKEND", "nwc"),
-        ("SERVICE__WALLET__NETWORK", "regtest"),
-        ("SERVICE__WALLET__NWC__URL", wallet.as_str()),
-    ];
+/// The folder's configuration with these variables. The environment is left out: what is set for a real service has no
+/// place here.
+fn source(folder: &Folder, variables: &[(&str, &str)]) -> Source {
     Source {
         data_dir: folder.path().to_owned(),
-        variables: variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect(),
+        variables: variables.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect(),
         now: SystemClock.now(),
     }
+}
+
+/// Reads the configuration.
+///
+/// # Errors
+/// When it has mistakes.
+fn read(source: &Source) -> Result<Config, Failure> {
+    let mut loaded = load(source);
+    loaded.config.take().ok_or_else(|| Failure::Configuration(report::problems(&loaded)))
 }
 
 async fn listen(port: Option<u16>) -> Result<TcpListener, Failure> {
