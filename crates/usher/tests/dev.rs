@@ -272,3 +272,47 @@ fn a_payment_by_the_wallet_inside_and_its_accounts_the_next_time() {
     writeln!(stdin, "quit").unwrap();
     assert_eq!(running.end().0, Some(0));
 }
+
+/// Everything in a folder, and how much of it.
+fn contents(folder: &Path) -> Vec<(std::ffi::OsString, u64)> {
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    let mut contents: Vec<_> = entries.map(|entry| (entry.file_name(), entry.metadata().unwrap().len())).collect();
+    contents.sort();
+    contents
+}
+
+#[test]
+fn a_folder_with_other_peoples_files_is_refused_and_left_alone() {
+    for (name, text, complaint) in [
+        ("thesis.tex", "\\documentclass{book}", "is not Usher's: it has no config.toml, but other files (thesis.tex)"),
+        ("config.toml", "baseURL = 'https://blog.example'\n", "baseURL"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join(name), text).unwrap();
+        let before = contents(folder.path());
+        let refused = dev(Some(folder.path())).output().unwrap();
+        assert!(!refused.status.success() && stdout(&refused).is_empty(), "{name}");
+        assert!(stderr(&refused).contains(complaint), "{name}: {}", stderr(&refused));
+        assert_eq!(contents(folder.path()), before, "{name}");
+    }
+}
+
+#[test]
+fn what_is_as_good_as_empty_is_taken_and_what_was_cut_off_is_no_obstacle() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join(".gitkeep"), "").unwrap();
+    // As it would be after a crash in the middle of the first start.
+    std::fs::write(folder.path().join(".usher-dev-x1y2z3"), "[auth]\nauth_tok").unwrap();
+    let mut running = Running::start(dev(Some(folder.path())));
+    banner(&mut running);
+    running.signal(Signal::TERM);
+    assert_eq!(running.end().0, Some(0));
+    let config = std::fs::read_to_string(folder.path().join("config.toml")).unwrap();
+    assert!(config.contains("auth_token") && config.ends_with("\"\n"), "it is whole");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::metadata(folder.path().join("config.toml")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+}
