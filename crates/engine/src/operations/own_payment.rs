@@ -52,8 +52,11 @@ const LONGEST_PENDING: Duration = Duration::from_secs(14 * 24 * 3600);
 /// How many look-ups may fail after a refusal before it is taken as it is.
 const CONFIRMING: u32 = 3;
 
-/// After how many seconds from the end a payment that was not seen is looked up again.
-const AFTER_THE_END: [u64; 4] = [600, 3600, 6 * 3600, 24 * 3600];
+/// After how many seconds from the end a payment that was not seen is looked up again: our wallet may be away for days.
+const AFTER_THE_END: [u64; 7] = [600, 3600, 6 * 3600, DAY, 3 * DAY, 7 * DAY, 14 * DAY];
+
+/// In seconds.
+const DAY: u64 = 24 * 3600;
 
 /// The state of a payment by our own wallet.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]

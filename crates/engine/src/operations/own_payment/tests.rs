@@ -141,6 +141,22 @@ fn what_nobody_can_say_ends_as_unknown_and_may_still_be_paid() {
     assert_eq!(event(&got).1["status"], "paid");
 }
 
+#[test]
+fn what_was_paid_is_found_when_nobody_could_ask_for_days() {
+    let mut payment = started();
+    payment.step(&Input::Paid(Err(unknown())), NOW);
+    let back = NOW.plus(Duration::from_secs(6 * 86_400));
+    let mut now = NOW;
+    while now < back {
+        payment.step(&Input::PaymentStatus(Err(LightningError::NotSent)), now);
+        now = payment.wake_at();
+        let got = effects(payment.step(&Input::Timer, now));
+        assert!(!got.contains(&Effect::Finish), "forgotten after {:?}", now.since(NOW));
+    }
+    let got = effects(payment.step(&Input::PaymentStatus(Ok(OutgoingStatus::Paid(shown(7)))), now));
+    assert_eq!(event(&got).1["status"], "paid");
+}
+
 fn input() -> impl Strategy<Value = Input> {
     let paid = prop_oneof![Just(7_u8), Just(8)].prop_map(shown);
     let failure = prop_oneof![Just(LightningError::NotSent), Just(refused()), Just(unknown())];
