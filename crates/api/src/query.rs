@@ -5,6 +5,12 @@ use std::ops::RangeInclusive;
 
 use crate::fields::Errors;
 
+/// Most of a list in one answer.
+const MAX_LIMIT: u64 = 1_000;
+
+/// How many of a list are answered without `limit`.
+const DEFAULT_LIMIT: u64 = 100;
+
 /// The parameters of a query. Those that nobody asks for are ignored.
 pub(crate) struct Query<'a>(&'a str);
 
@@ -18,6 +24,12 @@ impl<'a> Query<'a> {
     pub(crate) fn integer(&self, name: &str, range: RangeInclusive<u64>, errors: &mut Errors) -> Option<u64> {
         let value = self.text(name, errors)?;
         integer(&value, &range).or_else(|| errors.note(format!("/{name}"), must_be(&range)))
+    }
+
+    /// How many of a list are wanted: `limit`.
+    pub(crate) fn limit(&self, errors: &mut Errors) -> usize {
+        let limit = self.integer("limit", 1..=MAX_LIMIT, errors).unwrap_or(DEFAULT_LIMIT);
+        usize::try_from(limit).unwrap_or(usize::MAX)
     }
 
     /// A parameter; `None` when it is missing, or after noting that it is there more than once.

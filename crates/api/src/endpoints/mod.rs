@@ -10,6 +10,7 @@ pub(crate) mod invoices;
 pub(crate) mod jwt_issue;
 pub(crate) mod jwt_verify;
 pub(crate) mod key_handshake;
+mod listed;
 pub(crate) mod metrics;
 pub(crate) mod nip05;
 pub(crate) mod openapi_json;

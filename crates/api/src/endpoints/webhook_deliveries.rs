@@ -5,40 +5,17 @@ use std::str::FromStr;
 
 use axum::Json;
 use axum::extract::{RawQuery, State};
-use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use usher_engine::StreamId;
-use usher_engine::ports::{Delivery, DeliveryStatus, StoreError};
+use usher_engine::ports::{Delivery, DeliveryStatus};
 use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::endpoints::events::MAX_INDEX;
+use crate::endpoints::listed::ListError;
 use crate::fields::Errors;
-use crate::problem::{FieldError, Problem};
+use crate::problem::FieldError;
 use crate::query::{self, Query};
-
-/// Why deliveries could not be listed.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error("some parameters are wrong")]
-    Invalid(Vec<FieldError>),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        let problem: Problem = match self {
-            Self::Store(error) => error.into(),
-            Self::Invalid(errors) => Problem::invalid(errors),
-        };
-        problem.into_response()
-    }
-}
-
-/// Most deliveries in one answer, and how many without `limit`.
-const MAX_LIMIT: u64 = 1_000;
-const DEFAULT_LIMIT: u64 = 100;
 
 /// What is asked for.
 #[derive(Debug, PartialEq, Eq)]
@@ -59,8 +36,7 @@ impl Parameters {
         let after = query.text("after", &mut errors).and_then(|text| {
             text.parse().ok().or_else(|| errors.note("/after", "must be the `id` of a delivery, or an answer's `next`"))
         });
-        let limit = query.integer("limit", 1..=MAX_LIMIT, &mut errors).unwrap_or(DEFAULT_LIMIT);
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let limit = query.limit(&mut errors);
         errors.finish(Some(Self { status: status.unwrap_or(DeliveryStatus::Failed), after, limit }))
     }
 }
@@ -204,8 +180,8 @@ pub(crate) struct List {
 pub(crate) async fn webhook_deliveries(
     State(state): State<ApiState>,
     RawQuery(query): RawQuery,
-) -> Result<Json<List>, Error> {
-    let Parameters { status, after, limit } = Parameters::read(query.as_deref()).map_err(Error::Invalid)?;
+) -> Result<Json<List>, ListError> {
+    let Parameters { status, after, limit } = Parameters::read(query.as_deref()).map_err(ListError::Invalid)?;
     let after = after.map(|after| (after.stream, after.index));
     // One more than asked for tells whether there are more.
     let mut found = state.engine.webhook_deliveries(status, after, limit + 1).await?;

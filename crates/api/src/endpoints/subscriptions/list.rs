@@ -2,42 +2,18 @@
 
 use axum::Json;
 use axum::extract::{RawQuery, State};
-use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use usher_engine::operations::SubscriptionState;
-use usher_engine::ports::StoreError;
 use usher_engine::{StreamId, SubscriptionFilter};
 use usher_protocol::keys::parse_public_key;
 use utoipa::ToSchema;
 
 use super::Subscription;
 use crate::ApiState;
+use crate::endpoints::listed::ListError;
 use crate::fields::Errors;
-use crate::problem::{FieldError, Problem};
+use crate::problem::FieldError;
 use crate::query::Query;
-
-/// Why subscriptions could not be listed.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    #[error("some parameters are wrong")]
-    Invalid(Vec<FieldError>),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        let problem: Problem = match self {
-            Self::Store(error) => error.into(),
-            Self::Invalid(errors) => Problem::invalid(errors),
-        };
-        problem.into_response()
-    }
-}
-
-/// Most subscriptions in one answer, and how many without `limit`.
-const MAX_LIMIT: u64 = 1_000;
-const DEFAULT_LIMIT: u64 = 100;
 
 /// What is asked for.
 #[derive(Debug)]
@@ -64,8 +40,7 @@ impl Parameters {
         let after = query.text("after", &mut errors).and_then(|text| {
             text.parse().ok().or_else(|| errors.note("/after", "must be the `next` of an earlier answer"))
         });
-        let limit = query.integer("limit", 1..=MAX_LIMIT, &mut errors).unwrap_or(DEFAULT_LIMIT);
-        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let limit = query.limit(&mut errors);
         errors.finish(Some(Self { filter: SubscriptionFilter { state, main_key }, after, limit }))
     }
 }
@@ -107,8 +82,8 @@ pub(crate) struct List {
 pub(crate) async fn subscriptions(
     State(state): State<ApiState>,
     RawQuery(query): RawQuery,
-) -> Result<Json<List>, Error> {
-    let Parameters { filter, after, limit } = Parameters::read(query.as_deref()).map_err(Error::Invalid)?;
+) -> Result<Json<List>, ListError> {
+    let Parameters { filter, after, limit } = Parameters::read(query.as_deref()).map_err(ListError::Invalid)?;
     let page = state.engine.subscriptions(filter, after, limit).await?;
     Ok(Json(List {
         subscriptions: page.subscriptions.into_iter().map(Subscription::from).collect(),
