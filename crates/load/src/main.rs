@@ -3,6 +3,7 @@
 mod api;
 mod arrivals;
 mod cli;
+mod crowd;
 mod http;
 mod latencies;
 mod lightning;

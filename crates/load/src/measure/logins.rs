@@ -3,17 +3,17 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use usher_protocol::handshake_url::HandshakeUrl;
 
+use crate::crowd::{Person, crowd};
 use crate::http::Connection;
 use crate::latencies::Latencies;
 use crate::report::{Row, float, grouped, per_second};
 use crate::stage::{Stage, Tool};
 use crate::wallet::{Identity, Wallet};
-use crate::{api, http, report};
+use crate::{api, report};
 
 /// A login that takes longer than this, without what people take, is lost.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -24,9 +24,6 @@ const PERSON_MS: std::ops::Range<u64> = 1_000..3_000;
 /// Messages between wallet and service in a login: handshake, challenge, answer. Each crosses the relay, and so takes
 /// the simulated delay twice.
 const MESSAGES: u32 = 3;
-
-/// Wallets that connect at the same time.
-const CONNECT_AT_ONCE: usize = 100;
 
 /// Conditions of a run.
 #[derive(Clone, Copy)]
@@ -80,29 +77,17 @@ async fn run(tool: &Tool, scenario: Scenario) -> Result<Row> {
     Ok(outcome.row(scenario, under, usage))
 }
 
-/// Connects all users. The apps come last: the service closes connections that are idle for long.
 async fn users(stage: &Stage, scenario: Scenario) -> Result<Vec<User>> {
-    let wallets = stream::iter((0..scenario.users).map(|_| async move {
-        let identities = (0..scenario.rounds).map(|_| stage.identity()).collect::<Result<Vec<_>>>()?;
-        let wallet = Wallet::connect(stage.relay.address()?, &identities).await?;
-        anyhow::Ok((identities, wallet))
-    }));
-    let wallets: Vec<_> = wallets.buffer_unordered(CONNECT_AT_ONCE).try_collect().await?;
-    let mut users = Vec::with_capacity(scenario.users);
-    for (identities, wallet) in wallets {
-        let mut app = Connection::open(stage.service.address()).await?;
-        app.call(&http::get("/health", "")).await?.ok()?;
-        users.push(User {
-            scenario,
-            service: stage.service.address(),
-            token: stage.home.token().to_owned(),
-            relay: stage.relay.url().to_owned(),
-            identities,
-            app,
-            wallet,
-        });
-    }
-    Ok(users)
+    let user = |Person { identities, wallet, app }| User {
+        scenario,
+        service: stage.service.address(),
+        token: stage.home.token().to_owned(),
+        identities,
+        app,
+        wallet,
+        relay: stage.relay.url().to_owned(),
+    };
+    Ok(crowd(stage, scenario.users, scenario.rounds).await?.into_iter().map(user).collect())
 }
 
 impl Outcome {

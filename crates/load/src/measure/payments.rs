@@ -4,12 +4,13 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use futures_util::future::OptionFuture;
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
 use nostr::Timestamp;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use usher_protocol::message::{PaymentRequest, PaymentStatus};
 
+use crate::api;
+use crate::crowd::{Person, crowd};
 use crate::http::Connection;
 use crate::latencies::Latencies;
 use crate::lightning::{Counts, Settled, Teller, monotonic};
@@ -17,7 +18,6 @@ use crate::opening::{Opened, open};
 use crate::report::{Row, float, grouped, per_second};
 use crate::stage::{Stage, Tool};
 use crate::wallet::{Identity, Wallet};
-use crate::{api, http};
 
 /// A payment that takes longer than this, without what is simulated, is lost.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -35,9 +35,6 @@ const OPEN_SECS: u64 = 3_600;
 /// Messages in a payment, one after the other: the service asks its wallet for an invoice and gets it, the user is
 /// asked, and the service is told of the settlement. Each crosses the relay, and so takes the simulated delay twice.
 const MESSAGES: u32 = 4;
-
-/// Wallets that connect at the same time.
-const CONNECT_AT_ONCE: usize = 100;
 
 /// Conditions of a run.
 #[derive(Clone, Copy)]
@@ -144,29 +141,17 @@ async fn run(stage: &Stage, teller: &Teller, scenario: Scenario) -> Result<Row> 
     Ok(outcome.row(scenario, under, usage, look_ups))
 }
 
-/// Connects all users. The apps come last: the service closes connections that are idle for long.
 async fn users(stage: &Stage, teller: &Teller, scenario: Scenario) -> Result<Vec<User>> {
-    let wallets = stream::iter((0..scenario.users).map(|_| async move {
-        let identities = (0..scenario.rounds).map(|_| stage.identity()).collect::<Result<Vec<_>>>()?;
-        let wallet = Wallet::connect(stage.relay.address()?, &identities).await?;
-        anyhow::Ok((identities, wallet))
-    }));
-    let wallets: Vec<_> = wallets.buffer_unordered(CONNECT_AT_ONCE).try_collect().await?;
-    let mut users = Vec::with_capacity(scenario.users);
-    for (identities, wallet) in wallets {
-        let mut app = Connection::open(stage.service.address()).await?;
-        app.call(&http::get("/health", "")).await?.ok()?;
-        users.push(User {
-            scenario,
-            service: stage.service.address(),
-            token: stage.home.token().to_owned(),
-            identities,
-            app,
-            wallet,
-            teller: teller.clone(),
-        });
-    }
-    Ok(users)
+    let user = |Person { identities, wallet, app }| User {
+        scenario,
+        service: stage.service.address(),
+        token: stage.home.token().to_owned(),
+        identities,
+        app,
+        wallet,
+        teller: teller.clone(),
+    };
+    Ok(crowd(stage, scenario.users, scenario.rounds).await?.into_iter().map(user).collect())
 }
 
 impl Outcome {
