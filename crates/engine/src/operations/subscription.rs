@@ -27,6 +27,10 @@
 //! | after it | the payment goes on by itself, and this state says that the date is being charged |
 //! | before the charge's end is committed | payment and subscription change in one commit: neither has, and both will |
 
+mod agreement;
+mod note;
+mod view;
+
 use std::fmt;
 use std::time::Duration;
 
@@ -34,12 +38,15 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use usher_protocol::PublicKey;
-use usher_protocol::calendar::Calendar;
-use usher_protocol::message::{CloseSubscription, Preimage, Recurrence, ServiceMessage, WalletMessage};
+use usher_protocol::message::{CloseSubscription, ServiceMessage, WalletMessage};
 
+pub(super) use self::agreement::Agreement;
+use self::agreement::Charging;
+pub use self::note::{ChargeEnd, Charged, Note};
+pub use self::view::{SubscriptionState, SubscriptionView};
 use super::conversation::Conversation;
 use super::payment::{Charge, Payment, PaymentTerms, SubscriptionLink};
-use super::recurring_request::{SubscriptionRules, shown};
+use super::recurring_request::SubscriptionRules;
 use super::{Effect, Input, Operation, Outcome, millis, new_event};
 use crate::UnixMillis;
 use crate::event::EventType;
@@ -51,63 +58,8 @@ const CHARGE_TTL: Duration = Duration::from_secs(3600);
 /// The shortest, for calendars whose next date is near.
 const SHORTEST_CHARGE: Duration = Duration::from_secs(60);
 
-/// In seconds.
-const DAY: u64 = 24 * 3600;
-
 /// How long the user's wallet is told that the operator has closed the subscription; nothing acknowledges it.
 const TELLING: Duration = Duration::from_secs(600);
-
-/// How a subscription stands (decisions.md section 4).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum SubscriptionState {
-    /// Payments may be asked for.
-    Active,
-    /// The user has closed it.
-    ClosedByUser,
-    /// The operator has closed it.
-    ClosedByProvider,
-    /// As many payments as were agreed to have been made.
-    Completed,
-    /// No further payment falls due.
-    Ended,
-}
-
-impl SubscriptionState {
-    /// Every state.
-    pub const ALL: [Self; 5] = [Self::Active, Self::ClosedByUser, Self::ClosedByProvider, Self::Completed, Self::Ended];
-
-    /// The word of the interface.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Active => "active",
-            Self::ClosedByUser => "closed_by_user",
-            Self::ClosedByProvider => "closed_by_provider",
-            Self::Completed => "completed",
-            Self::Ended => "ended",
-        }
-    }
-}
-
-/// What was agreed.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Agreement {
-    /// The wallet's id of it.
-    pub(super) subscription_id: String,
-    /// Millisats each time, as the operator asked.
-    pub(super) amount: u64,
-    pub(super) description: String,
-    /// Millisats each time, as the user allowed.
-    pub(super) authorized_amount: u64,
-    /// When and how often, as the user allowed.
-    pub(super) recurrence: Recurrence,
-    /// How often, as the operator asked; none in what was agreed before this was kept.
-    #[serde(default)]
-    pub(super) asked_calendar: Option<Calendar>,
-    /// The caller's own reference.
-    pub(super) reference: Option<String>,
-    pub(super) auto_charge: bool,
-}
 
 /// The state of a subscription.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,77 +77,6 @@ pub struct Subscription {
     ended_at: Option<u64>,
     payments_made: u32,
     charging: Option<Charging>,
-}
-
-/// Where charging by itself stands.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Charging {
-    /// The due date that is, or will be, charged.
-    date: Charge,
-    /// When a date of this number would fall due by the calendar that was asked for.
-    #[serde(default)]
-    asked_due: Option<u64>,
-    /// Until when nothing happens; `None` while a payment runs.
-    waits_until: Option<u64>,
-    /// It was paid by an earlier try while a later one runs: when that one ends, the date is done with.
-    #[serde(default)]
-    paid: bool,
-}
-
-/// A charge has ended, or was paid after it had.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Charged {
-    /// Which.
-    pub charge: Charge,
-    /// How.
-    pub end: ChargeEnd,
-}
-
-/// How a charge ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ChargeEnd {
-    /// It was paid; with the preimage, when it is known.
-    Paid(Option<Preimage>),
-    /// It was not.
-    Failed {
-        /// The payment's status.
-        status: String,
-        /// Why.
-        reason: Option<String>,
-    },
-}
-
-/// A subscription as the interface shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SubscriptionView {
-    /// The wallet's id of it.
-    pub subscription_id: String,
-    /// Who pays.
-    pub main_key: PublicKey,
-    /// How it stands.
-    pub state: SubscriptionState,
-    /// Why it was closed.
-    pub reason: Option<String>,
-    /// Millisats each time, as asked.
-    pub amount: u64,
-    /// Millisats each time, as allowed.
-    pub authorized_amount: u64,
-    /// When and how often, as allowed.
-    pub recurrence: Recurrence,
-    /// What it is for.
-    pub description: String,
-    /// The caller's own reference.
-    pub reference: Option<String>,
-    /// Whether the service asks for each due payment by itself.
-    pub auto_charge: bool,
-    /// How many payments were made.
-    pub payments_made: u32,
-    /// Unix seconds of the due date that is charged next, or is being charged.
-    pub next_payment_due: Option<u64>,
-    /// Unix seconds of the agreement.
-    pub created_at: u64,
-    /// Unix seconds of the end.
-    pub ended_at: Option<u64>,
 }
 
 impl fmt::Debug for Subscription {
@@ -247,26 +128,6 @@ impl Subscription {
 
     pub(super) fn correlation(&self) -> CorrelationKey {
         CorrelationKey::subscription(&self.agreement.subscription_id)
-    }
-
-    /// How it stands.
-    pub fn view(&self) -> SubscriptionView {
-        SubscriptionView {
-            subscription_id: self.agreement.subscription_id.clone(),
-            main_key: self.conversation.main_key(),
-            state: self.state,
-            reason: self.reason.clone(),
-            amount: self.agreement.amount,
-            authorized_amount: self.agreement.authorized_amount,
-            recurrence: self.agreement.recurrence.clone(),
-            description: self.agreement.description.clone(),
-            reference: self.agreement.reference.clone(),
-            auto_charge: self.agreement.auto_charge,
-            payments_made: self.payments_made,
-            next_payment_due: self.charging.as_ref().filter(|_| self.ended_at.is_none()).map(|next| next.date.due),
-            created_at: self.created_at.secs(),
-            ended_at: self.ended_at,
-        }
     }
 
     /// Whether the operator may mean this subscription's user by `key`.
@@ -461,55 +322,6 @@ impl Subscription {
             data.extend(more.clone());
         }
         Effect::Announce(new_event(EventType::SubscriptionPayment, data, now))
-    }
-}
-
-/// What a subscription and its payments say to each other.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Note {
-    /// A payment that the operator asked for was made.
-    Paid,
-    /// A charge has ended.
-    Charged(Charged),
-    /// The operator closes it.
-    Close,
-    /// To a payment: it is not owed any more.
-    Withdraw,
-}
-
-impl SubscriptionView {
-    /// The recurrence as JSON, times as integers.
-    pub fn recurrence_json(&self) -> Value {
-        shown(&self.recurrence)
-    }
-}
-
-impl Agreement {
-    /// The first due date.
-    fn first(&self) -> Option<Charging> {
-        let (number, due) = self.recurrence.next_due(None)?;
-        Some(Charging::of(number, due, Some(due)))
-    }
-
-    /// The due date after this one: by the calendar that the user allowed, and no more often than was asked for. A day's
-    /// difference is none, for the wallet may be in another time zone.
-    fn after(&self, current: &Charging) -> Option<Charging> {
-        let Charge { number, due, .. } = current.date;
-        let (Some(asked), Some(asked_due)) = (&self.asked_calendar, current.asked_due) else {
-            let (number, due) = self.recurrence.next_due(Some((number, due)))?;
-            return Some(Charging::of(number, due, None));
-        };
-        let asked_due = asked_due.max(due);
-        let next = asked.next_after(asked_due)?;
-        let earliest = next - ((next - asked_due) / 2).min(DAY);
-        let (number, due) = self.recurrence.next_due(Some((number, due.max(earliest.saturating_sub(1)))))?;
-        Some(Charging::of(number, due, Some(next)))
-    }
-}
-
-impl Charging {
-    fn of(number: u32, due: u64, asked_due: Option<u64>) -> Self {
-        Self { date: Charge { number, due, attempt: 0 }, asked_due, waits_until: Some(due), paid: false }
     }
 }
 

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use usher_protocol::bolt11::Network;
 use usher_protocol::calendar::Calendar;
-use usher_protocol::message::Preimage;
+use usher_protocol::message::{Preimage, Recurrence};
 use usher_protocol::{Keys, PublicKey};
 
 use super::super::fixtures::{NOW, effects, user};

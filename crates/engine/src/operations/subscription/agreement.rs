@@ -1,0 +1,74 @@
+//! What was agreed, and which due dates follow from it.
+
+use serde::{Deserialize, Serialize};
+use usher_protocol::calendar::Calendar;
+use usher_protocol::message::Recurrence;
+
+use crate::operations::payment::Charge;
+
+/// In seconds.
+const DAY: u64 = 24 * 3600;
+
+/// What was agreed.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(in crate::operations) struct Agreement {
+    /// The wallet's id of it.
+    pub(in crate::operations) subscription_id: String,
+    /// Millisats each time, as the operator asked.
+    pub(in crate::operations) amount: u64,
+    pub(in crate::operations) description: String,
+    /// Millisats each time, as the user allowed.
+    pub(in crate::operations) authorized_amount: u64,
+    /// When and how often, as the user allowed.
+    pub(in crate::operations) recurrence: Recurrence,
+    /// How often, as the operator asked; none in what was agreed before this was kept.
+    #[serde(default)]
+    pub(in crate::operations) asked_calendar: Option<Calendar>,
+    /// The caller's own reference.
+    pub(in crate::operations) reference: Option<String>,
+    pub(in crate::operations) auto_charge: bool,
+}
+
+/// Where charging by itself stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Charging {
+    /// The due date that is, or will be, charged.
+    pub(super) date: Charge,
+    /// When a date of this number would fall due by the calendar that was asked for.
+    #[serde(default)]
+    pub(super) asked_due: Option<u64>,
+    /// Until when nothing happens; `None` while a payment runs.
+    pub(super) waits_until: Option<u64>,
+    /// It was paid by an earlier try while a later one runs: when that one ends, the date is done with.
+    #[serde(default)]
+    pub(super) paid: bool,
+}
+
+impl Agreement {
+    /// The first due date.
+    pub(super) fn first(&self) -> Option<Charging> {
+        let (number, due) = self.recurrence.next_due(None)?;
+        Some(Charging::of(number, due, Some(due)))
+    }
+
+    /// The due date after this one: by the calendar that the user allowed, and no more often than was asked for. A day's
+    /// difference is none, for the wallet may be in another time zone.
+    pub(super) fn after(&self, current: &Charging) -> Option<Charging> {
+        let Charge { number, due, .. } = current.date;
+        let (Some(asked), Some(asked_due)) = (&self.asked_calendar, current.asked_due) else {
+            let (number, due) = self.recurrence.next_due(Some((number, due)))?;
+            return Some(Charging::of(number, due, None));
+        };
+        let asked_due = asked_due.max(due);
+        let next = asked.next_after(asked_due)?;
+        let earliest = next - ((next - asked_due) / 2).min(DAY);
+        let (number, due) = self.recurrence.next_due(Some((number, due.max(earliest.saturating_sub(1)))))?;
+        Some(Charging::of(number, due, Some(next)))
+    }
+}
+
+impl Charging {
+    fn of(number: u32, due: u64, asked_due: Option<u64>) -> Self {
+        Self { date: Charge { number, due, attempt: 0 }, asked_due, waits_until: Some(due), paid: false }
+    }
+}

@@ -1,0 +1,41 @@
+//! What a subscription and its payments say to each other.
+
+use usher_protocol::message::Preimage;
+
+use crate::operations::payment::Charge;
+
+/// A charge has ended, or was paid after it had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Charged {
+    /// Which.
+    pub charge: Charge,
+    /// How.
+    pub end: ChargeEnd,
+}
+
+/// How a charge ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ChargeEnd {
+    /// It was paid; with the preimage, when it is known.
+    Paid(Option<Preimage>),
+    /// It was not.
+    Failed {
+        /// The payment's status.
+        status: String,
+        /// Why.
+        reason: Option<String>,
+    },
+}
+
+/// What a subscription and its payments say to each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// A payment that the operator asked for was made.
+    Paid,
+    /// A charge has ended.
+    Charged(Charged),
+    /// The operator closes it.
+    Close,
+    /// To a payment: it is not owed any more.
+    Withdraw,
+}

@@ -1,0 +1,103 @@
+//! A subscription as operators see it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use usher_protocol::PublicKey;
+use usher_protocol::message::Recurrence;
+
+use super::Subscription;
+use crate::operations::recurring_request::shown;
+
+/// How a subscription stands (decisions.md section 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SubscriptionState {
+    /// Payments may be asked for.
+    Active,
+    /// The user has closed it.
+    ClosedByUser,
+    /// The operator has closed it.
+    ClosedByProvider,
+    /// As many payments as were agreed to have been made.
+    Completed,
+    /// No further payment falls due.
+    Ended,
+}
+
+impl SubscriptionState {
+    /// Every state.
+    pub const ALL: [Self; 5] = [Self::Active, Self::ClosedByUser, Self::ClosedByProvider, Self::Completed, Self::Ended];
+
+    /// The word of the interface.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::ClosedByUser => "closed_by_user",
+            Self::ClosedByProvider => "closed_by_provider",
+            Self::Completed => "completed",
+            Self::Ended => "ended",
+        }
+    }
+}
+
+/// A subscription as the interface shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SubscriptionView {
+    /// The wallet's id of it.
+    pub subscription_id: String,
+    /// Who pays.
+    pub main_key: PublicKey,
+    /// How it stands.
+    pub state: SubscriptionState,
+    /// Why it was closed.
+    pub reason: Option<String>,
+    /// Millisats each time, as asked.
+    pub amount: u64,
+    /// Millisats each time, as allowed.
+    pub authorized_amount: u64,
+    /// When and how often, as allowed.
+    pub recurrence: Recurrence,
+    /// What it is for.
+    pub description: String,
+    /// The caller's own reference.
+    pub reference: Option<String>,
+    /// Whether the service asks for each due payment by itself.
+    pub auto_charge: bool,
+    /// How many payments were made.
+    pub payments_made: u32,
+    /// Unix seconds of the due date that is charged next, or is being charged.
+    pub next_payment_due: Option<u64>,
+    /// Unix seconds of the agreement.
+    pub created_at: u64,
+    /// Unix seconds of the end.
+    pub ended_at: Option<u64>,
+}
+
+impl SubscriptionView {
+    /// The recurrence as JSON, times as integers.
+    pub fn recurrence_json(&self) -> Value {
+        shown(&self.recurrence)
+    }
+}
+
+impl Subscription {
+    /// How it stands.
+    pub fn view(&self) -> SubscriptionView {
+        SubscriptionView {
+            subscription_id: self.agreement.subscription_id.clone(),
+            main_key: self.conversation.main_key(),
+            state: self.state,
+            reason: self.reason.clone(),
+            amount: self.agreement.amount,
+            authorized_amount: self.agreement.authorized_amount,
+            recurrence: self.agreement.recurrence.clone(),
+            description: self.agreement.description.clone(),
+            reference: self.agreement.reference.clone(),
+            auto_charge: self.agreement.auto_charge,
+            payments_made: self.payments_made,
+            next_payment_due: self.charging.as_ref().filter(|_| self.ended_at.is_none()).map(|next| next.date.due),
+            created_at: self.created_at.secs(),
+            ended_at: self.ended_at,
+        }
+    }
+}
