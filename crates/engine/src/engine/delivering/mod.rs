@@ -316,3 +316,39 @@ enum Next {
     /// Everything stops.
     Stop,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::SeededRandomness;
+
+    /// The least and the most there is of it.
+    struct Always(u8);
+
+    impl Randomness for Always {
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.fill(self.0);
+        }
+    }
+
+    #[test]
+    fn each_attempt_waits_longer_than_the_one_before_and_up_to_a_fifth_more() {
+        let secs = [5, 30, 120, 600, 1800, 3600, 7200, 14_400, 28_800, 28_800, 28_800];
+        for (attempts, secs) in (1..).zip(secs) {
+            assert_eq!(again_after(attempts, None, &Always(0)), Duration::from_secs(secs));
+            assert_eq!(again_after(attempts, None, &Always(255)), Duration::from_millis(secs * 1200));
+        }
+        assert_eq!(again_after(u32::MAX, None, &Always(0)), Duration::from_secs(28_800));
+        let crowd: std::collections::HashSet<_> = {
+            let randomness = SeededRandomness::new(7);
+            (0..100).map(|_| again_after(1, None, &randomness)).collect()
+        };
+        assert!(crowd.len() > 30, "a crowd spreads: {}", crowd.len());
+    }
+
+    #[test]
+    fn a_receiver_may_ask_for_more_patience_up_to_a_day_and_not_for_less() {
+        let after = |wanted| again_after(3, Some(Duration::from_secs(wanted)), &Always(0)).as_secs();
+        assert_eq!([after(0), after(119), after(121), after(86_400), after(u64::MAX)], [120, 120, 121, 86_400, 86_400]);
+    }
+}

@@ -83,6 +83,28 @@ async fn one_stream_s_trouble_is_not_another_s() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn posts_that_hang_on_hundreds_of_streams_delay_no_other() {
+    // More than begin side by side, and few enough for the usual limit of open files on our side.
+    const HANGING: usize = 400;
+    let sound = Arc::<Mutex<Vec<String>>>::default();
+    let rule = Arc::clone(&sound);
+    let app =
+        App::start(move |post, _| if rule.lock().contains(&post.stream()) { Reply::Ok } else { Reply::Hang }).await;
+    let (relay, usher) = service(&app.url(), |builder| builder).await;
+    let api = usher.api();
+    let good = api.handshake(json!({"static_token": "good"})).await;
+    sound.lock().push(good.stream.clone());
+    join_all((0..HANGING).map(|_| event(&api, &relay))).await;
+    app.until("more posts that hang than begin side by side", |app| app.posts().len() > 256).await;
+    scans(&api, &relay, &good, 5).await;
+    let there = std::time::Instant::now();
+    app.takes(&good.stream, 5).await;
+    // Those that hang do so for 20 s, the others take milliseconds: there is room between for the slowest machine.
+    assert!(there.elapsed() < Duration::from_secs(15), "they waited for the others: {:?}", there.elapsed());
+    assert_complete(&api, &app, &[good.stream]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_happens_while_nobody_is_there_comes_later() {
     let port = free_port();
     let (relay, usher) = service(&format!("http://127.0.0.1:{port}/hook"), |builder| builder).await;

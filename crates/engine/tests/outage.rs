@@ -1,0 +1,111 @@
+//! A webhook that is down for an hour: nothing is lost, nothing is out of order, and what is new does not wait for what is
+//! old.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use common::{NOW, Running, handshake, open, options, user};
+use parking_lot::Mutex;
+use usher_engine::event::Event;
+use usher_engine::ports::{Clock as _, DeliveryStatus, Posted, Receiver};
+use usher_engine::testing::ManualClock;
+use usher_engine::{KeyHandshakeRequest, StreamId, UnixMillis};
+
+/// An app that answers 500 until it is mended, and keeps what it was given and when.
+#[derive(Default)]
+struct App {
+    mended: AtomicBool,
+    refused: Mutex<HashMap<(StreamId, u64), Vec<UnixMillis>>>,
+    accepted: Mutex<Vec<(StreamId, u64)>>,
+    posts: AtomicUsize,
+}
+
+#[async_trait]
+impl Receiver for App {
+    async fn post(&self, stream: StreamId, event: &Event, now: UnixMillis) -> Posted {
+        self.posts.fetch_add(1, Ordering::SeqCst);
+        if self.mended.load(Ordering::SeqCst) {
+            self.accepted.lock().push((stream, event.index));
+            return Posted::Accepted { http_status: 204 };
+        }
+        self.refused.lock().entry((stream, event.index)).or_default().push(now);
+        let reason = "the receiver answered 500 Internal Server Error".to_owned();
+        Posted::Refused { http_status: Some(500), reason, retry_after: None }
+    }
+}
+
+async fn door(usher: &Running, name: &str) -> StreamId {
+    let request = KeyHandshakeRequest { static_token: Some(name.to_owned()), no_request: None };
+    usher.engine.start_key_handshake(request, None).await.unwrap().stream_id
+}
+
+/// Waits for this, turning the clock meanwhile.
+async fn until(clock: &ManualClock, what: &str, step: Duration, so: impl AsyncFn() -> bool) {
+    let wait = async {
+        while !so().await {
+            tokio::time::sleep(Duration::from_millis(3)).await;
+            clock.turn(step);
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(60), wait).await.unwrap_or_else(|_| panic!("in vain for {what}"));
+}
+
+#[tokio::test]
+async fn after_an_hour_of_500_everything_comes_in_order_and_what_is_new_at_once() {
+    const STREAMS: u8 = 20;
+    let dir = tempfile::tempdir().unwrap();
+    let (store, app) = (open(dir.path()), Arc::new(App::default()));
+    let usher = Running::start_with(store.clone(), store.clone(), Some(app.clone()), options(), NOW, 1).await;
+    let mut streams = Vec::new();
+    for n in 0..STREAMS {
+        streams.push(door(&usher, &format!("door-{n}")).await);
+        // Three events each: of those that follow the first, none is posted before it is taken.
+        for k in 0..3 {
+            let number = 1 + n * 3 + k;
+            usher.receive(number, &user(number), handshake(&format!("door-{n}"), &[])).await;
+        }
+    }
+    let hour = NOW.plus(Duration::from_secs(3_600));
+    until(&usher.clock, "an hour", Duration::from_secs(15), async || usher.clock.now() >= hour).await;
+    let refused = app.refused.lock().clone();
+    assert_eq!(refused.len(), usize::from(STREAMS), "of each stream the first event, and no other");
+    for (event, times) in &refused {
+        assert!(streams.contains(&event.0) && event.1 == 0);
+        let gaps: Vec<_> = times.windows(2).map(|pair| pair[1].since(pair[0])).collect();
+        for (gap, least) in gaps.iter().zip([5, 30, 120, 600, 1_800]) {
+            assert!(*gap >= Duration::from_secs(least), "{event:?}: {gaps:?}");
+        }
+        assert!(times.len() <= 6, "{event:?}: {times:?}");
+    }
+
+    // It is mended: what is new does not wait for the next attempt of what is old.
+    app.mended.store(true, Ordering::SeqCst);
+    let new = door(&usher, "new").await;
+    usher.receive(200, &user(200), handshake("new", &[])).await;
+    until(&usher.clock, "what is new", Duration::ZERO, async || app.accepted.lock().contains(&(new, 0))).await;
+
+    // An operator who does not want to wait either says so; all else comes within its own time.
+    let first = streams[0];
+    usher.engine.retry_webhook_delivery(first, 0, None).await.unwrap().expect("it is there");
+    until(&usher.clock, "what was asked for", Duration::ZERO, async || app.accepted.lock().contains(&(first, 2))).await;
+    let all = usize::from(STREAMS) * 3 + 1;
+    until(&usher.clock, "everything", Duration::from_secs(15), async || app.accepted.lock().len() >= all).await;
+    until(&usher.clock, "the records", Duration::ZERO, async || {
+        usher.engine.count_webhook_deliveries().await.unwrap().pending == 0
+    })
+    .await;
+    let accepted = app.accepted.lock().clone();
+    assert_eq!(accepted.len(), all, "each once");
+    for stream in &streams {
+        let indexes: Vec<_> = accepted.iter().filter(|(of, _)| of == stream).map(|(_, index)| *index).collect();
+        assert_eq!(indexes, [0, 1, 2]);
+    }
+    assert!(usher.engine.webhook_deliveries(DeliveryStatus::Failed, None, 10).await.unwrap().is_empty());
+    usher.stop().await;
+}
