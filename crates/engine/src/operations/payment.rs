@@ -25,27 +25,26 @@
 //! | after the user has paid, before the settlement is committed | the invoice is watched again from the start on: it is looked up |
 //! | while closing | the last look-up is made again |
 
+mod invoice;
+mod payer;
+mod terms;
+
 use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use usher_protocol::PublicKey;
 use usher_protocol::bolt11::{Invoice, Network};
-use usher_protocol::message::{
-    Currency, PaymentHash, PaymentRequest, PaymentResponse, PaymentStatus, Preimage, ServiceMessage, WalletMessage,
-};
+use usher_protocol::message::{PaymentHash, PaymentStatus, Preimage, WalletMessage};
 use usher_protocol::subkey::Permission;
 
+use self::invoice::MAKING;
+pub use self::terms::{Charge, PaymentTerms, SubscriptionLink};
 use super::conversation::Conversation;
-use super::{ChargeEnd, Charged, Effect, Input, Note, Outcome, WalletCall, emit, lease, millis, optional_millis};
+use super::{ChargeEnd, Charged, Effect, Input, Note, Outcome, emit, lease, millis, optional_millis};
 use crate::UnixMillis;
 use crate::event::EventType;
-use crate::ports::{CorrelationKey, InvoiceStatus, LightningError, OperationKind, Settlement, WantedInvoice};
-
-/// How long our wallet may take to make an invoice, all tries together. Half of its time for a charge that the service makes
-/// by itself: nobody looks on, and charges of many subscriptions fall due at the same instant.
-const MAKING: Duration = Duration::from_secs(60);
+use crate::ports::{CorrelationKey, OperationKind};
 
 /// How long the last look-up is tried before the time-out is said all the same: also when the service was down at the end.
 const CLOSING: Duration = Duration::from_secs(60);
@@ -56,53 +55,8 @@ const LINGER: Duration = Duration::from_secs(24 * 3600);
 /// The longest, for invoices that our wallet lets live longer than they were meant to.
 const LONGEST_LINGER: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// How long a payer's claim to have paid our invoice stands for those that follow: each is a reason to ask our wallet.
-const CLAIMS: Duration = Duration::from_secs(5);
-
-/// Most failures that are told of one payment; a wallet has no reason to try more often in a day.
-const MAX_FAILURES: u8 = 20;
-
 /// Why nothing is paid when the payment was withdrawn before the user was asked.
 const WITHDRAWN: &str = "the payment is not owed any more";
-
-/// What a user is asked to pay.
-#[derive(Clone, Debug)]
-pub struct PaymentTerms {
-    /// Who is asked.
-    pub main_key: PublicKey,
-    /// Keys that may answer for it without a proof.
-    pub subkeys: Vec<PublicKey>,
-    /// Our id of the request: random.
-    pub request_id: String,
-    /// The caller's own reference, echoed in events.
-    pub reference: Option<String>,
-    /// What it is for.
-    pub description: String,
-    /// The subscription it belongs to.
-    pub subscription: Option<SubscriptionLink>,
-    /// Until when it can be paid.
-    pub expires_at: UnixMillis,
-}
-
-/// The subscription a payment belongs to.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SubscriptionLink {
-    /// The subscription.
-    pub subscription_id: String,
-    /// Which due date it is for, when the service charges by itself.
-    pub charge: Option<Charge>,
-}
-
-/// Which due date a charge is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Charge {
-    /// The due date's number, from 1.
-    pub number: u32,
-    /// The due date in Unix seconds.
-    pub due: u64,
-    /// How often it was tried before.
-    pub attempt: u32,
-}
 
 /// The state of a payment.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -294,18 +248,6 @@ impl Payment {
         }
     }
 
-    /// The subscription is over, or the due date is paid: the user is asked no more. Money that comes counts all the same.
-    fn withdraw(&mut self) -> Outcome {
-        if std::mem::replace(&mut self.withdrawn, true) {
-            return Outcome::Ignored;
-        }
-        match self.phase {
-            Phase::Making { .. } => Outcome::Stepped(Vec::new()),
-            Phase::Asking => Outcome::Stepped(vec![Effect::Silence]),
-            Phase::Closing { .. } | Phase::Over { .. } | Phase::Leaving { .. } => Outcome::Ignored,
-        }
-    }
-
     fn woken(&mut self, now: UnixMillis) -> Outcome {
         match self.phase {
             Phase::Making { .. } if self.withdrawn => self.fail(WITHDRAWN, now),
@@ -330,160 +272,11 @@ impl Payment {
         }
     }
 
-    /// Asks our wallet one last time.
-    fn close(&mut self, give_up: UnixMillis, now: UnixMillis) -> Outcome {
-        self.phase = Phase::Closing { next: lease(now), give_up };
-        let look_up = self.watched().map(|hash| Effect::Ask(WalletCall::LookUpInvoice(hash)));
-        Outcome::Stepped([Effect::Silence].into_iter().chain(look_up).collect())
-    }
-
-    fn make_invoice(&self, now: UnixMillis) -> Effect {
-        let expiry = self.expires_at.since(now).as_secs().max(1);
-        Effect::Ask(WalletCall::MakeInvoice(WantedInvoice {
-            amount: self.amount,
-            description: self.description.clone(),
-            expiry: u32::try_from(expiry).unwrap_or(u32::MAX),
-        }))
-    }
-
-    fn made(&mut self, made: &Result<Invoice, LightningError>, now: UnixMillis) -> Outcome {
-        let (Phase::Making { tries, give_up, .. }, Bill::Own { network, .. }) = (&self.phase, &self.bill) else {
-            return Outcome::Ignored;
-        };
-        if self.withdrawn {
-            return self.fail(WITHDRAWN, now);
-        }
-        let (tries, give_up, network) = (*tries, *give_up, *network);
-        let invoice = match made {
-            Ok(invoice) => invoice,
-            Err(LightningError::Refused { again: false, reason }) => {
-                return self.fail(&format!("the wallet made no invoice: {reason}"), now);
-            }
-            Err(failure) => {
-                let next = now.plus(again_after(tries));
-                if next >= give_up {
-                    return self.fail(&format!("no invoice could be made: {failure}"), now);
-                }
-                self.phase = Phase::Making { tries, next, give_up };
-                return Outcome::Stepped(Vec::new());
-            }
-        };
-        if let Some(fault) = self.fault_of(invoice, network, now) {
-            return self.fail(&format!("the wallet made an invoice that does not fit: {fault}"), now);
-        }
-        self.bill = Bill::Own { network, invoice: Some(invoice.clone()) };
-        self.phase = Phase::Asking;
-        Outcome::Stepped(vec![self.ask(invoice)])
-    }
-
-    fn fault_of(&self, invoice: &Invoice, network: Network, now: UnixMillis) -> Option<&'static str> {
-        if invoice.amount() != Some(self.amount) {
-            Some("another amount")
-        } else if invoice.network() != network {
-            Some("another network")
-        } else if invoice.is_expired(now.secs()) {
-            Some("expired")
-        } else {
-            None
-        }
-    }
-
-    fn ask(&self, invoice: &Invoice) -> Effect {
-        let message = ServiceMessage::PaymentRequest(PaymentRequest {
-            amount: self.amount,
-            currency: Currency::Millisats,
-            current_exchange_rate: None,
-            invoice: invoice.as_str().to_owned(),
-            auth_token: None,
-            expires_at: self.expires_at.secs(),
-            subscription_id: self.subscription.as_ref().map(|link| link.subscription_id.clone()),
-            description: self.description.clone(),
-            request_id: self.request_id.clone(),
-        });
-        Effect::Send(self.conversation.message(&message, self.expires_at))
-    }
-
     const fn invoice(&self) -> Option<&Invoice> {
         match &self.bill {
             Bill::Own { invoice, .. } => invoice.as_ref(),
             Bill::Other { invoice } => Some(invoice),
         }
-    }
-
-    fn answered(&mut self, author: &PublicKey, response: &PaymentResponse, now: UnixMillis) -> Outcome {
-        if response.request_id != self.request_id || !self.conversation.may_pay(author, now) || self.paid {
-            return Outcome::Ignored;
-        }
-        if let PaymentStatus::Success { preimage } = &response.status {
-            return self.claimed(preimage.as_ref(), now);
-        }
-        // Between expiry and the timer only proof counts: the wallet was told when it ends.
-        if !matches!(self.phase, Phase::Asking)
-            || now >= self.expires_at
-            || self.last.as_ref() == Some(&response.status)
-        {
-            return Outcome::Ignored;
-        }
-        match &response.status {
-            PaymentStatus::Approved if !self.approved => {
-                self.approved = true;
-                self.last = Some(response.status.clone());
-                Outcome::Stepped(vec![self.tell("user_approved", &json!({}), now)])
-            }
-            PaymentStatus::Failed { reason } if self.failures < MAX_FAILURES => {
-                self.failures += 1;
-                self.last = Some(response.status.clone());
-                Outcome::Stepped(vec![self.tell("user_failed", &json!({ "reason": reason }), now)])
-            }
-            PaymentStatus::Rejected { reason } => self.end("user_rejected", reason.as_deref(), now),
-            // Nothing to tell, and nothing to store: a wallet that repeats itself costs no write.
-            PaymentStatus::Approved | PaymentStatus::Failed { .. } | PaymentStatus::Success { .. } => Outcome::Ignored,
-        }
-    }
-
-    /// The wallet says that it has paid.
-    fn claimed(&mut self, preimage: Option<&Preimage>, now: UnixMillis) -> Outcome {
-        let Some(hash) = self.invoice().map(Invoice::payment_hash) else { return Outcome::Ignored };
-        let preimage = preimage.filter(|preimage| preimage.payment_hash() == hash);
-        match &self.bill {
-            Bill::Other { .. } if preimage.is_some() => self.proven(preimage, now),
-            Bill::Other { .. } => Outcome::Ignored,
-            // A reason to ask our own wallet, and no more: it may have given us an invoice that pays somebody else.
-            Bill::Own { .. } if self.claimed_at.is_some_and(|at| now < at.plus(CLAIMS)) => Outcome::Ignored,
-            Bill::Own { .. } => {
-                self.shown = preimage.copied().or(self.shown);
-                self.claimed_at = Some(now);
-                Outcome::Stepped(vec![Effect::LookUp])
-            }
-        }
-    }
-
-    fn looked_up(&mut self, status: &Result<InvoiceStatus, LightningError>, now: UnixMillis) -> Outcome {
-        if let Ok(InvoiceStatus::Settled(settlement)) = status
-            && let settled @ Outcome::Stepped(_) = self.settled(settlement, now)
-        {
-            return settled;
-        }
-        match (&self.phase, status) {
-            (Phase::Closing { .. }, Ok(_)) => self.time_out(now),
-            (Phase::Leaving { .. }, Ok(_)) => Outcome::Stepped(vec![Effect::Finish]),
-            (Phase::Closing { give_up, .. }, Err(_)) => {
-                self.phase = Phase::Closing { next: now.plus(Duration::from_secs(5)), give_up: *give_up };
-                Outcome::Stepped(Vec::new())
-            }
-            _ => Outcome::Ignored,
-        }
-    }
-
-    /// Our wallet says that the invoice was paid. Too little, or a preimage of something else, is no settlement of it.
-    fn settled(&mut self, settlement: &Settlement, now: UnixMillis) -> Outcome {
-        let Some(hash) = self.watched() else { return Outcome::Ignored };
-        // Wallets that count whole sats leave out the rest.
-        let whole = self.amount - self.amount % 1000;
-        let enough = settlement.amount.is_none_or(|amount| amount >= whole);
-        let fits = settlement.preimage.is_none_or(|preimage| preimage.payment_hash() == hash);
-        let preimage = settlement.preimage.or(self.shown);
-        if enough && fits { self.proven(preimage.as_ref(), now) } else { Outcome::Ignored }
     }
 
     fn proven(&mut self, preimage: Option<&Preimage>, now: UnixMillis) -> Outcome {
@@ -564,14 +357,6 @@ impl Payment {
             data.extend(more.clone());
         }
         emit(EventType::StatusUpdate, data, now)
-    }
-}
-
-/// Seconds until our wallet is asked again for an invoice: 1, 2, 4, 8, 8, … and after a minute 60, 60, …
-fn again_after(tries: u32) -> Duration {
-    match tries {
-        0..10 => Duration::from_secs(1 << tries.saturating_sub(1).min(3)),
-        10.. => Duration::from_secs(60),
     }
 }
 

@@ -6,6 +6,7 @@ use usher_protocol::message::Preimage;
 use super::super::fixtures::{NOW, cannot_read, device, effects, event, invoice, invoice_on, payment_says, user};
 use super::super::{Effect, Input, Note, Operation, Outcome, WalletCall};
 use super::*;
+use crate::ports::{InvoiceStatus, LightningError, Settlement, WantedInvoice};
 
 const PREIMAGE: Preimage = Preimage::from_bytes([7; 32]);
 const WRONG: Preimage = Preimage::from_bytes([8; 32]);
@@ -148,7 +149,7 @@ fn the_user_approves_fails_and_refuses() {
     assert_eq!(payment.step(&says(PaymentStatus::Approved), NOW), Outcome::Ignored);
     assert_eq!(event(&effects(payment.step(&failed("a"), NOW))).1["reason"], "a");
     assert_eq!(payment.step(&failed("a"), NOW), Outcome::Ignored, "the same twice is one");
-    for number in 1..super::MAX_FAILURES {
+    for number in 1..super::payer::MAX_FAILURES {
         assert_eq!(status(&effects(payment.step(&failed(&format!("{number}")), NOW))), "user_failed");
     }
     assert_eq!(payment.step(&failed("once too often"), NOW), Outcome::Ignored);

@@ -1,0 +1,110 @@
+//! An invoice of our own: made by our wallet, checked, and looked up.
+
+use std::time::Duration;
+
+use usher_protocol::bolt11::{Invoice, Network};
+
+use super::{Bill, Payment, Phase, WITHDRAWN};
+use crate::UnixMillis;
+use crate::operations::{Effect, Outcome, WalletCall, lease};
+use crate::ports::{InvoiceStatus, LightningError, Settlement, WantedInvoice};
+
+/// How long our wallet may take to make an invoice, all tries together. Half of its time for a charge that the service makes
+/// by itself: nobody looks on, and charges of many subscriptions fall due at the same instant.
+pub(super) const MAKING: Duration = Duration::from_secs(60);
+
+impl Payment {
+    pub(super) fn make_invoice(&self, now: UnixMillis) -> Effect {
+        let expiry = self.expires_at.since(now).as_secs().max(1);
+        Effect::Ask(WalletCall::MakeInvoice(WantedInvoice {
+            amount: self.amount,
+            description: self.description.clone(),
+            expiry: u32::try_from(expiry).unwrap_or(u32::MAX),
+        }))
+    }
+
+    pub(super) fn made(&mut self, made: &Result<Invoice, LightningError>, now: UnixMillis) -> Outcome {
+        let (Phase::Making { tries, give_up, .. }, Bill::Own { network, .. }) = (&self.phase, &self.bill) else {
+            return Outcome::Ignored;
+        };
+        if self.withdrawn {
+            return self.fail(WITHDRAWN, now);
+        }
+        let (tries, give_up, network) = (*tries, *give_up, *network);
+        let invoice = match made {
+            Ok(invoice) => invoice,
+            Err(LightningError::Refused { again: false, reason }) => {
+                return self.fail(&format!("the wallet made no invoice: {reason}"), now);
+            }
+            Err(failure) => {
+                let next = now.plus(again_after(tries));
+                if next >= give_up {
+                    return self.fail(&format!("no invoice could be made: {failure}"), now);
+                }
+                self.phase = Phase::Making { tries, next, give_up };
+                return Outcome::Stepped(Vec::new());
+            }
+        };
+        if let Some(fault) = self.fault_of(invoice, network, now) {
+            return self.fail(&format!("the wallet made an invoice that does not fit: {fault}"), now);
+        }
+        self.bill = Bill::Own { network, invoice: Some(invoice.clone()) };
+        self.phase = Phase::Asking;
+        Outcome::Stepped(vec![self.ask(invoice)])
+    }
+
+    pub(super) fn fault_of(&self, invoice: &Invoice, network: Network, now: UnixMillis) -> Option<&'static str> {
+        if invoice.amount() != Some(self.amount) {
+            Some("another amount")
+        } else if invoice.network() != network {
+            Some("another network")
+        } else if invoice.is_expired(now.secs()) {
+            Some("expired")
+        } else {
+            None
+        }
+    }
+
+    /// Asks our wallet one last time.
+    pub(super) fn close(&mut self, give_up: UnixMillis, now: UnixMillis) -> Outcome {
+        self.phase = Phase::Closing { next: lease(now), give_up };
+        let look_up = self.watched().map(|hash| Effect::Ask(WalletCall::LookUpInvoice(hash)));
+        Outcome::Stepped([Effect::Silence].into_iter().chain(look_up).collect())
+    }
+
+    pub(super) fn looked_up(&mut self, status: &Result<InvoiceStatus, LightningError>, now: UnixMillis) -> Outcome {
+        if let Ok(InvoiceStatus::Settled(settlement)) = status
+            && let settled @ Outcome::Stepped(_) = self.settled(settlement, now)
+        {
+            return settled;
+        }
+        match (&self.phase, status) {
+            (Phase::Closing { .. }, Ok(_)) => self.time_out(now),
+            (Phase::Leaving { .. }, Ok(_)) => Outcome::Stepped(vec![Effect::Finish]),
+            (Phase::Closing { give_up, .. }, Err(_)) => {
+                self.phase = Phase::Closing { next: now.plus(Duration::from_secs(5)), give_up: *give_up };
+                Outcome::Stepped(Vec::new())
+            }
+            _ => Outcome::Ignored,
+        }
+    }
+
+    /// Our wallet says that the invoice was paid. Too little, or a preimage of something else, is no settlement of it.
+    pub(super) fn settled(&mut self, settlement: &Settlement, now: UnixMillis) -> Outcome {
+        let Some(hash) = self.watched() else { return Outcome::Ignored };
+        // Wallets that count whole sats leave out the rest.
+        let whole = self.amount - self.amount % 1000;
+        let enough = settlement.amount.is_none_or(|amount| amount >= whole);
+        let fits = settlement.preimage.is_none_or(|preimage| preimage.payment_hash() == hash);
+        let preimage = settlement.preimage.or(self.shown);
+        if enough && fits { self.proven(preimage.as_ref(), now) } else { Outcome::Ignored }
+    }
+}
+
+/// Seconds until our wallet is asked again for an invoice: 1, 2, 4, 8, 8, … and after a minute 60, 60, …
+fn again_after(tries: u32) -> Duration {
+    match tries {
+        0..10 => Duration::from_secs(1 << tries.saturating_sub(1).min(3)),
+        10.. => Duration::from_secs(60),
+    }
+}

@@ -1,0 +1,95 @@
+//! The payer: what the user is asked, and what they say.
+
+use std::time::Duration;
+
+use serde_json::json;
+use usher_protocol::PublicKey;
+use usher_protocol::bolt11::Invoice;
+use usher_protocol::message::{Currency, PaymentRequest, PaymentResponse, PaymentStatus, Preimage, ServiceMessage};
+
+use super::{Bill, Payment, Phase};
+use crate::UnixMillis;
+use crate::operations::{Effect, Outcome};
+
+/// How long a payer's claim to have paid our invoice stands for those that follow: each is a reason to ask our wallet.
+const CLAIMS: Duration = Duration::from_secs(5);
+
+/// Most failures that are told of one payment; a wallet has no reason to try more often in a day.
+pub(super) const MAX_FAILURES: u8 = 20;
+
+impl Payment {
+    pub(super) fn ask(&self, invoice: &Invoice) -> Effect {
+        let message = ServiceMessage::PaymentRequest(PaymentRequest {
+            amount: self.amount,
+            currency: Currency::Millisats,
+            current_exchange_rate: None,
+            invoice: invoice.as_str().to_owned(),
+            auth_token: None,
+            expires_at: self.expires_at.secs(),
+            subscription_id: self.subscription.as_ref().map(|link| link.subscription_id.clone()),
+            description: self.description.clone(),
+            request_id: self.request_id.clone(),
+        });
+        Effect::Send(self.conversation.message(&message, self.expires_at))
+    }
+
+    pub(super) fn answered(&mut self, author: &PublicKey, response: &PaymentResponse, now: UnixMillis) -> Outcome {
+        if response.request_id != self.request_id || !self.conversation.may_pay(author, now) || self.paid {
+            return Outcome::Ignored;
+        }
+        if let PaymentStatus::Success { preimage } = &response.status {
+            return self.claimed(preimage.as_ref(), now);
+        }
+        // Between expiry and the timer only proof counts: the wallet was told when it ends.
+        if !matches!(self.phase, Phase::Asking)
+            || now >= self.expires_at
+            || self.last.as_ref() == Some(&response.status)
+        {
+            return Outcome::Ignored;
+        }
+        match &response.status {
+            PaymentStatus::Approved if !self.approved => {
+                self.approved = true;
+                self.last = Some(response.status.clone());
+                Outcome::Stepped(vec![self.tell("user_approved", &json!({}), now)])
+            }
+            PaymentStatus::Failed { reason } if self.failures < MAX_FAILURES => {
+                self.failures += 1;
+                self.last = Some(response.status.clone());
+                Outcome::Stepped(vec![self.tell("user_failed", &json!({ "reason": reason }), now)])
+            }
+            PaymentStatus::Rejected { reason } => self.end("user_rejected", reason.as_deref(), now),
+            // Nothing to tell, and nothing to store: a wallet that repeats itself costs no write.
+            PaymentStatus::Approved | PaymentStatus::Failed { .. } | PaymentStatus::Success { .. } => Outcome::Ignored,
+        }
+    }
+
+    /// The wallet says that it has paid.
+    pub(super) fn claimed(&mut self, preimage: Option<&Preimage>, now: UnixMillis) -> Outcome {
+        let Some(hash) = self.invoice().map(Invoice::payment_hash) else { return Outcome::Ignored };
+        let preimage = preimage.filter(|preimage| preimage.payment_hash() == hash);
+        match &self.bill {
+            Bill::Other { .. } if preimage.is_some() => self.proven(preimage, now),
+            Bill::Other { .. } => Outcome::Ignored,
+            // A reason to ask our own wallet, and no more: it may have given us an invoice that pays somebody else.
+            Bill::Own { .. } if self.claimed_at.is_some_and(|at| now < at.plus(CLAIMS)) => Outcome::Ignored,
+            Bill::Own { .. } => {
+                self.shown = preimage.copied().or(self.shown);
+                self.claimed_at = Some(now);
+                Outcome::Stepped(vec![Effect::LookUp])
+            }
+        }
+    }
+
+    /// The subscription is over, or the due date is paid: the user is asked no more. Money that comes counts all the same.
+    pub(super) fn withdraw(&mut self) -> Outcome {
+        if std::mem::replace(&mut self.withdrawn, true) {
+            return Outcome::Ignored;
+        }
+        match self.phase {
+            Phase::Making { .. } => Outcome::Stepped(Vec::new()),
+            Phase::Asking => Outcome::Stepped(vec![Effect::Silence]),
+            Phase::Closing { .. } | Phase::Over { .. } | Phase::Leaving { .. } => Outcome::Ignored,
+        }
+    }
+}
