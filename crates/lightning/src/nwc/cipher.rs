@@ -65,8 +65,27 @@ impl Cipher {
 #[cfg(test)]
 mod tests {
     use nostr::Keys;
+    use proptest::prelude::*;
 
     use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_altered_is_never_another_text(
+            nip04 in any::<bool>(), at in any::<prop::sample::Index>(), put in "[A-Za-z0-9+/=?iv]{0,3}", text in ".{1,40}",
+        ) {
+            let (app, wallet) = (Keys::generate(), Keys::generate());
+            let cipher = Cipher::new(app.secret_key(), wallet.public_key()).unwrap();
+            let scheme = if nip04 { Scheme::Nip04 } else { Scheme::Nip44 };
+            let mut sealed = cipher.seal(scheme, &text).unwrap();
+            let at = at.index(sealed.len());
+            sealed.replace_range(at..=at, &put);
+            let opened = cipher.open(&sealed);
+            // NIP-04 has nothing by which an alteration shows; the event's signature is what counts there.
+            prop_assert!(nip04 || opened.is_err() || opened == Ok(text.clone()));
+            let _ = (cipher.open(&text), cipher.open(&format!("{text}?iv={put}")));
+        }
+    }
 
     #[test]
     fn both_ways_there_and_back() {

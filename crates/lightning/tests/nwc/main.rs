@@ -5,6 +5,7 @@
 mod away;
 mod client;
 mod comeback;
+mod garbage;
 mod junk;
 mod lies;
 mod methods;
