@@ -17,6 +17,7 @@ mod limits;
 mod login;
 mod logs;
 mod payments;
+mod readers;
 mod relays;
 mod run_time;
 mod watching;
