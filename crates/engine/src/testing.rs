@@ -26,6 +26,11 @@ impl ManualClock {
     pub fn turn(&self, by: Duration) {
         self.0.send_modify(|now| *now = now.plus(by));
     }
+
+    /// Sets the clock back by `by`, as when the machine learns the right time.
+    pub fn turn_back(&self, by: Duration) {
+        self.0.send_modify(|now| *now = now.minus(by));
+    }
 }
 
 #[async_trait]

@@ -212,6 +212,25 @@ async fn invoices_that_are_over_hold_up_no_look_up_of_those_that_are_open() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_clock_that_was_ahead_holds_up_no_look_up_once_it_is_right() {
+    const AHEAD: Duration = Duration::from_secs(3 * 3600);
+    let dir = tempfile::tempdir().unwrap();
+    let wallet = Arc::new(FakeWallet::default());
+    let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
+    usher.engine.start_single_payment(payment(None, 80_000), None).await.unwrap();
+    until("the invoice is made", || usher.engine.watched_invoices() == 1).await;
+    usher.clock.turn(AHEAD);
+    until("it is looked up", || wallet.look_ups() > 0).await;
+    usher.clock.turn_back(AHEAD);
+    let stream = usher.engine.start_single_payment(payment(None, 80_000), None).await.unwrap();
+    until("the invoice is made", || usher.engine.watched_invoices() == 2).await;
+    wallet.settle(1);
+    pass(&usher, 10).await;
+    assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wallet_that_can_be_heard_again_is_asked_about_all() {
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());

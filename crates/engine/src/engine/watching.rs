@@ -97,9 +97,11 @@ impl Watched {
 
     /// Takes the next free turn.
     fn turn(&mut self, over: bool, now: UnixMillis) -> UnixMillis {
+        // No more than one turn each is taken: what is later was taken when the clock was ahead.
+        let last = now.plus(Duration::from_millis(self.among(over) as u64 * 1000 / per_second(over)));
         let [open_free, over_free] = &mut self.free;
         let free = if over { over_free } else { open_free };
-        let turn = now.max(*free);
+        let turn = now.max(*free).min(last);
         *free = turn.plus(Duration::from_millis(1000 / per_second(over)));
         turn
     }
