@@ -50,6 +50,16 @@ fn payment(user: &Wallet) -> Value {
     })
 }
 
+#[test]
+fn each_post_is_tested_here() {
+    let document: Value = serde_json::from_str(include_str!("../../../../../docs/openapi.json")).unwrap();
+    let posts = document["paths"].as_object().unwrap().iter().filter(|(_, calls)| calls.get("post").is_some());
+    for (path, _) in posts {
+        let tested = format!("\"{}\"", path.replace("{id}", "{stream}:0"));
+        assert!(include_str!("once.rs").contains(&tested), "{path} has no test");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_payment_is_asked_for_once() {
     let mut stage = Stage::open().await;
@@ -104,7 +114,8 @@ async fn each_operation_is_started_once() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_subscription_is_closed_once_and_what_starts_nothing_may_be_done_again() {
-    let mut stage = Stage::open().await;
+    // Nobody is there: deliveries wait.
+    let mut stage = Stage::open_with(|builder| builder.set("WEBHOOK__URL", "http://127.0.0.1:9/hook")).await;
     let user = stage.user(Policy::silent()).await;
     let mut recurring = payment(&user);
     recurring["recurrence"] = json!({"calendar": "monthly", "first_payment_due": now() + 86_400});
@@ -120,10 +131,20 @@ async fn a_subscription_is_closed_once_and_what_starts_nothing_may_be_done_again
     let subscription = stage.api().get(&format!("/subscriptions/{}", id.as_str().unwrap())).await.unwrap();
     assert_eq!(subscription["state"], "closed_by_provider");
 
+    let (delivery, replayed) =
+        stage.cut_off(&format!("/webhooks/deliveries/{stream}:0/retry"), "again", &json!({})).await;
+    assert!(replayed && delivery["status"] == "pending", "{delivery}");
+
     // Of these no answer is kept before they are done; done again they come to the same.
     let jwt = json!({"target_key": user.main_key().to_hex(), "duration_hours": 1});
     let (issued, replayed) = stage.cut_off("/jwt/issue", "jwt", &jwt).await;
     assert!(!replayed && issued["token"].is_string());
+    let verify = json!({"public_key": stage.usher.public_key().to_hex(), "token": issued["token"]});
+    let (verified, replayed) = stage.cut_off("/jwt/verify", "verify", &verify).await;
+    assert!(!replayed && verified["target_key"] == jwt["target_key"]);
+    let calendar = json!({"calendar": "daily", "from": 0});
+    let (next, replayed) = stage.cut_off("/calendar/next-occurrence", "next", &calendar).await;
+    assert!(!replayed && next["next_occurrence"] == 86_400);
     let relay = json!({"relay": "ws://127.0.0.1:9"});
     let before = stage.api().get("/relays").await.unwrap();
     let count = |answer: &Value| answer["relays"].as_array().expect("relays").len();
