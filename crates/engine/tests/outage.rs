@@ -20,6 +20,7 @@ use usher_engine::{KeyHandshakeRequest, StreamId, UnixMillis};
 /// An app that answers 500 until it is mended, and keeps what it was given and when.
 #[derive(Default)]
 struct App {
+    panics: AtomicBool,
     mended: AtomicBool,
     refused: Mutex<HashMap<(StreamId, u64), Vec<UnixMillis>>>,
     accepted: Mutex<Vec<(StreamId, u64)>>,
@@ -30,6 +31,7 @@ struct App {
 impl Receiver for App {
     async fn post(&self, stream: StreamId, event: &Event, now: UnixMillis) -> Posted {
         self.posts.fetch_add(1, Ordering::SeqCst);
+        assert!(!self.panics.swap(false, Ordering::SeqCst), "as if there were a bug");
         if self.mended.load(Ordering::SeqCst) {
             self.accepted.lock().push((stream, event.index));
             return Posted::Accepted { http_status: 204 };
@@ -107,5 +109,21 @@ async fn after_an_hour_of_500_everything_comes_in_order_and_what_is_new_at_once(
         assert_eq!(indexes, [0, 1, 2]);
     }
     assert!(usher.engine.webhook_deliveries(DeliveryStatus::Failed, None, 10).await.unwrap().is_empty());
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn a_post_that_panics_is_made_again_and_nothing_else_is_lost() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, app) = (open(dir.path()), Arc::new(App::default()));
+    let usher = Running::start_with(store.clone(), store.clone(), Some(app.clone()), options(), NOW, 1).await;
+    app.mended.store(true, Ordering::SeqCst);
+    app.panics.store(true, Ordering::SeqCst);
+    let (unlucky, other) = (door(&usher, "unlucky").await, door(&usher, "other").await);
+    usher.receive(1, &user(1), handshake("unlucky", &[])).await;
+    until(&usher.clock, "the panic", Duration::ZERO, async || app.posts.load(Ordering::SeqCst) == 1).await;
+    usher.receive(2, &user(2), handshake("other", &[])).await;
+    until(&usher.clock, "the other", Duration::ZERO, async || app.accepted.lock().contains(&(other, 0))).await;
+    until(&usher.clock, "it", Duration::from_secs(1), async || app.accepted.lock().contains(&(unlucky, 0))).await;
     usher.stop().await;
 }

@@ -213,6 +213,7 @@ impl Engine {
 
     /// Delivers what is pending on one stream, one after the other, until it must wait or others want its place.
     async fn deliver_stream(self: Arc<Self>, stream: StreamId, mut place: Place) {
+        let _begun = Begun { streams: &self.deliveries.streams, stream };
         loop {
             match self.deliver_next(stream, &mut place).await {
                 Ok(Next::Stop) => return,
@@ -296,6 +297,20 @@ impl Engine {
             }
         };
         DeliveryAttempt { stream: delivery.stream, index: delivery.event.index, at, status, due_at, http_status, error }
+    }
+}
+
+/// A stream that is being delivered. Should that panic, the store has it again: else it would wait for ever.
+struct Begun<'a> {
+    streams: &'a Mutex<Streams>,
+    stream: StreamId,
+}
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.streams.lock().lose(self.stream);
+        }
     }
 }
 

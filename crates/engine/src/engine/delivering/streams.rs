@@ -108,6 +108,12 @@ impl Streams {
         self.more_in_store = true;
     }
 
+    /// The stream's delivery was lost: it is left to the store, and loaded again.
+    pub(super) fn lose(&mut self, stream: StreamId) {
+        self.known.remove(&stream);
+        self.more_in_store = true;
+    }
+
     /// The stream shall be looked at now, whatever it waits for.
     pub(super) fn hurry(&mut self, stream: StreamId) {
         if let Some(Progress::Delivering(more)) = self.known.get_mut(&stream) {
