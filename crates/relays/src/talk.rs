@@ -18,12 +18,14 @@ mod refusals;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use nostr::{Filter, Kind, SubscriptionId, Timestamp};
 use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
+use usher_engine::UnixMillis;
 use usher_engine::ports::Clock;
 use usher_protocol::{EventId, kind};
 
@@ -43,6 +45,9 @@ use refusals::Refusals;
 /// The id of our one subscription. Ids are per connection, so it need not be unlike any other.
 const SUBSCRIPTION: &str = "usher";
 
+/// The machine's clock was put right when it shows a time so much before that of our subscription.
+const SET_BACK: Duration = Duration::from_secs(60);
+
 /// How often an event is handed to one relay at most.
 const MAX_ATTEMPTS: u8 = 4;
 
@@ -55,6 +60,8 @@ pub(crate) struct Talk<'a> {
     subscription: Subscription,
     resubscribe: Backoff,
     subscribed_at: Instant,
+    /// What the machine's clock showed then.
+    subscribed_on: UnixMillis,
     authentication: Authentication,
     asking: Asking,
     in_flight: InFlight,
@@ -100,6 +107,7 @@ impl<'a> Talk<'a> {
             link,
             options,
             counters,
+            subscribed_on: clock.now(),
             clock,
             subscription: Subscription::Open,
             resubscribe: Backoff::new(timing.resubscribe_first, timing.reconnect_longest),
@@ -164,6 +172,10 @@ impl<'a> Talk<'a> {
         {
             self.subscribe(now);
         }
+        // Else the relay would keep from us what wallets make before the time at which we thought we were.
+        if self.subscription == Subscription::Open && self.clock.now().plus(SET_BACK) < self.subscribed_on {
+            self.subscribe(now);
+        }
         if self.subscription == Subscription::Open
             && now.saturating_duration_since(self.subscribed_at) > self.options.timing.healthy_after
         {
@@ -220,7 +232,8 @@ impl<'a> Talk<'a> {
     /// Asks for everything that we would accept: what is older is refused anyway. A wallet's clock may be slow, and a
     /// relay may have kept what we missed.
     fn subscribe(&mut self, now: Instant) {
-        let since = self.clock.now().minus(self.options.created_at_tolerance).secs();
+        self.subscribed_on = self.clock.now();
+        let since = self.subscribed_on.minus(self.options.created_at_tolerance).secs();
         let filter = Filter::new()
             .kinds(kind::FROM_WALLET.map(Kind::from_u16))
             .pubkeys(Identity::addressed_by(&self.options.identity))

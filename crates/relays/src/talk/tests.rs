@@ -4,6 +4,7 @@ use nostr::{Event, JsonUtil as _, Keys};
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use usher_engine::ports::SystemClock;
+use usher_engine::testing::ManualClock;
 
 use super::*;
 use crate::status::Origin;
@@ -81,6 +82,34 @@ fn the_subscription_asks_for_what_we_take_and_nothing_else() {
     assert!(since.abs_diff(expected) < 60);
     assert_eq!(filter.len(), 3);
     assert_eq!(request.as_array().unwrap().len(), 3, "one filter");
+}
+
+#[test]
+fn a_clock_that_is_set_back_does_not_leave_wallets_before_the_subscription() {
+    let line = Line::new();
+    let clock = Arc::new(ManualClock::at(SystemClock.now()));
+    let now = Instant::now();
+    let mut talk = Talk::begin(&line.link, &line.options, &line.counters, clock.clone(), now);
+    let since = |frames: &[Value]| frames[0][2]["since"].as_u64().unwrap();
+    let ahead = since(&said(&mut talk, now));
+
+    clock.turn(secs(86_400));
+    clock.turn_back(secs(86_400 + 5));
+    talk.tick(now);
+    assert!(said(&mut talk, now).is_empty(), "clocks are put right by seconds all the time");
+
+    clock.turn_back(secs(7_200));
+    talk.tick(now);
+    let again = said(&mut talk, now);
+    assert_eq!((again.len(), &again[0][0], &again[0][1]), (1, &Value::from("REQ"), &Value::from("usher")), "{again:?}");
+    assert_eq!(since(&again), ahead - 7_205);
+    talk.tick(now);
+    assert!(said(&mut talk, now).is_empty(), "once");
+
+    talk.hear(&closed("error: shutting down"), now);
+    clock.turn_back(secs(7_200));
+    talk.tick(now);
+    assert!(said(&mut talk, now).is_empty(), "a relay that closed it is left alone for its time");
 }
 
 #[test]
