@@ -6,6 +6,7 @@
 //! checked, and the caller connects to exactly one of the addresses returned, without resolving a second time:
 //! otherwise a name server could answer a public address to the check and a private one to the connection.
 
+mod names;
 mod ranges;
 
 use std::io;
@@ -15,9 +16,6 @@ use std::time::Duration;
 use url::Host;
 
 pub use ranges::is_public;
-
-/// Most addresses of one name that are looked at: a name server of a stranger may answer thousands.
-const MAX_ADDRESSES: usize = 16;
 
 /// Who supplied an address, and so how far it is trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -47,7 +45,8 @@ pub enum GuardError {
 
 /// Resolves `host` and returns the addresses that may be connected to, IPv6 and IPv4 in turn, at most 16.
 ///
-/// With [`Trust::Stranger`] addresses that are not [public](is_public) are left out.
+/// With [`Trust::Stranger`] addresses that are not [public](is_public) are left out, and only so many names are looked up
+/// at a time, however slowly their name servers answer.
 ///
 /// # Errors
 /// [`GuardError`].
@@ -60,11 +59,7 @@ pub async fn resolve(
     let found: Vec<IpAddr> = match host {
         Host::Ipv4(ip) => vec![IpAddr::V4(ip)],
         Host::Ipv6(ip) => vec![IpAddr::V6(ip)],
-        Host::Domain(name) => {
-            let looking = tokio::net::lookup_host((name, port));
-            let found = tokio::time::timeout(limit, looking).await.map_err(|_| GuardError::TooSlow)?;
-            found.map_err(GuardError::Unresolved)?.map(|address| address.ip()).take(MAX_ADDRESSES).collect()
-        }
+        Host::Domain(name) => names::look_up(name, trust, limit).await?,
     };
     admit(found, port, trust)
 }
