@@ -326,4 +326,6 @@ impl Subscription {
 }
 
 #[cfg(test)]
+mod histories;
+#[cfg(test)]
 mod tests;
