@@ -19,8 +19,14 @@ use super::answer::{Announcement, Answer, Notice};
 use super::cipher::{Cipher, Scheme};
 use super::relay::{self, Outgoing, Shared};
 
-/// Requests without an answer at the same time.
+/// Requests without an answer at the same time, payments aside.
 const AT_ONCE: usize = 64;
+
+/// Payments without an answer at the same time. They may take minutes, and must not keep anything else waiting.
+const PAYING: usize = 32;
+
+/// The method that pays.
+pub(crate) const PAY: &str = "pay_invoice";
 
 /// How long a connection is waited for before a request counts as not sent.
 const REACH: Duration = Duration::from_secs(5);
@@ -45,6 +51,7 @@ pub(crate) struct Desk {
     /// The announcement was waited for in vain.
     waited: AtomicBool,
     places: Semaphore,
+    paying: Semaphore,
 }
 
 impl Desk {
@@ -57,6 +64,7 @@ impl Desk {
             announced: watch::Sender::new(None),
             waited: AtomicBool::new(false),
             places: Semaphore::new(AT_ONCE),
+            paying: Semaphore::new(PAYING),
         }
     }
 
@@ -78,7 +86,8 @@ impl Desk {
     ) -> Result<Answer, LightningError> {
         let deadline = Instant::now() + patience;
         let preparing = async {
-            let place = self.places.acquire().await.ok()?;
+            let places = if method == PAY { &self.paying } else { &self.places };
+            let place = places.acquire().await.ok()?;
             let mut up = self.shared.up.subscribe();
             timeout(REACH, up.wait_for(|up| up.contains(&true))).await.ok()?.ok()?;
             let scheme = self.scheme().await;
@@ -174,15 +183,20 @@ impl Desk {
                 continue;
             }
             match event.kind.as_u16() {
-                relay::INFO => self.announce(&event),
                 relay::RESPONSE => self.answered(&event),
+                relay::INFO => {
+                    seen.put(event.id, ());
+                    self.announce(&event);
+                }
                 _ => {
                     seen.put(event.id, ());
                     let Some(notice) = self.notice(&event).filter(|notice| !told.contains(notice)) else { continue };
                     told.truncate(TOLD - 1);
                     told.push_front(notice.clone());
-                    if notices.send(notice).await.is_err() {
-                        return;
+                    // Full: the relays wait.
+                    tokio::select! {
+                        sent = notices.send(notice) => if sent.is_err() { return },
+                        () = self.shared.stop.cancelled() => return,
                     }
                 }
             }

@@ -105,15 +105,16 @@ pub(crate) async fn run(shared: Arc<Shared>, relay: usize, url: Url, mut outgoin
         let begun = Instant::now();
         let ended = tokio::select! {
             ended = connect(&shared, relay, &url, &mut outgoing) => ended,
-            () = shared.stop.cancelled() => return,
+            () = shared.stop.cancelled() => return shared.set_up(relay, false),
         };
         shared.set_up(relay, false);
         // What is queued was meant for this connection: it is taken back by whoever waits for the answer.
         while outgoing.try_recv().is_ok() {}
-        if begun.elapsed() > SILENCE {
+        // A relay that ends connections now and then is there again at once; one that ends them at once is left alone.
+        if begun.elapsed() > pause * 4 {
             pause = FIRST_PAUSE;
-            told = false;
         }
+        told &= begun.elapsed() <= SILENCE;
         if told {
             debug!(relay = host, reason = %ended, "the wallet's relay is down");
         } else {

@@ -17,12 +17,12 @@ use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 
 use super::cipher::Cipher;
-use super::desk::Desk;
+use super::desk::{Desk, PAY};
 use super::relay::{self, Shared};
 use super::url::{ConnectionUrl, NotAConnectionUrl};
 
-/// Requests that wait for one relay.
-const QUEUE: usize = 64;
+/// Requests that wait for one relay: more than are without an answer at the same time.
+const QUEUE: usize = 128;
 
 /// Events that wait to be read.
 const HEARD: usize = 256;
@@ -124,7 +124,7 @@ impl Lightning for NwcWallet {
     async fn pay(&self, invoice: &Invoice, until: u64) -> Result<PaidInvoice, LightningError> {
         let patience = Duration::from_secs(until.saturating_sub(self.clock.now().secs())).saturating_add(self.grace);
         let params = json!({ "invoice": invoice.as_str() });
-        self.desk.ask("pay_invoice", &params, until, patience).await?.paid()
+        self.desk.ask(PAY, &params, until, patience).await?.paid()
     }
 
     async fn look_up_payment(&self, hash: PaymentHash) -> Result<OutgoingStatus, LightningError> {

@@ -279,3 +279,28 @@ async fn what_could_not_be_written_in_time_is_not_written_later() {
     let (found, ()) = tokio::join!(client.wallet.look_up_invoice(bill.payment_hash()), answering);
     assert_eq!(found, Ok(InvoiceStatus::Open));
 }
+
+#[tokio::test]
+async fn a_stop_ends_everything_at_once() {
+    let puppet = Puppet::start().await;
+    let client = Client::start(&puppet.url());
+    let mut wire = puppet.subscribed().await;
+    client.until(true).await;
+    let stopping = async {
+        // One request without an answer, and nobody takes the news.
+        wire.request().await;
+        for number in 0..1_100 {
+            let fields = serde_json::json!({"payment_hash": format!("{number:064x}")});
+            let told = serde_json::json!({"notification_type": "payment_received", "notification": fields});
+            wire.tell(NOTIFICATION, &told.to_string()).await;
+        }
+        client.until_full().await;
+        client.stop().await;
+        wire
+    };
+    let hash = Preimage::from_bytes([4; 32]).payment_hash();
+    let (found, mut wire) = tokio::join!(client.wallet.look_up_invoice(hash), stopping);
+    is_unknown(found);
+    wire.ended().await;
+    assert!(!client.wallet.link().connected);
+}

@@ -22,6 +22,7 @@ pub(crate) const QUIET: Duration = Duration::from_millis(500);
 pub(crate) struct Client {
     pub(crate) wallet: Arc<NwcWallet>,
     notices: LightningNotices,
+    tasks: TaskTracker,
     stop: CancellationToken,
 }
 
@@ -32,13 +33,12 @@ impl Client {
     }
 
     pub(crate) fn start_with(url: &str, patience: Duration) -> Self {
-        let stop = CancellationToken::new();
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let options = NwcOptions { url: url.parse().unwrap(), patience, grace: Duration::from_millis(500) };
         let randomness = Arc::new(SeededRandomness::new(1));
-        let (wallet, notices) =
-            NwcWallet::start(options, clock, randomness, &TaskTracker::new(), stop.clone()).unwrap();
-        Self { wallet, notices, stop }
+        let (wallet, notices) = NwcWallet::start(options, clock, randomness, &tasks, stop.clone()).unwrap();
+        Self { wallet, notices, tasks, stop }
     }
 
     /// Waits until it is connected, or is not.
@@ -90,6 +90,13 @@ impl Client {
         if let Ok(notice) = tokio::time::timeout(QUIET, self.notices.recv()).await {
             panic!("{notice:?}");
         }
+    }
+
+    /// Stops it, and waits until nothing of it runs any more.
+    pub(crate) async fn stop(&self) {
+        self.stop.cancel();
+        self.tasks.close();
+        tokio::time::timeout(LONG, self.tasks.wait()).await.expect("an end in time");
     }
 
     /// Makes an invoice.

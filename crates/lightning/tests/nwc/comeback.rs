@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningNotice};
-use usher_sandbox::lightning::{Conduct, LightningWorld, NwcService};
+use usher_sandbox::lightning::{Conduct, LightningWorld, Method, NwcService};
 use usher_sandbox::relay::{Quirks, QuirkyRelay};
 
 use crate::client::{Client, LONG};
@@ -127,4 +127,33 @@ async fn a_slow_wallet_is_waited_for() {
     stage.relay.set(|quirks| quirks.latency = Duration::from_millis(200));
     works(&mut stage).await;
     assert!(stage.pay(&stage.bill(100), 60).await.is_ok());
+}
+
+#[tokio::test]
+async fn payments_that_take_their_time_keep_nothing_else_waiting() {
+    const PAYMENTS: u64 = 70;
+    let stage = Stage::set_with(|behaviour| {
+        behaviour.holds_payments = true;
+        behaviour.notifications = false;
+    })
+    .await;
+    let bills: Vec<_> = (0..PAYMENTS).map(|_| stage.bill(100)).collect();
+    let paying = futures_util::future::join_all(bills.iter().map(|bill| stage.pay(bill, 600)));
+    let meanwhile = async {
+        stage.service.wait_for(LONG, |counts| counts.calls(Method::PayInvoice) >= 20).await.expect("under way");
+        for _ in 0..5 {
+            let made = stage.client.invoice(100).await;
+            assert_eq!(stage.client.wallet.look_up_invoice(made.payment_hash()).await, Ok(InvoiceStatus::Open));
+        }
+        let mut done = 0;
+        while done < PAYMENTS {
+            stage.service.wait_for(LONG, |counts| counts.executed(Method::PayInvoice) > done).await.expect("more");
+            done += stage.service.release_payments(true) as u64;
+        }
+    };
+    let (paid, ()) = tokio::join!(paying, meanwhile);
+    for (bill, paid) in bills.iter().zip(paid) {
+        assert_eq!(paid.unwrap().preimage.payment_hash(), bill.payment_hash());
+        assert_eq!(stage.world.executed(bill.payment_hash()), 1);
+    }
 }
