@@ -517,10 +517,9 @@ async fn what_has_expired_is_not_looked_for_again() {
                 usher.clock.turn(Duration::from_secs(30));
                 tokio::time::sleep(Duration::from_millis(5)).await;
                 let now = store.outbox_reads.load(Ordering::SeqCst);
-                turns = if now == reads { turns + 1 } else { 0 };
+                turns = if now == reads && now > 0 { turns + 1 } else { 0 };
                 reads = now;
             }
-            assert!(reads > 0);
         };
         tokio::time::timeout(Duration::from_secs(20), quiet).await.expect("it is looked for without end");
     }
