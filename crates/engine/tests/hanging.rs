@@ -136,7 +136,7 @@ impl Stage {
                 self.usher.clock.turn(step);
             }
         };
-        tokio::time::timeout(Duration::from_secs(60), wait).await.unwrap_or_else(|_| panic!("in vain for {what}"));
+        tokio::time::timeout(Duration::from_secs(120), wait).await.unwrap_or_else(|_| panic!("in vain for {what}"));
     }
 
     async fn pending(&self) -> u64 {
