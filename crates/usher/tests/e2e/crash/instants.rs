@@ -137,7 +137,7 @@ async fn those_who_wait_see_the_end() {
         })
     };
     // The poll is under way when the service dies.
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    api.long_polls(1).await;
     crash(&relay, &mut usher).await;
     wallet.open(&handshake.url, LONG).await.unwrap();
     let (events, broken) = tokio::time::timeout(LONG, polling).await.expect("an end").unwrap();

@@ -96,6 +96,15 @@ impl Api {
         samples.find(|(name, _)| *name == sample).map_or(0, |(_, value)| value.parse().expect("a whole number"))
     }
 
+    /// Waits until so many calls wait for events.
+    pub(crate) async fn long_polls(&self, count: u64) {
+        let deadline = Instant::now() + LONG;
+        while self.metric("usher_http_long_polls").await != count {
+            assert!(Instant::now() < deadline, "{count} calls never waited for events");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
     pub(crate) async fn get(&self, path: &str) -> Result<Value, CallError> {
         self.call(self.http.get(format!("{}{path}", self.base))).await
     }

@@ -85,8 +85,7 @@ async fn what_is_waited_for_ends_with_the_service() {
         let (api, stream) = (api.clone(), handshake.stream.clone());
         tokio::spawn(async move { api.try_events(&stream, 0, 60).await })
     };
-    // The poll is on its way when another call has been answered after it.
-    tokio::time::sleep(Duration::from_millis(500)).await;
+    api.long_polls(1).await;
     let status = usher.stop().await;
     assert_eq!(status.code(), Some(0), "stopped on request");
     assert!(feed.next().await.is_none());

@@ -5,7 +5,7 @@ use std::time::Duration;
 use usher_sandbox::proxy::BreakableProxy;
 use usher_sandbox::relay::{LieOk, Quirks, QuirkyRelay};
 
-use crate::harness::{LONG, TestUsher, User, run_logins};
+use crate::harness::{LONG, TestUsher, User, free_port, run_logins};
 
 const USERS: usize = 5;
 
@@ -63,8 +63,8 @@ async fn it_says_no_and_forwards() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn it_comes_back_after_a_while() {
-    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
-    let port = relay.port();
+    let port = free_port();
+    let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
     let usher = TestUsher::builder().relays(&[relay.url()]).start().await;
     relay.wait_for(LONG, |counts| counts.reqs >= 1).await.expect("the service subscribes");
     relay.stop().await;
