@@ -15,7 +15,8 @@ pub(super) const MAKING: Duration = Duration::from_secs(60);
 
 impl Payment {
     pub(super) fn make_invoice(&self, now: UnixMillis) -> Effect {
-        let expiry = self.expires_at.since(now).as_secs().max(1);
+        // Whole seconds, as the invoice will count them: it shall not expire before the request does.
+        let expiry = self.expires_at.secs().saturating_sub(now.secs()).max(1);
         Effect::Ask(WalletCall::MakeInvoice(WantedInvoice {
             amount: self.amount,
             description: self.description.clone(),
@@ -49,6 +50,8 @@ impl Payment {
             return self.fail(&format!("the wallet made an invoice that does not fit: {fault}"), now);
         }
         self.bill = Bill::Own { network, invoice: Some(invoice.clone()) };
+        // A wallet may let it live shorter than it was meant to.
+        self.expires_at = self.expires_at.min(UnixMillis::from_secs(invoice.expires_at()));
         self.phase = Phase::Asking;
         Outcome::Stepped(vec![self.ask(invoice)])
     }

@@ -230,6 +230,23 @@ fn an_invoice_that_does_not_fit_is_shown_to_nobody() {
 }
 
 #[test]
+fn an_invoice_that_lives_shorter_ends_the_payment_with_it() {
+    let mut payment = making();
+    let made = effects(payment.step(&Input::InvoiceMade(Ok(invoice(5_000, PREIMAGE, 100))), NOW));
+    let [Effect::Send(message)] = &made[..] else { panic!("{made:?}") };
+    let end = NOW.plus(Duration::from_secs(100));
+    let content: serde_json::Value = serde_json::from_str(&message.content).unwrap();
+    assert_eq!((&content["expires_at"], message.until), (&json!(end.secs().to_string()), end));
+    assert_eq!(payment.wake_at(), end, "nobody can pay it later");
+    // As a rule it is asked for in the middle of a second, and lives as long as the request.
+    let now = UnixMillis(NOW.0 + 900);
+    let (mut payment, asked) = Payment::to_us(terms(), 5_000, Network::Regtest, now);
+    assert!(matches!(&asked[..], [Effect::Ask(WalletCall::MakeInvoice(wanted))] if wanted.expiry == 300));
+    payment.step(&Input::InvoiceMade(Ok(invoice(5_000, PREIMAGE, 300))), now);
+    assert_eq!(payment.wake_at(), END);
+}
+
+#[test]
 fn a_wallet_that_makes_none_is_asked_again_for_a_minute() {
     let refused = |again| LightningError::Refused { again, reason: "no".to_owned() };
     let mut payment = making();
