@@ -107,8 +107,11 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
     };
     write(&banner.to_string())?;
 
-    let outcome =
-        talk(&Prompt::new(&wallet, world.wallet_file(), &handshake.url, command.auto_approve), &mut signals).await;
+    let prompt = Prompt::new(&wallet, world.wallet_file(), &handshake.url, command.auto_approve);
+    let outcome = tokio::select! {
+        outcome = talk(&prompt, &mut signals) => outcome,
+        () = service.failed() => Err(Failure::said("a part of the service has failed (see the log): start again")),
+    };
     wallet.stop().await;
     let stopped = stop(service, &mut signals).await;
     world.stop().await;
