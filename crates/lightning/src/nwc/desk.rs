@@ -94,11 +94,14 @@ impl Desk {
             let in_time = self.shared.clock.now().secs() < until;
             Some((place, self.request(scheme, method, params, until).filter(|_| in_time)?))
         };
-        tokio::select! {
-            prepared = timeout_at(deadline, preparing) => match prepared {
+        let asking = async {
+            match timeout_at(deadline, preparing).await {
                 Ok(Some((_place, event))) => self.exchange(&event, until, deadline).await,
                 Ok(None) | Err(_) => Err(LightningError::NotSent),
-            },
+            }
+        };
+        tokio::select! {
+            answer = asking => answer,
             () = self.shared.stop.cancelled() => Err(LightningError::Unknown("the service is stopping".to_owned())),
         }
     }

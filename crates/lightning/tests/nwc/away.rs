@@ -11,7 +11,7 @@ use usher_sandbox::relay::{Quirks, QuirkyRelay};
 
 use crate::client::{Client, LONG, QUIET, wanted, within};
 use crate::puppet::{NOTIFICATION, Puppet};
-use crate::stage::Stage;
+use crate::stage::{SOON, Stage};
 
 fn is_unknown<T: std::fmt::Debug>(result: Result<T, LightningError>) {
     assert!(matches!(result, Err(LightningError::Unknown(_))), "{result:?}");
@@ -144,7 +144,7 @@ async fn a_payment_whose_answer_is_lost_is_found_by_looking() {
     })
     .await;
     let bill = stage.bill(1_000);
-    is_unknown(stage.pay(&bill, 1).await);
+    is_unknown(stage.pay(&bill, SOON).await);
     let Ok(OutgoingStatus::Paid(paid)) = stage.client.wallet.look_up_payment(bill.payment_hash()).await else {
         panic!("it was paid")
     };
@@ -158,7 +158,7 @@ async fn a_payment_under_way_is_pending_until_it_is_not() {
         let mut stage = Stage::set_with(|behaviour| behaviour.holds_payments = true).await;
         let bill = stage.bill(1_000);
         let hash = bill.payment_hash();
-        is_unknown(stage.pay(&bill, 1).await);
+        is_unknown(stage.pay(&bill, SOON).await);
         assert_eq!(stage.client.wallet.look_up_payment(hash).await, Ok(OutgoingStatus::Pending));
         assert_eq!(stage.service.release_payments(arrives), 1);
         if arrives {
@@ -181,7 +181,7 @@ async fn an_answer_that_comes_late_is_nobodys() {
     })
     .await;
     let bill = stage.bill(1_000);
-    is_unknown(stage.pay(&bill, 1).await);
+    is_unknown(stage.pay(&bill, SOON).await);
     let next = stage.bill(2_000);
     assert_eq!(stage.service.release(), 1);
     let paid = stage.pay(&next, 60).await.unwrap();
@@ -194,7 +194,7 @@ async fn a_request_that_lies_about_at_the_relay_is_void_when_it_is_read() {
     let stage = Stage::set().await;
     stage.relay.set(|quirks| quirks.stop_reading = true);
     let bill = stage.bill(1_000);
-    is_unknown(stage.pay(&bill, 1).await);
+    is_unknown(stage.pay(&bill, SOON).await);
     stage.relay.set(|quirks| quirks.stop_reading = false);
     stage.relay.wait_for(LONG, |counts| counts.events_of(23_194) == 1).await.expect("read after all");
     assert_eq!(stage.client.wallet.look_up_payment(bill.payment_hash()).await, Ok(OutgoingStatus::Unknown));
@@ -283,7 +283,7 @@ async fn what_could_not_be_written_in_time_is_not_written_later() {
 #[tokio::test]
 async fn a_stop_ends_everything_at_once() {
     let puppet = Puppet::start().await;
-    let client = Client::start(&puppet.url());
+    let client = Client::start_with(&puppet.url(), LONG * 10);
     let mut wire = puppet.subscribed().await;
     client.until(true).await;
     let stopping = async {
@@ -299,7 +299,8 @@ async fn a_stop_ends_everything_at_once() {
         wire
     };
     let hash = Preimage::from_bytes([4; 32]).payment_hash();
-    let (found, mut wire) = tokio::join!(client.wallet.look_up_invoice(hash), stopping);
+    let all = async { tokio::join!(client.wallet.look_up_invoice(hash), stopping) };
+    let (found, mut wire) = tokio::time::timeout(LONG, all).await.expect("its answer is not waited for");
     is_unknown(found);
     wire.ended().await;
     assert!(!client.wallet.link().connected);

@@ -6,7 +6,7 @@ use usher_protocol::bolt11::Network;
 use usher_sandbox::lightning::{Conduct, InvoiceLie, LookupLie, Method, PayLie};
 
 use crate::client::wanted;
-use crate::stage::Stage;
+use crate::stage::{SOON, Stage};
 
 async fn made(lie: InvoiceLie) -> Result<usher_protocol::bolt11::Invoice, LightningError> {
     let stage = Stage::set_with(|behaviour| behaviour.invoices = Some(lie)).await;
@@ -98,7 +98,7 @@ async fn an_answer_in_the_wallets_name_is_not_the_wallets() {
     let stage = Stage::set().await;
     stage.service.set(|behaviour| behaviour.once(Method::PayInvoice, Conduct::Impersonate));
     let bill = stage.bill(1_000);
-    let paid = stage.pay(&bill, 1).await;
+    let paid = stage.pay(&bill, SOON).await;
     assert!(matches!(paid, Err(LightningError::Unknown(_))), "{paid:?}");
     let Ok(OutgoingStatus::Paid(_)) = stage.client.wallet.look_up_payment(bill.payment_hash()).await else {
         panic!("it was paid")

@@ -7,6 +7,9 @@ use usher_sandbox::relay::{Quirks, QuirkyRelay};
 
 use crate::client::{Client, LONG, within};
 
+/// Seconds in which a wallet acts on a request, on any machine; and as many are waited for an answer that does not come.
+pub(crate) const SOON: u64 = 4;
+
 pub(crate) struct Stage {
     pub(crate) world: LightningWorld,
     pub(crate) relay: QuirkyRelay,
