@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use common::{NOW, Running, approval, challenge, data, handshake, open, options, token, user};
+use common::{FakeWallet, NOW, Running, approval, challenge, data, handshake, open, options, token, user};
 use usher_engine::event::Event;
 use usher_engine::ports::{
     AllCommitted, Clock as _, Commit, Inbound, OpenOperation, OutboxMessage, Store, StoreError, StoredOperation,
@@ -18,7 +18,9 @@ use usher_engine::{
     UnixMillis,
 };
 use usher_protocol::calendar::Calendar;
-use usher_protocol::message::{Currency, Recurrence, RecurringResponse, RecurringStatus, WalletMessage};
+use usher_protocol::message::{
+    CloseSubscription, Currency, Recurrence, RecurringResponse, RecurringStatus, WalletMessage,
+};
 use usher_protocol::subkey::{Metadata, Permission, Permissions, SubkeyProof, derive_secret};
 use usher_protocol::{EventId, Keys, PublicKey, SecretKey};
 
@@ -471,15 +473,9 @@ async fn a_crowd_before_one_door_holds_up_nobody_and_each_is_told_once() {
     assert_eq!(users.len(), 2000, "each user once");
 }
 
-#[tokio::test]
-async fn what_has_expired_is_not_looked_for_again() {
-    let dir = tempfile::tempdir().unwrap();
-    let sqlite = open(dir.path());
-    let store =
-        Arc::new(Failing { store: sqlite.clone(), failures: AtomicUsize::new(0), outbox_reads: AtomicUsize::new(0) });
-    let mut usher = Running::start_with(store.clone(), sqlite.clone(), None, options(), NOW, 1).await;
-    let recurrence =
-        Recurrence { until: None, calendar: Calendar::Daily, max_payments: None, first_payment_due: NOW.secs() };
+/// A user agrees to a subscription of 5,000 millisats a day.
+async fn subscribe(usher: &mut Running, auto_charge: bool, first_payment_due: u64) {
+    let recurrence = Recurrence { until: None, calendar: Calendar::Daily, max_payments: None, first_payment_due };
     let request = RecurringPaymentRequest {
         main_key: user(1).public_key(),
         subkeys: Vec::new(),
@@ -488,7 +484,7 @@ async fn what_has_expired_is_not_looked_for_again() {
         recurrence: recurrence.clone(),
         expires_at: NOW.secs() + 600,
         reference: None,
-        auto_charge: false,
+        auto_charge,
     };
     let stream = usher.engine.start_recurring_payment(request, None).await.unwrap();
     let (asked, _) = usher.letter().await;
@@ -503,6 +499,16 @@ async fn what_has_expired_is_not_looked_for_again() {
     let agreed = WalletMessage::RecurringResponse(RecurringResponse { request_id, status });
     usher.receive(1, &user(1), agreed).await;
     usher.page(stream, 0).await;
+}
+
+#[tokio::test]
+async fn what_has_expired_is_not_looked_for_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let sqlite = open(dir.path());
+    let store =
+        Arc::new(Failing { store: sqlite.clone(), failures: AtomicUsize::new(0), outbox_reads: AtomicUsize::new(0) });
+    let mut usher = Running::start_with(store.clone(), sqlite.clone(), None, options(), NOW, 1).await;
+    subscribe(&mut usher, false, NOW.secs()).await;
     // The wallet is told for ten minutes that it is closed; the subscription can be read for a month.
     usher.engine.close_subscription(user(1).public_key(), "s", None).await.unwrap();
     for restarted in [false, true] {
@@ -523,6 +529,40 @@ async fn what_has_expired_is_not_looked_for_again() {
         };
         tokio::time::timeout(Duration::from_secs(20), quiet).await.expect("it is looked for without end");
     }
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn a_subscription_that_is_closed_at_the_instant_it_falls_due_asks_for_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let sqlite = open(dir.path());
+    let store =
+        Arc::new(Failing { store: sqlite.clone(), failures: AtomicUsize::new(0), outbox_reads: AtomicUsize::new(0) });
+    let wallet = Arc::new(FakeWallet::default());
+    let mut usher = Running::start_paying_on(store.clone(), sqlite, &wallet).await;
+    subscribe(&mut usher, true, NOW.secs() + 100).await;
+    while usher.letters.try_recv().is_ok() {}
+    // Both wait for the store, and are one step when it works again.
+    wallet.hang(true);
+    store.failures.store(usize::MAX, Ordering::SeqCst);
+    usher.clock.turn(Duration::from_secs(100));
+    let close = CloseSubscription { subscription_id: "s".to_owned(), reason: None, by_service: false };
+    usher.receive(2, &user(1), WalletMessage::CloseSubscription(close)).await;
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    store.failures.store(0, Ordering::SeqCst);
+    let closed = async {
+        while usher.engine.events(StreamId::SUBSCRIPTIONS, 0, 10).await.unwrap().events.is_empty() {
+            usher.clock.turn(Duration::from_secs(1));
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), closed).await.expect("it is not closed");
+    wallet.hang(false);
+    for _ in 0..60 {
+        usher.clock.turn(Duration::from_secs(5));
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    assert!(usher.letters.try_recv().is_err(), "the user is asked for a payment");
     usher.stop().await;
 }
 

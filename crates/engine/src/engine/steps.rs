@@ -145,7 +145,8 @@ impl Engine {
             let mut effects = Vec::new();
             let mut inbound = Vec::new();
             let mut stepped = false;
-            for job in jobs {
+            let mut later: &[&Job] = &[];
+            for (nth, job) in jobs.iter().enumerate() {
                 if job.inbound.is_some_and(|event| inbound.contains(&event)) {
                     continue;
                 }
@@ -154,8 +155,14 @@ impl Engine {
                         stepped = true;
                         inbound.extend(job.inbound);
                         let finished = more.contains(&Effect::Finish);
+                        let starts = more.iter().any(|effect| matches!(effect, Effect::Start(..)));
                         append(&mut effects, more);
                         if finished {
+                            break;
+                        }
+                        if starts {
+                            // What is said to another operation is said when it is there.
+                            later = jobs.get(nth + 1..).unwrap_or_default();
                             break;
                         }
                     }
@@ -168,7 +175,8 @@ impl Engine {
             let claims = operation.correlations().into_iter().filter(|key| !before.contains(key)).collect();
             let change = Change { id, operation, effects, expected: Revision::At(stored.revision), claims };
             match self.commit(change, now, Cause::Inputs(inbound)).await? {
-                None => return Ok(()),
+                None if later.is_empty() => return Ok(()),
+                None => return Box::pin(self.step(id, later)).await,
                 // Somebody else stepped it: look again.
                 Some(Conflict::Revision) => {}
                 Some(Conflict::InboundSeen) if jobs.len() == 1 => {

@@ -97,6 +97,11 @@ impl Running {
         Self::run(store.clone(), store, None, Some(wallet), options, now, seed).await
     }
 
+    /// With a store of operations that may fail, and a Lightning wallet.
+    pub async fn start_paying_on(store: Arc<dyn Store>, others: Arc<SqliteStore>, wallet: &Arc<FakeWallet>) -> Self {
+        Self::run(store, others, None, Some(wallet), options(), NOW, 1).await
+    }
+
     async fn run(
         store: Arc<dyn Store>,
         others: Arc<SqliteStore>,
