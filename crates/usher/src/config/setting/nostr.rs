@@ -75,15 +75,16 @@ impl Setting for Relays {
             Given::List(list) => list.iter().map(String::as_str).collect(),
             _ => return Err(unfit::<Self>()),
         };
-        let mut addresses = Vec::new();
-        for (position, text) in list.iter().enumerate() {
-            let address = RelayAddress::parse(text).map_err(|error| {
-                let (position, all) = (position + 1, list.len());
-                format!("must be {}; number {position} of {all} is not one: {error}", Self::shape())
-            })?;
-            if !addresses.contains(&address) {
-                addresses.push(address);
+        let (mut addresses, mut wrong, all) = (Vec::new(), String::new(), list.len());
+        for (position, text) in (1..).zip(list) {
+            match RelayAddress::parse(text) {
+                Ok(address) if addresses.contains(&address) => {}
+                Ok(address) => addresses.push(address),
+                Err(error) => wrong.push_str(&format!("; number {position} of {all} is not one: {error}")),
             }
+        }
+        if !wrong.is_empty() {
+            return Err(format!("must be {}{wrong}", Self::shape()));
         }
         if addresses.len() > MAX_RELAYS {
             return Err(format!("must be at most {MAX_RELAYS} addresses"));

@@ -93,6 +93,15 @@ fn unknown_names_lead_to_the_nearest_known_one() {
 }
 
 #[test]
+fn each_relay_that_is_none_is_named() {
+    let list = "http://a.example,wss://b.example,wss://user:word@c.example,";
+    insta::assert_snapshot!(
+        Given::required().variable("NOSTR__RELAYS", list).mistakes(),
+        @"SERVICE__NOSTR__RELAYS: nostr.relays must be a list of ws:// or wss:// addresses, separated by commas; number 1 of 4 is not one: a relay address begins with wss:// or ws://; number 3 of 4 is not one: a relay address has no user name or password; number 4 of 4 is not one: not a URL"
+    );
+}
+
+#[test]
 fn keys_in_other_forms_are_refused_with_what_to_do() {
     let key =
         |key: &str| Given::nothing().variable("AUTH__AUTH_TOKEN", TOKEN).variable("NOSTR__PRIVATE_KEY", key).mistakes();
