@@ -21,7 +21,7 @@ const INBOUND_KEPT: Duration = Duration::from_secs(2 * 3600);
 
 /// How long the relays of a user are kept after a wallet last named them. A user who comes back later is reached at
 /// our own relays until the wallet names its own again.
-const USER_RELAYS_KEPT: Duration = Duration::from_secs(180 * 24 * 3600);
+const USER_RELAYS_KEPT: Duration = Duration::from_secs(400 * 24 * 3600);
 
 impl Engine {
     /// Keeps house now and then until everything stops.

@@ -29,9 +29,15 @@ const SENT_EVENTS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(65_535);
 /// Users whose relays are kept in memory.
 const KNOWN_USERS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(4095);
 
-/// Seconds between one sending and the next; the last goes on for ever. A wallet that comes to the foreground waits a
-/// minute at the most, and a request that lives five minutes is sent eight times.
+/// Seconds between one sending and the next; the last goes on. A wallet that comes to the foreground waits a minute at the
+/// most, and a request that lives five minutes is sent eight times.
 const AGAIN_AFTER: [u64; 6] = [2, 4, 8, 16, 32, 60];
+
+/// After so many sendings, which is two hours, ...
+const MANY: u8 = 120;
+
+/// ... so many seconds: a subscription may be asked for a year long.
+const AGAIN_AFTER_MANY: u64 = 600;
 
 /// Repetitions per second right after a restart, when all that is unanswered is sent at once: relays cut off floods.
 const AFTER_RESTART_PER_SECOND: u64 = 200;
@@ -87,7 +93,10 @@ impl Outgoing {
 /// After how long what was sent `attempts` times is sent again: the schedule ± 20 %, so that crowds spread.
 pub(super) fn again_after(attempts: u8, randomness: &dyn Randomness) -> Duration {
     let step = usize::from(attempts.max(1)) - 1;
-    let secs = AGAIN_AFTER.get(step).or(AGAIN_AFTER.last()).copied().unwrap_or(60);
+    let secs = match AGAIN_AFTER.get(step).or(AGAIN_AFTER.last()) {
+        Some(secs) if attempts < MANY => *secs,
+        _ => AGAIN_AFTER_MANY,
+    };
     let mut random = [0; 1];
     randomness.fill(&mut random);
     let percent = 80 + u64::from(random[0]) * 40 / 255;
@@ -181,5 +190,28 @@ impl Engine {
         }
         drop(users);
         Ok(relays)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Always(u8);
+
+    impl Randomness for Always {
+        fn fill(&self, bytes: &mut [u8]) {
+            bytes.fill(self.0);
+        }
+    }
+
+    #[test]
+    fn what_stays_unanswered_is_sent_less_and_less_often() {
+        for (attempts, secs) in [(0, 2), (1, 2), (2, 4), (6, 60), (119, 60), (120, 600), (u8::MAX, 600)] {
+            assert_eq!(again_after(attempts, &Always(0)), Duration::from_millis(secs * 800), "{attempts}");
+            assert_eq!(again_after(attempts, &Always(255)), Duration::from_millis(secs * 1200), "{attempts}");
+        }
+        let all: u64 = (1..MANY).map(|attempts| again_after(attempts, &Always(127)).as_secs()).sum();
+        assert!((6_600..7_200).contains(&all), "about two hours: {all}");
     }
 }

@@ -15,7 +15,7 @@ use super::Engine;
 use super::committing::{Change, append};
 use super::timers::Alarm;
 use crate::operations::{Effect, Input, Operation, Outcome};
-use crate::ports::{Conflict, KeepAnswer, Revision, StoreError};
+use crate::ports::{Conflict, InvoiceStatus, KeepAnswer, Revision, StoreError};
 use crate::{StreamId, UnixMillis};
 
 /// How many operations step at the same time. Each waits for its commit most of the time; this is how many commits the
@@ -166,7 +166,7 @@ impl Engine {
                             break;
                         }
                     }
-                    Outcome::Ignored => self.woken_early(job, &operation, now),
+                    Outcome::Ignored => self.ignored(job, &operation, now),
                 }
             }
             if !stepped {
@@ -207,12 +207,21 @@ impl Engine {
         Ok(())
     }
 
-    /// The machine's clock was set back: the operation is woken again when its time has come.
-    fn woken_early(&self, job: &Job, operation: &Operation, now: UnixMillis) {
-        if let (Input::Timer, Some(at)) = (&job.input, operation.wake_at())
-            && at > now
-        {
-            self.timers.set(at, job.id, Alarm::Wake);
+    /// What an operation makes nothing of, and yet means something.
+    fn ignored(&self, job: &Job, operation: &Operation, now: UnixMillis) {
+        match (&job.input, operation.wake_at()) {
+            // The machine's clock was set back: the operation is woken again when its time has come.
+            (Input::Timer, Some(at)) if at > now => self.timers.set(at, job.id, Alarm::Wake),
+            (Input::Settled(_) | Input::InvoiceStatus(Ok(InvoiceStatus::Settled(_))), _)
+                if operation.watched().is_some() =>
+            {
+                warn!(
+                    stream_id = %job.id,
+                    "the wallet reports a settlement of less than the amount, or with a preimage of something else: it is \
+                     not believed"
+                );
+            }
+            _ => {}
         }
     }
 }
