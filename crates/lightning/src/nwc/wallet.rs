@@ -30,6 +30,10 @@ const HEARD: usize = 256;
 /// Notices that wait for the engine.
 const NOTICES: usize = 1024;
 
+/// How far ahead the clock of a wallet or relay may be that is asked for something else than a payment: what it does late
+/// does no harm.
+const CLOCKS_DIFFER: Duration = Duration::from_secs(120);
+
 /// How the wallet is asked.
 #[derive(Clone, Debug)]
 pub struct NwcOptions {
@@ -105,7 +109,7 @@ impl NwcWallet {
     }
 
     async fn ask(&self, method: &str, params: serde_json::Value) -> Result<super::Answer, LightningError> {
-        let until = self.clock.now().plus(self.patience).secs().saturating_add(1);
+        let until = self.clock.now().plus(self.patience).plus(CLOCKS_DIFFER).secs();
         self.desk.ask(method, &params, until, self.patience).await
     }
 }

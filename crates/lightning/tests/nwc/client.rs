@@ -29,7 +29,7 @@ pub(crate) struct Client {
 impl Client {
     /// Starts it, without waiting for anything.
     pub(crate) fn start(url: &str) -> Self {
-        Self::start_with(url, NwcOptions::new(url.parse().unwrap()).patience)
+        Self::start_with(url, LONG)
     }
 
     pub(crate) fn start_with(url: &str, patience: Duration) -> Self {
