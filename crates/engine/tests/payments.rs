@@ -384,10 +384,11 @@ async fn what_is_over_takes_no_place_and_money_that_comes_late_is_told() {
     let options = EngineOptions { max_open_streams: 3, ..options() };
     let usher = Running::start_paying(store.clone(), &wallet, options.clone(), NOW, 1).await;
     let mut streams = Vec::new();
-    for _ in 0..2 {
+    for n in 1..=2 {
         streams.push(usher.engine.start_single_payment(payment(None, 60), None).await.unwrap());
+        // In their order: the wallet makes invoices side by side.
+        until("the invoices are made", || usher.engine.watched_invoices() == n).await;
     }
-    until("the invoices are made", || usher.engine.watched_invoices() == 2).await;
     assert!(matches!(usher.engine.start_single_payment(payment(None, 60), None).await, Err(StartError::TooManyOpen)));
     usher.clock.turn(Duration::from_secs(60));
     for stream in &streams {
