@@ -152,6 +152,31 @@ async fn unanswered_requests_are_repeated_with_back_off_until_they_expire() {
 }
 
 #[tokio::test]
+async fn a_clock_that_was_ahead_holds_up_no_repetition_once_it_is_right() {
+    const AHEAD: Duration = Duration::from_secs(3 * 3600);
+    let dir = tempfile::tempdir().unwrap();
+    let mut usher = Running::start(open(dir.path())).await;
+    usher.clock.turn(AHEAD);
+    usher.engine.start_authentication(ask(1), None).await.unwrap();
+    let first = usher.letter().await.0;
+    usher.clock.turn(Duration::from_secs(3));
+    assert_eq!(usher.letter().await.0.content, first.content);
+    usher.clock.turn_back(AHEAD);
+    // Whatever happens next shows the right time. What is sent anew is spread over time, and the clock stands still by itself.
+    usher.engine.start_authentication(ask(2), None).await.unwrap();
+    let mut repeated = false;
+    for _ in 0..100 {
+        usher.clock.turn(Duration::from_millis(10));
+        tokio::time::sleep(Duration::from_millis(10)).await;
+        while let Ok((letter, _)) = usher.letters.try_recv() {
+            repeated |= letter.content == first.content;
+        }
+    }
+    assert!(repeated, "the user is not asked again");
+    usher.stop().await;
+}
+
+#[tokio::test]
 async fn an_answer_ends_the_repetition_and_the_idle_engine_sends_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let mut usher = Running::start(open(dir.path())).await;

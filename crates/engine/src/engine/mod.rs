@@ -51,7 +51,7 @@ pub use self::paying::{
 use self::reading::Finished;
 use self::steps::Workers;
 pub use self::subscribing::{SubscriptionError, SubscriptionFilter, SubscriptionPage};
-use self::timers::{Alarm, Timers};
+use self::timers::{Alarm, Due, Timers};
 use self::waiters::Waiters;
 pub use self::wallet::LightningParts;
 use self::wallet::Wallet;
@@ -353,7 +353,11 @@ impl Engine {
                 due = self.timers.next(&*self.clock) => due,
                 () = self.stop.cancelled() => return,
             };
-            for (id, alarm) in due {
+            let Due::Alarms(alarms) = due else {
+                self.repeat_anew();
+                continue;
+            };
+            for (id, alarm) in alarms {
                 match alarm {
                     Alarm::Wake => self.workers.wake(id).await,
                     Alarm::Resend => self.outgoing.resend(id).await,

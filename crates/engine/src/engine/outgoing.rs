@@ -154,6 +154,18 @@ impl Engine {
         self.send_all(id, messages).await
     }
 
+    /// Sends what is unanswered as after a restart: the times at which it was to be sent again are far off.
+    pub(super) fn repeat_anew(&self) {
+        let now = self.clock.now();
+        for (nth, id) in (0..).zip(self.timers.take(Alarm::Resend)) {
+            let at = now.plus(after_restart(nth));
+            let stream = self.index.update(id, |stream| stream.resend_at = stream.resend_at.map(|_| at));
+            if stream.is_some_and(|stream| stream.resend_at.is_some()) {
+                self.timers.set(at, id, Alarm::Resend);
+            }
+        }
+    }
+
     async fn send_all(&self, id: StreamId, messages: Vec<OutboxMessage>) -> Result<(), StoreError> {
         for message in messages {
             if self.clock.now() >= message.until || self.index.get(id).is_none() {

@@ -3,6 +3,8 @@
 //! They live in memory, ordered by time; the store holds what they are rebuilt from. One task sleeps until the first.
 
 use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -23,12 +25,25 @@ pub(super) enum Alarm {
     Deliver,
 }
 
+/// What the timers are waited for.
+pub(super) enum Due {
+    /// These alarms are due.
+    Alarms(Vec<(StreamId, Alarm)>),
+    /// The machine's clock was set back: what was to be soon is far away now.
+    SetBack,
+}
+
 /// Alarms by time.
 #[derive(Default)]
 pub(super) struct Timers {
     due: Mutex<BTreeSet<(UnixMillis, StreamId, Alarm)>>,
     earlier: Notify,
+    /// What the clock showed when it was looked at last.
+    seen: AtomicU64,
 }
+
+/// Clocks are put right by less than this all the time, and nobody waits much longer for it.
+const SET_BACK: Duration = Duration::from_secs(60);
 
 /// Most alarms taken out at once, so that after a long downtime a crowd of them does not hold the lock.
 const BATCH: usize = 1024;
@@ -48,10 +63,26 @@ impl Timers {
         self.due.lock().remove(&(at, id, alarm));
     }
 
+    /// Takes out all alarms of a kind; says whose they were, the earliest first.
+    pub(super) fn take(&self, kind: Alarm) -> Vec<StreamId> {
+        let mut taken = Vec::new();
+        self.due.lock().retain(|(_, id, alarm)| {
+            if *alarm == kind {
+                taken.push(*id);
+            }
+            *alarm != kind
+        });
+        taken
+    }
+
     /// Waits until alarms are due, and takes them out.
-    pub(super) async fn next(&self, clock: &dyn Clock) -> Vec<(StreamId, Alarm)> {
+    pub(super) async fn next(&self, clock: &dyn Clock) -> Due {
         loop {
             let now = clock.now();
+            let before = UnixMillis(self.seen.swap(now.0, Ordering::Relaxed));
+            if now.plus(SET_BACK) < before {
+                return Due::SetBack;
+            }
             let first = {
                 let mut due = self.due.lock();
                 let mut taken = Vec::new();
@@ -63,7 +94,7 @@ impl Timers {
                     taken.push((alarm.1, alarm.2));
                 }
                 if !taken.is_empty() {
-                    return taken;
+                    return Due::Alarms(taken);
                 }
                 due.first().map(|(at, ..)| *at)
             };

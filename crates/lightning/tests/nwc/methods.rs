@@ -161,7 +161,7 @@ async fn at_a_relay_of_others_making() {
 #[tokio::test]
 async fn many_at_once_each_get_their_own_answer() {
     let stage = Stage::set().await;
-    let asking = (1..=200_u64).map(|amount| {
+    let asking = (1..=100_u64).map(|amount| {
         let wallet = &stage.client.wallet;
         async move {
             let made = wallet.make_invoice(&wanted(amount)).await.unwrap();
@@ -170,5 +170,5 @@ async fn many_at_once_each_get_their_own_answer() {
         }
     });
     futures_util::future::join_all(asking).await;
-    assert_eq!(stage.service.counts().total(), 400);
+    assert_eq!(stage.service.counts().total(), 200);
 }
