@@ -85,8 +85,9 @@ impl fmt::Debug for RecurringRequest {
 }
 
 impl RecurringRequest {
-    /// Asks.
+    /// Asks, no longer than there would be something to pay.
     pub fn start(terms: RecurringTerms, rules: SubscriptionRules) -> (Self, Vec<Effect>) {
+        let until = terms.recurrence.until.map(UnixMillis::from_secs);
         let state = Self {
             conversation: Conversation::new(terms.main_key, &terms.subkeys),
             request_id: terms.request_id,
@@ -94,7 +95,7 @@ impl RecurringRequest {
             amount: terms.amount,
             description: terms.description,
             recurrence: terms.recurrence,
-            expires_at: terms.expires_at,
+            expires_at: until.map_or(terms.expires_at, |until| until.min(terms.expires_at)),
             auto_charge: terms.auto_charge,
             rules,
         };
@@ -141,7 +142,7 @@ impl RecurringRequest {
             }
             RecurringStatus::Confirmed { subscription_id, authorized_amount, authorized_recurrence, .. } => {
                 let recurrence = within(authorized_recurrence, &self.recurrence);
-                if recurrence.next_due(None).is_none() {
+                if recurrence.next_due(None).is_none() || recurrence.until.is_some_and(|until| until < now.secs()) {
                     return self.end("error", Some("the wallet authorized no payment at all"), now);
                 }
                 let agreement = Agreement {

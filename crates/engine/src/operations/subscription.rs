@@ -17,7 +17,7 @@
 //! ```
 //!
 //! Its events stand on the reserved stream `subscriptions`. One due date is charged at a time, oldest first, also after
-//! downtime. A failed charge is tried again by the schedule, then its date is passed over. Before a date is tried again
+//! downtime. Dates that passed before the user agreed are not owed, but for the last one of them. A failed charge is tried again by the schedule, then its date is passed over. Before a date is tried again
 //! the invoice of the try before it has expired: a retry comes an hour later at the earliest, and no charge lives longer.
 //! Should it be paid all the same, the try that runs is withdrawn; so is what runs when the subscription ends.
 //!
@@ -55,7 +55,7 @@ use crate::ports::CorrelationKey;
 /// The longest that a user's wallet has to pay one charge: wallets that pay by themselves do so when they are next awake.
 const CHARGE_TTL: Duration = Duration::from_secs(3600);
 
-/// The shortest, for calendars whose next date is near.
+/// The shortest, for calendars whose dates are near each other.
 const SHORTEST_CHARGE: Duration = Duration::from_secs(60);
 
 /// How long the user's wallet is told that the operator has closed the subscription; nothing acknowledges it.
@@ -97,7 +97,7 @@ impl Subscription {
         rules: SubscriptionRules,
         now: UnixMillis,
     ) -> Self {
-        let charging = if agreement.auto_charge { agreement.first() } else { None };
+        let charging = if agreement.auto_charge { agreement.first(now.secs()) } else { None };
         Self {
             conversation,
             agreement,
@@ -176,7 +176,8 @@ impl Subscription {
     fn charge(&self, charging: &Charging, now: UnixMillis) -> Effect {
         let date = charging.date;
         let next = self.agreement.after(charging);
-        let near = next.map_or(CHARGE_TTL, |next| UnixMillis::from_secs(next.date.due).since(now));
+        // From date to date, not from now: while it catches up the next date has passed already, and a retry comes late.
+        let apart = next.map_or(CHARGE_TTL, |next| Duration::from_secs(next.date.due.saturating_sub(date.due)));
         let terms = PaymentTerms {
             main_key: self.conversation.main_key(),
             subkeys: self.conversation.named(),
@@ -187,7 +188,7 @@ impl Subscription {
                 subscription_id: self.agreement.subscription_id.clone(),
                 charge: Some(date),
             }),
-            expires_at: now.plus(near.clamp(SHORTEST_CHARGE, CHARGE_TTL)),
+            expires_at: now.plus(apart.clamp(SHORTEST_CHARGE, CHARGE_TTL)),
         };
         let amount = self.agreement.amount.min(self.agreement.authorized_amount);
         let (payment, effects) = Payment::to_us(terms, amount, self.rules.network, now);

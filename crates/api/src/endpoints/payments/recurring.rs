@@ -44,14 +44,14 @@ pub(crate) struct RequestBody {
     #[schema(pattern = "^[mM][iI][lL][lL][iI][sS][aA][tT][sS]$", example = "millisats")]
     currency: String,
     recurrence: RecurrenceBody,
-    /// Unix seconds until which the user can answer; in the future, and within a year.
+    /// Unix seconds until which the user can answer; in the future, and within a year. Not longer than `recurrence.until`.
     #[schema(format = "unix-time", minimum = 0, maximum = 253_402_300_799_i64)]
     expires_at: u64,
     /// Your own reference; the events carry it.
     #[schema(format = "identifier", nullable = false, min_length = 1, max_length = 256)]
     request_id: Option<String>,
-    /// Whether the service asks for each due payment by itself, from `first_payment_due` on. It tells of each on the stream
-    /// `subscriptions`. Needs a Lightning wallet.
+    /// Whether the service asks for each due payment by itself, from `first_payment_due` on, or from the latest date before the
+    /// user agreed. It tells of each on the stream `subscriptions`. Needs a Lightning wallet.
     #[schema(nullable = false, default = false)]
     auto_charge: Option<bool>,
 }

@@ -207,6 +207,39 @@ fn it_ends_when_nobody_answers() {
 }
 
 #[test]
+fn nobody_agrees_to_what_is_over() {
+    let end = NOW.plus(Duration::from_secs(120));
+    let mut request = asked(true);
+    request.recurrence.until = Some(end.secs());
+    let over = request.clone().step(&says(&user(1), "r", confirmed()), end.plus(Duration::from_secs(1)));
+    let (event_type, data) = event(&effects(over));
+    assert_eq!((event_type, &data["status"]), ("StatusUpdate", &json!("error")), "the user allowed until then");
+
+    let terms = |until| RecurringTerms {
+        main_key: user(1).public_key(),
+        subkeys: Vec::new(),
+        request_id: "r".to_owned(),
+        reference: None,
+        amount: 5_000,
+        description: "Membership".to_owned(),
+        recurrence: Recurrence { until, ..recurrence() },
+        expires_at: NOW.plus(TTL),
+        auto_charge: false,
+    };
+    let rules = SubscriptionRules { network: Network::Regtest, retry_after: vec![TTL], keep: TTL };
+    for (until, expires_at) in [
+        (Some(end.secs()), end),
+        (Some(NOW.plus(TTL).secs() + 1), NOW.plus(TTL)),
+        (Some(u64::MAX), NOW.plus(TTL)),
+        (None, NOW.plus(TTL)),
+    ] {
+        let (request, got) = RecurringRequest::start(terms(until), rules.clone());
+        let [Effect::Send(message)] = &got[..] else { panic!("{got:?}") };
+        assert_eq!((request.expires_at(), message.until), (expires_at, expires_at), "{until:?}");
+    }
+}
+
+#[test]
 fn it_is_stored_as_it_is() {
     let mut request = asked(true);
     let (key, proof) = device(&user(1), 1, Permission::Payment);

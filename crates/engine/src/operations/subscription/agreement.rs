@@ -45,9 +45,12 @@ pub(super) struct Charging {
 }
 
 impl Agreement {
-    /// The first due date.
-    pub(super) fn first(&self) -> Option<Charging> {
-        let (number, due) = self.recurrence.next_due(None)?;
+    /// The first due date of what is agreed at `now`, in Unix seconds. Where the user took their time it is the latest that
+    /// has passed: nobody owes what fell due before it was agreed, and what runs now is paid at once.
+    pub(super) fn first(&self, now: u64) -> Option<Charging> {
+        let (number, first) = self.recurrence.next_due(None)?;
+        let last = self.recurrence.until.map_or(now, |until| until.min(now));
+        let due = latest(&self.recurrence.calendar, first, last);
         Some(Charging::of(number, due, Some(due)))
     }
 
@@ -71,4 +74,21 @@ impl Charging {
     fn of(number: u32, due: u64, asked_due: Option<u64>) -> Self {
         Self { date: Charge { number, due, attempt: 0 }, asked_due, waits_until: Some(due), paid: false }
     }
+}
+
+/// The latest date until `last`, of `first` and those that follow it. There may be half a million between them.
+fn latest(calendar: &Calendar, first: u64, last: u64) -> u64 {
+    let follows = |after: u64| calendar.next_after(after).filter(|due| *due <= last);
+    let Some(mut found) = follows(first) else { return first };
+    let mut end = last;
+    // What follows `found` is no later than `last`, and nothing follows `end` by then.
+    while let Some(next) = follows(found) {
+        found = next;
+        let middle = found + end.saturating_sub(found) / 2;
+        match follows(middle) {
+            Some(later) => found = later,
+            None => end = middle,
+        }
+    }
+    found
 }

@@ -22,6 +22,10 @@ fn subscription(recurrence: Recurrence, auto_charge: bool) -> Subscription {
 }
 
 fn subscription_asked(recurrence: Recurrence, asked: Calendar, auto_charge: bool) -> Subscription {
+    subscription_at(recurrence, asked, auto_charge, NOW)
+}
+
+fn subscription_at(recurrence: Recurrence, asked: Calendar, auto_charge: bool, now: UnixMillis) -> Subscription {
     let agreement = Agreement {
         subscription_id: "s".to_owned(),
         amount: 5_000,
@@ -37,7 +41,7 @@ fn subscription_asked(recurrence: Recurrence, asked: Calendar, auto_charge: bool
         retry_after: vec![HOUR, 3 * HOUR],
         keep: Duration::from_secs(86_400),
     };
-    Subscription::start(Conversation::new(user(1).public_key(), &[]), agreement, rules, NOW)
+    Subscription::start(Conversation::new(user(1).public_key(), &[]), agreement, rules, now)
 }
 
 fn closes(author: &Keys, id: &str) -> Input {
@@ -221,6 +225,52 @@ fn after_downtime_it_catches_up_oldest_first() {
         assert_eq!(open.step(&Input::Timer, now), Outcome::Ignored, "one at a time");
         open.step(&paid(charge), now);
     }
+    assert_eq!(open.view().state, SubscriptionState::Completed);
+}
+
+#[test]
+fn a_date_that_is_charged_late_is_given_as_much_time_as_any() {
+    let ttl = |calendar: Calendar, now: UnixMillis| {
+        let mut open = subscription(Recurrence { calendar, ..recurrence(None, None) }, true);
+        let got = effects(open.step(&Input::Timer, now));
+        let [Effect::Start(operation, _)] = &got[..] else { panic!("{got:?}") };
+        let Operation::SinglePayment(payment) = &**operation else { panic!("{operation:?}") };
+        serde_json::to_value(payment).unwrap()["expires_at"].as_u64().unwrap() - now.0
+    };
+    let days = Duration::from_secs(3 * 86_400);
+    for now in [NOW, NOW.plus(Duration::from_secs(86_400)), NOW.plus(days)] {
+        assert_eq!(ttl(Calendar::Daily, now), 3_600_000, "also when the next date has passed");
+        assert_eq!(ttl(Calendar::Minutely, now), 60_000, "and no more than there is between two dates");
+    }
+}
+
+#[test]
+fn what_fell_due_before_the_user_agreed_is_not_owed_but_for_the_last_date() {
+    let midnight = |days: u64| NOW.secs() - NOW.secs() % 86_400 + days * 86_400;
+    let noon = UnixMillis::from_secs(midnight(3) + 43_200);
+    let first = |calendar: Calendar, until: Option<u64>, now: UnixMillis| {
+        let asked = Recurrence { calendar: calendar.clone(), ..recurrence(Some(2), until) };
+        subscription_at(asked, calendar, true, now)
+    };
+    for (calendar, until, now, due) in [
+        (Calendar::Daily, None, NOW, NOW.secs()),
+        (Calendar::Daily, None, NOW.plus(HOUR), NOW.secs()),
+        (Calendar::Daily, None, UnixMillis::from_secs(midnight(1)), midnight(1)),
+        (Calendar::Daily, None, noon, midnight(3)),
+        (Calendar::Daily, Some(midnight(2) + 1), noon, midnight(2)),
+        (Calendar::Minutely, None, NOW.plus(Duration::from_secs(366 * 86_400 + 7)), NOW.secs() + 366 * 86_400),
+        (Calendar::Monthly, None, noon, NOW.secs()),
+    ] {
+        let mut open = first(calendar.clone(), until, now);
+        let charge = started(&effects(open.step(&Input::Timer, now)));
+        assert_eq!((charge.number, charge.due), (1, due), "{calendar:?} {until:?}");
+    }
+    let mut open = first(Calendar::Daily, None, noon);
+    let charge = started(&effects(open.step(&Input::Timer, noon)));
+    open.step(&paid(charge), noon);
+    assert_eq!(open.wake_at(), Some(UnixMillis::from_secs(midnight(4))), "all that was agreed to is yet to come");
+    let second = started(&effects(open.step(&Input::Timer, UnixMillis::from_secs(midnight(4)))));
+    open.step(&paid(second), noon);
     assert_eq!(open.view().state, SubscriptionState::Completed);
 }
 
