@@ -10,11 +10,12 @@ use common::wallet::invoice;
 use common::{FakeWallet, NOW, Running, data, open, options, user};
 use serde_json::{Value, json};
 use usher_engine::operations::SubscriptionState;
-use usher_engine::ports::{Clock as _, LightningNotice};
+use usher_engine::ports::{Clock as _, Inbound, LightningNotice};
 use usher_engine::{
     EngineOptions, PayInvoiceRequest, RecurringPaymentRequest, SinglePaymentRequest, StartError, StreamId,
     SubscriptionFilter,
 };
+use usher_protocol::EventId;
 use usher_protocol::calendar::Calendar;
 use usher_protocol::message::{
     CloseSubscription, Currency, PaymentResponse, PaymentStatus, Recurrence, RecurringResponse, RecurringStatus,
@@ -524,6 +525,82 @@ async fn a_failed_charge_is_tried_after_a_day_and_three_days_more_over_restarts(
     assert_eq!(wallet.made().len(), 7, "three tries of the first, one of each other");
     let page = usher.engine.subscriptions(SubscriptionFilter::default(), None, 10).await.unwrap();
     assert_eq!(page.subscriptions, [view]);
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn very_many_charges_that_fall_due_at_once_hold_up_nobody_and_are_asked_for_once() {
+    const MANY: usize = 1_500;
+    let dir = tempfile::tempdir().unwrap();
+    let wallet = Arc::new(FakeWallet::default());
+    let options = EngineOptions { max_open_streams: 100_000, ..options() };
+    let mut usher = Running::start_paying(open(dir.path()), &wallet, options.clone(), NOW, 1).await;
+    let due = NOW.plus(DAY).secs();
+    let recurrence =
+        Recurrence { until: None, calendar: Calendar::Monthly, max_payments: None, first_payment_due: due };
+    for n in 0..MANY {
+        let request = RecurringPaymentRequest {
+            main_key: user(1).public_key(),
+            subkeys: Vec::new(),
+            description: "Membership".to_owned(),
+            amount: 5_000,
+            recurrence: recurrence.clone(),
+            expires_at: NOW.secs() + 600,
+            reference: None,
+            auto_charge: true,
+        };
+        usher.engine.start_recurring_payment(request, None).await.unwrap();
+        let asked = letter(&mut usher, "recurrence", &[]).await;
+        let status = RecurringStatus::Confirmed {
+            subscription_id: format!("s{n}"),
+            authorized_amount: 5_000,
+            authorized_currency: Currency::Millisats,
+            authorized_recurrence: recurrence.clone(),
+        };
+        let mut id = [0; 32];
+        id[..8].copy_from_slice(&(n as u64).to_be_bytes());
+        let inbound = Inbound {
+            event_id: EventId::from_byte_array(id),
+            author: user(1).public_key(),
+            created_at: NOW.secs(),
+            message: WalletMessage::RecurringResponse(RecurringResponse { request_id: request_id(&asked), status }),
+        };
+        usher.inbox.send(inbound).await.unwrap();
+    }
+    let filter = SubscriptionFilter { state: Some(SubscriptionState::Active), main_key: None };
+    until("all have begun", || usher.engine.open_streams() == 1 + MANY).await;
+    usher.stop().await;
+
+    // The service was down when they fell due, and its wallet is slow.
+    wallet.hold(Some("Membership"));
+    let mut usher = Running::start_paying(open(dir.path()), &wallet, options, NOW.plus(2 * DAY), 2).await;
+    until("all are charged", || usher.engine.open_streams() == 1 + 2 * MANY).await;
+    assert!(wallet.made().len() <= 32, "the wallet is asked for {} at once", wallet.made().len());
+
+    // A user at a checkout pays meanwhile, and the app can ask.
+    let request = SinglePaymentRequest { expires_at: None, ..payment(None, 0) };
+    let stream = usher.engine.start_single_payment(request, None).await.unwrap();
+    let asked = letter(&mut usher, "invoice", &[]).await;
+    assert_eq!(asked["description"], "Coffee");
+    let made = wallet.made().len();
+    wallet.settle(made - 1);
+    usher.receive(1, &user(1), says(&request_id(&asked), PaymentStatus::Success { preimage: None })).await;
+    assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
+    assert_eq!(usher.engine.subscriptions(filter, None, 1000).await.unwrap().subscriptions.len(), 1000);
+
+    // However long they wait, each is asked for once.
+    for _ in 0..4 {
+        usher.clock.turn(Duration::from_secs(26));
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+    wallet.hold(None);
+    until("all have an invoice", || usher.engine.watched_invoices() == MANY).await;
+    let mut made = 0;
+    while std::mem::replace(&mut made, wallet.made().len()) != made {
+        tokio::time::sleep(Duration::from_millis(300)).await;
+    }
+    assert!(made <= 1 + MANY + MANY / 10, "{made} invoices for {MANY} charges");
+    assert_eq!(usher.engine.open_streams(), 1 + 2 * MANY, "one charge for each");
     usher.stop().await;
 }
 

@@ -237,8 +237,9 @@ impl Engine {
             self.go_on(&after, head, now);
         }
         self.tell_readers(id, next_index, &after.events, now);
+        let unattended = after.operation.is_unattended();
         for call in after.calls {
-            self.ask(id, call);
+            self.ask(id, call, unattended);
         }
         if after.look_up {
             self.look_up_soon(id, now);

@@ -5,9 +5,12 @@
 //!
 //! Settlements are told by the wallet where it does that; [`watching`](super::watching) is the backstop.
 
+use std::collections::HashSet;
+use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use parking_lot::Mutex;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Semaphore, mpsc};
 use tracing::{debug, info, warn};
@@ -20,11 +23,15 @@ use crate::ports::{
     CorrelationKey, Lightning, LightningError, LightningNotice, LightningNotices, WalletInfo, WalletLink,
 };
 
-/// Calls that wait for their turn.
+/// Calls that wait for their turn in one line.
 const QUEUE: usize = 4096;
 
-/// Calls that run at the same time, but for those that pay.
+/// Calls that run at the same time, but for those that pay and those that nobody looks on at.
 const AT_ONCE: usize = 64;
+
+/// Calls that nobody looks on at and that run at the same time. All monthly subscriptions fall due at the same instant: they
+/// keep nobody who stands at a checkout from an invoice.
+const UNATTENDED_AT_ONCE: usize = 32;
 
 /// Calls that pay and run at the same time. Payees can hold payments back: these have a line of their own, so that they keep
 /// nobody from an invoice.
@@ -49,7 +56,12 @@ pub struct LightningParts {
 pub(super) struct Wallet {
     pub(super) lightning: Option<LightningParts>,
     calls: mpsc::Sender<(StreamId, WalletCall)>,
+    unattended: mpsc::Sender<(StreamId, WalletCall)>,
     pays: mpsc::Sender<(StreamId, WalletCall)>,
+    /// What waits or is under way, but for what pays: asked for again it would be the same.
+    asked: Mutex<HashSet<(StreamId, Discriminant<WalletCall>)>>,
+    /// A line was full when it was last looked at.
+    full: AtomicBool,
     pub(super) watching: Watching,
     /// By call and result.
     counts: [[AtomicU64; RESULTS.len()]; CALLS.len()],
@@ -58,15 +70,26 @@ pub(super) struct Wallet {
 /// What operations ask the wallet.
 pub(super) struct Asked {
     calls: mpsc::Receiver<(StreamId, WalletCall)>,
+    unattended: mpsc::Receiver<(StreamId, WalletCall)>,
     pays: mpsc::Receiver<(StreamId, WalletCall)>,
 }
 
 impl Wallet {
     pub(super) fn new(lightning: Option<LightningParts>) -> (Self, Asked) {
-        let ((calls, calls_asked), (pays, pays_asked)) = (mpsc::channel(QUEUE), mpsc::channel(QUEUE));
-        let watching = Watching::default();
-        let wallet = Self { lightning, calls, pays, watching, counts: Default::default() };
-        (wallet, Asked { calls: calls_asked, pays: pays_asked })
+        let (calls, calls_asked) = mpsc::channel(QUEUE);
+        let (unattended, unattended_asked) = mpsc::channel(QUEUE);
+        let (pays, pays_asked) = mpsc::channel(QUEUE);
+        let wallet = Self {
+            lightning,
+            calls,
+            unattended,
+            pays,
+            asked: Mutex::default(),
+            full: AtomicBool::new(false),
+            watching: Watching::default(),
+            counts: Default::default(),
+        };
+        (wallet, Asked { calls: calls_asked, unattended: unattended_asked, pays: pays_asked })
     }
 
     pub(super) fn count<T>(&self, call: usize, result: &Result<T, LightningError>) {
@@ -112,10 +135,27 @@ impl Engine {
     }
 
     /// Asks soon; never waits. When too many wait already, nothing is sent and the operation is told so.
-    pub(super) fn ask(&self, id: StreamId, call: WalletCall) {
-        let line = if matches!(call, WalletCall::Pay { .. }) { &self.wallet.pays } else { &self.wallet.calls };
-        let Err(TrySendError::Full((_, call))) = line.try_send((id, call)) else { return };
-        warn!(stream_id = %id, "the wallet is asked more than it answers");
+    pub(super) fn ask(&self, id: StreamId, call: WalletCall, unattended: bool) {
+        let wallet = &self.wallet;
+        let kind = discriminant(&call);
+        let line = match call {
+            WalletCall::Pay { .. } => &wallet.pays,
+            // The operation has waited for long and asks again; what it asked waits in line still.
+            _ if !wallet.asked.lock().insert((id, kind)) => return,
+            _ if unattended => &wallet.unattended,
+            _ => &wallet.calls,
+        };
+        let call = match line.try_send((id, call)) {
+            Ok(()) => return wallet.full.store(false, Ordering::Relaxed),
+            Err(TrySendError::Closed(_)) => return,
+            Err(TrySendError::Full((_, call))) => call,
+        };
+        wallet.asked.lock().remove(&(id, kind));
+        if wallet.full.swap(true, Ordering::Relaxed) {
+            debug!(stream_id = %id, "the wallet is asked more than it answers");
+        } else {
+            warn!(stream_id = %id, "the wallet is asked more than it answers: some are asked again later");
+        }
         let input = failed(&call, || LightningError::NotSent);
         let workers = self.workers.clone();
         self.tasks.spawn(async move { workers.input(id, input).await });
@@ -123,8 +163,12 @@ impl Engine {
 
     /// Asks the wallet what operations want of it, until everything stops.
     pub(super) async fn ask_wallet(self: Arc<Self>, asked: Asked) {
-        let Asked { calls, pays } = asked;
-        tokio::join!(self.ask_in_line(calls, AT_ONCE), self.ask_in_line(pays, PAYS_AT_ONCE));
+        let Asked { calls, unattended, pays } = asked;
+        tokio::join!(
+            self.ask_in_line(calls, AT_ONCE),
+            self.ask_in_line(unattended, UNATTENDED_AT_ONCE),
+            self.ask_in_line(pays, PAYS_AT_ONCE)
+        );
     }
 
     async fn ask_in_line(self: &Arc<Self>, mut asked: mpsc::Receiver<(StreamId, WalletCall)>, at_once: usize) {
@@ -139,6 +183,12 @@ impl Engine {
                 },
             };
             let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+            let asked = (id, discriminant(&call));
+            // It has ended while it waited in line.
+            if self.index.get(id).is_none() {
+                self.wallet.asked.lock().remove(&asked);
+                continue;
+            }
             let engine = Arc::clone(self);
             self.tasks.spawn(async move {
                 let input = tokio::select! {
@@ -147,6 +197,7 @@ impl Engine {
                     () = engine.stop.cancelled() => return,
                 };
                 drop(place);
+                engine.wallet.asked.lock().remove(&asked);
                 engine.workers.input(id, input).await;
             });
         }

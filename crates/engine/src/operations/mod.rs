@@ -205,6 +205,14 @@ impl Operation {
         }
     }
 
+    /// Whether nobody looks on: the service has begun it by itself, and it may wait for others.
+    pub(crate) const fn is_unattended(&self) -> bool {
+        match self {
+            Self::SinglePayment(payment) => payment.is_charge(),
+            _ => false,
+        }
+    }
+
     /// The payment hash of an invoice of our own that may be paid.
     pub fn watched(&self) -> Option<PaymentHash> {
         match self {

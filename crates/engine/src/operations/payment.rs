@@ -49,6 +49,9 @@ use crate::ports::{CorrelationKey, OperationKind};
 /// How long the last look-up is tried before the time-out is said all the same: also when the service was down at the end.
 const CLOSING: Duration = Duration::from_secs(60);
 
+/// As long for a charge that the service makes by itself: those of many subscriptions end at the same instant, too.
+const CLOSING_CHARGE: Duration = Duration::from_secs(600);
+
 /// For how long after the end money is still looked out for: a day covers any restart of a wallet.
 const LINGER: Duration = Duration::from_secs(24 * 3600);
 
@@ -197,6 +200,11 @@ impl Payment {
         matches!(self.phase, Phase::Over { .. } | Phase::Leaving { .. })
     }
 
+    /// Whether it is for a due date of a subscription that the service charges by itself.
+    pub(super) const fn is_charge(&self) -> bool {
+        matches!(self.subscription, Some(SubscriptionLink { charge: Some(_), .. }))
+    }
+
     pub(super) fn correlations(&self) -> Vec<CorrelationKey> {
         let invoice = match &self.bill {
             Bill::Own { invoice, .. } => {
@@ -258,7 +266,10 @@ impl Payment {
                 self.phase = Phase::Making { tries: tries.saturating_add(1), next: lease(now), give_up };
                 Outcome::Stepped(vec![self.make_invoice(now)])
             }
-            Phase::Asking if matches!(self.bill, Bill::Own { .. }) => self.close(now.plus(CLOSING), now),
+            Phase::Asking if matches!(self.bill, Bill::Own { .. }) => {
+                let patience = if self.is_charge() { CLOSING_CHARGE } else { CLOSING };
+                self.close(now.plus(patience), now)
+            }
             Phase::Asking => self.time_out(now),
             Phase::Closing { give_up, .. } if now >= give_up => self.time_out(now),
             Phase::Closing { give_up, .. } => self.close(give_up, now),

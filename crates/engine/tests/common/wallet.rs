@@ -34,6 +34,7 @@ struct Books {
     sent: HashMap<PaymentHash, u32>,
     look_ups: HashMap<PaymentHash, u32>,
     hangs: bool,
+    held: Option<String>,
     pays_hang: bool,
     too_late: u32,
     tells: bool,
@@ -82,6 +83,11 @@ impl FakeWallet {
     /// From now on it answers nothing, or answers again.
     pub fn hang(&self, hangs: bool) {
         self.books.lock().hangs = hangs;
+    }
+
+    /// From now on it gives out no invoice with this description, or gives out all.
+    pub fn hold(&self, description: Option<&str>) {
+        self.books.lock().held = description.map(str::to_owned);
     }
 
     /// From now on it sends payments and says nothing of them, as when the payee holds them back; or no longer.
@@ -151,6 +157,9 @@ impl Lightning for FakeWallet {
             books.made.push(made.clone());
             made
         };
+        while self.books.lock().held.as_ref() == Some(&wanted.description) {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
         self.answer(Ok(made)).await
     }
 

@@ -38,7 +38,7 @@ impl Payment {
                 return self.fail(&format!("the wallet made no invoice: {reason}"), now);
             }
             Err(failure) => {
-                let next = now.plus(again_after(tries));
+                let next = now.plus(again_after(tries, self.is_charge()));
                 if next >= give_up {
                     return self.fail(&format!("no invoice could be made: {failure}"), now);
                 }
@@ -104,9 +104,11 @@ impl Payment {
     }
 }
 
-/// Seconds until our wallet is asked again for an invoice: 1, 2, 4, 8, 8, … and after a minute 60, 60, …
-fn again_after(tries: u32) -> Duration {
+/// Seconds until our wallet is asked again for an invoice: 1, 2, 4, 8, 8, … and after a minute 60, 60, …; for what nobody looks
+/// on at, and of which there may be very many, 2, 4, 8, 16, 32, 60, 60, …
+fn again_after(tries: u32, unattended: bool) -> Duration {
     match tries {
+        _ if unattended => Duration::from_secs((1 << tries.min(6)).min(60)),
         0..10 => Duration::from_secs(1 << tries.saturating_sub(1).min(3)),
         10.. => Duration::from_secs(60),
     }
