@@ -7,7 +7,7 @@
 //! | `schema` | migrations |
 //! | `job`, `writer`, `readers`, `alarm` | the threads, the work they take, and what tells when one is lost |
 //! | `commit`, `read`, `deliveries`, `answers`, `settings`, `retention` | the statements |
-//! | `stats` | what the writer counts |
+//! | `stats`, `probe` | what the writer counts, and whether there is room |
 //! | `codec` | values in columns |
 
 mod alarm;
@@ -19,6 +19,7 @@ mod failure;
 mod file;
 mod job;
 mod open;
+mod probe;
 mod read;
 mod readers;
 mod retention;
@@ -29,6 +30,7 @@ mod writer;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 
 use async_trait::async_trait;
@@ -93,6 +95,8 @@ pub struct SqliteStore {
     closed: watch::Receiver<()>,
     writer: Mutex<Option<JoinHandle<()>>>,
     stats: Arc<Stats>,
+    /// How many transactions had failed when room was last found for a probe.
+    probed: AtomicU64,
     alarm: Alarm,
 }
 
@@ -136,7 +140,7 @@ impl SqliteStore {
             })
             .map_err(OpenError::Thread)?;
         let queues = Some(Queues { writer, readers: reader_queues });
-        Ok(Self { queues, closed, writer: Mutex::new(Some(thread)), stats, alarm })
+        Ok(Self { queues, closed, writer: Mutex::new(Some(thread)), stats, probed: AtomicU64::new(0), alarm })
     }
 
     /// What it has counted.
@@ -147,13 +151,21 @@ impl SqliteStore {
     /// Reads a page and writes one: whether the store does its work now.
     ///
     /// Written is what stands in the file's head already, and nothing less than a write tells: on a full disk all reads
-    /// go well, and so does a transaction that changes nothing.
+    /// go well, and so does a transaction that changes nothing. One page may find room where a commit finds none, though:
+    /// once a transaction has failed, as much is written as commits need, until there is room for it.
     ///
     /// # Errors
     /// [`StoreError`], as a commit would at this moment.
     pub async fn check(&self) -> Result<(), StoreError> {
         self.read(schema::read_version).await?;
-        self.write(schema::rewrite_version).await
+        let failed = self.stats.failures();
+        if failed == self.probed.load(Ordering::Relaxed) {
+            return self.write(schema::rewrite_version).await;
+        }
+        self.write(probe::leave).await?;
+        self.write(probe::take_away).await?;
+        self.probed.store(failed, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Returns when one of its threads has panicked: nothing can be written, or read, from then on. The process should end

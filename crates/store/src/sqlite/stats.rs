@@ -55,11 +55,16 @@ impl Stats {
         self.failed.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// How many transactions have failed.
+    pub(crate) fn failures(&self) -> u64 {
+        self.failed.load(Ordering::Relaxed)
+    }
+
     pub(crate) fn values(&self) -> StoreStats {
         StoreStats {
             commit_seconds: self.commit_seconds.values(&SECONDS, 1e-9),
             batch_size: self.batch_size.values(&BATCH, 1.0),
-            failed: self.failed.load(Ordering::Relaxed),
+            failed: self.failures(),
         }
     }
 }

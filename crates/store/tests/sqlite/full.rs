@@ -58,3 +58,26 @@ async fn a_full_database_refuses_and_recovers() {
     assert!(store.operation(id(number)).await.unwrap().is_some());
     assert!(store.operation(id(number - 1)).await.unwrap().is_some());
 }
+
+/// What is smaller than a commit may still find room, and tells nothing: a service that refuses every call is not ready.
+#[tokio::test]
+async fn a_check_says_that_there_is_no_room_until_there_is() {
+    let place = Place::new();
+    let options = SqliteOptions { max_bytes: Some(1024 * 1024), ..SqliteOptions::default() };
+    let store = SqliteStore::open(&place.path(), options).unwrap();
+    let mut number = 1;
+    while store.commit(large(number)).await.is_ok() {
+        store.check().await.unwrap();
+        number += 1;
+        assert!(number < 1_000, "a limit is a limit");
+    }
+    for _ in 0..2 {
+        let error = store.check().await.unwrap_err();
+        assert!(chain(&error).contains("full"), "{}", chain(&error));
+    }
+    assert!(store.remove_finished(UnixMillis(number), 1_000).await.unwrap() > 10);
+    // Nobody has tried to commit meanwhile: whoever sends calls elsewhere as long as it is not ready must see that it is.
+    store.check().await.unwrap();
+    commit_done(&store, large(number)).await;
+    store.close().await;
+}
