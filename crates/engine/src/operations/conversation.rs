@@ -98,6 +98,10 @@ impl Conversation {
         if !counts(proof, author, permission, now) {
             return false;
         }
+        if self.subkeys.len() + self.devices.len() >= MAX_SUBKEYS {
+            // A subscription may outlive many a device.
+            self.devices.retain(|device| counts(&device.proof, &device.key, permission, now));
+        }
         let known = self.devices.iter().any(|device| device.key == *author);
         let full = self.subkeys.len() + self.devices.len() >= MAX_SUBKEYS;
         if *author == self.asked && self.main_key == self.asked && proof.main_key != self.asked && !full {

@@ -65,10 +65,6 @@ pub enum Operation {
 }
 
 /// What happens to an operation.
-#[expect(
-    clippy::large_enum_variant,
-    reason = "an input lives for one step; a box would only stand between the patterns"
-)]
 #[derive(Clone, Debug)]
 pub enum Input {
     /// A wallet's message that belongs to it.

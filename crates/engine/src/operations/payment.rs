@@ -202,7 +202,14 @@ impl Payment {
 
     /// Whether it is for a due date of a subscription that the service charges by itself.
     pub(super) const fn is_charge(&self) -> bool {
-        matches!(self.subscription, Some(SubscriptionLink { charge: Some(_), .. }))
+        self.charge().is_some()
+    }
+
+    const fn charge(&self) -> Option<Charge> {
+        match &self.subscription {
+            Some(link) => link.charge,
+            None => None,
+        }
     }
 
     pub(super) fn correlations(&self) -> Vec<CorrelationKey> {
@@ -237,7 +244,8 @@ impl Payment {
                     (Phase::Asking, Some(invoice))
                         if !self.withdrawn && self.conversation.prove(author, proof, Permission::Payment, now) =>
                     {
-                        Outcome::Stepped(vec![self.ask(&invoice)])
+                        let device = self.tell_subscription(Note::Device { key: *author, proof: proof.clone() });
+                        Outcome::Stepped([self.ask(&invoice)].into_iter().chain(device).collect())
                     }
                     _ => Outcome::Ignored,
                 }
@@ -252,7 +260,7 @@ impl Payment {
             | Input::Resumed
             | Input::Paid(_)
             | Input::PaymentStatus(_)
-            | Input::Note(Note::Paid | Note::Charged(_) | Note::Close) => Outcome::Ignored,
+            | Input::Note(Note::Paid | Note::Charged(_) | Note::Device { .. } | Note::Close) => Outcome::Ignored,
         }
     }
 
@@ -297,13 +305,11 @@ impl Payment {
         self.paid = true;
         let paid = self.tell("paid", &json!({ "preimage": preimage.map(Preimage::to_hex) }), now);
         let mut effects = vec![paid, Effect::Silence];
-        if let Some(link) = &self.subscription {
-            let note = match link.charge {
-                Some(charge) => Note::Charged(Charged { charge, end: ChargeEnd::Paid(preimage.copied()) }),
-                None => Note::Paid,
-            };
-            effects.push(Effect::Tell(CorrelationKey::subscription(&link.subscription_id), note));
-        }
+        let note = match self.charge() {
+            Some(charge) => Note::Charged(Charged { charge, end: ChargeEnd::Paid(preimage.copied()) }),
+            None => Note::Paid,
+        };
+        effects.extend(self.tell_subscription(note));
         match &self.bill {
             Bill::Own { .. } => {
                 self.phase = Phase::Over { until: now };
@@ -334,12 +340,9 @@ impl Payment {
     fn end(&mut self, status: &'static str, reason: Option<&str>, now: UnixMillis) -> Outcome {
         self.phase = Phase::Over { until: self.over_until(now) };
         let mut effects = vec![self.tell(status, &json!({ "reason": reason }), now), Effect::Silence];
-        if let Some(link) = &self.subscription
-            && let Some(charge) = link.charge
-        {
+        if let Some(charge) = self.charge() {
             let end = ChargeEnd::Failed { status: status.to_owned(), reason: reason.map(str::to_owned) };
-            let note = Note::Charged(Charged { charge, end });
-            effects.push(Effect::Tell(CorrelationKey::subscription(&link.subscription_id), note));
+            effects.extend(self.tell_subscription(Note::Charged(Charged { charge, end })));
         }
         Outcome::Stepped(effects)
     }
@@ -356,6 +359,11 @@ impl Payment {
             Bill::Other { invoice } if self.paid => expired(invoice),
             Bill::Other { invoice } => expired(invoice).max(linger),
         }
+    }
+
+    fn tell_subscription(&self, note: Note) -> Option<Effect> {
+        let link = self.subscription.as_ref()?;
+        Some(Effect::Tell(CorrelationKey::subscription(&link.subscription_id), note))
     }
 
     fn tell(&self, status: &str, more: &Value, now: UnixMillis) -> Effect {

@@ -39,6 +39,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use usher_protocol::PublicKey;
 use usher_protocol::message::{CloseSubscription, ServiceMessage, WalletMessage};
+use usher_protocol::subkey::Permission;
 
 pub(super) use self::agreement::Agreement;
 use self::agreement::Charging;
@@ -146,6 +147,20 @@ impl Subscription {
                 self.closed_by_user(close.reason.clone(), now)
             }
             Input::Note(Note::Close) if self.ended_at.is_none() => self.closed_by_operator(now),
+            // It could not read that the operator has closed it.
+            Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. }
+                if self.tells_until().is_some_and(|until| now < until)
+                    && self.conversation.prove(author, proof, Permission::Payment, now) =>
+            {
+                Outcome::Stepped(self.tell_wallet().into_iter().collect())
+            }
+            Input::Note(Note::Device { key, proof })
+                if self.ended_at.is_none()
+                    && proof.main_key == self.conversation.main_key()
+                    && self.conversation.prove(key, proof, Permission::Payment, now) =>
+            {
+                Outcome::Stepped(Vec::new())
+            }
             Input::Note(Note::Paid) => {
                 self.payments_made = self.payments_made.saturating_add(1);
                 Outcome::Stepped(self.complete(now).into_iter().collect())
@@ -301,13 +316,22 @@ impl Subscription {
 
     fn closed_by_operator(&mut self, now: UnixMillis) -> Outcome {
         self.finish(SubscriptionState::ClosedByProvider, None, now);
+        Outcome::Stepped(self.tell_wallet().into_iter().chain(self.withdraw()).collect())
+    }
+
+    /// Until when the user's wallet is told that the operator has closed it.
+    fn tells_until(&self) -> Option<UnixMillis> {
+        let ended_at = self.ended_at.filter(|_| self.state == SubscriptionState::ClosedByProvider)?;
+        Some(UnixMillis::from_secs(ended_at).plus(TELLING))
+    }
+
+    fn tell_wallet(&self) -> Option<Effect> {
         let message = ServiceMessage::CloseSubscription(CloseSubscription {
             subscription_id: self.agreement.subscription_id.clone(),
             reason: None,
             by_service: true,
         });
-        let told = Effect::Send(self.conversation.message(&message, now.plus(TELLING)));
-        Outcome::Stepped([told].into_iter().chain(self.withdraw()).collect())
+        Some(Effect::Send(self.conversation.message(&message, self.tells_until()?)))
     }
 
     fn tell_payment(&self, charge: Charge, more: &Value, now: UnixMillis) -> Effect {

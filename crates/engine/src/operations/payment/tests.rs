@@ -333,6 +333,9 @@ fn a_payment_of_a_subscription_is_told_to_it() {
                 })
                 .collect()
         };
+        let (key, proof) = device(&user(1), 4, Permission::Payment);
+        let proven = notes(&effects(payment.step(&cannot_read(key, proof.clone()), NOW)));
+        assert_eq!(proven, [Note::Device { key, proof }]);
         let rejected = notes(&effects(payment.step(&says(PaymentStatus::Rejected { reason: None }), NOW)));
         let paid = notes(&effects(payment.step(&Input::Settled(settled(5_000, Some(PREIMAGE))), NOW)));
         match charge {

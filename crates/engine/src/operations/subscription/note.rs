@@ -1,6 +1,8 @@
 //! What a subscription and its payments say to each other.
 
+use usher_protocol::PublicKey;
 use usher_protocol::message::Preimage;
+use usher_protocol::subkey::SubkeyProof;
 
 use crate::operations::payment::Charge;
 
@@ -34,6 +36,13 @@ pub enum Note {
     Paid,
     /// A charge has ended.
     Charged(Charged),
+    /// A device of the user has proved to a payment that it is one: it may close the subscription, too.
+    Device {
+        /// Its key.
+        key: PublicKey,
+        /// Its proof, which the subscription checks itself.
+        proof: SubkeyProof,
+    },
     /// The operator closes it.
     Close,
     /// To a payment: it is not owed any more.

@@ -3,9 +3,10 @@ use serde_json::json;
 use usher_protocol::bolt11::Network;
 use usher_protocol::calendar::Calendar;
 use usher_protocol::message::{Preimage, Recurrence};
+use usher_protocol::subkey::SubkeyProof;
 use usher_protocol::{Keys, PublicKey};
 
-use super::super::fixtures::{NOW, effects, user};
+use super::super::fixtures::{NOW, cannot_read, device, effects, user};
 use super::super::{Effect, Input, Note, Operation, Outcome};
 use super::*;
 
@@ -121,6 +122,55 @@ fn the_operator_closes_it_and_the_wallet_is_told() {
     assert_eq!(content, json!({ "subscription_id": "s", "reason": null, "by_service": true }));
     assert_eq!(open.view().state, SubscriptionState::ClosedByProvider);
     assert_eq!(open.step(&Input::Timer, NOW.plus(HOUR)), Outcome::Ignored, "nothing is charged any more");
+}
+
+#[test]
+fn a_device_that_cannot_read_the_closing_proves_itself_and_is_told() {
+    let mut open = subscription(recurrence(None, None), false);
+    let (key, proof) = device(&user(1), 1, Permission::Payment);
+    assert_eq!(open.step(&cannot_read(key, proof.clone()), NOW), Outcome::Ignored, "there is nothing to tell");
+    open.step(&Input::Note(Note::Close), NOW);
+    for (wrong, proof) in [device(&user(2), 1, Permission::Payment), device(&user(1), 1, Permission::Auth)] {
+        assert_eq!(open.step(&cannot_read(wrong, proof), NOW), Outcome::Ignored);
+    }
+    assert_eq!(open.clone().step(&cannot_read(key, proof.clone()), NOW.plus(TELLING)), Outcome::Ignored);
+    let got = effects(open.step(&cannot_read(key, proof), NOW.plus(Duration::from_secs(5))));
+    let [Effect::Send(message)] = &got[..] else { panic!("{got:?}") };
+    assert_eq!((message.kind, message.until), (28_007, NOW.plus(TELLING)));
+    assert!(message.recipients.contains(&key) && message.recipients.contains(&user(1).public_key()));
+}
+
+#[test]
+fn a_device_that_proved_itself_to_a_payment_may_close_it_as_long_as_its_proof_counts() {
+    let closing = |key| {
+        let close = CloseSubscription { subscription_id: "s".to_owned(), reason: None, by_service: false };
+        Input::Wallet { author: key, sent_at: NOW, message: WalletMessage::CloseSubscription(close) }
+    };
+    let mut open = subscription(recurrence(None, None), false);
+    let (key, proof) = device(&user(1), 1, Permission::Payment);
+    let note = |key, proof: &SubkeyProof| Input::Note(Note::Device { key, proof: proof.clone() });
+    let (strangers, strange) = device(&user(2), 1, Permission::Payment);
+    for (key, proof) in [(strangers, &strange), (key, &strange), (strangers, &proof)] {
+        assert_eq!(open.step(&note(key, proof), NOW), Outcome::Ignored);
+    }
+    assert_eq!(open.step(&closing(key), NOW), Outcome::Ignored);
+    assert_eq!(effects(open.step(&note(key, &proof), NOW)), []);
+    assert_eq!(open.step(&note(key, &proof), NOW), Outcome::Ignored, "once");
+    assert_eq!(open.clone().step(&closing(key), NOW.plus(HOUR)), Outcome::Ignored, "its proof has expired");
+    effects(open.step(&closing(key), NOW));
+    assert_eq!(open.view().state, SubscriptionState::ClosedByUser);
+    // However many devices there were before.
+    let mut open = subscription(recurrence(None, None), false);
+    for nonce in 0..8 {
+        let (key, proof) = device(&user(1), nonce, Permission::Payment);
+        assert_eq!(effects(open.step(&note(key, &proof), NOW)), []);
+    }
+    let (key, mut proof) = device(&user(1), 8, Permission::Payment);
+    assert_eq!(open.step(&note(key, &proof), NOW), Outcome::Ignored, "eight at a time");
+    proof.metadata.expires_at += 3_600;
+    let key = usher_protocol::subkey::derive_secret(user(1).secret_key(), &proof.metadata).unwrap().public_key();
+    assert_eq!(effects(open.step(&note(key, &proof), NOW.plus(HOUR))), []);
+    effects(open.step(&closing(key), NOW.plus(HOUR)));
 }
 
 #[test]
