@@ -1,5 +1,7 @@
 //! Reading request bodies.
 
+mod unambiguous;
+
 use axum::body::Body;
 use axum::extract::{FromRequest, Request};
 use axum::response::{IntoResponse, Response};
@@ -10,6 +12,7 @@ use http_body::Body as _;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde_json::Value;
 
+use self::unambiguous::Unambiguous;
 use crate::ApiState;
 use crate::fields::{Errors, Fields};
 use crate::problem::{ErrorCode, FieldError, Problem};
@@ -120,6 +123,14 @@ fn is_json(headers: &HeaderMap) -> bool {
     essence.trim_ascii().eq_ignore_ascii_case(b"application/json")
 }
 
+/// Reads JSON in which no object has a member twice.
+///
+/// # Errors
+/// What is wrong and where; it is not quoted.
+pub(crate) fn value(json: &[u8]) -> Result<Value, serde_json::Error> {
+    serde_json::from_slice(json).map(|Unambiguous(value)| value)
+}
+
 fn parse<T: JsonBody>(bytes: &[u8]) -> Result<T, BodyError> {
     let value = if bytes.is_empty() {
         if !T::MAY_BE_EMPTY {
@@ -127,7 +138,7 @@ fn parse<T: JsonBody>(bytes: &[u8]) -> Result<T, BodyError> {
         }
         Value::Object(serde_json::Map::new())
     } else {
-        serde_json::from_slice(bytes)?
+        value(bytes)?
     };
     let mut errors = Errors::default();
     let read = match &value {

@@ -26,6 +26,7 @@ mod routes;
 mod server;
 mod state;
 mod telemetry;
+mod webhook;
 
 pub use openapi::openapi;
 pub use problem::{ErrorCode, FieldError};

@@ -11,7 +11,7 @@ use utoipa::openapi::{
 use utoipa::{PartialSchema as _, ToSchema as _};
 
 use crate::problem::{ErrorCode, FieldError, PROBLEM_JSON, ProblemBody};
-use crate::{examples, formats, gate, routes};
+use crate::{examples, formats, gate, routes, webhook};
 
 /// The OpenAPI 3.1 document of the interface; the committed one is `docs/openapi.json`.
 pub fn openapi() -> OpenApi {
@@ -31,6 +31,7 @@ pub fn openapi() -> OpenApi {
         }
         document.merge(part);
     }
+    webhook::describe(&mut document);
     let components = document.components.get_or_insert_default();
     components.schemas.insert(ProblemBody::name().into_owned(), problem());
     components.schemas.insert(FieldError::name().into_owned(), FieldError::schema());
@@ -74,7 +75,7 @@ const TAGS: [(&str, &str); 9] = [
     ("Profiles", "What keys and names say of whom they belong to, the service itself among them."),
     ("JWT", "Tokens about a key, for other programs."),
     ("Relays", "Over which the service and the wallets of its users meet."),
-    ("Webhooks", "Which events reached the app by HTTP."),
+    ("Webhooks", "Events are posted to the app; which of them reached it."),
     ("Service", "How the service is doing."),
     ("Documentation", "This document."),
 ];

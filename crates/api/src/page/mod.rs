@@ -75,7 +75,8 @@ type Listed<'a> = (&'static str, &'a str, &'a Value);
 fn by_tag(document: &Value) -> Vec<(&str, &str, Vec<Listed<'_>>)> {
     let tags = document["tags"].as_array().into_iter().flatten();
     let mut tags: Vec<_> = tags.map(|tag| (text(&tag["name"]), text(&tag["description"]), Vec::new())).collect();
-    for (path, item) in document["paths"].as_object().into_iter().flatten() {
+    let items = |part: &str| document[part].as_object().into_iter().flatten();
+    for (path, item) in items("webhooks").chain(items("paths")) {
         for method in METHODS {
             let Some(operation) = item.get(method) else { continue };
             let name = text(&operation["tags"][0]);

@@ -15,7 +15,7 @@ pub(super) fn article(html: &mut Html, method: &str, path: &str, operation: &Val
     html.raw("<article id=\"").text(anchor(operation)).raw("\"><h2><span class=\"method\">");
     html.text(&method.to_uppercase()).raw("</span> ").element("code", path).raw("</h2><p><strong>");
     html.inline(text(&operation["summary"])).raw("</strong></p>").prose(text(&operation["description"]));
-    html.raw("<p class=\"quiet\">").text(who(&operation["security"])).raw("</p>");
+    html.raw("<p class=\"quiet\">").text(who(operation)).raw("</p>");
     parameters(html, &operation["parameters"]);
     request_body(html, &operation["requestBody"]);
     html.raw("<h3>Answers</h3>");
@@ -25,9 +25,11 @@ pub(super) fn article(html: &mut Html, method: &str, path: &str, operation: &Val
     html.raw("</article>");
 }
 
-/// Who may call: an empty requirement means anybody.
-fn who(security: &Value) -> &'static str {
-    let requirements = security.as_array().map(Vec::as_slice).unwrap_or_default();
+/// Who calls: of ours each operation says it, and an empty requirement means anybody.
+fn who(operation: &Value) -> &'static str {
+    let Some(requirements) = operation["security"].as_array() else {
+        return "The service calls this; the app answers.";
+    };
     let anybody = requirements.iter().any(|each| each.as_object().is_none_or(serde_json::Map::is_empty));
     match (anybody, requirements.len()) {
         (true, ..=1) => "Anybody may call this.",

@@ -39,6 +39,18 @@ async fn what_is_not_json_is_400_with_the_place() {
 }
 
 #[tokio::test]
+async fn a_field_that_is_given_twice_is_refused() {
+    let app = TestApp::start().await;
+    let body = r#"{"static_token": "table-7", "static_token": "table-8"}"#;
+    let (status, answer) = refused(&app, "/key-handshake", JSON, body).await;
+    assert_eq!(status, 400);
+    insta::assert_snapshot!(answer, @"");
+    let body = format!(r#"{{"main_key": "{}", "subkeys": [], "x": {{"y": 1, "y": 2}}}}"#, key(1));
+    assert_eq!(refused(&app, "/authenticate-key", JSON, body).await.0, 400);
+    app.stop().await;
+}
+
+#[tokio::test]
 async fn an_error_does_not_repeat_what_was_sent() {
     let app = TestApp::start().await;
     let secret = "nsec1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq";

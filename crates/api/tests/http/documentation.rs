@@ -55,7 +55,8 @@ async fn the_page_shows_all_of_the_document_and_loads_nothing() {
 fn shows_all(page: &str) {
     let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
     let document = document();
-    for (path, item) in document["paths"].as_object().unwrap() {
+    let items = ["paths", "webhooks"].map(|part| document[part].as_object().unwrap());
+    for (path, item) in items.into_iter().flatten() {
         for (method, operation) in item.as_object().unwrap() {
             let id = operation["operationId"].as_str().unwrap();
             let start =

@@ -70,6 +70,34 @@ fn the_document_is_whole() {
     }
 }
 
+/// So that generators make types of what the app is posted.
+#[test]
+fn the_webhook_is_described() {
+    let document = serde_json::to_value(usher_api::openapi()).unwrap();
+    let post = &document["webhooks"]["event"]["post"];
+    for wanted in ["summary", "description", "operationId", "tags"] {
+        assert!(post.get(wanted).is_some(), "{wanted}");
+    }
+    assert_eq!(post.get("security"), None, "the app has no bearer token of ours to ask for");
+    for parameter in post["parameters"].as_array().unwrap() {
+        assert_eq!(parameter["in"], "header");
+        let may_be_missing = parameter["name"].as_str().unwrap().to_lowercase().ends_with("signature");
+        assert_eq!(parameter["required"], !may_be_missing, "{parameter}");
+    }
+    let (_, body) = contents(&post["requestBody"]).next().unwrap();
+    assert_eq!((&post["requestBody"]["required"], has_example(&document, body)), (&Value::Bool(true), true));
+    let schemas = &document["components"]["schemas"];
+    let name = body["schema"]["$ref"].as_str().unwrap().rsplit('/').next().unwrap();
+    let (mut posted, read) =
+        (schemas[name]["properties"].as_object().unwrap().clone(), &schemas["Event"]["properties"]);
+    assert!(posted.remove("stream_id").is_some(), "the event's stream beside it");
+    let names = |of: &serde_json::Map<String, Value>| of.keys().cloned().collect::<Vec<_>>();
+    assert_eq!(names(&posted), names(read.as_object().unwrap()), "what is posted is what can be read");
+    for answer in ["2XX", "default"] {
+        assert!(post["responses"][answer].is_object(), "{answer}");
+    }
+}
+
 /// The bodies of a request or response, by their media types.
 fn contents(described: &Value) -> impl Iterator<Item = (&String, &Value)> {
     described.get("content").and_then(Value::as_object).into_iter().flatten()

@@ -71,5 +71,6 @@ for error in definitions.OPENAPI_31_VALIDATOR.iter_errors(document):
     fault(error.instance_path, error)
 for name, schema in document["components"]["schemas"].items():
     check_schema(schema, ["components", "schemas", name])
-walk(document["paths"], ["paths"])
+for part in ("paths", "webhooks"):
+    walk(document[part], [part])
 json.dump({**counts, "faults": faults}, sys.stdout)

@@ -1,6 +1,6 @@
 //! `GET /events/{stream_id}`
 
-mod data;
+pub(crate) mod data;
 mod feed;
 pub(crate) mod live;
 pub(crate) mod page;

@@ -61,7 +61,7 @@ pub(super) struct NoCommand {
 /// # Errors
 /// [`NoCommand`], which names all that is wrong. What was sent is never quoted: it may be the token.
 pub(super) fn read(text: &str) -> Result<Command, NoCommand> {
-    let message = match serde_json::from_str(text) {
+    let message = match body::value(text.as_bytes()) {
         Ok(Value::Object(message)) => message,
         Ok(_) => {
             let error = FieldError { pointer: String::new(), detail: "must be a JSON object".to_owned() };

@@ -3,6 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use hmac::{Hmac, Mac as _};
+use serde_json::Value;
 use sha2::Sha256;
 
 use super::app::{App, Post, Reply, hex};
@@ -34,6 +35,21 @@ fn verifies_with(post: &Post, secret: &str) -> bool {
     let signed = [post.header("webhook-id"), post.header("webhook-timestamp")].join(".");
     let expected = format!("v1,{}", BASE64.encode(code(&key, &[signed.as_bytes(), b".", &post.body])));
     post.header("webhook-signature").split(' ').any(|signature| signature == expected)
+}
+
+/// Members and headers are those that the OpenAPI document describes, all of them and no others.
+fn assert_documented(post: &Post) {
+    let document: Value = serde_json::from_str(include_str!("../../../../../docs/openapi.json")).unwrap();
+    let sorted = |mut names: Vec<String>| {
+        names.sort_unstable();
+        names
+    };
+    let names = |object: &Value| sorted(object.as_object().unwrap().keys().cloned().collect());
+    assert_eq!(names(&post.json()), names(&document["components"]["schemas"]["WebhookEvent"]["properties"]));
+    let parameters = document["webhooks"]["event"]["post"]["parameters"].as_array().unwrap();
+    let described = parameters.iter().map(|each| each["name"].as_str().unwrap().to_lowercase()).collect();
+    let ours = |name: &&String| name.starts_with("webhook-") || name.starts_with("x-");
+    assert_eq!(sorted(post.headers.keys().filter(ours).cloned().collect()), sorted(described));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -68,6 +84,7 @@ async fn posts_are_signed_while_the_secret_is_changed() {
         let timestamp: u64 = post.header("webhook-timestamp").parse().unwrap();
         assert!(timestamp.abs_diff(now()) < 300, "within the tolerance of verifiers");
         assert_eq!(post.header("content-type"), "application/json");
+        assert_documented(post);
     }
     assert!(!usher.log().contains("whsec_") && !usher.log().contains(PLAIN), "secrets are not logged");
 }
