@@ -6,6 +6,7 @@ use secrecy::SecretString;
 use serde_json::{Map, Value};
 use usher_engine::StreamId;
 
+use crate::body;
 use crate::endpoints::events::MAX_INDEX;
 use crate::fields::{self, Errors, Fields};
 use crate::idempotency::IDEMPOTENCY_KEY;

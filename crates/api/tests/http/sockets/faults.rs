@@ -23,6 +23,7 @@ async fn messages_that_are_no_commands_are_answered_and_end_nothing() {
         ("", "malformed_json"),
         ("x", "malformed_json"),
         ("{\"id\":\"1\"", "malformed_json"),
+        (r#"{"id":"1","cmd":"ping","id":"2"}"#, "malformed_json"),
         (&deep, "malformed_json"),
         ("null", "invalid_request"),
         ("[{\"id\":\"1\",\"cmd\":\"ping\"}]", "invalid_request"),
