@@ -75,7 +75,7 @@ fn a_newcomer_logs_the_user_in_by_pasting_what_is_shown() {
     });
     running.wait_for("is asked (1): authentication");
     writeln!(stdin, "requests").unwrap();
-    running.wait_for("1  authentication (not answered)");
+    running.wait_for("1  authentication (not answered here)");
     writeln!(stdin, "approve").unwrap();
     running.wait_for("approved it");
     let answer = waiting.join().unwrap();
@@ -242,7 +242,7 @@ fn a_payment_by_the_wallet_inside_and_its_accounts_the_next_time() {
     running.wait_for("introduced itself");
     let asked = json(&paste(&pastes(&banner)[4..]));
     let poll = pastes(&banner)[0].replace(field_of_stream(pastes(&banner)[0]), asked["stream_id"].as_str().unwrap());
-    running.wait_for("is asked (1): payment");
+    running.wait_for("is asked (1): payment, 10000 millisats: Tea.");
     writeln!(stdin, "fail").unwrap();
     running.wait_for("The wallet said that it failed.");
     writeln!(stdin, "approve").unwrap();

@@ -33,40 +33,8 @@ pub(super) fn request(request: &Request, now: u64) -> String {
         let left = expires_at.saturating_sub(now);
         let _ = if left == 0 { write!(text, ", expired") } else { write!(text, ", {left} s left") };
     }
-    if let Asked::Authentication(challenge) = &request.asked
-        && !challenge.required_permissions.is_empty()
-    {
-        let _ = write!(text, ", permissions: {}", challenge.required_permissions.join(" "));
-    }
-    if let Some((amount, currency)) = amount(&request.asked) {
-        let _ = write!(text, ", {amount} {}", unit(currency));
-    }
-    if let Asked::Recurring(asked) = &request.asked {
-        let _ = write!(text, " {}", asked.recurrence.calendar);
-    }
-    if let Some(description) = description(&request.asked) {
-        let _ = write!(text, ": {description}");
-    }
+    text.push_str(&request.asked.terms());
     text
-}
-
-fn amount(asked: &Asked) -> Option<(u64, &Currency)> {
-    match asked {
-        Asked::Payment(asked) => Some((asked.amount, &asked.currency)),
-        Asked::Recurring(asked) => Some((asked.amount, &asked.currency)),
-        Asked::Invoice(asked) => Some((asked.amount, &asked.currency)),
-        _ => None,
-    }
-}
-
-fn description(asked: &Asked) -> Option<&str> {
-    match asked {
-        Asked::Payment(asked) => Some(asked.description.as_str()).filter(|text| !text.is_empty()),
-        Asked::Recurring(asked) => asked.description.as_deref(),
-        Asked::Invoice(asked) => asked.description.as_deref(),
-        Asked::Closed(closed) => closed.reason.as_deref(),
-        _ => None,
-    }
 }
 
 fn unit(currency: &Currency) -> String {
@@ -114,7 +82,7 @@ pub(super) fn request_json(request: &Request) -> Value {
         Asked::Authentication(challenge) => Some(&challenge.required_permissions),
         _ => None,
     };
-    let amount = amount(&request.asked);
+    let amount = request.asked.amount();
     json!({
         "event": "request",
         "id": request.id,
@@ -127,7 +95,7 @@ pub(super) fn request_json(request: &Request) -> Value {
         "required_permissions": permissions,
         "amount": amount.map(|(amount, _)| amount),
         "currency": amount.map(|(_, currency)| unit(currency)),
-        "description": description(&request.asked),
+        "description": request.asked.description(),
     })
 }
 

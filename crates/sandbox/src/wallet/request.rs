@@ -1,10 +1,16 @@
 //! What services ask.
 
+use std::fmt::Write as _;
+
 use usher_protocol::message::{
-    AuthChallenge, CloseSubscription, InvoiceRequest, PaymentRequest, RecurringRequest, ServiceMessage,
+    AuthChallenge, CloseSubscription, Currency, InvoiceRequest, PaymentRequest, RecurringRequest, ServiceMessage,
 };
 use usher_protocol::subkey::SubkeyProof;
+use usher_protocol::text::clean;
 use usher_protocol::{Event, PublicKey, kind};
+
+/// Characters of what services wrote that are shown.
+const SHOWN: usize = 200;
 
 /// Something a service asked the user.
 #[derive(Clone, Debug)]
@@ -125,5 +131,73 @@ impl Asked {
                 _ => "message",
             },
         }
+    }
+
+    /// What is asked and what a user should know before answering, in a line: `payment, 10000 millisats: Tea`. Fit for a terminal,
+    /// whatever the service wrote.
+    pub fn summary(&self) -> String {
+        format!("{}{}", self.title(), self.terms())
+    }
+
+    /// What comes after the title in a summary.
+    pub(crate) fn terms(&self) -> String {
+        let mut text = String::new();
+        if let Self::Authentication(challenge) = self
+            && !challenge.required_permissions.is_empty()
+        {
+            let _ = write!(text, ", permissions: {}", clean(&challenge.required_permissions.join(" "), SHOWN));
+        }
+        if let Some((amount, currency)) = self.amount() {
+            let _ = write!(text, ", {amount} {}", clean(&currency.to_string().to_lowercase(), SHOWN));
+        }
+        if let Self::Recurring(asked) = self {
+            let _ = write!(text, " {}", asked.recurrence.calendar);
+        }
+        if let Some(description) = self.description() {
+            let _ = write!(text, ": {}", clean(description, SHOWN));
+        }
+        text
+    }
+
+    /// How much, and of what.
+    pub(crate) fn amount(&self) -> Option<(u64, &Currency)> {
+        match self {
+            Self::Payment(asked) => Some((asked.amount, &asked.currency)),
+            Self::Recurring(asked) => Some((asked.amount, &asked.currency)),
+            Self::Invoice(asked) => Some((asked.amount, &asked.currency)),
+            _ => None,
+        }
+    }
+
+    /// What the service says of it.
+    pub(crate) fn description(&self) -> Option<&str> {
+        match self {
+            Self::Payment(asked) => Some(asked.description.as_str()).filter(|text| !text.is_empty()),
+            Self::Recurring(asked) => asked.description.as_deref(),
+            Self::Invoice(asked) => asked.description.as_deref(),
+            Self::Closed(closed) => closed.reason.as_deref(),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_summary_says_how_much_and_for_what_and_gives_a_terminal_no_orders() {
+        let ask = |description: &str| {
+            let request = serde_json::from_value(json!({
+                "request_id": "r", "amount": 10_000, "currency": "Millisats", "invoice": "lnbcrt1", "auth_token": null,
+                "expires_at": "9", "subscription_id": null, "description": description,
+            }));
+            Asked::Payment(Box::new(request.unwrap())).summary()
+        };
+        assert_eq!(ask("Tea"), "payment, 10000 millisats: Tea");
+        assert_eq!(ask(""), "payment, 10000 millisats");
+        assert_eq!(ask("Tea\u{1b}[2J\nThe wallet is asked"), "payment, 10000 millisats: Tea[2J The wallet is asked");
     }
 }

@@ -74,16 +74,16 @@ impl<'a> Prompt<'a> {
             if let Ok(request) = self.wallet.next_request(LOOK).await {
                 let number =
                     self.wallet.requests().iter().position(|known| same(known, &request)).map_or(0, |at| at + 1);
-                let title = request.asked.title();
+                let asked = request.asked.summary();
                 if !request.asked.is_request() {
-                    return format!("The wallet is told ({number}): {title}.");
+                    return format!("The wallet is told ({number}): {asked}.");
                 }
                 let how = match () {
                     () if self.wallet.is_agreed(&request) => "paid by itself, as was agreed.",
                     () if self.auto_approve => "approved by itself.",
                     () => "Type  approve  or  decline .",
                 };
-                return format!("The wallet is asked ({number}): {title}. {how}");
+                return format!("The wallet is asked ({number}): {asked}. {how}");
             }
         }
     }
@@ -116,11 +116,11 @@ impl<'a> Prompt<'a> {
         }
         let line = |(index, request): (usize, &Request)| {
             let state = match request.answers {
-                0 => "not answered",
+                0 => "not answered here",
                 _ if request.failed => "failed",
                 _ => "answered",
             };
-            format!("  {}  {} ({state})", index + 1, request.asked.title())
+            format!("  {}  {} ({state})", index + 1, request.asked.summary())
         };
         requests.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
     }
