@@ -101,7 +101,7 @@ pub fn nwc_url(bytes: &[u8]) {
 /// It is definite only when the wallet says so, in words that can be shown; that an invoice is none is ours to say.
 fn is_fair(error: Option<&LightningError>, text: &str) {
     match error {
-        Some(LightningError::Refused { reason, .. }) => {
+        Some(LightningError::Refused { reason, .. } | LightningError::Failed(reason)) => {
             assert!(is_harmless(reason));
             assert!(text.contains("error") || text.contains("invoice") || text.contains('\\'), "made up");
         }

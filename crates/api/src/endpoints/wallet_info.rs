@@ -26,9 +26,9 @@ impl IntoResponse for Error {
             Self::Wallet(LightningError::Unknown(_)) => {
                 Problem::new(ErrorCode::WalletTimeout, "the wallet did not answer, or not in words that are understood")
             }
-            Self::Wallet(error @ (LightningError::Refused { .. } | LightningError::NotSent)) => {
-                Problem::new(ErrorCode::WalletError, error.to_string())
-            }
+            Self::Wallet(
+                error @ (LightningError::Refused { .. } | LightningError::Failed(_) | LightningError::NotSent),
+            ) => Problem::new(ErrorCode::WalletError, error.to_string()),
         };
         problem.into_response()
     }

@@ -95,7 +95,7 @@ impl Wallet {
     pub(super) fn count<T>(&self, call: usize, result: &Result<T, LightningError>) {
         let place = match result {
             Ok(_) => 0,
-            Err(LightningError::Refused { .. }) => 1,
+            Err(LightningError::Refused { .. } | LightningError::Failed(_)) => 1,
             Err(LightningError::NotSent) => 2,
             Err(LightningError::Unknown(_)) => 3,
         };

@@ -88,8 +88,11 @@ enum Phase {
     /// It was asked, and what came of it is looked up.
     Checking {
         tries: u32,
-        /// Why the wallet refused, if it did.
+        /// Why the wallet refused, or failed, if it did.
         refused: Option<String>,
+        /// It tried, and says that it failed: only a look-up shows that nothing is under way.
+        #[serde(default)]
+        tried: bool,
         /// The wallet has said that the payment is under way.
         pending: bool,
         #[serde(with = "millis")]
@@ -161,7 +164,7 @@ impl OwnPayment {
 
     fn woken(&mut self, now: UnixMillis) -> Outcome {
         match &mut self.phase {
-            Phase::Sending { .. } => self.check(None, now),
+            Phase::Sending { .. } => self.check(None, false, now),
             Phase::Waiting { tries, .. } => {
                 let until = now.plus(SENDING);
                 self.phase = Phase::Sending { tries: tries.saturating_add(1), until };
@@ -188,8 +191,8 @@ impl OwnPayment {
         Effect::Ask(WalletCall::LookUpPayment(self.invoice.payment_hash()))
     }
 
-    fn check(&mut self, refused: Option<String>, now: UnixMillis) -> Outcome {
-        self.phase = Phase::Checking { tries: 1, refused, pending: false, next: lease(now) };
+    fn check(&mut self, refused: Option<String>, tried: bool, now: UnixMillis) -> Outcome {
+        self.phase = Phase::Checking { tries: 1, refused, tried, pending: false, next: lease(now) };
         Outcome::Stepped(vec![self.look_up()])
     }
 
@@ -201,7 +204,7 @@ impl OwnPayment {
         if paid.preimage.payment_hash() != self.invoice.payment_hash() {
             // No proof: how it stands is not known.
             return match self.phase {
-                Phase::Sending { .. } => self.check(None, now),
+                Phase::Sending { .. } => self.check(None, false, now),
                 _ => Outcome::Ignored,
             };
         }
@@ -233,8 +236,9 @@ impl OwnPayment {
                 self.phase = Phase::Waiting { tries, next };
                 Outcome::Stepped(Vec::new())
             }
-            LightningError::Refused { reason, .. } => self.check(Some(reason.clone()), now),
-            LightningError::Unknown(_) => self.check(None, now),
+            LightningError::Refused { reason, .. } => self.check(Some(reason.clone()), false, now),
+            LightningError::Failed(reason) => self.check(Some(reason.clone()), true, now),
+            LightningError::Unknown(_) => self.check(None, false, now),
         }
     }
 
@@ -245,35 +249,38 @@ impl OwnPayment {
                 return shown;
             }
         }
-        let Phase::Checking { tries, refused, pending, .. } = &self.phase else { return Outcome::Ignored };
-        let (tries, refused, pending) = (*tries, refused.clone(), *pending);
+        let Phase::Checking { tries, refused, tried, .. } = &self.phase else { return Outcome::Ignored };
+        let (tries, refused, tried) = (*tries, refused.clone(), *tried);
         match (status, refused) {
             (Ok(OutgoingStatus::Failed), refused) => {
                 let reason = refused.unwrap_or_else(|| "the payment failed".to_owned());
                 self.end("not_paid", &reason, now)
             }
             (Ok(OutgoingStatus::Unknown), Some(reason)) => self.end("not_paid", &reason, now),
-            (Err(_), Some(reason)) if tries >= CONFIRMING => self.end("not_paid", &reason, now),
-            (Err(_), Some(reason)) => self.check_again(Some(reason), pending, tries, now),
-            (Ok(OutgoingStatus::Pending), _) => self.check_again(None, true, tries, now),
-            (Ok(OutgoingStatus::Unknown | OutgoingStatus::Paid(_)), _) | (Err(_), None) => {
-                self.check_again(None, pending, tries, now)
-            }
+            (Err(_), Some(reason)) if tries >= CONFIRMING && !tried => self.end("not_paid", &reason, now),
+            (Ok(OutgoingStatus::Pending), _) => self.check_again(None, true, now),
+            // What it shows is no proof, and that it refused is not so sure any more.
+            (Ok(OutgoingStatus::Unknown | OutgoingStatus::Paid(_)), _) => self.check_again(None, false, now),
+            (Err(_), refused) => self.check_again(refused, false, now),
         }
     }
 
-    fn check_again(&mut self, refused: Option<String>, pending: bool, tries: u32, now: UnixMillis) -> Outcome {
-        if now >= self.give_up_at(pending) {
-            let reason = if pending {
-                "the payment has been under way for too long"
-            } else {
-                "the wallet was asked to pay and cannot say whether it did"
-            };
-            return self.end("unknown", reason, now);
+    /// `why` the wallet refused, when that still stands; `under_way` when it has just said so.
+    fn check_again(&mut self, why: Option<String>, under_way: bool, now: UnixMillis) -> Outcome {
+        let Phase::Checking { tries, refused, pending, next, .. } = &mut self.phase else { return Outcome::Ignored };
+        refused.clone_from(&why);
+        *pending |= under_way;
+        *next = now.plus(Duration::from_secs(1 << (*tries).min(6)));
+        let pending = *pending;
+        if now < self.give_up_at(pending) {
+            return Outcome::Stepped(Vec::new());
         }
-        let wait = Duration::from_secs(1 << tries.min(6));
-        self.phase = Phase::Checking { tries, refused, pending, next: now.plus(wait) };
-        Outcome::Stepped(Vec::new())
+        let reason = match &why {
+            _ if pending => "the payment has been under way for too long",
+            Some(reason) => reason,
+            None => "the wallet was asked to pay and cannot say whether it did",
+        };
+        self.end("unknown", reason, now)
     }
 
     fn give_up_at(&self, pending: bool) -> UnixMillis {

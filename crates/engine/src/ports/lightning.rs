@@ -155,6 +155,10 @@ pub enum LightningError {
         /// Why, in the wallet's words, cleaned and cut, or ours.
         reason: String,
     },
+    /// The wallet answered that it tried and failed, in its words, cleaned and cut. A payment that failed by a time-out may be
+    /// under way still: it is definite once a look-up says so, too.
+    #[error("the wallet failed: {0}")]
+    Failed(String),
     /// The request was not sent: no connection. Definite.
     #[error("the wallet cannot be reached")]
     NotSent,

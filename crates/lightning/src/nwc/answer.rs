@@ -233,12 +233,11 @@ impl Refusal {
             "RATE_LIMITED" | "INSUFFICIENT_BALANCE" | "QUOTA_EXCEEDED" => {
                 LightningError::Refused { again: true, reason: reason() }
             }
-            "RESTRICTED"
-            | "UNAUTHORIZED"
-            | "NOT_IMPLEMENTED"
-            | "UNSUPPORTED_ENCRYPTION"
-            | "NOT_FOUND"
-            | "PAYMENT_FAILED" => LightningError::Refused { again: false, reason: reason() },
+            "RESTRICTED" | "UNAUTHORIZED" | "NOT_IMPLEMENTED" | "UNSUPPORTED_ENCRYPTION" | "NOT_FOUND" => {
+                LightningError::Refused { again: false, reason: reason() }
+            }
+            // "This may be due to a timeout" (NIP-47): by the code alone it is not known.
+            "PAYMENT_FAILED" => LightningError::Failed(reason()),
             _ => LightningError::Unknown(reason()),
         }
     }

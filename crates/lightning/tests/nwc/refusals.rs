@@ -16,7 +16,7 @@ const CODES: [(ErrorCode, Option<bool>); 11] = [
     (ErrorCode::Restricted, Some(false)),
     (ErrorCode::Unauthorized, Some(false)),
     (ErrorCode::UnsupportedEncryption, Some(false)),
-    (ErrorCode::PaymentFailed, Some(false)),
+    (ErrorCode::PaymentFailed, None),
     (ErrorCode::NotFound, Some(false)),
     (ErrorCode::Internal, None),
     (ErrorCode::Other, None),
@@ -30,6 +30,7 @@ async fn each_code_is_a_refusal_or_says_nothing() {
         stage.service.set(|behaviour| behaviour.on_all(Conduct::Refuse(code)));
         let reason = format!("the wallet refuses ({})", code.as_str());
         let expected = match definite {
+            _ if code == ErrorCode::PaymentFailed => LightningError::Failed(reason),
             Some(again) => LightningError::Refused { again, reason },
             None => LightningError::Unknown(reason),
         };
@@ -53,6 +54,7 @@ async fn what_the_account_cannot_pay_is_refused_and_nothing_moves() {
     let stage = Stage::set().await;
     let refused = |result| match result {
         Err(LightningError::Refused { again, .. }) => again,
+        Err(LightningError::Failed(_)) => false,
         other => panic!("{other:?}"),
     };
     assert!(refused(stage.pay(&stage.bill(Stage::SHOP + 1), 60).await), "there may be more later");

@@ -88,6 +88,39 @@ fn a_refusal_is_confirmed_before_it_is_believed() {
 }
 
 #[test]
+fn what_the_wallet_says_has_failed_is_not_believed_to_be_unpaid_until_a_look_up_says_so() {
+    let failing = || LightningError::Failed("timed out (PAYMENT_FAILED)".to_owned());
+    let away = Input::PaymentStatus(Err(unknown()));
+    for status in [OutgoingStatus::Unknown, OutgoingStatus::Failed] {
+        let mut payment = started();
+        asks_to_look_up(payment.step(&Input::Paid(Err(failing())), NOW));
+        let mut now = NOW;
+        // The wallet cannot be asked for a while.
+        for _ in 0..10 {
+            assert_eq!(effects(payment.step(&away, now)), []);
+            now = payment.wake_at();
+            asks_to_look_up(payment.step(&Input::Timer, now));
+        }
+        let got = effects(payment.step(&Input::PaymentStatus(Ok(status)), now));
+        let data = event(&got).1;
+        assert_eq!((&data["outcome"], &data["reason"]), (&json!("not_paid"), &json!("timed out (PAYMENT_FAILED)")));
+    }
+    // Or never again.
+    let mut payment = started();
+    payment.step(&Input::Paid(Err(failing())), NOW);
+    let mut now = NOW;
+    let data = loop {
+        let got = effects(payment.step(&away, now));
+        if payment.is_done() {
+            break event(&got).1;
+        }
+        now = payment.wake_at();
+        payment.step(&Input::Timer, now);
+    };
+    assert_eq!((&data["outcome"], &data["reason"]), (&json!("unknown"), &json!("timed out (PAYMENT_FAILED)")));
+}
+
+#[test]
 fn after_a_crash_it_is_looked_up_and_not_sent() {
     asks_to_look_up(started().step(&Input::Resumed, NOW));
     let mut payment = started();

@@ -34,7 +34,7 @@ impl Payment {
         let (tries, give_up, network) = (*tries, *give_up, *network);
         let invoice = match made {
             Ok(invoice) => invoice,
-            Err(LightningError::Refused { again: false, reason }) => {
+            Err(LightningError::Refused { again: false, reason } | LightningError::Failed(reason)) => {
                 return self.fail(&format!("the wallet made no invoice: {reason}"), now);
             }
             Err(failure) => {

@@ -23,10 +23,10 @@ fn a_refusal_is_definite_only_when_its_code_says_so() {
         ("RESTRICTED", false),
         ("UNAUTHORIZED", false),
         ("NOT_IMPLEMENTED", false),
-        ("PAYMENT_FAILED", false),
     ] {
         assert_eq!(refusal(code), LightningError::Refused { again, reason: format!("no ({code})") });
     }
+    assert_eq!(refusal("PAYMENT_FAILED"), LightningError::Failed("no (PAYMENT_FAILED)".to_owned()));
     for code in ["INTERNAL", "OTHER", "", "insufficient_balance", "NEW"] {
         assert!(matches!(refusal(code), LightningError::Unknown(_)), "{code}");
     }
