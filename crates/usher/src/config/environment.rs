@@ -35,18 +35,33 @@ pub fn layer(
     for (name, value) in given {
         match known.get(&name) {
             None => mistakes.push(unknown(&name, known.keys())),
-            Some((key, is_file)) => match value.into_string() {
-                Ok(text) => entries.push(Entry {
-                    key,
-                    is_file: *is_file,
-                    given: Given::Text(text),
-                    origin: Origin::Variable(name),
-                }),
-                Err(_) => mistakes.push(Mistake::at(Origin::Variable(name), format!("{} is not UTF-8", key.name))),
-            },
+            Some((key, is_file)) => {
+                let origin = Origin::Variable(name);
+                let given = value.into_string().map(Given::Text).unwrap_or_else(|_| {
+                    mistakes.push(Mistake::at(origin.clone(), format!("{} is not UTF-8", key.name)));
+                    Given::Unusable
+                });
+                entries.push(Entry { key, is_file: *is_file, given, origin });
+            }
         }
     }
-    resolve(entries, data_dir, mistakes)
+    resolve(without_unset(entries), data_dir, mistakes)
+}
+
+/// Compose files and service managers write an unset variable as an empty one: of a secret and its file that is the one
+/// that does not count, and a file that is named by nothing is no file.
+fn without_unset(entries: Vec<Entry>) -> Vec<Entry> {
+    let is_unset = |entry: &Entry| matches!(&entry.given, Given::Text(text) if text.is_empty());
+    let mut kept: Vec<Entry> = Vec::with_capacity(entries.len());
+    for mut entry in entries {
+        entry.is_file &= !is_unset(&entry);
+        match kept.iter_mut().find(|other| other.key.name == entry.key.name) {
+            Some(_) if is_unset(&entry) => {}
+            Some(other) if is_unset(other) => *other = entry,
+            _ => kept.push(entry),
+        }
+    }
+    kept
 }
 
 fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> Mistake {

@@ -96,7 +96,7 @@ pub fn resolve(entries: Vec<Entry>, data_dir: &Path, mistakes: &mut Vec<Mistake>
             continue;
         }
         let (given, origin) = match (is_file, given) {
-            (false, given) => (given, origin),
+            (false, given) | (true, given @ Given::Unusable) => (given, origin),
             (true, Given::Text(path)) => secret_file(key, &data_dir.join(path), origin, mistakes),
             (true, _) => {
                 mistakes.push(Mistake::at(origin.clone(), format!("the file for {} must be named in text", key.name)));

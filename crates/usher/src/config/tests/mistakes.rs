@@ -142,6 +142,29 @@ fn a_secret_given_twice_in_one_place_is_a_mistake() {
     insta::assert_snapshot!(file.mistakes(), @"<data>/config.toml:3: auth.auth_token is given twice, by value and by file; the other is at <data>/config.toml:2 (<data>/token)");
 }
 
+/// Compose files and service managers write an unset variable as an empty one.
+#[test]
+fn a_file_of_a_secret_may_be_named_by_nothing() {
+    let file =
+        |path: &str| Given::nothing().variable("NOSTR__PRIVATE_KEY", KEY).variable("AUTH__AUTH_TOKEN_FILE", path);
+    insta::assert_snapshot!(file("").mistakes(), @"SERVICE__AUTH__AUTH_TOKEN_FILE: auth.auth_token is empty; it must be 1 to 1000 visible ASCII characters without spaces");
+    assert_eq!(file("").variable("AUTH__AUTH_TOKEN", TOKEN).mistakes(), "");
+    assert_eq!(file("token").other_file("token", TOKEN.as_bytes()).variable("AUTH__AUTH_TOKEN", "").mistakes(), "");
+    assert_eq!(Given::required().variable("WEBHOOK__URL_FILE", "").mistakes(), "");
+    assert_eq!(Given::required().variable("WEBHOOK__URL_FILE", "").variable("WEBHOOK__URL", "").mistakes(), "");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_variable_that_is_not_utf_8_is_one_mistake() {
+    let given = Given::nothing().variable("AUTH__AUTH_TOKEN", TOKEN);
+    let mut source = given.source();
+    let bytes = std::os::unix::ffi::OsStringExt::from_vec(vec![b'a', 0xff]);
+    source.variables.push(("SERVICE__NOSTR__PRIVATE_KEY".into(), bytes));
+    let mistakes: Vec<String> = super::load(&source).mistakes.iter().map(ToString::to_string).collect();
+    assert_eq!(mistakes, ["SERVICE__NOSTR__PRIVATE_KEY: nostr.private_key is not UTF-8"]);
+}
+
 #[test]
 fn backends_need_what_they_need() {
     let backend = |name: &str| Given::required().variable("WALLET__LN_BACKEND", name).mistakes();
