@@ -178,7 +178,7 @@ impl<'de> Deserialize<'de> for Invoice {
 mod tests {
     #![allow(clippy::unwrap_used)]
 
-    use lightning_invoice::SiPrefix;
+    use lightning_invoice::{PayeePubKey, RawBolt11Invoice, RawTaggedField, SiPrefix, TaggedField};
 
     use super::*;
 
@@ -227,14 +227,47 @@ mod tests {
         assert_eq!(serde_json::from_str::<Invoice>(&json).unwrap(), coffee);
     }
 
-    /// An invoice as the coffee's, but for so much, signed anew.
-    fn of_amount(raw_amount: Option<u64>, si_prefix: Option<SiPrefix>) -> String {
+    /// An invoice as the coffee's, but for this change, signed anew.
+    fn changed(change: impl FnOnce(&mut RawBolt11Invoice)) -> String {
         let mut raw = COFFEE.parse::<SignedRawBolt11Invoice>().unwrap().into_parts().0;
-        (raw.hrp.raw_amount, raw.hrp.si_prefix) = (raw_amount, si_prefix);
+        change(&mut raw);
         let key = nostr::SecretKey::from_slice(&[0x11; 32]).unwrap();
         let secp = nostr::secp256k1::Secp256k1::new();
         let signed = raw.sign(|hash| Ok::<_, ()>(secp.sign_ecdsa_recoverable(hash, &key)));
         signed.unwrap().to_string()
+    }
+
+    fn of_amount(raw_amount: Option<u64>, si_prefix: Option<SiPrefix>) -> String {
+        changed(|raw| (raw.hrp.raw_amount, raw.hrp.si_prefix) = (raw_amount, si_prefix))
+    }
+
+    #[test]
+    fn who_signed_is_who_it_names_and_nothing_unknown_is_required() {
+        let payee = |secret: u8| {
+            let key = nostr::SecretKey::from_slice(&[secret; 32]).unwrap();
+            let payee = PayeePubKey(key.public_key(&nostr::secp256k1::Secp256k1::new()));
+            changed(|raw| raw.data.tagged_fields.push(TaggedField::PayeePubKey(payee).into()))
+        };
+        payee(0x11).parse::<Invoice>().unwrap();
+        assert_eq!(payee(0x12).parse::<Invoice>(), Err(InvoiceError::Invalid), "signed by another key");
+
+        let requires = |bit: usize| {
+            changed(|raw| {
+                for field in &mut raw.data.tagged_fields {
+                    if let RawTaggedField::KnownSemantics(TaggedField::Features(features)) = field {
+                        features.set_required_custom_bit(bit).unwrap();
+                    }
+                }
+            })
+        };
+        assert_eq!(requires(512).parse::<Invoice>(), Err(InvoiceError::Invalid), "nobody here can pay it");
+        let twice = changed(|raw| {
+            let hash =
+                |field: &&RawTaggedField| matches!(field, RawTaggedField::KnownSemantics(TaggedField::PaymentHash(_)));
+            let hash = raw.data.tagged_fields.iter().find(hash).unwrap().clone();
+            raw.data.tagged_fields.push(hash);
+        });
+        assert_eq!(twice.parse::<Invoice>(), Err(InvoiceError::Invalid), "two payments");
     }
 
     #[test]
