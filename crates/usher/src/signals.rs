@@ -14,11 +14,15 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// From now on these signals are ours and no longer end the process by themselves.
+    /// From now on these signals are ours and no longer end the process by themselves; nor does SIGXFSZ.
     ///
     /// # Errors
     /// When the system refuses.
     pub fn listen() -> io::Result<Self> {
+        // A file that has reached its limit (`LimitFSIZE=`) fails to grow, as on a full disk, and is dealt with as such; by
+        // default the signal that says so ends the process without a word. Once listened to it never does again.
+        #[cfg(unix)]
+        drop(signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw()))?);
         Ok(Self {
             #[cfg(unix)]
             terminate: signal(SignalKind::terminate())?,

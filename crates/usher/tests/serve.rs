@@ -92,6 +92,38 @@ fn when_the_thread_that_writes_is_lost_it_ends_to_be_started_anew() {
     assert_eq!(again.end().0, Some(0));
 }
 
+/// `LimitFSIZE=`, `ulimit -f`: the system's way to say it is a signal that ends a program which does not expect it.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_limit_on_the_size_of_files_is_as_a_full_disk() {
+    use rustix::process::{Resource, Rlimit, prlimit};
+
+    let folder = tempfile::tempdir().unwrap();
+    let (running, address) = Running::serve(configured(folder.path()));
+    let start = || {
+        let mut connection = TcpStream::connect(&address).unwrap();
+        connection.set_read_timeout(Some(PATIENCE)).unwrap();
+        let head = "POST /key-handshake HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n";
+        write!(connection, "{head}authorization: Bearer {TOKEN}\r\n\r\n").unwrap();
+        let mut answer = String::new();
+        connection.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    let allow = |bytes| {
+        prlimit(Some(running.pid()), Resource::Fsize, Rlimit { current: bytes, maximum: None }).unwrap();
+    };
+    assert!(start().starts_with("HTTP/1.1 200"));
+    allow(Some(1024));
+    let refused = start();
+    assert!(refused.starts_with("HTTP/1.1 503") && refused.contains("storage_unavailable"), "{refused}");
+    assert_eq!(get(&address, "/health"), "OK");
+    allow(None);
+    assert!(start().starts_with("HTTP/1.1 200"));
+    running.signal(Signal::TERM);
+    let (code, said) = running.end();
+    assert_eq!(code, Some(0), "{said}");
+}
+
 #[test]
 fn a_taken_port_is_said() {
     let folder = tempfile::tempdir().unwrap();
