@@ -70,7 +70,7 @@ impl Conversation {
         now: UnixMillis,
     ) -> Option<PublicKey> {
         let proven = proof.filter(|proof| counts(proof, author, permission, now)).map(|proof| proof.main_key);
-        if *author == self.asked {
+        if *author == self.asked && self.asked == self.main_key {
             // The asked key itself; with a proof, it is a subkey of the proof's main key.
             return proven.or(Some(self.main_key));
         }

@@ -149,6 +149,24 @@ fn a_key_that_turns_out_to_be_a_subkey_leads_to_its_main_key() {
 }
 
 #[test]
+fn a_key_that_turned_out_to_be_a_subkey_answers_as_long_as_its_proof_counts() {
+    let (main, other) = (user(1), user(3));
+    let (subkey, proof) = device(&main, 1, Permission::Auth);
+    // Two hours: longer than the proof counts.
+    let end = NOW.plus(Duration::from_secs(7200));
+    let mut asking = Authentication::start("challenge".to_owned(), subkey, &[], end, None).0;
+    sent(asking.step(&cannot_read(subkey, proof.clone()), NOW));
+    let late = NOW.plus(Duration::from_secs(3600));
+    for proof in [None, Some(proof)] {
+        let answer = approval(subkey, "challenge", proof);
+        assert_eq!(asking.clone().step(&answer, late), Outcome::Ignored, "nobody has proven the main key any more");
+    }
+    assert_eq!(asking.clone().step(&approval(other.public_key(), "challenge", None), NOW), Outcome::Ignored);
+    let got = effects(asking.step(&approval(main.public_key(), "challenge", None), late));
+    assert_eq!(event(&got).1["main_key"], main.public_key().to_hex());
+}
+
+#[test]
 fn a_conversation_has_eight_subkeys_at_most() {
     let mut asking = ask(&user(1), &[user(2).public_key()]);
     for nonce in 1..u8::try_from(MAX_SUBKEYS).unwrap() {
