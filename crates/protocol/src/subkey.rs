@@ -14,8 +14,9 @@ use crate::wire;
 /// The only version of [`Metadata`] there is.
 pub const VERSION: u8 = 2;
 
-/// Longest [`Metadata::name`], in bytes.
-pub const MAX_NAME_BYTES: usize = 256;
+/// Longest [`Metadata::name`], in bytes: 256 characters of any script. The wire's two bytes of length would hold 65,535, and
+/// a proof is kept for as long as its subkey takes part.
+pub const MAX_NAME_BYTES: usize = 1024;
 
 /// What a subkey is derived by. All of it goes into the derivation, so none of it can be changed afterwards.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

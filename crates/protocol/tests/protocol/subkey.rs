@@ -182,6 +182,11 @@ fn a_proof_proves_its_own_subkey_only() {
 
 #[test]
 fn long_names_are_refused() {
+    // What fits into a form's usual 255 characters is no long name.
+    let name = "電".repeat(255);
+    let (subkey, proof) = proven(Metadata { name, ..phone() });
+    let read = SubkeyProof::parse(&serde_json::to_string(&proof).unwrap()).unwrap();
+    assert_eq!(read.verify(&subkey.public_key(), Permission::Auth, 1_732_137_600), Ok(()));
     let long = Metadata { name: "x".repeat(MAX_NAME_BYTES + 1), ..phone() };
     let main = Keys::generate();
     assert_eq!(derive_secret(main.secret_key(), &long).unwrap_err(), DeriveError::NameTooLong);
