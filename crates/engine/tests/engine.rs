@@ -328,7 +328,7 @@ async fn a_device_that_cannot_read_gets_its_own_copy() {
 #[tokio::test]
 async fn open_streams_are_limited_and_finished_ones_make_room() {
     let dir = tempfile::tempdir().unwrap();
-    let small = EngineOptions { max_open_streams: 3, ..options() };
+    let small = EngineOptions { max_open_streams: 2, ..options() };
     let usher = Running::start_at(open(dir.path()), small, NOW, 1).await;
     let first = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
     usher.engine.start_authentication(ask(1), None).await.unwrap();

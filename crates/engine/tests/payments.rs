@@ -381,8 +381,7 @@ async fn what_is_over_takes_no_place_and_money_that_comes_late_is_told() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());
     let wallet = Arc::new(FakeWallet::default());
-    // The reserved stream is one.
-    let options = EngineOptions { max_open_streams: 3, ..options() };
+    let options = EngineOptions { max_open_streams: 2, ..options() };
     let usher = Running::start_paying(store.clone(), &wallet, options.clone(), NOW, 1).await;
     let mut streams = Vec::new();
     for n in 1..=2 {

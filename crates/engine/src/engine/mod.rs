@@ -77,7 +77,7 @@ pub struct EngineOptions {
     pub handshake_ttl: Duration,
     /// How long an authentication challenge may be answered (`auth.challenge_ttl_seconds`).
     pub challenge_ttl: Duration,
-    /// Most streams that may be open at a time (`limits.max_open_streams`).
+    /// Most streams of operations that may be open at a time (`limits.max_open_streams`); the reserved stream is not counted.
     pub max_open_streams: usize,
     /// How long finished streams stay readable (`streams.retention_days`).
     pub retention: Duration,

@@ -125,7 +125,8 @@ impl Engine {
         effects: Vec<Effect>,
         answer: Option<KeepAnswer>,
     ) -> Result<Option<StreamId>, StartError> {
-        if self.index.len() >= self.options.max_open_streams {
+        // The reserved stream is always among them, and no operation that somebody started.
+        if self.index.len() > self.options.max_open_streams {
             return Err(StartError::TooManyOpen);
         }
         let cause = Cause::Call(answer);

@@ -71,8 +71,7 @@ async fn open_streams() {
         }
         assert!(started <= 4, "there is no limit");
     };
-    // The reserved stream is one.
-    assert_eq!((started, refused), (3, (503, Some(5), "overloaded".to_owned())));
+    assert_eq!((started, refused), (4, (503, Some(5), "overloaded".to_owned())));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
