@@ -5,7 +5,6 @@
 use std::collections::VecDeque;
 
 use super::Engine;
-use super::outgoing;
 use super::steps::Cause;
 use super::timers::Alarm;
 use crate::event::{Event, NewEvent};
@@ -287,7 +286,7 @@ impl Engine {
     fn go_on(&self, after: &After, head: Head, now: UnixMillis) {
         let (id, operation) = (after.id, &after.operation);
         let sends = !after.messages.is_empty();
-        let again = sends.then(|| now.plus(outgoing::again_after(1, &*self.randomness)));
+        let again = sends.then(|| now.plus(self.repeated_after(operation.is_unattended())));
         let mut is_latest = true;
         let changed = self.index.change(id, after.is_new, |stream| {
             // Another operation's step may have changed this one too: the later commit counts, whoever comes here first.

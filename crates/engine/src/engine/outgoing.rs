@@ -18,6 +18,7 @@ use usher_protocol::{EventId, PublicKey};
 use super::Engine;
 use super::timers::Alarm;
 use crate::StreamId;
+use crate::operations::Operation;
 use crate::ports::{Letter, OutboxMessage, Randomness, StoreError};
 
 /// Messages that wait to be sealed. When it is full, a message is left to its next repetition.
@@ -38,6 +39,13 @@ const MANY: u8 = 120;
 
 /// ... so many seconds: a subscription may be asked for a year long.
 const AGAIN_AFTER_MANY: u64 = 600;
+
+/// Most repetitions per second of charges that the service makes by itself, when very many are open at the same time: relays
+/// cut off floods, and logins go over the same relays.
+const CHARGES_PER_SECOND: usize = 20;
+
+/// More than so many take longer than a minute at that pace.
+const CROWD: usize = 60 * CHARGES_PER_SECOND;
 
 /// Repetitions per second right after a restart, when all that is unanswered is sent at once: relays cut off floods.
 const AFTER_RESTART_PER_SECOND: u64 = 200;
@@ -90,13 +98,16 @@ impl Outgoing {
     }
 }
 
-/// After how long what was sent `attempts` times is sent again: the schedule ± 20 %, so that crowds spread.
-pub(super) fn again_after(attempts: u8, randomness: &dyn Randomness) -> Duration {
+/// After how long what was sent `attempts` times is sent again: the schedule ± 20 %, so that crowds spread. `crowd` is how many
+/// are sent like it: a crowd takes its time.
+fn again_after(attempts: u8, crowd: usize, randomness: &dyn Randomness) -> Duration {
     let step = usize::from(attempts.max(1)) - 1;
     let secs = match AGAIN_AFTER.get(step).or(AGAIN_AFTER.last()) {
         Some(secs) if attempts < MANY => *secs,
         _ => AGAIN_AFTER_MANY,
     };
+    let all = (crowd / CHARGES_PER_SECOND) as u64;
+    let secs = if crowd > CROWD { secs.max(all) } else { secs };
     let mut random = [0; 1];
     randomness.fill(&mut random);
     let percent = 80 + u64::from(random[0]) * 40 / 255;
@@ -128,14 +139,32 @@ impl Engine {
         }
     }
 
+    /// After how long what was sent for the first time is sent again.
+    pub(super) fn repeated_after(&self, unattended: bool) -> Duration {
+        let crowd = if unattended { self.open_invoices() } else { 0 };
+        again_after(1, crowd, &*self.randomness)
+    }
+
+    /// How many are sent like it, when nobody looks on at it. Asked of the store only when there is a crowd.
+    async fn crowd_of(&self, id: StreamId) -> Result<usize, StoreError> {
+        let crowd = self.open_invoices();
+        if crowd <= CROWD {
+            return Ok(0);
+        }
+        let stored = self.store.operation(id).await?;
+        let operation = stored.and_then(|stored| Operation::from_state(&stored.state).ok());
+        Ok(if operation.is_some_and(|operation| operation.is_unattended()) { crowd } else { 0 })
+    }
+
     async fn send_again(&self, id: StreamId) -> Result<(), StoreError> {
+        let crowd = self.crowd_of(id).await?;
         let now = self.clock.now();
         let mut again = None;
         self.index.update(id, |stream| {
             // An alarm of before the messages were replaced is nobody's.
             if stream.resend_at.is_some_and(|at| at <= now) {
                 stream.attempts = stream.attempts.saturating_add(1);
-                again = Some(now.plus(again_after(stream.attempts, &*self.randomness)));
+                again = Some(now.plus(again_after(stream.attempts, crowd, &*self.randomness)));
                 stream.resend_at = again;
             }
         });
@@ -220,10 +249,13 @@ mod tests {
     #[test]
     fn what_stays_unanswered_is_sent_less_and_less_often() {
         for (attempts, secs) in [(0, 2), (1, 2), (2, 4), (6, 60), (119, 60), (120, 600), (u8::MAX, 600)] {
-            assert_eq!(again_after(attempts, &Always(0)), Duration::from_millis(secs * 800), "{attempts}");
-            assert_eq!(again_after(attempts, &Always(255)), Duration::from_millis(secs * 1200), "{attempts}");
+            assert_eq!(again_after(attempts, 0, &Always(0)), Duration::from_millis(secs * 800), "{attempts}");
+            assert_eq!(again_after(attempts, CROWD, &Always(255)), Duration::from_millis(secs * 1200), "{attempts}");
         }
-        let all: u64 = (1..MANY).map(|attempts| again_after(attempts, &Always(127)).as_secs()).sum();
+        let all: u64 = (1..MANY).map(|attempts| again_after(attempts, 0, &Always(127)).as_secs()).sum();
         assert!((6_600..7_200).contains(&all), "about two hours: {all}");
+        for (attempts, secs) in [(1, 500), (6, 500), (120, 600)] {
+            assert_eq!(again_after(attempts, 10_000, &Always(0)), Duration::from_millis(secs * 800), "twenty a second");
+        }
     }
 }

@@ -109,7 +109,11 @@ impl Engine {
             let Some(id) = waiting.front().map(|job| job.id) else { continue };
             let (mine, others) = waiting.into_iter().partition::<VecDeque<Job>, _>(|job| job.id == id);
             waiting = others;
-            match self.step(id, &mine.iter().collect::<Vec<_>>()).await {
+            let stepped = self.step(id, &mine.iter().collect::<Vec<_>>()).await;
+            if !matches!(stepped, Err(StoreError::Failed(_))) {
+                mine.iter().for_each(|job| self.wallet.answered(id, &job.input));
+            }
+            match stepped {
                 Ok(()) => pause = FIRST_PAUSE,
                 Err(failure @ (StoreError::Unreadable(_) | StoreError::Closed)) => {
                     self.counts.store_failed();

@@ -6,7 +6,6 @@
 //! Settlements are told by the wallet where it does that; [`watching`](super::watching) is the backstop.
 
 use std::collections::HashSet;
-use std::mem::{Discriminant, discriminant};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -31,7 +30,7 @@ const AT_ONCE: usize = 64;
 
 /// Calls that nobody looks on at and that run at the same time. All monthly subscriptions fall due at the same instant: they
 /// keep nobody who stands at a checkout from an invoice.
-const UNATTENDED_AT_ONCE: usize = 32;
+const UNATTENDED_AT_ONCE: usize = 16;
 
 /// Calls that pay and run at the same time. Payees can hold payments back: these have a line of their own, so that they keep
 /// nobody from an invoice.
@@ -58,13 +57,41 @@ pub(super) struct Wallet {
     calls: mpsc::Sender<(StreamId, WalletCall)>,
     unattended: mpsc::Sender<(StreamId, WalletCall)>,
     pays: mpsc::Sender<(StreamId, WalletCall)>,
-    /// What waits or is under way, but for what pays: asked for again it would be the same.
-    asked: Mutex<HashSet<(StreamId, Discriminant<WalletCall>)>>,
+    /// What waits in line, is under way, or was answered and its operation does not know yet: asked for again it is the same.
+    asked: Mutex<HashSet<(StreamId, Question)>>,
     /// A line was full when it was last looked at.
     full: AtomicBool,
     pub(super) watching: Watching,
     /// By call and result.
     counts: [[AtomicU64; RESULTS.len()]; CALLS.len()],
+}
+
+/// What an operation wants to know of the wallet, and may ask for again while it does not. What pays is none of these.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Question {
+    Invoice,
+    InvoiceStatus,
+    PaymentStatus,
+}
+
+impl Question {
+    const fn of(call: &WalletCall) -> Option<Self> {
+        match call {
+            WalletCall::MakeInvoice(_) => Some(Self::Invoice),
+            WalletCall::LookUpInvoice(_) => Some(Self::InvoiceStatus),
+            WalletCall::LookUpPayment(_) => Some(Self::PaymentStatus),
+            WalletCall::Pay { .. } => None,
+        }
+    }
+
+    const fn answered_by(input: &Input) -> Option<Self> {
+        match input {
+            Input::InvoiceMade(_) => Some(Self::Invoice),
+            Input::InvoiceStatus(_) => Some(Self::InvoiceStatus),
+            Input::PaymentStatus(_) => Some(Self::PaymentStatus),
+            _ => None,
+        }
+    }
 }
 
 /// What operations ask the wallet.
@@ -90,6 +117,13 @@ impl Wallet {
             counts: Default::default(),
         };
         (wallet, Asked { calls: calls_asked, unattended: unattended_asked, pays: pays_asked })
+    }
+
+    /// The operation has this answer, and may ask again.
+    pub(super) fn answered(&self, id: StreamId, input: &Input) {
+        if let Some(question) = Question::answered_by(input) {
+            self.asked.lock().remove(&(id, question));
+        }
     }
 
     pub(super) fn count<T>(&self, call: usize, result: &Result<T, LightningError>) {
@@ -137,20 +171,18 @@ impl Engine {
     /// Asks soon; never waits. When too many wait already, nothing is sent and the operation is told so.
     pub(super) fn ask(&self, id: StreamId, call: WalletCall, unattended: bool) {
         let wallet = &self.wallet;
-        let kind = discriminant(&call);
-        let line = match call {
-            WalletCall::Pay { .. } => &wallet.pays,
+        let line = match Question::of(&call) {
+            None => &wallet.pays,
             // The operation has waited for long and asks again; what it asked waits in line still.
-            _ if !wallet.asked.lock().insert((id, kind)) => return,
-            _ if unattended => &wallet.unattended,
-            _ => &wallet.calls,
+            Some(question) if !wallet.asked.lock().insert((id, question)) => return,
+            Some(_) if unattended => &wallet.unattended,
+            Some(_) => &wallet.calls,
         };
         let call = match line.try_send((id, call)) {
             Ok(()) => return wallet.full.store(false, Ordering::Relaxed),
             Err(TrySendError::Closed(_)) => return,
             Err(TrySendError::Full((_, call))) => call,
         };
-        wallet.asked.lock().remove(&(id, kind));
         if wallet.full.swap(true, Ordering::Relaxed) {
             debug!(stream_id = %id, "the wallet is asked more than it answers");
         } else {
@@ -183,10 +215,11 @@ impl Engine {
                 },
             };
             let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-            let asked = (id, discriminant(&call));
             // It has ended while it waited in line.
             if self.index.get(id).is_none() {
-                self.wallet.asked.lock().remove(&asked);
+                if let Some(question) = Question::of(&call) {
+                    self.wallet.asked.lock().remove(&(id, question));
+                }
                 continue;
             }
             let engine = Arc::clone(self);
@@ -197,7 +230,6 @@ impl Engine {
                     () = engine.stop.cancelled() => return,
                 };
                 drop(place);
-                engine.wallet.asked.lock().remove(&asked);
                 engine.workers.input(id, input).await;
             });
         }

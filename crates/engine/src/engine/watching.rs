@@ -113,6 +113,11 @@ impl Engine {
         self.wallet.watching.watched.lock().by_stream.len()
     }
 
+    /// How many of them are of payments that are not over.
+    pub(super) fn open_invoices(&self) -> usize {
+        self.wallet.watching.watched.lock().among(false)
+    }
+
     /// Watches the operation's invoice, unless it is watched already.
     pub(super) fn watch(&self, id: StreamId, hash: PaymentHash, now: UnixMillis) {
         let over = self.index.get(id).is_some_and(|stream| stream.done);
