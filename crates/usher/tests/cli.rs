@@ -168,13 +168,19 @@ fn public_keys_are_converted() {
         (NPUB.to_owned(), PUBLIC_KEY),
         (format!("nostr:{NPUB}"), PUBLIC_KEY),
         (PUBLIC_KEY.to_uppercase(), PUBLIC_KEY),
+        // As QR codes have it.
+        (NPUB.to_uppercase(), PUBLIC_KEY),
+        (format!("nostr:{nprofile}").to_uppercase(), of_nprofile),
         (nprofile.to_owned(), of_nprofile),
         (format!("nostr:{nprofile}"), of_nprofile),
     ] {
         let output = usher().args(["key", "to-hex", &given]).output().unwrap();
         assert_eq!(stdout(&output), format!("{hex}\n"), "{given}: {}", stderr(&output));
     }
-    for wrong in ["", "npub1", "note1fntxtkcy9pjwucqwa9mddn7v03wwwsu9j330jj350nvhpky2tuaspk6nqc", &"f".repeat(64)] {
+    let mixed = NPUB.replacen("npub", "NPUB", 1);
+    for wrong in
+        ["", "npub1", &mixed, "note1fntxtkcy9pjwucqwa9mddn7v03wwwsu9j330jj350nvhpky2tuaspk6nqc", &"f".repeat(64)]
+    {
         let output = usher().args(["key", "to-hex", wrong]).output().unwrap();
         assert_eq!(output.status.code(), Some(1), "{wrong}");
     }

@@ -75,8 +75,12 @@ fn from_nsec(text: &str) -> Result<String, Failure> {
 }
 
 fn to_hex(text: &str) -> Result<String, Failure> {
-    let text = text.trim();
-    let text = text.strip_prefix("nostr:").unwrap_or(text);
+    let mut text = text.trim().to_owned();
+    // Bech32 may be written in capitals, and is in QR codes; not in both.
+    if !text.contains(|letter: char| letter.is_ascii_lowercase()) {
+        text.make_ascii_lowercase();
+    }
+    let text = text.strip_prefix("nostr:").unwrap_or(&text);
     if text.to_ascii_lowercase().starts_with("nsec") {
         return Err(Failure::said("this is a private key: convert it with `usher key from-nsec`"));
     }
