@@ -76,6 +76,12 @@ pub fn warnings(config: &Config, reader: &Reader<'_>, now: UnixMillis, warnings:
                  not start: have a new one made with the main key"
             ));
         }
+        if !proof.metadata.permissions.contains(Permission::Payment) {
+            warnings.push(
+                "nostr.subkey_proof does not permit payments: wallets may pass over what this key asks for beside logins"
+                    .to_owned(),
+            );
+        }
     }
     if config.nostr.allow_private_relays {
         warnings.push(

@@ -7,13 +7,17 @@ use super::{Given, KEY, NOW, TOKEN};
 
 /// A subkey of [`KEY`], and its proof as JSON.
 fn subkey(valid: std::ops::Range<u64>, permission: Permission) -> (Keys, String) {
+    subkey_of(valid, &[permission])
+}
+
+fn subkey_of(valid: std::ops::Range<u64>, permissions: &[Permission]) -> (Keys, String) {
     let main = SecretKey::from_hex(KEY).unwrap();
     let metadata = Metadata {
         name: "server".to_owned(),
         nonce: [7; 32],
         valid_from: valid.start,
         expires_at: valid.end,
-        permissions: [permission].into_iter().collect(),
+        permissions: permissions.iter().copied().collect(),
         version: VERSION,
     };
     let keys = derive_secret(&main, &metadata).unwrap();
@@ -53,6 +57,16 @@ fn a_proof_that_ends_soon_is_warned_of() {
     assert_eq!(warned(NOW + 30 * DAY - 1).as_deref(), Some("29 days"));
     assert_eq!(warned(NOW + DAY).as_deref(), Some("1 day"));
     assert_eq!(warned(NOW + 1).as_deref(), Some("0 days"));
+}
+
+#[test]
+fn a_proof_that_does_not_permit_payments_is_warned_of() {
+    let warnings = |permissions: &[Permission]| {
+        let (keys, proof) = subkey_of(0..u64::MAX, permissions);
+        given(&keys.secret_key().to_secret_hex(), &proof).warnings()
+    };
+    insta::assert_snapshot!(warnings(&[Permission::Auth]), @"nostr.subkey_proof does not permit payments: wallets may pass over what this key asks for beside logins");
+    assert_eq!(warnings(&[Permission::Auth, Permission::Payment]), "");
 }
 
 #[test]
