@@ -93,6 +93,8 @@ async fn a_static_stream_goes_on_and_is_resumed_where_it_was_left() {
     assert_eq!(feed.event().await.unwrap().0, "2");
     let mut feed = Stream::open(&app, &format!("{target}?after=0"), Some("2")).await;
     assert_eq!(feed.event().await.unwrap().0, "3", "Last-Event-ID wins over after");
+    let mut feed = Stream::open(&app, &format!("{target}?after=2"), Some("")).await;
+    assert_eq!(feed.event().await.unwrap().0, "2", "before its first event the last one of an EventSource is empty");
     app.stop().await;
 }
 

@@ -135,7 +135,8 @@ pub(crate) async fn events(
     headers: HeaderMap,
 ) -> Result<Response, Error> {
     let streaming = wants_event_stream(&headers);
-    let last_event_id = headers.get("last-event-id").map(|id| id.to_str().unwrap_or("?"));
+    // An `EventSource` that has had no event has an empty one, which it does not send; some of those rebuilt from it do.
+    let last_event_id = headers.get("last-event-id").filter(|id| !id.is_empty()).map(|id| id.to_str().unwrap_or("?"));
     let parameters = Parameters::read(query.as_deref(), last_event_id, streaming).map_err(Error::Invalid)?;
     // What is no stream id names no stream: the same 404, so that an app has one case to handle.
     let stream: Option<StreamId> = stream.ok().and_then(|Path(text)| text.parse().ok());
