@@ -43,7 +43,7 @@ pub struct HandshakeUrl {
     pub scheme: String,
     /// The service's main key.
     pub main_key: PublicKey,
-    /// Addresses of relays at which the service listens; readers refuse more than [`MAX_RELAYS`].
+    /// Addresses of relays at which the service listens; `Display` writes the first [`MAX_RELAYS`], readers refuse more.
     pub relays: Vec<String>,
     /// What the answer must carry.
     pub token: String,
@@ -95,7 +95,7 @@ impl HandshakeUrl {
 impl fmt::Display for HandshakeUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}://{}?relays=", self.scheme, npub(&self.main_key))?;
-        for (position, relay) in self.relays.iter().enumerate() {
+        for (position, relay) in self.relays.iter().take(MAX_RELAYS).enumerate() {
             let comma = if position == 0 { "" } else { "," };
             write!(f, "{comma}{}", utf8_percent_encode(&relay.replace(',', "%2C"), ENCODED))?;
         }

@@ -121,6 +121,14 @@ fn refused() {
 }
 
 /// A comma inside an address is written so that no reader takes it for one between addresses.
+/// Relays can be added at run time, and others configured later on.
+#[test]
+fn what_is_written_names_no_more_relays_than_readers_take() {
+    let relays: Vec<String> = (0..=MAX_RELAYS).map(|number| format!("wss://relay{number}.example")).collect();
+    let read = parse(&HandshakeUrl { relays: relays.clone(), ..url() }.to_string()).unwrap();
+    assert_eq!(read.relays, relays[..MAX_RELAYS]);
+}
+
 #[test]
 fn a_comma_in_an_address_stays_in_it() {
     let with_comma =
