@@ -6,6 +6,9 @@ use usher_protocol::message::Recurrence;
 
 use crate::operations::payment::Charge;
 
+/// How long a user may take to answer and owe every date since, in seconds.
+const TO_ANSWER: u64 = 300;
+
 /// In seconds.
 const DAY: u64 = 24 * 3600;
 
@@ -46,11 +49,17 @@ pub(super) struct Charging {
 
 impl Agreement {
     /// The first due date of what is agreed at `now`, in Unix seconds. Where the user took their time it is the latest that
-    /// has passed: nobody owes what fell due before it was agreed, and what runs now is paid at once.
+    /// has passed: nobody owes what fell due long before it was agreed, and what runs now is paid at once.
     pub(super) fn first(&self, now: u64) -> Option<Charging> {
         let (number, first) = self.recurrence.next_due(None)?;
-        let last = self.recurrence.until.map_or(now, |until| until.min(now));
-        let due = latest(&self.recurrence.calendar, first, last);
+        let Recurrence { calendar, until, .. } = &self.recurrence;
+        let last = until.map_or(now, |until| until.min(now));
+        let owed = first.max(now.saturating_sub(TO_ANSWER));
+        let due = match calendar.next_after(owed.saturating_sub(1)) {
+            _ if first == owed => first,
+            Some(due) if due <= last => due,
+            _ => latest(calendar, first, last),
+        };
         Some(Charging::of(number, due, Some(due)))
     }
 

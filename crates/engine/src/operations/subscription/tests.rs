@@ -308,8 +308,13 @@ fn what_fell_due_before_the_user_agreed_is_not_owed_but_for_the_last_date() {
         (Calendar::Daily, None, UnixMillis::from_secs(midnight(1)), midnight(1)),
         (Calendar::Daily, None, noon, midnight(3)),
         (Calendar::Daily, Some(midnight(2) + 1), noon, midnight(2)),
-        (Calendar::Minutely, None, NOW.plus(Duration::from_secs(366 * 86_400 + 7)), NOW.secs() + 366 * 86_400),
+        (Calendar::Minutely, None, NOW.plus(Duration::from_secs(366 * 86_400 + 7)), NOW.secs() + 366 * 86_400 - 240),
         (Calendar::Monthly, None, noon, NOW.secs()),
+        // Who answers within five minutes owes all of them.
+        (Calendar::Minutely, None, NOW.plus(Duration::from_secs(300)), NOW.secs()),
+        (Calendar::Minutely, None, NOW.plus(Duration::from_secs(301)), NOW.secs() + 60),
+        (Calendar::Daily, None, UnixMillis::from_secs(midnight(3) + 300), midnight(3)),
+        (Calendar::Daily, Some(midnight(3) - 1), UnixMillis::from_secs(midnight(3) + 300), midnight(2)),
     ] {
         let mut open = first(calendar.clone(), until, now);
         let charge = started(&effects(open.step(&Input::Timer, now)));
