@@ -97,8 +97,8 @@ impl Parameters {
             description = "Most events to answer. Default 1000. Not for event streams."),
         ("wait" = Option<u64>, Query, minimum = 0, maximum = 60,
             description = "Seconds to hold the call while there is no event yet. Default 0. Not for event streams."),
-        ("Last-Event-ID" = Option<u64>, Header, minimum = 0, maximum = 9007199254740991_i64,
-            description = "Event streams: the last index received."),
+        ("Last-Event-ID" = Option<String>, Header, format = "event-id", pattern = "^[0-9]*$", example = "0",
+            description = "Event streams: the last index received, from 0 to 9007199254740991. Empty: none was."),
     ),
     responses(
         (status = 200, description = "The events.", content(
