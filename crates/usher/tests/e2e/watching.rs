@@ -79,6 +79,15 @@ impl Metrics {
                 let known = |label: &String| label == "version" || LABELS.contains(&label.as_str());
                 assert!(sample.labels.keys().all(known), "{name}: {:?}", sample.labels);
                 assert!(sample.labels.values().all(|value| value.len() <= 40), "{name}: {:?}", sample.labels);
+                // What alarms are made of; an outcome is said to be a status, a type to be that of an event.
+                for label in ["call", "kind", "match", "origin", "reason", "result", "state"] {
+                    let said = |value: &String| listed.contains(&format!("`{value}`"));
+                    assert!(
+                        sample.labels.get(label).is_none_or(said),
+                        "docs/operations.md: {name}, {:?}",
+                        sample.labels
+                    );
+                }
                 assert!(*r#type == "gauge" || sample.value >= 0.0, "{name}");
             }
         }
