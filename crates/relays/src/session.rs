@@ -29,7 +29,7 @@ const YIELD_AFTER: u32 = 16;
 /// What an event seen before burdens us with, in useless messages: refused at a glance.
 const KNOWN_BURDEN: f64 = 0.05;
 
-/// What an `OK`, `NOTICE` or the like burdens us with, in useless messages.
+/// What an `OK`, a `NOTICE`, a ping or the like burdens us with, in useless messages.
 const PROTOCOL_BURDEN: f64 = 0.05;
 
 /// What a good message burdens us with, in useless messages.
@@ -229,7 +229,7 @@ impl<'a> Session<'a> {
                 return ControlFlow::Break(Ended::ByRelay(reason));
             }
             Message::Binary(_) => self.useless(Refusal::Malformed)?,
-            Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => {}
+            Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => self.burden(PROTOCOL_BURDEN)?,
         }
         self.since_yield += 1;
         if self.since_yield >= YIELD_AFTER {

@@ -2,6 +2,10 @@
 
 use std::time::Duration;
 
+use futures_util::{SinkExt as _, StreamExt as _};
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_tungstenite::tungstenite::{Bytes, Message};
 use usher_engine::ports::{Letter, Messenger as _};
 use usher_protocol::{Keys, PublicKey};
 use usher_relays::Origin;
@@ -177,6 +181,36 @@ async fn a_users_relay_that_floods_us_is_left_but_not_one_of_ours() {
     assert!(service.status_of(ours.url()).state.is_connected());
     assert_eq!(ours.counts().connections, 1);
     service.stop().await;
+}
+
+/// A relay that says nothing but pings, one after the other.
+async fn pinging_relay() -> (String, JoinHandle<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("ws://{}", listener.local_addr().unwrap());
+    let pinging = tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let Ok(socket) = tokio_tungstenite::accept_async(stream).await else { continue };
+            let (mut sink, mut stream) = socket.split();
+            let ping = async { while sink.feed(Message::Ping(Bytes::new())).await.is_ok() {} };
+            let read = async { while let Some(Ok(_)) = stream.next().await {} };
+            tokio::select! { () = ping => {}, () = read => {} }
+        }
+    });
+    (url, pinging)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_users_relay_that_floods_us_with_pings_is_left_too() {
+    let (url, pinging) = pinging_relay().await;
+    let service = Service::start_with(&[], |options| {
+        options.allow_private = true;
+        options.limits.user_relay_nuisance = 100;
+        options.limits.user_relay_nuisance_per_second = 1;
+    });
+    service.pool.send(&letter(&service, &Keys::generate().public_key(), "x", &[&url]));
+    eventually("left", || format!("{:?}", service.status_of(&url).state).contains("floods us")).await;
+    service.stop().await;
+    pinging.abort();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
