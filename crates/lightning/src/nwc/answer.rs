@@ -230,10 +230,11 @@ impl Refusal {
             if message.is_empty() { code } else { format!("{message} ({code})") }
         };
         match self.code.as_str() {
-            "RATE_LIMITED" | "INSUFFICIENT_BALANCE" | "QUOTA_EXCEEDED" => {
+            // A wallet that has just changed how it reads announces it, and is asked in that way the next time.
+            "RATE_LIMITED" | "INSUFFICIENT_BALANCE" | "QUOTA_EXCEEDED" | "UNSUPPORTED_ENCRYPTION" => {
                 LightningError::Refused { again: true, reason: reason() }
             }
-            "RESTRICTED" | "UNAUTHORIZED" | "NOT_IMPLEMENTED" | "UNSUPPORTED_ENCRYPTION" | "NOT_FOUND" => {
+            "RESTRICTED" | "UNAUTHORIZED" | "NOT_IMPLEMENTED" | "NOT_FOUND" => {
                 LightningError::Refused { again: false, reason: reason() }
             }
             // "This may be due to a timeout" (NIP-47): by the code alone it is not known.

@@ -115,6 +115,14 @@ async fn what_is_announced_later_counts_from_then_on() {
     // A second one in the place of the first.
     stage.service.set(|behaviour| behaviour.notifications = false);
     stage.client.until_link(|link| !link.tells_settlements).await;
+    // Read in one way alone, whatever it was before.
+    for encryptions in [Encryptions::Nip04, Encryptions::Nip44, Encryptions::Both] {
+        stage.service.set(|behaviour| (behaviour.encryptions, behaviour.notifications) = (encryptions, true));
+        stage.client.until_link(|link| link.tells_settlements).await;
+        stage.client.invoice(1_000).await;
+        stage.service.set(|behaviour| behaviour.notifications = false);
+        stage.client.until_link(|link| !link.tells_settlements).await;
+    }
 }
 
 #[tokio::test]

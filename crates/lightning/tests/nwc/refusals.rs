@@ -15,7 +15,7 @@ const CODES: [(ErrorCode, Option<bool>); 11] = [
     (ErrorCode::NotImplemented, Some(false)),
     (ErrorCode::Restricted, Some(false)),
     (ErrorCode::Unauthorized, Some(false)),
-    (ErrorCode::UnsupportedEncryption, Some(false)),
+    (ErrorCode::UnsupportedEncryption, Some(true)),
     (ErrorCode::PaymentFailed, None),
     (ErrorCode::NotFound, Some(false)),
     (ErrorCode::Internal, None),

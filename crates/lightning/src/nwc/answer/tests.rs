@@ -20,6 +20,7 @@ fn a_refusal_is_definite_only_when_its_code_says_so() {
         ("RATE_LIMITED", true),
         ("INSUFFICIENT_BALANCE", true),
         ("QUOTA_EXCEEDED", true),
+        ("UNSUPPORTED_ENCRYPTION", true),
         ("RESTRICTED", false),
         ("UNAUTHORIZED", false),
         ("NOT_IMPLEMENTED", false),
