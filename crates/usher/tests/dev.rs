@@ -227,6 +227,26 @@ fn another_terminal_answers_with_the_line_that_is_shown() {
 }
 
 #[test]
+fn the_page_and_the_listener_that_are_shown_are_this_services() {
+    let mut running = Running::start(dev(None));
+    let banner = banner(&mut running);
+    let page = field(&banner, "reference").split(' ').next().unwrap().to_owned();
+    assert!(stdout(&paste(&[&format!("curl -sS '{page}'")])).contains("<h1>Usher"));
+    let mut command = Command::new("sh");
+    command.args(["-c", &format!("exec {}", banner.lines().find(|line| line.contains(" listen ")).unwrap())]);
+    let mut listening = Running::start(command);
+    listening.wait_for("usher: listening to");
+    paste(&[&pastes(&banner)[1].replace("STREAM=$(", "(")]);
+    running.wait_for("is asked (1)");
+    paste(&[banner.lines().find(|line| line.contains(" wallet --wallet ")).unwrap()]);
+    listening.wait_for("StatusUpdate");
+    listening.signal(Signal::TERM);
+    assert_eq!(listening.end().0, Some(0));
+    running.signal(Signal::TERM);
+    assert_eq!(running.end().0, Some(0));
+}
+
+#[test]
 fn a_payment_by_the_wallet_inside_and_its_accounts_the_next_time() {
     let folder = tempfile::tempdir().unwrap();
     let start = || {

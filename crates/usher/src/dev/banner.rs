@@ -42,6 +42,7 @@ impl fmt::Display for Banner<'_> {
         writeln!(f, "\nUsher runs, with a relay, a user's wallet and Lightning beside it.\n")?;
         writeln!(f, "  base URL   {base}")?;
         writeln!(f, "  token      {token}")?;
+        writeln!(f, "  reference  {base}/docs (a page for the browser)")?;
         writeln!(f, "  relay      {}", self.relay)?;
         writeln!(f, "  data       {} ({kept})", self.folder.path().display())?;
         writeln!(f, "  user       {user}")?;
@@ -87,6 +88,8 @@ impl fmt::Display for Banner<'_> {
              -d '{{\"main_key\":\"{user}\",\"subkeys\":[],\"description\":\"Tea\",\"amount\":10000,\"currency\":\"millisats\"}}' \
              '{base}/payments/single'\n"
         )?;
+        writeln!(f, "To see all events as they happen, in another terminal:\n")?;
+        writeln!(f, "{} --data-dir {} listen --base {base}\n", program(), quoted(self.folder.path()))?;
         writeln!(f, "Type  help  for what else the wallet does,  quit  or Ctrl-C to end.")
     }
 }

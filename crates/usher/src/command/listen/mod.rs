@@ -76,7 +76,7 @@ async fn watch(terms: &Terms, screen: Screen, to_forward: mpsc::Sender<Shown>) -
             Err(Refusal::Final(why)) => return Err(Failure::said(why)),
             Err(Refusal::NotThere(why)) => {
                 if told.as_ref() != Some(&why) {
-                    tell(&format!("usher: {why}; waiting for it"));
+                    tell(&format!("usher: {why}; waiting for it (--base names another address)"));
                     told = Some(why);
                 }
             }
