@@ -79,8 +79,8 @@ impl<'a> Prompt<'a> {
                     return format!("The wallet is told ({number}): {asked}.");
                 }
                 let how = match () {
-                    () if self.wallet.is_agreed(&request) => "paid by itself, as was agreed.",
-                    () if self.auto_approve => "approved by itself.",
+                    () if self.wallet.is_agreed(&request) => "Paid by itself, as was agreed.",
+                    () if self.auto_approve => "Approved by itself.",
                     () => "Type  approve  or  decline .",
                 };
                 return format!("The wallet is asked ({number}): {asked}. {how}");
