@@ -35,6 +35,9 @@ pub fn start(format: LogFormat, output: Output, usual: &str) -> Result<(), Failu
     };
     let colours = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(colours);
+    // A log that cannot be written (a full disk, a reader that has gone) is not complained of on standard error: that panics
+    // when it cannot be written either, which ends the service.
+    let log = log.log_internal_errors(false);
     match format {
         LogFormat::Text => log.try_init(),
         LogFormat::Json => log.json().flatten_event(true).try_init(),

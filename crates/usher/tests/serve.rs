@@ -21,6 +21,17 @@ fn get(address: &str, path: &str) -> String {
     answer.split_once("\r\n\r\n").unwrap().1.to_owned()
 }
 
+/// Starts a handshake, which is logged; the answer with its head.
+fn start(address: &str) -> String {
+    let mut connection = TcpStream::connect(address).unwrap();
+    connection.set_read_timeout(Some(PATIENCE)).unwrap();
+    let head = "POST /key-handshake HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n";
+    write!(connection, "{head}authorization: Bearer {TOKEN}\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    connection.read_to_string(&mut answer).unwrap();
+    answer
+}
+
 #[test]
 fn it_answers_and_ends_with_0_when_asked_to_stop() {
     for signal in [Signal::TERM, Signal::INT] {
@@ -100,28 +111,31 @@ fn a_limit_on_the_size_of_files_is_as_a_full_disk() {
 
     let folder = tempfile::tempdir().unwrap();
     let (running, address) = Running::serve(configured(folder.path()));
-    let start = || {
-        let mut connection = TcpStream::connect(&address).unwrap();
-        connection.set_read_timeout(Some(PATIENCE)).unwrap();
-        let head = "POST /key-handshake HTTP/1.1\r\nhost: x\r\nconnection: close\r\ncontent-length: 0\r\n";
-        write!(connection, "{head}authorization: Bearer {TOKEN}\r\n\r\n").unwrap();
-        let mut answer = String::new();
-        connection.read_to_string(&mut answer).unwrap();
-        answer
-    };
     let allow = |bytes| {
         prlimit(Some(running.pid()), Resource::Fsize, Rlimit { current: bytes, maximum: None }).unwrap();
     };
-    assert!(start().starts_with("HTTP/1.1 200"));
+    assert!(start(&address).starts_with("HTTP/1.1 200"));
     allow(Some(1024));
-    let refused = start();
+    let refused = start(&address);
     assert!(refused.starts_with("HTTP/1.1 503") && refused.contains("storage_unavailable"), "{refused}");
     assert_eq!(get(&address, "/health"), "OK");
     allow(None);
-    assert!(start().starts_with("HTTP/1.1 200"));
+    assert!(start(&address).starts_with("HTTP/1.1 200"));
     running.signal(Signal::TERM);
     let (code, said) = running.end();
     assert_eq!(code, Some(0), "{said}");
+}
+
+#[test]
+fn that_nobody_takes_its_log_is_no_reason_to_end() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut running, address) = Running::serve(configured(folder.path()));
+    running.ignore();
+    for _ in 0..20 {
+        assert!(start(&address).starts_with("HTTP/1.1 200"));
+    }
+    running.signal(Signal::TERM);
+    assert_eq!(running.end().0, Some(0));
 }
 
 #[test]

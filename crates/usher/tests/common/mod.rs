@@ -115,6 +115,11 @@ impl Running {
         }
     }
 
+    /// Listens no more: the next lines it says break its standard output and error.
+    pub(crate) fn ignore(&mut self) {
+        self.lines = channel().1;
+    }
+
     /// Sends a signal.
     pub(crate) fn signal(&self, signal: Signal) {
         rustix::process::kill_process(self.pid(), signal).unwrap();
