@@ -63,20 +63,27 @@ impl Connections {
         }
         let peer = stream.peer_addr().ok().map(|address| Peer(address.ip()));
         let begun = Arc::new(AtomicBool::new(false));
+        let answering = Arc::new(AtomicBool::new(false));
         let service = {
-            let (router, begun) = (self.router.clone(), Arc::clone(&begun));
+            let (router, begun, answering) = (self.router.clone(), Arc::clone(&begun), Arc::clone(&answering));
             let lease = Lease::new(router.clone(), self.cut.clone(), place);
             service_fn(move |request: Request<Incoming>| {
                 begun.store(true, Ordering::Relaxed);
+                answering.store(true, Ordering::Relaxed);
                 let mut request = request.map(Body::new);
                 request.extensions_mut().insert(lease.clone());
                 if let Some(peer) = peer {
                     request.extensions_mut().insert(peer);
                 }
-                router.clone().call(request)
+                let (answer, answering) = (router.clone().call(request), Arc::clone(&answering));
+                async move {
+                    let answer = answer.await;
+                    answering.store(false, Ordering::Relaxed);
+                    answer
+                }
             })
         };
-        let io = TokioIo::new(Guarded::new(stream, self.write_timeout));
+        let io = TokioIo::new(Guarded::new(stream, self.write_timeout, answering));
         let connection = self.http.serve_connection(io, service).with_upgrades();
         let first_request_timeout = self.first_request_timeout;
         // Tokens of its own: waiting on the shared ones would make all connections take turns at their locks.

@@ -2,6 +2,8 @@
 
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
@@ -15,10 +17,20 @@ use tokio::time::{Instant, Sleep};
 const LINGER: Duration = Duration::from_secs(1);
 const LINGER_BYTES: usize = 1024 * 1024;
 
-/// A socket with a time limit for writing and a lingering close.
+/// For how long the end of what a client says is kept back while it is being answered.
+///
+/// Whoever is done with asking may say so before it has the answer (`printf … | nc` does), and HTTP cannot tell that from a
+/// client that has gone: it would drop the call. Any call but a long poll is answered within this time.
+const HALF_CLOSED: Duration = Duration::from_secs(2);
+
+/// A socket with a time limit for writing, a lingering close, and an answer for who is done with asking.
 pub(super) struct Guarded<S> {
     socket: S,
     write_timeout: Duration,
+    /// A call is being answered.
+    answering: Arc<AtomicBool>,
+    /// Runs from the moment that the client has said everything while it is being answered.
+    half_closed: Option<Pin<Box<Sleep>>>,
     /// Runs while the client takes nothing.
     stalled: Option<Pin<Box<Sleep>>>,
     /// Runs from the moment that we have said everything.
@@ -31,8 +43,9 @@ struct Linger {
 }
 
 impl<S> Guarded<S> {
-    pub(super) fn new(socket: S, write_timeout: Duration) -> Self {
-        Self { socket, write_timeout, stalled: None, lingering: None }
+    /// Guards `socket`; `answering` says whether a call is being answered.
+    pub(super) fn new(socket: S, write_timeout: Duration, answering: Arc<AtomicBool>) -> Self {
+        Self { socket, write_timeout, answering, half_closed: None, stalled: None, lingering: None }
     }
 
     /// Passes on the outcome of a write; an error when the client has taken nothing for too long.
@@ -50,7 +63,14 @@ impl<S> Guarded<S> {
 
 impl<S: AsyncRead + Unpin> AsyncRead for Guarded<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.socket).poll_read(cx, buf)
+        let before = buf.filled().len();
+        ready!(Pin::new(&mut self.socket).poll_read(cx, buf))?;
+        let ended = buf.filled().len() == before && buf.remaining() > 0;
+        if ended && self.answering.load(Ordering::Relaxed) {
+            let kept_back = self.half_closed.get_or_insert_with(|| Box::pin(tokio::time::sleep(HALF_CLOSED)));
+            ready!(kept_back.as_mut().poll(cx));
+        }
+        Poll::Ready(Ok(()))
     }
 }
 
@@ -116,10 +136,35 @@ mod tests {
 
     const FOREVER: Duration = Duration::from_secs(3_600);
 
+    fn guarded<S>(socket: S) -> Guarded<S> {
+        Guarded::new(socket, Duration::from_secs(30), Arc::default())
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_is_kept_back_while_an_answer_is_on_its_way() {
+        let (ours, mut theirs) = duplex(1024);
+        let answering = Arc::new(AtomicBool::new(true));
+        let mut ours = Guarded::new(ours, Duration::from_secs(30), Arc::clone(&answering));
+        theirs.write_all(b"question").await.unwrap();
+        theirs.shutdown().await.unwrap();
+        assert_eq!(ours.read(&mut [0; 16]).await.unwrap(), 8);
+        let before = Instant::now();
+        assert!(timeout(HALF_CLOSED / 2, ours.read(&mut [0; 16])).await.is_err());
+        ours.write_all(b"answer").await.unwrap();
+        assert_eq!(ours.read(&mut [0; 16]).await.unwrap(), 0, "not for ever");
+        assert_eq!(before.elapsed().as_secs(), HALF_CLOSED.as_secs());
+
+        let (ours, theirs) = duplex(1024);
+        let mut ours = guarded(ours);
+        drop(theirs);
+        assert_eq!(ours.read(&mut [0; 16]).await.unwrap(), 0, "nobody waits for anything");
+        assert_eq!(before.elapsed().as_secs(), HALF_CLOSED.as_secs());
+    }
+
     #[tokio::test(start_paused = true)]
     async fn a_reader_that_takes_nothing_ends_the_writing() {
         let (ours, _theirs) = duplex(1024);
-        let mut ours = Guarded::new(ours, Duration::from_secs(30));
+        let mut ours = guarded(ours);
         let written = timeout(FOREVER, ours.write_all(&[0; 4096])).await.unwrap();
         let error = written.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
@@ -128,7 +173,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_slow_reader_is_no_dead_reader() {
         let (ours, mut theirs) = duplex(1024);
-        let mut ours = Guarded::new(ours, Duration::from_secs(30));
+        let mut ours = guarded(ours);
         let write = ours.write_all(&[7; 8192]);
         let read = async {
             let mut left = 8192;
@@ -144,7 +189,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn closing_waits_for_what_is_still_being_sent() {
         let (ours, mut theirs) = duplex(1024);
-        let mut ours = Guarded::new(ours, Duration::from_secs(30));
+        let mut ours = guarded(ours);
         let send = async {
             theirs.write_all(&[1; 100_000]).await.unwrap();
             theirs.shutdown().await.unwrap();
@@ -157,7 +202,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn closing_does_not_wait_forever() {
         let (ours, mut theirs) = duplex(1024);
-        let mut ours = Guarded::new(ours, Duration::from_secs(30));
+        let mut ours = guarded(ours);
         let before = Instant::now();
         ours.shutdown().await.unwrap();
         assert_eq!(before.elapsed().as_secs(), LINGER.as_secs(), "a client that keeps silent");
@@ -165,7 +210,7 @@ mod tests {
         assert!(theirs.write_all(b"late").await.is_err());
 
         let (ours, mut theirs) = duplex(1024);
-        let mut ours = Guarded::new(ours, Duration::from_secs(30));
+        let mut ours = guarded(ours);
         let flood = async { while theirs.write_all(&[1; 1024]).await.is_ok() {} };
         let close = async move { ours.shutdown().await };
         let (closed, ()) = timeout(FOREVER, async { tokio::join!(close, flood) }).await.unwrap();

@@ -34,7 +34,7 @@ impl Refusals {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else { return };
         let answer = Arc::clone(&self.answer);
         self.tasks.spawn(async move {
-            let mut stream = Guarded::new(stream, PATIENCE);
+            let mut stream = Guarded::new(stream, PATIENCE, Arc::default());
             if stream.write_all(answer.as_bytes()).await.is_ok() {
                 let _ = stream.shutdown().await;
             }
