@@ -74,8 +74,8 @@ struct WebhookEvent {
         (status = "2XX", description = "The app has the event. A body does not matter."),
         (
             status = "default",
-            description = "The app does not have it: it is posted again, later and later, for three days. So it is after a \
-                           redirect, a broken connection, or 20 s.",
+            description = "The app does not have it: it is posted again, later and later, for three days. The same goes for a \
+                           redirect, a broken connection, and no answer within 20 s.",
             headers(("Retry-After" = u32, description = "Post it again after so many seconds, a day at most; a date is \
                                                          understood, too. May be left out.")),
         ),

@@ -49,14 +49,11 @@ fn parameters(html: &mut Html, parameters: &Value) {
             _ => "",
         };
         let required = parameter["required"] == true;
-        schema::row(
-            html,
-            text(&parameter["name"]),
-            place,
-            required,
-            &parameter["schema"],
-            text(&parameter["description"]),
-        );
+        let mut schema = parameter["schema"].clone();
+        if let (Some(example), Some(schema)) = (parameter.get("example"), schema.as_object_mut()) {
+            schema.insert("example".to_owned(), example.clone());
+        }
+        schema::row(html, text(&parameter["name"]), place, required, &schema, text(&parameter["description"]));
     }
     html.raw("</table>");
 }

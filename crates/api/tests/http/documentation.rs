@@ -66,6 +66,8 @@ fn shows_all(page: &str) {
             for parameter in operation["parameters"].as_array().into_iter().flatten() {
                 let name = parameter["name"].as_str().unwrap();
                 assert!(article.contains(&format!("<code>{name}</code>")), "{method} {path} {name}");
+                let example = parameter["example"].as_str().map(escaped);
+                assert!(example.is_none_or(|text| article.contains(&text)), "{method} {path} {name}: its example");
             }
             for status in operation["responses"].as_object().unwrap().keys() {
                 assert!(article.contains(&format!("<strong>{status}</strong>")), "{method} {path} {status}");
