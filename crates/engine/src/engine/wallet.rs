@@ -5,15 +5,17 @@
 //!
 //! Settlements are told by the wallet where it does that; [`watching`](super::watching) is the backstop.
 
+mod line;
+
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{Semaphore, mpsc};
 use tracing::{debug, info, warn};
 
+use self::line::{Line, Question};
 use super::Engine;
 use super::watching::Watching;
 use crate::StreamId;
@@ -21,9 +23,6 @@ use crate::operations::{Input, WalletCall};
 use crate::ports::{
     CorrelationKey, Lightning, LightningError, LightningNotice, LightningNotices, WalletInfo, WalletLink,
 };
-
-/// Calls that wait for their turn in one line.
-const QUEUE: usize = 4096;
 
 /// Calls that run at the same time, but for those that pay and those that nobody looks on at.
 const AT_ONCE: usize = 64;
@@ -54,44 +53,14 @@ pub struct LightningParts {
 /// What operations ask of our own wallet, and which invoices are watched.
 pub(super) struct Wallet {
     pub(super) lightning: Option<LightningParts>,
-    calls: mpsc::Sender<(StreamId, WalletCall)>,
-    unattended: mpsc::Sender<(StreamId, WalletCall)>,
-    pays: mpsc::Sender<(StreamId, WalletCall)>,
+    calls: Line,
+    unattended: Line,
+    pays: Line,
     /// What waits in line, is under way, or was answered and its operation does not know yet: asked for again it is the same.
     asked: Mutex<HashSet<(StreamId, Question)>>,
-    /// A line was full when it was last looked at.
-    full: AtomicBool,
     pub(super) watching: Watching,
     /// By call and result.
     counts: [[AtomicU64; RESULTS.len()]; CALLS.len()],
-}
-
-/// What an operation wants to know of the wallet, and may ask for again while it does not. What pays is none of these.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-enum Question {
-    Invoice,
-    InvoiceStatus,
-    PaymentStatus,
-}
-
-impl Question {
-    const fn of(call: &WalletCall) -> Option<Self> {
-        match call {
-            WalletCall::MakeInvoice(_) => Some(Self::Invoice),
-            WalletCall::LookUpInvoice(_) => Some(Self::InvoiceStatus),
-            WalletCall::LookUpPayment(_) => Some(Self::PaymentStatus),
-            WalletCall::Pay { .. } => None,
-        }
-    }
-
-    const fn answered_by(input: &Input) -> Option<Self> {
-        match input {
-            Input::InvoiceMade(_) => Some(Self::Invoice),
-            Input::InvoiceStatus(_) => Some(Self::InvoiceStatus),
-            Input::PaymentStatus(_) => Some(Self::PaymentStatus),
-            _ => None,
-        }
-    }
 }
 
 /// What operations ask the wallet.
@@ -103,16 +72,15 @@ pub(super) struct Asked {
 
 impl Wallet {
     pub(super) fn new(lightning: Option<LightningParts>) -> (Self, Asked) {
-        let (calls, calls_asked) = mpsc::channel(QUEUE);
-        let (unattended, unattended_asked) = mpsc::channel(QUEUE);
-        let (pays, pays_asked) = mpsc::channel(QUEUE);
+        let (calls, calls_asked) = Line::new();
+        let (unattended, unattended_asked) = Line::new();
+        let (pays, pays_asked) = Line::new();
         let wallet = Self {
             lightning,
             calls,
             unattended,
             pays,
             asked: Mutex::default(),
-            full: AtomicBool::new(false),
             watching: Watching::default(),
             counts: Default::default(),
         };
@@ -178,16 +146,7 @@ impl Engine {
             Some(_) if unattended => &wallet.unattended,
             Some(_) => &wallet.calls,
         };
-        let call = match line.try_send((id, call)) {
-            Ok(()) => return wallet.full.store(false, Ordering::Relaxed),
-            Err(TrySendError::Closed(_)) => return,
-            Err(TrySendError::Full((_, call))) => call,
-        };
-        if wallet.full.swap(true, Ordering::Relaxed) {
-            debug!(stream_id = %id, "the wallet is asked more than it answers");
-        } else {
-            warn!(stream_id = %id, "the wallet is asked more than it answers: some are asked again later");
-        }
+        let Err(call) = line.put(id, call) else { return };
         let input = failed(&call, || LightningError::NotSent);
         let workers = self.workers.clone();
         self.tasks.spawn(async move { workers.input(id, input).await });
