@@ -86,7 +86,7 @@ fn assemble(
 }
 
 async fn route_not_found() -> Problem {
-    Problem::new(ErrorCode::RouteNotFound, "there is no such path; docs/api.md lists those there are")
+    Problem::new(ErrorCode::RouteNotFound, "there is no such path; `/docs` and docs/api.md list those there are")
 }
 
 async fn method_not_allowed() -> Problem {
