@@ -112,8 +112,9 @@ impl Once<'_> {
             file.save()?;
             any = true;
         }
+        let outcome = if any { Ok(()) } else { self.reach(&wallet, &file).await.and(Err(CliError::NothingCame)) };
         wallet.stop().await;
-        if any { Ok(()) } else { Err(CliError::NothingCame) }
+        outcome
     }
 
     pub(super) async fn answer(mut self, id: Option<String>, answer: Answer, wait: Duration) -> Result<(), CliError> {
@@ -122,7 +123,11 @@ impl Once<'_> {
             Some(request) => request,
             None => {
                 listens(&file)?;
-                wait_for(&wallet, id.as_deref(), wait).await?
+                match wait_for(&wallet, id.as_deref(), wait).await {
+                    Ok(request) => request,
+                    // That no relay is there is the better reason.
+                    Err(none) => return self.reach(&wallet, &file).await.and(Err(none)),
+                }
             }
         };
         self.reach(&wallet, &file).await?;

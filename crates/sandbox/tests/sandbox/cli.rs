@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use usher_protocol::message::AuthStatus;
 use usher_sandbox::cli::{self, CliError, Console, WalletArgs};
 use usher_sandbox::relay::EmbeddedRelay;
-use usher_sandbox::wallet::{FileError, WalletFile};
+use usher_sandbox::wallet::{FileError, WalletError, WalletFile};
 
 use crate::raw::LONG;
 use crate::service::{Service, is_approved};
@@ -204,6 +204,17 @@ async fn requests_are_kept_and_answered_later() {
     assert_eq!((response.challenge.as_str(), is_approved(&response)), ("abd2", false));
     assert!(file(&folder).requests.iter().all(|saved| saved.answered));
     assert!(matches!(run(&folder, &["approve", "--wait", "0.2"]).await, Err(CliError::NothingCame)));
+}
+
+#[tokio::test]
+async fn that_no_relay_is_there_is_told_rather_than_that_nothing_came() {
+    let folder = tempfile::tempdir().unwrap();
+    run(&folder, &["new", "--relay", "ws://127.0.0.1:1"]).await.unwrap();
+    let (listening, answering) =
+        tokio::join!(run(&folder, &["requests", "--wait", "0"]), run(&folder, &["approve", "--wait", "0"]));
+    for outcome in [listening, answering] {
+        assert!(matches!(outcome, Err(CliError::Wallet(WalletError::Unreachable(_)))), "{:?}", outcome.err());
+    }
 }
 
 #[tokio::test]
