@@ -366,7 +366,7 @@ fn keys_hashes_and_amounts_are_strict() {
     for bad in [json!(["auth", "root"]), json!("auth"), json!(null), json!([1])] {
         assert!(!with("30000-proof", "/metadata/permissions", bad.clone()), "{bad}");
     }
-    assert!(with("30000-proof", "/metadata/name", json!("x".repeat(256))));
+    assert!(with("30000-proof", "/metadata/name", json!("x".repeat(1024))));
     assert!(!with("30000-proof", "/metadata/name", json!("x".repeat(1025))));
     assert!(!with("30000-proof", "/metadata/version", json!(256)));
 }
