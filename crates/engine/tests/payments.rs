@@ -473,50 +473,47 @@ async fn payments_of_one_subscription_at_the_same_time_are_all_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_failed_charge_is_tried_after_a_day_and_three_days_more_over_restarts() {
+async fn a_failed_charge_is_tried_after_a_day_and_three_days_more_over_restarts_and_holds_up_no_later_date() {
+    const HOUR: Duration = Duration::from_secs(3600);
     let dir = tempfile::tempdir().unwrap();
     let wallet = Arc::new(FakeWallet::default());
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     subscribe(&mut usher, true).await;
     let mut now = NOW;
     let mut seen = Vec::new();
-    let no = || PaymentStatus::Rejected { reason: None };
-    for (attempt, wait) in [(1_u8, Some(DAY)), (2, Some(3 * DAY)), (3, None)] {
+    // It is eight o'clock; the later dates are midnights. Only the first date is refused.
+    let charges = [(0, 1, 1), (16, 2, 1), (24, 1, 2), (40, 3, 1), (64, 4, 1), (88, 5, 1), (96, 1, 3)];
+    for (nth, (hours, number, attempt)) in (0_u8..).zip(charges) {
+        let wait = NOW.plus(HOUR * hours).since(now);
+        if !wait.is_zero() {
+            // A moment before it is time nothing happens; the service is down when it is.
+            usher.clock.turn(wait - Duration::from_secs(1));
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            assert_eq!(wallet.made().len(), usize::from(nth));
+            usher.stop().await;
+            now = now.plus(wait);
+            usher = Running::start_paying(open(dir.path()), &wallet, options(), now, u64::from(nth) + 1).await;
+        }
         let asked = letter(&mut usher, "invoice", &seen).await;
         assert_eq!(asked["subscription_id"], "s");
         seen.push(request_id(&asked));
-        usher.receive(attempt, &user(1), says(seen.last().unwrap(), no())).await;
-        let told = announced(&usher, usize::from(attempt)).await;
-        let told = &told[usize::from(attempt) - 1];
+        let status = if number == 1 {
+            PaymentStatus::Rejected { reason: None }
+        } else {
+            wallet.settle(usize::from(nth));
+            PaymentStatus::Success { preimage: None }
+        };
+        usher.receive(nth + 1, &user(1), says(seen.last().unwrap(), status)).await;
+        let told = announced(&usher, usize::from(nth) + 1).await;
+        let told = &told[usize::from(nth)];
+        let said = if number == 1 { "user_rejected" } else { "paid" };
         assert_eq!(
             (&told["status"], &told["number"], &told["attempt"]),
-            (&json!("user_rejected"), &json!(1), &json!(attempt))
+            (&json!(said), &json!(number), &json!(attempt))
         );
-        let next = wait.map(|wait| now.plus(wait).secs());
-        assert_eq!(told["next_attempt_at"].as_u64(), next);
-        assert_eq!(told["due"], NOW.secs());
-        let Some(wait) = wait else { break };
-        // A moment before it is time nothing happens; the service is down when it is.
-        let made = wallet.made().len();
-        usher.clock.turn(wait - Duration::from_secs(1));
-        tokio::time::sleep(Duration::from_millis(50)).await;
-        assert_eq!(wallet.made().len(), made);
-        usher.stop().await;
-        now = now.plus(wait);
-        usher = Running::start_paying(open(dir.path()), &wallet, options(), now, u64::from(attempt) + 1).await;
-    }
-    // Passed over: the days meanwhile are made up for, one after the other, and each once.
-    for number in 2..=5_u8 {
-        let asked = letter(&mut usher, "invoice", &seen).await;
-        seen.push(request_id(&asked));
-        let made = wallet.made().len();
-        wallet.settle(made - 1);
-        usher
-            .receive(10 + number, &user(1), says(seen.last().unwrap(), PaymentStatus::Success { preimage: None }))
-            .await;
-        let told = announced(&usher, usize::from(number) + 2).await;
-        let told = told.last().unwrap();
-        assert_eq!((&told["status"], &told["number"]), (&json!("paid"), &json!(number)));
+        let wait = [Some(DAY), Some(3 * DAY), None][attempt - 1].filter(|_| number == 1);
+        assert_eq!(told["next_attempt_at"].as_u64(), wait.map(|wait| now.plus(wait).secs()));
+        assert!(number != 1 || told["due"] == NOW.secs());
     }
     let view = usher.engine.subscription("s").await.unwrap();
     assert_eq!((view.payments_made, view.state), (4, SubscriptionState::Active));

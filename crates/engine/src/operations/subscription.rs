@@ -8,18 +8,21 @@
 //! active ──a payment is made───────▶ active  counted
 //! ```
 //!
-//! With `auto_charge`, each due date is charged by a payment of its own, one after the other:
+//! With `auto_charge`, each due date is charged by a payment of its own, one at a time:
 //!
 //! ```text
-//! waiting ──due──▶ charging            a payment is started, in the same commit
-//! charging ─paid─▶ waiting (next date) SubscriptionPayment {…, number, due, status: paid, preimage}
-//! charging ─failed▶ waiting (again)    SubscriptionPayment {…, status: timeout | user_rejected | error, reason?}
+//! due ──────▶ charging               a payment is started, in the same commit
+//! charging ─paid──▶ done             SubscriptionPayment {…, number, due, status: paid, preimage}
+//! charging ─failed▶ due once more    SubscriptionPayment {…, status: timeout | user_rejected | error, next_attempt_at}
+//! charging ─failed▶ passed over      the same, without `next_attempt_at`
 //! ```
 //!
-//! Its events stand on the reserved stream `subscriptions`. One due date is charged at a time, oldest first, also after
-//! downtime. Dates that passed before the user agreed are not owed, but for the last one of them. A failed charge is tried again by the schedule, then its date is passed over. Before a date is tried again
-//! the invoice of the try before it has expired: a retry comes an hour later at the earliest, and no charge lives longer.
-//! Should it be paid all the same, the try that runs is withdrawn; so is what runs when the subscription ends.
+//! Its events stand on the reserved stream `subscriptions`. Of the dates whose time has come the oldest is charged first,
+//! also after downtime. Dates that passed before the user agreed are not owed, but for the last one of them. A date whose
+//! charge failed is due once more by the schedule, then it is passed over; the later dates do not wait for it. Before a
+//! date is tried again the invoice of the try before it has expired: a retry comes an hour later at the earliest, and no
+//! charge lives longer. Should it be paid all the same, the try that runs is withdrawn; so is what runs when the
+//! subscription ends.
 //!
 //! | crash … | what resume does |
 //! | --- | --- |
@@ -28,6 +31,7 @@
 //! | before the charge's end is committed | payment and subscription change in one commit: neither has, and both will |
 
 mod agreement;
+mod dates;
 mod note;
 mod view;
 
@@ -42,7 +46,7 @@ use usher_protocol::message::{CloseSubscription, ServiceMessage, WalletMessage};
 use usher_protocol::subkey::Permission;
 
 pub(super) use self::agreement::Agreement;
-use self::agreement::Charging;
+use self::dates::{Dates, Failed};
 pub use self::note::{ChargeEnd, Charged, Note};
 pub use self::view::{SubscriptionState, SubscriptionView};
 use super::conversation::Conversation;
@@ -52,12 +56,6 @@ use super::{Effect, Input, Operation, Outcome, millis, new_event};
 use crate::UnixMillis;
 use crate::event::EventType;
 use crate::ports::CorrelationKey;
-
-/// The longest that a user's wallet has to pay one charge: wallets that pay by themselves do so when they are next awake.
-const CHARGE_TTL: Duration = Duration::from_secs(3600);
-
-/// The shortest, for calendars whose dates are near each other.
-const SHORTEST_CHARGE: Duration = Duration::from_secs(60);
 
 /// How long the user's wallet is told that the operator has closed the subscription; nothing acknowledges it.
 const TELLING: Duration = Duration::from_secs(600);
@@ -77,7 +75,9 @@ pub struct Subscription {
     reason: Option<String>,
     ended_at: Option<u64>,
     payments_made: u32,
-    charging: Option<Charging>,
+    /// The due dates, when it is charged by itself.
+    #[serde(default)]
+    dates: Dates,
 }
 
 impl fmt::Debug for Subscription {
@@ -85,7 +85,7 @@ impl fmt::Debug for Subscription {
         f.debug_struct("Subscription")
             .field("state", &self.state)
             .field("payments_made", &self.payments_made)
-            .field("charging", &self.charging)
+            .field("dates", &self.dates)
             .finish_non_exhaustive()
     }
 }
@@ -98,7 +98,7 @@ impl Subscription {
         rules: SubscriptionRules,
         now: UnixMillis,
     ) -> Self {
-        let charging = if agreement.auto_charge { agreement.first(now.secs()) } else { None };
+        let dates = if agreement.auto_charge { Dates::of(&agreement, now.secs()) } else { Dates::default() };
         Self {
             conversation,
             agreement,
@@ -108,7 +108,7 @@ impl Subscription {
             reason: None,
             ended_at: None,
             payments_made: 0,
-            charging,
+            dates,
         }
     }
 
@@ -116,11 +116,11 @@ impl Subscription {
         if let Some(ended_at) = self.ended_at {
             return Some(UnixMillis::from_secs(ended_at).plus(self.rules.keep));
         }
-        match &self.charging {
-            Some(charging) => charging.waits_until.map(UnixMillis::from_secs),
+        if self.dates.are_over() {
             // After the last second of it.
-            None => self.agreement.recurrence.until.map(|until| UnixMillis::from_secs(until.saturating_add(1))),
+            return self.agreement.recurrence.until.map(|until| UnixMillis::from_secs(until.saturating_add(1)));
         }
+        self.dates.wake_at().map(UnixMillis::from_secs)
     }
 
     pub(super) const fn is_done(&self) -> bool {
@@ -174,12 +174,8 @@ impl Subscription {
         if self.ended_at.is_some() {
             return Outcome::Stepped(vec![Effect::Finish]);
         }
-        match &mut self.charging {
-            Some(charging) => {
-                charging.waits_until = None;
-                let charging = charging.clone();
-                Outcome::Stepped(vec![self.charge(&charging, now)])
-            }
+        match self.dates.begin(&self.agreement, now.secs()) {
+            Some((charge, lives)) => Outcome::Stepped(vec![self.charge(charge, lives, now)]),
             None => {
                 self.finish(SubscriptionState::Ended, None, now);
                 Outcome::Stepped(Vec::new())
@@ -188,11 +184,7 @@ impl Subscription {
     }
 
     /// Starts the payment of a due date.
-    fn charge(&self, charging: &Charging, now: UnixMillis) -> Effect {
-        let date = charging.date;
-        let next = self.agreement.after(charging);
-        // From date to date, not from now: while it catches up the next date has passed already, and a retry comes late.
-        let apart = next.map_or(CHARGE_TTL, |next| Duration::from_secs(next.date.due.saturating_sub(date.due)));
+    fn charge(&self, date: Charge, lives: Duration, now: UnixMillis) -> Effect {
         let terms = PaymentTerms {
             main_key: self.conversation.main_key(),
             subkeys: self.conversation.named(),
@@ -203,7 +195,7 @@ impl Subscription {
                 subscription_id: self.agreement.subscription_id.clone(),
                 charge: Some(date),
             }),
-            expires_at: now.plus(apart.clamp(SHORTEST_CHARGE, CHARGE_TTL)),
+            expires_at: now.plus(lives),
         };
         let amount = self.agreement.amount.min(self.agreement.authorized_amount);
         let (payment, effects) = Payment::to_us(terms, amount, self.rules.network, now);
@@ -224,60 +216,35 @@ impl Subscription {
 
     fn charged(&mut self, charged: &Charged, now: UnixMillis) -> Outcome {
         let charge = charged.charge;
-        let current = self.charging.as_ref().is_some_and(|charging| charging.date.number == charge.number);
         match &charged.end {
             ChargeEnd::Paid(preimage) => {
                 self.payments_made = self.payments_made.saturating_add(1);
-                let mut withdrawn = None;
-                match &mut self.charging {
-                    Some(charging) if current && charging.waits_until.is_none() && charging.date != charge => {
-                        charging.paid = true;
-                        withdrawn = self.withdraw();
-                    }
-                    Some(_) if current => self.go_on(now),
-                    _ => {}
-                }
-                withdrawn = self.complete(now).or(withdrawn);
+                let withdrawn = if self.dates.paid(charge) { self.withdraw() } else { None };
+                let withdrawn = self.complete(now).or(withdrawn);
+                self.end_when_over(now);
                 let preimage = preimage.map(|preimage| preimage.to_hex());
                 let more = json!({ "status": "paid", "preimage": preimage });
                 Outcome::Stepped([self.tell_payment(charge, &more, now)].into_iter().chain(withdrawn).collect())
             }
             ChargeEnd::Failed { status, reason } => {
-                let Some(charging) =
-                    self.charging.as_ref().filter(|charging| charging.date == charge && charging.waits_until.is_none())
-                else {
-                    return Outcome::Ignored;
-                };
-                if charging.paid {
-                    self.go_on(now);
-                    return Outcome::Stepped(Vec::new());
-                }
                 let tries = usize::try_from(charge.attempt).unwrap_or(usize::MAX);
                 let wait = self.rules.retry_after.get(tries).filter(|_| self.ended_at.is_none());
-                let next = wait.map(|wait| now.plus(*wait).secs());
-                match next {
-                    Some(at) => {
-                        let date = Charge { attempt: charge.attempt.saturating_add(1), ..charge };
-                        self.charging = Some(Charging { date, waits_until: Some(at), ..charging.clone() });
-                    }
-                    None => self.go_on(now),
+                let failed = self.dates.failed(charge, wait.map(|wait| now.plus(*wait).secs()));
+                if failed == Failed::Known {
+                    return Outcome::Ignored;
                 }
+                self.end_when_over(now);
+                let Failed::Untold(next) = failed else { return Outcome::Stepped(Vec::new()) };
                 let more = json!({ "status": status, "reason": reason, "next_attempt_at": next });
                 Outcome::Stepped(vec![self.tell_payment(charge, &more, now)])
             }
         }
     }
 
-    /// Turns to the next due date; ends when there is none.
-    fn go_on(&mut self, now: UnixMillis) {
-        self.charging = self.charging.as_ref().and_then(|charging| self.agreement.after(charging));
-        match self.charging {
-            None if self.ended_at.is_none() => {
-                let all = self.agreement.recurrence.max_payments.is_some_and(|max| self.payments_made >= max);
-                let state = if all { SubscriptionState::Completed } else { SubscriptionState::Ended };
-                self.finish(state, None, now);
-            }
-            None | Some(_) => {}
+    /// Ends it when no date is left.
+    fn end_when_over(&mut self, now: UnixMillis) {
+        if self.dates.are_over() && self.ended_at.is_none() {
+            self.finish(SubscriptionState::Ended, None, now);
         }
     }
 
@@ -293,8 +260,8 @@ impl Subscription {
 
     /// The user is not asked any more for the charge that runs, if one does. Its end is told all the same.
     fn withdraw(&self) -> Option<Effect> {
-        let running = self.charging.as_ref().filter(|charging| charging.waits_until.is_none())?;
-        Some(Effect::Tell(CorrelationKey::request(&self.request_id(running.date)), Note::Withdraw))
+        let running = self.dates.running()?;
+        Some(Effect::Tell(CorrelationKey::request(&self.request_id(running)), Note::Withdraw))
     }
 
     fn finish(&mut self, state: SubscriptionState, reason: Option<String>, now: UnixMillis) {

@@ -4,8 +4,6 @@ use serde::{Deserialize, Serialize};
 use usher_protocol::calendar::Calendar;
 use usher_protocol::message::Recurrence;
 
-use crate::operations::payment::Charge;
-
 /// How long a user may take to answer and owe every date since, in seconds.
 const TO_ANSWER: u64 = 300;
 
@@ -32,25 +30,21 @@ pub(in crate::operations) struct Agreement {
     pub(in crate::operations) auto_charge: bool,
 }
 
-/// Where charging by itself stands.
+/// A due date of what was agreed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Charging {
-    /// The due date that is, or will be, charged.
-    pub(super) date: Charge,
+pub(super) struct DueDate {
+    /// Counted from 1.
+    pub(super) number: u32,
+    /// Unix seconds.
+    pub(super) due: u64,
     /// When a date of this number would fall due by the calendar that was asked for.
-    #[serde(default)]
-    pub(super) asked_due: Option<u64>,
-    /// Until when nothing happens; `None` while a payment runs.
-    pub(super) waits_until: Option<u64>,
-    /// It was paid by an earlier try while a later one runs: when that one ends, the date is done with.
-    #[serde(default)]
-    pub(super) paid: bool,
+    asked_due: Option<u64>,
 }
 
 impl Agreement {
     /// The first due date of what is agreed at `now`, in Unix seconds. Where the user took their time it is the latest that
     /// has passed: nobody owes what fell due long before it was agreed, and what runs now is paid at once.
-    pub(super) fn first(&self, now: u64) -> Option<Charging> {
+    pub(super) fn first(&self, now: u64) -> Option<DueDate> {
         let (number, first) = self.recurrence.next_due(None)?;
         let Recurrence { calendar, until, .. } = &self.recurrence;
         let last = until.map_or(now, |until| until.min(now));
@@ -60,28 +54,22 @@ impl Agreement {
             Some(due) if due <= last => due,
             _ => latest(calendar, first, last),
         };
-        Some(Charging::of(number, due, Some(due)))
+        Some(DueDate { number, due, asked_due: Some(due) })
     }
 
     /// The due date after this one: by the calendar that the user allowed, and no more often than was asked for. A day's
     /// difference is none, for the wallet may be in another time zone.
-    pub(super) fn after(&self, current: &Charging) -> Option<Charging> {
-        let Charge { number, due, .. } = current.date;
+    pub(super) fn after(&self, current: &DueDate) -> Option<DueDate> {
+        let DueDate { number, due, .. } = *current;
         let (Some(asked), Some(asked_due)) = (&self.asked_calendar, current.asked_due) else {
             let (number, due) = self.recurrence.next_due(Some((number, due)))?;
-            return Some(Charging::of(number, due, None));
+            return Some(DueDate { number, due, asked_due: None });
         };
         let asked_due = asked_due.max(due);
         let next = asked.next_after(asked_due)?;
         let earliest = next - ((next - asked_due) / 2).min(DAY);
         let (number, due) = self.recurrence.next_due(Some((number, due.max(earliest.saturating_sub(1)))))?;
-        Some(Charging::of(number, due, Some(next)))
-    }
-}
-
-impl Charging {
-    fn of(number: u32, due: u64, asked_due: Option<u64>) -> Self {
-        Self { date: Charge { number, due, attempt: 0 }, asked_due, waits_until: Some(due), paid: false }
+        Some(DueDate { number, due, asked_due: Some(next) })
     }
 }
 

@@ -210,7 +210,7 @@ fn each_date_is_charged_and_the_last_completes_it() {
 
 #[test]
 fn a_failed_charge_is_tried_again_by_the_schedule_and_then_passed_over() {
-    let mut open = subscription(recurrence(Some(2), None), true);
+    let mut open = subscription(Recurrence { calendar: Calendar::Daily, ..recurrence(Some(2), None) }, true);
     let mut now = NOW;
     for (attempt, wait) in [(0, Some(HOUR)), (1, Some(3 * HOUR)), (2, None)] {
         let charge = started(&effects(open.step(&Input::Timer, now)));
@@ -220,12 +220,53 @@ fn a_failed_charge_is_tried_again_by_the_schedule_and_then_passed_over() {
         let next = wait.map(|wait| now.plus(wait).secs());
         assert_eq!(data.get("next_attempt_at").and_then(serde_json::Value::as_u64), next);
         assert_eq!(open.step(&failed(charge), now), Outcome::Ignored, "told once");
-        now = open.wake_at().unwrap().max(now);
+        now = open.wake_at().unwrap();
     }
     let charge = started(&effects(open.step(&Input::Timer, now)));
     assert_eq!((charge.number, charge.attempt), (2, 0), "the next date");
     open.step(&paid(charge), now);
     assert_eq!((open.view().state, open.view().payments_made), (SubscriptionState::Ended, 1));
+}
+
+#[test]
+fn later_dates_do_not_wait_for_one_that_failed() {
+    let mut open = subscription(Recurrence { calendar: Calendar::Minutely, ..recurrence(Some(62), None) }, true);
+    let mut charges = Vec::new();
+    while open.view().state == SubscriptionState::Active {
+        let now = open.wake_at().unwrap();
+        let charge = started(&effects(open.step(&Input::Timer, now)));
+        assert_eq!(open.view().next_payment_due, Some(charge.due));
+        charges.push((charge.number, charge.attempt));
+        open.step(&if charges.len() == 1 { failed(charge) } else { paid(charge) }, now);
+    }
+    let mut expected: Vec<_> = (1..=62).map(|number| (number, 0)).collect();
+    expected.insert(60, (1, 1)); // after an hour, when date 61 falls due
+    assert_eq!(charges, expected);
+    assert_eq!(open.view().payments_made, 62);
+}
+
+#[test]
+fn no_more_than_a_hundred_dates_are_tried_again() {
+    let mut open = subscription(Recurrence { calendar: Calendar::Minutely, ..recurrence(None, None) }, true);
+    let now = NOW.plus(Duration::from_secs(86_400));
+    for nth in 1..=103_u32 {
+        let charge = started(&effects(open.step(&Input::Timer, now)));
+        assert_eq!((charge.number, charge.attempt), (nth, 0), "nothing is due once more yet");
+        let data = announced(&effects(open.step(&failed(charge), now)));
+        assert_eq!(data["next_attempt_at"].as_u64().is_some(), nth <= 100);
+    }
+    let state = Operation::Subscription(open.clone()).to_state().unwrap();
+    assert!(state.0.len() < 10_000, "{} bytes", state.0.len());
+    // Each that is paid makes room for another.
+    let again = started(&effects(open.step(&Input::Timer, now.plus(HOUR))));
+    assert_eq!((again.number, again.attempt), (1, 1), "the oldest first");
+    open.step(&paid(again), now.plus(HOUR));
+    open.step(&paid(Charge { number: 3, due: NOW.secs() + 120, attempt: 0 }), now.plus(HOUR));
+    let again = started(&effects(open.step(&Input::Timer, now.plus(HOUR))));
+    assert_eq!((again.number, again.attempt), (2, 1));
+    open.step(&paid(again), now.plus(HOUR));
+    let again = started(&effects(open.step(&Input::Timer, now.plus(HOUR))));
+    assert_eq!((again.number, again.attempt), (4, 1), "the third was paid late");
 }
 
 #[test]

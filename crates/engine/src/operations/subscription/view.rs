@@ -95,7 +95,7 @@ impl Subscription {
             reference: self.agreement.reference.clone(),
             auto_charge: self.agreement.auto_charge,
             payments_made: self.payments_made,
-            next_payment_due: self.charging.as_ref().filter(|_| self.ended_at.is_none()).map(|next| next.date.due),
+            next_payment_due: self.dates.due().filter(|_| self.ended_at.is_none()),
             created_at: self.created_at.secs(),
             ended_at: self.ended_at,
         }

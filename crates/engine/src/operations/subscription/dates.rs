@@ -1,0 +1,149 @@
+//! The due dates of a subscription that is charged by itself: which is charged when.
+//!
+//! One date is charged at a time. A date whose charge failed waits for its next try and holds up no later one; of those
+//! whose time has come the oldest goes first, also after downtime.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::agreement::{Agreement, DueDate};
+use crate::operations::payment::Charge;
+
+/// The longest that a user's wallet has to pay one charge, in seconds: wallets that pay by themselves do so when they are
+/// next awake.
+const LONGEST: u64 = 3600;
+
+/// The shortest, for calendars whose dates are near each other, in seconds.
+const SHORTEST: u64 = 60;
+
+/// Most dates that wait for another try. By the schedule of 24 and 72 hours an hourly calendar has 96 of them.
+const MOST_AGAIN: usize = 100;
+
+/// Where charging by itself stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Dates {
+    /// The first date that has not been charged yet.
+    next: Option<DueDate>,
+    /// The charge that runs.
+    running: Option<Running>,
+    /// The dates that are tried again, oldest first.
+    again: Vec<Again>,
+}
+
+/// A charge that runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Running {
+    charge: Charge,
+    /// In seconds.
+    lives: u64,
+    /// The date was paid by an earlier try meanwhile: when this one ends, the date is done with.
+    paid: bool,
+}
+
+/// A date that is tried again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Again {
+    charge: Charge,
+    lives: u64,
+    /// When, in Unix seconds.
+    at: u64,
+}
+
+/// What is to be told of a charge that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Failed {
+    /// It was not running: it has been told.
+    Known,
+    /// Nothing, for the date is paid.
+    Paid,
+    /// That it failed, and when it is tried again, in Unix seconds.
+    Untold(Option<u64>),
+}
+
+impl Dates {
+    /// The dates of what is agreed at `now`, in Unix seconds.
+    pub(super) fn of(agreement: &Agreement, now: u64) -> Self {
+        Self { next: agreement.first(now), ..Self::default() }
+    }
+
+    /// When a charge is to be started, in Unix seconds; `None` while one runs.
+    pub(super) fn wake_at(&self) -> Option<u64> {
+        if self.running.is_some() { None } else { self.first().map(|(at, _)| at) }
+    }
+
+    /// No date is left.
+    pub(super) const fn are_over(&self) -> bool {
+        self.next.is_none() && self.running.is_none() && self.again.is_empty()
+    }
+
+    /// The charge that runs.
+    pub(super) fn running(&self) -> Option<Charge> {
+        self.running.as_ref().map(|running| running.charge)
+    }
+
+    /// The due date that is charged, or will be next, in Unix seconds.
+    pub(super) fn due(&self) -> Option<u64> {
+        self.running().map(|charge| charge.due).or_else(|| self.first().map(|(_, due)| due))
+    }
+
+    /// Takes the oldest date whose time has come; says how long its charge lives. Nothing while one runs.
+    pub(super) fn begin(&mut self, agreement: &Agreement, now: u64) -> Option<(Charge, Duration)> {
+        if self.running.is_some() {
+            return None;
+        }
+        let (charge, lives) = match self.again.iter().position(|again| again.at <= now) {
+            Some(oldest) => {
+                let Again { charge, lives, .. } = self.again.remove(oldest);
+                (charge, lives)
+            }
+            None => {
+                let next = self.next.take_if(|next| next.due <= now)?;
+                self.next = agreement.after(&next);
+                // From date to date, not from now: while it catches up the next date has passed already.
+                let apart = self.next.as_ref().map_or(LONGEST, |after| after.due.saturating_sub(next.due));
+                (Charge { number: next.number, due: next.due, attempt: 0 }, apart.clamp(SHORTEST, LONGEST))
+            }
+        };
+        self.running = Some(Running { charge, lives, paid: false });
+        Some((charge, Duration::from_secs(lives)))
+    }
+
+    /// A charge is paid, maybe late: its date is not tried again. Whether a later try of it runs, which is owed no more.
+    pub(super) fn paid(&mut self, paid: Charge) -> bool {
+        self.again.retain(|again| again.charge.number != paid.number);
+        match &mut self.running {
+            Some(running) if running.charge == paid => self.running = None,
+            Some(running) if running.charge.number == paid.number => {
+                running.paid = true;
+                return true;
+            }
+            _ => {}
+        }
+        false
+    }
+
+    /// A charge has failed: its date is tried again at `at`, in Unix seconds, unless so many are already.
+    pub(super) fn failed(&mut self, failed: Charge, at: Option<u64>) -> Failed {
+        let Some(Running { lives, paid, .. }) = self.running.take_if(|running| running.charge == failed) else {
+            return Failed::Known;
+        };
+        if paid {
+            return Failed::Paid;
+        }
+        let at = at.filter(|_| self.again.len() < MOST_AGAIN);
+        if let Some(at) = at {
+            let place = self.again.partition_point(|again| again.charge.number < failed.number);
+            let charge = Charge { attempt: failed.attempt.saturating_add(1), ..failed };
+            self.again.insert(place, Again { charge, lives, at });
+        }
+        Failed::Untold(at)
+    }
+
+    /// The first time at which there is something to charge, and the date it is for.
+    fn first(&self) -> Option<(u64, u64)> {
+        let again = self.again.iter().map(|again| (again.at, again.charge.due));
+        let next = self.next.iter().map(|next| (next.due, next.due));
+        again.chain(next).min()
+    }
+}
