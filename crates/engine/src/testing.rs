@@ -61,6 +61,15 @@ impl Randomness for SeededRandomness {
     }
 }
 
+/// Randomness that is always this byte: the least and the most that may come of it.
+pub struct Always(pub u8);
+
+impl Randomness for Always {
+    fn fill(&self, bytes: &mut [u8]) {
+        bytes.fill(self.0);
+    }
+}
+
 /// A messenger that hands each letter, with the ids of the events it would have made, to a channel.
 pub struct RecordingMessenger {
     relays: Vec<String>,

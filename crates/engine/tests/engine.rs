@@ -3,26 +3,16 @@
 
 mod common;
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use async_trait::async_trait;
-use common::{FakeWallet, NOW, Running, approval, challenge, data, handshake, open, options, token, user};
-use usher_engine::event::Event;
-use usher_engine::ports::{
-    AllCommitted, Clock as _, Commit, Inbound, OpenOperation, OutboxMessage, Store, StoreError, StoredOperation,
-};
-use usher_engine::{
-    AuthenticateKey, EngineOptions, EventsError, KeyHandshakeRequest, RecurringPaymentRequest, StartError, StreamId,
-    UnixMillis,
-};
-use usher_protocol::calendar::Calendar;
-use usher_protocol::message::{
-    CloseSubscription, Currency, Recurrence, RecurringResponse, RecurringStatus, WalletMessage,
-};
+use common::failing::Failing;
+use common::{NOW, Running, approval, challenge, data, handshake, open, options, token, user};
+use usher_engine::ports::{Inbound, Store};
+use usher_engine::{AuthenticateKey, EngineOptions, EventsError, KeyHandshakeRequest, StartError, StreamId};
+use usher_protocol::message::WalletMessage;
 use usher_protocol::subkey::{Metadata, Permission, Permissions, SubkeyProof, derive_secret};
-use usher_protocol::{EventId, Keys, PublicKey, SecretKey};
+use usher_protocol::{EventId, Keys, SecretKey};
 
 fn reusable(token: &str) -> KeyHandshakeRequest {
     KeyHandshakeRequest { static_token: Some(token.to_owned()), no_request: None }
@@ -363,73 +353,11 @@ async fn finished_streams_are_removed_after_retention_and_open_ones_stay() {
     usher.stop().await;
 }
 
-/// A store that fails a number of commits, and counts how often what is to be sent is read.
-struct Failing {
-    store: Arc<dyn Store>,
-    failures: AtomicUsize,
-    outbox_reads: AtomicUsize,
-}
-
-impl Failing {
-    fn fails(&self) -> bool {
-        self.failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok()
-    }
-}
-
-#[async_trait]
-impl Store for Failing {
-    async fn commit_all(&self, commits: Vec<Commit>) -> Result<AllCommitted, StoreError> {
-        if self.fails() { Err(StoreError::Failed("disk full".into())) } else { self.store.commit_all(commits).await }
-    }
-
-    async fn subscriptions(
-        &self,
-        after: Option<StreamId>,
-        limit: usize,
-    ) -> Result<Vec<(StreamId, StoredOperation)>, StoreError> {
-        self.store.subscriptions(after, limit).await
-    }
-
-    async fn operation(&self, id: StreamId) -> Result<Option<StoredOperation>, StoreError> {
-        self.store.operation(id).await
-    }
-
-    async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
-        self.store.events(stream, after, limit).await
-    }
-
-    async fn outbox(&self, operation: StreamId) -> Result<Vec<OutboxMessage>, StoreError> {
-        self.outbox_reads.fetch_add(1, Ordering::SeqCst);
-        self.store.outbox(operation).await
-    }
-
-    async fn open_operations(&self, after: Option<StreamId>, limit: usize) -> Result<Vec<OpenOperation>, StoreError> {
-        self.store.open_operations(after, limit).await
-    }
-
-    async fn user_relays(&self, main_key: &PublicKey) -> Result<Vec<String>, StoreError> {
-        self.store.user_relays(main_key).await
-    }
-
-    async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
-        self.store.remove_finished(finished_before, limit).await
-    }
-
-    async fn forget_user_relays(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
-        self.store.forget_user_relays(before, limit).await
-    }
-
-    async fn forget_inbound(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
-        self.store.forget_inbound(before, limit).await
-    }
-}
-
 #[tokio::test]
 async fn a_store_that_fails_for_long_loses_no_answer_and_no_time_out() {
     let dir = tempfile::tempdir().unwrap();
     let sqlite = open(dir.path());
-    let store =
-        Arc::new(Failing { store: sqlite.clone(), failures: AtomicUsize::new(0), outbox_reads: AtomicUsize::new(0) });
+    let store = Failing::on(sqlite.clone());
     let usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
     let scanned = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
     let forgotten = usher.engine.start_authentication(ask(1), None).await.unwrap();
@@ -498,105 +426,11 @@ async fn a_crowd_before_one_door_holds_up_nobody_and_each_is_told_once() {
     assert_eq!(users.len(), 2000, "each user once");
 }
 
-/// A user agrees to a subscription of 5,000 millisats a day.
-async fn subscribe(usher: &mut Running, auto_charge: bool, first_payment_due: u64) {
-    let recurrence = Recurrence { until: None, calendar: Calendar::Daily, max_payments: None, first_payment_due };
-    let request = RecurringPaymentRequest {
-        main_key: user(1).public_key(),
-        subkeys: Vec::new(),
-        description: "Membership".to_owned(),
-        amount: 5_000,
-        recurrence: recurrence.clone(),
-        expires_at: NOW.secs() + 600,
-        reference: None,
-        auto_charge,
-    };
-    let stream = usher.engine.start_recurring_payment(request, None).await.unwrap();
-    let (asked, _) = usher.letter().await;
-    let asked: serde_json::Value = serde_json::from_str(&asked.content).unwrap();
-    let status = RecurringStatus::Confirmed {
-        subscription_id: "s".to_owned(),
-        authorized_amount: 5_000,
-        authorized_currency: Currency::Millisats,
-        authorized_recurrence: recurrence,
-    };
-    let request_id = asked["request_id"].as_str().unwrap().to_owned();
-    let agreed = WalletMessage::RecurringResponse(RecurringResponse { request_id, status });
-    usher.receive(1, &user(1), agreed).await;
-    usher.page(stream, 0).await;
-}
-
-#[tokio::test]
-async fn what_has_expired_is_not_looked_for_again() {
-    let dir = tempfile::tempdir().unwrap();
-    let sqlite = open(dir.path());
-    let store =
-        Arc::new(Failing { store: sqlite.clone(), failures: AtomicUsize::new(0), outbox_reads: AtomicUsize::new(0) });
-    let mut usher = Running::start_with(store.clone(), sqlite.clone(), None, options(), NOW, 1).await;
-    subscribe(&mut usher, false, NOW.secs()).await;
-    // The wallet is told for ten minutes that it is closed; the subscription can be read for a month.
-    usher.engine.close_subscription(user(1).public_key(), "s", None).await.unwrap();
-    for restarted in [false, true] {
-        if restarted {
-            let now = usher.clock.now();
-            usher.stop().await;
-            usher = Running::start_with(store.clone(), sqlite.clone(), None, options(), now, 2).await;
-        }
-        let quiet = async {
-            let (mut reads, mut turns) = (0, 0);
-            while turns < 25 {
-                usher.clock.turn(Duration::from_secs(30));
-                tokio::time::sleep(Duration::from_millis(5)).await;
-                let now = store.outbox_reads.load(Ordering::SeqCst);
-                turns = if now == reads && now > 0 { turns + 1 } else { 0 };
-                reads = now;
-            }
-        };
-        tokio::time::timeout(Duration::from_secs(20), quiet).await.expect("it is looked for without end");
-    }
-    usher.stop().await;
-}
-
-#[tokio::test]
-async fn a_subscription_that_is_closed_at_the_instant_it_falls_due_asks_for_nothing() {
-    let dir = tempfile::tempdir().unwrap();
-    let sqlite = open(dir.path());
-    let store =
-        Arc::new(Failing { store: sqlite.clone(), failures: AtomicUsize::new(0), outbox_reads: AtomicUsize::new(0) });
-    let wallet = Arc::new(FakeWallet::default());
-    let mut usher = Running::start_paying_on(store.clone(), sqlite, &wallet).await;
-    subscribe(&mut usher, true, NOW.secs() + 100).await;
-    while usher.letters.try_recv().is_ok() {}
-    // Both wait for the store, and are one step when it works again.
-    wallet.hang(true);
-    store.failures.store(usize::MAX, Ordering::SeqCst);
-    usher.clock.turn(Duration::from_secs(100));
-    let close = CloseSubscription { subscription_id: "s".to_owned(), reason: None, by_service: false };
-    usher.receive(2, &user(1), WalletMessage::CloseSubscription(close)).await;
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    store.failures.store(0, Ordering::SeqCst);
-    let closed = async {
-        while usher.engine.events(StreamId::SUBSCRIPTIONS, 0, 10).await.unwrap().events.is_empty() {
-            usher.clock.turn(Duration::from_secs(1));
-            tokio::time::sleep(Duration::from_millis(5)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(20), closed).await.expect("it is not closed");
-    wallet.hang(false);
-    for _ in 0..60 {
-        usher.clock.turn(Duration::from_secs(5));
-        tokio::time::sleep(Duration::from_millis(5)).await;
-    }
-    assert!(usher.letters.try_recv().is_err(), "the user is asked for a payment");
-    usher.stop().await;
-}
-
 #[tokio::test]
 async fn a_store_that_fails_for_a_while_loses_no_answer() {
     let dir = tempfile::tempdir().unwrap();
     let sqlite = open(dir.path());
-    let store =
-        Arc::new(Failing { store: sqlite.clone(), failures: AtomicUsize::new(0), outbox_reads: AtomicUsize::new(0) });
+    let store = Failing::on(sqlite.clone());
     let usher = Running::start_with(store.clone(), sqlite, None, options(), NOW, 1).await;
     store.failures.store(1, Ordering::SeqCst);
     assert!(matches!(usher.engine.start_authentication(ask(1), None).await, Err(StartError::Store(_))));

@@ -237,14 +237,7 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    struct Always(u8);
-
-    impl Randomness for Always {
-        fn fill(&self, bytes: &mut [u8]) {
-            bytes.fill(self.0);
-        }
-    }
+    use crate::testing::Always;
 
     #[test]
     fn what_stays_unanswered_is_sent_less_and_less_often() {

@@ -9,6 +9,8 @@
     clippy::panic
 )]
 
+pub mod failing;
+pub mod paying;
 pub mod wallet;
 
 use std::path::Path;

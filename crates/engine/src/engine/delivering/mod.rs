@@ -335,16 +335,7 @@ enum Next {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::SeededRandomness;
-
-    /// The least and the most there is of it.
-    struct Always(u8);
-
-    impl Randomness for Always {
-        fn fill(&self, bytes: &mut [u8]) {
-            bytes.fill(self.0);
-        }
-    }
+    use crate::testing::{Always, SeededRandomness};
 
     #[test]
     fn each_attempt_waits_longer_than_the_one_before_and_up_to_a_fifth_more() {

@@ -77,7 +77,7 @@ impl Streams {
         }
     }
 
-    /// Ends a stream's delivery for now: `false` when something was added meanwhile, and it goes on.
+    /// Ends a stream's delivery until it is begun again: `false` when something was added meanwhile, and it goes on.
     pub(super) fn rest(&mut self, stream: StreamId) -> bool {
         if let Some(Progress::Delivering(more @ true)) = self.known.get_mut(&stream) {
             *more = false;

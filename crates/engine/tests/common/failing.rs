@@ -1,0 +1,75 @@
+//! A store that fails when a test says so.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use async_trait::async_trait;
+use usher_engine::event::Event;
+use usher_engine::ports::{AllCommitted, Commit, OpenOperation, OutboxMessage, Store, StoreError, StoredOperation};
+use usher_engine::{StreamId, UnixMillis};
+use usher_protocol::PublicKey;
+
+/// A store that fails a number of commits, and counts how often what is to be sent is read.
+pub struct Failing {
+    store: Arc<dyn Store>,
+    pub failures: AtomicUsize,
+    pub outbox_reads: AtomicUsize,
+}
+
+impl Failing {
+    pub fn on(store: Arc<dyn Store>) -> Arc<Self> {
+        Arc::new(Self { store, failures: AtomicUsize::new(0), outbox_reads: AtomicUsize::new(0) })
+    }
+
+    fn fails(&self) -> bool {
+        self.failures.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1)).is_ok()
+    }
+}
+
+#[async_trait]
+impl Store for Failing {
+    async fn commit_all(&self, commits: Vec<Commit>) -> Result<AllCommitted, StoreError> {
+        if self.fails() { Err(StoreError::Failed("disk full".into())) } else { self.store.commit_all(commits).await }
+    }
+
+    async fn subscriptions(
+        &self,
+        after: Option<StreamId>,
+        limit: usize,
+    ) -> Result<Vec<(StreamId, StoredOperation)>, StoreError> {
+        self.store.subscriptions(after, limit).await
+    }
+
+    async fn operation(&self, id: StreamId) -> Result<Option<StoredOperation>, StoreError> {
+        self.store.operation(id).await
+    }
+
+    async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
+        self.store.events(stream, after, limit).await
+    }
+
+    async fn outbox(&self, operation: StreamId) -> Result<Vec<OutboxMessage>, StoreError> {
+        self.outbox_reads.fetch_add(1, Ordering::SeqCst);
+        self.store.outbox(operation).await
+    }
+
+    async fn open_operations(&self, after: Option<StreamId>, limit: usize) -> Result<Vec<OpenOperation>, StoreError> {
+        self.store.open_operations(after, limit).await
+    }
+
+    async fn user_relays(&self, main_key: &PublicKey) -> Result<Vec<String>, StoreError> {
+        self.store.user_relays(main_key).await
+    }
+
+    async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.store.remove_finished(finished_before, limit).await
+    }
+
+    async fn forget_user_relays(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.store.forget_user_relays(before, limit).await
+    }
+
+    async fn forget_inbound(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.store.forget_inbound(before, limit).await
+    }
+}

@@ -1,0 +1,128 @@
+//! Payments and subscriptions, as the app and the user's wallet make them.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use usher_engine::{PayInvoiceRequest, RecurringPaymentRequest, SinglePaymentRequest, StreamId};
+use usher_protocol::calendar::Calendar;
+use usher_protocol::message::{
+    Currency, PaymentResponse, PaymentStatus, Recurrence, RecurringResponse, RecurringStatus, WalletMessage,
+};
+
+use super::wallet::invoice;
+use super::{NOW, Running, data, user};
+
+pub const DAY: Duration = Duration::from_secs(24 * 3600);
+
+/// The longest that something may take that takes a moment.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+pub fn payment(subscription_id: Option<&str>, ttl: u64) -> SinglePaymentRequest {
+    SinglePaymentRequest {
+        main_key: user(1).public_key(),
+        subkeys: Vec::new(),
+        description: "Coffee".to_owned(),
+        amount: 5_000,
+        subscription_id: subscription_id.map(str::to_owned),
+        reference: None,
+        expires_at: Some(NOW.secs() + ttl),
+    }
+}
+
+/// The payment of the `n`th invoice of another by our own wallet.
+pub fn bill(n: usize) -> PayInvoiceRequest {
+    PayInvoiceRequest {
+        main_key: None,
+        subkeys: Vec::new(),
+        invoice: invoice(78, n, 5_000, NOW.secs(), 3600),
+        amount: None,
+        description: None,
+        reference: None,
+        expires_at: None,
+    }
+}
+
+/// Waits in real time until it holds.
+pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "never: {what}");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+/// Lets so many seconds go by, one after the other, as time does.
+pub async fn pass(usher: &Running, secs: u64) {
+    for _ in 0..secs {
+        usher.clock.turn(Duration::from_secs(1));
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+/// The statuses told of a stream once there are as many as are wanted.
+pub async fn statuses(usher: &Running, stream: StreamId, wanted: usize) -> Vec<String> {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let page = usher.engine.events(stream, 0, 1000).await.unwrap();
+        let told: Vec<_> =
+            (0..page.events.len()).map(|n| data(&page, n)["status"].as_str().unwrap_or_default().to_owned()).collect();
+        if told.len() >= wanted {
+            return told;
+        }
+        assert!(Instant::now() < deadline, "{told:?}");
+        tokio::time::sleep(Duration::from_millis(2)).await;
+    }
+}
+
+/// The data of what is told of subscriptions, once there are as many as are wanted.
+pub async fn announced(usher: &Running, wanted: usize) -> Vec<Value> {
+    statuses(usher, StreamId::SUBSCRIPTIONS, wanted).await;
+    let page = usher.engine.events(StreamId::SUBSCRIPTIONS, 0, 1000).await.unwrap();
+    (0..page.events.len()).map(|n| data(&page, n)).collect()
+}
+
+/// The next letter of this kind, whatever is repeated in between.
+pub async fn letter(usher: &mut Running, has: &str, not: &[String]) -> Value {
+    loop {
+        let (letter, _) = usher.letter().await;
+        let content: Value = serde_json::from_str(&letter.content).unwrap();
+        let id = content["request_id"].as_str().unwrap_or_default();
+        if content.get(has).is_some() && !not.iter().any(|seen| seen == id) {
+            return content;
+        }
+    }
+}
+
+pub fn request_id(letter: &Value) -> String {
+    letter["request_id"].as_str().unwrap().to_owned()
+}
+
+pub fn says(request_id: &str, status: PaymentStatus) -> WalletMessage {
+    WalletMessage::PaymentResponse(PaymentResponse { request_id: request_id.to_owned(), status })
+}
+
+/// A user agrees to a subscription of 5,000 millisats a day.
+pub async fn subscribe(usher: &mut Running, auto_charge: bool, first_payment_due: u64) {
+    let recurrence = Recurrence { until: None, calendar: Calendar::Daily, max_payments: None, first_payment_due };
+    let request = RecurringPaymentRequest {
+        main_key: user(1).public_key(),
+        subkeys: Vec::new(),
+        description: "Membership".to_owned(),
+        amount: 5_000,
+        recurrence: recurrence.clone(),
+        expires_at: NOW.secs() + 600,
+        reference: None,
+        auto_charge,
+    };
+    let stream = usher.engine.start_recurring_payment(request, None).await.unwrap();
+    let asked = letter(usher, "recurrence", &[]).await;
+    let status = RecurringStatus::Confirmed {
+        subscription_id: "s".to_owned(),
+        authorized_amount: 5_000,
+        authorized_currency: Currency::Millisats,
+        authorized_recurrence: recurrence,
+    };
+    let message = WalletMessage::RecurringResponse(RecurringResponse { request_id: request_id(&asked), status });
+    usher.receive(250, &user(1), message).await;
+    assert_eq!(statuses(usher, stream, 1).await, ["approved"]);
+}
