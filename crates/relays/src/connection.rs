@@ -41,8 +41,9 @@ async fn connect_once(shared: &Shared, link: &Link, backoff: &mut Backoff) -> Op
         Ok(tls) => tls,
         Err(error) => return Some(format!("TLS cannot be used: {error}")),
     };
+    let (timing, dialer) = (&shared.options.timing, shared.options.dialer.as_deref());
     let socket = tokio::select! {
-        dialled = dial(&link.address, link.trust, &shared.options.timing, tls, frame_bytes) => match dialled {
+        dialled = dial(&link.address, link.trust, timing, tls, frame_bytes, dialer) => match dialled {
             Ok(socket) => socket,
             Err(error) => return Some(error.to_string()),
         },

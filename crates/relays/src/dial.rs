@@ -14,11 +14,12 @@ use tokio_tungstenite::tungstenite::{self};
 use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, client_async_tls_with_config};
 
 use crate::RelayAddress;
+use crate::dialer::{Dialer, Stream};
 use crate::guard::{self, GuardError, Trust};
 use crate::options::Timing;
 
 /// A connection to a relay.
-pub(crate) type Socket = WebSocketStream<MaybeTlsStream<TcpStream>>;
+pub(crate) type Socket = WebSocketStream<MaybeTlsStream<Box<dyn Stream>>>;
 
 /// Most addresses of one relay that are tried before a pause.
 const MAX_ATTEMPTS: usize = 4;
@@ -42,15 +43,22 @@ pub(crate) enum DialError {
 }
 
 /// Connects to `address` at exactly one of the network addresses that the [guard] let pass. Redirects are not followed.
+/// A `dialer` takes the place of guard and TCP.
 pub(crate) async fn dial(
     address: &RelayAddress,
     trust: Trust,
     timing: &Timing,
     tls: &Arc<ClientConfig>,
     frame_bytes: usize,
+    dialer: Option<&dyn Dialer>,
 ) -> Result<Socket, DialError> {
-    let candidates = guard::resolve(address.host(), address.port(), trust, timing.resolve).await?;
-    let stream = connect(&candidates, timing).await?;
+    let stream: Box<dyn Stream> = match dialer {
+        Some(dialer) => dialer.dial(address).await.map_err(DialError::Tcp)?,
+        None => {
+            let candidates = guard::resolve(address.host(), address.port(), trust, timing.resolve).await?;
+            Box::new(connect(&candidates, timing).await?)
+        }
+    };
     let config = WebSocketConfig::default()
         .read_buffer_size(BUFFER_BYTES)
         .write_buffer_size(BUFFER_BYTES)

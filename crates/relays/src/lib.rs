@@ -26,6 +26,7 @@ mod connection;
 mod conversations;
 mod counters;
 mod dial;
+mod dialer;
 mod directory;
 mod examiner;
 mod frame;
@@ -56,6 +57,7 @@ mod testing;
 
 pub use address::{AddressError, MAX_ADDRESS_BYTES, RelayAddress};
 pub use counters::{CounterValues, Refusal};
+pub use dialer::{Dialer, Stream};
 pub use identity::Identity;
 pub use nip05::ClientError;
 pub use options::{Limits, RelayOptions, Timing};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Identity, RelayAddress};
+use crate::{Dialer, Identity, RelayAddress};
 
 /// How the relay pool behaves. [`RelayOptions::new`] has the defaults; the fields say what each is for.
 #[derive(Clone, Debug)]
@@ -29,6 +29,8 @@ pub struct RelayOptions {
     pub limits: Limits,
     /// TLS configuration for `wss://`; `None` means the web's certificate authorities.
     pub tls: Option<Arc<rustls::ClientConfig>>,
+    /// In place of TCP and the address guard; `None` outside simulations.
+    pub dialer: Option<Arc<dyn Dialer>>,
 }
 
 /// Time limits of a relay connection.
@@ -123,6 +125,7 @@ impl RelayOptions {
             timing: Timing::default(),
             limits: Limits::default(),
             tls: None,
+            dialer: None,
         }
     }
 }

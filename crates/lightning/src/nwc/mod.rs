@@ -12,10 +12,12 @@
 mod answer;
 mod cipher;
 mod desk;
+mod dialer;
 mod relay;
 mod url;
 mod wallet;
 
 pub use answer::{Announcement, Answer, NoSense, Notice};
+pub use dialer::{Dialer, Stream, TcpDialer};
 pub use url::{ConnectionUrl, NotAConnectionUrl};
 pub use wallet::{NwcOptions, NwcWallet};

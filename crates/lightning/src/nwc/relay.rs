@@ -12,12 +12,13 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
 use tokio_tungstenite::tungstenite;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
-use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, connect_async_tls_with_config};
+use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, client_async_tls_with_config};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 use url::Url;
 use usher_engine::ports::{Clock, Randomness};
 
+use super::dialer::{Dialer, Stream};
 use super::url::ConnectionUrl;
 pub(crate) use outgoing::Outgoing;
 use session::Session;
@@ -61,7 +62,7 @@ const AUTHENTICATE: Duration = Duration::from_secs(15);
 /// for long.
 const CLOCKS: Duration = Duration::from_secs(900);
 
-type Socket = WebSocketStream<MaybeTlsStream<tokio::net::TcpStream>>;
+type Socket = WebSocketStream<MaybeTlsStream<Box<dyn Stream>>>;
 
 /// What the relays' tasks share.
 pub(crate) struct Shared {
@@ -73,6 +74,7 @@ pub(crate) struct Shared {
     pub(crate) heard: mpsc::Sender<Event>,
     pub(crate) stop: CancellationToken,
     pub(crate) tls: Arc<ClientConfig>,
+    pub(crate) dialer: Arc<dyn Dialer>,
 }
 
 impl Shared {
@@ -156,7 +158,10 @@ async fn connect(shared: &Shared, relay: usize, url: &Url, outgoing: &mut mpsc::
     let config =
         WebSocketConfig::default().max_message_size(Some(MAX_MESSAGE_BYTES)).max_frame_size(Some(MAX_MESSAGE_BYTES));
     let connector = Connector::Rustls(Arc::clone(&shared.tls));
-    let connecting = connect_async_tls_with_config(url.as_str(), Some(config), true, Some(connector));
+    let connecting = async {
+        let stream = shared.dialer.dial(url).await.map_err(tungstenite::Error::Io)?;
+        client_async_tls_with_config(url.as_str(), stream, Some(config), Some(connector)).await
+    };
     let socket = match timeout(CONNECT, connecting).await {
         Ok(Ok((socket, _))) => socket,
         Ok(Err(error)) => return Ended::Connect(Box::new(error)),

@@ -18,6 +18,7 @@ use usher_protocol::message::PaymentHash;
 
 use super::cipher::Cipher;
 use super::desk::{Desk, PAY};
+use super::dialer::{Dialer, TcpDialer};
 use super::relay::{self, Shared};
 use super::url::{ConnectionUrl, NotAConnectionUrl};
 
@@ -43,12 +44,14 @@ pub struct NwcOptions {
     pub patience: Duration,
     /// How much longer than the wallet may act on it the answer to a payment is waited for.
     pub grace: Duration,
+    /// How connections to its relays are made.
+    pub dialer: Arc<dyn Dialer>,
 }
 
 impl NwcOptions {
     /// With the usual patience.
     pub fn new(url: ConnectionUrl) -> Self {
-        Self { url, patience: Duration::from_secs(20), grace: Duration::from_secs(5) }
+        Self { url, patience: Duration::from_secs(20), grace: Duration::from_secs(5), dialer: Arc::new(TcpDialer) }
     }
 }
 
@@ -79,7 +82,7 @@ impl NwcWallet {
         tasks: &TaskTracker,
         stop: CancellationToken,
     ) -> Result<(Arc<Self>, LightningNotices), NotAConnectionUrl> {
-        let NwcOptions { url, patience, grace } = options;
+        let NwcOptions { url, patience, grace, dialer } = options;
         let cipher = Cipher::new(url.keys.secret_key(), url.wallet).map_err(|_| NotAConnectionUrl)?;
         let tls = Shared::tls().map_err(|_| NotAConnectionUrl)?;
         let (heard, hearing) = mpsc::channel(HEARD);
@@ -93,6 +96,7 @@ impl NwcWallet {
             heard,
             stop,
             tls,
+            dialer,
         });
         let mut relays = Vec::new();
         for (index, address) in addresses.into_iter().enumerate() {

@@ -35,7 +35,8 @@ impl Client {
     pub(crate) fn start_with(url: &str, patience: Duration) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let options = NwcOptions { url: url.parse().unwrap(), patience, grace: Duration::from_millis(500) };
+        let options =
+            NwcOptions { patience, grace: Duration::from_millis(500), ..NwcOptions::new(url.parse().unwrap()) };
         let randomness = Arc::new(SeededRandomness::new(1));
         let (wallet, notices) = NwcWallet::start(options, clock, randomness, &tasks, stop.clone()).unwrap();
         Self { wallet, notices, tasks, stop }

@@ -42,7 +42,7 @@ impl Visits {
     pub(crate) async fn ask(self, address: RelayAddress, mut question: Question) {
         let Ok(_permit) = self.permits.acquire().await else { return };
         let frame_bytes = 2 * MOST_EVENT_BYTES;
-        let mut socket = match dial(&address, self.trust, &self.timing, &self.tls, frame_bytes).await {
+        let mut socket = match dial(&address, self.trust, &self.timing, &self.tls, frame_bytes, None).await {
             Ok(socket) => socket,
             Err(error) => {
                 tracing::debug!(relay = %address, %error, "a user's relay cannot be asked");
