@@ -34,6 +34,11 @@ impl Backoff {
         self.failures = self.failures.min(3);
     }
 
+    /// It worked for a while: the next pause is half as long as it would have been, and `first` times 8 at most.
+    pub(crate) fn forgive(&mut self) {
+        self.failures = self.failures.saturating_sub(1).min(3);
+    }
+
     /// It worked: pauses start anew.
     pub(crate) fn reset(&mut self) {
         self.failures = 0;
@@ -55,8 +60,15 @@ mod tests {
         }
         backoff.ease();
         assert!(backoff.next() <= first * 8);
+        for failures in (0..3).rev() {
+            backoff.failures += 1;
+            backoff.forgive();
+            backoff.forgive();
+            assert_eq!(backoff.failures, failures);
+        }
         backoff.reset();
         backoff.ease();
+        backoff.forgive();
         assert!(backoff.next() <= first);
         backoff.worst();
         assert!(backoff.next() >= longest / 2);

@@ -2,26 +2,46 @@
 
 use std::sync::Arc;
 
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
 
-use crate::backoff::Backoff;
 use crate::counters::add;
 use crate::dial::dial;
 use crate::link::Link;
+use crate::reconnection::{Pause, Reconnection};
 use crate::session::{Ended, Quality, Session};
 use crate::shared::Shared;
 use crate::status::Origin;
 
+/// Why there is no connection, and how good the one was that there was, if any.
+struct Apart {
+    reason: String,
+    quality: Option<Quality>,
+}
+
+impl Apart {
+    fn failed(reason: String) -> Self {
+        Self { reason, quality: None }
+    }
+}
+
 /// Keeps the relay connected until `link.close` is cancelled.
 pub(crate) async fn keep(shared: Arc<Shared>, link: Arc<Link>) {
-    let timing = &shared.options.timing;
-    let mut backoff = Backoff::new(timing.reconnect_first, timing.reconnect_longest);
-    while let Some(reason) = connect_once(&shared, &link, &mut backoff).await {
+    let mut reconnection = Reconnection::new(&shared.options.timing, Instant::now());
+    while let Some(apart) = connect_once(&shared, &link).await {
         add(&shared.counters.disconnects);
-        link.disconnected(shared.clock.now(), reason);
-        link.questions.clear();
+        let pause = match reconnection.after(apart.quality, Instant::now()) {
+            Pause::AtOnce(pause) => {
+                link.reconnecting(&apart.reason);
+                pause
+            }
+            Pause::BackOff(pause) => {
+                link.disconnected(shared.clock.now(), apart.reason);
+                link.questions.clear();
+                pause
+            }
+        };
         tokio::select! {
-            () = sleep(backoff.next()) => {}
+            () = sleep(pause) => {}
             () = link.close.cancelled() => break,
         }
     }
@@ -31,7 +51,7 @@ pub(crate) async fn keep(shared: Arc<Shared>, link: Arc<Link>) {
 }
 
 /// One connection from attempt to end; says why it ended, or nothing when the relay is no longer wanted.
-async fn connect_once(shared: &Shared, link: &Link, backoff: &mut Backoff) -> Option<String> {
+async fn connect_once(shared: &Shared, link: &Link) -> Option<Apart> {
     let limits = &shared.options.limits;
     let frame_bytes = match link.origin {
         Origin::Configured => limits.frame_bytes,
@@ -39,13 +59,13 @@ async fn connect_once(shared: &Shared, link: &Link, backoff: &mut Backoff) -> Op
     };
     let tls = match &shared.tls {
         Ok(tls) => tls,
-        Err(error) => return Some(format!("TLS cannot be used: {error}")),
+        Err(error) => return Some(Apart::failed(format!("TLS cannot be used: {error}"))),
     };
     let (timing, dialer) = (&shared.options.timing, shared.options.dialer.as_deref());
     let socket = tokio::select! {
         dialled = dial(&link.address, link.trust, timing, tls, frame_bytes, dialer) => match dialled {
             Ok(socket) => socket,
-            Err(error) => return Some(error.to_string()),
+            Err(error) => return Some(Apart::failed(error.to_string())),
         },
         () = link.close.cancelled() => return None,
     };
@@ -54,16 +74,8 @@ async fn connect_once(shared: &Shared, link: &Link, backoff: &mut Backoff) -> Op
     shared.changed();
     tracing::debug!(relay = %link.address, "relay connected");
     let (ended, quality) = Session::new(shared, link, socket).run().await;
-    match quality {
-        Quality::Good => backoff.reset(),
-        // It works in between; perhaps its operator likes short connections.
-        Quality::Fair => backoff.ease(),
-        Quality::Useless => {}
-    }
     match ended {
-        Ended::ByUs => return None,
-        Ended::Nuisance => backoff.worst(),
-        _ => {}
+        Ended::ByUs => None,
+        ended => Some(Apart { reason: ended.to_string(), quality: Some(quality) }),
     }
-    Some(ended.to_string())
 }

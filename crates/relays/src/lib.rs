@@ -44,6 +44,7 @@ mod proofs;
 mod question;
 mod queue;
 mod recent;
+mod reconnection;
 mod relay_manager;
 mod relay_roster;
 mod remembered;

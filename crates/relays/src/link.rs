@@ -33,15 +33,25 @@ struct State {
     refusal: Option<String>,
     /// The operator was told that it is down, and not yet that it is up again.
     reported_down: bool,
+    /// Connections that broke since one held for long.
+    broken: u32,
 }
+
+/// After so many connections that broke, none of which held for long, the operator is told.
+const TELL_AFTER: u32 = 3;
 
 impl Link {
     pub(crate) fn new(address: RelayAddress, origin: Origin, options: &RelayOptions, stop: &CancellationToken) -> Self {
         let trust =
             if origin == Origin::Configured || options.allow_private { Trust::Operator } else { Trust::Stranger };
         let limits = &options.limits;
-        let state =
-            State { connection: RelayState::Connecting, subscribed: false, refusal: None, reported_down: false };
+        let state = State {
+            connection: RelayState::Connecting,
+            subscribed: false,
+            refusal: None,
+            reported_down: false,
+            broken: 0,
+        };
         // A user's relay gets what is meant for that user alone.
         let part = if origin == Origin::Configured { 1 } else { 8 };
         Self {
@@ -108,9 +118,31 @@ impl Link {
         state.subscribed = false;
     }
 
-    /// Notes that the connection has held for a while.
+    /// Notes that a connection that worked has broken, and that the next one is made at once: as a rule nobody has to
+    /// know. The operator is told once when it happens again and again.
+    pub(crate) fn reconnecting(&self, reason: &str) {
+        let mut state = self.state.lock();
+        state.connection = RelayState::Connecting;
+        state.subscribed = false;
+        state.broken = state.broken.saturating_add(1);
+        if state.broken >= TELL_AFTER && !state.reported_down && self.origin == Origin::Configured {
+            tracing::warn!(
+                relay = %self.address,
+                reason,
+                "connections to the relay break again and again; each time it is connected to again at once, and what \
+                 wallets send in between may be lost: other relays should be configured beside it"
+            );
+            state.reported_down = true;
+        } else {
+            tracing::debug!(relay = %self.address, reason, "connection broken; connecting again at once");
+        }
+    }
+
+    /// Notes that the connection has held for long.
     pub(crate) fn healthy(&self) {
-        if std::mem::take(&mut self.state.lock().reported_down) {
+        let mut state = self.state.lock();
+        state.broken = 0;
+        if std::mem::take(&mut state.reported_down) {
             tracing::warn!(relay = %self.address, "relay is back");
         }
     }

@@ -47,6 +47,13 @@ pub struct Timing {
     pub reconnect_first: Duration,
     /// The longest pause before connecting again. Default 60 s.
     pub reconnect_longest: Duration,
+    /// After a connection that worked, the first new attempt is made within this, at a moment chosen by chance: what a
+    /// wallet sends meanwhile is lost on relays that keep no ephemeral events. Default 100 ms. Thirty such attempts a
+    /// minute are made at a relay, more after the ordinary pause.
+    pub reconnect_at_once: Duration,
+    /// A connection that lived so long, and on which something was received, has worked. One that lived shorter, such as
+    /// that of a relay that cuts each connection at once, is followed by a pause. Default 1 s.
+    pub worked_after: Duration,
     /// A connection that lived so long, and on which something was received, was a good one: pauses start anew. When it
     /// lived shorter, pauses grow to eight times the first at most. Default 30 s.
     pub healthy_after: Duration,
@@ -138,6 +145,8 @@ impl Default for Timing {
             handshake: Duration::from_secs(10),
             reconnect_first: Duration::from_millis(800),
             reconnect_longest: Duration::from_secs(60),
+            reconnect_at_once: Duration::from_millis(100),
+            worked_after: Duration::from_secs(1),
             healthy_after: Duration::from_secs(30),
             ping_after: Duration::from_secs(30),
             pong_within: Duration::from_secs(20),

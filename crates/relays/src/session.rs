@@ -94,9 +94,12 @@ impl<'a> Session<'a> {
             ControlFlow::Break(ended) => ended,
             ControlFlow::Continue(()) => Ended::ByUs,
         };
+        let worked = self.started.elapsed() >= self.shared.options.timing.worked_after;
         let quality = match (self.healthy, self.heard_anything) {
+            _ if matches!(ended, Ended::Nuisance) => Quality::Abusive,
             (true, _) => Quality::Good,
-            (false, true) => Quality::Fair,
+            (false, true) if worked => Quality::Fair,
+            (false, true) => Quality::Short,
             (false, false) => Quality::Useless,
         };
         if let Ended::ByUs = ended {

@@ -267,3 +267,20 @@ fn the_wallet_is_in_the_data_directory_unless_named() {
     assert_eq!(wallet(&["new", "--wallet", &named]).status.code(), Some(0));
     assert!(folder.path().join("other.json").exists());
 }
+
+#[test]
+fn a_wallet_without_relays_says_so_in_its_own_words_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let wallet = |arguments: &[&str]| {
+        let mut command = usher();
+        command.arg("--data-dir").arg(folder.path()).arg("wallet").args(arguments);
+        command.output().unwrap()
+    };
+    assert_eq!(wallet(&["new"]).status.code(), Some(0));
+    let url = format!("nostr+walletconnect://{NPUB}?relays=ws%3A%2F%2F127.0.0.1%3A9&token=abcd");
+    let failed = wallet(&["open", &url]);
+    assert_eq!(failed.status.code(), Some(1));
+    let said = stderr(&failed);
+    assert!(said.contains("none of the relays could be reached"), "{said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+}

@@ -7,12 +7,16 @@ use tokio_tungstenite::tungstenite;
 /// How good a connection was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quality {
-    /// It held for a while.
+    /// It held for long.
     Good,
-    /// The relay said something before it ended.
+    /// It held for a moment, and the relay said something.
     Fair,
+    /// The relay said something before it ended, but soon.
+    Short,
     /// Nothing was heard.
     Useless,
+    /// The relay was too much of a burden.
+    Abusive,
 }
 
 /// Why a session ended.

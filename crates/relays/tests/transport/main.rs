@@ -6,6 +6,7 @@ mod authentication;
 mod beside_a_good_relay;
 mod lifetime;
 mod once;
+mod reconnection;
 mod subkeys;
 mod support;
 mod tls;

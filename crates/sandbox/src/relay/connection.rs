@@ -60,6 +60,7 @@ pub(super) async fn serve(stream: TcpStream, hub: Arc<Hub>) {
     tokio::select! {
         () = async { line.await; future::pending().await } => {}
         () = converse(session, &hub, outbox, incoming, opened) => {}
+        () = hub.hang_up.notified() => {}
         () = overflow.cancelled() => hub.count(|counts| counts.slow_readers += 1),
     }
 }

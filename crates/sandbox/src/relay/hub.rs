@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use nostr::Event;
 use parking_lot::{Mutex, RwLock};
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -28,6 +28,8 @@ pub(super) struct Hub {
     pub(super) counts: watch::Sender<Counts>,
     pub(super) tasks: TaskTracker,
     pub(super) stop: CancellationToken,
+    /// Told when all connections are to be closed.
+    pub(super) hang_up: Notify,
     subscriptions: RwLock<Subscriptions>,
     stored: Mutex<Stored>,
     seen: Mutex<VecDeque<Event>>,
@@ -42,6 +44,7 @@ impl Hub {
             counts: watch::Sender::new(Counts::default()),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
+            hang_up: Notify::new(),
             subscriptions: RwLock::default(),
             stored: Mutex::default(),
             seen: Mutex::default(),
@@ -82,7 +85,7 @@ impl Hub {
         if quirks.mute {
             return;
         }
-        for published in stored.matching(&subscription.filters) {
+        for published in stored.matching(&subscription.filters, quirks.keeps_ephemeral) {
             subscription.outbox.push(at, published.frame(&subscription.id));
             self.count(|counts| counts.forwarded += 1);
         }
@@ -96,6 +99,15 @@ impl Hub {
     pub(super) fn publish(&self, published: &Published) -> Kept {
         let quirks = self.quirks();
         if published.event.kind.is_ephemeral() {
+            if quirks.keeps_ephemeral.is_some() {
+                let mut stored = self.stored.lock();
+                if !stored.keep_ephemeral(published) {
+                    return Kept::Duplicate;
+                }
+                // With the lock held, as below: a subscription that begins now gets it once.
+                self.forward(published, &quirks);
+                return Kept::New;
+            }
             if quirks.forgets_no_ephemeral && !self.stored.lock().remember(published.event.id) {
                 return Kept::Duplicate;
             }

@@ -15,6 +15,9 @@ pub struct Quirks {
     /// Does not forward an ephemeral event a second time (OK true, `duplicate:`), as relays do that keep ephemeral
     /// events for some minutes.
     pub forgets_no_ephemeral: bool,
+    /// Keeps ephemeral events for so long and answers REQs with them, as strfry does (300 s by default). Implies
+    /// [`forgets_no_ephemeral`](Self::forgets_no_ephemeral) for as long.
+    pub keeps_ephemeral: Option<Duration>,
     /// Most subscriptions of one connection; one more is answered CLOSED.
     pub max_subscriptions: usize,
     /// Largest event in bytes of JSON; a larger one is answered OK false.
@@ -56,6 +59,7 @@ impl Default for Quirks {
         Self {
             no_ok_for_ephemeral: false,
             forgets_no_ephemeral: false,
+            keeps_ephemeral: None,
             max_subscriptions: 20,
             max_event_bytes: 4 << 20,
             accept_forged: false,

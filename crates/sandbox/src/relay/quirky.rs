@@ -95,6 +95,11 @@ impl QuirkyRelay {
         self.hub.forward(&Published::new(event), &self.hub.quirks());
     }
 
+    /// Closes every connection that is open; new ones are accepted as before.
+    pub fn hang_up(&self) {
+        self.hub.hang_up.notify_waiters();
+    }
+
     /// Closes the port and every connection; all it kept is gone. Dropping it does the same without waiting.
     pub async fn stop(&self) {
         self.hub.stop.cancel();

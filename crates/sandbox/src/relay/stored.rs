@@ -1,9 +1,11 @@
 //! The events a relay keeps.
 
 use std::collections::{HashSet, VecDeque};
+use std::time::Duration;
 
 use nostr::filter::MatchEventOptions;
 use nostr::{Event, EventId, Filter, Kind};
+use tokio::time::Instant;
 
 use super::delivery::Published;
 
@@ -24,10 +26,11 @@ pub(super) enum Kept {
     Superseded,
 }
 
-/// What a relay keeps: everything but ephemeral events, as NIP-01 tells.
+/// What a relay keeps: everything but ephemeral events, as NIP-01 tells; those too, for a while, when it is told to.
 #[derive(Debug, Default)]
 pub(super) struct Stored {
     events: VecDeque<Published>,
+    ephemeral_events: VecDeque<(Instant, Published)>,
     ephemeral: HashSet<EventId>,
     ephemeral_order: VecDeque<EventId>,
 }
@@ -66,13 +69,29 @@ impl Stored {
         true
     }
 
-    /// The kept events that match a filter, newest first, each filter with its own `limit`.
-    pub(super) fn matching(&self, filters: &[Filter]) -> Vec<&Published> {
+    /// Keeps an ephemeral event; false when it is here already.
+    pub(super) fn keep_ephemeral(&mut self, published: &Published) -> bool {
+        if self.ephemeral_events.iter().any(|(_, other)| other.event.id == published.event.id) {
+            return false;
+        }
+        if self.ephemeral_events.len() >= CAPACITY {
+            self.ephemeral_events.pop_front();
+        }
+        self.ephemeral_events.push_back((Instant::now(), published.clone()));
+        true
+    }
+
+    /// The kept events that match a filter, newest first, each filter with its own `limit`; ephemeral ones that came
+    /// less than `ephemeral` ago among them.
+    pub(super) fn matching(&self, filters: &[Filter], ephemeral: Option<Duration>) -> Vec<&Published> {
+        let young = |at: &Instant| ephemeral.is_some_and(|age| at.elapsed() < age);
+        let ephemeral = self.ephemeral_events.iter().filter(|(at, _)| young(at)).map(|(_, published)| published);
+        let all: Vec<&Published> = self.events.iter().chain(ephemeral).collect();
         let mut seen = HashSet::new();
         let mut found = Vec::new();
         for filter in filters {
             let mut hits: Vec<&Published> =
-                self.events.iter().filter(|p| filter.match_event(&p.event, MatchEventOptions::new())).collect();
+                all.iter().copied().filter(|p| filter.match_event(&p.event, MatchEventOptions::new())).collect();
             hits.sort_by_key(|p| std::cmp::Reverse(p.event.created_at));
             hits.truncate(filter.limit.unwrap_or(usize::MAX));
             found.extend(hits.into_iter().filter(|p| seen.insert(p.event.id)));

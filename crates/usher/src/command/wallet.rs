@@ -12,6 +12,10 @@ use crate::logging::{self, Output};
 use crate::service::make_data_dir;
 use crate::signals::Signals;
 
+/// What is logged when `RUST_LOG` asks for nothing. The wallet's library logs errors when a relay cannot be reached, before
+/// the wallet itself says so in one line.
+const USUAL_LOG: &str = "warn,nostr_relay_pool=off";
+
 /// Runs it until it is done or a signal comes.
 ///
 /// # Errors
@@ -22,7 +26,7 @@ pub fn run(args: WalletArgs, data_dir: Option<PathBuf>) -> Result<(), Failure> {
         make_data_dir(&data_dir)?;
     }
     // Standard output is for the answer.
-    logging::start(LogFormat::Text, Output::Stderr, "warn")?;
+    logging::start(LogFormat::Text, Output::Stderr, USUAL_LOG)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
         let mut signals = Signals::listen()?;

@@ -83,6 +83,13 @@ pub fn warnings(config: &Config, reader: &Reader<'_>, now: UnixMillis, warnings:
             );
         }
     }
+    if config.nostr.relays.addresses().len() < 2 {
+        warnings.push(
+            "nostr.relays names one relay alone: wallets send once, and what they send while the connection to it is \
+             renewed can be lost; name two at least, of different operators"
+                .to_owned(),
+        );
+    }
     if config.nostr.allow_private_relays {
         warnings.push(
             "nostr.allow_private_relays is on: strangers can make this machine connect to its own network".to_owned(),

@@ -33,7 +33,9 @@ configuration! {
         /// The service's private key. Make one with `usher key generate`; convert an `nsec…` with
         /// `usher key from-nsec`. Users' wallets know the service by this key: keep a copy in a safe place.
         private_key: PrivateKey;
-        /// The relays over which the service and its users' wallets meet.
+        /// The relays over which the service and its users' wallets meet: two at least, of different operators, since a
+        /// wallet sends once, and what it sends while one connection is renewed still comes by the other. Best are those
+        /// that the wallets of your users use by themselves.
         relays: Relays = "[\"wss://relay.damus.io\", \"wss://nos.lol\", \"wss://relay.primal.net\"]";
         /// When `private_key` is a subkey: the JSON text of the proof that it belongs to a main key. Users then know
         /// the service by the main key.

@@ -37,6 +37,13 @@ fn defaults_are_the_documented_ones() {
 }
 
 #[test]
+fn a_single_relay_is_warned_of() {
+    let warnings = |relays: &str| Given::required().variable("NOSTR__RELAYS", relays).warnings();
+    assert!(warnings("wss://a.example").starts_with("nostr.relays names one relay alone"));
+    assert_eq!(warnings("wss://a.example,wss://b.example"), "");
+}
+
+#[test]
 fn the_environment_overrides_the_file_key_by_key() {
     let given = Given::required()
         .file("[info]\nlisten_port = 4000\nlisten_address = \"::1\"\n[log]\nformat = \"json\"\n")
