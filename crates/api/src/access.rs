@@ -1,30 +1,72 @@
 //! Who may call: the bearer token.
 
+use std::sync::Arc;
+
 use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue};
+use parking_lot::RwLock;
 use secrecy::{ExposeSecret as _, SecretString};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
+use tokio_util::sync::CancellationToken;
 
 use crate::problem::{ErrorCode, Problem};
 
-/// Compares bearer tokens with the configured one.
+/// The bearer tokens that are accepted; they can be replaced while the service runs. Cheap to clone: clones share them.
 ///
 /// It keeps and compares SHA-256 digests: they are equally long whatever was sent, so the time a comparison takes
-/// says nothing about the token, not even its length.
-pub(crate) struct TokenCheck([u8; 32]);
+/// says nothing about a token, not even its length.
+#[derive(Clone)]
+pub struct ApiTokens(Arc<RwLock<Vec<Accepted>>>);
 
-impl TokenCheck {
-    /// Checks for `token`.
-    pub(crate) fn new(token: &SecretString) -> Self {
-        Self(Sha256::digest(token.expose_secret()).into())
+/// A token that is accepted.
+#[derive(Clone)]
+struct Accepted {
+    digest: [u8; 32],
+    /// Cancelled when the token is accepted no more.
+    revoked: CancellationToken,
+}
+
+/// A caller has shown a valid token. A request extension.
+#[derive(Clone, Debug)]
+pub(crate) struct Admission(CancellationToken);
+
+impl Admission {
+    /// Cancelled when the token is accepted no more: what was opened with it must end then. A token of one's own:
+    /// waiting on the shared one would make all connections take turns at its lock.
+    pub(crate) fn revoked(&self) -> CancellationToken {
+        self.0.child_token()
+    }
+}
+
+impl ApiTokens {
+    /// Accepts `current` (`auth.auth_token`) and, during a rotation, `previous` (`auth.previous_token`).
+    pub fn new(current: &SecretString, previous: Option<&SecretString>) -> Self {
+        let tokens = Self(Arc::default());
+        tokens.replace(current, previous);
+        tokens
     }
 
-    /// Passes when the headers carry the token.
+    /// Accepts these from now on and no others. WebSockets and event streams that were opened with a token that is
+    /// accepted no more are closed; requests that run are answered.
+    pub fn replace(&self, current: &SecretString, previous: Option<&SecretString>) {
+        let mut accepted = self.0.write();
+        let kept = |digest: [u8; 32]| {
+            let known = accepted.iter().find(|known| known.digest == digest);
+            known.cloned().unwrap_or_else(|| Accepted { digest, revoked: CancellationToken::new() })
+        };
+        let replaced: Vec<_> =
+            [Some(current), previous].into_iter().flatten().map(|token| kept(digest(token.expose_secret()))).collect();
+        let revoked = accepted.iter().filter(|old| !replaced.iter().any(|kept| kept.digest == old.digest));
+        revoked.for_each(|old| old.revoked.cancel());
+        *accepted = replaced;
+    }
+
+    /// Passes when the headers carry a token that is accepted.
     ///
     /// # Errors
     /// `unauthorized`, with the challenge of RFC 6750 section 3.
-    pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<(), Problem> {
+    pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<Admission, Problem> {
         let Some(token) = bearer(headers) else {
             return Err(refusal(
                 "send the header `Authorization: Bearer <token>` with the service's auth.auth_token",
@@ -34,24 +76,44 @@ impl TokenCheck {
         self.admit_token(token)
     }
 
-    /// Passes when this is the token.
+    /// Passes when this is a token that is accepted.
     ///
     /// # Errors
     /// As [`admit`](Self::admit).
-    pub(crate) fn admit_token(&self, token: &[u8]) -> Result<(), Problem> {
-        let digest: [u8; 32] = Sha256::digest(token).into();
-        if bool::from(digest.ct_eq(&self.0)) {
-            return Ok(());
+    pub(crate) fn admit_token(&self, token: &[u8]) -> Result<Admission, Problem> {
+        let digest = digest(token);
+        let accepted = self.0.read();
+        // All are compared, whichever it is.
+        let mut found = None;
+        for accepted in accepted.iter().filter(|accepted| bool::from(digest.ct_eq(&accepted.digest))) {
+            found = Some(Admission(accepted.revoked.clone()));
         }
-        Err(refusal(
-            "the token is not the service's auth.auth_token",
-            HeaderValue::from_static("Bearer realm=\"usher\", error=\"invalid_token\""),
-        ))
+        found.ok_or_else(|| {
+            refusal(
+                "the token is not the service's auth.auth_token",
+                HeaderValue::from_static("Bearer realm=\"usher\", error=\"invalid_token\""),
+            )
+        })
     }
+}
+
+impl std::fmt::Debug for ApiTokens {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ApiTokens").field("accepted", &self.0.read().len()).finish()
+    }
+}
+
+fn digest(token: impl AsRef<[u8]>) -> [u8; 32] {
+    Sha256::digest(token).into()
 }
 
 fn refusal(detail: &'static str, challenge: HeaderValue) -> Problem {
     Problem::new(ErrorCode::Unauthorized, detail).with_header(WWW_AUTHENTICATE, challenge)
+}
+
+/// Whether the request carries something that is meant as a token.
+pub(crate) fn has_token(headers: &HeaderMap) -> bool {
+    headers.contains_key(AUTHORIZATION)
 }
 
 /// The token of the one `Authorization` header there must be.
@@ -72,12 +134,16 @@ fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
 mod tests {
     use super::*;
 
-    fn admits(values: &[&str]) -> bool {
+    fn headers(values: &[&str]) -> HeaderMap {
         let mut headers = HeaderMap::new();
         for value in values {
             headers.append(AUTHORIZATION, HeaderValue::from_str(value).unwrap());
         }
-        TokenCheck::new(&SecretString::from("s3cret token")).admit(&headers).is_ok()
+        headers
+    }
+
+    fn admits(values: &[&str]) -> bool {
+        ApiTokens::new(&SecretString::from("s3cret token"), None).admit(&headers(values)).is_ok()
     }
 
     #[test]
@@ -100,5 +166,22 @@ mod tests {
         ] {
             assert!(!admits(wrong), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn a_rotation_accepts_both_and_then_revokes_the_old_one() {
+        let [old, new] = ["old", "new"].map(SecretString::from);
+        let tokens = ApiTokens::new(&old, None);
+        let admitted = |token: &str| tokens.admit(&headers(&[&format!("Bearer {token}")]));
+        let before = admitted("old").unwrap().revoked();
+        assert!(admitted("new").is_err());
+
+        tokens.replace(&new, Some(&old));
+        let during = admitted("new").unwrap().revoked();
+        assert!(admitted("old").is_ok() && !before.is_cancelled());
+
+        tokens.replace(&new, None);
+        assert!(admitted("old").is_err() && before.is_cancelled());
+        assert!(admitted("new").is_ok() && !during.is_cancelled());
     }
 }

@@ -5,16 +5,18 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use axum::body::Body;
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse as _, Response};
-use futures_util::FutureExt as _;
-use http::header::{AUTHORIZATION, CACHE_CONTROL, CONNECTION, X_CONTENT_TYPE_OPTIONS};
+use futures_util::{FutureExt as _, StreamExt as _};
+use http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use http::{HeaderMap, HeaderValue, Method, StatusCode};
 use tokio::time::Instant;
 use tracing::Instrument as _;
 
 use crate::ApiState;
+use crate::access::{self, Admission};
 use crate::endpoints::ws;
 use crate::local;
 use crate::problem::{ErrorCode, Problem};
@@ -68,7 +70,7 @@ impl Patience {
 struct HandlerPanicked;
 
 /// Lets a request in, and its answer out.
-pub(crate) async fn gate(State(gate): State<Gate>, request: Request, next: Next) -> Response {
+pub(crate) async fn gate(State(gate): State<Gate>, mut request: Request, next: Next) -> Response {
     let request_id = RequestId::of(request.headers(), gate.state.randomness.as_ref());
     // On every line of the call, however few `RUST_LOG` lets through: so it is of the highest level.
     let span = tracing::error_span!("request", %request_id, stream_id = tracing::field::Empty);
@@ -76,7 +78,7 @@ pub(crate) async fn gate(State(gate): State<Gate>, request: Request, next: Next)
         let started = Instant::now();
         let method = method_name(request.method());
         let path = request.extensions().get::<MatchedPath>().cloned();
-        let (mut response, waited) = match gate.admit(&request) {
+        let (mut response, waited) = match gate.admit(&mut request) {
             Ok(()) => gate.pass(request, next).await,
             Err(problem) => (problem.into_response(), false),
         };
@@ -92,14 +94,15 @@ pub(crate) async fn gate(State(gate): State<Gate>, request: Request, next: Next)
 
 impl Gate {
     /// Looks at the head of the request only: a stranger's body is not read.
-    fn admit(&self, request: &Request) -> Result<(), Problem> {
+    fn admit(&self, request: &mut Request) -> Result<(), Problem> {
         match self.access {
             Access::Public => Ok(()),
             Access::Socket if may_say_it_later(request.headers()) => Ok(()),
             Access::Local if local::is_local(request) => Ok(()),
             Access::Token | Access::Socket | Access::Local => {
                 if request.extensions().get::<Admitted>().is_none() {
-                    self.state.token.admit(request.headers())?;
+                    let admission = self.state.tokens.admit(request.headers())?;
+                    request.extensions_mut().insert(admission);
                 }
                 take_one(&self.state)
             }
@@ -110,7 +113,12 @@ impl Gate {
     async fn pass(&self, mut request: Request, next: Next) -> (Response, bool) {
         let patience = Patience::default();
         request.extensions_mut().insert(patience.clone());
+        let admission = request.extensions().get::<Admission>().cloned();
         let response = self.answer(request, next, &patience).await;
+        let response = match admission {
+            Some(admission) if is_endless(&response) => ends_with(&admission, response),
+            _ => response,
+        };
         (response, !patience.extra().is_zero())
     }
 
@@ -135,6 +143,18 @@ impl Gate {
     }
 }
 
+/// Whether the response goes on until somebody leaves: an event stream.
+pub(crate) fn is_endless(response: &Response) -> bool {
+    response.headers().get(CONTENT_TYPE).is_some_and(|content_type| content_type == "text/event-stream")
+}
+
+/// The response, which ends when its token is accepted no more.
+fn ends_with(admission: &Admission, response: Response) -> Response {
+    let (head, body) = response.into_parts();
+    let body = body.into_data_stream().take_until(admission.revoked().cancelled_owned());
+    Response::from_parts(head, Body::from_stream(body))
+}
+
 /// Notes which stream the call is about: the log's lines of it have it from here on.
 pub(crate) fn concerns(stream: &impl std::fmt::Display) {
     tracing::Span::current().record("stream_id", tracing::field::display(stream));
@@ -142,7 +162,7 @@ pub(crate) fn concerns(stream: &impl std::fmt::Display) {
 
 /// Whether the token may come in the first message: it is a WebSocket that is asked for, and no token came with it.
 fn may_say_it_later(headers: &HeaderMap) -> bool {
-    ws::is_asked_for(headers) && !headers.contains_key(AUTHORIZATION)
+    ws::is_asked_for(headers) && !access::has_token(headers)
 }
 
 /// Takes one request out of what `limits.requests_per_second` allows.

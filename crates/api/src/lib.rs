@@ -28,6 +28,7 @@ mod state;
 mod telemetry;
 mod webhook;
 
+pub use access::ApiTokens;
 pub use openapi::openapi;
 pub use problem::{ErrorCode, FieldError};
 pub use routes::router;

@@ -4,7 +4,6 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use secrecy::SecretString;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -12,7 +11,7 @@ use usher_engine::Engine;
 use usher_engine::ports::{Clock, Directory, Randomness, RelayControl};
 use usher_protocol::jwt::JwtIssuer;
 
-use crate::access::TokenCheck;
+use crate::access::ApiTokens;
 use crate::idempotency::InFlight;
 use crate::meters::Meters;
 use crate::problem::Problem;
@@ -86,8 +85,8 @@ impl Default for Limits {
 pub struct ApiParts {
     /// Runs the operations.
     pub engine: Arc<Engine>,
-    /// The bearer token (`auth.auth_token`).
-    pub auth_token: SecretString,
+    /// The bearer tokens that are accepted (`auth.auth_token`, `auth.previous_token`). Keep a clone to replace them.
+    pub tokens: ApiTokens,
     /// What `GET /version` answers as `version`.
     pub version: String,
     /// What `GET /version` answers as `commit`.
@@ -119,7 +118,7 @@ pub struct ApiState(Arc<Shared>);
 /// What [`ApiState`] points at; nothing in it is public.
 pub struct Shared {
     pub(crate) engine: Arc<Engine>,
-    pub(crate) token: TokenCheck,
+    pub(crate) tokens: ApiTokens,
     pub(crate) version: String,
     pub(crate) commit: String,
     pub(crate) jwt: JwtIssuer,
@@ -149,7 +148,7 @@ impl ApiState {
     pub fn new(parts: ApiParts) -> Self {
         let ApiParts {
             engine,
-            auth_token,
+            tokens,
             version,
             commit,
             jwt,
@@ -164,7 +163,7 @@ impl ApiState {
         } = parts;
         Self(Arc::new(Shared {
             engine,
-            token: TokenCheck::new(&auth_token),
+            tokens,
             version,
             commit,
             jwt,

@@ -7,12 +7,12 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use secrecy::ExposeSecret as _;
+use secrecy::{ExposeSecret as _, SecretString};
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use usher_api::{ApiParts, ApiState, Limits, ServeOptions};
+use usher_api::{ApiParts, ApiState, ApiTokens, Limits, ServeOptions};
 use usher_engine::ports::{Clock, LightningNotices, OsRandomness, Randomness, Receiver, SystemClock};
 use usher_engine::{Engine, EngineOptions, EngineParts, LightningParts, PaymentRules};
 use usher_lightning::nwc::{NwcOptions, NwcWallet};
@@ -43,6 +43,8 @@ pub struct Service {
     operations: Floor,
     relays: Floor,
     store: Arc<SqliteStore>,
+    tokens: ApiTokens,
+    webhook: Option<Arc<WebhookReceiver>>,
 }
 
 /// Tasks that end together: those of one layer.
@@ -83,11 +85,12 @@ impl Service {
         let pool = RelayPool::start(options, to_engine, Arc::clone(&clock), &relays.tasks, relays.stop.clone());
 
         let (lightning, notices) = wallet(config, &clock, &randomness, &relays)?.unzip();
+        let webhook = receiver(config)?;
         let parts = EngineParts {
             store: store.clone(),
             answers: store.clone(),
             deliveries: store.clone(),
-            receiver: receiver(config)?,
+            receiver: webhook.clone().map(|webhook| webhook as Arc<dyn Receiver>),
             messenger: pool.clone(),
             clock: Arc::clone(&clock),
             randomness: Arc::clone(&randomness),
@@ -108,9 +111,10 @@ impl Service {
         )
         .await
         .map_err(profile::failed)?;
+        let tokens = tokens(config);
         let state = ApiState::new(ApiParts {
             engine: Arc::clone(&engine),
-            auth_token: config.auth.auth_token.secret().clone(),
+            tokens: tokens.clone(),
             version: version::VERSION.to_owned(),
             commit: version::COMMIT.to_owned(),
             jwt: JwtIssuer::new(identity.keys.clone()),
@@ -128,7 +132,7 @@ impl Service {
         let serving =
             usher_api::serve(listener, usher_api::router(state), options, http.tasks.clone(), http.stop.clone());
         http.tasks.spawn(serving);
-        Ok(Self { address, engine, http, operations, relays, store })
+        Ok(Self { address, engine, http, operations, relays, store, tokens, webhook })
     }
 
     /// Where it listens.
@@ -146,6 +150,18 @@ impl Service {
                 () = store.failed() => {}
             }
         }
+    }
+
+    /// Takes the API tokens and the webhook's secrets of `config`, without a restart. All else of it is left alone.
+    ///
+    /// # Errors
+    /// When the webhook's secrets cannot be used; then nothing has changed.
+    pub fn reload(&self, config: &Config) -> Result<(), Failure> {
+        if let Some(webhook) = &self.webhook {
+            webhook.set_secrets(&webhook_secrets(config))?;
+        }
+        self.tokens.replace(config.auth.auth_token.secret(), previous_token(config));
+        Ok(())
     }
 
     /// What runs the operations.
@@ -204,16 +220,28 @@ fn identity(config: &Config) -> Result<Identity, Failure> {
 }
 
 /// The app's webhook, if one is configured.
-fn receiver(config: &Config) -> Result<Option<Arc<dyn Receiver>>, Failure> {
-    let webhook = &config.webhook;
-    let Some(url) = &webhook.url else { return Ok(None) };
+fn receiver(config: &Config) -> Result<Option<Arc<WebhookReceiver>>, Failure> {
+    let Some(url) = &config.webhook.url else { return Ok(None) };
     let unusable = |reason: String| Failure::said(format!("webhook.url cannot be used: {reason}"));
     let url = url.expose().parse().map_err(|_| unusable("it is no URL".to_owned()))?;
     let mut options = WebhookOptions::new(url);
-    let secrets = [&webhook.secret, &webhook.previous_secret];
-    options.secrets = secrets.into_iter().flatten().map(|secret| secret.secret().clone()).collect();
+    options.secrets = webhook_secrets(config);
     let receiver = WebhookReceiver::new(options).map_err(|error| unusable(error.to_string()))?;
     Ok(Some(Arc::new(receiver)))
+}
+
+/// What the webhook's bodies are signed with, the newest first.
+fn webhook_secrets(config: &Config) -> Vec<SecretString> {
+    let secrets = [&config.webhook.secret, &config.webhook.previous_secret];
+    secrets.into_iter().flatten().map(|secret| secret.secret().clone()).collect()
+}
+
+fn tokens(config: &Config) -> ApiTokens {
+    ApiTokens::new(config.auth.auth_token.secret(), previous_token(config))
+}
+
+fn previous_token(config: &Config) -> Option<&SecretString> {
+    config.auth.previous_token.as_ref().map(|token| token.secret())
 }
 
 /// The service's own Lightning wallet, if one is configured. Does not wait for it.

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::RwLock;
 use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
 use reqwest::redirect::Policy;
 use reqwest::{Certificate, Client, Request, Response};
+use secrecy::SecretString;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 use usher_engine::event::Event;
@@ -43,7 +45,8 @@ const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 pub struct WebhookReceiver {
     client: Client,
     url: Url,
-    signer: Signer,
+    /// Replaced as a whole while posts run: each is signed with one state of it.
+    signer: RwLock<Arc<Signer>>,
     timeout: Duration,
 }
 
@@ -88,7 +91,18 @@ impl WebhookReceiver {
                 certificates.into_iter().fold(client, |client, certificate| client.add_root_certificate(certificate));
         }
         let client = client.build().map_err(|error| WebhookError::Client(error.without_url()))?;
-        Ok(Self { client, url, signer, timeout })
+        Ok(Self { client, url, signer: RwLock::new(Arc::new(signer)), timeout })
+    }
+
+    /// Signs with these secrets from the next attempt on; the newest is the first, and none means unsigned.
+    ///
+    /// # Errors
+    ///
+    /// [`WebhookError::NotAKey`], and then nothing has changed.
+    pub fn set_secrets(&self, secrets: &[SecretString]) -> Result<(), WebhookError> {
+        let signer = Arc::new(Signer::new(secrets)?);
+        *self.signer.write() = signer;
+        Ok(())
     }
 
     /// The request for one attempt; all but the time and what is signed with it is the same each time.
@@ -96,6 +110,7 @@ impl WebhookReceiver {
         let body = message::body(stream, event);
         let id = message::id(stream, event);
         let timestamp = now.secs().to_string();
+        let signer = Arc::clone(&self.signer.read());
         let mut request = self
             .client
             .post(self.url.clone())
@@ -103,10 +118,10 @@ impl WebhookReceiver {
             .header("x-service-event-id", &id)
             .header("webhook-id", &id)
             .header("webhook-timestamp", &timestamp);
-        if let Some(signature) = self.signer.service_signature(body.as_bytes()) {
+        if let Some(signature) = signer.service_signature(body.as_bytes()) {
             request = request.header("x-service-signature", signature);
         }
-        if let Some(signature) = self.signer.standard_signature(&id, &timestamp, body.as_bytes()) {
+        if let Some(signature) = signer.standard_signature(&id, &timestamp, body.as_bytes()) {
             request = request.header("webhook-signature", signature);
         }
         request.body(body).build()
@@ -169,7 +184,7 @@ impl fmt::Debug for WebhookReceiver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WebhookReceiver")
             .field("origin", &origin(&self.url))
-            .field("secrets", &self.signer.len())
+            .field("secrets", &self.signer.read().len())
             .field("timeout", &self.timeout)
             .finish_non_exhaustive()
     }

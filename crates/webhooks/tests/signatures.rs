@@ -103,6 +103,23 @@ async fn while_secrets_rotate_either_verifies() {
 }
 
 #[tokio::test]
+async fn secrets_are_replaced_between_posts() {
+    let (server, mut received) = Server::answering(empty("204 No Content", "")).await;
+    let receiver = signing_receiver(&server.url, LONG, &[PLAIN]);
+    receiver.set_secrets(&[STANDARD_FORM.into(), PLAIN.into()]).unwrap();
+    assert!(receiver.set_secrets(&["".into()]).is_err(), "not taken, and nothing changes");
+    receiver.post(stream_id(), &event(7), now()).await;
+    let both = received.recv().await.unwrap();
+    receiver.set_secrets(&[]).unwrap();
+    receiver.post(stream_id(), &event(7), now()).await;
+    let unsigned = received.recv().await.unwrap();
+    assert!(!unsigned.headers.contains_key("x-service-signature"));
+    let answers =
+        verify(&[case(&both, STANDARD_FORM, STANDARD_FORM), case(&both, &for_verifiers(PLAIN), STANDARD_FORM)]);
+    assert_eq!(answers, [(Value::Null, Value::Null), (Value::Null, Value::Null)]);
+}
+
+#[tokio::test]
 async fn whatever_is_tampered_with_fails() {
     let request = posted(&[PLAIN], now()).await;
     let secret = for_verifiers(PLAIN);

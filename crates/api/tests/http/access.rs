@@ -2,8 +2,9 @@
 
 use utoipa::openapi::{OpenApi, PathItem};
 
-use crate::app::{TOKEN, TestApp};
+use crate::app::{TOKEN, TestApp, within};
 use crate::raw::Raw;
+use crate::sockets::client::Client;
 
 /// Every operation of the document: method, a path that fits its pattern, whether it is public.
 fn operations(document: &OpenApi) -> Vec<(&'static str, String, bool)> {
@@ -132,5 +133,40 @@ async fn expect_continue_spares_a_stranger_the_body() {
     assert_eq!(raw.until("\r\n\r\n").await.unwrap(), "HTTP/1.1 100 Continue\r\n\r\n");
     raw.send("{}").await;
     assert_eq!(raw.answer().await.unwrap().status, 200);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn tokens_are_replaced_while_the_service_runs() {
+    let app = TestApp::start().await;
+    let status = async |token: &str| {
+        let response = app.http.get(app.url("/version")).bearer_auth(token).send().await.unwrap();
+        response.status().as_u16()
+    };
+    let (stream, _) = app.handshake(serde_json::json!({})).await;
+    let mut events = app.get(&format!("/events/{stream}")).header("accept", "text/event-stream").send().await.unwrap();
+    let mut socket = Client::open(&app).await;
+
+    app.tokens.replace(&"new".into(), Some(&TOKEN.into()));
+    assert_eq!((status(TOKEN).await, status("new").await), (200, 200));
+    socket.done("ping", serde_json::json!({})).await;
+
+    app.tokens.replace(&"new".into(), None);
+    assert_eq!((status(TOKEN).await, status("new").await), (401, 200));
+    // What was opened with the old token ends.
+    assert_eq!(socket.end().await, 4001);
+    while within(events.chunk()).await.unwrap().is_some() {}
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_socket_changes_over_to_the_new_token() {
+    let app = TestApp::start().await;
+    let mut socket = Client::open(&app).await;
+    app.tokens.replace(&"new".into(), Some(&TOKEN.into()));
+    socket.done("auth", serde_json::json!({ "token": "new" })).await;
+    app.tokens.replace(&"new".into(), None);
+    socket.done("ping", serde_json::json!({})).await;
+    drop(socket);
     app.stop().await;
 }

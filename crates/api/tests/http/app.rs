@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_api::{
-    ApiParts, ApiState, Family, Limits, Readiness, RelaysReadiness, ServeOptions, Telemetry, WalletReadiness,
+    ApiParts, ApiState, ApiTokens, Family, Limits, Readiness, RelaysReadiness, ServeOptions, Telemetry, WalletReadiness,
 };
 use usher_engine::ports::{Clock, DeliveryStore, Inbound, Letter, Messenger, OsRandomness, Receiver, SystemClock};
 use usher_engine::{Engine, EngineOptions, EngineParts, PaymentRules, UnixMillis};
@@ -119,6 +119,7 @@ pub struct TestApp {
     pub stop: CancellationToken,
     pub tasks: TaskTracker,
     pub server: JoinHandle<()>,
+    pub tokens: ApiTokens,
     post: Arc<Post>,
     inbox: mpsc::Sender<Inbound>,
     next_event: AtomicU64,
@@ -166,9 +167,10 @@ impl Builder {
         let world = Arc::new(World::default());
         let parts_say = Arc::new(PartsSay::default());
         let clock = Arc::new(TurnedClock(AtomicU64::new(1_732_137_600_000)));
+        let tokens = ApiTokens::new(&TOKEN.into(), None);
         let state = ApiState::new(ApiParts {
             engine: Arc::clone(&engine),
-            auth_token: TOKEN.into(),
+            tokens: tokens.clone(),
             version: "1.2.3".to_owned(),
             commit: "abcdef0".to_owned(),
             jwt: JwtIssuer::new(keys(SERVICE)),
@@ -194,6 +196,7 @@ impl Builder {
             parts_say,
             stop,
             server: tokio::spawn(serving),
+            tokens,
             tasks,
             post,
             inbox,

@@ -67,6 +67,9 @@ pub fn warnings(config: &Config, reader: &Reader<'_>, now: UnixMillis, warnings:
     if let Some(weakness) = config.auth.auth_token.weakness() {
         warnings.push(format!("auth.auth_token {weakness}; make one with `openssl rand -hex 32`"));
     }
+    if let Some(weakness) = config.auth.previous_token.as_ref().and_then(|token| token.weakness()) {
+        warnings.push(format!("auth.previous_token {weakness}; remove it as soon as nobody uses it any more"));
+    }
     if let Some(proof) = &config.nostr.subkey_proof {
         let days = proof.metadata.expires_at.saturating_sub(now.secs()) / DAY;
         if days < PROOF_DAYS {

@@ -24,6 +24,8 @@ configuration! {
     ["auth"] auth: Auth {
         /// The bearer token that every call carries. Make one with `openssl rand -hex 32`.
         auth_token: ApiToken;
+        /// While the token is changed: the one before, which is accepted as well. See docs/operations.md.
+        previous_token: Option<ApiToken>;
         /// How long a user may take to answer an authentication challenge, in seconds.
         challenge_ttl_seconds: Whole<1, 86400> = "300";
     }

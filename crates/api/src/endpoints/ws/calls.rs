@@ -43,7 +43,7 @@ impl Calls {
         let state = self.state.clone();
         let answer = async move {
             let Ok(mut response) = answer.await;
-            if say::is_endless(&response) {
+            if gate::is_endless(&response) {
                 response = refuse_event_stream(&response, &state);
             }
             say::response(Some(&id), response).await

@@ -9,6 +9,7 @@ use futures_util::FutureExt as _;
 use http::HeaderMap;
 use secrecy::{ExposeSecret as _, SecretString};
 use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
 use usher_engine::{EventsError, StreamId};
 
 use super::calls::Calls;
@@ -18,6 +19,7 @@ use super::say;
 use super::socket::{Received, Socket};
 use super::subscriptions::{Subscriptions, Turn};
 use crate::ApiState;
+use crate::access::Admission;
 use crate::gate;
 use crate::problem::{ErrorCode, Problem};
 use crate::request_id::RequestId;
@@ -32,11 +34,14 @@ pub(super) struct Conversation {
     ping_at: Instant,
     /// A ping is out, and nothing came since.
     waits_for_pong: bool,
+    /// Cancelled when the client's token is accepted no more.
+    revoked: CancellationToken,
 }
 
 /// What happens next.
 enum Next {
     Stop,
+    Revoked,
     Turn(Turn),
     Answer(String),
     Received(Result<Received, End>),
@@ -50,19 +55,21 @@ impl Conversation {
         let subscriptions = Subscriptions::new(engine, places, state.limits.subscriptions_per_socket);
         let calls = Calls::new(state.clone(), router);
         let ping_at = Instant::now() + state.limits.ping_interval;
-        Self { state, socket, subscriptions, calls, ping_at, waits_for_pong: false }
+        Self { state, socket, subscriptions, calls, ping_at, waits_for_pong: false, revoked: CancellationToken::new() }
     }
 
     /// Talks until somebody says goodbye, and closes the connection.
-    pub(super) async fn run(mut self: Box<Self>, known: bool) {
+    pub(super) async fn run(mut self: Box<Self>, admission: Option<Admission>) {
         let stop = self.state.stop.child_token();
-        let admitted = if known {
-            Ok(())
-        } else {
-            tokio::select! {
+        let admitted = match admission {
+            Some(admission) => {
+                self.revoked = admission.revoked();
+                Ok(())
+            }
+            None => tokio::select! {
                 () = stop.cancelled() => Err(End::Stopping),
                 admitted = self.admit().boxed() => admitted,
-            }
+            },
         };
         let end = match admitted {
             Ok(()) => match self.talk(stop.cancelled()).await {
@@ -75,7 +82,7 @@ impl Conversation {
         self.socket.close(end).boxed().await;
     }
 
-    /// Waits for a stranger to say who they are.
+    /// Waits for an unauthenticated client to send the token.
     async fn admit(&mut self) -> Result<(), End> {
         let said = async {
             loop {
@@ -87,7 +94,8 @@ impl Conversation {
         let text = timeout(self.state.limits.socket_auth_timeout, said).await.map_err(|_| End::Unauthenticated)??;
         let (id, problem) = match command::read(&text) {
             Ok(Command { id, what: What::Auth(token) }) => match self.check(&token) {
-                Ok(()) => {
+                Ok(admission) => {
+                    self.revoked = admission.revoked();
                     self.socket.trust();
                     return self.socket.send(vec![say::success(&id, "{}")]).await;
                 }
@@ -109,8 +117,10 @@ impl Conversation {
         let mut stop = std::pin::pin!(stop);
         let mut ping = std::pin::pin!(sleep_until(self.ping_at));
         loop {
+            let revoked = self.revoked.clone();
             let next = tokio::select! {
                 () = &mut stop => Next::Stop,
+                () = revoked.cancelled() => Next::Revoked,
                 turn = self.subscriptions.turn() => Next::Turn(turn),
                 answer = self.calls.answer() => Next::Answer(answer),
                 received = self.socket.receive() => Next::Received(received),
@@ -118,6 +128,7 @@ impl Conversation {
             };
             match next {
                 Next::Stop => return Err(self.finish().boxed().await),
+                Next::Revoked => return Err(End::Unauthenticated),
                 Next::Turn(turn) => self.take_turn(turn).boxed().await?,
                 Next::Answer(answer) => self.socket.send(vec![answer]).boxed().await?,
                 Next::Received(received) => self.take(received?).boxed().await?,
@@ -165,9 +176,12 @@ impl Conversation {
     async fn obey(&mut self, text: &str) -> Result<(), End> {
         let (id, done) = match command::read(text) {
             Ok(Command { id, what: What::Auth(token) }) => {
-                if let Err(problem) = self.check(&token) {
-                    self.refuse(Some(&id), problem).await?;
-                    return Err(End::Unauthenticated);
+                match self.check(&token) {
+                    Ok(admission) => self.revoked = admission.revoked(),
+                    Err(problem) => {
+                        self.refuse(Some(&id), problem).await?;
+                        return Err(End::Unauthenticated);
+                    }
                 }
                 (id, Ok(true))
             }
@@ -228,9 +242,9 @@ impl Conversation {
         if messages.is_empty() { Ok(()) } else { self.socket.send(messages).await }
     }
 
-    /// Whether this is the service's token.
-    fn check(&self, token: &SecretString) -> Result<(), Problem> {
-        self.state.token.admit_token(token.expose_secret().as_bytes())
+    /// Whether this is a token that is accepted.
+    fn check(&self, token: &SecretString) -> Result<Admission, Problem> {
+        self.state.tokens.admit_token(token.expose_secret().as_bytes())
     }
 
     async fn refuse(&mut self, id: Option<&str>, problem: Problem) -> Result<(), End> {

@@ -14,7 +14,6 @@ use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt as _;
 use http::Version;
-use http::header::AUTHORIZATION;
 use tracing::{Instrument as _, Span};
 
 use self::conversation::Conversation;
@@ -22,6 +21,7 @@ use self::handshake::HandshakeError;
 pub(crate) use self::handshake::is_asked_for;
 use self::socket::Socket;
 use crate::ApiState;
+use crate::access::Admission;
 use crate::problem::Problem;
 use crate::server::Lease;
 
@@ -59,8 +59,8 @@ pub(crate) async fn ws(State(state): State<ApiState>, mut request: Request) -> R
     if request.version() != Version::HTTP_11 {
         return Err(HandshakeError::NotAsked);
     }
-    // The gate has let nobody through with a wrong one.
-    let known = request.headers().contains_key(AUTHORIZATION);
+    // Without one, the token comes in the first message.
+    let admission = request.extensions_mut().remove::<Admission>();
     let place = state.websocket_place().ok_or(HandshakeError::Full)?;
     let lease = request.extensions_mut().remove::<Lease>().ok_or(HandshakeError::NotAsked)?;
     let upgrade = hyper::upgrade::on(&mut request);
@@ -68,11 +68,11 @@ pub(crate) async fn ws(State(state): State<ApiState>, mut request: Request) -> R
     let conversation = async move {
         let Ok(io) = upgrade.await else { return };
         let limits = &state.limits;
-        let socket = Socket::new(io, known, limits.body_bytes, limits.socket_send_timeout).boxed().await;
+        let socket = Socket::new(io, admission.is_some(), limits.body_bytes, limits.socket_send_timeout).boxed().await;
         let conversation = Box::new(Conversation::new(state, lease.router(), socket));
         tokio::select! {
             () = lease.cut().cancelled_owned() => {}
-            () = conversation.run(known) => {}
+            () = conversation.run(admission) => {}
         }
         // The places are free again.
         drop((lease, place));

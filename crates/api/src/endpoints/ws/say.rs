@@ -53,11 +53,6 @@ pub(super) fn done(stream: StreamId, next: u64) -> String {
     format!("{{\"type\":\"done\",\"stream_id\":\"{stream}\",\"next\":{next}}}")
 }
 
-/// Whether a response's body has no end.
-pub(super) fn is_endless(response: &Response) -> bool {
-    media_type(response.headers()) == "text/event-stream"
-}
-
 /// The media type without its parameters.
 fn media_type(headers: &HeaderMap) -> &str {
     let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -67,7 +62,7 @@ fn media_type(headers: &HeaderMap) -> &str {
 /// Writes the rest of a message that tells a response.
 ///
 /// Its body is whole in memory already: endpoints of this interface make it before they answer, but for those that are
-/// [endless](is_endless).
+/// [endless](crate::gate::is_endless).
 async fn tell(out: &mut String, response: Response, data: Option<&str>) {
     let (head, body) = response.into_parts();
     let failed = head.status.is_client_error() || head.status.is_server_error();

@@ -10,6 +10,7 @@ const MNEMONIC: &str = "legal winner thank year wave sausage worth useful legal 
 fn secrets() -> Vec<(&'static str, String, &'static str)> {
     vec![
         ("auth.auth_token", TOKEN.to_owned(), "6d1f3bfa"),
+        ("auth.previous_token", "hunter28hunter28hunter28hunter28".to_owned(), "hunter28"),
         ("nostr.private_key", KEY.to_owned(), "67dea2ed"),
         ("database.url", "postgres://me:hunter22@db/usher".to_owned(), "hunter22"),
         ("wallet.nwc.url", nwc(), "67dea2ed"),
