@@ -10,7 +10,7 @@ use usher_sandbox::cli::WalletArgs;
 #[derive(Debug, Parser)]
 #[command(name = "usher", version = crate::version::LONG, about, propagate_version = true, arg_required_else_help = true)]
 pub struct Cli {
-    /// Where configuration and data are kept [default: $SERVICE_DATA_DIR, else ~/.usher].
+    /// Where configuration and data are kept [default: $SERVICE_DATA_DIR, else ~/.usher; `usher dev`: a temporary folder].
     #[arg(long, global = true, value_name = "FOLDER")]
     pub data_dir: Option<PathBuf>,
 
@@ -26,7 +26,8 @@ pub enum Command {
     Serve,
     /// Runs everything embedded, to try and to develop against: the service, a relay, a user's wallet.
     ///
-    /// Key and token are made up and shown. Reads no SERVICE__ variables.
+    /// Key and token are generated and shown. Everything is kept in a temporary folder, which is removed at the end, unless
+    /// --data-dir names one. Reads neither SERVICE_DATA_DIR nor SERVICE__ variables.
     Dev(DevCommand),
     /// Plays the user: the reference wallet in a terminal or a script.
     Wallet(WalletArgs),
@@ -45,7 +46,7 @@ pub enum Command {
 /// `usher dev …`
 #[derive(Debug, Args)]
 pub struct DevCommand {
-    /// The service's port [default: 3000, or a free one].
+    /// The service's port [default: info.listen_port of the folder's config.toml, else 3000, or a free one].
     #[arg(long, value_name = "PORT")]
     pub port: Option<u16>,
     /// The relay's port [default: 7777, or a free one].

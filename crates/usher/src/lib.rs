@@ -20,7 +20,7 @@ use std::process::ExitCode;
 use clap::Parser as _;
 
 use crate::cli::{Cli, Command};
-use crate::failure::Failure;
+use crate::failure::{EX_USAGE, Failure};
 
 /// Runs the program with the arguments and environment of this process.
 pub fn run() -> ExitCode {
@@ -33,7 +33,7 @@ pub fn run() -> ExitCode {
         Err(error) => {
             // Help and version are errors to the parser. That the terminal is gone is no reason to fail.
             let _ = error.print();
-            return if error.use_stderr() { ExitCode::FAILURE } else { ExitCode::SUCCESS };
+            return if error.use_stderr() { ExitCode::from(EX_USAGE) } else { ExitCode::SUCCESS };
         }
     };
     match dispatch(cli) {

@@ -1,10 +1,14 @@
 //! Logging.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, IsTerminal as _};
 
-use tracing_subscriber::EnvFilter;
+use tracing::{Level, Metadata};
+use tracing_subscriber::filter::{FilterFn, LevelFilter, filter_fn};
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
+use tracing_subscriber::layer::SubscriberExt as _;
+use tracing_subscriber::util::SubscriberInitExt as _;
+use tracing_subscriber::{EnvFilter, Registry, fmt, reload};
 
 use crate::config::setting::LogFormat;
 use crate::failure::Failure;
@@ -18,45 +22,125 @@ pub enum Output {
     Stderr,
 }
 
-/// Starts logging: what `RUST_LOG` says, by default `usual`. One that makes no sense is said, and counts as none.
+/// The running log: changes what is logged.
+#[derive(Clone)]
+pub struct LogControl {
+    filter: reload::Handle<EnvFilter, Registry>,
+    usual: &'static str,
+}
+
+/// Starts logging: what `RUST_LOG` says, else what `configured` says (`log.level`), else `usual`. A `RUST_LOG` that cannot
+/// be used is ignored, with a warning.
 ///
 /// # Errors
 /// When logging has been started before.
-pub fn start(format: LogFormat, output: Output, usual: &str) -> Result<(), Failure> {
-    let asked = std::env::var_os("RUST_LOG").filter(|asked| !asked.is_empty());
-    let (filter, mistake) = match asked.map(|asked| read(&asked)).transpose() {
-        Ok(Some(filter)) => (filter, None),
-        Ok(None) => (EnvFilter::new(usual), None),
-        Err(mistake) => (EnvFilter::new(usual), Some(mistake)),
-    };
+pub fn start(
+    format: LogFormat,
+    output: Output,
+    usual: &'static str,
+    configured: Option<&str>,
+) -> Result<LogControl, Failure> {
+    let (filter, mistake) = choose(rust_log(), configured, usual);
     let (writer, terminal) = match output {
         Output::Stdout => (BoxMakeWriter::new(io::stdout), io::stdout().is_terminal()),
         Output::Stderr => (BoxMakeWriter::new(io::stderr), io::stderr().is_terminal()),
     };
     let colours = terminal && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(writer).with_ansi(colours);
+    let (filter, handle) = reload::Layer::new(filter);
+    let registry = tracing_subscriber::registry().with(filter).with(without_foreign_bytes());
+    let lines = fmt::layer().with_writer(writer).with_ansi(colours);
     // A log that cannot be written (a full disk, a reader that has gone) is not complained of on standard error: that panics
     // when it cannot be written either, which ends the service.
-    let log = log.log_internal_errors(false);
+    let lines = lines.log_internal_errors(false);
     match format {
-        LogFormat::Text => log.try_init(),
-        LogFormat::Json => log.json().flatten_event(true).try_init(),
+        LogFormat::Text => registry.with(lines).try_init(),
+        LogFormat::Json => registry.with(lines.json().flatten_event(true)).try_init(),
     }
-    .map_err(Failure::Other)?;
+    .map_err(Failure::from)?;
+    limit_log_crate();
     if let Some(mistake) = mistake {
-        tracing::warn!("RUST_LOG is passed over, as if it were `{usual}`: {mistake}");
+        tracing::warn!("RUST_LOG is ignored: {mistake}");
     }
-    Ok(())
+    Ok(LogControl { filter: handle, usual })
 }
 
-/// What is wrong with `RUST_LOG`. Does not quote it: it may be anything.
+impl LogControl {
+    /// Logs what `configured` says from now on, or the usual; `RUST_LOG` keeps precedence. Says whether it has it.
+    ///
+    /// # Errors
+    /// When the log has ended, which it does not before the process does.
+    pub fn change(&self, configured: Option<&str>) -> Result<Precedence, Failure> {
+        let asked = rust_log();
+        let precedence = if asked.is_some() { Precedence::RustLog } else { Precedence::Configuration };
+        let (filter, _) = choose(asked, configured, self.usual);
+        self.filter.reload(filter)?;
+        limit_log_crate();
+        Ok(precedence)
+    }
+}
+
+/// What decides what is logged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Precedence {
+    /// The environment variable: it cannot change while the process runs.
+    RustLog,
+    /// `log.level`, or its default.
+    Configuration,
+}
+
+fn rust_log() -> Option<OsString> {
+    std::env::var_os("RUST_LOG").filter(|asked| !asked.is_empty())
+}
+
+/// The filter in force, and what is wrong with `RUST_LOG`, if it is.
+fn choose(asked: Option<OsString>, configured: Option<&str>, usual: &str) -> (EnvFilter, Option<Mistake>) {
+    // One from the configuration has been checked when it was read.
+    let otherwise = || configured.and_then(|text| parse(text).ok()).unwrap_or_else(|| EnvFilter::new(usual));
+    match asked.map(|asked| read(&asked)) {
+        Some(Ok(filter)) => (filter, None),
+        Some(Err(mistake)) => (otherwise(), Some(mistake)),
+        None => (otherwise(), None),
+    }
+}
+
+/// Keeps bytes of requests, responses and frames out of the log, whatever level is asked for.
+///
+/// Libraries log those at `trace`: the WebSocket library whole frames (the token of an `auth` command among them) and
+/// the request of an upgrade with its headers, the TLS library session tickets. Our own crates log no secret at any
+/// level, so they may log everything.
+fn without_foreign_bytes() -> FilterFn<fn(&Metadata<'_>) -> bool> {
+    filter_fn(|metadata| *metadata.level() <= Level::DEBUG || is_ours(metadata.target()))
+}
+
+fn is_ours(target: &str) -> bool {
+    let name = target.split("::").next().unwrap_or_default();
+    name == "usher" || name.starts_with("usher_")
+}
+
+/// Tells the crate `log`, by which some libraries log, how much is wanted. It learns it only once, at the start, by
+/// itself. None of those libraries is ours: see [`without_foreign_bytes`].
+fn limit_log_crate() {
+    let wanted = match LevelFilter::current().into_level() {
+        None => log::LevelFilter::Off,
+        Some(Level::ERROR) => log::LevelFilter::Error,
+        Some(Level::WARN) => log::LevelFilter::Warn,
+        Some(Level::INFO) => log::LevelFilter::Info,
+        Some(_) => log::LevelFilter::Debug,
+    };
+    log::set_max_level(wanted);
+}
+
+/// Why a filter cannot be used. Does not quote it: it may be anything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-enum Mistake {
+pub enum Mistake {
+    /// It is not text.
     #[error("it is not UTF-8")]
     Encoding,
-    #[error("it is no list such as `info` or `warn,usher_relays=debug`")]
+    /// It is not a list of levels and targets.
+    #[error("it is not a list such as `info` or `warn,usher_relays=debug`")]
     Form,
-    #[error("where it seems to mean `{0}` it names a part of the program that there is not")]
+    /// A level's name with a typing error, which would count as a target and turn everything else off.
+    #[error("it names no level, but probably means `{0}`")]
     Level(&'static str),
 }
 
@@ -67,7 +151,14 @@ const LEVELS: [&str; 6] = ["error", "warn", "info", "debug", "trace", "off"];
 const ALIKE: f64 = 0.85;
 
 fn read(asked: &OsStr) -> Result<EnvFilter, Mistake> {
-    let asked = asked.to_str().ok_or(Mistake::Encoding)?;
+    parse(asked.to_str().ok_or(Mistake::Encoding)?)
+}
+
+/// Reads a filter: what `RUST_LOG` and `log.level` take.
+///
+/// # Errors
+/// [`Mistake`].
+pub fn parse(asked: &str) -> Result<EnvFilter, Mistake> {
     let filter = EnvFilter::builder().parse(asked).map_err(|_| Mistake::Form)?;
     // A word alone that is no level is a target to the filter, and all else is then off.
     for word in asked.split(',').map(|directive| directive.trim().to_ascii_lowercase()) {
@@ -119,6 +210,33 @@ mod tests {
         {
             use std::os::unix::ffi::OsStrExt as _;
             assert_eq!(read(OsStr::from_bytes(b"\xff")).err(), Some(Mistake::Encoding));
+        }
+    }
+
+    #[test]
+    fn rust_log_comes_first_then_the_configuration_then_the_usual() {
+        let chosen = |asked: Option<&str>, configured| {
+            let (filter, mistake) = choose(asked.map(OsString::from), configured, "info");
+            (filter.to_string(), mistake)
+        };
+        assert_eq!(chosen(None, None), ("info".to_owned(), None));
+        assert_eq!(chosen(None, Some("warn")), ("warn".to_owned(), None));
+        assert_eq!(chosen(Some("debug"), Some("warn")), ("debug".to_owned(), None));
+        assert_eq!(chosen(Some("="), Some("warn")), ("warn".to_owned(), Some(Mistake::Form)));
+    }
+
+    #[test]
+    fn only_our_own_crates_are_ours() {
+        for (target, ours) in [
+            ("usher", true),
+            ("usher::service", true),
+            ("usher_relays::talk", true),
+            ("ushers::x", false),
+            ("tungstenite::protocol", false),
+            ("reqwest", false),
+            ("", false),
+        ] {
+            assert_eq!(is_ours(target), ours, "{target}");
         }
     }
 }

@@ -31,6 +31,20 @@ pub fn raise_file_limit(max_connections: u64) {
 #[cfg(not(unix))]
 pub fn raise_file_limit(_max_connections: u64) {}
 
+/// Warns when the process runs as root: a fault in it would then be a fault in the whole machine.
+#[cfg(unix)]
+pub fn warn_of_root() {
+    if rustix::process::geteuid().is_root() {
+        tracing::warn!(
+            "running as root: give the service a user of its own (User= in the systemd unit, USER in the image)"
+        );
+    }
+}
+
+/// Warns when the process runs as root: there is no such user here.
+#[cfg(not(unix))]
+pub fn warn_of_root() {}
+
 /// Lets a panic be said in the log, in the log's format, beside everything else.
 pub fn log_panics() {
     std::panic::set_hook(Box::new(|panic| {

@@ -18,7 +18,7 @@ use usher_engine::{Engine, EngineOptions, EngineParts, LightningParts, PaymentRu
 use usher_lightning::nwc::{NwcOptions, NwcWallet};
 use usher_protocol::jwt::JwtIssuer;
 use usher_relays::{DirectoryOptions, Identity, ProfileDirectory, RelayManager, RelayOptions, RelayPool, RelayRoster};
-use usher_store::{SqliteOptions, SqliteStore};
+use usher_store::{OpenError, SqliteOptions, SqliteStore};
 use usher_webhooks::{WebhookOptions, WebhookReceiver};
 
 use crate::config::Config;
@@ -67,16 +67,13 @@ impl Service {
     /// Starts everything; when it returns, calls are answered. Does not wait for relays.
     ///
     /// # Errors
-    /// When the store cannot be opened or read, or the configured keys cannot be used.
-    pub async fn start(config: &Config, data_dir: &Path, listener: TcpListener) -> Result<Self, Failure> {
+    /// When the store cannot be read, or the configured keys cannot be used.
+    pub async fn start(config: &Config, store: Arc<SqliteStore>, listener: TcpListener) -> Result<Self, Failure> {
         let address = listener.local_addr()?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let randomness: Arc<dyn Randomness> = Arc::new(OsRandomness);
         let identity = identity(config)?;
         let (http, operations, relays) = (Floor::default(), Floor::default(), Floor::default());
-
-        let store = SqliteStore::open(&data_dir.join(config.database.path.as_str()), SqliteOptions::default())?;
-        let store = Arc::new(store);
 
         let roster = RelayRoster::load(&*store, config.nostr.relays.addresses()).await?;
         let mut options = RelayOptions::new(identity.clone(), roster.relays());
@@ -184,8 +181,7 @@ impl Service {
 /// # Errors
 /// When it cannot be had; the message says which.
 pub async fn listen(config: &Config) -> Result<TcpListener, Failure> {
-    let port = u16::try_from(config.info.listen_port.get()).unwrap_or_default();
-    let address = SocketAddr::new(config.info.listen_address, port);
+    let address = SocketAddr::new(config.info.listen_address, config.info.port());
     TcpListener::bind(address).await.map_err(|error| {
         let hint = match error.kind() {
             io::ErrorKind::AddrInUse => " (does another instance run?)",
@@ -194,6 +190,22 @@ pub async fn listen(config: &Config) -> Result<TcpListener, Failure> {
         };
         Failure::said(format!("cannot listen on {address}: {error}{hint}"))
     })
+}
+
+/// Opens the database and takes it for this process. Comes before anything else is written into the data directory: another
+/// process may be using it.
+///
+/// # Errors
+/// When another process has it, or it cannot be used.
+pub fn open_store(config: &Config, data_dir: &Path) -> Result<Arc<SqliteStore>, Failure> {
+    let path = data_dir.join(config.database.path.as_str());
+    match SqliteStore::open(&path, SqliteOptions::default()) {
+        Ok(store) => Ok(Arc::new(store)),
+        Err(error @ OpenError::InUse { .. }) => {
+            Err(Failure::said(format!("{error}: does another usher run on {}?", data_dir.display())))
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Makes the data directory when it is not there; only its owner may look into it.

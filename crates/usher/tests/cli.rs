@@ -18,10 +18,37 @@ fn help_and_version_are_no_failures_and_wrong_arguments_are() {
     }
     let version = stdout(&usher().arg("--version").output().unwrap());
     assert!(version.starts_with(&format!("usher {} (", env!("CARGO_PKG_VERSION"))), "{version}");
-    for arguments in [&[][..], &["nonsense"], &["serve", "--nonsense"], &["key"]] {
+    let folder = tempfile::tempdir().unwrap();
+    let wallet = folder.path().join("wallet.json").display().to_string();
+    assert!(usher().args(["wallet", "--wallet", &wallet, "new"]).output().unwrap().status.success());
+    for arguments in [
+        &[][..],
+        &["nonsense"],
+        &["serve", "--nonsense"],
+        &["key"],
+        &["dev", "--port", "70000"],
+        &["key", "to-hex", "nonsense"],
+        &["key", "from-nsec", "nonsense"],
+        &["--data-dir", ".", "listen", "--base", "nonsense", "--token-file", &wallet],
+        &[
+            "--data-dir",
+            ".",
+            "listen",
+            "--base",
+            "http://127.0.0.1:9",
+            "--token-file",
+            &wallet,
+            "--forward-to",
+            "nonsense",
+        ],
+        &["wallet", "--wallet", &wallet, "open", "nonsense"],
+        &["wallet", "--wallet", &wallet, "connect", "nonsense"],
+        &["wallet", "--wallet", &wallet, "new", "--relay", "nonsense"],
+        &["wallet", "--wallet", &wallet, "approve", "--wait", "nonsense"],
+    ] {
         let output = usher().args(arguments).output().unwrap();
-        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
-        assert!(stdout(&output).is_empty(), "{arguments:?}");
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(stdout(&output).is_empty() && !stderr(&output).is_empty(), "{arguments:?}");
     }
 }
 
@@ -151,6 +178,7 @@ fn an_nsec_is_converted_from_standard_input_or_with_a_warning_from_an_argument()
     let output = argument.arg(NSEC).output().unwrap();
     assert_eq!(stdout(&output), format!("{KEY}\n"));
     assert!(stderr(&output).contains("history"), "{}", stderr(&output));
+    // What comes from a file or a pipe is no argument.
     for wrong in ["", "nsec1", NPUB, &NSEC[..60], KEY, &"x".repeat(5000)] {
         let output = run_with_input(from_nsec(), wrong);
         assert_eq!(output.status.code(), Some(1), "{wrong:?}");
@@ -182,10 +210,10 @@ fn public_keys_are_converted() {
         ["", "npub1", &mixed, "note1fntxtkcy9pjwucqwa9mddn7v03wwwsu9j330jj350nvhpky2tuaspk6nqc", &"f".repeat(64)]
     {
         let output = usher().args(["key", "to-hex", wrong]).output().unwrap();
-        assert_eq!(output.status.code(), Some(1), "{wrong}");
+        assert_eq!(output.status.code(), Some(2), "{wrong}");
     }
     let output = usher().args(["key", "to-hex", NSEC]).output().unwrap();
-    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(output.status.code(), Some(2));
     assert!(
         stderr(&output).contains("usher key from-nsec") && !stderr(&output).contains("nsec1vl0"),
         "{}",
@@ -283,4 +311,37 @@ fn a_wallet_without_relays_says_so_in_its_own_words_alone() {
     let said = stderr(&failed);
     assert!(said.contains("none of the relays could be reached"), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
+}
+
+#[test]
+fn a_token_that_can_be_guessed_keeps_the_service_from_listening_to_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = configured(folder.path());
+    command.env("SERVICE__AUTH__AUTH_TOKEN", "a").env("SERVICE__INFO__LISTEN_ADDRESS", "0.0.0.0").arg("serve");
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(78), "{}", stderr(&output));
+    assert!(stderr(&output).contains("auth.auth_token is a placeholder"), "{}", stderr(&output));
+    assert!(!folder.path().join("usher.db").exists());
+}
+
+#[test]
+fn a_wallet_that_waits_says_so_beside_its_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("wallet.json").display().to_string();
+    let wallet = &|arguments: &[&str]| usher().args(["wallet", "--wallet", &file]).args(arguments).output().unwrap();
+    assert!(wallet(&["new", "--relay", "ws://127.0.0.1:9"]).status.success());
+    // Each looks for the relay for 10 s.
+    std::thread::scope(|scope| {
+        for command in ["approve", "decline", "fail", "requests"] {
+            scope.spawn(move || {
+                let output = wallet(&[command, "--wait", "0.1"]);
+                assert!(stderr(&output).starts_with("waiting up to 0.1 s for "), "{command}: {}", stderr(&output));
+                assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(1), ""), "{command}");
+            });
+        }
+        scope.spawn(|| {
+            let output = wallet(&["--json", "approve", "--wait", "0.1"]);
+            assert!(!stderr(&output).contains("waiting"), "{}", stderr(&output));
+        });
+    });
 }

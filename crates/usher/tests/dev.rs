@@ -336,3 +336,98 @@ fn what_is_as_good_as_empty_is_taken_and_what_was_cut_off_is_no_obstacle() {
         assert_eq!(mode & 0o777, 0o600);
     }
 }
+
+#[test]
+fn a_second_one_on_the_same_folder_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut running = Running::start(dev(Some(folder.path())));
+    let banner = banner(&mut running);
+    let files = ["config.toml", "wallet.json", "lightning.json"];
+    let read = || files.map(|name| std::fs::read(folder.path().join(name)).unwrap());
+    let before = read();
+    // Its relay would have another port, which the wallet's file would then name.
+    let second = dev(Some(folder.path())).output().unwrap();
+    assert_eq!(second.status.code(), Some(1), "{}", stderr(&second));
+    assert!(stderr(&second).contains("does another usher run on"), "{}", stderr(&second));
+    assert!(read() == before, "the files of the first one are as they were");
+    // Neither does a service on it.
+    let serve =
+        usher().args(["serve", "--data-dir"]).arg(folder.path()).env("SERVICE__INFO__LISTEN_PORT", "0").output();
+    let serve = serve.unwrap();
+    assert_eq!(serve.status.code(), Some(1), "{}", stderr(&serve));
+    assert!(stderr(&serve).contains("does another usher run on"), "{}", stderr(&serve));
+    assert!(read() == before);
+    // And the first one goes on: another terminal still reaches the user's relay.
+    let lines = pastes(&banner);
+    let waiting = std::thread::spawn({
+        let lines: Vec<String> = lines[1..3].iter().map(|line| (*line).to_owned()).collect();
+        move || json(&paste(&lines.iter().map(String::as_str).collect::<Vec<_>>()))
+    });
+    running.wait_for("is asked (1): authentication");
+    paste(&[banner.lines().find(|line| line.contains(" wallet --wallet ")).unwrap()]);
+    assert_eq!(waiting.join().unwrap()["events"][0]["data"]["status"], "approved");
+    running.signal(Signal::TERM);
+    assert_eq!(running.end().0, Some(0));
+}
+
+#[test]
+fn a_second_answer_is_not_said_to_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut running = Running::start({
+        let mut command = dev(Some(folder.path()));
+        command.stdin(Stdio::piped());
+        command
+    });
+    let mut stdin = running.stdin();
+    let banner = banner(&mut running);
+    let lines = pastes(&banner);
+    let shown = banner.lines().find(|line| line.contains(" wallet --wallet ")).unwrap().to_owned();
+
+    // Approved in another terminal, declined here.
+    paste(&[&lines[1].replacen("STREAM=$(", "(", 1)]);
+    running.wait_for("is asked (1): authentication");
+    paste(&[&shown]);
+    writeln!(stdin, "decline").unwrap();
+    running.wait_for("Nothing was sent: authentication was approved already.");
+    writeln!(stdin, "requests").unwrap();
+    running.wait_for("1  authentication (approved)");
+
+    // Declined here, approved here.
+    paste(&[&lines[1].replacen("STREAM=$(", "(", 1)]);
+    running.wait_for("is asked (2): authentication");
+    writeln!(stdin, "decline").unwrap();
+    running.wait_for("The wallet declined it.");
+    writeln!(stdin, "approve 2").unwrap();
+    running.wait_for("Nothing was sent: authentication was declined already.");
+    writeln!(stdin, "quit").unwrap();
+    assert_eq!(running.end().0, Some(0));
+}
+
+#[test]
+fn the_port_of_its_configuration_is_used_and_what_has_no_effect_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let port = {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        free.local_addr().unwrap().port()
+    };
+    let text = format!(
+        "[auth]\nauth_token = '{}'\n[nostr]\nprivate_key = '{}'\nrelays = ['wss://relay.example']\n[info]\nlisten_port = \
+         {port}\n",
+        common::TOKEN,
+        common::KEY
+    );
+    std::fs::write(folder.path().join("config.toml"), text).unwrap();
+    let start = |arguments: &[&str]| {
+        let mut command = usher();
+        command.args(["dev", "--relay-port", "0", "--data-dir"]).arg(folder.path()).args(arguments);
+        let mut running = Running::start(command);
+        running.wait_for("Type  help");
+        running.signal(Signal::TERM);
+        let (code, said) = running.end();
+        assert_eq!(code, Some(0), "{said}");
+        assert!(said.contains("nostr.relays in config.toml has no effect"), "{said}");
+        field(&said, "base URL").to_owned()
+    };
+    assert_eq!(start(&[]), format!("http://127.0.0.1:{port}"));
+    assert_ne!(start(&["--port", "0"]), format!("http://127.0.0.1:{port}"), "the option comes first");
+}

@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 /// Where a command prints and reads lines.
 pub struct Console {
     out: Box<dyn Write + Send + Sync>,
+    notes: Box<dyn Write + Send + Sync>,
     lines: Option<mpsc::Receiver<String>>,
     json: bool,
     interactive: bool,
@@ -16,12 +17,13 @@ pub struct Console {
 impl Console {
     /// Standard output, and standard input when a command reads it.
     pub fn terminal() -> Self {
-        Self { out: Box::new(io::stdout()), lines: None, json: false, interactive: io::stdin().is_terminal() }
+        let (out, notes) = (Box::new(io::stdout()), Box::new(io::stderr()));
+        Self { out, notes, lines: None, json: false, interactive: io::stdin().is_terminal() }
     }
 
     /// Other places, for tests.
     pub fn new(out: Box<dyn Write + Send + Sync>, lines: mpsc::Receiver<String>) -> Self {
-        Self { out, lines: Some(lines), json: false, interactive: false }
+        Self { out, notes: Box::new(io::sink()), lines: Some(lines), json: false, interactive: false }
     }
 
     pub(super) fn set_json(&mut self, json: bool) {
@@ -50,6 +52,15 @@ impl Console {
         }
         writeln!(self.out, "{text}")?;
         self.out.flush()
+    }
+
+    /// Says on standard error what the command is doing: it is not part of its output.
+    pub(super) fn note(&mut self, text: impl Display) -> io::Result<()> {
+        if self.json {
+            return Ok(());
+        }
+        writeln!(self.notes, "{text}")?;
+        self.notes.flush()
     }
 
     /// The next line; `None` at the end.

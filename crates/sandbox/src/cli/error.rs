@@ -6,7 +6,7 @@ use usher_protocol::handshake_url::HandshakeUrlError;
 use usher_protocol::subkey::DeriveError;
 
 use crate::lightning::NotAConnection;
-use crate::wallet::{FileError, PurseError, WalletError};
+use crate::wallet::{FileError, PurseError, Verdict, WalletError};
 
 /// Why `usher wallet` ends with an error.
 #[derive(Debug, thiserror::Error)]
@@ -53,10 +53,20 @@ pub enum CliError {
     /// The beginning of an id fits several requests, or several are open and none was named.
     #[error("which one? {}", .0.join(", "))]
     Ambiguous(Vec<String>),
+    /// It was answered before, here or in another terminal.
+    #[error("this request was {0} already: nothing was sent")]
+    AlreadyAnswered(Verdict),
     /// Every relay refused what was to be said.
     #[error("no relay took the message")]
     NotSent,
     /// Standard input or output.
     #[error("the terminal")]
     Io(#[from] io::Error),
+}
+
+impl CliError {
+    /// Whether an argument cannot be used, whatever the state of the wallet.
+    pub const fn is_usage(&self) -> bool {
+        matches!(self, Self::Url(_) | Self::Connection(_) | Self::NotARelay(_))
+    }
 }

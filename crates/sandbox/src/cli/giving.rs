@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{CliError, view};
-use crate::wallet::{Agreement, Asked, Fulfilled, Request, Wallet, WalletError};
+use crate::wallet::{Agreement, Asked, Fulfilled, Request, Verdict, Wallet, WalletError};
 
 /// An answer.
 #[derive(Clone, Debug)]
@@ -24,6 +24,15 @@ pub(super) struct Given<'a> {
 }
 
 impl Answer {
+    /// What it says.
+    pub(super) const fn verdict(&self) -> Verdict {
+        match self {
+            Self::Approve { .. } => Verdict::Approved,
+            Self::Decline(_) => Verdict::Declined,
+            Self::Fail(_) => Verdict::Failed,
+        }
+    }
+
     pub(super) async fn give<'a>(&self, wallet: &Wallet, request: &'a Request) -> Result<Given<'a>, CliError> {
         let (word, fulfilled) = match self {
             Self::Approve { amount: Some(amount) } if matches!(request.asked, Asked::Recurring(_)) => {

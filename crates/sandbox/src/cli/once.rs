@@ -76,6 +76,7 @@ impl Once<'_> {
             wallet.stop().await;
             return Ok(());
         }
+        self.say_waiting("the service to ask", wait)?;
         let deadline = Instant::now() + wait;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
@@ -86,7 +87,7 @@ impl Once<'_> {
                 self.give(&wallet, &mut file, &request, &Answer::Approve { amount: None }).await?;
                 break;
             }
-            file.remember(&request, false);
+            file.remember(&request, None);
             file.save()?;
         }
         wallet.stop().await;
@@ -101,13 +102,14 @@ impl Once<'_> {
             any = true;
         }
         listens(&file)?;
+        self.say_waiting("requests", wait)?;
         let deadline = Instant::now() + wait;
         while let Ok(request) = wallet.next_request(deadline.saturating_duration_since(Instant::now())).await {
             if file.requests.iter().any(|saved| saved.event.id == request.event.id) {
                 continue;
             }
             self.show_request(&request)?;
-            file.remember(&request, false);
+            file.remember(&request, None);
             file.take_over(&wallet);
             file.save()?;
             any = true;
@@ -123,6 +125,7 @@ impl Once<'_> {
             Some(request) => request,
             None => {
                 listens(&file)?;
+                self.say_waiting("a request", wait)?;
                 match wait_for(&wallet, id.as_deref(), wait).await {
                     Ok(request) => request,
                     // That no relay is there is the better reason.
@@ -192,10 +195,16 @@ impl Once<'_> {
         let settled = settle(wallet).await;
         // Whatever came of it: a failed payment may have been told, and can be approved again.
         file.take_over(wallet);
-        file.remember(request, given.is_ok() && !matches!(answer, Answer::Fail(_)));
+        file.remember(request, given.is_ok().then(|| answer.verdict()));
         file.save()?;
         let (given, settled) = (given?, settled?);
         Ok(self.console.say(given.text(view::settled(settled)), &given.json(settled == Settled::Taken))?)
+    }
+
+    /// Says, beside the output, that it waits: otherwise it looks as if it hung.
+    fn say_waiting(&mut self, what: &str, wait: Duration) -> Result<(), CliError> {
+        let seconds = wait.as_secs_f64();
+        Ok(self.console.note(format_args!("waiting up to {seconds} s for {what}; Ctrl-C ends it"))?)
     }
 
     fn show_request(&mut self, request: &Request) -> Result<(), CliError> {

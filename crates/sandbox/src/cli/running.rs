@@ -160,16 +160,26 @@ impl<'a> Running<'a> {
 
     /// Answers, and waits for what that means: meanwhile nothing else is shown, and a payment takes a minute at most.
     async fn give(&mut self, request: &Request, answer: &Answer) -> Result<(), CliError> {
+        if let Some(verdict) = WalletFile::load(self.file.path())?.verdict(&self.wallet, request) {
+            return Err(CliError::AlreadyAnswered(verdict));
+        }
         let given = answer.give(&self.wallet, request).await;
-        self.keep()?;
+        let verdict = given.is_ok().then(|| answer.verdict());
+        self.keep_with(|file| file.remember(request, verdict))?;
         let given = given?;
         Ok(self.console.say(given.text(""), &given.json(false))?)
     }
 
     /// Writes down what the wallet knows. Read anew: another terminal may have written meanwhile.
     fn keep(&mut self) -> Result<(), CliError> {
+        self.keep_with(|_| {})
+    }
+
+    /// The same, and something else that the file shall hold.
+    fn keep_with(&mut self, also: impl FnOnce(&mut WalletFile)) -> Result<(), CliError> {
         let mut file = WalletFile::load(self.file.path())?;
         file.take_over(&self.wallet);
+        also(&mut file);
         file.save()?;
         self.file = file;
         Ok(())

@@ -54,8 +54,39 @@ impl std::fmt::Debug for Secret {
 pub struct SavedRequest {
     /// The event.
     pub event: Event,
-    /// It was answered.
+    /// It was answered; a payment that only failed was not, since it can be tried again.
     pub answered: bool,
+    /// What the answer was, if it is known.
+    pub verdict: Option<Verdict>,
+}
+
+/// What a user said to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Yes.
+    Approved,
+    /// No.
+    Declined,
+    /// A payment was tried and failed.
+    Failed,
+}
+
+impl Verdict {
+    /// Whether the request needs no other answer.
+    const fn is_final(self) -> bool {
+        matches!(self, Self::Approved | Self::Declined)
+    }
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Approved => "approved",
+            Self::Declined => "declined",
+            Self::Failed => "reported as failed",
+        })
+    }
 }
 
 /// Why a wallet file is of no use.
@@ -116,6 +147,8 @@ struct Form {
 struct RequestForm {
     event: serde_json::Value,
     answered: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    verdict: Option<Verdict>,
 }
 
 impl WalletFile {
@@ -161,7 +194,7 @@ impl WalletFile {
         let keys = Keys::new(key);
         let requests = form.requests.into_iter().filter_map(|saved| {
             let event = Event::from_json(saved.event.to_string()).ok()?;
-            Some(SavedRequest { event, answered: saved.answered })
+            Some(SavedRequest { event, answered: saved.answered, verdict: saved.verdict })
         });
         Ok(Self {
             path: path.to_owned(),
@@ -234,23 +267,37 @@ impl WalletFile {
         }
     }
 
-    /// Remembers a request, or that it was answered.
-    pub fn remember(&mut self, request: &Request, answered: bool) {
+    /// Remembers a request, and what was answered, if it was.
+    pub fn remember(&mut self, request: &Request, verdict: Option<Verdict>) {
+        let answered = verdict.is_some_and(Verdict::is_final);
         if let Some(saved) = self.requests.iter_mut().find(|saved| saved.event.id == request.event.id) {
             saved.answered |= answered;
+            saved.verdict = verdict.or(saved.verdict);
             return;
         }
         if self.requests.len() >= MAX_REQUESTS {
             self.requests.remove(0);
         }
-        self.requests.push(SavedRequest { event: request.event.clone(), answered });
+        self.requests.push(SavedRequest { event: request.event.clone(), answered, verdict });
+    }
+
+    /// How a request was answered for good, by whichever program uses this file; `None` when it was not, or when the file
+    /// does not say how.
+    pub fn verdict(&self, wallet: &Wallet, request: &Request) -> Option<Verdict> {
+        let mut answered = self.requests.iter().filter(|saved| saved.answered);
+        // A repeated request is another event.
+        let same = |saved: &&SavedRequest| {
+            saved.event.id == request.event.id
+                || wallet.read(&saved.event).is_some_and(|read| read.id == request.id && read.from == request.from)
+        };
+        answered.find(same)?.verdict
     }
 }
 
 impl RequestForm {
     fn of(saved: &SavedRequest) -> Option<Self> {
         let event = serde_json::from_str(&saved.event.as_json()).ok()?;
-        Some(Self { event, answered: saved.answered })
+        Some(Self { event, answered: saved.answered, verdict: saved.verdict })
     }
 }
 

@@ -39,7 +39,7 @@ use usher_protocol::{Event, PublicKey, kind};
 
 pub use crate::lightning::{InvoiceLie, Offered};
 pub use error::{NoRequest, WalletError};
-pub use file::{FileError, SavedRequest, Secret, WalletFile};
+pub use file::{FileError, SavedRequest, Secret, Verdict, WalletFile};
 pub use identity::{DeviceTerms, Identity};
 pub use options::{Policy, Reaction, UnixClock, WalletOptions, system_clock};
 pub use paying::Fulfilled;

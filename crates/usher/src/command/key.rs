@@ -25,7 +25,10 @@ pub fn run(command: KeyCommand, data_dir: Option<PathBuf>) -> Result<(), Failure
             write(&format!("{}\n", key.to_secret_hex()))?;
             tell(&format!("# public key: {}", describe(&Keys::new(key).public_key())));
         }
-        KeyCommand::FromNsec { nsec } => write(&format!("{}\n", from_nsec(&nsec_given(nsec)?)?))?,
+        KeyCommand::FromNsec { nsec } => {
+            let failed = if nsec.is_some() { Failure::usage } else { Failure::said };
+            write(&format!("{}\n", from_nsec(&nsec_given(nsec)?).map_err(failed)?))?;
+        }
         KeyCommand::ToHex { key } => write(&format!("{}\n", to_hex(&key)?))?,
         KeyCommand::Show => show(data_dir)?,
     }
@@ -63,14 +66,13 @@ fn nsec_given(argument: Option<String>) -> Result<String, Failure> {
 }
 
 /// Neither error repeats what was given.
-fn from_nsec(text: &str) -> Result<String, Failure> {
+fn from_nsec(text: &str) -> Result<String, &'static str> {
     let text = text.trim();
     let text = text.strip_prefix("nostr:").unwrap_or(text);
     if text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err(Failure::said("this is not an nsec: it has 64 hex characters already, as nostr.private_key takes"));
+        return Err("this is not an nsec: it has 64 hex characters already, as nostr.private_key takes");
     }
-    let key =
-        SecretKey::from_bech32(text).map_err(|_| Failure::said("this is not an nsec, or it has a typing error"))?;
+    let key = SecretKey::from_bech32(text).map_err(|_| "invalid nsec; check for typos")?;
     Ok(key.to_secret_hex())
 }
 
@@ -82,14 +84,14 @@ fn to_hex(text: &str) -> Result<String, Failure> {
     }
     let text = text.strip_prefix("nostr:").unwrap_or(&text);
     if text.to_ascii_lowercase().starts_with("nsec") {
-        return Err(Failure::said("this is a private key: convert it with `usher key from-nsec`"));
+        return Err(Failure::usage("this is a private key: convert it with `usher key from-nsec`"));
     }
     let key = match Nip19::from_bech32(text) {
         Ok(Nip19::Pubkey(key)) => key,
         Ok(Nip19::Profile(profile)) => profile.public_key,
-        Ok(_) => return Err(Failure::said("this address does not name a public key: give an npub or nprofile")),
+        Ok(_) => return Err(Failure::usage("this address does not name a public key: give an npub or nprofile")),
         Err(_) => parse_public_key(text).map_err(|_| {
-            Failure::said("this is not a public key: give an npub, nprofile, nostr: address or 64 hex characters")
+            Failure::usage("this is not a public key: give an npub, nprofile, nostr: address or 64 hex characters")
         })?,
     };
     Ok(key.to_hex())

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::environment::source;
+use crate::config::setting::LogFilter;
 use crate::config::{Config, Source, load, report};
 use crate::failure::Failure;
 use crate::logging::{self, Output};
-use crate::service::{Service, listen, make_data_dir};
+use crate::service::{Service, listen, make_data_dir, open_store};
 use crate::signals::Signals;
 use crate::{notify, process, version};
 
@@ -26,10 +27,11 @@ pub fn run(data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let Some(config) = &loaded.config else {
         return Err(Failure::Configuration(report::problems(&loaded)));
     };
-    logging::start(config.log.format, Output::Stdout, "info")?;
+    logging::start(config.log.format, Output::Stdout, "info", config.log.level.as_ref().map(LogFilter::as_str))?;
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
     }
+    process::warn_of_root();
     process::raise_file_limit(config.limits.max_connections.get());
     process::log_panics();
     make_data_dir(&source.data_dir)?;
@@ -42,7 +44,10 @@ pub fn run(data_dir: Option<PathBuf>) -> Result<(), Failure> {
 
 async fn serve(config: &Config, source: &Source) -> Result<(), Failure> {
     let mut signals = Signals::listen()?;
-    let starting = async { Service::start(config, &source.data_dir, listen(config).await?).await };
+    let starting = async {
+        let listener = listen(config).await?;
+        Service::start(config, open_store(config, &source.data_dir)?, listener).await
+    };
     let service = tokio::select! {
         started = starting => started?,
         signal = signals.next() => {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use tokio_util::sync::CancellationToken;
-use usher_sandbox::cli::{self, Console, WalletArgs, WalletCommand};
+use usher_sandbox::cli::{self, CliError, Console, WalletArgs, WalletCommand};
 
 use super::environment::source;
 use crate::config::setting::LogFormat;
@@ -21,24 +21,30 @@ const USUAL_LOG: &str = "warn,nostr_relay_pool=off";
 /// # Errors
 /// When the wallet cannot do it, or what was waited for did not come.
 pub fn run(args: WalletArgs, data_dir: Option<PathBuf>) -> Result<(), Failure> {
-    let data_dir = source(data_dir)?.data_dir;
-    if args.wallet.is_none() && matches!(args.command, WalletCommand::New { .. }) {
-        make_data_dir(&data_dir)?;
-    }
+    // Without a home there is no data directory; one that is named needs none.
+    let file = match &args.wallet {
+        Some(file) => file.clone(),
+        None => {
+            let data_dir = source(data_dir)?.data_dir;
+            if matches!(args.command, WalletCommand::New { .. }) {
+                make_data_dir(&data_dir)?;
+            }
+            data_dir.join("wallet.json")
+        }
+    };
     // Standard output is for the answer.
-    logging::start(LogFormat::Text, Output::Stderr, USUAL_LOG)?;
+    logging::start(LogFormat::Text, Output::Stderr, USUAL_LOG, None)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let outcome = runtime.block_on(async {
         let mut signals = Signals::listen()?;
         let stop = CancellationToken::new();
-        let file = data_dir.join("wallet.json");
         let mut work = std::pin::pin!(cli::run(args, &file, Console::terminal(), stop.clone()));
         tokio::select! {
-            done = &mut work => Ok(done?),
+            done = &mut work => done.map_err(failed),
             _ = signals.next() => {
                 stop.cancel();
                 tokio::select! {
-                    done = work => Ok(done?),
+                    done = work => done.map_err(failed),
                     signal = signals.next() => Err(Failure::said(format!("{signal}: aborted"))),
                 }
             }
@@ -47,4 +53,8 @@ pub fn run(args: WalletArgs, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     // A read of standard input cannot be interrupted.
     runtime.shutdown_background();
     outcome
+}
+
+fn failed(error: CliError) -> Failure {
+    if error.is_usage() { Failure::usage(error.to_string()) } else { error.into() }
 }

@@ -1,5 +1,6 @@
 //! What concerns several keys at once, and what an operator should be warned of.
 
+use std::net::IpAddr;
 use std::path::Path;
 
 use usher_engine::UnixMillis;
@@ -10,7 +11,7 @@ use usher_relays::check_profile;
 use super::keys::{self, Config};
 use super::mistake::{Mistake, Origin};
 use super::reader::{Layer, Reader};
-use super::setting::{DatabaseUrl, LnBackend, Nip05, NwcUrl, PrivateKey, ProfileName, Text, WebUrl};
+use super::setting::{ApiToken, DatabaseUrl, LnBackend, Nip05, NwcUrl, PrivateKey, ProfileName, Text, WebUrl};
 
 /// Seconds in a day.
 const DAY: u64 = 24 * 60 * 60;
@@ -27,6 +28,16 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, mistakes: &mut Vec<Mistake
     };
     if reader.peek::<Option<DatabaseUrl>>("database.url").flatten().is_some() {
         note("database.url", "is set, but this version stores in SQLite only: use database.path".to_owned());
+    }
+    if let (Some(address), Some(weakness)) =
+        (exposed(reader), reader.peek::<ApiToken>("auth.auth_token").and_then(|token| token.weakness()))
+    {
+        note(
+            "auth.auth_token",
+            format!(
+                "{weakness}; that is not allowed while info.listen_address is {address}, which other machines can reach: make a token with `openssl rand -hex 32`"
+            ),
+        );
     }
     let proof = reader.peek::<Option<SubkeyProof>>("nostr.subkey_proof").flatten();
     if let (Some(proof), Some(key)) = (proof, reader.peek::<PrivateKey>("nostr.private_key")) {
@@ -106,21 +117,36 @@ pub fn warnings(config: &Config, reader: &Reader<'_>, now: UnixMillis, warnings:
     }
 }
 
-/// Warns when the file holds secrets and others on this machine can read it.
+/// Warns of files with secrets that others on this machine can read. `config_file` is the configuration itself.
 #[cfg(unix)]
-pub fn permissions(path: &Path, given: &Layer, warnings: &mut Vec<String>) {
+pub fn permissions(config_file: &Path, given: &Layer, warnings: &mut Vec<String>) {
+    use std::collections::BTreeMap;
     use std::os::unix::fs::PermissionsExt as _;
 
-    let holds_secrets = keys::all().filter(|key| key.secret).any(|key| {
-        given.get(key.name).is_some_and(|(_, origin)| matches!(origin, Origin::Line(file, _) if file == path))
+    let origins = given.iter().filter(|(name, _)| keys::find(name).is_some_and(|key| key.secret));
+    let files = origins.filter_map(|(name, (_, origin))| match origin {
+        // It is Usher's own file: nobody else needs it.
+        Origin::Line(file, _) if file == config_file => Some((file, (0o077, "secrets"))),
+        // A group may be how the service itself gets to read it (root:usher 0640).
+        Origin::SecretFile(file, _) => Some((file, (0o027, *name))),
+        _ => None,
     });
-    let readable = std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o077 != 0);
-    if holds_secrets && readable {
-        let path = path.display();
-        warnings.push(format!("{path} holds secrets and others can read it; run `chmod 600 {path}`"));
+    for (file, (forbidden, what)) in files.collect::<BTreeMap<_, _>>() {
+        if std::fs::metadata(file).is_ok_and(|metadata| metadata.permissions().mode() & forbidden != 0) {
+            let file = file.display();
+            let holds = if what == "secrets" { "holds secrets".to_owned() } else { format!("holds {what}") };
+            warnings.push(format!(
+                "{file} {holds}, and other users of this machine can read or change it; run `chmod 600 {file}`"
+            ));
+        }
     }
 }
 
-/// Warns when the file holds secrets and others on this machine can read it: not known on this system.
+/// Warns of files with secrets that others on this machine can read: not known on this system.
 #[cfg(not(unix))]
-pub fn permissions(_path: &Path, _given: &Layer, _warnings: &mut Vec<String>) {}
+pub fn permissions(_config_file: &Path, _given: &Layer, _warnings: &mut Vec<String>) {}
+
+/// The address of the listener when other machines can reach it.
+fn exposed(reader: &Reader<'_>) -> Option<IpAddr> {
+    reader.peek::<IpAddr>("info.listen_address").filter(|address| !address.to_canonical().is_loopback())
+}

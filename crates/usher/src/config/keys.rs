@@ -3,8 +3,8 @@
 use std::net::IpAddr;
 
 use super::setting::{
-    ApiToken, DatabaseUrl, Hours, LnBackend, LogFormat, Mnemonic, Nip05, NwcUrl, PrivateKey, ProfileName, Relays,
-    Scheme, Secret, Text, Unit, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl, Whole,
+    ApiToken, DatabaseUrl, Hours, LnBackend, LogFilter, LogFormat, Mnemonic, Nip05, NwcUrl, PrivateKey, ProfileName,
+    Relays, Scheme, Secret, Text, Unit, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl, Whole,
 };
 use super::table::{Key, configuration};
 use usher_protocol::bolt11::Network;
@@ -163,10 +163,21 @@ configuration! {
         public_url: Option<WebUrl>, later;
     }
 
-    /// Logging, to standard output. The environment variable `RUST_LOG` sets what is logged (default `info`).
+    /// Logging, to standard output.
     ["log"] log: Log {
+        /// What is logged: `error`, `warn`, `info` (the default), `debug` or `trace`, or a list of levels by part of the
+        /// program, such as `warn,usher_relays=debug`. The environment variable `RUST_LOG` overrides it. SIGHUP re-reads it.
+        level: Option<LogFilter>;
         /// `text` for people, `json` for machines (one object per line).
         format: LogFormat = "\"text\"";
+    }
+}
+
+impl Info {
+    /// The port to listen on; 0 is any free one.
+    pub fn port(&self) -> u16 {
+        // Checked when it was read.
+        u16::try_from(self.listen_port.get()).unwrap_or_default()
     }
 }
 

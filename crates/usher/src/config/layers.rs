@@ -48,6 +48,13 @@ pub struct Loaded {
     pub mistakes: Vec<Mistake>,
 }
 
+impl Loaded {
+    /// Whether a key was given somewhere, rather than left to its default.
+    pub fn is_set(&self, name: &str) -> bool {
+        self.in_force.iter().any(|entry| entry.key.name == name && entry.origin != Origin::Default)
+    }
+}
+
 /// Loads and checks a configuration.
 pub fn load(source: &Source) -> Loaded {
     let mut mistakes = Vec::new();
@@ -57,6 +64,7 @@ pub fn load(source: &Source) -> Loaded {
 
     let mut warnings = Vec::new();
     checks::permissions(&source.file(), &file.given, &mut warnings);
+    checks::permissions(&source.file(), &environment, &mut warnings);
     let mut given = file.given;
     given.extend(environment);
 

@@ -23,12 +23,13 @@ use self::folder::Folder;
 use self::prompt::{Prompt, Reply};
 use crate::cli::DevCommand;
 use crate::command::serve::stop;
-use crate::config::{Config, Source, load, report};
+use crate::config::setting::LogFilter;
+use crate::config::{Config, Loaded, Source, load, report};
 use crate::failure::Failure;
 use crate::logging::{self, Output};
-use crate::output::write;
+use crate::output::{tell, write};
 use crate::process;
-use crate::service::Service;
+use crate::service::{Service, open_store};
 use crate::signals::Signals;
 
 /// What is logged when `RUST_LOG` asks for nothing. The embedded relay calls it an error when a wallet hangs up, and the
@@ -61,8 +62,15 @@ pub fn run(command: &DevCommand, data_dir: Option<PathBuf>) -> Result<(), Failur
 
 async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
     let mut signals = Signals::listen()?;
-    // Before anything is put into the folder: a `config.toml` may be somebody else's.
-    read(&source(folder, &[]))?;
+    // Before anything is put into the folder: a `config.toml` may be somebody else's, and another `usher` may run on it.
+    let given = load(&source(folder, &[]));
+    let own = match &given.config {
+        Some(config) => config,
+        None => return Err(Failure::Configuration(report::problems(&given))),
+    };
+    let store = open_store(own, folder.path())?;
+    let port = command.port.or_else(|| given.is_set("info.listen_port").then(|| own.info.port()));
+    tell_ignored(&given);
     let world = match command.relay_port {
         Some(port) => DevWorld::start(folder.path(), port).await?,
         None => match DevWorld::start(folder.path(), RELAY_PORT).await {
@@ -84,12 +92,12 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
     );
     let config = &read(&source)?;
     // Standard output is for the reader; of the log only what matters.
-    logging::start(config.log.format, Output::Stderr, USUAL_LOG)?;
+    logging::start(config.log.format, Output::Stderr, USUAL_LOG, config.log.level.as_ref().map(LogFilter::as_str))?;
 
     process::raise_file_limit(0);
     process::log_panics();
 
-    let service = Service::start(config, &source.data_dir, listen(command.port).await?).await?;
+    let service = Service::start(config, store, listen(port).await?).await?;
     let request = KeyHandshakeRequest { static_token: Some(STATIC_TOKEN.to_owned()), no_request: None };
     let handshake = service.engine().start_key_handshake(request, None).await?;
 
@@ -163,6 +171,23 @@ fn source(folder: &Folder, variables: &[(&str, &str)]) -> Source {
 fn read(source: &Source) -> Result<Config, Failure> {
     let mut loaded = load(source);
     loaded.config.take().ok_or_else(|| Failure::Configuration(report::problems(&loaded)))
+}
+
+/// Settings of the folder that have no effect here, with the reason.
+const IGNORED: [(&str, &str); 6] = [
+    ("info.listen_address", "it listens on 127.0.0.1 only"),
+    ("nostr.relays", "it uses the embedded relay"),
+    ("nostr.allow_private_relays", "the embedded relay is on this machine"),
+    ("wallet.ln_backend", "it uses the embedded Lightning accounts"),
+    ("wallet.network", "its Lightning accounts are on regtest"),
+    ("wallet.nwc.url", "it uses the embedded Lightning accounts"),
+];
+
+/// Says which settings of the folder have no effect: they would be missed without a word otherwise.
+fn tell_ignored(given: &Loaded) {
+    for (name, reason) in IGNORED.into_iter().filter(|(name, _)| given.is_set(name)) {
+        tell(&format!("usher: {name} in config.toml has no effect in `usher dev`: {reason}"));
+    }
 }
 
 async fn listen(port: Option<u16>) -> Result<TcpListener, Failure> {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use usher_protocol::handshake_url::HandshakeUrl;
-use usher_sandbox::wallet::{FileError, Fulfilled, Request, Subscription, Wallet, WalletFile};
+use usher_sandbox::wallet::{FileError, Fulfilled, Request, Subscription, Verdict, Wallet, WalletFile};
 
 /// How long to wait for the relay when a handshake URL is opened.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -109,38 +109,72 @@ impl<'a> Prompt<'a> {
         file.save()
     }
 
+    /// The same, and how a request was answered.
+    fn remember_answer(&self, request: &Request, verdict: Option<Verdict>) -> Result<(), FileError> {
+        let mut file = WalletFile::load(self.file)?;
+        file.take_over(self.wallet);
+        file.remember(request, verdict);
+        file.save()
+    }
+
     fn requests(&self) -> String {
         let requests = self.wallet.requests();
         if requests.is_empty() {
             return "Nothing was asked yet.".to_owned();
         }
+        let file = WalletFile::load(self.file).ok();
         let line = |(index, request): (usize, &Request)| {
-            let state = match request.answers {
-                0 => "not answered here",
-                _ if request.failed => "failed",
-                _ => "answered",
+            let state = match (self.verdict(file.as_ref(), request), request.answers) {
+                (Some(verdict), _) => verdict.to_string(),
+                (None, 0) => "not answered here".to_owned(),
+                (None, _) if request.failed => "failed".to_owned(),
+                (None, _) => "answered".to_owned(),
             };
             format!("  {}  {} ({state})", index + 1, request.asked.summary())
         };
         requests.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
     }
 
+    /// How a request was answered for good, here or in another terminal.
+    fn verdict(&self, file: Option<&WalletFile>, request: &Request) -> Option<Verdict> {
+        file?.verdict(self.wallet, request)
+    }
+
     /// Answers the request with this number, else the latest that is not answered.
+    ///
+    /// The service takes the first answer alone, so that one that comes after it is not sent: what is said here would not
+    /// be true.
     async fn answer(&self, number: Option<&str>, answer: Answer) -> String {
         let requests = self.wallet.requests();
+        let file = WalletFile::load(self.file).ok();
+        let verdict = |request: &Request| self.verdict(file.as_ref(), request);
         let request = match number {
             Some(number) => number.parse::<usize>().ok().and_then(|number| requests.get(number.checked_sub(1)?)),
-            None => requests.iter().rev().find(|request| is_open(request)),
+            None => {
+                let open = || requests.iter().rev().filter(|request| is_open(request));
+                // If all have been answered in another terminal, the latest is meant.
+                open().find(|request| verdict(request).is_none()).or_else(|| open().next())
+            }
         };
         let Some(request) = request else {
             return "There is no such request; requests lists those there are.".to_owned();
         };
-        let said = match answer {
-            Answer::Approve => self.wallet.fulfil(request).await.map(|done| told(&done)),
-            Answer::Decline => self.wallet.decline(request, None).map(|_| "The wallet declined it.".to_owned()),
-            Answer::Fail => self.wallet.fail(request, None).map(|_| "The wallet said that it failed.".to_owned()),
+        if let Some(verdict) = verdict(request) {
+            return format!("Nothing was sent: {} was {verdict} already.", request.asked.summary());
+        }
+        let (said, verdict) = match answer {
+            Answer::Approve => (self.wallet.fulfil(request).await.map(|done| told(&done)), Verdict::Approved),
+            Answer::Decline => {
+                let said = self.wallet.decline(request, None).map(|_| "The wallet declined it.".to_owned());
+                (said, Verdict::Declined)
+            }
+            Answer::Fail => {
+                let said = self.wallet.fail(request, None).map(|_| "The wallet said that it failed.".to_owned());
+                (said, Verdict::Failed)
+            }
         };
-        match (said, self.remember()) {
+        let verdict = said.is_ok().then_some(verdict);
+        match (said, self.remember_answer(request, verdict)) {
             (Err(error), _) => format!("Not done: {error}."),
             (Ok(said), Ok(())) => said,
             (Ok(said), Err(error)) => format!("{said} But {error}."),

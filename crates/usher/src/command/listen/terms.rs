@@ -57,7 +57,7 @@ impl Terms {
             (Some(base), _) => base.clone(),
             (None, config) => config.as_ref().map(address).transpose()?.unwrap_or_default(),
         };
-        let events = endpoint(&base).ok_or_else(|| Failure::said("--base must be an http:// or https:// address"))?;
+        let events = endpoint(&base).ok_or_else(|| Failure::usage("--base must be an http(s) URL"))?;
         let origin = events.origin().ascii_serialization();
         let configured = || config.as_ref().map(|config| config.auth.auth_token.secret().clone());
         let token = token.or_else(configured).unwrap_or_default();
@@ -115,8 +115,8 @@ fn endpoint(base: &str) -> Option<Url> {
 }
 
 fn forwarding(command: &ListenCommand, url: &str, config: Option<&Config>) -> Result<Forwarding, Failure> {
-    let unusable = |reason: String| Failure::said(format!("--forward-to cannot be used: {reason}"));
-    let url: Url = url.parse().map_err(|_| unusable("it is no http:// or https:// address".to_owned()))?;
+    let unusable = |reason: String| Failure::usage(format!("--forward-to cannot be used: {reason}"));
+    let url: Url = url.parse().map_err(|_| unusable("it must be an http(s) URL".to_owned()))?;
     let origin = url.origin().ascii_serialization();
     let mut options = WebhookOptions::new(url);
     let given = match (&command.secret, &command.secret_file) {

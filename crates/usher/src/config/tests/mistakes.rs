@@ -279,3 +279,25 @@ fn each_kind_of_value_is_checked() {
         Given::required().variable("WALLET__EMBEDDED__MNEMONIC", &mnemonic).variable("PROFILE__NIP05", "_@example.com");
     assert_eq!(config.mistakes(), "");
 }
+
+#[test]
+fn a_token_that_can_be_guessed_is_a_mistake_where_others_can_reach_it() {
+    for (address, token, problem) in [
+        ("0.0.0.0", "a", "is a placeholder"),
+        ("0.0.0.0", "changeme", "is a placeholder"),
+        ("::", "6d1f3bfa0fd44b0b", "is short"),
+        ("192.168.0.7", "6d1f3bfa0fd44b0b", "is short"),
+    ] {
+        let given = Given::required().variable("INFO__LISTEN_ADDRESS", address).variable("AUTH__AUTH_TOKEN", token);
+        let mistakes = given.mistakes();
+        let expected = format!("SERVICE__AUTH__AUTH_TOKEN: auth.auth_token {problem}");
+        assert!(mistakes.starts_with(&expected) && mistakes.contains(address), "{mistakes}");
+        assert_eq!((mistakes.lines().count(), mistakes.contains(token) && token.len() > 1), (1, false), "{mistakes}");
+    }
+    for address in ["127.0.0.1", "127.0.0.2", "::1", "::ffff:127.0.0.1"] {
+        let given = Given::required().variable("INFO__LISTEN_ADDRESS", address).variable("AUTH__AUTH_TOKEN", "a");
+        assert_eq!(given.mistakes(), "", "{address}");
+        assert!(given.warnings().contains("auth.auth_token is a placeholder"), "{address}");
+    }
+    assert_eq!(Given::required().variable("INFO__LISTEN_ADDRESS", "0.0.0.0").mistakes(), "");
+}

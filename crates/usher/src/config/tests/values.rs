@@ -224,7 +224,7 @@ fn a_file_with_secrets_that_others_can_read_is_warned_about() {
         given
     };
     let secret = open(Given::required().file(&format!("[auth]\nauth_token = \"{TOKEN}\"\n")));
-    insta::assert_snapshot!(secret.warnings(), @"<data>/config.toml holds secrets and others can read it; run `chmod 600 <data>/config.toml`");
+    insta::assert_snapshot!(secret.warnings(), @"<data>/config.toml holds secrets, and other users of this machine can read or change it; run `chmod 600 <data>/config.toml`");
     assert_eq!(open(Given::required().file("[info]\nlisten_port = 1\n")).warnings(), "");
     let named = Given::nothing()
         .variable("NOSTR__PRIVATE_KEY", KEY)
@@ -252,4 +252,53 @@ fn what_this_version_does_not_act_on_is_warned_about_once_per_key() {
 fn a_wallet_that_is_not_used_is_warned_about() {
     let given = Given::required().variable("WALLET__NWC__URL", &nwc());
     insta::assert_snapshot!(given.warnings(), @"wallet.nwc.url is set, but not used: wallet.ln_backend is not nwc");
+}
+
+#[cfg(unix)]
+#[test]
+fn files_with_secrets_that_others_can_read_are_warned_of() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let given = Given::nothing()
+        .other_file("token", super::TOKEN.as_bytes())
+        .other_file("key", super::KEY.as_bytes())
+        .file("[nostr]\nprivate_key_file = \"key\"\n")
+        .variable("AUTH__AUTH_TOKEN_FILE", "token");
+    let set = |name: &str, mode| {
+        std::fs::set_permissions(given.path().join(name), std::fs::Permissions::from_mode(mode)).unwrap();
+    };
+    assert_eq!(given.warnings(), "");
+    for mode in [0o644, 0o604, 0o602, 0o620] {
+        set("token", mode);
+        set("key", mode);
+        let expected = ["key holds nostr.private_key", "token holds auth.auth_token"].map(|file| {
+            let name = file.split(' ').next().unwrap();
+            format!(
+                "<data>/{file}, and other users of this machine can read or change it; run `chmod 600 <data>/{name}`"
+            )
+        });
+        assert_eq!(given.warnings(), expected.join("\n"), "{mode:o}");
+    }
+    // How a service's own group is given a secret that root owns.
+    set("token", 0o640);
+    set("key", 0o440);
+    assert_eq!(given.warnings(), "");
+    // This file holds no secret.
+    set("config.toml", 0o644);
+    assert_eq!(given.warnings(), "");
+}
+
+#[test]
+fn what_is_logged_is_a_level_or_a_list() {
+    assert!(Given::required().config().log.level.is_none());
+    for level in ["debug", "warn,usher_relays=debug"] {
+        let given = Given::required().variable("LOG__LEVEL", level);
+        assert_eq!(given.config().log.level.unwrap().as_str(), level);
+    }
+    for wrong in ["loud", "inof", "usher=loud"] {
+        let mistakes = Given::required().variable("LOG__LEVEL", wrong).mistakes();
+        // A word alone is the name of a part of the program.
+        let expected = if wrong == "loud" { "" } else { "SERVICE__LOG__LEVEL: log.level must be error, warn, info" };
+        assert!(mistakes.starts_with(expected) && mistakes.is_empty() == expected.is_empty(), "{mistakes}");
+    }
 }

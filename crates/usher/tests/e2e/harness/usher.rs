@@ -95,6 +95,11 @@ impl TestUsher {
         self.keys.public_key()
     }
 
+    /// The private key that it signs with.
+    pub(crate) fn secret_key_hex(&self) -> String {
+        self.keys.secret_key().to_secret_hex()
+    }
+
     /// Sets `SERVICE__<name>` for the next start.
     pub(crate) fn set(&mut self, name: &str, value: impl ToString) {
         self.variables.insert(format!("SERVICE__{name}"), value.to_string());
