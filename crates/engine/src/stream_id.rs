@@ -5,6 +5,8 @@ use std::str::FromStr;
 
 use uuid::Uuid;
 
+use crate::UnixMillis;
+
 /// Identifies an operation and its stream of events: a UUIDv7, or the reserved name `subscriptions`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamId(Uuid);
@@ -26,6 +28,13 @@ impl StreamId {
     /// The identifier whose bytes these are (as stored).
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(Uuid::from_bytes(bytes))
+    }
+
+    /// When it was made, by the clock of then; the epoch for the reserved stream.
+    pub fn created_at(&self) -> UnixMillis {
+        // The first 48 bits of a UUIDv7.
+        let [a, b, c, d, e, f, ..] = *self.as_bytes();
+        UnixMillis(u64::from_be_bytes([0, 0, a, b, c, d, e, f]))
     }
 
     /// The identifier's bytes; they sort by time of creation.

@@ -14,34 +14,53 @@ use crate::UnixMillis;
 use crate::ports::{Clock, Letter, Messenger, Randomness};
 
 /// A clock that stands still until it is turned.
-pub struct ManualClock(watch::Sender<UnixMillis>);
+pub struct ManualClock(watch::Sender<Clocks>);
+
+#[derive(Clone, Copy)]
+struct Clocks {
+    now: UnixMillis,
+    monotonic: Duration,
+}
 
 impl ManualClock {
     /// A clock that shows `now`.
     pub fn at(now: UnixMillis) -> Self {
-        Self(watch::Sender::new(now))
+        Self(watch::Sender::new(Clocks { now, monotonic: Duration::ZERO }))
     }
 
-    /// Turns the clock on by `by`, waking who slept until then.
+    /// Lets `by` pass, and wakes who slept until then.
     pub fn turn(&self, by: Duration) {
-        self.0.send_modify(|now| *now = now.plus(by));
+        self.0.send_modify(|clocks| {
+            clocks.now = clocks.now.plus(by);
+            clocks.monotonic += by;
+        });
     }
 
-    /// Sets the clock back by `by`, as when the machine learns the right time.
+    /// Sets the wall clock back by `by`; no time passes.
     pub fn turn_back(&self, by: Duration) {
-        self.0.send_modify(|now| *now = now.minus(by));
+        self.0.send_modify(|clocks| clocks.now = clocks.now.minus(by));
+    }
+
+    /// Sets the wall clock forward by `by`, as after a suspend of the machine; no time passes.
+    pub fn turn_forward(&self, by: Duration) {
+        self.0.send_modify(|clocks| clocks.now = clocks.now.plus(by));
     }
 }
 
 #[async_trait]
 impl Clock for ManualClock {
     fn now(&self) -> UnixMillis {
-        *self.0.borrow()
+        self.0.borrow().now
     }
 
-    async fn sleep_until(&self, deadline: UnixMillis) {
+    fn monotonic(&self) -> Duration {
+        self.0.borrow().monotonic
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        let until = self.monotonic().saturating_add(duration);
         // The sender lives as long as `self`, so waiting cannot fail.
-        let _ = self.0.subscribe().wait_for(|now| *now >= deadline).await;
+        let _ = self.0.subscribe().wait_for(|clocks| clocks.monotonic >= until).await;
     }
 }
 

@@ -248,8 +248,10 @@ async fn without_a_webhook_nothing_piles_up_and_what_is_left_of_one_is_given_up(
     usher.receive(2, &user(2), handshake("door", &[])).await;
     usher.page(stream, 1).await;
     let given_up = async {
+        // A clock that is days ahead of the last record may be wrong: nothing is removed for a day.
         while store.count().await != (0, 1) {
             tokio::time::sleep(Duration::from_millis(3)).await;
+            usher.clock.turn(Duration::from_secs(600));
         }
     };
     tokio::time::timeout(Duration::from_secs(20), given_up).await.expect("not given up");

@@ -152,11 +152,9 @@ async fn a_clock_that_was_ahead_holds_up_no_repetition_once_it_is_right() {
     usher.clock.turn(Duration::from_secs(3));
     assert_eq!(usher.letter().await.0.content, first.content);
     usher.clock.turn_back(AHEAD);
-    // Whatever happens next shows the right time. What is sent anew is spread over time, and the clock stands still by itself.
-    usher.engine.start_authentication(ask(2), None).await.unwrap();
     let mut repeated = false;
     for _ in 0..100 {
-        usher.clock.turn(Duration::from_millis(10));
+        usher.clock.turn(Duration::from_millis(100));
         tokio::time::sleep(Duration::from_millis(10)).await;
         while let Ok((letter, _)) = usher.letters.try_recv() {
             repeated |= letter.content == first.content;

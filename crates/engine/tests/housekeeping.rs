@@ -69,6 +69,14 @@ impl Store for Stuck {
         self.forgot.fetch_add(100, Ordering::SeqCst);
         Ok(0)
     }
+
+    async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError> {
+        self.store.clock_set_back(now, by).await
+    }
+
+    async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {
+        self.store.latest_record().await
+    }
 }
 
 #[tokio::test]

@@ -13,9 +13,13 @@ use async_trait::async_trait;
 use common::{NOW, Running, handshake, open, options, user};
 use parking_lot::Mutex;
 use usher_engine::event::Event;
-use usher_engine::ports::{Clock as _, DeliveryStatus, Posted, Receiver};
+use usher_engine::ports::{
+    Clock as _, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, KeepAnswer, Posted, Receiver,
+    Retried, StoreError,
+};
 use usher_engine::testing::ManualClock;
 use usher_engine::{KeyHandshakeRequest, StreamId, UnixMillis};
+use usher_store::SqliteStore;
 
 /// An app that answers 500 until it is mended, and keeps what it was given and when.
 #[derive(Default)]
@@ -125,5 +129,122 @@ async fn a_post_that_panics_is_made_again_and_nothing_else_is_lost() {
     usher.receive(2, &user(2), handshake("other", &[])).await;
     until(&usher.clock, "the other", Duration::ZERO, async || app.accepted.lock().contains(&(other, 0))).await;
     until(&usher.clock, "it", Duration::from_secs(1), async || app.accepted.lock().contains(&(unlucky, 0))).await;
+    usher.stop().await;
+}
+
+/// A store that cannot record what came of a post, as on a full disk.
+struct Full {
+    store: Arc<SqliteStore>,
+    full: AtomicBool,
+    asked: AtomicUsize,
+}
+
+#[async_trait]
+impl DeliveryStore for Full {
+    async fn next_delivery(&self, stream: StreamId) -> Result<Option<Delivery>, StoreError> {
+        self.store.next_delivery(stream).await
+    }
+
+    async fn pending_streams(
+        &self,
+        after: Option<StreamId>,
+        limit: usize,
+    ) -> Result<Vec<(StreamId, UnixMillis)>, StoreError> {
+        self.store.pending_streams(after, limit).await
+    }
+
+    async fn record_attempt(&self, attempt: DeliveryAttempt) -> Result<bool, StoreError> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        if self.full.load(Ordering::SeqCst) {
+            return Err(StoreError::Failed("the disk is full".into()));
+        }
+        self.store.record_attempt(attempt).await
+    }
+
+    async fn deliveries(
+        &self,
+        status: DeliveryStatus,
+        after: Option<(StreamId, u64)>,
+        limit: usize,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        self.store.deliveries(status, after, limit).await
+    }
+
+    async fn delivery(&self, stream: StreamId, index: u64) -> Result<Option<Delivery>, StoreError> {
+        self.store.delivery(stream, index).await
+    }
+
+    async fn retry_delivery(
+        &self,
+        stream: StreamId,
+        index: u64,
+        at: UnixMillis,
+        answer: Option<KeepAnswer>,
+    ) -> Result<Retried, StoreError> {
+        self.store.retry_delivery(stream, index, at, answer).await
+    }
+
+    async fn count_deliveries(&self) -> Result<DeliveryCounts, StoreError> {
+        self.store.count_deliveries().await
+    }
+
+    async fn forget_deliveries(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.store.forget_deliveries(before, limit).await
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_recorded_is_not_posted_again_for_that() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, app) = (open(dir.path()), Arc::new(App::default()));
+    app.mended.store(true, Ordering::SeqCst);
+    let full = Arc::new(Full { store: store.clone(), full: AtomicBool::new(true), asked: AtomicUsize::new(0) });
+    let usher = Running::start_delivering(store, full.clone(), app.clone()).await;
+    let stream = door(&usher, "door").await;
+    for n in 1..=2 {
+        usher.receive(n, &user(n), handshake("door", &[])).await;
+    }
+    let hour = NOW.plus(Duration::from_secs(3_600));
+    until(&usher.clock, "an hour", Duration::from_secs(2), async || usher.clock.now() >= hour).await;
+    assert_eq!(*app.accepted.lock(), [(stream, 0)], "posted once");
+    let asked = full.asked.load(Ordering::SeqCst);
+    assert!((10..25).contains(&asked), "the store is asked less and less often: {asked}");
+    full.full.store(false, Ordering::SeqCst);
+    until(&usher.clock, "the next", Duration::from_secs(2), async || app.accepted.lock().len() == 2).await;
+    assert_eq!(app.posts.load(Ordering::SeqCst), 2);
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn days_in_which_the_service_was_down_do_not_count_as_trying() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, app) = (open(dir.path()), Arc::new(App::default()));
+    let usher = Running::start_with(store.clone(), store.clone(), Some(app.clone()), options(), NOW, 1).await;
+    let stream = door(&usher, "door").await;
+    usher.receive(1, &user(1), handshake("door", &[])).await;
+    until(&usher.clock, "a refusal", Duration::ZERO, async || app.posts.load(Ordering::SeqCst) == 1).await;
+    usher.stop().await;
+
+    let later = NOW.plus(Duration::from_secs(4 * 24 * 3600));
+    let usher = Running::start_with(store.clone(), store.clone(), Some(app.clone()), options(), later, 2).await;
+    until(&usher.clock, "a refusal", Duration::ZERO, async || app.posts.load(Ordering::SeqCst) == 2).await;
+    until(&usher.clock, "its record", Duration::ZERO, async || {
+        store.delivery(stream, 0).await.unwrap().is_some_and(|delivery| delivery.attempts == 2)
+    })
+    .await;
+    assert_eq!(usher.engine.webhook_is_failing(), Some(true));
+    let failed = async || usher.engine.count_webhook_deliveries().await.unwrap().failed == 1;
+    assert!(!failed().await, "it is tried on");
+    // Three days of trying, up to a fifth more.
+    until(&usher.clock, "its end", Duration::from_secs(900), failed).await;
+    let tried = usher.clock.now().since(later);
+    assert!((70..90).contains(&(tried.as_secs() / 3600)), "{tried:?}");
+    let posts = app.posts.load(Ordering::SeqCst);
+    assert!((15..20).contains(&posts), "by the whole schedule: {posts}");
+
+    app.mended.store(true, Ordering::SeqCst);
+    usher.engine.retry_webhook_delivery(stream, 0, None).await.unwrap().expect("it is there");
+    until(&usher.clock, "it", Duration::ZERO, async || app.accepted.lock().len() == 1).await;
+    assert_eq!(usher.engine.webhook_is_failing(), Some(false));
     usher.stop().await;
 }

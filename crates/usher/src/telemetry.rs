@@ -48,6 +48,13 @@ impl Telemetry for Parts {
     async fn families(&self) -> Vec<Family> {
         let mut families = operations(&self.engine.counts());
         families.extend(self.deliveries().await);
+        families.extend(self.engine.webhook_is_failing().map(|failing| {
+            Family::single(
+                "usher_webhook_failing",
+                "Whether the webhook refused the last events.",
+                number(u64::from(failing)),
+            )
+        }));
         families.extend(self.lightning());
         families.extend(store(self.store.stats()));
         families.extend(relays(&self.relays));

@@ -114,8 +114,18 @@ pub(crate) struct Item {
 
 impl From<Delivery> for Item {
     fn from(delivery: Delivery) -> Self {
-        let Delivery { stream, event, status, attempts, since, due_at, last_attempt_at, last_status, last_error } =
-            delivery;
+        let Delivery {
+            stream,
+            event,
+            status,
+            attempts,
+            waited: _,
+            since,
+            due_at,
+            last_attempt_at,
+            last_status,
+            last_error,
+        } = delivery;
         Self {
             id: DeliveryId { stream, index: event.index }.to_string(),
             stream_id: stream.to_string(),

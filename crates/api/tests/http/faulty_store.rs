@@ -1,6 +1,7 @@
 //! A store that fails, or stands still, when it is told to.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::watch;
@@ -134,5 +135,13 @@ impl Store for FaultyStore {
 
     async fn forget_inbound(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.inner.forget_inbound(before, limit).await
+    }
+
+    async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError> {
+        self.inner.clock_set_back(now, by).await
+    }
+
+    async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {
+        self.inner.latest_record().await
     }
 }

@@ -301,6 +301,7 @@ impl Engine {
             }
             stream.revision = head.revision;
             stream.next_index = head.next_index;
+            stream.stepped_at = now;
             stream.wake_at = operation.wake_at();
             stream.done = operation.is_done();
             if sends || after.silent {

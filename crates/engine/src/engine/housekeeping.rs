@@ -27,14 +27,17 @@ impl Engine {
     /// Keeps house now and then until everything stops.
     pub(super) async fn keep_house(self: Arc<Self>) {
         loop {
-            let next = self.clock.now().plus(EVERY);
-            tokio::select! {
-                () = self.stop.cancelled() => return,
-                () = self.clean() => {}
+            let began = self.clock.monotonic();
+            if self.may_remove() {
+                tokio::select! {
+                    () = self.stop.cancelled() => return,
+                    () = self.clean() => {}
+                }
             }
+            let took = self.clock.monotonic().saturating_sub(began);
             tokio::select! {
                 () = self.stop.cancelled() => return,
-                () = self.clock.sleep_until(next) => {}
+                () = self.clock.sleep(EVERY.saturating_sub(took)) => {}
             }
         }
     }

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use parking_lot::RwLock;
 
@@ -27,6 +28,8 @@ pub(super) struct OpenStream {
     pub(super) revision: u64,
     /// The index the next event will get.
     pub(super) next_index: u64,
+    /// When it was committed last.
+    pub(super) stepped_at: UnixMillis,
     /// When the operation wants to be woken.
     pub(super) wake_at: Option<UnixMillis>,
     /// When its messages are sent again; `None` when there are none.
@@ -43,6 +46,7 @@ impl Index {
         let stream = OpenStream {
             revision: 0,
             next_index: open.next_index,
+            stepped_at: open.at,
             wake_at: open.wake_at,
             resend_at,
             attempts: 0,
@@ -97,6 +101,19 @@ impl Index {
         let stream = streams.get_mut(&id)?;
         change(stream);
         Some(*stream)
+    }
+
+    /// The clock was set back by `by`: messages are sent again as soon as they would have been.
+    pub(super) fn bring_resends_forward(&self, by: Duration) {
+        for stream in self.streams.write().values_mut() {
+            stream.resend_at = stream.resend_at.map(|at| at.minus(by));
+        }
+    }
+
+    /// Operations whose last step is after `now`.
+    pub(super) fn stepped_after(&self, now: UnixMillis) -> Vec<StreamId> {
+        let streams = self.streams.read();
+        streams.iter().filter(|(_, stream)| stream.stepped_at > now).map(|(id, _)| *id).collect()
     }
 
     /// Forgets a finished operation; answers what was kept of it.

@@ -7,6 +7,7 @@
 //! ```
 
 mod answering;
+mod clock_changes;
 mod committing;
 mod counts;
 mod delivering;
@@ -29,6 +30,7 @@ mod watching;
 use std::sync::Arc;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -55,12 +57,12 @@ use self::timers::{Alarm, Due, Timers};
 use self::waiters::Waiters;
 pub use self::wallet::LightningParts;
 use self::wallet::Wallet;
-use crate::StreamId;
 use crate::operations::{self, Input};
 use crate::ports::{
     AnswerStore, Clock, DeliveryStore, Inbound, LightningNotices, Messenger, OperationKind, Randomness, Receiver,
     Store, StoreError,
 };
+use crate::{StreamId, UnixMillis};
 
 /// How the engine behaves.
 #[derive(Clone, Debug)]
@@ -183,6 +185,14 @@ pub struct EngineParts {
     pub notices: Option<LightningNotices>,
 }
 
+/// What the start has found in the store.
+struct Loaded {
+    /// Operations that may have waited for our own wallet.
+    waited: Vec<StreamId>,
+    /// When an open operation was committed last.
+    latest: UnixMillis,
+}
+
 /// Runs operations.
 pub struct Engine {
     options: EngineOptions,
@@ -208,6 +218,10 @@ pub struct Engine {
     drained: CancellationToken,
     /// Cancelled when a vital task has panicked.
     failed: CancellationToken,
+    /// From when on what has had its time may be removed, on the monotonic clock.
+    removes_from: Mutex<Duration>,
+    /// Held by who moves stored times after the clock was set back.
+    renewing: tokio::sync::Mutex<()>,
 }
 
 impl Engine {
@@ -250,8 +264,10 @@ impl Engine {
             stop,
             drained: CancellationToken::new(),
             failed: CancellationToken::new(),
+            removes_from: Mutex::default(),
+            renewing: tokio::sync::Mutex::default(),
         });
-        let resumed = engine.load().await?;
+        let Loaded { waited: resumed, latest } = engine.load().await?;
         engine.load_deliveries().await?;
         for jobs in jobs {
             engine.spawn_vital(Arc::clone(&engine).work(jobs));
@@ -266,22 +282,24 @@ impl Engine {
         if let Some(notices) = parts.notices {
             engine.spawn_vital(Arc::clone(&engine).hear_wallet(notices));
         }
+        engine.check_clock(latest).await?;
         engine.spawn_vital(Arc::clone(&engine).keep_house());
         Ok(engine)
     }
 
-    /// Rebuilds the index and the timers; answers which operations may have waited for our own wallet.
-    async fn load(&self) -> Result<Vec<StreamId>, StoreError> {
+    /// Rebuilds the index and the timers.
+    async fn load(&self) -> Result<Loaded, StoreError> {
         const PAGE: usize = 10_000;
         let now = self.clock.now();
         let mut after = None;
         let mut sending = 0;
-        let mut waited = Vec::new();
+        let (mut waited, mut latest) = (Vec::new(), UnixMillis::default());
         loop {
             let open = self.store.open_operations(after, PAGE).await?;
             for operation in &open {
                 let resend_at = operation.has_outbox.then(|| now.plus(outgoing::after_restart(sending)));
                 self.index.load(operation, resend_at);
+                latest = latest.max(operation.at);
                 if !operation.done {
                     self.counts.loaded(operation.kind);
                 }
@@ -302,7 +320,7 @@ impl Engine {
             }
             match open.last() {
                 Some(last) if open.len() == PAGE => after = Some(last.id),
-                _ => return Ok(waited),
+                _ => return Ok(Loaded { waited, latest }),
             }
         }
     }
@@ -353,9 +371,16 @@ impl Engine {
                 due = self.timers.next(&*self.clock) => due,
                 () = self.stop.cancelled() => return,
             };
-            let Due::Alarms(alarms) = due else {
-                self.repeat_anew();
-                continue;
+            let alarms = match due {
+                Due::Alarms(alarms) => alarms,
+                Due::SetBack(by) => {
+                    self.clock_set_back(by);
+                    continue;
+                }
+                Due::SetForward(by) => {
+                    self.clock_set_forward(by);
+                    continue;
+                }
             };
             for (id, alarm) in alarms {
                 match alarm {

@@ -91,7 +91,7 @@ impl Engine {
         if !page.events.is_empty() || page.done || wait.is_zero() {
             return Ok(page);
         }
-        let deadline = self.clock.now().plus(wait);
+        let began = self.clock.monotonic();
         let waiter = self.waiters.join(stream);
         loop {
             let notified = waiter.notify.notified();
@@ -99,12 +99,13 @@ impl Engine {
             // Enabled before looking, so that an event between the look and the wait is not missed.
             notified.as_mut().enable();
             let page = self.events(stream, after, limit).await?;
-            if !page.events.is_empty() || page.done || self.clock.now() >= deadline {
+            let left = wait.saturating_sub(self.clock.monotonic().saturating_sub(began));
+            if !page.events.is_empty() || page.done || left.is_zero() {
                 return Ok(page);
             }
             tokio::select! {
                 () = notified => {}
-                () = self.clock.sleep_until(deadline) => {}
+                () = self.clock.sleep(left) => {}
                 () = self.stop.cancelled() => return Ok(page),
             }
         }

@@ -126,7 +126,7 @@ impl Engine {
                     warn!(stream_id = %id, error = ?failure, "the store failed; trying again");
                     waiting.extend(mine);
                     tokio::select! {
-                        () = self.clock.sleep_until(self.clock.now().plus(pause)) => {}
+                        () = self.clock.sleep(pause) => {}
                         () = self.stop.cancelled() => return,
                     }
                     pause = (pause * 2).min(LONGEST_PAUSE);

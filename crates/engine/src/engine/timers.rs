@@ -3,7 +3,6 @@
 //! They live in memory, ordered by time; the store holds what they are rebuilt from. One task sleeps until the first.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -26,11 +25,14 @@ pub(super) enum Alarm {
 }
 
 /// What the timers are waited for.
+#[derive(Debug)]
 pub(super) enum Due {
     /// These alarms are due.
     Alarms(Vec<(StreamId, Alarm)>),
-    /// The machine's clock was set back: what was to be soon is far away now.
-    SetBack,
+    /// The machine's clock was set back by so much: what was to be soon is far away now.
+    SetBack(Duration),
+    /// The machine's clock was set forward by so much, or the machine was suspended: what was to be later is due now.
+    SetForward(Duration),
 }
 
 /// Alarms by time.
@@ -38,12 +40,15 @@ pub(super) enum Due {
 pub(super) struct Timers {
     due: Mutex<BTreeSet<(UnixMillis, StreamId, Alarm)>>,
     earlier: Notify,
-    /// What the clock showed when it was looked at last.
-    seen: AtomicU64,
+    /// What the clocks showed when they were compared last.
+    seen: Mutex<Option<(UnixMillis, Duration)>>,
 }
 
-/// Clocks are put right by less than this all the time, and nobody waits much longer for it.
-const SET_BACK: Duration = Duration::from_secs(60);
+/// How often the wall clock is compared with the monotonic one: alarms come late by this at most when it is set.
+const COMPARED_EVERY: Duration = Duration::from_secs(2);
+
+/// Between two comparisons a clock that is put right gradually (NTP) differs by a millisecond.
+const CLOCK_SET: Duration = Duration::from_secs(2);
 
 /// Most alarms taken out at once, so that after a long downtime a crowd of them does not hold the lock.
 const BATCH: usize = 1024;
@@ -75,14 +80,23 @@ impl Timers {
         taken
     }
 
-    /// Waits until alarms are due, and takes them out.
+    /// The clock was set back by `by`: all alarms of a kind come as soon as they would have.
+    pub(super) fn bring_forward(&self, kind: Alarm, by: Duration) {
+        let mut due = self.due.lock();
+        let (moved, others): (BTreeSet<_>, _) = std::mem::take(&mut *due).into_iter().partition(|due| due.2 == kind);
+        *due = others;
+        due.extend(moved.into_iter().map(|(at, id, alarm)| (at.minus(by), id, alarm)));
+        drop(due);
+        self.earlier.notify_one();
+    }
+
+    /// Waits until alarms are due, and takes them out; or until the machine's clock is set.
     pub(super) async fn next(&self, clock: &dyn Clock) -> Due {
         loop {
-            let now = clock.now();
-            let before = UnixMillis(self.seen.swap(now.0, Ordering::Relaxed));
-            if now.plus(SET_BACK) < before {
-                return Due::SetBack;
-            }
+            let now = match self.compare(clock) {
+                Ok(now) => now,
+                Err(set) => return set,
+            };
             let first = {
                 let mut due = self.due.lock();
                 let mut taken = Vec::new();
@@ -98,13 +112,87 @@ impl Timers {
                 }
                 due.first().map(|(at, ..)| *at)
             };
-            match first {
-                Some(at) => tokio::select! {
-                    () = clock.sleep_until(at) => {}
-                    () = self.earlier.notified() => {}
-                },
-                None => self.earlier.notified().await,
+            let left = first.map_or(COMPARED_EVERY, |at| at.since(now).min(COMPARED_EVERY));
+            tokio::select! {
+                () = clock.sleep(left) => {}
+                () = self.earlier.notified() => {}
             }
         }
+    }
+
+    /// The time, unless the wall clock was set since it was asked last.
+    fn compare(&self, clock: &dyn Clock) -> Result<UnixMillis, Due> {
+        let (now, monotonic) = read(clock);
+        let Some((before, then)) = self.seen.lock().replace((now, monotonic)) else { return Ok(now) };
+        let expected = before.plus(monotonic.saturating_sub(then));
+        if now.plus(CLOCK_SET) <= expected {
+            return Err(Due::SetBack(expected.since(now)));
+        }
+        if now >= expected.plus(CLOCK_SET) {
+            return Err(Due::SetForward(now.since(expected)));
+        }
+        Ok(now)
+    }
+}
+
+/// Both clocks at the same moment. A thread that is not run between two readings must not look like a clock that was set.
+fn read(clock: &dyn Clock) -> (UnixMillis, Duration) {
+    let mut before = clock.monotonic();
+    for _ in 0..10 {
+        let now = clock.now();
+        let after = clock.monotonic();
+        if after.saturating_sub(before) < CLOCK_SET / 10 {
+            return (now, after);
+        }
+        before = after;
+    }
+    (clock.now(), clock.monotonic())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::ManualClock;
+
+    const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
+    const HOURS: Duration = Duration::from_secs(3 * 3600);
+
+    #[tokio::test]
+    async fn a_clock_that_is_set_is_noticed_without_an_alarm() {
+        let (timers, clock) = (Timers::default(), ManualClock::at(NOW));
+        let next = async {
+            clock.turn(COMPARED_EVERY);
+            tokio::task::yield_now().await;
+        };
+        tokio::select! {
+            biased;
+            due = timers.next(&clock) => panic!("{due:?}"),
+            () = next => {}
+        }
+        clock.turn_back(HOURS);
+        assert!(matches!(timers.next(&clock).await, Due::SetBack(by) if by == HOURS));
+        clock.turn_forward(HOURS);
+        assert!(matches!(timers.next(&clock).await, Due::SetForward(by) if by == HOURS));
+        // Time that passes is none, however much.
+        clock.turn(10 * HOURS);
+        let alarm = (StreamId::SUBSCRIPTIONS, Alarm::Wake);
+        timers.set(NOW, alarm.0, alarm.1);
+        assert!(matches!(timers.next(&clock).await, Due::Alarms(due) if due == [alarm]));
+    }
+
+    #[tokio::test]
+    async fn alarms_that_are_brought_forward_come_when_they_would_have() {
+        let (timers, clock) = (Timers::default(), ManualClock::at(NOW));
+        let id = StreamId::SUBSCRIPTIONS;
+        timers.set(NOW.plus(Duration::from_secs(60)), id, Alarm::Resend);
+        timers.set(NOW.plus(Duration::from_secs(60)), id, Alarm::Wake);
+        assert!(timers.compare(&clock).is_ok());
+        clock.turn_back(HOURS);
+        let Due::SetBack(by) = timers.next(&clock).await else { panic!("not noticed") };
+        timers.bring_forward(Alarm::Resend, by);
+        clock.turn(Duration::from_secs(60));
+        assert!(matches!(timers.next(&clock).await, Due::Alarms(due) if due == [(id, Alarm::Resend)]));
+        clock.turn(HOURS);
+        assert!(matches!(timers.next(&clock).await, Due::Alarms(due) if due == [(id, Alarm::Wake)]));
     }
 }

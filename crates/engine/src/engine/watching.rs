@@ -189,6 +189,22 @@ impl Engine {
         }
     }
 
+    /// The clock was set back by `by`: invoices are looked up as soon as they would have been.
+    pub(super) fn bring_look_ups_forward(&self, by: Duration) {
+        let mut watched = self.wallet.watching.watched.lock();
+        for free in &mut watched.free {
+            *free = free.minus(by);
+        }
+        for (id, watch) in &mut watched.by_stream {
+            if let Some(before) = watch.at {
+                let at = before.minus(by);
+                watch.at = Some(at);
+                self.timers.cancel(before, *id, Alarm::LookUp);
+                self.timers.set(at, *id, Alarm::LookUp);
+            }
+        }
+    }
+
     /// An invoice's time to be looked up has come.
     pub(super) fn look_up_due(self: &Arc<Self>, id: StreamId) {
         let Some(parts) = &self.wallet.lightning else { return };

@@ -25,7 +25,7 @@ use usher_protocol::message::{AuthChallenge, AuthResponse, AuthStatus, ServiceMe
 use usher_protocol::subkey::{Permission, SubkeyProof};
 
 use super::conversation::Conversation;
-use super::{Effect, Input, Outcome, emit, millis};
+use super::{Effect, Input, Outcome, SetBack, emit, millis};
 use crate::UnixMillis;
 use crate::event::EventType;
 use crate::ports::CorrelationKey;
@@ -69,6 +69,10 @@ impl Authentication {
 
     pub(super) fn correlation(&self) -> CorrelationKey {
         CorrelationKey::challenge(&self.challenge)
+    }
+
+    pub(super) fn clock_set_back(&mut self, set_back: SetBack) {
+        set_back.expiry(&mut self.expires_at);
     }
 
     pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> Outcome {

@@ -19,7 +19,7 @@ use usher_protocol::message::{self, Currency, InvoiceResponse, ServiceMessage, W
 use usher_protocol::subkey::Permission;
 
 use super::conversation::Conversation;
-use super::{Effect, Input, Outcome, emit, millis};
+use super::{Effect, Input, Outcome, SetBack, emit, millis};
 use crate::UnixMillis;
 use crate::event::EventType;
 use crate::ports::CorrelationKey;
@@ -85,6 +85,10 @@ impl InvoiceRequest {
 
     pub(super) fn correlation(&self) -> CorrelationKey {
         CorrelationKey::request(&self.request_id)
+    }
+
+    pub(super) fn clock_set_back(&mut self, set_back: SetBack) {
+        set_back.expiry(&mut self.expires_at);
     }
 
     pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> Outcome {

@@ -21,7 +21,7 @@ use serde_json::json;
 use usher_protocol::PublicKey;
 use usher_protocol::message::WalletMessage;
 
-use super::{Effect, Input, Outcome, emit, millis};
+use super::{Effect, Input, Outcome, SetBack, emit, millis};
 use crate::UnixMillis;
 use crate::event::EventType;
 use crate::ports::{CorrelationKey, UserRelays};
@@ -107,6 +107,13 @@ impl KeyHandshake {
 
     pub(super) fn correlation(&self) -> CorrelationKey {
         CorrelationKey::token(&self.token)
+    }
+
+    pub(super) fn clock_set_back(&mut self, set_back: SetBack) {
+        match &mut self.usage {
+            Usage::SingleUse { expires_at } => set_back.expiry(expires_at),
+            Usage::Reusable { .. } => {}
+        }
     }
 
     pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> Outcome {

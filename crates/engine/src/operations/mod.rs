@@ -12,6 +12,7 @@ mod key_handshake;
 mod own_payment;
 mod payment;
 mod recurring_request;
+mod set_back;
 mod subscription;
 
 use std::time::Duration;
@@ -29,6 +30,7 @@ pub use key_handshake::KeyHandshake;
 pub use own_payment::OwnPayment;
 pub use payment::{Charge, Payment, PaymentTerms, SubscriptionLink};
 pub use recurring_request::{RecurringRequest, RecurringTerms, SubscriptionRules};
+pub use set_back::SetBack;
 pub use subscription::{ChargeEnd, Charged, Note, Subscription, SubscriptionState, SubscriptionView};
 
 use crate::UnixMillis;
@@ -80,6 +82,8 @@ pub enum Input {
     Timer,
     /// The service has started again: an answer of our own wallet that was waited for will not come.
     Resumed,
+    /// The machine's clock was set back since the operation's last step: what it waits for would come late by as much.
+    ClockSetBack(SetBack),
     /// Our own wallet was asked for an invoice.
     InvoiceMade(Result<Invoice, LightningError>),
     /// Our own wallet was asked how it stands with an invoice of ours.
@@ -224,6 +228,10 @@ impl Operation {
 
     /// Takes an input.
     pub fn step(&mut self, input: &Input, now: UnixMillis) -> Outcome {
+        if let Input::ClockSetBack(set_back) = input {
+            self.clock_set_back(*set_back, now);
+            return Outcome::Stepped(Vec::new());
+        }
         match self {
             Self::KeyHandshake(handshake) => handshake.step(input, now),
             Self::Authentication(authentication) => authentication.step(input, now),
@@ -232,6 +240,18 @@ impl Operation {
             Self::InvoiceRequest(request) => request.step(input, now),
             Self::RecurringRequest(request) => request.step(input, now),
             Self::Subscription(subscription) => subscription.step(input, now),
+        }
+    }
+
+    fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
+        match self {
+            Self::KeyHandshake(handshake) => handshake.clock_set_back(set_back),
+            Self::Authentication(authentication) => authentication.clock_set_back(set_back),
+            Self::SinglePayment(payment) | Self::InvoicePayment(payment) => payment.clock_set_back(set_back, now),
+            Self::OwnPayment(payment) => payment.clock_set_back(set_back, now),
+            Self::InvoiceRequest(request) => request.clock_set_back(set_back),
+            Self::RecurringRequest(request) => request.clock_set_back(set_back),
+            Self::Subscription(subscription) => subscription.clock_set_back(now),
         }
     }
 

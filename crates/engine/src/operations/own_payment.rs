@@ -29,7 +29,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use usher_protocol::bolt11::Invoice;
 
-use super::{Effect, Input, Outcome, WalletCall, emit, lease, millis};
+use super::{Effect, Input, Outcome, SetBack, WalletCall, emit, lease, millis};
 use crate::UnixMillis;
 use crate::event::EventType;
 use crate::ports::{CorrelationKey, LightningError, OutgoingStatus, PaidInvoice};
@@ -147,6 +147,16 @@ impl OwnPayment {
             Input::Paid(Err(failure)) => self.failed(failure, now),
             Input::PaymentStatus(status) => self.looked_up(status, now),
             _ => Outcome::Ignored,
+        }
+    }
+
+    pub(super) fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
+        set_back.moment(&mut self.started_at, now);
+        match &mut self.phase {
+            Phase::Sending { until: next, .. } | Phase::Waiting { next, .. } | Phase::Checking { next, .. } => {
+                set_back.pause(next, now);
+            }
+            Phase::Over { at, .. } => set_back.moment(at, now),
         }
     }
 

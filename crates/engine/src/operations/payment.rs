@@ -41,7 +41,7 @@ use usher_protocol::subkey::Permission;
 use self::invoice::MAKING;
 pub use self::terms::{Charge, PaymentTerms, SubscriptionLink};
 use super::conversation::Conversation;
-use super::{ChargeEnd, Charged, Effect, Input, Note, Outcome, emit, lease, millis, optional_millis};
+use super::{ChargeEnd, Charged, Effect, Input, Note, Outcome, SetBack, emit, lease, millis, optional_millis};
 use crate::UnixMillis;
 use crate::event::EventType;
 use crate::ports::{CorrelationKey, OperationKind};
@@ -258,9 +258,28 @@ impl Payment {
             Input::Wallet { .. }
             | Input::Timer
             | Input::Resumed
+            | Input::ClockSetBack(_)
             | Input::Paid(_)
             | Input::PaymentStatus(_)
             | Input::Note(Note::Paid | Note::Charged(_) | Note::Device { .. } | Note::Close) => Outcome::Ignored,
+        }
+    }
+
+    pub(super) fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
+        set_back.expiry(&mut self.expires_at);
+        if let Some(claimed_at) = &mut self.claimed_at {
+            set_back.moment(claimed_at, now);
+        }
+        match &mut self.phase {
+            Phase::Making { next, give_up, .. } | Phase::Closing { next, give_up } => {
+                set_back.pause(next, now);
+                set_back.pause(give_up, now);
+            }
+            Phase::Asking => {}
+            // Never forgotten too early: only what would stay longer than anything does is of the clock that was ahead.
+            Phase::Over { until } | Phase::Leaving { give_up: until } => {
+                *until = (*until).min(now.plus(LONGEST_LINGER))
+            }
         }
     }
 

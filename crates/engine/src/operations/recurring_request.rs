@@ -23,7 +23,7 @@ use usher_protocol::subkey::Permission;
 
 use super::conversation::Conversation;
 use super::subscription::{Agreement, Subscription};
-use super::{Effect, Input, Operation, Outcome, emit, millis};
+use super::{Effect, Input, Operation, Outcome, SetBack, emit, millis};
 use crate::UnixMillis;
 use crate::event::EventType;
 use crate::ports::CorrelationKey;
@@ -109,6 +109,10 @@ impl RecurringRequest {
 
     pub(super) fn correlation(&self) -> CorrelationKey {
         CorrelationKey::request(&self.request_id)
+    }
+
+    pub(super) fn clock_set_back(&mut self, set_back: SetBack) {
+        set_back.expiry(&mut self.expires_at);
     }
 
     pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> Outcome {

@@ -123,6 +123,16 @@ impl Subscription {
         self.dates.wake_at().map(UnixMillis::from_secs)
     }
 
+    /// Due dates are of the calendar and stay; another try of one comes no later than any would that is agreed on now.
+    pub(super) fn clock_set_back(&mut self, now: UnixMillis) {
+        if let Some(longest) = self.rules.retry_after.iter().max() {
+            self.dates.try_again_by(now.plus(*longest).secs());
+        }
+        if let Some(ended_at) = &mut self.ended_at {
+            *ended_at = (*ended_at).min(now.secs());
+        }
+    }
+
     pub(super) const fn is_done(&self) -> bool {
         self.ended_at.is_some()
     }

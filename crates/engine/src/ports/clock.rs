@@ -1,27 +1,42 @@
 //! The clock port.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::sync::LazyLock;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 
 use crate::UnixMillis;
 
-/// Tells the time and waits for it; tests turn it by hand.
+/// Two clocks: the wall clock, which tells the time and may be set, and a monotonic one, which measures how long
+/// something takes and cannot.
+///
+/// Deadlines are times of the wall clock, because they are stored and sent to wallets. Waiting is done on the monotonic
+/// clock, because the wall clock may be set back while somebody waits. The engine compares the two every few seconds to
+/// notice when the wall clock was set.
+///
+/// An implementation for tests must keep these rules:
+///
+/// - Time that passes moves both clocks by the same amount.
+/// - Setting the wall clock, in either direction, changes only [`now`](Self::now).
+/// - [`monotonic`](Self::monotonic) never decreases while the process runs.
+/// - [`sleep`](Self::sleep) depends on the monotonic clock alone.
 #[async_trait]
 pub trait Clock: Send + Sync {
-    /// Now.
+    /// The wall clock's time.
     fn now(&self) -> UnixMillis;
 
-    /// Returns when `deadline` has come.
-    async fn sleep_until(&self, deadline: UnixMillis);
+    /// Time since some fixed moment, on the monotonic clock.
+    fn monotonic(&self) -> Duration;
+
+    /// Returns when the monotonic clock has advanced by `duration`.
+    async fn sleep(&self, duration: Duration);
 }
 
-/// The machine's clock.
+/// The machine's clocks.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct SystemClock;
 
-/// The longest single sleep: the machine's clock may be set while we sleep, so look at it again now and then.
-const LONGEST_SLEEP: Duration = Duration::from_secs(30);
+static STARTED: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 #[async_trait]
 impl Clock for SystemClock {
@@ -31,13 +46,11 @@ impl Clock for SystemClock {
         UnixMillis(u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX))
     }
 
-    async fn sleep_until(&self, deadline: UnixMillis) {
-        loop {
-            let left = deadline.since(self.now());
-            if left.is_zero() {
-                return;
-            }
-            tokio::time::sleep(left.min(LONGEST_SLEEP)).await;
-        }
+    fn monotonic(&self) -> Duration {
+        STARTED.elapsed()
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        tokio::time::sleep(duration).await;
     }
 }

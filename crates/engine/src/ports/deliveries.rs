@@ -3,6 +3,8 @@
 //! A delivery is written in its event's transaction ([`Commit::deliver`](super::Commit::deliver)). Its identity is the
 //! event's: stream and index.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 
 use super::{KeepAnswer, StoreError};
@@ -23,7 +25,8 @@ pub trait DeliveryStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<(StreamId, UnixMillis)>, StoreError>;
 
-    /// Records how an attempt went; says whether the delivery was still pending.
+    /// Records how an attempt went; says whether the delivery was still pending. The pause until the next attempt, from `at`
+    /// to `due_at`, is added to [`Delivery::waited`].
     async fn record_attempt(&self, attempt: DeliveryAttempt) -> Result<bool, StoreError>;
 
     /// Deliveries with this status after the given one, in order of stream (that is, of its creation) and index, at most
@@ -102,6 +105,8 @@ pub struct Delivery {
     pub status: DeliveryStatus,
     /// How often it was attempted since it became pending.
     pub attempts: u32,
+    /// All pauses between these attempts together, as they were scheduled.
+    pub waited: Duration,
     /// When it became pending (the event's time, or when it was asked to be retried).
     pub since: UnixMillis,
     /// When it is attempted next; of no meaning when it is not pending.

@@ -1,6 +1,7 @@
 //! The store port.
 
 use std::fmt;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use sha2::{Digest as _, Sha256};
@@ -64,6 +65,14 @@ pub trait Store: Send + Sync {
 
     /// Forgets inbound event ids recorded before `before`, at most `limit`; says how many.
     async fn forget_inbound(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
+
+    /// The machine's clock was set back by `by` and shows `now`: what is recorded as of later happened now, and pending
+    /// deliveries whose last attempt, or whose event, is of later are due earlier by `by`, now at the earliest. Concerns
+    /// everything that this store keeps but operations and events. Doing it twice does the same as doing it once.
+    async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError>;
+
+    /// The latest time that is recorded of anything but open operations and events; `None` when nothing is.
+    async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError>;
 }
 
 /// One step of one operation.
@@ -230,6 +239,8 @@ pub struct OpenOperation {
     pub kind: OperationKind,
     /// The index its stream's next event will get.
     pub next_index: u64,
+    /// When it was committed last; the epoch when that was by a version that did not record it.
+    pub at: UnixMillis,
     /// When it wants to be woken.
     pub wake_at: Option<UnixMillis>,
     /// Whether nothing more is expected of it.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use usher_engine::event::Event;
@@ -71,5 +72,13 @@ impl Store for Failing {
 
     async fn forget_inbound(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.store.forget_inbound(before, limit).await
+    }
+
+    async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError> {
+        self.store.clock_set_back(now, by).await
+    }
+
+    async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {
+        self.store.latest_record().await
     }
 }

@@ -20,7 +20,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use usher_engine::ports::{Clock as _, Inbound, Letter, Receiver, Store, SystemClock};
+use usher_engine::ports::{Clock as _, DeliveryStore, Inbound, Letter, Receiver, Store, SystemClock};
 use usher_engine::testing::{ManualClock, RecordingMessenger, SeededRandomness};
 use usher_engine::{Engine, EngineOptions, EngineParts, EventPage, LightningParts, PaymentRules, StreamId, UnixMillis};
 use usher_protocol::bolt11::Network;
@@ -85,7 +85,16 @@ impl Running {
         now: UnixMillis,
         seed: u64,
     ) -> Self {
-        Self::run(store, others, receiver, None, options, now, seed).await
+        Self::run(store, others.clone(), others, receiver, None, options, now, seed).await
+    }
+
+    /// With a store of deliveries that may fail, and a webhook.
+    pub async fn start_delivering(
+        store: Arc<SqliteStore>,
+        deliveries: Arc<dyn DeliveryStore>,
+        receiver: Arc<dyn Receiver>,
+    ) -> Self {
+        Self::run(store.clone(), store, deliveries, Some(receiver), None, options(), NOW, 1).await
     }
 
     /// With a Lightning wallet, whose time is the engine's.
@@ -96,17 +105,19 @@ impl Running {
         now: UnixMillis,
         seed: u64,
     ) -> Self {
-        Self::run(store.clone(), store, None, Some(wallet), options, now, seed).await
+        Self::run(store.clone(), store.clone(), store, None, Some(wallet), options, now, seed).await
     }
 
     /// With a store of operations that may fail, and a Lightning wallet.
     pub async fn start_paying_on(store: Arc<dyn Store>, others: Arc<SqliteStore>, wallet: &Arc<FakeWallet>) -> Self {
-        Self::run(store, others, None, Some(wallet), options(), NOW, 1).await
+        Self::run(store, others.clone(), others, None, Some(wallet), options(), NOW, 1).await
     }
 
+    #[allow(clippy::too_many_arguments)]
     async fn run(
         store: Arc<dyn Store>,
         others: Arc<SqliteStore>,
+        deliveries: Arc<dyn DeliveryStore>,
         receiver: Option<Arc<dyn Receiver>>,
         wallet: Option<&Arc<FakeWallet>>,
         options: EngineOptions,
@@ -119,8 +130,8 @@ impl Running {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let parts = EngineParts {
             store,
-            answers: others.clone(),
-            deliveries: others,
+            answers: others,
+            deliveries,
             receiver,
             messenger: Arc::new(messenger),
             clock: clock.clone(),

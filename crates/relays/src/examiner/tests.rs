@@ -16,7 +16,11 @@ impl Clock for Stopped {
         UnixMillis::from_secs(NOW)
     }
 
-    fn sleep_until<'a, 'b>(&'a self, _: UnixMillis) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send + 'b>>
+    fn monotonic(&self) -> std::time::Duration {
+        std::time::Duration::ZERO
+    }
+
+    fn sleep<'a, 'b>(&'a self, _: std::time::Duration) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send + 'b>>
     where
         'a: 'b,
         Self: 'b,

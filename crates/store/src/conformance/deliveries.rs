@@ -1,6 +1,7 @@
 //! Deliveries: in order within a stream, each until it is settled.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use usher_engine::ports::{Commit, Delivery, DeliveryAttempt, DeliveryStatus, Retried};
 use usher_engine::{StreamId, UnixMillis};
@@ -45,6 +46,7 @@ pub async fn every_event_has_its_delivery(subject: impl Subject) {
             event: stored[index].clone(),
             status: DeliveryStatus::Pending,
             attempts: 0,
+            waited: Duration::ZERO,
             since: event(number).at,
             due_at: event(number).at,
             last_attempt_at: None,
@@ -91,6 +93,7 @@ pub async fn attempts_are_recorded(subject: impl Subject) {
     attempt(&*store, refused(id(1), 0, 10)).await;
     let after_one = Delivery {
         attempts: 1,
+        waited: Duration::from_millis(1_000),
         due_at: UnixMillis(1_010),
         last_attempt_at: Some(UnixMillis(10)),
         last_status: Some(503),
@@ -104,6 +107,7 @@ pub async fn attempts_are_recorded(subject: impl Subject) {
     attempt(&*store, silent).await;
     let after_two = Delivery {
         attempts: 2,
+        waited: Duration::from_millis(2_000),
         due_at: UnixMillis(1_020),
         last_attempt_at: Some(UnixMillis(20)),
         last_status: None,
@@ -172,6 +176,7 @@ pub async fn settled_ones_may_be_retried(subject: impl Subject) {
         let again = Delivery {
             status: DeliveryStatus::Pending,
             attempts: 0,
+            waited: Duration::ZERO,
             since: UnixMillis(100),
             due_at: UnixMillis(100),
             ..settled

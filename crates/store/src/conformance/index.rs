@@ -51,6 +51,7 @@ pub async fn tells_what_the_index_needs(subject: impl Subject) {
     };
     let first = Commit {
         kind: OperationKind::Authentication,
+        at: UnixMillis(70),
         wake_at: Some(UnixMillis(500)),
         claims: vec![key("a"), key("b")],
         events: vec![super::event(0)],
@@ -62,6 +63,7 @@ pub async fn tells_what_the_index_needs(subject: impl Subject) {
         id: id(1),
         kind: OperationKind::Authentication,
         next_index: 1,
+        at: UnixMillis(70),
         done: false,
         watched: None,
         wake_at: Some(UnixMillis(500)),
@@ -70,12 +72,18 @@ pub async fn tells_what_the_index_needs(subject: impl Subject) {
     };
     assert_eq!(find(id(1)).await, expected);
 
-    commit_done(&*store, Commit { wake_at: Some(UnixMillis(900)), claims: vec![key("c")], ..step(id(1), 1) }).await;
+    let next = Commit { at: UnixMillis(60), wake_at: Some(UnixMillis(900)), claims: vec![key("c")], ..step(id(1), 1) };
+    commit_done(&*store, next).await;
     let with_c = vec![key("a"), key("b"), key("c")];
-    let moved = OpenOperation { wake_at: Some(UnixMillis(900)), correlations: with_c, ..expected };
+    let moved = OpenOperation { at: UnixMillis(60), wake_at: Some(UnixMillis(900)), correlations: with_c, ..expected };
     assert_eq!(find(id(1)).await, moved);
 
-    let quiet = Commit { outbox: OutboxChange::Replace(Vec::new()), events: vec![super::event(1)], ..step(id(1), 2) };
+    let quiet = Commit {
+        at: UnixMillis(60),
+        outbox: OutboxChange::Replace(Vec::new()),
+        events: vec![super::event(1)],
+        ..step(id(1), 2)
+    };
     commit_done(&*store, quiet).await;
     assert_eq!(find(id(1)).await, OpenOperation { next_index: 2, wake_at: None, has_outbox: false, ..moved });
 }

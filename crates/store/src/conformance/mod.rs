@@ -12,6 +12,7 @@
 
 pub mod answers;
 mod build;
+pub mod clocks;
 pub mod conflicts;
 pub mod contents;
 pub mod deliveries;
@@ -179,6 +180,10 @@ macro_rules! store_conformance {
             settings {
                 are_set_replaced_and_removed
                 survive_reopening
+            }
+            clocks {
+                pending_deliveries_keep_their_pauses
+                what_was_recorded_in_the_future_is_recorded_now
             }
             contents {
                 user_relays_are_replaced

@@ -223,8 +223,8 @@ fn insert_operation(connection: &Connection, commit: &Commit, after: &Row) -> Re
     prepare(
         connection,
         "INSERT INTO operations (id, kind, state, revision, next_index, wake_at, outbox, correlations, finished_at, done,
-             watched)
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+             watched, at)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)",
     )?
     .execute(params![
         commit.operation.as_bytes(),
@@ -238,6 +238,7 @@ fn insert_operation(connection: &Connection, commit: &Commit, after: &Row) -> Re
         commit.finished.then(|| codec::time(commit.at)),
         commit.done,
         commit.watched.filter(|_| !commit.finished).map(|hash| *hash.as_bytes()),
+        codec::time(commit.at),
     ])
     .during("insert an operation")
     .map(|_| ())
@@ -247,7 +248,7 @@ fn update_operation(connection: &Connection, commit: &Commit, revision: u64, aft
     let changed = prepare(
         connection,
         "UPDATE operations SET state = ?3, revision = ?4, next_index = ?5, wake_at = ?6, outbox = ?7,
-             correlations = ?8, finished_at = ?9, done = ?10, watched = ?11
+             correlations = ?8, finished_at = ?9, done = ?10, watched = ?11, at = ?12
          WHERE id = ?1 AND revision = ?2 AND finished_at IS NULL",
     )?
     .execute(params![
@@ -262,6 +263,7 @@ fn update_operation(connection: &Connection, commit: &Commit, revision: u64, aft
         commit.finished.then(|| codec::time(commit.at)),
         commit.done,
         commit.watched.filter(|_| !commit.finished).map(|hash| *hash.as_bytes()),
+        codec::time(commit.at),
     ])
     .during("update an operation")?;
     SqliteFailure::unless_one("update an operation", changed)

@@ -1,5 +1,7 @@
 //! Deliveries of events to the app: written with their events, then attempted until they are settled.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use rusqlite::{Connection, Row, ToSql, params};
 use usher_engine::ports::{
@@ -72,7 +74,7 @@ macro_rules! select {
     ($index:literal, $($rest:literal),+) => {
         concat!(
             "SELECT d.idx, e.type, e.at, e.data, d.stream, d.status, d.attempts, d.since, d.due_at, d.last_attempt_at,
-                 d.last_status, d.last_error
+                 d.last_status, d.last_error, d.waited
              FROM deliveries AS d ", $index, " LEFT JOIN events AS e ON e.stream = d.stream AND e.idx = d.idx ",
             $($rest),+
         )
@@ -93,12 +95,15 @@ const ONE: &str = select!("", "WHERE d.stream = ?1 AND d.idx = ?2");
 const PENDING_STREAMS: &str = "SELECT stream, due_at, min(idx) FROM deliveries INDEXED BY deliveries_status
     WHERE status = 0 AND stream > ?1 GROUP BY stream ORDER BY stream LIMIT ?2";
 
-const AGAIN: &str = "UPDATE deliveries SET status = 0, attempts = 0, since = ?3, due_at = ?3
+const AGAIN: &str = "UPDATE deliveries SET status = 0, attempts = 0, waited = 0, since = ?3, due_at = ?3
     WHERE stream = ?1 AND idx = ?2 AND status <> 0";
 
 /// In order within a stream: it cannot be posted before those that are pending before it.
 const HURRY: &str = "UPDATE deliveries INDEXED BY deliveries_status SET due_at = ?3
     WHERE status = 0 AND stream = ?1 AND idx <= ?2 AND due_at > ?3";
+
+/// In milliseconds: 35 years, so that sums stay within a column.
+const LONGEST_WAITED: i64 = 1 << 40;
 
 /// Adds a pending delivery of an event, due when the event happened.
 pub(crate) fn put(
@@ -136,6 +141,7 @@ fn delivery(row: &Row<'_>, during: &'static str) -> Result<Delivery, SqliteFailu
         stream: StreamId::from_bytes(row.get(4).during(during)?),
         status: status.ok_or(SqliteFailure::Unreadable("a delivery's status"))?,
         attempts: row.get(6).during(during)?,
+        waited: Duration::from_millis(row.get(12).during(during)?),
         since: UnixMillis(row.get(7).during(during)?),
         due_at: UnixMillis(row.get(8).during(during)?),
         last_attempt_at: row.get::<_, Option<u64>>(9).during(during)?.map(UnixMillis),
@@ -162,10 +168,11 @@ fn pending_streams(
 }
 
 fn record_attempt(connection: &Connection, attempt: &DeliveryAttempt) -> Result<bool, SqliteFailure> {
+    let pause = i64::try_from(attempt.due_at.since(attempt.at).as_millis()).unwrap_or(i64::MAX);
     connection
         .prepare_cached(
             "UPDATE deliveries SET status = ?3, attempts = attempts + 1, due_at = ?4, last_attempt_at = ?5,
-                 last_status = ?6, last_error = ?7
+                 last_status = ?6, last_error = ?7, waited = min(waited, ?8) + ?9
              WHERE stream = ?1 AND idx = ?2 AND status = 0",
         )
         .and_then(|mut statement| {
@@ -177,6 +184,8 @@ fn record_attempt(connection: &Connection, attempt: &DeliveryAttempt) -> Result<
                 codec::time(attempt.at),
                 attempt.http_status,
                 attempt.error,
+                LONGEST_WAITED,
+                pause.min(LONGEST_WAITED),
             ])
         })
         .during("record an attempt of a delivery")

@@ -6,12 +6,13 @@
 //! | `open` | connections and their settings |
 //! | `schema` | migrations |
 //! | `job`, `writer`, `readers`, `alarm` | the threads, the work they take, and what tells when one is lost |
-//! | `commit`, `read`, `deliveries`, `answers`, `settings`, `retention` | the statements |
+//! | `commit`, `read`, `deliveries`, `answers`, `settings`, `retention`, `clocks` | the statements |
 //! | `stats`, `probe` | what the writer counts, and whether there is room |
 //! | `codec` | values in columns |
 
 mod alarm;
 mod answers;
+mod clocks;
 mod codec;
 mod commit;
 mod deliveries;
@@ -32,6 +33,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -263,5 +265,13 @@ impl Store for SqliteStore {
 
     async fn forget_inbound(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.write(move |connection| retention::forget_inbound(connection, before, limit)).await
+    }
+
+    async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError> {
+        self.write(move |connection| clocks::set_back(connection, now, by)).await
+    }
+
+    async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {
+        self.read(clocks::latest_record).await
     }
 }

@@ -113,7 +113,7 @@ pub(crate) fn outbox(connection: &Connection, operation: StreamId) -> Result<Vec
 }
 
 /// The statement of [`open_operations`]: names its index, so that SQLite says so should it ever not do.
-const OPEN_OPERATIONS: &str = "SELECT id, kind, next_index, wake_at, outbox, correlations, done, watched
+const OPEN_OPERATIONS: &str = "SELECT id, kind, next_index, wake_at, outbox, correlations, done, watched, at
     FROM operations INDEXED BY operations_open WHERE finished_at IS NULL AND id > ?1 ORDER BY id LIMIT ?2";
 
 /// See [`Store::open_operations`](usher_engine::ports::Store::open_operations).
@@ -132,6 +132,7 @@ pub(crate) fn open_operations(
             id: StreamId::from_bytes(row.get(0).during(DURING)?),
             kind: kind_of(row.get(1).during(DURING)?)?,
             next_index: row.get(2).during(DURING)?,
+            at: UnixMillis(row.get(8).during(DURING)?),
             wake_at: row.get::<_, Option<u64>>(3).during(DURING)?.map(UnixMillis),
             has_outbox: row.get::<_, u64>(4).during(DURING)? > 0,
             done: row.get(6).during(DURING)?,

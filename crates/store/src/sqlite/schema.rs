@@ -22,6 +22,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 3, sql: include_str!("../../migrations/sqlite/0003_answers.sql") },
     Migration { version: 4, sql: include_str!("../../migrations/sqlite/0004_settings.sql") },
     Migration { version: 5, sql: include_str!("../../migrations/sqlite/0005_payments.sql") },
+    Migration { version: 6, sql: include_str!("../../migrations/sqlite/0006_clocks.sql") },
 ];
 
 /// Why a database was not brought to the schema.
@@ -122,6 +123,7 @@ mod tests {
         "a9609fde332455fe413735c41d0ff0f7529cdb8024f7ef1be92a657bafec676f",
         "37c5c933d085c882199ba91a565e247ae996fca6cdd2762ef8da53e93e5aa666",
         "0ff6f19cf686c0740ad7d3c01a59913d742ef7b53210ef474d9e19fde130f862",
+        "dd23ab38a9361d803ddaa4b7c97819f5fdaff16140b5da933ca2f853e57d443d",
     ];
 
     #[test]

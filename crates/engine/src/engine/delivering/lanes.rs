@@ -17,7 +17,6 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use crate::UnixMillis;
 use crate::ports::Clock;
 
 /// After how long a post gives its place back, and goes on beside the places: more than healthy receivers take.
@@ -86,10 +85,11 @@ impl Lane {
     }
 
     /// Returns when whoever has this one's place shall make room.
-    async fn make_room(&self, clock: &dyn Clock, began: UnixMillis) {
+    async fn make_room(&self, clock: &dyn Clock, began: Duration) {
         match self.pace {
             Pace::Brisk => {
-                clock.sleep_until(began.plus(HANGS_AFTER)).await;
+                let lasted = clock.monotonic().saturating_sub(began);
+                clock.sleep(HANGS_AFTER.saturating_sub(lasted)).await;
                 if let Ok(wish) = self.wanted.acquire().await {
                     wish.forget();
                 }
@@ -119,10 +119,10 @@ impl Place {
 
     /// Runs a post that begins now; `None` when it was cut off to make room for others.
     pub(super) async fn run<T>(&mut self, clock: &dyn Clock, post: impl Future<Output = T>) -> Option<T> {
-        let began = clock.now();
+        let began = clock.monotonic();
         let lane = Arc::clone(&self.lane);
         let lasts = async {
-            clock.sleep_until(began.plus(LASTS_AFTER)).await;
+            clock.sleep(LASTS_AFTER).await;
             tokio::select! {
                 permit = Arc::clone(&lane.lasting).acquire_owned() => permit.ok(),
                 () = lane.make_room(clock, began) => None,
@@ -147,6 +147,7 @@ mod tests {
     use std::task::{Context, Waker};
 
     use super::*;
+    use crate::UnixMillis;
     use crate::testing::ManualClock;
 
     /// Whether it goes on when looked at.

@@ -9,6 +9,7 @@
 //! ```
 
 mod lanes;
+mod outcomes;
 mod records;
 mod streams;
 
@@ -20,6 +21,7 @@ use tokio::sync::{Notify, mpsc};
 use tracing::{info, warn};
 
 use self::lanes::{HANGS_AFTER, Lanes, Pace, Place};
+use self::outcomes::{ReceiverHealth, Unrecorded};
 pub use self::records::RetryError;
 use self::streams::{Loaded, Streams};
 use super::Engine;
@@ -47,14 +49,12 @@ const SOON: Duration = Duration::from_secs(60);
 /// Seconds from one attempt to the next; the last goes on until [`GIVE_UP_AFTER`].
 const AGAIN_AFTER: [u64; 9] = [5, 30, 120, 600, 1800, 3600, 7200, 14_400, 28_800];
 
-/// A delivery that has failed for so long is kept as failed: three days are a long week-end.
+/// A delivery that was tried for so long, the pauses between its attempts together, is kept as failed: three days are a
+/// long week-end. Time in which the service was down does not count.
 const GIVE_UP_AFTER: Duration = Duration::from_secs(72 * 3600);
 
 /// The longest that a receiver's `Retry-After` is honoured.
 const LONGEST_WAIT: Duration = Duration::from_secs(24 * 3600);
-
-/// After how long a delivery is looked at again when the store failed.
-const AFTER_STORE_FAILURE: Duration = Duration::from_secs(5);
 
 /// Deliveries of events to the app.
 pub(super) struct Deliveries {
@@ -64,6 +64,8 @@ pub(super) struct Deliveries {
     /// There is room in memory for more of the store's streams.
     room: Notify,
     lanes: Lanes,
+    unrecorded: Unrecorded,
+    health: ReceiverHealth,
     brisk: mpsc::Sender<StreamId>,
     slow: mpsc::Sender<StreamId>,
 }
@@ -79,7 +81,17 @@ impl Deliveries {
         let (brisk, brisk_due) = mpsc::channel(IN_MEMORY);
         let (slow, slow_due) = mpsc::channel(SLOW_IN_MEMORY);
         let streams = Mutex::new(Streams::new(IN_MEMORY));
-        let deliveries = Self { store, receiver, streams, room: Notify::new(), lanes: Lanes::new(), brisk, slow };
+        let deliveries = Self {
+            store,
+            receiver,
+            streams,
+            room: Notify::new(),
+            lanes: Lanes::new(),
+            unrecorded: Unrecorded::default(),
+            health: ReceiverHealth::default(),
+            brisk,
+            slow,
+        };
         (deliveries, DueStreams { brisk: brisk_due, slow: slow_due })
     }
 
@@ -167,9 +179,8 @@ impl Engine {
     /// Loads what there was no room for, when there is, until everything stops.
     pub(super) async fn keep_deliveries_loaded(self: Arc<Self>) {
         loop {
-            let again = self.clock.now().plus(ASK_AGAIN_AFTER);
             tokio::select! {
-                () = self.clock.sleep_until(again) => {}
+                () = self.clock.sleep(ASK_AGAIN_AFTER) => {}
                 () = self.deliveries.room.notified() => {}
                 () = self.stop.cancelled() => return,
             }
@@ -233,7 +244,8 @@ impl Engine {
                 }
                 Err(failure) => {
                     warn!(stream_id = %stream, error = ?failure, "a delivery waits for the store");
-                    self.deliver_at(stream, self.clock.now().plus(AFTER_STORE_FAILURE), place.pace());
+                    let again = self.clock.now().plus(self.deliveries.unrecorded.pause(stream));
+                    self.deliver_at(stream, again, place.pace());
                     break;
                 }
             }
@@ -255,33 +267,55 @@ impl Engine {
         if self.stop.is_cancelled() {
             return Ok(Next::Stop);
         }
+        if let Some(attempt) = self.deliveries.unrecorded.get(stream) {
+            let next = next_after(&attempt, Pace::Brisk);
+            return self.record(attempt).await.map(|()| next);
+        }
+        if self.deliveries.unrecorded.is_full() {
+            return Ok(Next::At(self.clock.now().plus(ASK_AGAIN_AFTER), place.pace()));
+        }
         let Some(delivery) = self.deliveries.store.next_delivery(stream).await? else { return Ok(Next::Nothing) };
         let now = self.clock.now();
         if delivery.due_at > now {
             return Ok(Next::At(delivery.due_at, place.pace()));
         }
+        let began = self.clock.monotonic();
         let posted = tokio::select! {
             biased;
             posted = place.run(&*self.clock, receiver.post(stream, &delivery.event, now)) => posted,
             // A post that runs is cut off: not recorded, it is made again at the next start. One that ran is recorded.
             () = self.stop.cancelled() => return Ok(Next::Stop),
         };
+        let ended = self.clock.monotonic();
+        if let Some(posted) = &posted {
+            self.deliveries.health.observe(posted, ended);
+        }
         let attempt = self.outcome(&delivery, posted.unwrap_or_else(cut_off));
-        let next = match attempt.status {
-            DeliveryStatus::Pending if attempt.at.since(now) >= HANGS_AFTER => Next::At(attempt.due_at, Pace::Slow),
-            DeliveryStatus::Pending => Next::At(attempt.due_at, Pace::Brisk),
-            DeliveryStatus::Delivered | DeliveryStatus::Failed => Next::Now,
-        };
+        let hung = ended.saturating_sub(began) >= HANGS_AFTER;
+        let next = next_after(&attempt, if hung { Pace::Slow } else { Pace::Brisk });
         if attempt.status == DeliveryStatus::Failed {
             let index = attempt.index;
             warn!(stream_id = %stream, index, "a webhook delivery is given up; it can be retried");
         } else if delivery.attempts > 0 && attempt.status == DeliveryStatus::Delivered {
             info!(stream_id = %stream, index = attempt.index, attempts = delivery.attempts + 1, "delivered at last");
         }
-        let status = attempt.status;
-        self.deliveries.store.record_attempt(attempt).await?;
-        self.counts.attempted(status);
-        Ok(next)
+        self.counts.attempted(attempt.status);
+        self.record(attempt).await.map(|()| next)
+    }
+
+    /// Records the outcome of a post, or keeps it until it can be recorded.
+    async fn record(&self, attempt: DeliveryAttempt) -> Result<(), StoreError> {
+        let stream = attempt.stream;
+        match self.deliveries.store.record_attempt(attempt.clone()).await {
+            Ok(_) => {
+                self.deliveries.unrecorded.recorded(stream);
+                Ok(())
+            }
+            Err(failure) => {
+                self.deliveries.unrecorded.keep(attempt);
+                Err(failure)
+            }
+        }
     }
 
     fn outcome(&self, delivery: &Delivery, posted: Posted) -> DeliveryAttempt {
@@ -291,7 +325,7 @@ impl Engine {
             Posted::Refused { http_status, reason, retry_after } => {
                 let attempts = delivery.attempts.saturating_add(1);
                 let due_at = at.plus(again_after(attempts, retry_after, &*self.randomness));
-                let given_up = due_at > delivery.since.plus(GIVE_UP_AFTER);
+                let given_up = delivery.waited.saturating_add(due_at.since(at)) > GIVE_UP_AFTER;
                 let status = if given_up { DeliveryStatus::Failed } else { DeliveryStatus::Pending };
                 (status, due_at, http_status, Some(reason))
             }
@@ -318,6 +352,14 @@ impl Drop for Begun<'_> {
 fn cut_off() -> Posted {
     let reason = "no answer within a second, while others waited for one, too: next it is given all its time";
     Posted::Refused { http_status: None, reason: reason.to_owned(), retry_after: None }
+}
+
+/// What is next on a stream after this attempt; one that failed waits with those of this pace.
+const fn next_after(attempt: &DeliveryAttempt, pace: Pace) -> Next {
+    match attempt.status {
+        DeliveryStatus::Pending => Next::At(attempt.due_at, pace),
+        DeliveryStatus::Delivered | DeliveryStatus::Failed => Next::Now,
+    }
 }
 
 /// What is next on a stream.

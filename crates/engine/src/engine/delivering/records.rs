@@ -1,5 +1,7 @@
 //! What operators see of deliveries and do to them.
 
+use std::time::Duration;
+
 use super::{GIVE_UP_AFTER, PAGE};
 use crate::engine::timers::Alarm;
 use crate::engine::{Engine, Once};
@@ -76,7 +78,14 @@ impl Engine {
         if delivery.status == DeliveryStatus::Pending {
             delivery.due_at = delivery.due_at.min(now);
         } else {
-            delivery = Delivery { status: DeliveryStatus::Pending, attempts: 0, since: now, due_at: now, ..delivery };
+            delivery = Delivery {
+                status: DeliveryStatus::Pending,
+                attempts: 0,
+                waited: Duration::ZERO,
+                since: now,
+                due_at: now,
+                ..delivery
+            };
         }
         let answer = once.map(|once| once.answer(&delivery, now));
         match self.deliveries.store.retry_delivery(stream, index, now, answer).await? {
@@ -89,6 +98,11 @@ impl Engine {
         self.deliveries.streams.lock().hurry(stream);
         self.timers.set(now, stream, Alarm::Deliver);
         Ok(Some(delivery))
+    }
+
+    /// Whether the webhook refused the last events; `None` without a webhook.
+    pub fn webhook_is_failing(&self) -> Option<bool> {
+        self.deliveries.is_on().then(|| self.deliveries.health.is_failing())
     }
 
     /// How many deliveries wait and how many were given up.

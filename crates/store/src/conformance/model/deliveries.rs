@@ -1,5 +1,7 @@
 //! The model's deliveries.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use usher_engine::ports::{
     Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, KeepAnswer, Retried, StoreError,
@@ -51,6 +53,7 @@ impl DeliveryStore for Model {
         }
         delivery.status = attempt.status;
         delivery.attempts += 1;
+        delivery.waited += attempt.due_at.since(attempt.at);
         delivery.due_at = attempt.due_at;
         delivery.last_attempt_at = Some(attempt.at);
         delivery.last_status = attempt.http_status;
@@ -90,6 +93,7 @@ impl DeliveryStore for Model {
         if delivery.status != DeliveryStatus::Pending {
             delivery.status = DeliveryStatus::Pending;
             delivery.attempts = 0;
+            delivery.waited = Duration::ZERO;
             delivery.since = at;
             delivery.due_at = at;
         }

@@ -4,6 +4,7 @@ mod answers;
 mod deliveries;
 
 use std::collections::{BTreeMap, HashMap};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
@@ -33,6 +34,7 @@ struct Rows {
 
 struct Operation {
     stored: StoredOperation,
+    at: UnixMillis,
     wake_at: Option<UnixMillis>,
     watched: Option<PaymentHash>,
     correlations: Vec<CorrelationKey>,
@@ -58,6 +60,7 @@ impl Model {
                 done: false,
                 finished_at: None,
             },
+            at: UnixMillis(0),
             wake_at: None,
             watched: None,
             correlations: Vec::new(),
@@ -115,6 +118,7 @@ impl Rows {
                 done: false,
                 finished_at: None,
             },
+            at: UnixMillis(0),
             wake_at: None,
             watched: None,
             correlations: Vec::new(),
@@ -124,6 +128,7 @@ impl Rows {
         operation.stored.state = commit.state;
         operation.stored.revision += 1;
         operation.stored.done = commit.done;
+        operation.at = commit.at;
         operation.wake_at = commit.wake_at;
         operation.watched = commit.watched;
         for event in commit.events {
@@ -170,6 +175,7 @@ fn pending(stream: StreamId, event: Event, at: UnixMillis) -> Delivery {
         event,
         status: DeliveryStatus::Pending,
         attempts: 0,
+        waited: Duration::ZERO,
         since: at,
         due_at: at,
         last_attempt_at: None,
@@ -226,6 +232,7 @@ impl Store for Model {
                 id: *id,
                 kind: operation.stored.kind,
                 next_index: operation.stored.next_index,
+                at: operation.at,
                 wake_at: operation.wake_at,
                 done: operation.stored.done,
                 watched: operation.watched,
@@ -286,5 +293,37 @@ impl Store for Model {
             rows.inbound.remove(id);
         }
         Ok(old.len())
+    }
+
+    async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError> {
+        let mut rows = self.rows.lock();
+        let rows = &mut *rows;
+        for delivery in rows.deliveries.values_mut() {
+            let last = delivery.last_attempt_at.unwrap_or(delivery.since);
+            if delivery.status == DeliveryStatus::Pending && last > now {
+                delivery.due_at = delivery.due_at.minus(by).max(now);
+                delivery.since = delivery.since.min(now);
+            }
+            delivery.last_attempt_at = delivery.last_attempt_at.map(|at| at.min(now));
+        }
+        for operation in rows.operations.values_mut() {
+            operation.stored.finished_at = operation.stored.finished_at.map(|at| at.min(now));
+        }
+        rows.answers.values_mut().for_each(|answer| answer.at = answer.at.min(now));
+        rows.inbound.values_mut().for_each(|at| *at = (*at).min(now));
+        rows.user_relays.values_mut().for_each(|(at, _)| *at = (*at).min(now));
+        Ok(())
+    }
+
+    async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {
+        let rows = self.rows.lock();
+        let settled = rows.deliveries.values().filter(|delivery| delivery.status != DeliveryStatus::Pending);
+        let times = settled
+            .filter_map(|delivery| delivery.last_attempt_at)
+            .chain(rows.operations.values().filter_map(|operation| operation.stored.finished_at))
+            .chain(rows.answers.values().map(|answer| answer.at))
+            .chain(rows.inbound.values().copied())
+            .chain(rows.user_relays.values().map(|(at, _)| *at));
+        Ok(times.max())
     }
 }

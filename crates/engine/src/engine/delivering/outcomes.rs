@@ -1,0 +1,146 @@
+//! Outcomes of posts: those that the store could not record yet, and how the receiver does.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tracing::{info, warn};
+
+use crate::StreamId;
+use crate::ports::{DeliveryAttempt, Posted};
+
+/// Most outcomes that wait for the store, some 300 bytes each: no more posts are made then.
+const MOST_UNRECORDED: usize = 10_000;
+
+/// The first pause before the store is asked again to record an outcome; it doubles.
+const FIRST_PAUSE: Duration = Duration::from_secs(5);
+
+/// The longest.
+const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+
+/// Outcomes of posts that the store could not record, on a full disk for example. What was posted is not posted again
+/// for that: it is recorded as soon as the store works. Only a restart in between forgets it.
+#[derive(Default)]
+pub(super) struct Unrecorded(Mutex<HashMap<StreamId, (DeliveryAttempt, u32)>>);
+
+impl Unrecorded {
+    pub(super) fn get(&self, stream: StreamId) -> Option<DeliveryAttempt> {
+        self.0.lock().get(&stream).map(|(attempt, _)| attempt.clone())
+    }
+
+    /// Whether there is room for another.
+    pub(super) fn is_full(&self) -> bool {
+        self.0.lock().len() >= MOST_UNRECORDED
+    }
+
+    /// The store could not record it.
+    pub(super) fn keep(&self, attempt: DeliveryAttempt) {
+        let mut unrecorded = self.0.lock();
+        let failures = unrecorded.get(&attempt.stream).map_or(0, |(_, failures)| *failures);
+        unrecorded.insert(attempt.stream, (attempt, failures.saturating_add(1)));
+    }
+
+    pub(super) fn recorded(&self, stream: StreamId) {
+        self.0.lock().remove(&stream);
+    }
+
+    /// After how long the stream is looked at again when the store failed.
+    pub(super) fn pause(&self, stream: StreamId) -> Duration {
+        let failures = self.0.lock().get(&stream).map_or(1, |(_, failures)| *failures);
+        (FIRST_PAUSE * 2_u32.saturating_pow(failures.saturating_sub(1))).min(LONGEST_PAUSE)
+    }
+}
+
+/// A receiver that fails and recovers all the time is spoken of once in so long.
+const SPOKEN_OF_EVERY: Duration = Duration::from_secs(60);
+
+/// Whether the receiver takes events: the log says when it begins to fail and when it works again.
+#[derive(Default)]
+pub(super) struct ReceiverHealth(Mutex<Health>);
+
+#[derive(Default)]
+struct Health {
+    /// How many posts have failed since it began to.
+    failures: u64,
+    /// When it worked again last, on the monotonic clock.
+    recovered: Option<Duration>,
+}
+
+impl ReceiverHealth {
+    pub(super) fn is_failing(&self) -> bool {
+        self.0.lock().failures > 0
+    }
+
+    /// A post went like this, at this time of the monotonic clock.
+    pub(super) fn observe(&self, posted: &Posted, at: Duration) {
+        let mut health = self.0.lock();
+        match posted {
+            Posted::Refused { http_status, reason, .. } => {
+                let silent = health.recovered.is_some_and(|recovered| at.saturating_sub(recovered) < SPOKEN_OF_EVERY);
+                if health.failures == 0 && silent {
+                    return;
+                }
+                health.failures = health.failures.saturating_add(1);
+                if health.failures == 1 {
+                    warn!(http_status, reason, "the webhook does not accept events; they are kept and posted again");
+                }
+            }
+            Posted::Accepted { .. } if health.failures > 0 => {
+                info!(failures = health.failures, "the webhook accepts events again");
+                *health = Health { failures: 0, recovered: Some(at) };
+            }
+            Posted::Accepted { .. } => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(secs: u64) -> Duration {
+        Duration::from_secs(secs)
+    }
+
+    #[test]
+    fn a_receiver_fails_from_its_first_refusal_until_it_accepts_one_and_is_not_spoken_of_all_the_time() {
+        let health = ReceiverHealth::default();
+        let refused = Posted::Refused { http_status: Some(503), reason: "it said 503".to_owned(), retry_after: None };
+        let accepted = Posted::Accepted { http_status: 200 };
+        health.observe(&accepted, at(1));
+        assert!(!health.is_failing());
+        health.observe(&refused, at(2));
+        health.observe(&refused, at(3));
+        assert!(health.is_failing());
+        health.observe(&accepted, at(4));
+        assert!(!health.is_failing());
+        health.observe(&refused, at(63));
+        assert!(!health.is_failing(), "a minute has not passed");
+        health.observe(&refused, at(64));
+        assert!(health.is_failing());
+    }
+
+    #[test]
+    fn the_store_is_asked_less_and_less_often() {
+        let unrecorded = Unrecorded::default();
+        let stream = StreamId::SUBSCRIPTIONS;
+        let attempt = DeliveryAttempt {
+            stream,
+            index: 0,
+            at: crate::UnixMillis(0),
+            status: crate::ports::DeliveryStatus::Delivered,
+            due_at: crate::UnixMillis(0),
+            http_status: Some(200),
+            error: None,
+        };
+        let mut pauses = vec![unrecorded.pause(stream).as_secs()];
+        for _ in 0..8 {
+            unrecorded.keep(attempt.clone());
+            pauses.push(unrecorded.pause(stream).as_secs());
+        }
+        assert_eq!(pauses, [5, 5, 10, 20, 40, 80, 160, 300, 300]);
+        unrecorded.recorded(stream);
+        assert_eq!(unrecorded.pause(stream).as_secs(), 5);
+        assert!(unrecorded.get(stream).is_none());
+    }
+}

@@ -1,0 +1,72 @@
+//! What operations do when the machine's clock was set back: the times in their states move with it.
+//!
+//! Only operations get this whose last step was made by the clock that was ahead. Times that come from elsewhere stay as they
+//! are: a subscription's due dates, an invoice's expiry.
+
+use std::time::Duration;
+
+use crate::UnixMillis;
+
+/// The machine's clock was set back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SetBack {
+    /// By how much.
+    pub by: Duration,
+    /// The operation was created by the clock that was ahead, so that its expiry is of that clock, too.
+    pub created: bool,
+}
+
+impl SetBack {
+    /// The end of a pause or of a lease: as far away as it was.
+    pub(super) fn pause(self, at: &mut UnixMillis, now: UnixMillis) {
+        *at = (*at).min(at.minus(self.by).max(now));
+    }
+
+    /// The end of the operation's life.
+    pub(super) fn expiry(self, at: &mut UnixMillis) {
+        if self.created {
+            *at = at.minus(self.by);
+        }
+    }
+
+    /// When something happened.
+    pub(super) fn moment(self, at: &mut UnixMillis, now: UnixMillis) {
+        if *at > now {
+            *at = at.minus(self.by).min(now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: UnixMillis = UnixMillis(1_000_000);
+
+    fn moved(at: u64, created: bool, change: impl Fn(SetBack, &mut UnixMillis)) -> u64 {
+        let mut at = UnixMillis(at);
+        change(SetBack { by: Duration::from_millis(10_000), created }, &mut at);
+        at.0
+    }
+
+    #[test]
+    fn a_pause_stays_as_long_as_it_was_and_one_that_is_over_stays_over() {
+        let pause = |at| moved(at, false, |set_back, at| set_back.pause(at, NOW));
+        assert_eq!(
+            [1_012_000, 1_010_000, 1_005_000, 1_000_000, 999_000].map(pause),
+            [1_002_000, 1_000_000, 1_000_000, 1_000_000, 999_000]
+        );
+    }
+
+    #[test]
+    fn an_expiry_moves_only_when_it_is_of_the_clock_that_was_ahead() {
+        let expiry = |created| moved(1_012_000, created, |set_back, at| set_back.expiry(at));
+        assert_eq!([true, false].map(expiry), [1_002_000, 1_012_000]);
+    }
+
+    #[test]
+    fn nothing_happened_in_the_future() {
+        let moment = |at| moved(at, false, |set_back, at| set_back.moment(at, NOW));
+        assert_eq!([1_008_000, 1_012_000, 999_000].map(moment), [998_000, 1_000_000, 999_000]);
+    }
+}
