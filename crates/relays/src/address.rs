@@ -1,9 +1,10 @@
 //! Addresses of relays.
 
 use std::fmt;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 
+use rustls::pki_types::ServerName;
 use url::{Host, Url};
 
 use crate::guard;
@@ -11,6 +12,10 @@ use crate::guard;
 /// Longest address of a relay in bytes. Real ones have 20 to 60; the limit keeps handshake URLs scannable and what a
 /// user makes us store small.
 pub const MAX_ADDRESS_BYTES: usize = 256;
+
+/// What stands below a country's top-level domain where names of others are registered: `example.co.uk`.
+const SHARED_SECOND_LEVEL: [&str; 15] =
+    ["ac", "co", "com", "edu", "gen", "go", "gob", "gov", "me", "mil", "ne", "net", "nom", "or", "org"];
 
 /// The normalised address of a relay: equal addresses are the same relay.
 ///
@@ -119,6 +124,45 @@ impl RelayAddress {
         self.url.host().unwrap_or(Host::Domain(""))
     }
 
+    /// Whose relay it is, as far as a name tells: the domain that somebody registered, or the network address. Without
+    /// the list of public suffixes this is a guess, on the safe side: customers of one hosting provider may count as one.
+    pub(crate) fn site(&self) -> String {
+        let name = match self.host() {
+            Host::Domain(name) => name.trim_end_matches('.'),
+            Host::Ipv4(ip) => return network_of(IpAddr::V4(ip)).to_string(),
+            Host::Ipv6(ip) => return network_of(IpAddr::V6(ip)).to_string(),
+        };
+        let labels: Vec<&str> = name.split('.').collect();
+        let registrable = match labels.as_slice() {
+            [.., second, country] if country.len() == 2 && SHARED_SECOND_LEVEL.contains(second) => 3,
+            _ => 2,
+        };
+        labels.get(labels.len().saturating_sub(registrable)..).unwrap_or_default().join(".")
+    }
+
+    /// How plain the address is: a relay at no particular path is more likely to be everybody's, and one on the usual port.
+    pub(crate) fn plainness(&self) -> u8 {
+        match (self.url.path(), self.url.query(), self.url.port()) {
+            ("/" | "", None, None) => 2,
+            ("/" | "", None, Some(_)) => 1,
+            _ => 0,
+        }
+    }
+
+    /// The name that the relay's certificate is for; `None` without TLS.
+    pub(crate) fn server_name(&self) -> Option<ServerName<'static>> {
+        if self.url.scheme() != "wss" {
+            return None;
+        }
+        Some(match self.host() {
+            Host::Ipv4(ip) => IpAddr::V4(ip).into(),
+            Host::Ipv6(ip) => IpAddr::V6(ip).into(),
+            // One that is no name of the DNS gets a name that no certificate is for.
+            Host::Domain(name) => ServerName::try_from(name.to_owned())
+                .unwrap_or_else(|_| IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED).into()),
+        })
+    }
+
     /// The port to connect to.
     pub(crate) fn port(&self) -> u16 {
         self.url.port_or_known_default().unwrap_or(443)
@@ -142,6 +186,14 @@ impl fmt::Display for RelayAddress {
 impl fmt::Debug for RelayAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.text, f)
+    }
+}
+
+/// What counts as one network address: of IPv6 the part that a provider gives to one customer.
+pub(crate) fn network_of(ip: IpAddr) -> IpAddr {
+    match ip.to_canonical() {
+        IpAddr::V6(ip) => IpAddr::V6(Ipv6Addr::from_bits(ip.to_bits() & !u128::from(u64::MAX))),
+        ip => ip,
     }
 }
 
@@ -214,6 +266,30 @@ mod tests {
         }
     }
 
+    #[test]
+    fn whose_relay_it_is() {
+        for (text, site) in [
+            ("wss://relay.example.com/path?a=b", "example.com"),
+            ("wss://a.b.c.example.com:4848", "example.com"),
+            ("ws://example.com", "example.com"),
+            ("wss://relay.example.co.uk", "example.co.uk"),
+            ("wss://a.nos.lol", "nos.lol"),
+            ("wss://x.ab.io", "ab.io"),
+            ("ws://localhost", "localhost"),
+            ("ws://co.uk", "co.uk"),
+            ("wss://relay.example.com.", "example.com"),
+            ("ws://8.8.8.8:7777", "8.8.8.8"),
+            ("ws://[2001:4860::1]/x", "2001:4860::"),
+        ] {
+            assert_eq!(RelayAddress::parse(text).unwrap().site(), site);
+        }
+        let plainness = |text: &str| RelayAddress::parse(text).unwrap().plainness();
+        assert_eq!(plainness("wss://r.example/"), 2);
+        assert_eq!(plainness("wss://r.example:443"), 2);
+        assert_eq!(plainness("wss://r.example:8443"), 1);
+        assert_eq!((plainness("wss://r.example/x"), plainness("wss://r.example/?x")), (0, 0));
+    }
+
     proptest! {
         #[test]
         fn parsing_never_panics_and_is_idempotent(text in "\\PC{0,300}|wss?://[a-z0-9.:@/?#%\\[\\]-]{0,260}") {
@@ -221,6 +297,8 @@ mod tests {
                 prop_assert!(address.as_str().len() <= MAX_ADDRESS_BYTES);
                 prop_assert_eq!(&RelayAddress::parse(address.as_str()).unwrap(), &address);
                 prop_assert_ne!(address.port(), 0);
+                address.site();
+                address.server_name();
             }
         }
     }

@@ -39,6 +39,11 @@ impl Bucket {
         self.tokens -= part;
         true
     }
+
+    /// Gives so much back.
+    pub(crate) fn give(&mut self, part: f64) {
+        self.tokens = (self.tokens + part).min(self.capacity);
+    }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::time::{Instant, sleep};
 
 use crate::counters::add;
-use crate::dial::dial;
+use crate::dial::{DialOptions, dial};
 use crate::link::Link;
 use crate::reconnection::{Pause, Reconnection};
 use crate::session::{Ended, Quality, Session};
@@ -37,6 +37,8 @@ pub(crate) async fn keep(shared: Arc<Shared>, link: Arc<Link>) {
             Pause::BackOff(pause) => {
                 link.disconnected(shared.clock.now(), apart.reason);
                 link.questions.clear();
+                // Whoever wanted these writes again.
+                link.minor.clear();
                 pause
             }
         };
@@ -46,6 +48,7 @@ pub(crate) async fn keep(shared: Arc<Shared>, link: Arc<Link>) {
         }
     }
     link.queue.clear();
+    link.minor.clear();
     link.questions.clear();
     tracing::debug!(relay = %link.address, "relay closed");
 }
@@ -53,17 +56,18 @@ pub(crate) async fn keep(shared: Arc<Shared>, link: Arc<Link>) {
 /// One connection from attempt to end; says why it ended, or nothing when the relay is no longer wanted.
 async fn connect_once(shared: &Shared, link: &Link) -> Option<Apart> {
     let limits = &shared.options.limits;
-    let frame_bytes = match link.origin {
-        Origin::Configured => limits.frame_bytes,
-        Origin::User => limits.user_frame_bytes,
+    let (frame_bytes, burden) = match link.origin {
+        Origin::Configured => (limits.frame_bytes, &limits.burden),
+        Origin::User => (limits.user_frame_bytes, &limits.user_burden),
     };
     let tls = match &shared.tls {
         Ok(tls) => tls,
         Err(error) => return Some(Apart::failed(format!("TLS cannot be used: {error}"))),
     };
     let (timing, dialer) = (&shared.options.timing, shared.options.dialer.as_deref());
+    let options = DialOptions { trust: link.trust, timing, tls, frame_bytes, burden, dialer };
     let socket = tokio::select! {
-        dialled = dial(&link.address, link.trust, timing, tls, frame_bytes, dialer) => match dialled {
+        dialled = dial(&link.address, &options, |ip| shared.admit(link, ip)) => match dialled {
             Ok(socket) => socket,
             Err(error) => return Some(Apart::failed(error.to_string())),
         },

@@ -1,25 +1,27 @@
 //! Connecting to a relay.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::{ClientConfig, RootCertStore};
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::TcpStream;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
+use tokio_rustls::TlsConnector;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{self};
-use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, client_async_tls_with_config};
+use tokio_tungstenite::{WebSocketStream, client_async_with_config};
 
 use crate::RelayAddress;
 use crate::dialer::{Dialer, Stream};
 use crate::guard::{self, GuardError, Trust};
-use crate::options::Timing;
+use crate::meter::{Frames, Meter, Wire};
+use crate::options::{Burden, Timing};
 
 /// A connection to a relay.
-pub(crate) type Socket = WebSocketStream<MaybeTlsStream<Box<dyn Stream>>>;
+pub(crate) type Socket = WebSocketStream<Frames<Box<dyn Stream>>>;
 
 /// Most addresses of one relay that are tried before a pause.
 const MAX_ATTEMPTS: usize = 4;
@@ -38,25 +40,41 @@ pub(crate) enum DialError {
     TcpTimeout,
     #[error("the handshake failed: {0}")]
     Handshake(#[source] Box<tungstenite::Error>),
+    #[error("users have too many relays at the same network address")]
+    Crowded,
     #[error("the handshake took too long")]
     HandshakeTimeout,
 }
 
-/// Connects to `address` at exactly one of the network addresses that the [guard] let pass. Redirects are not followed.
-/// A `dialer` takes the place of guard and TCP.
+/// How a relay is connected to.
+pub(crate) struct DialOptions<'a> {
+    pub(crate) trust: Trust,
+    pub(crate) timing: &'a Timing,
+    pub(crate) tls: &'a Arc<ClientConfig>,
+    /// Largest message that is received at all, in bytes.
+    pub(crate) frame_bytes: usize,
+    pub(crate) burden: &'a Burden,
+    /// Takes the place of guard and TCP.
+    pub(crate) dialer: Option<&'a dyn Dialer>,
+}
+
+/// Connects to `address` at exactly one of the network addresses that the [guard] let pass, and goes on if `admit` says so
+/// to that address. Redirects are not followed.
 pub(crate) async fn dial(
     address: &RelayAddress,
-    trust: Trust,
-    timing: &Timing,
-    tls: &Arc<ClientConfig>,
-    frame_bytes: usize,
-    dialer: Option<&dyn Dialer>,
+    options: &DialOptions<'_>,
+    admit: impl FnOnce(IpAddr) -> bool,
 ) -> Result<Socket, DialError> {
+    let DialOptions { trust, timing, tls, frame_bytes, burden, dialer } = *options;
     let stream: Box<dyn Stream> = match dialer {
         Some(dialer) => dialer.dial(address).await.map_err(DialError::Tcp)?,
         None => {
             let candidates = guard::resolve(address.host(), address.port(), trust, timing.resolve).await?;
-            Box::new(connect(&candidates, timing).await?)
+            let (stream, peer) = connect(&candidates, timing).await?;
+            if !admit(peer.ip()) {
+                return Err(DialError::Crowded);
+            }
+            Box::new(stream)
         }
     };
     let config = WebSocketConfig::default()
@@ -66,22 +84,29 @@ pub(crate) async fn dial(
         .max_write_buffer_size(BUFFER_BYTES + frame_bytes.max(1024 * 1024))
         .max_message_size(Some(frame_bytes))
         .max_frame_size(Some(frame_bytes));
-    let connector = Connector::Rustls(Arc::clone(tls));
-    let handshake = client_async_tls_with_config(address.as_str(), stream, Some(config), Some(connector));
-    match timeout(timing.handshake, handshake).await {
-        Ok(Ok((socket, _))) => Ok(socket),
-        Ok(Err(error)) => Err(DialError::Handshake(Box::new(error))),
-        Err(_) => Err(DialError::HandshakeTimeout),
-    }
+    let handshake = async {
+        let meter = Arc::new(Meter::new(burden, timing.message_within, Instant::now()));
+        let wire = Wire::new(stream, Arc::clone(&meter));
+        let inside: Box<dyn Stream> = match address.server_name() {
+            Some(name) => {
+                let connecting = TlsConnector::from(Arc::clone(tls)).connect(name, wire);
+                Box::new(connecting.await.map_err(|error| DialError::Handshake(Box::new(error.into())))?)
+            }
+            None => Box::new(wire),
+        };
+        let upgraded = client_async_with_config(address.as_str(), Frames::new(inside, meter), Some(config)).await;
+        upgraded.map(|(socket, _)| socket).map_err(|error| DialError::Handshake(Box::new(error)))
+    };
+    timeout(timing.handshake, handshake).await.unwrap_or(Err(DialError::HandshakeTimeout))
 }
 
-async fn connect(candidates: &[SocketAddr], timing: &Timing) -> Result<TcpStream, DialError> {
+async fn connect(candidates: &[SocketAddr], timing: &Timing) -> Result<(TcpStream, SocketAddr), DialError> {
     let mut failure = DialError::TcpTimeout;
     for candidate in candidates.iter().take(MAX_ATTEMPTS) {
         match timeout(timing.connect, TcpStream::connect(candidate)).await {
             Ok(Ok(stream)) => {
                 prepare(&stream, timing).map_err(DialError::Tcp)?;
-                return Ok(stream);
+                return Ok((stream, *candidate));
             }
             Ok(Err(error)) => failure = DialError::Tcp(error),
             Err(_) => {}

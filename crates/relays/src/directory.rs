@@ -1,6 +1,15 @@
 //! Which relays are in use: the operator's, and users' for as long as they are needed.
+//!
+//! Anybody can have keys, name relays and have them opened, so the places for users' relays are shared out:
+//!
+//! 1. by host: so many relays of one [site](RelayAddress::site), and so many at one network address, whatever their names;
+//! 2. a relay on which an answer is awaited stays, unless the one that wants its place has a better claim: it is of a
+//!    host that has two places less, or it is a higher choice of its user's. Without a better claim it gets no place, and
+//!    its user is reached at the operator's relays.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +19,7 @@ use usher_engine::UnixMillis;
 use usher_protocol::PublicKey;
 
 use crate::RelayAddress;
+use crate::address::network_of;
 use crate::link::Link;
 
 /// Users whose relays are counted. Those of a user who is forgotten stay until no answer is awaited.
@@ -24,13 +34,26 @@ pub(crate) struct Directory {
     of_users: HashMap<RelayAddress, UserRelay>,
     /// The relays of each user, the one used last at the end.
     by_user: LruCache<PublicKey, Vec<RelayAddress>>,
-    per_user: usize,
-    in_all: usize,
+    bounds: Bounds,
     uses: u64,
+}
+
+/// Most relays of users in use at a time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    pub(crate) per_user: usize,
+    /// Of one site, and at one network address.
+    pub(crate) per_host: usize,
+    pub(crate) in_all: usize,
 }
 
 struct UserRelay {
     link: Arc<Link>,
+    site: String,
+    /// Where it was connected to last.
+    network: Option<IpAddr>,
+    /// How many other relays its user would rather use; of several users the fewest.
+    choice: usize,
     until: UnixMillis,
     users: HashSet<PublicKey>,
     crowded: bool,
@@ -51,10 +74,10 @@ pub(crate) struct Used {
 }
 
 impl Directory {
-    pub(crate) fn new(per_user: usize, in_all: usize) -> Self {
+    pub(crate) fn new(bounds: Bounds) -> Self {
         let mut by_user = LruCache::unbounded(); // `new` would allocate for the whole capacity at once
         by_user.resize(NonZeroUsize::new(USERS).unwrap_or(NonZeroUsize::MIN));
-        Self { configured: Vec::new(), of_users: HashMap::new(), by_user, per_user, in_all, uses: 0 }
+        Self { configured: Vec::new(), of_users: HashMap::new(), by_user, bounds, uses: 0 }
     }
 
     /// The operator's relays, in their order.
@@ -103,20 +126,29 @@ impl Directory {
         let mut distinct = HashSet::new();
         let mut wanted = wanted;
         wanted.retain(|address| !self.is_configured(address) && distinct.insert(address.clone()));
-        used.refused = wanted.len().saturating_sub(self.per_user) as u64;
-        wanted.truncate(self.per_user);
+        used.refused = wanted.len().saturating_sub(self.bounds.per_user) as u64;
+        wanted.truncate(self.bounds.per_user);
         self.note(user, &wanted);
-        for address in wanted {
+        for (choice, address) in wanted.into_iter().enumerate() {
             self.uses += 1;
             if let Some(relay) = self.of_users.get_mut(&address) {
                 relay.until = relay.until.max(until);
                 relay.last_use = self.uses;
+                relay.choice = relay.choice.min(choice);
                 relay.note(user);
                 used.links.push(Arc::clone(&relay.link));
-            } else if self.of_users.len() < self.in_all || self.evict(now, &mut used) {
+            } else if self.make_room(&address, choice, now, &mut used) {
                 let link = open(address.clone());
-                let users = HashSet::from([user]);
-                let relay = UserRelay { link: Arc::clone(&link), until, users, crowded: false, last_use: self.uses };
+                let relay = UserRelay {
+                    link: Arc::clone(&link),
+                    site: address.site(),
+                    network: None,
+                    choice,
+                    until,
+                    users: HashSet::from([user]),
+                    crowded: false,
+                    last_use: self.uses,
+                };
                 self.of_users.insert(address, relay);
                 used.opened.push(Arc::clone(&link));
                 used.links.push(link);
@@ -150,7 +182,7 @@ impl Directory {
         let list = self.by_user.get_or_insert_mut(user, Vec::new);
         list.retain(|address| !wanted.contains(address));
         list.extend(wanted.iter().rev().cloned());
-        let too_many = list.len().saturating_sub(self.per_user);
+        let too_many = list.len().saturating_sub(self.bounds.per_user);
         let dropped: Vec<_> = list.drain(..too_many).collect();
         for address in dropped {
             let unused = self.of_users.get_mut(&address).is_some_and(|relay| relay.leave(&user));
@@ -160,15 +192,76 @@ impl Directory {
         }
     }
 
-    /// Closes the user relay that is missed least: one no longer needed, else one that is down anyway, else the one
-    /// used longest ago. False when there is none.
-    fn evict(&mut self, now: UnixMillis, used: &mut Used) -> bool {
-        let missed = |relay: &UserRelay| (relay.until >= now, !relay.link.is_down(), relay.last_use);
-        let least = self.of_users.iter().min_by_key(|(_, relay)| missed(relay)).map(|(address, _)| address.clone());
-        let Some(address) = least else { return false };
-        self.close(&address);
+    /// Notes where a user's relay is. False when users have too many there already, and no place can be made.
+    pub(crate) fn settle(&mut self, address: &RelayAddress, ip: IpAddr, now: UnixMillis) -> bool {
+        let network = network_of(ip);
+        let there = |of: &RelayAddress, relay: &UserRelay| of != address && relay.network == Some(network);
+        let others = self.of_users.iter().filter(|(of, relay)| there(of, relay)).count();
+        let admitted = others < self.bounds.per_host || {
+            let idle = self.least_missed(now, there);
+            idle.inspect(|idle| self.close(idle)).is_some()
+        };
+        if let Some(relay) = self.of_users.get_mut(address) {
+            relay.network = admitted.then_some(network);
+        }
+        admitted
+    }
+
+    /// Sees to it that there is a place for one more user's relay. False when others have the better claim to all.
+    fn make_room(&mut self, address: &RelayAddress, choice: usize, now: UnixMillis, used: &mut Used) -> bool {
+        let site = address.site();
+        let same = |_: &RelayAddress, relay: &UserRelay| relay.site == site;
+        let of_site = self.of_users.values().filter(|relay| relay.site == site).count();
+        let victim = if of_site >= self.bounds.per_host {
+            // Among one another the relay that is at no particular path or port goes before those that are: anybody can
+            // make up paths on a host that honest users use, too.
+            let plainer =
+                |(of, relay): &(&RelayAddress, &UserRelay)| relay.site == site && of.plainness() < address.plainness();
+            let oldest = || self.of_users.iter().filter(plainer).min_by_key(|(_, relay)| relay.last_use);
+            self.least_missed(now, same).or_else(|| oldest().map(|(of, _)| of.clone()))
+        } else if self.of_users.len() < self.bounds.in_all {
+            return true;
+        } else {
+            self.least_missed(now, |_, _| true).or_else(|| self.weakest_claim(of_site, choice))
+        };
+        let Some(victim) = victim else { return false };
+        self.close(&victim);
         used.evicted += 1;
         true
+    }
+
+    /// Of those that are `considered`, the relay that nobody misses: one on which no answer is awaited, else one that is
+    /// down anyway; of several the one used longest ago.
+    fn least_missed(
+        &self,
+        now: UnixMillis,
+        considered: impl Fn(&RelayAddress, &UserRelay) -> bool,
+    ) -> Option<RelayAddress> {
+        let missed = |relay: &UserRelay| (relay.until >= now, relay.last_use);
+        let unused = |relay: &UserRelay| relay.until < now || relay.link.is_down();
+        let candidates = self.of_users.iter().filter(|(address, relay)| considered(address, relay) && unused(relay));
+        candidates.min_by_key(|(_, relay)| missed(relay)).map(|(address, _)| address.clone())
+    }
+
+    /// The relay that has to make room, though it is in use, for one of a site with so many places, which is its user's
+    /// choice with this number.
+    fn weakest_claim(&self, of_site: usize, choice: usize) -> Option<RelayAddress> {
+        let mut sites: HashMap<&str, usize> = HashMap::new();
+        let mut networks: HashMap<IpAddr, usize> = HashMap::new();
+        for relay in self.of_users.values() {
+            *sites.entry(&relay.site).or_default() += 1;
+            if let Some(network) = relay.network {
+                *networks.entry(network).or_default() += 1;
+            }
+        }
+        let share = |relay: &UserRelay| {
+            let at_network = relay.network.and_then(|network| networks.get(&network));
+            sites.get(relay.site.as_str()).max(at_network).copied().unwrap_or(0)
+        };
+        let weaker = |relay: &&UserRelay| share(relay) > of_site + 1 || relay.choice > choice;
+        let claims = self.of_users.values().filter(weaker);
+        let weakest = claims.max_by_key(|relay| (share(relay), relay.choice, Reverse(relay.last_use)));
+        weakest.map(|relay| relay.link.address.clone())
     }
 
     fn close(&mut self, address: &RelayAddress) {

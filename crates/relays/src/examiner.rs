@@ -74,6 +74,11 @@ impl Examiner {
         })
     }
 
+    /// Forgets an event that came to nothing, so that it is examined anew when another relay delivers it.
+    pub(crate) fn forget(&self, event: EventId) {
+        self.remembered.forget(event);
+    }
+
     fn try_examine(&self, event: &RawValue) -> Result<Verdict, Refusal> {
         let head = EventHead::parse(event).ok_or(Refusal::Malformed)?;
         if head.pubkey.eq_ignore_ascii_case(&self.own_hex) {

@@ -6,6 +6,7 @@ use usher_engine::UnixMillis;
 
 use crate::RelayAddress;
 use crate::guard::Trust;
+use crate::minor_queue::MinorQueue;
 use crate::options::RelayOptions;
 use crate::question::{Question, Questions};
 use crate::queue::SendQueue;
@@ -19,6 +20,7 @@ pub(crate) struct Link {
     pub(crate) origin: Origin,
     pub(crate) trust: Trust,
     pub(crate) queue: SendQueue,
+    pub(crate) minor: MinorQueue,
     pub(crate) questions: Questions,
     pub(crate) standing: Standing,
     /// Cancelled when the relay is no longer wanted: what is queued is still sent, for a moment.
@@ -59,6 +61,7 @@ impl Link {
             origin,
             trust,
             queue: SendQueue::new(limits.queue_events / part, limits.queue_bytes / part, options.timing.fresh_for),
+            minor: MinorQueue::default(),
             questions: Questions::default(),
             standing: Standing::default(),
             close: stop.child_token(),
@@ -67,7 +70,7 @@ impl Link {
     }
 
     pub(crate) fn status(&self) -> RelayStatus {
-        let queued = self.queue.len();
+        let queued = self.queue.len() + self.minor.len();
         let state = self.state.lock();
         RelayStatus {
             url: self.address.clone(),

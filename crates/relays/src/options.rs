@@ -16,6 +16,9 @@ pub struct RelayOptions {
     pub allow_private: bool,
     /// Most relays of one user that are used at a time. Default 4: NIP-65 asks users to list 2 to 4.
     pub user_relays_per_user: usize,
+    /// Most relays of users that are connected at a time under one registered domain, whatever their paths and ports, and
+    /// at one network address, whatever their names. Default 8.
+    pub user_relays_per_host: usize,
     /// Most relays of users that are connected at a time, in all. Default 64.
     pub user_relays_in_all: usize,
     /// How long a user's relay stays connected after the last answer was due, for answers on their way. Default 30 s.
@@ -62,6 +65,8 @@ pub struct Timing {
     pub ping_after: Duration,
     /// When nothing was received for so long after a ping, the connection is dead. Default 20 s.
     pub pong_within: Duration,
+    /// How long a message may take from its first byte to its last. Default 60 s.
+    pub message_within: Duration,
     /// When the socket took nothing for so long although there was something to send, the connection is dead.
     /// Default 20 s.
     pub write_within: Duration,
@@ -110,12 +115,34 @@ pub struct Limits {
     pub user_relay_nuisance: u32,
     /// How many useless messages a user's relay is forgiven per second. Default 200.
     pub user_relay_nuisance_per_second: u32,
-    /// Most subkey proofs sent at once to strangers whose events we cannot read, in all. Default 30.
+    /// How many useless messages all relays of users together are forgiven per second: beyond, they are read one after the
+    /// other, each as much as the others. Default 2,000: a sixth of a core.
+    pub user_relays_nuisance_per_second: u32,
+    /// What a connection to one of the operator's relays may cost beside its messages. Default 65,536 frames and 8,192 more
+    /// per second, 16 MiB and 4 MiB more per second.
+    pub burden: Burden,
+    /// The same for users' relays. Default 4,096 frames and 512 more per second, 1 MiB and 256 KiB more per second.
+    pub user_burden: Burden,
+    /// Most subkey proofs sent at once to those whose events we cannot read, in all. Over one relay half as many, and over
+    /// all relays of users together a quarter. Default 240.
     pub proofs: u32,
-    /// Subkey proofs per second, in all, after that. Default 1.
+    /// Subkey proofs per second, in all, after that. Default 60: a hundredth of a core.
     pub proofs_per_second: u32,
     /// Most subkey proofs sent to one author in a minute. Default 3.
     pub proofs_per_author: u32,
+}
+
+/// What a connection may cost beside the messages that it brings, at once and per second.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Burden {
+    /// WebSocket frames that are no whole message: pings, pongs, fragments.
+    pub frames: u32,
+    /// More of them each second.
+    pub frames_per_second: u32,
+    /// Bytes that TLS adds. Of messages of 300 bytes, each in a record of its own, a twelfth.
+    pub overhead_bytes: u32,
+    /// More of them each second.
+    pub overhead_bytes_per_second: u32,
 }
 
 impl RelayOptions {
@@ -126,6 +153,7 @@ impl RelayOptions {
             relays,
             allow_private: false,
             user_relays_per_user: 4,
+            user_relays_per_host: 8,
             user_relays_in_all: 64,
             user_relay_grace: Duration::from_secs(30),
             created_at_tolerance: Duration::from_secs(15 * 60),
@@ -150,6 +178,7 @@ impl Default for Timing {
             healthy_after: Duration::from_secs(30),
             ping_after: Duration::from_secs(30),
             pong_within: Duration::from_secs(20),
+            message_within: Duration::from_secs(60),
             write_within: Duration::from_secs(20),
             fresh_for: Duration::from_secs(60),
             resend_within: Duration::from_secs(10),
@@ -175,8 +204,21 @@ impl Default for Limits {
             conversation_keys: 4096,
             user_relay_nuisance: 2000,
             user_relay_nuisance_per_second: 200,
-            proofs: 30,
-            proofs_per_second: 1,
+            user_relays_nuisance_per_second: 2000,
+            burden: Burden {
+                frames: 65_536,
+                frames_per_second: 8192,
+                overhead_bytes: 16 * 1024 * 1024,
+                overhead_bytes_per_second: 4 * 1024 * 1024,
+            },
+            user_burden: Burden {
+                frames: 4096,
+                frames_per_second: 512,
+                overhead_bytes: 1024 * 1024,
+                overhead_bytes_per_second: 256 * 1024,
+            },
+            proofs: 240,
+            proofs_per_second: 60,
             proofs_per_author: 3,
         }
     }

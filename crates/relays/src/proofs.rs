@@ -11,30 +11,48 @@ use tokio::time::Instant;
 use usher_engine::UnixMillis;
 use usher_protocol::{envelope, kind};
 
-use crate::Identity;
 use crate::bucket::Bucket;
 use crate::conversations::Conversations;
 use crate::counters::{Counters, add};
 use crate::options::Limits;
+use crate::status::Origin;
+use crate::{Identity, RelayAddress};
 
-/// Authors whose requests are counted; beyond them the limit for all together holds.
-const AUTHORS: usize = 1024;
+/// Authors whose requests are counted; beyond them the limits of relays hold.
+const AUTHORS: usize = 8192;
 
-/// Answers events that we cannot read with our proof: a few per author and not too many in all, since anybody can
-/// write to our main key what we cannot read.
+/// Relays that are counted: more than are ever connected.
+const RELAYS: usize = 256;
+
+/// Answers events that we cannot read with our proof: a few per author, a share per relay, and not too many in all, since
+/// anybody can write to our main key what we cannot read.
+///
+/// In this order, so that one author cannot use up a relay's share, nor those who write over one relay what is there for
+/// all. Relays that users named have a quarter of what there is, together: their owners can make up authors.
 pub(crate) struct Proofs {
     identity: Identity,
     proof: String,
     per_author: u32,
+    per_relay: (u32, f64),
     conversations: Arc<Conversations>,
     counters: Arc<Counters>,
     limits: Mutex<Counting>,
 }
 
 struct Counting {
-    all: Bucket,
     authors: LruCache<PublicKey, Bucket>,
-    last_created_at: u64,
+    relays: LruCache<RelayAddress, Bucket>,
+    over_ours: Bucket,
+    over_users: Bucket,
+}
+
+/// Why there is no answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Withheld {
+    /// Its author has had its share, or there is no answer to be made.
+    ByAuthor,
+    /// Too many came over this relay: over another one it may be answered.
+    ByRelay,
 }
 
 impl Proofs {
@@ -46,44 +64,69 @@ impl Proofs {
         counters: Arc<Counters>,
     ) -> Option<Self> {
         let proof = serde_json::to_string(identity.subkey_proof.as_ref()?).ok()?;
-        let all = Bucket::new(limits.proofs, f64::from(limits.proofs_per_second), Instant::now());
-        let authors = LruCache::new(NonZeroUsize::new(AUTHORS).unwrap_or(NonZeroUsize::MIN));
+        let (now, per_second) = (Instant::now(), f64::from(limits.proofs_per_second));
+        let counting = Counting {
+            authors: cache(AUTHORS),
+            relays: cache(RELAYS),
+            over_ours: Bucket::new(limits.proofs, per_second, now),
+            over_users: Bucket::new(limits.proofs / 4, per_second / 4.0, now),
+        };
         Some(Self {
             identity: identity.clone(),
             proof,
             per_author: limits.proofs_per_author,
+            per_relay: (limits.proofs / 2, per_second / 2.0),
             conversations,
             counters,
-            limits: Mutex::new(Counting { all, authors, last_created_at: 0 }),
+            limits: Mutex::new(counting),
         })
     }
 
-    /// The answer to `event` of `author`, or `None` when there were too many.
-    pub(crate) fn answer(&self, author: PublicKey, event: EventId, now: UnixMillis) -> Option<Event> {
-        let Some(created_at) = self.admit(author, now) else {
-            add(&self.counters.proofs_withheld);
-            return None;
-        };
-        let conversation = self.conversations.with(&author).ok()?;
+    /// The answer to `event` of `author`, which came over a relay.
+    pub(crate) fn answer(
+        &self,
+        author: PublicKey,
+        event: EventId,
+        over: &RelayAddress,
+        origin: Origin,
+        now: UnixMillis,
+    ) -> Result<Event, Withheld> {
+        self.admit(author, over, origin).inspect_err(|_| add(&self.counters.proofs_withheld))?;
+        let conversation = self.conversations.with(&author).map_err(|_| Withheld::ByAuthor)?;
         let keys = &self.identity.keys;
         let sealed =
-            envelope::seal(keys, &conversation, &[author], Some(event), kind::SUBKEY_PROOF, &self.proof, created_at);
-        let sealed = sealed.ok()?;
+            envelope::seal(keys, &conversation, &[author], Some(event), kind::SUBKEY_PROOF, &self.proof, now.secs());
+        let sealed = sealed.map_err(|_| Withheld::ByAuthor)?;
         add(&self.counters.proofs_sent);
-        Some(sealed)
+        Ok(sealed)
     }
 
-    /// The `created_at` of the answer. Kind 30000 is addressable: of two proofs of ours with the same second a relay may
-    /// forward one alone, so each is a second later than the last. The limit for all together keeps that close to now.
-    fn admit(&self, author: PublicKey, now: UnixMillis) -> Option<u64> {
-        let instant = Instant::now();
+    fn admit(&self, author: PublicKey, over: &RelayAddress, origin: Origin) -> Result<(), Withheld> {
+        let now = Instant::now();
         let mut limits = self.limits.lock();
-        let minute = Duration::from_secs(60);
-        let fresh = || Bucket::refilling_in(self.per_author, minute, instant);
-        if !limits.authors.get_or_insert_mut(author, fresh).take(instant) || !limits.all.take(instant) {
-            return None;
+        let Counting { authors, relays, over_ours, over_users } = &mut *limits;
+        let fresh = || Bucket::refilling_in(self.per_author, Duration::from_secs(60), now);
+        let of_author = authors.get_or_insert_mut(author, fresh);
+        if !of_author.take(now) {
+            return Err(Withheld::ByAuthor);
         }
-        limits.last_created_at = now.secs().max(limits.last_created_at.saturating_add(1));
-        Some(limits.last_created_at)
+        let (burst, per_second) = self.per_relay;
+        let of_relay = relays.get_or_insert_mut_ref(over, || Bucket::new(burst, per_second, now));
+        let together = match origin {
+            Origin::Configured => over_ours,
+            Origin::User => over_users,
+        };
+        if !of_relay.take(now) || !together.take(now) {
+            of_author.give(1.0);
+            return Err(Withheld::ByRelay);
+        }
+        Ok(())
     }
+}
+
+/// A cache that does not allocate for its whole capacity at once.
+fn cache<K: std::hash::Hash + Eq, V>(capacity: usize) -> LruCache<K, V> {
+    let mut cache = LruCache::unbounded();
+    cache.resize(NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN));
+    cache
 }

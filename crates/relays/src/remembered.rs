@@ -53,6 +53,11 @@ impl Remembered {
         inner.junk.put(id, ());
     }
 
+    /// Forgets an event that is of no use.
+    pub(crate) fn forget(&self, id: EventId) {
+        self.inner.lock().junk.pop(&id);
+    }
+
     /// Whether it is remembered among what is of no use.
     #[cfg(test)]
     pub(crate) fn is_junk(&self, id: &EventId) -> bool {

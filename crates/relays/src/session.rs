@@ -29,8 +29,14 @@ const YIELD_AFTER: u32 = 16;
 /// What an event seen before burdens us with, in useless messages: refused at a glance.
 const KNOWN_BURDEN: f64 = 0.05;
 
-/// What an `OK`, a `NOTICE`, a ping or the like burdens us with, in useless messages.
+/// What an `OK`, a `NOTICE` or the like burdens us with, in useless messages.
 const PROTOCOL_BURDEN: f64 = 0.05;
+
+/// What a ping burdens us with, which has to be answered, in useless messages.
+const CONTROL_BURDEN: f64 = 1.0;
+
+/// Reading so many bytes burdens us as much as a useless message, whatever they say.
+const BYTES_OF_A_BURDEN: f64 = 32_768.0;
 
 /// What a good message burdens us with, in useless messages.
 const MESSAGE_BURDEN: f64 = 0.2;
@@ -57,6 +63,8 @@ pub(crate) struct Session<'a> {
     stuck_since: Option<Instant>,
     /// What a user's relay may still burden us with.
     allowance: Option<Bucket>,
+    /// It is other users' relays' turn until then.
+    resting_until: Option<Instant>,
     since_yield: u32,
 }
 
@@ -84,6 +92,7 @@ impl<'a> Session<'a> {
             pinged_at: None,
             stuck_since: None,
             allowance: (link.origin == Origin::User).then(allowance),
+            resting_until: None,
             since_yield: 0,
         }
     }
@@ -96,7 +105,7 @@ impl<'a> Session<'a> {
         };
         let worked = self.started.elapsed() >= self.shared.options.timing.worked_after;
         let quality = match (self.healthy, self.heard_anything) {
-            _ if matches!(ended, Ended::Nuisance) => Quality::Abusive,
+            _ if matches!(ended, Ended::Nuisance | Ended::Abuse(_)) => Quality::Abusive,
             (true, _) => Quality::Good,
             (false, true) if worked => Quality::Fair,
             (false, true) => Quality::Short,
@@ -131,7 +140,7 @@ impl<'a> Session<'a> {
                 } else {
                     self.sink.poll_flush_unpin(cx)
                 }), if writing || self.unflushed => if writing { self.write(taken)? } else { self.flushed(taken)? },
-                message = self.stream.next(), if self.undelivered.is_none() => self.read(message).await?,
+                message = self.stream.next(), if self.is_reading() => self.read(message).await?,
                 room = poll_fn(|cx| self.inbox.poll_reserve(cx)), if self.undelivered.is_some() => {
                     // The engine is gone: the service stops.
                     if room.is_err() {
@@ -156,8 +165,13 @@ impl<'a> Session<'a> {
         if stuck_at.is_some_and(|at| at <= now) {
             return ControlFlow::Break(Ended::Stuck);
         }
+        if self.resting_until.is_some_and(|until| until <= now) {
+            self.resting_until = None;
+            // We did not listen, so we cannot say that nobody spoke.
+            self.heard(now);
+        }
         let silent_at = match self.pinged_at {
-            _ if self.undelivered.is_some() => None,
+            _ if !self.is_reading() => None,
             Some(pinged_at) => {
                 let dead_at = pinged_at + timing.pong_within;
                 if dead_at <= now {
@@ -182,8 +196,14 @@ impl<'a> Session<'a> {
             self.link.healthy();
         }
         let healthy_at = Some(healthy_at).filter(|at| *at > now);
-        let due = [stuck_at, silent_at, healthy_at, self.talk.tick(now)].into_iter().flatten().min();
+        let due = [stuck_at, silent_at, healthy_at, self.resting_until, self.talk.tick(now)];
+        let due = due.into_iter().flatten().min();
         ControlFlow::Continue(due)
+    }
+
+    /// Whether what the relay says is read now: not while a message waits for the engine, nor in others' turns.
+    const fn is_reading(&self) -> bool {
+        self.undelivered.is_none() && self.resting_until.is_none()
     }
 
     fn watch_writing(&mut self, writing: bool, now: Instant) {
@@ -225,6 +245,7 @@ impl<'a> Session<'a> {
             Some(Ok(message)) => message,
         };
         self.heard(Instant::now());
+        self.burden(message.len() as f64 / BYTES_OF_A_BURDEN)?;
         match message {
             Message::Text(text) => self.hear(&text)?,
             Message::Close(frame) => {
@@ -232,7 +253,7 @@ impl<'a> Session<'a> {
                 return ControlFlow::Break(Ended::ByRelay(reason));
             }
             Message::Binary(_) => self.useless(Refusal::Malformed)?,
-            Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => self.burden(PROTOCOL_BURDEN)?,
+            Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => self.burden(CONTROL_BURDEN)?,
         }
         self.since_yield += 1;
         if self.since_yield >= YIELD_AFTER {
@@ -297,10 +318,17 @@ impl<'a> Session<'a> {
         self.burden(1.0)
     }
 
-    /// A relay that a user chose may only be so much of a burden.
+    /// A relay that a user chose may only be so much of a burden, and all of them together.
     fn burden(&mut self, burden: f64) -> ControlFlow<Ended> {
-        let bearable = self.allowance.as_mut().is_none_or(|allowance| allowance.take_part(burden, Instant::now()));
-        if bearable { ControlFlow::Continue(()) } else { ControlFlow::Break(Ended::Nuisance) }
+        let Some(allowance) = &mut self.allowance else { return ControlFlow::Continue(()) };
+        let now = Instant::now();
+        if !allowance.take_part(burden, now) {
+            return ControlFlow::Break(Ended::Nuisance);
+        }
+        if let Some(until) = self.shared.turns.take(burden, now) {
+            self.resting_until = Some(until);
+        }
+        ControlFlow::Continue(())
     }
 
     fn heard(&mut self, now: Instant) {

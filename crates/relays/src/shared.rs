@@ -1,5 +1,6 @@
 //! What all relays' tasks share.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -16,11 +17,13 @@ use crate::RelayOptions;
 use crate::conversations::Conversations;
 use crate::counters::Counters;
 use crate::dial;
-use crate::directory::Directory;
+use crate::directory::{Bounds, Directory};
 use crate::examiner::Examiner;
 use crate::link::Link;
-use crate::proofs::Proofs;
+use crate::proofs::{Proofs, Withheld};
 use crate::queue::Outgoing;
+use crate::status::Origin;
+use crate::turns::Turns;
 
 /// What all relays' tasks share.
 pub(crate) struct Shared {
@@ -33,6 +36,7 @@ pub(crate) struct Shared {
     pub(crate) stop: CancellationToken,
     pub(crate) tls: Result<Arc<ClientConfig>, rustls::Error>,
     pub(crate) directory: Mutex<Directory>,
+    pub(crate) turns: Turns,
     /// Marked when a relay was connected, added or removed.
     pub(crate) changes: watch::Sender<()>,
     proofs: Option<Proofs>,
@@ -51,9 +55,14 @@ impl Shared {
         let proofs = Proofs::new(&options.identity, limits, Arc::clone(&conversations), Arc::clone(&counters));
         let examiner = Examiner::new(&options, Arc::clone(&clock), Arc::clone(&conversations), Arc::clone(&counters));
         let tls = options.tls.clone().map_or_else(dial::web_tls, Ok);
-        let directory = Mutex::new(Directory::new(options.user_relays_per_user, options.user_relays_in_all));
+        let directory = Mutex::new(Directory::new(Bounds {
+            per_user: options.user_relays_per_user,
+            per_host: options.user_relays_per_host,
+            in_all: options.user_relays_in_all,
+        }));
+        let turns = Turns::new(limits.user_relays_nuisance_per_second, Instant::now());
         let changes = watch::Sender::new(());
-        Self { options, clock, counters, conversations, examiner, inbox, stop, tls, directory, changes, proofs }
+        Self { options, clock, counters, conversations, examiner, inbox, stop, tls, directory, turns, changes, proofs }
     }
 
     /// A relay was connected, added or removed.
@@ -61,17 +70,25 @@ impl Shared {
         self.changes.send_replace(());
     }
 
+    /// Whether a relay may be connected to at this network address: a user's relay only when there are not too many others.
+    pub(crate) fn admit(&self, link: &Link, ip: IpAddr) -> bool {
+        link.origin == Origin::Configured || self.directory.lock().settle(&link.address, ip, self.clock.now())
+    }
+
     /// Answers an event that its author made for our main key, at our relays and at the one it came over.
     pub(crate) fn prove(&self, author: PublicKey, event: EventId, over: &Link) {
-        let answer = self.proofs.as_ref().and_then(|proofs| proofs.answer(author, event, self.clock.now()));
-        let Some(answer) = answer else { return };
-        let outgoing = outgoing(&answer);
+        let Some(proofs) = &self.proofs else { return };
+        let answer = match proofs.answer(author, event, &over.address, over.origin, self.clock.now()) {
+            Ok(answer) => outgoing(&answer),
+            // The same event may come over a relay that is not flooded.
+            Err(Withheld::ByRelay) => return self.examiner.forget(event),
+            Err(Withheld::ByAuthor) => return,
+        };
         let configured = self.directory.lock().configured();
-        for link in &configured {
-            self.enqueue(link, outgoing.clone());
-        }
-        if !configured.iter().any(|link| std::ptr::eq(Arc::as_ptr(link), over)) {
-            self.enqueue(over, outgoing);
+        let elsewhere = configured.iter().map(AsRef::as_ref).filter(|link| !std::ptr::eq(*link, over));
+        for link in elsewhere.chain([over]) {
+            self.counters.dropped.fetch_add(link.minor.push(answer.id, answer.frame.clone()), Ordering::Relaxed);
+            link.queue.wake();
         }
     }
 

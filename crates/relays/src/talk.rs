@@ -48,6 +48,9 @@ const SUBSCRIPTION: &str = "usher";
 /// The machine's clock was put right when it shows a time so much before that of our subscription.
 const SET_BACK: Duration = Duration::from_secs(60);
 
+/// How long a relay that found a minor event one too many gets none.
+const NO_MINOR_FOR: Duration = Duration::from_secs(60);
+
 /// How often an event is handed to one relay at most.
 const MAX_ATTEMPTS: u8 = 4;
 
@@ -191,13 +194,14 @@ impl<'a> Talk<'a> {
             Subscription::AwaitAuth { until } | Subscription::Closed { until } => Some(until),
             Subscription::Open => None,
         };
-        let paced = if self.link.queue.is_empty() { None } else { self.pacer.wait_until(now) };
+        let nothing = self.link.queue.is_empty() && self.link.minor.is_empty();
+        let paced = if nothing { None } else { self.pacer.wait_until(now) };
         [waiting, self.hold_until, paced, asking].into_iter().flatten().min()
     }
 
     /// Whether there is something to say now.
     pub(crate) fn has_something(&mut self, now: Instant) -> bool {
-        !self.first.is_empty() || (self.may_send(now) && !self.link.queue.is_empty())
+        !self.first.is_empty() || (self.may_send(now) && !(self.link.queue.is_empty() && self.link.minor.is_empty()))
     }
 
     /// The next thing to say.
@@ -209,8 +213,13 @@ impl<'a> Talk<'a> {
             return None;
         }
         let (event, dropped) = self.link.queue.pop(now);
-        self.counters.dropped.fetch_add(dropped, std::sync::atomic::Ordering::Relaxed);
-        let mut event = event?;
+        self.count_dropped(dropped);
+        let Some(mut event) = event else {
+            let frame = self.link.minor.pop()?;
+            self.pacer.sent(now);
+            add(&self.counters.sent);
+            return Some(frame);
+        };
         event.attempts = event.attempts.saturating_add(1);
         self.pacer.sent(now);
         add(&self.counters.sent);
@@ -255,6 +264,15 @@ impl<'a> Talk<'a> {
             Prefix::RateLimited => {}
             Prefix::AuthRequired if !self.authentication.is_settled() => {}
             Prefix::AuthRequired | Prefix::NotForUs | Prefix::Other => self.link.standing.settle(id, false),
+        }
+        if self.link.minor.settle(&id) {
+            if Prefix::of(text) == Prefix::RateLimited {
+                // What anybody can make us send shall not be what the relay slows us down for.
+                add(&self.counters.rate_limited);
+                self.pacer.limited(now, now);
+                self.count_dropped(self.link.minor.refuse(now + NO_MINOR_FOR));
+            }
+            return Heard::Protocol;
         }
         // Of one sent long ago, or told already: nothing follows.
         let Some((mut event, sent_at)) = self.in_flight.take(id) else { return Heard::Protocol };
@@ -340,7 +358,10 @@ impl<'a> Talk<'a> {
         let all = events.len();
         let again: Vec<_> = events.into_iter().filter(|event| event.attempts < MAX_ATTEMPTS).collect();
         let given_up = u64::try_from(all - again.len()).unwrap_or(0);
-        let dropped = given_up + self.link.queue.put_back(again);
+        self.count_dropped(given_up + self.link.queue.put_back(again));
+    }
+
+    fn count_dropped(&self, dropped: u64) {
         self.counters.dropped.fetch_add(dropped, std::sync::atomic::Ordering::Relaxed);
     }
 }

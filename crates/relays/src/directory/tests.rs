@@ -18,7 +18,7 @@ struct World {
 impl World {
     fn new(per_user: usize, in_all: usize) -> Self {
         Self {
-            directory: Directory::new(per_user, in_all),
+            directory: Directory::new(Bounds { per_user, per_host: 3, in_all }),
             options: RelayOptions::new(Identity::of_main_key(Keys::generate()), Vec::new()),
             stop: CancellationToken::new(),
         }
@@ -44,12 +44,14 @@ impl World {
     }
 }
 
+/// `a` is a relay of a host of its own, `a/x` another one of the same.
 fn address(name: &str) -> RelayAddress {
-    RelayAddress::parse(&format!("wss://{name}.example")).unwrap()
+    let (host, path) = name.split_once('/').map_or((name, String::new()), |(host, path)| (host, format!("/{path}")));
+    RelayAddress::parse(&format!("wss://{host}.example{path}")).unwrap()
 }
 
 fn name_of(link: &Link) -> String {
-    link.address.as_str().trim_start_matches("wss://").trim_end_matches(".example").to_owned()
+    link.address.as_str().trim_start_matches("wss://").replace(".example", "")
 }
 
 fn names(links: &[Arc<Link>]) -> Vec<String> {
@@ -140,9 +142,77 @@ fn when_all_are_taken_the_least_missed_goes() {
     assert_eq!((used.evicted, world.open()), (1, vec!["busy".into(), "down".into(), "new1".into()]));
     world.use_for(user(), &["new2"], LATER, now);
     assert_eq!(world.open(), ["busy", "new1", "new2"]);
-    world.use_for(user(), &["busy"], LATER, now);
-    world.use_for(user(), &["new3"], LATER, now);
-    assert_eq!(world.open(), ["busy", "new2", "new3"], "busy was used last");
+    let used = world.use_for(user(), &["new3"], LATER, now);
+    assert_eq!((used.links.len(), used.refused, used.evicted), (0, 1, 0), "an answer is awaited on each of them");
+    assert_eq!(world.open(), ["busy", "new1", "new2"]);
+    let now = UnixMillis(LATER.0 + 1);
+    world.use_for(user(), &["new3"], now, now);
+    assert_eq!(world.open(), ["new1", "new2", "new3"], "nobody waits any more, and busy was used longest ago");
+}
+
+#[test]
+fn a_users_first_choice_goes_before_others_second() {
+    let mut world = World::new(4, 4);
+    let used = world.use_for(user(), &["a", "b", "c", "d"], LATER, NOW);
+    assert_eq!(used.links.len(), 4);
+    let used = world.use_for(user(), &["e", "f", "g"], LATER, NOW);
+    assert_eq!((names(&used.links), used.refused), (vec!["e".to_owned(), "f".to_owned()], 1));
+    assert_eq!(world.open(), ["a", "b", "e", "f"]);
+    world.use_for(user(), &["f"], LATER, NOW);
+    world.use_for(user(), &["g"], LATER, NOW);
+    assert_eq!(world.open(), ["a", "e", "f", "g"], "b was a second choice, and f is a first one now");
+    assert_eq!(world.use_for(user(), &["h"], LATER, NOW).refused, 1);
+}
+
+#[test]
+fn one_host_has_only_so_many_places_whoever_names_it() {
+    let mut world = World::new(4, 64);
+    world.use_for(user(), &["honest"], LATER, NOW);
+    for sybil in 0..20 {
+        let paths: Vec<_> = (0..4).map(|path| format!("evil/{sybil}-{path}")).collect();
+        world.use_for(user(), &paths.iter().map(String::as_str).collect::<Vec<_>>(), LATER, NOW);
+    }
+    assert_eq!(world.open(), ["evil/0-0", "evil/0-1", "evil/0-2", "honest"]);
+    // Paths made up at a relay that others use do not keep those out.
+    let used = world.use_for(user(), &["evil"], LATER, NOW);
+    assert_eq!((names(&used.links), used.evicted), (vec!["evil".to_owned()], 1));
+    assert_eq!(world.open(), ["evil", "evil/0-1", "evil/0-2", "honest"]);
+    assert_eq!(world.use_for(user(), &["evil/new"], LATER, NOW).refused, 1);
+}
+
+#[test]
+fn hosts_with_many_places_make_room_for_hosts_with_few() {
+    let mut world = World::new(4, 4);
+    for name in ["a/1", "a/2", "a/3", "b"] {
+        world.use_for(user(), &[name], LATER, NOW);
+    }
+    let used = world.use_for(user(), &["c"], LATER, NOW);
+    assert_eq!((used.evicted, world.open()), (1, vec!["a/2".into(), "a/3".into(), "b".into(), "c".into()]));
+    assert_eq!(world.use_for(user(), &["d"], LATER, NOW).evicted, 1);
+    assert_eq!(world.use_for(user(), &["e"], LATER, NOW).refused, 1, "each has one");
+}
+
+#[test]
+fn many_names_at_one_network_address_count_as_one_host() {
+    let mut world = World::new(4, 64);
+    let ip = |text: &str| text.parse::<IpAddr>().unwrap();
+    let mut settle = |name: &str, at: &str, until| {
+        world.use_for(user(), &[name], until, NOW);
+        world.directory.settle(&address(name), ip(at), UnixMillis(NOW.0 + 1))
+    };
+    assert!(settle("a", "8.8.8.8", NOW));
+    assert!(settle("b", "::ffff:8.8.8.8", LATER) && settle("c", "8.8.8.8", LATER));
+    assert!(settle("d", "8.8.8.8", LATER), "nobody waits for a");
+    assert!(!settle("e", "8.8.8.8", LATER));
+    assert!(settle("b", "8.8.8.8", LATER), "it is there already");
+    assert!(settle("f", "8.8.4.4", LATER));
+    for (name, last) in [("g", "1"), ("h", "2:3"), ("i", "4:5:6")] {
+        assert!(settle(name, &format!("2001:4860:0:1::{last}"), LATER));
+    }
+    assert!(!settle("j", "2001:4860:0:1::8", LATER), "one customer's network");
+    assert!(settle("k", "2001:4860:0:2::8", LATER));
+    assert!(world.directory.settle(&address("gone"), ip("8.8.8.8"), NOW) || world.open().len() == 10);
+    assert!(!world.open().contains(&"a".to_owned()));
 }
 
 #[test]

@@ -177,6 +177,7 @@ impl Search<'_> {
                 trust: if shared.options.allow_private { Trust::Operator } else { Trust::Stranger },
                 timing: shared.options.timing.clone(),
                 tls: Arc::clone(tls),
+                burden: shared.options.limits.user_burden,
                 permits: Arc::clone(&self.searcher.permits),
             };
             self.visits.push(Box::pin(visits.ask(address.clone(), question)));

@@ -11,10 +11,10 @@ use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
 
 use crate::RelayAddress;
-use crate::dial::dial;
+use crate::dial::{DialOptions, dial};
 use crate::frame::RelayFrame;
 use crate::guard::Trust;
-use crate::options::Timing;
+use crate::options::{Burden, Timing};
 use crate::question::{MOST_EVENT_BYTES, Question};
 
 /// The id of the one subscription.
@@ -32,6 +32,7 @@ pub(crate) struct Visits {
     pub(crate) trust: Trust,
     pub(crate) timing: Timing,
     pub(crate) tls: Arc<ClientConfig>,
+    pub(crate) burden: Burden,
     /// Most visits at a time; others wait.
     pub(crate) permits: Arc<Semaphore>,
 }
@@ -41,8 +42,15 @@ impl Visits {
     /// (a stranger's relay need not know who asks for whom), or talks of other things.
     pub(crate) async fn ask(self, address: RelayAddress, mut question: Question) {
         let Ok(_permit) = self.permits.acquire().await else { return };
-        let frame_bytes = 2 * MOST_EVENT_BYTES;
-        let mut socket = match dial(&address, self.trust, &self.timing, &self.tls, frame_bytes, None).await {
+        let options = DialOptions {
+            trust: self.trust,
+            timing: &self.timing,
+            tls: &self.tls,
+            frame_bytes: 2 * MOST_EVENT_BYTES,
+            burden: &self.burden,
+            dialer: None,
+        };
+        let mut socket = match dial(&address, &options, |_| true).await {
             Ok(socket) => socket,
             Err(error) => {
                 tracing::debug!(relay = %address, %error, "a user's relay cannot be asked");

@@ -4,6 +4,8 @@ use std::fmt;
 
 use tokio_tungstenite::tungstenite;
 
+use crate::meter::Abuse;
+
 /// How good a connection was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Quality {
@@ -34,6 +36,8 @@ pub(crate) enum Ended {
     Stuck,
     /// A user's relay sent too much that is of no use.
     Nuisance,
+    /// The connection cost more than it brought.
+    Abuse(Abuse),
 }
 
 impl fmt::Display for Ended {
@@ -46,6 +50,7 @@ impl fmt::Display for Ended {
             Self::Silent => f.write_str("nobody answers any more"),
             Self::Stuck => f.write_str("the relay does not read what we send"),
             Self::Nuisance => f.write_str("the relay floods us"),
+            Self::Abuse(abuse) => write!(f, "the relay floods us: {abuse}"),
         }
     }
 }
@@ -54,6 +59,10 @@ impl From<tungstenite::Error> for Ended {
     fn from(error: tungstenite::Error) -> Self {
         match error {
             tungstenite::Error::ConnectionClosed | tungstenite::Error::AlreadyClosed => Self::ByRelay(String::new()),
+            tungstenite::Error::Io(error) => match Abuse::of(&error) {
+                Some(abuse) => Self::Abuse(abuse),
+                None => Self::Broken(error.into()),
+            },
             error => Self::Broken(error),
         }
     }

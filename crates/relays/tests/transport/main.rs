@@ -4,6 +4,7 @@
 mod abuse;
 mod authentication;
 mod beside_a_good_relay;
+mod hostile;
 mod lifetime;
 mod once;
 mod reconnection;
