@@ -2,8 +2,11 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
+use nostr::hashes::{Hash as _, HashEngine as _, Hmac, HmacEngine, sha256};
 use nostr::nips::nip44::v2::{self, ConversationKey};
-use nostr::{Event, EventBuilder, EventId, Keys, Kind, PublicKey, Tag, Timestamp};
+use nostr::secp256k1::rand::rngs::OsRng;
+use nostr::secp256k1::rand::{self, CryptoRng, RngCore};
+use nostr::{Event, EventBuilder, EventId, Keys, Kind, PublicKey, SECP256K1, Tag, Timestamp};
 
 /// Largest `content` of an inbound event that is looked at, in bytes.
 ///
@@ -36,10 +39,24 @@ pub enum EnvelopeError {
     Unsignable,
 }
 
-/// Makes the event that carries `plaintext` from `sender` to `recipient`.
+/// What an event carries, and to whom.
+#[derive(Clone, Copy)]
+pub struct Contents<'a> {
+    /// All keys of the far side (main key and known subkeys): each becomes a `p` tag, the same on every copy.
+    pub participants: &'a [PublicKey],
+    /// The event's kind.
+    pub kind: u16,
+    /// The message's text.
+    pub plaintext: &'a str,
+    /// When the event is made, in Unix seconds.
+    pub created_at: u64,
+}
+
+/// Makes the event that carries `plaintext` from `sender` to `recipient`, another one each time.
 ///
 /// `participants` are all keys of the far side (main key and known subkeys): each becomes a `p` tag, the same on every
-/// copy. `replies_to` becomes an `e` tag (only subkey proofs use it). `created_at` is Unix seconds.
+/// copy. `replies_to` becomes an `e` tag and a `d` tag: only subkey proofs use it, whose kind is addressable, and some relays
+/// refuse such an event without a `d` tag. `created_at` is Unix seconds.
 ///
 /// # Errors
 /// [`EnvelopeError::Unencryptable`] when the plaintext is empty or over [`MAX_PLAINTEXT_BYTES`].
@@ -52,15 +69,103 @@ pub fn seal(
     plaintext: &str,
     created_at: u64,
 ) -> Result<Event, EnvelopeError> {
-    let payload = v2::encrypt_to_bytes(conversation, plaintext.as_bytes()).map_err(|_| EnvelopeError::Unencryptable)?;
-    let tags = participants.iter().map(|key| Tag::public_key(*key)).chain(replies_to.map(Tag::event));
-    EventBuilder::new(Kind::from_u16(kind), BASE64.encode(payload))
+    let contents = Contents { participants, kind, plaintext, created_at };
+    seal_with(sender, conversation, &contents, replies_to, &mut OsRng)
+}
+
+/// Makes the event that carries these contents: the same event, byte for byte, whenever it is made of the same contents.
+///
+/// Wallets know a repeated message by its event's id. The nonce of the encryption is derived from the contents and the conversation
+/// key, which nobody else knows: contents that differ in anything never share one, so it is as good as a random nonce,
+/// and all that equal events tell is that they are equal.
+///
+/// # Errors
+/// As [`seal`].
+pub fn seal_repeatable(
+    sender: &Keys,
+    conversation: &ConversationKey,
+    contents: &Contents<'_>,
+) -> Result<Event, EnvelopeError> {
+    seal_with(sender, conversation, contents, None, &mut Derived::of(conversation, contents))
+}
+
+fn seal_with<R: RngCore + CryptoRng>(
+    sender: &Keys,
+    conversation: &ConversationKey,
+    contents: &Contents<'_>,
+    replies_to: Option<EventId>,
+    randomness: &mut R,
+) -> Result<Event, EnvelopeError> {
+    let payload = v2::encrypt_to_bytes_with_rng(randomness, conversation, contents.plaintext.as_bytes())
+        .map_err(|_| EnvelopeError::Unencryptable)?;
+    let about = replies_to.map(|event| [Tag::event(event), Tag::identifier(event.to_hex())]);
+    let tags = contents.participants.iter().map(|key| Tag::public_key(*key)).chain(about.into_iter().flatten());
+    EventBuilder::new(Kind::from_u16(contents.kind), BASE64.encode(payload))
         .tags(tags)
         .allow_self_tagging()
-        .custom_created_at(Timestamp::from_secs(created_at))
-        .sign_with_keys(sender)
+        .custom_created_at(Timestamp::from_secs(contents.created_at))
+        .build(sender.public_key())
+        .sign_with_ctx(SECP256K1, randomness, sender)
         .map_err(|_| EnvelopeError::Unsignable)
 }
+
+/// Bytes that are the same for the same contents, and that nobody can tell from random ones without the conversation key:
+/// HMAC-SHA256 blocks in counter mode.
+struct Derived {
+    key: HmacEngine<sha256::Hash>,
+    block: [u8; 32],
+    used: usize,
+    counter: u64,
+}
+
+impl Derived {
+    fn of(conversation: &ConversationKey, contents: &Contents<'_>) -> Self {
+        let mut key = HmacEngine::<sha256::Hash>::new(conversation.as_bytes());
+        // Of fixed length but for the last: no two contents read alike. NIP-44 uses the same key on messages of 33 bytes and
+        // more that begin with a nonce, none of which begins with these words.
+        key.input(b"usher: the nonce of a repeatable event");
+        key.input(&contents.kind.to_be_bytes());
+        key.input(&contents.created_at.to_be_bytes());
+        key.input(&(contents.participants.len() as u64).to_be_bytes());
+        contents.participants.iter().for_each(|participant| key.input(participant.as_bytes()));
+        key.input(sha256::Hash::hash(contents.plaintext.as_bytes()).as_byte_array());
+        Self { key, block: [0; 32], used: 32, counter: 0 }
+    }
+}
+
+impl RngCore for Derived {
+    fn next_u32(&mut self) -> u32 {
+        let mut bytes = [0; 4];
+        self.fill_bytes(&mut bytes);
+        u32::from_le_bytes(bytes)
+    }
+
+    fn next_u64(&mut self) -> u64 {
+        let mut bytes = [0; 8];
+        self.fill_bytes(&mut bytes);
+        u64::from_le_bytes(bytes)
+    }
+
+    fn fill_bytes(&mut self, bytes: &mut [u8]) {
+        for byte in bytes {
+            if self.used >= self.block.len() {
+                let mut engine = self.key.clone();
+                engine.input(&self.counter.to_be_bytes());
+                self.block = Hmac::from_engine(engine).to_byte_array();
+                (self.counter, self.used) = (self.counter.wrapping_add(1), 0);
+            }
+            *byte = self.block.get(self.used).copied().unwrap_or_default();
+            self.used += 1;
+        }
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), rand::Error> {
+        self.fill_bytes(bytes);
+        Ok(())
+    }
+}
+
+impl CryptoRng for Derived {}
 
 /// The NIP-44 conversation key between `ours` and `theirs`; deriving it costs an ECDH (about 35 µs), so cache it.
 ///

@@ -86,6 +86,11 @@ pub enum HandshakeUrlError {
 }
 
 impl HandshakeUrl {
+    /// The token as it stands in the URL: what wallets send that do not decode it.
+    pub fn encoded_token(&self) -> String {
+        utf8_percent_encode(&self.token, ENCODED).to_string()
+    }
+
     /// The key that the answer is encrypted to.
     pub fn recipient(&self) -> PublicKey {
         self.subkey.unwrap_or(self.main_key)
@@ -223,6 +228,14 @@ fn parse_token(value: &str) -> Result<String, HandshakeUrlError> {
 
 fn decode(value: &str) -> Result<String, HandshakeUrlError> {
     percent_decode_str(value).decode_utf8().map(String::from).map_err(|_| HandshakeUrlError::NotText)
+}
+
+/// The token that `sent` is when it is one as it stands in a URL, percent-encoded: in either case of the hexadecimal digits,
+/// and whether characters are encoded that need not be or are not that should be. `None` when it is not encoded at all, or not text.
+///
+/// Deployed wallets send the token so (wallet-protocol.md section 10).
+pub fn decode_token(sent: &str) -> Option<String> {
+    decode(sent).ok().filter(|token| token != sent)
 }
 
 fn npub(key: &PublicKey) -> String {

@@ -21,7 +21,7 @@ pub use cashu::{CashuDirect, CashuRequest, CashuResponse, CashuStatus, MAX_MINT_
 pub use currency::{Currency, ExchangeRate, FiatCode, NotACurrency};
 pub use from_service::ServiceMessage;
 pub use from_wallet::WalletMessage;
-pub use handshake::{ClientInfo, KeyHandshake, MAX_PREFERRED_RELAYS};
+pub use handshake::{ClientInfo, KeyHandshake, MAX_PREFERRED_RELAYS, MAX_SENT_TOKEN_BYTES};
 pub use invoice::{Addressed, InvoiceRequest, InvoiceResponse, MAX_INVOICE_BYTES};
 pub use parsing::{MAX_JSON_BYTES, ParseError};
 pub use payment::{PaymentRequest, PaymentResponse, PaymentStatus};

@@ -111,7 +111,12 @@ pub(crate) fn at_most<'de, D: Deserializer<'de>, const MAX: usize>(deserializer:
 
 /// An identifier: 1 to [`MAX_ID_BYTES`] bytes without control characters. Refused, not cut: a part of it means nothing.
 pub(crate) fn id<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Error> {
-    let id = at_most::<D, MAX_ID_BYTES>(deserializer)?;
+    longer_id::<D, MAX_ID_BYTES>(deserializer)
+}
+
+/// As [`id`], of at most `MAX` bytes.
+pub(crate) fn longer_id<'de, D: Deserializer<'de>, const MAX: usize>(deserializer: D) -> Result<String, D::Error> {
+    let id = at_most::<D, MAX>(deserializer)?;
     if id.is_empty() || id.chars().any(char::is_control) {
         return Err(D::Error::custom("empty, or with control characters"));
     }

@@ -11,11 +11,15 @@ use crate::{text, wire};
 /// Most relays taken from a user's handshake.
 pub const MAX_PREFERRED_RELAYS: usize = 16;
 
+/// Longest token that is taken from a handshake, in bytes: an identifier (256 bytes) of which every byte is percent-encoded.
+pub const MAX_SENT_TOKEN_BYTES: usize = 3 * wire::MAX_ID_BYTES;
+
 /// Kind 27010: a user scanned the handshake URL; the event's author is the user's main key.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyHandshake {
-    /// The token of the handshake URL.
-    #[serde(deserialize_with = "wire::id")]
+    /// The token of the handshake URL; some wallets send it as it stands there, percent-encoded
+    /// ([`decode_token`](crate::handshake_url::decode_token)). At most [`MAX_SENT_TOKEN_BYTES`].
+    #[serde(deserialize_with = "wire::longer_id::<_, MAX_SENT_TOKEN_BYTES>")]
     pub token: String,
     /// The wallet the user has. What cannot be read is left out: nothing depends on it, and a login should not.
     #[serde(default, deserialize_with = "wire::if_readable")]

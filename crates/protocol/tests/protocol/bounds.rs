@@ -234,8 +234,9 @@ fn depth_and_length_are_bounded() {
 
 #[test]
 fn identifiers_are_bounded() {
-    assert_eq!(handshake(&json!({"token": "t".repeat(256)})).token.len(), 256);
-    for bad in [json!("t".repeat(257)), json!(""), json!("a\nb"), json!("a\u{0}"), json!(5), Value::Null] {
+    // Three times as long as an identifier: wallets may send it percent-encoded.
+    assert_eq!(handshake(&json!({"token": "%2F".repeat(256)})).token.len(), 768);
+    for bad in [json!("t".repeat(769)), json!(""), json!("a\nb"), json!("a\u{0}"), json!(5), Value::Null] {
         refused(27010, &json!({"token": bad}));
         refused(27001, &json!({"challenge": bad, "status": {"status": "declined"}}));
         refused(28001, &json!({"request_id": bad, "status": "approved"}));

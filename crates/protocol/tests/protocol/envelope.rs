@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use proptest::prelude::*;
-use usher_protocol::envelope::{self, EnvelopeError};
+use usher_protocol::envelope::{self, Contents, EnvelopeError};
 use usher_protocol::message::WalletMessage;
 use usher_protocol::{Event, EventId, Keys, SecretKey};
 
@@ -55,6 +55,32 @@ fn what_is_sealed_can_be_opened_by_its_recipient_alone() {
 }
 
 #[test]
+fn the_same_letter_is_the_same_event_and_any_other_is_another() {
+    let conversation = |to| envelope::conversation_key(&keys(1), &keys(to).public_key()).unwrap();
+    let seal = |letter: &Contents<'_>| envelope::seal_repeatable(&keys(1), &conversation(2), letter).unwrap();
+    let (two, three) = ([keys(2).public_key()], [keys(2).public_key(), keys(3).public_key()]);
+    let letter = Contents { participants: &two, kind: 27000, plaintext: "hello", created_at: 1_732_137_600 };
+    let event = seal(&letter);
+    assert_eq!(seal(&letter), event);
+    assert_eq!(nostr::JsonUtil::as_json(&seal(&letter)), nostr::JsonUtil::as_json(&event), "the signature, too");
+    assert!(envelope::verify(&event).is_ok());
+    assert_eq!(opened(&event).unwrap(), "hello");
+    let others = [
+        Contents { participants: &three, ..letter },
+        Contents { kind: 28000, ..letter },
+        Contents { plaintext: "hellp", ..letter },
+        Contents { created_at: 1_732_137_601, ..letter },
+    ];
+    let nonce = |event: &Event| BASE64.decode(&event.content).unwrap()[1..33].to_vec();
+    let mut nonces: Vec<_> = others.iter().map(|letter| nonce(&seal(letter))).collect();
+    nonces.push(nonce(&envelope::seal_repeatable(&keys(1), &conversation(3), &letter).unwrap()));
+    nonces.push(nonce(&event));
+    nonces.sort();
+    nonces.dedup();
+    assert_eq!(nonces.len(), others.len() + 2, "no nonce is used for two letters or two recipients");
+}
+
+#[test]
 fn tags_name_every_participant_and_the_event_that_is_answered() {
     let conversation = envelope::conversation_key(&keys(1), &keys(2).public_key()).unwrap();
     let participants = [keys(2).public_key(), keys(3).public_key(), keys(1).public_key()];
@@ -62,7 +88,12 @@ fn tags_name_every_participant_and_the_event_that_is_answered() {
         .unwrap();
     let tags: Vec<Vec<String>> = event.tags.iter().map(|tag| tag.as_slice().to_vec()).collect();
     let p = |key: &Keys| vec!["p".to_owned(), key.public_key().to_hex()];
-    assert_eq!(tags, [p(&keys(2)), p(&keys(3)), p(&keys(1)), vec!["e".to_owned(), about().to_hex()]]);
+    let of = |name: &str| vec![name.to_owned(), about().to_hex()];
+    assert_eq!(
+        tags,
+        [p(&keys(2)), p(&keys(3)), p(&keys(1)), of("e"), of("d")],
+        "kind 30000 is addressable by its `d` tag"
+    );
     assert_eq!(envelope::replies_to(&event), Some(about()));
     let message = WalletMessage::from_event(&event, &sample("30000-proof")).unwrap();
     assert_eq!(message.about(), Some(about()));

@@ -2,7 +2,9 @@
 
 use nostr::nips::nip19::ToBech32 as _;
 use proptest::prelude::*;
-use usher_protocol::handshake_url::{HandshakeUrl, HandshakeUrlError, MAX_RELAYS, MAX_URL_BYTES, is_scheme};
+use usher_protocol::handshake_url::{
+    HandshakeUrl, HandshakeUrlError, MAX_RELAYS, MAX_URL_BYTES, decode_token, is_scheme,
+};
 use usher_protocol::{Keys, PublicKey, SecretKey};
 
 use crate::samples::{MAIN_KEY, OTHER_KEY};
@@ -178,6 +180,20 @@ proptest! {
     #[test]
     fn what_is_written_is_read_the_same(url in any_url()) {
         prop_assert_eq!(url.to_string().parse(), Ok(url));
+    }
+
+    #[test]
+    fn a_token_as_it_stands_in_the_url_is_known(url in any_url()) {
+        let stands = url.to_string().split("&token=").nth(1).unwrap().split('&').next().unwrap().to_owned();
+        prop_assert_eq!(url.encoded_token(), stands.clone());
+        let lower = stands.split('%').enumerate().map(|(n, part)| match part.get(..2).filter(|_| n > 0) {
+            Some(digits) => format!("%{}{}", digits.to_lowercase(), &part[2..]),
+            None => part.to_owned(),
+        });
+        let lower: String = lower.collect();
+        for sent in [stands, lower] {
+            prop_assert!(sent == url.token || decode_token(&sent).as_ref() == Some(&url.token), "{}", sent);
+        }
     }
 
     #[test]
