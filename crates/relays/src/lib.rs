@@ -17,7 +17,8 @@
 //! - [`ProfileDirectory`], the engine's [`Directory`](usher_engine::ports::Directory): profiles (short subscriptions on the
 //!   connections that are there, short visits to others), NIP-05 identifiers (HTTPS), and the service's own profile.
 //!
-//! Relays that users choose are input from strangers: the [`guard`] decides what may be connected to.
+//! Relays that users choose are untrusted input: the [`guard`] decides what may be connected to, `directory` how many, and
+//! `meter`, `session` and `turns` how much each connection, and all of them together, may cost.
 
 mod address;
 mod backoff;
