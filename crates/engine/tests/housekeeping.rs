@@ -10,7 +10,9 @@ use std::time::Duration;
 use async_trait::async_trait;
 use common::{NOW, Running, open, options};
 use usher_engine::event::Event;
-use usher_engine::ports::{AllCommitted, Commit, OpenOperation, OutboxMessage, Store, StoreError, StoredOperation};
+use usher_engine::ports::{
+    AllCommitted, Commit, CorrelationKey, OpenOperation, OutboxMessage, Store, StoreError, StoredOperation,
+};
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 
@@ -39,6 +41,10 @@ impl Store for Stuck {
         self.store.operation(id).await
     }
 
+    async fn operation_with_key(&self, key: CorrelationKey) -> Result<Option<(StreamId, StoredOperation)>, StoreError> {
+        self.store.operation_with_key(key).await
+    }
+
     async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
         self.store.events(stream, after, limit).await
     }
@@ -63,6 +69,11 @@ impl Store for Stuck {
     /// In whole batches at first: then there is more.
     async fn forget_inbound(&self, _: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         Ok(if self.forgot.fetch_add(1, Ordering::SeqCst) < 3 { limit } else { 0 })
+    }
+
+    async fn forget_kept_keys(&self, _: UnixMillis, _: usize) -> Result<usize, StoreError> {
+        self.forgot.fetch_add(1000, Ordering::SeqCst);
+        Ok(0)
     }
 
     async fn forget_user_relays(&self, _: UnixMillis, _: usize) -> Result<usize, StoreError> {
@@ -93,10 +104,10 @@ async fn what_cannot_be_removed_is_tried_again_and_keeps_nothing_else() {
         };
         tokio::time::timeout(Duration::from_secs(20), wait).await.expect(what);
     };
-    until("all of it", &|| stuck.forgot.load(Ordering::SeqCst) == 104).await;
+    until("all of it", &|| stuck.forgot.load(Ordering::SeqCst) == 1104).await;
     assert_eq!(stuck.tried.load(Ordering::SeqCst), 1);
     usher.clock.turn(Duration::from_secs(3_600));
-    until("the next hour", &|| stuck.forgot.load(Ordering::SeqCst) == 205).await;
+    until("the next hour", &|| stuck.forgot.load(Ordering::SeqCst) == 2205).await;
     assert_eq!(stuck.tried.load(Ordering::SeqCst), 2);
     usher.stop().await;
 }

@@ -110,6 +110,7 @@ async fn very_many_charges_that_fall_due_at_once_hold_up_nobody_and_are_asked_fo
             subkeys: Vec::new(),
             description: "Membership".to_owned(),
             amount: 5_000,
+            minimum_amount: None,
             recurrence: recurrence.clone(),
             expires_at: NOW.secs() + 600,
             reference: None,

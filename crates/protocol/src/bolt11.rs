@@ -52,6 +52,7 @@ pub struct Invoice {
     text: String,
     payment_hash: PaymentHash,
     amount: Option<u64>,
+    created_at: u64,
     expires_at: u64,
     network: Network,
     description: Option<String>,
@@ -86,6 +87,11 @@ impl Invoice {
     /// Millisats; `None` leaves it to the payer.
     pub const fn amount(&self) -> Option<u64> {
         self.amount
+    }
+
+    /// Unix seconds at which it was made, as it says.
+    pub const fn created_at(&self) -> u64 {
+        self.created_at
     }
 
     /// Unix seconds from which it should not be paid any more.
@@ -140,6 +146,7 @@ impl FromStr for Invoice {
             text: text.to_ascii_lowercase(),
             payment_hash: PaymentHash::from_bytes(*parsed.payment_hash().as_ref()),
             amount,
+            created_at,
             expires_at: created_at.saturating_add(parsed.expiry_time().as_secs()),
             network,
             description,
@@ -191,7 +198,7 @@ mod tests {
         let coffee: Invoice = COFFEE.parse().unwrap();
         assert_eq!(coffee.amount(), Some(250_000_000));
         assert_eq!(coffee.description(), Some("1 cup coffee"));
-        assert_eq!(coffee.expires_at(), 1_496_314_658 + 60);
+        assert_eq!((coffee.created_at(), coffee.expires_at()), (1_496_314_658, 1_496_314_658 + 60));
         assert_eq!(coffee.network(), Network::Bitcoin);
         let hash = "0001020304050607080900010203040506070809000102030405060708090102";
         assert_eq!(coffee.payment_hash().to_string(), hash);

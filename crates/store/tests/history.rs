@@ -55,6 +55,7 @@ enum What {
     UserRelays,
     Deliveries,
     Answers,
+    KeptKeys,
 }
 
 impl Change {
@@ -72,6 +73,7 @@ impl Change {
             Self::Remove(What::UserRelays, before, limit) => store.forget_user_relays(before, limit).await,
             Self::Remove(What::Deliveries, before, limit) => store.forget_deliveries(before, limit).await,
             Self::Remove(What::Answers, before, limit) => store.forget_answers(before, limit).await,
+            Self::Remove(What::KeptKeys, before, limit) => store.forget_kept_keys(before, limit).await,
         };
         result.unwrap()
     }
@@ -112,7 +114,8 @@ fn change() -> impl Strategy<Value = Change> {
         Just(What::Inbound),
         Just(What::UserRelays),
         Just(What::Deliveries),
-        Just(What::Answers)
+        Just(What::Answers),
+        Just(What::KeptKeys),
     ];
     let position = || (0..STREAMS, 0..5_u64);
     prop_oneof![
@@ -150,12 +153,12 @@ fn draft() -> impl Strategy<Value = Draft> {
         option::weighted(0.2, (0..USERS, vec("[a-c]{1,3}", 0..3))),
         any::<bool>(),
         option::weighted(0.2, answer()),
-        (any::<bool>(), option::of(0..3_u8)),
+        (any::<bool>(), option::of(0..3_u8), vec((0..8_u64, 0..40_u64), 0..3)),
     );
     (identity, content, effects).prop_map(|(identity, content, effects)| {
         let (stream, expects, kind) = identity;
         let (at, state, finished, wake_at, claims) = content;
-        let (events, outbox, seen, relays, deliver, answer, (done, watched)) = effects;
+        let (events, outbox, seen, relays, deliver, answer, (done, watched, kept)) = effects;
         let new_event = |(event_type, at, data): (usize, u64, String)| NewEvent {
             event_type: EventType::ALL[event_type],
             at: UnixMillis(at),
@@ -168,6 +171,7 @@ fn draft() -> impl Strategy<Value = Draft> {
             at: UnixMillis(at),
             state: State(state),
             finished,
+            kept: kept.into_iter().map(|(key, until)| (claim(key), UnixMillis(until))).collect(),
             done,
             watched: watched.map(|byte| PaymentHash::from_bytes([byte; 32])),
             wake_at: wake_at.map(UnixMillis),
@@ -235,6 +239,7 @@ async fn commit_together(store: &dyn Store, commits: Vec<Commit>) -> Vec<Result<
 async fn observe(store: &dyn FullStore) -> Snapshot {
     let about = Subjects {
         streams: (0..STREAMS).map(stream_id).collect(),
+        keys: (0..8).map(claim).collect(),
         users: (0..USERS).map(public_key).collect(),
         calls: (0..CALLS).map(answer_key).collect(),
         settings: SETTINGS.map(str::to_owned).to_vec(),

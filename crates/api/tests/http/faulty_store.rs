@@ -6,8 +6,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::watch;
 use usher_engine::ports::{
-    AllCommitted, Answer, AnswerKey, AnswerStore, Commit, KeepAnswer, OpenOperation, OutboxMessage, Store, StoreError,
-    StoredOperation,
+    AllCommitted, Answer, AnswerKey, AnswerStore, Commit, CorrelationKey, KeepAnswer, OpenOperation, OutboxMessage,
+    Store, StoreError, StoredOperation,
 };
 use usher_engine::{Event, StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -108,6 +108,11 @@ impl Store for FaultyStore {
         self.inner.operation(id).await
     }
 
+    async fn operation_with_key(&self, key: CorrelationKey) -> Result<Option<(StreamId, StoredOperation)>, StoreError> {
+        self.gate().await?;
+        self.inner.operation_with_key(key).await
+    }
+
     async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
         self.gate().await?;
         self.inner.events(stream, after, limit).await
@@ -127,6 +132,10 @@ impl Store for FaultyStore {
 
     async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.inner.remove_finished(finished_before, limit).await
+    }
+
+    async fn forget_kept_keys(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.inner.forget_kept_keys(before, limit).await
     }
 
     async fn forget_user_relays(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {

@@ -1,17 +1,19 @@
 //! Commits: what an operation's step wants becomes one transaction, and takes place when it is durable.
 //!
-//! A step may begin another operation, or say something to one: then their changes are in the same transaction.
+//! A step may begin another operation, or say something to one: then their changes are in the same transaction. Whom a note
+//! is for is read from the store, never from memory: an operation knows of another by its own state, which was committed no
+//! earlier than the other operation was. Memory may lag behind both.
 
-use std::collections::VecDeque;
+mod gather;
 
 use super::Engine;
 use super::steps::Cause;
 use super::timers::Alarm;
 use crate::event::{Event, NewEvent};
-use crate::operations::{Effect, Input, Note, Operation, Outcome, WalletCall};
+use crate::operations::{Effect, Operation, WalletCall};
 use crate::ports::{
     AllCommitted, Commit, Conflict, CorrelationKey, Head, OperationKind, OutboxChange, OutboxMessage, Revision, State,
-    StoreError,
+    StoreError, UserRelays,
 };
 use crate::{StreamId, UnixMillis};
 
@@ -66,52 +68,26 @@ impl Engine {
         now: UnixMillis,
         cause: Cause,
     ) -> Result<Option<Conflict>, StoreError> {
+        self.commit_all(vec![change], now, cause).await
+    }
+
+    /// Commits steps of several operations, each another one, that belong together.
+    pub(super) async fn commit_all(
+        &self,
+        changes: Vec<Change>,
+        now: UnixMillis,
+        cause: Cause,
+    ) -> Result<Option<Conflict>, StoreError> {
         let (inbound, answer) = match cause {
             Cause::Call(answer) => (Vec::new(), answer),
             Cause::Inputs(events) => (events, None),
         };
-        let mut changes = VecDeque::from([change]);
-        let (mut commits, mut afters, mut announced) = (Vec::new(), Vec::<After>::new(), Vec::new());
-        let mut notes = Vec::new();
-        loop {
-            let Some(change) = changes.pop_front() else {
-                if notes.is_empty() {
-                    break;
-                }
-                changes.extend(self.told(std::mem::take(&mut notes), now).await?);
-                continue;
-            };
-            let Change { id, operation, effects, expected, claims } = change;
-            let mut after = After {
-                id,
-                operation,
-                is_new: expected == Revision::New,
-                events: Vec::new(),
-                messages: Vec::new(),
-                silent: false,
-                finished: false,
-                claims,
-                calls: Vec::new(),
-                look_up: false,
-            };
-            let mut user_relays = Vec::new();
-            for effect in effects {
-                match effect {
-                    Effect::Emit(event) => after.events.push(event),
-                    Effect::Send(message) => after.messages.push(message),
-                    Effect::RememberRelays(relays) => user_relays.push(relays),
-                    Effect::Silence => after.silent = true,
-                    Effect::Ask(call) => after.calls.push(call),
-                    Effect::LookUp => after.look_up = true,
-                    Effect::Announce(event) => announced.push(event),
-                    Effect::Start(operation, effects) => {
-                        changes.push_back(Change::start(self.new_stream_id(), *operation, effects));
-                    }
-                    Effect::Tell(key, note) => notes.push((key, note)),
-                    Effect::Finish => after.finished = true,
-                }
-            }
+        let (mut commits, mut afters, mut announced) = (Vec::new(), Vec::new(), Vec::new());
+        for change in self.gather(changes, now).await? {
+            let expected = change.expected;
+            let (after, user_relays, announces) = After::of(change);
             commits.push(self.commit_of(&after, expected, user_relays, now)?);
+            announced.extend(announces);
             afters.push(after);
         }
         if let Some(first) = commits.first_mut() {
@@ -123,52 +99,29 @@ impl Engine {
         }
         let users: Vec<_> =
             commits.iter().flat_map(|commit| &commit.user_relays).map(|relays| relays.main_key).collect();
+        // Others may find a new operation in the store, step it, even finish it, before this one gets to its place.
+        let reserved = self.index.reserve(afters.iter().filter(|after| after.is_new).map(|after| after.id).collect());
         let heads = match self.store.commit_all(commits).await? {
             AllCommitted::Done(heads) => heads,
             AllCommitted::Conflict(conflict) => return Ok(Some(conflict)),
         };
+        reserved.keep();
         for user in users {
             self.outgoing.forget_user(&user);
         }
-        if let Some(head) = heads.get(afters.len()) {
-            self.announce(&announced, *head, now);
-        }
-        for (after, head) in afters.into_iter().zip(heads) {
-            self.take_place(after, head, now);
+        let announcement = heads.get(afters.len()).copied();
+        self.take_place(afters, &heads, now);
+        if let Some(head) = announcement {
+            self.announce(&announced, head, now);
         }
         Ok(None)
-    }
-
-    /// The changes of operations that are told something, each operation once; those that are not there do not care.
-    async fn told(&self, notes: Vec<(CorrelationKey, Note)>, now: UnixMillis) -> Result<Vec<Change>, StoreError> {
-        let mut changes: Vec<Change> = Vec::new();
-        for (key, note) in notes {
-            let Some(id) = self.index.find(key) else { continue };
-            let change = match changes.iter_mut().position(|change| change.id == id) {
-                Some(known) => known,
-                None => {
-                    let Some(stored) = self.store.operation(id).await? else { continue };
-                    let operation = Operation::from_state(&stored.state)
-                        .map_err(|_| StoreError::Unreadable("an operation's state"))?;
-                    let expected = Revision::At(stored.revision);
-                    changes.push(Change { id, operation, effects: Vec::new(), expected, claims: Vec::new() });
-                    changes.len() - 1
-                }
-            };
-            if let Some(change) = changes.get_mut(change)
-                && let Outcome::Stepped(effects) = change.operation.step(&Input::Note(note), now)
-            {
-                append(&mut change.effects, effects);
-            }
-        }
-        Ok(changes)
     }
 
     fn commit_of(
         &self,
         after: &After,
         expected: Revision,
-        user_relays: Vec<crate::ports::UserRelays>,
+        user_relays: Vec<UserRelays>,
         now: UnixMillis,
     ) -> Result<Commit, StoreError> {
         let operation = &after.operation;
@@ -184,6 +137,7 @@ impl Engine {
             at: now,
             state: operation.to_state().map_err(|_| StoreError::Unreadable("an operation's state"))?,
             finished: after.finished,
+            kept: if after.finished { operation.kept_correlations() } else { Vec::new() },
             done: after.finished || operation.is_done(),
             watched: operation.watched(),
             wake_at: operation.wake_at(),
@@ -206,6 +160,7 @@ impl Engine {
             at: now,
             state: State("{}".to_owned()),
             finished: false,
+            kept: Vec::new(),
             done: false,
             watched: None,
             wake_at: None,
@@ -222,26 +177,34 @@ impl Engine {
     /// Several operations announce at the same time, and what was committed later may come here earlier.
     fn announce(&self, events: &[NewEvent], head: Head, now: UnixMillis) {
         let id = StreamId::SUBSCRIPTIONS;
-        self.index.change(id, false, |stream| stream.next_index = stream.next_index.max(head.next_index));
+        self.index.change(id, |stream| stream.next_index = stream.next_index.max(head.next_index));
         self.counts.events(events);
         self.tell_readers(id, head.next_index, events, now);
     }
 
-    fn take_place(&self, after: After, head: Head, now: UnixMillis) {
-        self.count(&after);
-        let (id, next_index) = (after.id, head.next_index);
-        if after.finished {
-            self.finish(&after, next_index);
-        } else {
-            self.go_on(&after, head, now);
+    /// First all of them are in the index, then readers hear of them: who reads of a subscription finds it.
+    fn take_place(&self, afters: Vec<After>, heads: &[Head], now: UnixMillis) {
+        let mut current = Vec::with_capacity(afters.len());
+        for (after, head) in afters.iter().zip(heads) {
+            self.count(after);
+            current.push(!after.finished && self.go_on(after, *head, now));
         }
-        self.tell_readers(id, next_index, &after.events, now);
-        let unattended = after.operation.is_unattended();
-        for call in after.calls {
-            self.ask(id, call, unattended);
+        for (after, head) in afters.iter().zip(heads).filter(|(after, _)| after.finished) {
+            self.finish(after, head.next_index);
         }
-        if after.look_up {
-            self.look_up_soon(id, now);
+        for ((after, head), current) in afters.into_iter().zip(heads).zip(current) {
+            let id = after.id;
+            self.tell_readers(id, head.next_index, &after.events, now);
+            if current && !after.messages.is_empty() {
+                self.outgoing.send(id, after.messages);
+            }
+            let unattended = after.operation.is_unattended();
+            for call in after.calls {
+                self.ask(id, call, unattended);
+            }
+            if after.look_up {
+                self.look_up_soon(id, now);
+            }
         }
     }
 
@@ -258,7 +221,8 @@ impl Engine {
         if after.is_new {
             self.counts.started(kind);
         }
-        let was_done = self.index.get(after.id).is_some_and(|stream| stream.done);
+        // What is not there any more has been finished, and counted, by a later commit that came here earlier.
+        let was_done = self.index.get(after.id).is_none_or(|stream| stream.done);
         if !was_done && (after.finished || after.operation.is_done()) {
             self.counts.finished(kind, &after.events);
         }
@@ -272,8 +236,10 @@ impl Engine {
             let whole: Vec<Event> = (0..).zip(events).map(|(index, event)| event.clone().at_index(index)).collect();
             self.finished.put(id, &whole);
         }
+        let removed = self.index.remove(id, &after.operation.correlations());
+        // After it is out of the index: whoever begins to watch it looks there last.
         self.unwatch(id);
-        if let Some(stream) = self.index.remove(id, &after.operation.correlations()) {
+        if let Some(stream) = removed {
             if let Some(at) = stream.wake_at {
                 self.timers.cancel(at, id, Alarm::Wake);
             }
@@ -283,62 +249,98 @@ impl Engine {
         }
     }
 
-    fn go_on(&self, after: &After, head: Head, now: UnixMillis) {
+    /// Puts the operation into the index as it is now, with its timers; says whether this is its latest commit so far.
+    fn go_on(&self, after: &After, head: Head, now: UnixMillis) -> bool {
         let (id, operation) = (after.id, &after.operation);
         let sends = !after.messages.is_empty();
         let again = sends.then(|| now.plus(self.repeated_after(operation.is_unattended())));
         let mut is_latest = true;
-        let changed = self.index.change(id, after.is_new, |stream| {
+        let there = self.index.change(id, |stream| {
+            let before = *stream;
             // Another operation's step may have changed this one too: the later commit counts, whoever comes here first.
             is_latest = head.revision > stream.revision;
-            if !is_latest {
-                // What it wants to send is in the outbox still, unless the later one has put something in its place.
-                if sends && stream.resend_at.is_none() {
-                    stream.attempts = 1;
+            if is_latest {
+                stream.revision = head.revision;
+                stream.next_index = head.next_index;
+                stream.stepped_at = now;
+                stream.wake_at = operation.wake_at();
+                stream.done = operation.is_done();
+                if sends || after.silent {
+                    stream.attempts = u8::from(sends);
                     stream.resend_at = again;
                 }
-                return;
-            }
-            stream.revision = head.revision;
-            stream.next_index = head.next_index;
-            stream.stepped_at = now;
-            stream.wake_at = operation.wake_at();
-            stream.done = operation.is_done();
-            if sends || after.silent {
-                stream.attempts = u8::from(sends);
+            } else if sends && stream.resend_at.is_none() {
+                // What it wants to send is in the outbox still, unless the later one has put something in its place.
+                stream.attempts = 1;
                 stream.resend_at = again;
             }
+            // Under the index's lock, so that of two commits the later sets the timers last.
+            self.set_timers(id, (before.wake_at, stream.wake_at), Alarm::Wake);
+            self.set_timers(id, (before.resend_at, stream.resend_at), Alarm::Resend);
+            for key in &after.claims {
+                self.index.claim(*key, id);
+            }
         });
-        let Some((before, stream)) = changed else { return };
-        if before.wake_at != stream.wake_at {
-            if let Some(at) = before.wake_at {
-                self.timers.cancel(at, id, Alarm::Wake);
-            }
-            if let Some(at) = stream.wake_at {
-                self.timers.set(at, id, Alarm::Wake);
+        if !there {
+            // Finished by a later commit that came here earlier.
+            return false;
+        }
+        if let Some(keys) = operation.may_close_early() {
+            self.index.parties.set(id, keys);
+        }
+        if is_latest {
+            match operation.watched() {
+                Some(hash) => self.watch(id, hash, now),
+                None => self.unwatch(id),
             }
         }
-        if before.resend_at != stream.resend_at {
-            if let Some(at) = before.resend_at {
-                self.timers.cancel(at, id, Alarm::Resend);
-            }
-            if let Some(at) = stream.resend_at {
-                self.timers.set(at, id, Alarm::Resend);
-            }
-        }
-        for key in &after.claims {
-            self.index.claim(*key, id);
-        }
-        if !is_latest {
+        is_latest
+    }
+
+    fn set_timers(&self, id: StreamId, (before, after): (Option<UnixMillis>, Option<UnixMillis>), alarm: Alarm) {
+        if before == after {
             return;
         }
-        match operation.watched() {
-            Some(hash) => self.watch(id, hash, now),
-            None => self.unwatch(id),
+        if let Some(at) = before {
+            self.timers.cancel(at, id, alarm);
         }
-        // Last: the task that sends asks the index whether the operation is still open.
-        if sends {
-            self.outgoing.send(id, after.messages.clone());
+        if let Some(at) = after {
+            self.timers.set(at, id, alarm);
         }
+    }
+}
+
+impl After {
+    /// With the relays of users to be remembered, and what is announced on the reserved stream.
+    fn of(change: Change) -> (Self, Vec<UserRelays>, Vec<NewEvent>) {
+        let Change { id, operation, effects, expected, claims } = change;
+        let mut after = Self {
+            id,
+            operation,
+            is_new: expected == Revision::New,
+            events: Vec::new(),
+            messages: Vec::new(),
+            silent: false,
+            finished: false,
+            claims,
+            calls: Vec::new(),
+            look_up: false,
+        };
+        let (mut user_relays, mut announced) = (Vec::new(), Vec::new());
+        for effect in effects {
+            match effect {
+                Effect::Emit(event) => after.events.push(event),
+                Effect::Send(message) => after.messages.push(message),
+                Effect::RememberRelays(relays) => user_relays.push(relays),
+                Effect::Silence => after.silent = true,
+                Effect::Ask(call) => after.calls.push(call),
+                Effect::LookUp => after.look_up = true,
+                Effect::Announce(event) => announced.push(event),
+                Effect::Finish => after.finished = true,
+                // Gathered before.
+                Effect::Start(..) | Effect::Tell(..) => {}
+            }
+        }
+        (after, user_relays, announced)
     }
 }

@@ -54,6 +54,7 @@ impl Engine {
         remove("finished operations", || self.store.remove_finished(retained, BATCH)).await;
         self.finished.clear();
         remove("ids of Nostr events", || self.store.forget_inbound(now.minus(INBOUND_KEPT), BATCH)).await;
+        remove("correlation keys", || self.store.forget_kept_keys(now, BATCH)).await;
         remove("relays of users", || self.store.forget_user_relays(now.minus(USER_RELAYS_KEPT), BATCH)).await;
     }
 }

@@ -35,16 +35,27 @@ impl Engine {
 
     async fn hand_on(&self, inbound: Inbound) {
         let Inbound { event_id, author, created_at, message } = inbound;
+        // Before the operation is looked for: while that is being asked for, it is found by one of both.
+        let asked = match &message {
+            WalletMessage::CloseSubscription(_) => self.index.parties.of(&author),
+            _ => Vec::new(),
+        };
         let operation = self.operation_of(&message);
-        self.counts.received(operation.is_some());
-        let Some(id) = operation else { return };
+        self.counts.received(operation.is_some() || !asked.is_empty());
+        let sent_at = UnixMillis::from_secs(created_at);
+        let Some(id) = operation else {
+            for id in asked {
+                // Not recorded as an event that has been handled: each of them may be meant.
+                self.workers.input(id, Input::Wallet { author, sent_at, message: message.clone() }).await;
+            }
+            return;
+        };
         // What never ends is open to everybody who knows its token.
         let public = self.index.get(id).is_some_and(|stream| stream.wake_at.is_none());
         if public && !self.doors.admits(id, self.clock.now()) {
             debug!(stream_id = %id, "more scans than a reusable handshake takes");
             return;
         }
-        let sent_at = UnixMillis::from_secs(created_at);
         self.workers.wallet(id, Input::Wallet { author, sent_at, message }, event_id).await;
     }
 

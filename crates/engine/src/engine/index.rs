@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use parking_lot::RwLock;
 
+use super::parties::Parties;
 use crate::ports::{CorrelationKey, OpenOperation};
 use crate::{StreamId, UnixMillis};
 
@@ -19,6 +20,8 @@ pub(super) struct Index {
     correlations: RwLock<HashMap<CorrelationKey, StreamId>>,
     /// How many of the streams are done.
     done: AtomicUsize,
+    /// Whose words are waited for, where the id they will name is not known yet.
+    pub(super) parties: Parties,
 }
 
 /// What is kept of an open operation.
@@ -73,26 +76,30 @@ impl Index {
         self.correlations.read().get(&key).copied()
     }
 
+    /// Call it while the operation is [changed](Self::change).
     pub(super) fn claim(&self, key: CorrelationKey, id: StreamId) {
         self.correlations.write().insert(key, id);
     }
 
-    /// Changes what is kept of `id`, adding it when `is_new`; answers what was kept before and what is now, or `None`
-    /// when it is not there (any more).
-    pub(super) fn change(
-        &self,
-        id: StreamId,
-        is_new: bool,
-        change: impl FnOnce(&mut OpenStream),
-    ) -> Option<(OpenStream, OpenStream)> {
+    /// Makes a place for new operations, before they are committed: from then on others may find them in the store. The
+    /// places are given up again unless the commit is known to have been made.
+    pub(super) fn reserve(&self, ids: Vec<StreamId>) -> Reserved<'_> {
+        if !ids.is_empty() {
+            self.streams.write().extend(ids.iter().map(|id| (*id, OpenStream::default())));
+        }
+        Reserved { index: self, ids }
+    }
+
+    /// Changes what is kept of `id`; says whether it is there. Nobody else sees or changes it while `change` runs.
+    pub(super) fn change(&self, id: StreamId, change: impl FnOnce(&mut OpenStream)) -> bool {
         let mut streams = self.streams.write();
-        let stream = if is_new { streams.entry(id).or_default() } else { streams.get_mut(&id)? };
-        let before = *stream;
+        let Some(stream) = streams.get_mut(&id) else { return false };
+        let was_done = stream.done;
         change(stream);
-        if stream.done && !before.done {
+        if stream.done && !was_done {
             self.done.fetch_add(1, Ordering::Relaxed);
         }
-        Some((before, *stream))
+        true
     }
 
     /// Changes what is kept of `id`, if it is open, by `change`.
@@ -118,17 +125,43 @@ impl Index {
 
     /// Forgets a finished operation; answers what was kept of it.
     pub(super) fn remove(&self, id: StreamId, keys: &[CorrelationKey]) -> Option<OpenStream> {
+        self.parties.remove(id);
+        // The streams are locked first and longest: nobody claims a key for an operation that is gone.
+        let mut streams = self.streams.write();
+        let removed = streams.remove(&id);
+        if removed.is_some_and(|stream| stream.done) {
+            self.done.fetch_sub(1, Ordering::Relaxed);
+        }
         let mut correlations = self.correlations.write();
         for key in keys {
             if correlations.get(key) == Some(&id) {
                 correlations.remove(key);
             }
         }
-        drop(correlations);
-        let removed = self.streams.write().remove(&id);
-        if removed.is_some_and(|stream| stream.done) {
-            self.done.fetch_sub(1, Ordering::Relaxed);
-        }
         removed
+    }
+}
+
+/// Places in the index for operations that are being committed.
+pub(super) struct Reserved<'a> {
+    index: &'a Index,
+    ids: Vec<StreamId>,
+}
+
+impl Reserved<'_> {
+    /// They have been committed.
+    pub(super) fn keep(mut self) {
+        self.ids.clear();
+    }
+}
+
+impl Drop for Reserved<'_> {
+    fn drop(&mut self) {
+        if !self.ids.is_empty() {
+            let mut streams = self.index.streams.write();
+            for id in &self.ids {
+                streams.remove(id);
+            }
+        }
     }
 }

@@ -17,6 +17,7 @@ mod housekeeping;
 mod inbox;
 mod index;
 mod outgoing;
+mod parties;
 mod paying;
 mod reading;
 mod starting;
@@ -57,7 +58,7 @@ use self::timers::{Alarm, Due, Timers};
 use self::waiters::Waiters;
 pub use self::wallet::LightningParts;
 use self::wallet::Wallet;
-use crate::operations::{self, Input};
+use crate::operations::{self, Input, Operation};
 use crate::ports::{
     AnswerStore, Clock, DeliveryStore, Inbound, LightningNotices, Messenger, OperationKind, Randomness, Receiver,
     Store, StoreError,
@@ -310,6 +311,9 @@ impl Engine {
                 if pays && !operation.done {
                     waited.push(operation.id);
                 }
+                if operation.kind == OperationKind::RecurringRequest {
+                    self.load_parties(operation.id).await?;
+                }
                 if let Some(hash) = operation.watched {
                     self.watch_again(operation.id, hash, operation.done, now);
                 }
@@ -323,6 +327,16 @@ impl Engine {
                 _ => return Ok(Loaded { waited, latest }),
             }
         }
+    }
+
+    async fn load_parties(&self, id: StreamId) -> Result<(), StoreError> {
+        let stored = self.store.operation(id).await?;
+        if let Some(Ok(operation)) = stored.map(|stored| Operation::from_state(&stored.state))
+            && let Some(keys) = operation.may_close_early()
+        {
+            self.index.parties.set(id, keys);
+        }
+        Ok(())
     }
 
     /// Tells operations that what they waited for from our own wallet will not come.

@@ -197,7 +197,9 @@ impl Engine {
 
     async fn send_all(&self, id: StreamId, messages: Vec<OutboxMessage>) -> Result<(), StoreError> {
         for message in messages {
-            if self.clock.now() >= message.until || self.index.get(id).is_none() {
+            // What is to be sent no more, while it waited here, is to be sent again at no time.
+            let wanted = self.index.get(id).is_some_and(|stream| stream.resend_at.is_some());
+            if self.clock.now() >= message.until || !wanted {
                 continue;
             }
             let relays = self.relays_of(&message.main_key).await?;

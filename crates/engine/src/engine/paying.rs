@@ -6,13 +6,15 @@ use usher_protocol::PublicKey;
 use usher_protocol::bolt11::{Invoice, Network};
 use usher_protocol::message::Recurrence;
 
+use super::committing::Change;
 use super::starting::random_token;
 use super::{Engine, InvalidField, Once, StartError};
 use crate::operations::{
-    InvoiceRequest, InvoiceTerms, Operation, OwnPayment, Payment, PaymentTerms, RecurringRequest, RecurringTerms,
-    SubscriptionLink, SubscriptionRules, SubscriptionState, SubscriptionView,
+    Asked, Input, InvoiceRequest, InvoiceTerms, Note, Operation, Outcome, OwnPayment, Payment, PaymentTerms,
+    RecurringRequest, RecurringTerms, Subscription, SubscriptionLink, SubscriptionRules, SubscriptionState,
+    SubscriptionView,
 };
-use crate::ports::{CorrelationKey, StoreError};
+use crate::ports::{Conflict, CorrelationKey, Revision, StoreError};
 use crate::{StreamId, UnixMillis};
 
 /// How long a user may take to pay when the caller does not say.
@@ -104,6 +106,8 @@ pub struct RecurringPaymentRequest {
     pub description: String,
     /// Millisats each time.
     pub amount: u64,
+    /// Millisats each time that the user must authorize at least; all of it when `None`.
+    pub minimum_amount: Option<u64>,
     /// When, and how often.
     pub recurrence: Recurrence,
     /// Unix seconds until which it can be answered.
@@ -141,29 +145,50 @@ impl Engine {
         once: Option<Once<StreamId>>,
     ) -> Result<StreamId, StartError> {
         let now = self.clock.now();
-        let mut faults = Faults::default();
-        self.check_amount("/amount", request.amount, &mut faults);
-        let expires_at = check_expiry("/expires_at", request.expires_at, now, &mut faults);
-        if let Some(id) = &request.subscription_id {
-            self.check_subscription(id, &request.main_key, request.amount, &mut faults).await?;
+        let request_id = random_token(&*self.randomness);
+        loop {
+            let mut faults = Faults::default();
+            self.check_amount("/amount", request.amount, &mut faults);
+            let expires_at = check_expiry("/expires_at", request.expires_at, now, &mut faults);
+            let subscription = match &request.subscription_id {
+                Some(id) => self.check_subscription(id, &request.main_key, request.amount, &mut faults).await?,
+                None => None,
+            };
+            faults.finish()?;
+            self.need_wallet()?;
+            let link = |subscription_id| SubscriptionLink { subscription_id, charge: None };
+            let terms = PaymentTerms {
+                main_key: request.main_key,
+                subkeys: request.subkeys.clone(),
+                request_id: request_id.clone(),
+                reference: request.reference.clone(),
+                description: request.description.clone(),
+                subscription: request.subscription_id.clone().map(link),
+                expires_at,
+            };
+            let (payment, effects) = Payment::to_us(terms, request.amount, self.options.payments.network, now);
+            let stream_id = self.new_stream_id();
+            let mut changes = vec![Change::start(stream_id, Operation::SinglePayment(payment), effects)];
+            // In the same commit: should the subscription be closed at this moment, one of both comes first.
+            changes.extend(subscription.map(|(id, revision, mut subscription)| {
+                let asked = Note::Asked(Asked { request_id: request_id.clone(), until: expires_at.secs() });
+                let effects = match subscription.step(&Input::Note(asked), now) {
+                    Outcome::Stepped(effects) => effects,
+                    Outcome::Ignored => Vec::new(),
+                };
+                let operation = Operation::Subscription(subscription);
+                Change { id, operation, effects, expected: Revision::At(revision), claims: Vec::new() }
+            }));
+            let answer = once.as_ref().map(|once| once.answer(&stream_id, now));
+            match self.create_all(changes, answer).await? {
+                None => return Ok(stream_id),
+                // The subscription was stepped meanwhile: look again.
+                Some(Conflict::Revision) => {}
+                Some(Conflict::Correlation(_) | Conflict::InboundSeen | Conflict::Answered) => {
+                    return Err(StoreError::Unreadable("a random correlation key was there already").into());
+                }
+            }
         }
-        faults.finish()?;
-        self.need_wallet()?;
-        let terms = PaymentTerms {
-            main_key: request.main_key,
-            subkeys: request.subkeys,
-            request_id: random_token(&*self.randomness),
-            reference: request.reference,
-            description: request.description,
-            subscription: request
-                .subscription_id
-                .map(|subscription_id| SubscriptionLink { subscription_id, charge: None }),
-            expires_at,
-        };
-        let (payment, effects) = Payment::to_us(terms, request.amount, self.options.payments.network, now);
-        let stream_id = self.new_stream_id();
-        let answer = once.map(|once| once.answer(&stream_id, now));
-        self.create_new(stream_id, Operation::SinglePayment(payment), effects, answer).await
     }
 
     /// Has another's invoice paid, by a user or by our own wallet. An invoice is never paid twice: asked again, the
@@ -278,6 +303,11 @@ impl Engine {
         let now = self.clock.now();
         let mut faults = Faults::default();
         self.check_amount("/amount", request.amount, &mut faults);
+        match request.minimum_amount {
+            Some(0) => faults.note("/minimum_amount", "must be more than zero"),
+            Some(minimum) if minimum > request.amount => faults.note("/minimum_amount", "must not be more than amount"),
+            Some(_) | None => {}
+        }
         let expires_at = UnixMillis::from_secs(request.expires_at);
         if expires_at <= now {
             faults.note("/expires_at", "must be in the future");
@@ -305,6 +335,7 @@ impl Engine {
             request_id: random_token(&*self.randomness),
             reference: request.reference,
             amount: request.amount,
+            minimum_amount: request.minimum_amount.unwrap_or(request.amount),
             description: request.description,
             recurrence: request.recurrence,
             expires_at,
@@ -334,16 +365,18 @@ impl Engine {
         }
     }
 
-    /// A payment may be asked for by subscription: ours, open, of this user, and no more than was authorized.
+    /// A payment may be asked for by subscription: ours, open, of this user, and no more than was authorized. Answers the
+    /// subscription with its operation and revision.
     async fn check_subscription(
         &self,
         id: &str,
         main_key: &PublicKey,
         amount: u64,
         faults: &mut Faults,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Option<(StreamId, u64, Subscription)>, StoreError> {
         const POINTER: &str = "/subscription_id";
-        match self.open_subscription(id).await? {
+        let found = self.open_subscription(id).await?;
+        match &found {
             Some((_, _, subscription)) if subscription.is_of(main_key) => {
                 let SubscriptionView { state, authorized_amount, .. } = subscription.view();
                 if state != SubscriptionState::Active {
@@ -354,7 +387,7 @@ impl Engine {
             }
             Some(_) | None => faults.note(POINTER, "is of no subscription of this main_key"),
         }
-        Ok(())
+        Ok(found)
     }
 }
 

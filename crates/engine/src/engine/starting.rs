@@ -125,18 +125,28 @@ impl Engine {
         effects: Vec<Effect>,
         answer: Option<KeepAnswer>,
     ) -> Result<Option<StreamId>, StartError> {
+        match self.create_all(vec![Change::start(id, operation, effects)], answer).await? {
+            None => Ok(None),
+            Some(Conflict::Correlation(owner)) => Ok(Some(owner)),
+            Some(Conflict::Revision | Conflict::InboundSeen | Conflict::Answered) => {
+                Err(StoreError::Unreadable("a random stream id was there already").into())
+            }
+        }
+    }
+
+    /// Commits a new operation, the first of `changes`, and what else changes by it; says what they conflict with.
+    pub(super) async fn create_all(
+        &self,
+        changes: Vec<Change>,
+        answer: Option<KeepAnswer>,
+    ) -> Result<Option<Conflict>, StartError> {
         // The reserved stream is always among them, and no operation that somebody started.
         if self.index.len() > self.options.max_open_streams {
             return Err(StartError::TooManyOpen);
         }
-        let cause = Cause::Call(answer);
-        match self.commit(Change::start(id, operation, effects), self.clock.now(), cause).await? {
-            None => Ok(None),
-            Some(Conflict::Correlation(owner)) => Ok(Some(owner)),
+        match self.commit_all(changes, self.clock.now(), Cause::Call(answer)).await? {
             Some(Conflict::Answered) => Err(StartError::Answered),
-            Some(Conflict::Revision | Conflict::InboundSeen) => {
-                Err(StoreError::Unreadable("a random stream id was there already").into())
-            }
+            conflict => Ok(conflict),
         }
     }
 

@@ -10,12 +10,13 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tracing::{debug, error, warn};
 use usher_protocol::EventId;
+use usher_protocol::message::WalletMessage;
 
 use super::Engine;
 use super::committing::{Change, append};
 use super::timers::Alarm;
 use crate::operations::{Effect, Input, Operation, Outcome};
-use crate::ports::{Conflict, InvoiceStatus, KeepAnswer, Revision, StoreError};
+use crate::ports::{Conflict, CorrelationKey, InvoiceStatus, KeepAnswer, Revision, StoreError};
 use crate::{StreamId, UnixMillis};
 
 /// How many operations step at the same time. Each waits for its commit most of the time; this is how many commits the
@@ -138,10 +139,10 @@ impl Engine {
     /// Steps one operation by what waits for it, in order.
     async fn step(&self, id: StreamId, jobs: &[&Job]) -> Result<(), StoreError> {
         loop {
-            let Some(stored) = self.store.operation(id).await? else { return Ok(()) };
-            if stored.finished_at.is_some() {
-                return Ok(());
-            }
+            let stored = self.store.operation(id).await?;
+            let Some(stored) = stored.filter(|stored| stored.finished_at.is_none()) else {
+                return self.close_what_began(id, jobs).await;
+            };
             let mut operation =
                 Operation::from_state(&stored.state).map_err(|_| StoreError::Unreadable("an operation's state"))?;
             let now = self.clock.now();
@@ -159,13 +160,8 @@ impl Engine {
                         stepped = true;
                         inbound.extend(job.inbound);
                         let finished = more.contains(&Effect::Finish);
-                        let starts = more.iter().any(|effect| matches!(effect, Effect::Start(..)));
                         append(&mut effects, more);
                         if finished {
-                            break;
-                        }
-                        if starts {
-                            // What is said to another operation is said when it is there.
                             later = jobs.get(nth + 1..).unwrap_or_default();
                             break;
                         }
@@ -202,6 +198,21 @@ impl Engine {
                 Some(Conflict::Answered) => return Err(StoreError::Unreadable("a step has the answer of a call")),
             }
         }
+    }
+
+    /// A request that has ended by the user's agreement is not there to be told that the user has closed the subscription;
+    /// the subscription is.
+    async fn close_what_began(&self, id: StreamId, jobs: &[&Job]) -> Result<(), StoreError> {
+        for job in jobs {
+            if let Input::Wallet { message: WalletMessage::CloseSubscription(close), .. } = &job.input {
+                let key = CorrelationKey::subscription(&close.subscription_id);
+                match self.store.operation_with_key(key).await? {
+                    Some((began, _)) if began != id => Box::pin(self.step(began, &[job])).await?,
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
     }
 
     async fn step_each(&self, id: StreamId, jobs: &[&Job]) -> Result<(), StoreError> {

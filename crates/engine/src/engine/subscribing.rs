@@ -138,14 +138,14 @@ impl Engine {
         &self,
         id: &str,
     ) -> Result<Option<(StreamId, u64, Subscription)>, StoreError> {
-        let Some(stream_id) = self.index.find(CorrelationKey::subscription(id)) else { return Ok(None) };
-        let Some(stored) = self.store.operation(stream_id).await? else { return Ok(None) };
-        if stored.finished_at.is_some() {
-            return Ok(None);
-        }
+        // Of the store, not the index: the app may have learnt of it a moment ago.
+        let key = CorrelationKey::subscription(id);
+        let Some((stream_id, stored)) = self.store.operation_with_key(key).await? else { return Ok(None) };
         match Operation::from_state(&stored.state) {
             Ok(Operation::Subscription(subscription)) => Ok(Some((stream_id, stored.revision, subscription))),
-            Ok(_) | Err(_) => Err(StoreError::Unreadable("a subscription's state")),
+            // A request whose subscription was refused.
+            Ok(_) => Ok(None),
+            Err(_) => Err(StoreError::Unreadable("a subscription's state")),
         }
     }
 }

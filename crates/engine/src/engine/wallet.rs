@@ -13,7 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 use tokio::sync::{Semaphore, mpsc};
-use tracing::{debug, info, warn};
+use tokio::task::JoinSet;
+use tracing::{debug, error, info, warn};
 
 use self::line::{Line, Question};
 use super::Engine;
@@ -146,7 +147,7 @@ impl Engine {
             Some(_) if unattended => &wallet.unattended,
             Some(_) => &wallet.calls,
         };
-        let Err(call) = line.put(id, call) else { return };
+        let Some(call) = line.put(id, call) else { return };
         let input = failed(&call, || LightningError::NotSent);
         let workers = self.workers.clone();
         self.tasks.spawn(async move { workers.input(id, input).await });
@@ -184,7 +185,7 @@ impl Engine {
             let engine = Arc::clone(self);
             self.tasks.spawn(async move {
                 let input = tokio::select! {
-                    input = engine.call(id, call) => input,
+                    input = engine.call_guarded(id, call) => input,
                     // What the wallet would have said is asked for after the next start.
                     () = engine.stop.cancelled() => return,
                 };
@@ -194,7 +195,38 @@ impl Engine {
         }
     }
 
-    async fn call(&self, id: StreamId, call: WalletCall) -> Input {
+    /// Makes the call. When the adapter panics, that is an answer too: what came of the call is not known.
+    async fn call_guarded(self: &Arc<Self>, id: StreamId, call: WalletCall) -> Input {
+        let (engine, asked) = (Arc::clone(self), call.clone());
+        // Aborted when it is not waited for any more, that is, when everything stops.
+        let mut made = JoinSet::new();
+        made.spawn(async move { engine.call(call).await });
+        let input = match made.join_next().await {
+            Some(Ok(input)) => input,
+            Some(Err(_)) | None => {
+                error!(stream_id = %id, "a call to the wallet panicked");
+                failed(&asked, || LightningError::Unknown("the call ended without a result".to_owned()))
+            }
+        };
+        match &input {
+            Input::InvoiceMade(made) => self.wallet.count(0, made),
+            Input::Paid(paid) => self.wallet.count(1, paid),
+            Input::InvoiceStatus(status) => self.wallet.count(2, status),
+            Input::PaymentStatus(status) => self.wallet.count(3, status),
+            _ => {}
+        }
+        match &input {
+            Input::InvoiceMade(Err(failure)) => warn!(stream_id = %id, %failure, "the wallet made no invoice"),
+            Input::Paid(Err(failure)) => warn!(stream_id = %id, %failure, "the wallet did not say that it paid"),
+            Input::InvoiceStatus(Err(failure)) | Input::PaymentStatus(Err(failure)) => {
+                debug!(stream_id = %id, %failure, "the wallet could not be asked");
+            }
+            _ => {}
+        }
+        input
+    }
+
+    async fn call(&self, call: WalletCall) -> Input {
         let Some(parts) = &self.wallet.lightning else {
             let failure = || LightningError::Refused { again: false, reason: "no wallet is configured".to_owned() };
             return match call {
@@ -205,7 +237,7 @@ impl Engine {
         };
         let wallet = &parts.wallet;
         // Tests end the process at these points, and see that the books are right after the next start.
-        let input = match call {
+        match call {
             WalletCall::MakeInvoice(wanted) => {
                 fail::fail_point!("before-make-invoice");
                 let made = wallet.make_invoice(&wanted).await;
@@ -234,23 +266,7 @@ impl Engine {
                 fail::fail_point!("after-look-up-payment");
                 Input::PaymentStatus(status)
             }
-        };
-        match &input {
-            Input::InvoiceMade(made) => self.wallet.count(0, made),
-            Input::Paid(paid) => self.wallet.count(1, paid),
-            Input::InvoiceStatus(status) => self.wallet.count(2, status),
-            Input::PaymentStatus(status) => self.wallet.count(3, status),
-            _ => {}
         }
-        match &input {
-            Input::InvoiceMade(Err(failure)) => warn!(stream_id = %id, %failure, "the wallet made no invoice"),
-            Input::Paid(Err(failure)) => warn!(stream_id = %id, %failure, "the wallet did not say that it paid"),
-            Input::InvoiceStatus(Err(failure)) | Input::PaymentStatus(Err(failure)) => {
-                debug!(stream_id = %id, %failure, "the wallet could not be asked");
-            }
-            _ => {}
-        }
-        input
     }
 
     /// Takes in what the wallet tells by itself, until everything stops.

@@ -12,7 +12,8 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
-use tracing::debug;
+use tokio::task::JoinSet;
+use tracing::{debug, error};
 use usher_protocol::message::PaymentHash;
 
 use super::Engine;
@@ -134,6 +135,9 @@ impl Engine {
             self.timers.cancel(before, id, Alarm::LookUp);
         }
         self.timers.set(at, id, Alarm::LookUp);
+        if self.index.get(id).is_none() {
+            self.unwatch(id); // finished just now
+        }
     }
 
     /// After a restart: the invoice is looked up when it is its turn, for what happened meanwhile was told to nobody.
@@ -228,16 +232,25 @@ impl Engine {
         };
         let (engine, wallet) = (Arc::clone(self), Arc::clone(&parts.wallet));
         self.tasks.spawn(async move {
-            let look_up = async {
-                let _place = engine.wallet.watching.places.acquire().await;
-                // It may have been paid, and told, while this waited for its place.
-                if engine.is_watched(id, hash) { Some(wallet.look_up_invoice(hash).await) } else { None }
-            };
-            let status = tokio::select! {
-                status = look_up => status,
+            let _place = tokio::select! {
+                place = engine.wallet.watching.places.acquire() => place,
                 () = engine.stop.cancelled() => return,
             };
-            let Some(status) = status else { return };
+            // It may have been paid, and told, while this waited for its place.
+            if !engine.is_watched(id, hash) {
+                return engine.look_up_again(id, false);
+            }
+            // A task of its own: should the adapter panic, it is looked up again all the same.
+            let mut look_up = JoinSet::new();
+            look_up.spawn(async move { wallet.look_up_invoice(hash).await });
+            let status = tokio::select! {
+                status = look_up.join_next() => status,
+                () = engine.stop.cancelled() => return,
+            };
+            let Some(Ok(status)) = status else {
+                error!(stream_id = %id, "a look-up of an invoice panicked");
+                return engine.look_up_again(id, true);
+            };
             engine.wallet.count(2, &status);
             let failed = status.is_err();
             match status {

@@ -56,6 +56,18 @@ impl Conversation {
         self.subkeys.iter().copied().chain(asked).collect()
     }
 
+    /// Everybody whose answer may count.
+    pub(super) fn keys(&self) -> Vec<PublicKey> {
+        let mut keys = vec![self.main_key];
+        let others = self.subkeys.iter().chain(self.devices.iter().map(|device| &device.key)).chain([&self.asked]);
+        for key in others {
+            if !keys.contains(key) {
+                keys.push(*key);
+            }
+        }
+        keys
+    }
+
     /// Whether the operator may mean this conversation's user by `key`.
     pub(super) fn is_with(&self, key: &PublicKey) -> bool {
         *key == self.main_key || *key == self.asked
@@ -116,13 +128,7 @@ impl Conversation {
 
     /// `message` to everybody who takes part, sent again until `until`.
     pub(super) fn message(&self, message: &ServiceMessage, until: UnixMillis) -> OutboxMessage {
-        let mut keys = vec![self.main_key];
-        let others = self.subkeys.iter().chain(self.devices.iter().map(|device| &device.key)).chain([&self.asked]);
-        for key in others {
-            if !keys.contains(key) {
-                keys.push(*key);
-            }
-        }
+        let keys = self.keys();
         OutboxMessage {
             kind: message.kind(),
             content: message.to_json(),

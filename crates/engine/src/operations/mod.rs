@@ -31,7 +31,7 @@ pub use own_payment::OwnPayment;
 pub use payment::{Charge, Payment, PaymentTerms, SubscriptionLink};
 pub use recurring_request::{RecurringRequest, RecurringTerms, SubscriptionRules};
 pub use set_back::SetBack;
-pub use subscription::{ChargeEnd, Charged, Note, Subscription, SubscriptionState, SubscriptionView};
+pub use subscription::{Asked, ChargeEnd, Charged, Note, Subscription, SubscriptionState, SubscriptionView};
 
 use crate::UnixMillis;
 use crate::event::{EventType, NewEvent};
@@ -174,7 +174,7 @@ impl Operation {
             Self::SinglePayment(payment) | Self::InvoicePayment(payment) => Some(payment.wake_at()),
             Self::OwnPayment(payment) => Some(payment.wake_at()),
             Self::InvoiceRequest(request) => Some(request.expires_at()),
-            Self::RecurringRequest(request) => Some(request.expires_at()),
+            Self::RecurringRequest(request) => Some(request.wake_at()),
             Self::Subscription(subscription) => subscription.wake_at(),
         }
     }
@@ -188,8 +188,37 @@ impl Operation {
             Self::SinglePayment(payment) | Self::InvoicePayment(payment) => payment.correlations(),
             Self::OwnPayment(payment) => vec![payment.correlation()],
             Self::InvoiceRequest(request) => vec![request.correlation()],
-            Self::RecurringRequest(request) => vec![request.correlation()],
+            Self::RecurringRequest(request) => request.correlations(),
             Self::Subscription(subscription) => vec![subscription.correlation()],
+        }
+    }
+
+    /// Those of its keys that nobody else can claim for some time after it is finished.
+    pub fn kept_correlations(&self) -> Vec<(CorrelationKey, UnixMillis)> {
+        match self {
+            Self::SinglePayment(payment) | Self::InvoicePayment(payment) => {
+                payment.kept_correlation().into_iter().collect()
+            }
+            Self::KeyHandshake(_)
+            | Self::Authentication(_)
+            | Self::OwnPayment(_)
+            | Self::InvoiceRequest(_)
+            | Self::RecurringRequest(_)
+            | Self::Subscription(_) => Vec::new(),
+        }
+    }
+
+    /// Who may close the subscription that it asks for before it has begun; `None` when it asks for none.
+    pub fn may_close_early(&self) -> Option<Vec<PublicKey>> {
+        match self {
+            Self::RecurringRequest(request) => Some(request.parties()),
+            Self::KeyHandshake(_)
+            | Self::Authentication(_)
+            | Self::SinglePayment(_)
+            | Self::InvoicePayment(_)
+            | Self::OwnPayment(_)
+            | Self::InvoiceRequest(_)
+            | Self::Subscription(_) => None,
         }
     }
 
@@ -199,9 +228,8 @@ impl Operation {
             Self::SinglePayment(payment) | Self::InvoicePayment(payment) => payment.is_done(),
             Self::OwnPayment(payment) => payment.is_done(),
             Self::Subscription(subscription) => subscription.is_done(),
-            Self::KeyHandshake(_) | Self::Authentication(_) | Self::InvoiceRequest(_) | Self::RecurringRequest(_) => {
-                false
-            }
+            Self::RecurringRequest(request) => request.is_done(),
+            Self::KeyHandshake(_) | Self::Authentication(_) | Self::InvoiceRequest(_) => false,
         }
     }
 
@@ -250,7 +278,7 @@ impl Operation {
             Self::SinglePayment(payment) | Self::InvoicePayment(payment) => payment.clock_set_back(set_back, now),
             Self::OwnPayment(payment) => payment.clock_set_back(set_back, now),
             Self::InvoiceRequest(request) => request.clock_set_back(set_back),
-            Self::RecurringRequest(request) => request.clock_set_back(set_back),
+            Self::RecurringRequest(request) => request.clock_set_back(set_back, now),
             Self::Subscription(subscription) => subscription.clock_set_back(now),
         }
     }

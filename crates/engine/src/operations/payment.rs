@@ -58,6 +58,9 @@ const LINGER: Duration = Duration::from_secs(24 * 3600);
 /// The longest, for invoices that our wallet lets live longer than they were meant to.
 const LONGEST_LINGER: Duration = Duration::from_secs(30 * 24 * 3600);
 
+/// How long beyond its expiry an invoice is kept for the payment it was made for: a clock may be set back.
+const CLOCKS_DIFFER: Duration = Duration::from_secs(24 * 3600);
+
 /// Why nothing is paid when the payment was withdrawn before the user was asked.
 const WITHDRAWN: &str = "the payment is not owed any more";
 
@@ -74,6 +77,9 @@ pub struct Payment {
     subscription: Option<SubscriptionLink>,
     #[serde(with = "millis")]
     expires_at: UnixMillis,
+    /// When it was asked for.
+    #[serde(default, with = "optional_millis")]
+    asked_at: Option<UnixMillis>,
     bill: Bill,
     phase: Phase,
     approved: bool,
@@ -146,7 +152,8 @@ impl Payment {
         let patience = if charges { MAKING.max(terms.expires_at.since(now) / 2) } else { MAKING };
         let give_up = now.plus(patience).min(terms.expires_at);
         let phase = Phase::Making { tries: 1, next: lease(now), give_up };
-        let payment = Self::new(terms, amount, Bill::Own { network, invoice: None }, phase);
+        let mut payment = Self::new(terms, amount, Bill::Own { network, invoice: None }, phase);
+        payment.asked_at = Some(now);
         let ask = payment.make_invoice(now);
         (payment, vec![ask])
     }
@@ -168,6 +175,7 @@ impl Payment {
             description: terms.description,
             subscription: terms.subscription,
             expires_at: terms.expires_at,
+            asked_at: None,
             bill,
             phase,
             approved: false,
@@ -222,6 +230,18 @@ impl Payment {
         [CorrelationKey::request(&self.request_id)].into_iter().chain(invoice).collect()
     }
 
+    /// The key of our own invoice. Whoever is given the invoice once more, by a wallet that hands out what it has, would be paid
+    /// by the same settlement: until it has expired it is this payment's alone.
+    pub(super) fn kept_correlation(&self) -> Option<(CorrelationKey, UnixMillis)> {
+        match &self.bill {
+            Bill::Own { invoice: Some(invoice), .. } => {
+                let expired = UnixMillis::from_secs(invoice.expires_at());
+                Some((CorrelationKey::invoice(invoice.payment_hash()), expired.plus(CLOCKS_DIFFER)))
+            }
+            Bill::Own { invoice: None, .. } | Bill::Other { .. } => None,
+        }
+    }
+
     /// The payment hash of our own invoice.
     pub(super) fn watched(&self) -> Option<PaymentHash> {
         match &self.bill {
@@ -261,12 +281,17 @@ impl Payment {
             | Input::ClockSetBack(_)
             | Input::Paid(_)
             | Input::PaymentStatus(_)
-            | Input::Note(Note::Paid | Note::Charged(_) | Note::Device { .. } | Note::Close) => Outcome::Ignored,
+            | Input::Note(Note::Asked(_) | Note::Paid { .. } | Note::Charged(_) | Note::Device { .. } | Note::Close) => {
+                Outcome::Ignored
+            }
         }
     }
 
     pub(super) fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
         set_back.expiry(&mut self.expires_at);
+        if let Some(asked_at) = &mut self.asked_at {
+            set_back.moment(asked_at, now);
+        }
         if let Some(claimed_at) = &mut self.claimed_at {
             set_back.moment(claimed_at, now);
         }
@@ -326,7 +351,7 @@ impl Payment {
         let mut effects = vec![paid, Effect::Silence];
         let note = match self.charge() {
             Some(charge) => Note::Charged(Charged { charge, end: ChargeEnd::Paid(preimage.copied()) }),
-            None => Note::Paid,
+            None => Note::Paid { request_id: self.request_id.clone() },
         };
         effects.extend(self.tell_subscription(note));
         match &self.bill {

@@ -3,11 +3,16 @@
 //! ```text
 //! asking ──confirmed──▶ finished   Subscription {status: approved, subscription_id, …}; the subscription begins
 //! asking ──rejected───▶ finished   StatusUpdate {status: user_rejected, reason?}
-//! asking ──unusable───▶ finished   StatusUpdate {status: error, reason}
+//! asking ──too little─▶ refused    StatusUpdate {status: user_rejected, reason}; the user's wallet is sent a close
+//! asking ──unusable───▶ refused    StatusUpdate {status: error, reason}; the same
 //! asking ──expired────▶ finished   StatusUpdate {status: timeout}
+//! asking ──closed─────▶ asking     a subscription that the wallet has yet to name: it begins closed
+//! refused ─minutes later▶ finished
 //! ```
 //!
 //! The event and the subscription are committed together: there is neither one without the other, whenever it crashes.
+
+mod closing;
 
 use std::fmt;
 use std::time::Duration;
@@ -21,6 +26,7 @@ use usher_protocol::message::{
 };
 use usher_protocol::subkey::Permission;
 
+use self::closing::{EarlyCloses, Refused};
 use super::conversation::Conversation;
 use super::subscription::{Agreement, Subscription};
 use super::{Effect, Input, Operation, Outcome, SetBack, emit, millis};
@@ -41,6 +47,8 @@ pub struct RecurringTerms {
     pub reference: Option<String>,
     /// Millisats each time.
     pub amount: u64,
+    /// Millisats each time that the user must authorize at least.
+    pub minimum_amount: u64,
     /// What it is for.
     pub description: String,
     /// When, and how often.
@@ -70,12 +78,21 @@ pub struct RecurringRequest {
     request_id: String,
     reference: Option<String>,
     amount: u64,
+    /// Millisats each time that the user must authorize at least.
+    #[serde(default)]
+    minimum_amount: u64,
     description: String,
     recurrence: Recurrence,
     #[serde(with = "millis")]
     expires_at: UnixMillis,
     auto_charge: bool,
     rules: SubscriptionRules,
+    /// Subscriptions that the user has closed before this request knew of them.
+    #[serde(default)]
+    closed: EarlyCloses,
+    /// What the wallet has agreed to and is told is closed.
+    #[serde(default)]
+    refused: Option<Refused>,
 }
 
 impl fmt::Debug for RecurringRequest {
@@ -93,34 +110,60 @@ impl RecurringRequest {
             request_id: terms.request_id,
             reference: terms.reference,
             amount: terms.amount,
+            minimum_amount: terms.minimum_amount,
             description: terms.description,
             recurrence: terms.recurrence,
             expires_at: until.map_or(terms.expires_at, |until| until.min(terms.expires_at)),
             auto_charge: terms.auto_charge,
             rules,
+            closed: EarlyCloses::default(),
+            refused: None,
         };
         let ask = state.ask();
         (state, vec![ask])
     }
 
-    pub(super) const fn expires_at(&self) -> UnixMillis {
-        self.expires_at
+    pub(super) fn wake_at(&self) -> UnixMillis {
+        self.refused.as_ref().map_or(self.expires_at, Refused::until)
     }
 
-    pub(super) fn correlation(&self) -> CorrelationKey {
-        CorrelationKey::request(&self.request_id)
+    /// The app has been told how it ended.
+    pub(super) const fn is_done(&self) -> bool {
+        self.refused.is_some()
     }
 
-    pub(super) fn clock_set_back(&mut self, set_back: SetBack) {
+    /// A subscription that is refused is nobody else's: the wallet is not told that another's is closed.
+    pub(super) fn correlations(&self) -> Vec<CorrelationKey> {
+        let refused = self.refused.iter().map(|refused| CorrelationKey::subscription(refused.subscription_id()));
+        [CorrelationKey::request(&self.request_id)].into_iter().chain(refused).collect()
+    }
+
+    pub(super) fn parties(&self) -> Vec<PublicKey> {
+        self.conversation.keys()
+    }
+
+    pub(super) fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
         set_back.expiry(&mut self.expires_at);
+        self.closed.clock_set_back(set_back, now);
+        if let Some(refused) = &mut self.refused {
+            refused.clock_set_back(set_back, now);
+        }
     }
 
     pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> Outcome {
+        if self.refused.is_some() {
+            return self.step_refused(input, now);
+        }
         match input {
             Input::Timer if now >= self.expires_at => self.end("timeout", Some("the user did not answer in time"), now),
             _ if now >= self.expires_at => Outcome::Ignored,
             Input::Wallet { author, message: WalletMessage::RecurringResponse(response), .. } => {
                 self.answered(author, response, now)
+            }
+            Input::Wallet { author, message: WalletMessage::CloseSubscription(close), .. }
+                if self.conversation.may_pay(author, now) && self.closed.put(close, now) =>
+            {
+                Outcome::Stepped(Vec::new())
             }
             Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. }
                 if self.conversation.prove(author, proof, Permission::Payment, now) =>
@@ -132,22 +175,31 @@ impl RecurringRequest {
         }
     }
 
-    fn answered(&self, author: &PublicKey, response: &RecurringResponse, now: UnixMillis) -> Outcome {
+    fn answered(&mut self, author: &PublicKey, response: &RecurringResponse, now: UnixMillis) -> Outcome {
         if response.request_id != self.request_id || !self.conversation.may_pay(author, now) {
             return Outcome::Ignored;
         }
         match &response.status {
             RecurringStatus::Rejected { reason } => self.end("user_rejected", reason.as_deref(), now),
-            RecurringStatus::Confirmed { authorized_currency, .. } if *authorized_currency != Currency::Millisats => {
-                self.end("error", Some("the wallet authorized another currency than millisats"), now)
+            RecurringStatus::Confirmed { subscription_id, authorized_currency, .. }
+                if *authorized_currency != Currency::Millisats =>
+            {
+                self.refuse(subscription_id, "error", "the wallet authorized another currency than millisats", now)
             }
-            RecurringStatus::Confirmed { authorized_amount: 0, .. } => {
-                self.end("error", Some("the wallet authorized an amount of zero"), now)
+            RecurringStatus::Confirmed { subscription_id, authorized_amount: 0, .. } => {
+                self.refuse(subscription_id, "error", "the wallet authorized an amount of zero", now)
+            }
+            RecurringStatus::Confirmed { subscription_id, authorized_amount, .. }
+                if *authorized_amount < self.minimum_amount =>
+            {
+                let least = self.minimum_amount;
+                let reason = format!("the user authorized {authorized_amount} millisats; at least {least} are needed");
+                self.refuse(subscription_id, "user_rejected", &reason, now)
             }
             RecurringStatus::Confirmed { subscription_id, authorized_amount, authorized_recurrence, .. } => {
                 let recurrence = within(authorized_recurrence, &self.recurrence);
                 if recurrence.next_due(None).is_none() || recurrence.until.is_some_and(|until| until < now.secs()) {
-                    return self.end("error", Some("the wallet authorized no payment at all"), now);
+                    return self.refuse(subscription_id, "error", "the wallet authorized no payment at all", now);
                 }
                 let agreement = Agreement {
                     subscription_id: subscription_id.clone(),
@@ -159,7 +211,9 @@ impl RecurringRequest {
                     reference: self.reference.clone(),
                     auto_charge: self.auto_charge,
                 };
-                let subscription = Subscription::start(self.conversation.clone(), agreement, self.rules.clone(), now);
+                let mut subscription =
+                    Subscription::start(self.conversation.clone(), agreement, self.rules.clone(), now);
+                let closed = self.closed.of(subscription_id).map(|reason| subscription.begin_closed(reason, now));
                 let data = json!({
                     "status": "approved",
                     "subscription_id": subscription_id,
@@ -172,7 +226,7 @@ impl RecurringRequest {
                 });
                 Outcome::Stepped(vec![
                     emit(EventType::Subscription, data, now),
-                    Effect::Start(Box::new(Operation::Subscription(subscription)), Vec::new()),
+                    Effect::Start(Box::new(Operation::Subscription(subscription)), closed.unwrap_or_default()),
                     Effect::Finish,
                 ])
             }

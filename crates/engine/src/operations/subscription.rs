@@ -47,7 +47,7 @@ use usher_protocol::subkey::Permission;
 
 pub(super) use self::agreement::Agreement;
 use self::dates::{Dates, Failed};
-pub use self::note::{ChargeEnd, Charged, Note};
+pub use self::note::{Asked, ChargeEnd, Charged, Note};
 pub use self::view::{SubscriptionState, SubscriptionView};
 use super::conversation::Conversation;
 use super::payment::{Charge, Payment, PaymentTerms, SubscriptionLink};
@@ -59,6 +59,10 @@ use crate::ports::CorrelationKey;
 
 /// How long the user's wallet is told that the operator has closed the subscription; nothing acknowledges it.
 const TELLING: Duration = Duration::from_secs(600);
+
+/// Most payments the operator asks for that are remembered at a time; those before them are asked for until they expire,
+/// whatever becomes of the subscription.
+const MOST_ASKED: usize = 256;
 
 /// The state of a subscription.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -78,6 +82,9 @@ pub struct Subscription {
     /// The due dates, when it is charged by itself.
     #[serde(default)]
     dates: Dates,
+    /// Payments that the operator has asked for and that may be open.
+    #[serde(default)]
+    by_hand: Vec<Asked>,
 }
 
 impl fmt::Debug for Subscription {
@@ -109,6 +116,7 @@ impl Subscription {
             ended_at: None,
             payments_made: 0,
             dates,
+            by_hand: Vec::new(),
         }
     }
 
@@ -171,9 +179,18 @@ impl Subscription {
             {
                 Outcome::Stepped(Vec::new())
             }
-            Input::Note(Note::Paid) => {
+            Input::Note(Note::Asked(asked)) if self.ended_at.is_none() => {
+                self.by_hand.retain(|earlier| now.secs() < earlier.until);
+                if self.by_hand.len() >= MOST_ASKED {
+                    self.by_hand.remove(0);
+                }
+                self.by_hand.push(asked.clone());
+                Outcome::Stepped(Vec::new())
+            }
+            Input::Note(Note::Paid { request_id }) => {
+                self.by_hand.retain(|asked| asked.request_id != *request_id);
                 self.payments_made = self.payments_made.saturating_add(1);
-                Outcome::Stepped(self.complete(now).into_iter().collect())
+                Outcome::Stepped(self.complete(now))
             }
             Input::Note(Note::Charged(charged)) => self.charged(charged, now),
             _ => Outcome::Ignored,
@@ -229,8 +246,11 @@ impl Subscription {
         match &charged.end {
             ChargeEnd::Paid(preimage) => {
                 self.payments_made = self.payments_made.saturating_add(1);
-                let withdrawn = if self.dates.paid(charge) { self.withdraw() } else { None };
-                let withdrawn = self.complete(now).or(withdrawn);
+                let paid_twice = self.dates.paid(charge).then(|| self.withdraw_charge()).flatten();
+                let mut withdrawn = self.complete(now);
+                if withdrawn.is_empty() {
+                    withdrawn.extend(paid_twice);
+                }
                 self.end_when_over(now);
                 let preimage = preimage.map(|preimage| preimage.to_hex());
                 let more = json!({ "status": "paid", "preimage": preimage });
@@ -259,17 +279,24 @@ impl Subscription {
     }
 
     /// Ends it when as many payments have been made as were agreed to.
-    fn complete(&mut self, now: UnixMillis) -> Option<Effect> {
+    fn complete(&mut self, now: UnixMillis) -> Vec<Effect> {
         let all = self.agreement.recurrence.max_payments.is_some_and(|max| self.payments_made >= max);
         if !all || self.ended_at.is_some() {
-            return None;
+            return Vec::new();
         }
         self.finish(SubscriptionState::Completed, None, now);
         self.withdraw()
     }
 
-    /// The user is not asked any more for the charge that runs, if one does. Its end is told all the same.
-    fn withdraw(&self) -> Option<Effect> {
+    /// The user is not asked any more for what is open of it. Its end is told all the same.
+    fn withdraw(&mut self) -> Vec<Effect> {
+        let asked = std::mem::take(&mut self.by_hand).into_iter();
+        let withdrawn = asked.map(|asked| Effect::Tell(CorrelationKey::request(&asked.request_id), Note::Withdraw));
+        withdrawn.chain(self.withdraw_charge()).collect()
+    }
+
+    /// The same of the charge that runs, if one does.
+    fn withdraw_charge(&self) -> Option<Effect> {
         let running = self.dates.running()?;
         Some(Effect::Tell(CorrelationKey::request(&self.request_id(running)), Note::Withdraw))
     }
@@ -278,6 +305,14 @@ impl Subscription {
         self.state = state;
         self.reason = reason;
         self.ended_at = Some(now.secs());
+    }
+
+    /// The user closed it before it began; says what follows.
+    pub(super) fn begin_closed(&mut self, reason: Option<String>, now: UnixMillis) -> Vec<Effect> {
+        match self.closed_by_user(reason, now) {
+            Outcome::Stepped(effects) => effects,
+            Outcome::Ignored => Vec::new(),
+        }
     }
 
     fn closed_by_user(&mut self, reason: Option<String>, now: UnixMillis) -> Outcome {

@@ -36,6 +36,9 @@ pub trait Store: Send + Sync {
     /// The operation, or `None` when there is none (never was, or removed after retention).
     async fn operation(&self, id: StreamId) -> Result<Option<StoredOperation>, StoreError>;
 
+    /// The open operation that has this correlation key; `None` also for a key that a finished operation keeps.
+    async fn operation_with_key(&self, key: CorrelationKey) -> Result<Option<(StreamId, StoredOperation)>, StoreError>;
+
     /// Up to `limit` events of a stream with `index >= after`, oldest first; empty for an unknown stream.
     async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, StoreError>;
 
@@ -73,6 +76,9 @@ pub trait Store: Send + Sync {
 
     /// The latest time that is recorded of anything but open operations and events; `None` when nothing is.
     async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError>;
+
+    /// Frees correlation keys that finished operations kept until before `before`, at most `limit`; says how many.
+    async fn forget_kept_keys(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
 }
 
 /// One step of one operation.
@@ -88,15 +94,19 @@ pub struct Commit {
     pub at: UnixMillis,
     /// The new state.
     pub state: State,
-    /// Finished: its correlation keys and outbox messages are removed, and retention begins.
+    /// Finished: its correlation keys, except those it [keeps](Self::kept), and its outbox messages are removed, and
+    /// retention begins.
     pub finished: bool,
+    /// Correlation keys, of those it has or claims, that nobody else can claim until the given time although the operation
+    /// is finished. Without meaning while it is not.
+    pub kept: Vec<(CorrelationKey, UnixMillis)>,
     /// Nothing more is expected of it, though more may come: whoever waits for its events need not wait any longer.
     pub done: bool,
     /// The payment hash of an invoice of our own that may be paid; replaces what was watched before.
     pub watched: Option<PaymentHash>,
     /// When the operation wants to be woken; replaces what was asked for before.
     pub wake_at: Option<UnixMillis>,
-    /// Correlation keys the operation claims beside those it has; each belongs to one open operation at a time.
+    /// Correlation keys the operation claims beside those it has; each belongs to one operation at a time.
     pub claims: Vec<CorrelationKey>,
     /// Events to append to the stream.
     pub events: Vec<NewEvent>,

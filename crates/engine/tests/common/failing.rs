@@ -1,12 +1,14 @@
-//! A store that fails when a test says so.
+//! A store that fails, or is slow to say that it has committed, when a test says so.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
 use usher_engine::event::Event;
-use usher_engine::ports::{AllCommitted, Commit, OpenOperation, OutboxMessage, Store, StoreError, StoredOperation};
+use usher_engine::ports::{
+    AllCommitted, Commit, CorrelationKey, OpenOperation, OutboxMessage, Revision, Store, StoreError, StoredOperation,
+};
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 
@@ -15,11 +17,21 @@ pub struct Failing {
     store: Arc<dyn Store>,
     pub failures: AtomicUsize,
     pub outbox_reads: AtomicUsize,
+    /// While it is set, commits that create an operation are durable but do not return.
+    pub hold: AtomicBool,
+    /// How many commits have been held.
+    pub held: AtomicUsize,
 }
 
 impl Failing {
     pub fn on(store: Arc<dyn Store>) -> Arc<Self> {
-        Arc::new(Self { store, failures: AtomicUsize::new(0), outbox_reads: AtomicUsize::new(0) })
+        Arc::new(Self {
+            store,
+            failures: AtomicUsize::new(0),
+            outbox_reads: AtomicUsize::new(0),
+            hold: AtomicBool::new(false),
+            held: AtomicUsize::new(0),
+        })
     }
 
     fn fails(&self) -> bool {
@@ -30,7 +42,18 @@ impl Failing {
 #[async_trait]
 impl Store for Failing {
     async fn commit_all(&self, commits: Vec<Commit>) -> Result<AllCommitted, StoreError> {
-        if self.fails() { Err(StoreError::Failed("disk full".into())) } else { self.store.commit_all(commits).await }
+        if self.fails() {
+            return Err(StoreError::Failed("disk full".into()));
+        }
+        let creates = commits.iter().any(|commit| commit.expected == Revision::New);
+        let result = self.store.commit_all(commits).await;
+        if creates && self.hold.load(Ordering::SeqCst) {
+            self.held.fetch_add(1, Ordering::SeqCst);
+            while self.hold.load(Ordering::SeqCst) {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        }
+        result
     }
 
     async fn subscriptions(
@@ -43,6 +66,10 @@ impl Store for Failing {
 
     async fn operation(&self, id: StreamId) -> Result<Option<StoredOperation>, StoreError> {
         self.store.operation(id).await
+    }
+
+    async fn operation_with_key(&self, key: CorrelationKey) -> Result<Option<(StreamId, StoredOperation)>, StoreError> {
+        self.store.operation_with_key(key).await
     }
 
     async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
@@ -64,6 +91,10 @@ impl Store for Failing {
 
     async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.store.remove_finished(finished_before, limit).await
+    }
+
+    async fn forget_kept_keys(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.store.forget_kept_keys(before, limit).await
     }
 
     async fn forget_user_relays(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {

@@ -109,6 +109,7 @@ pub async fn subscribe(usher: &mut Running, auto_charge: bool, first_payment_due
         subkeys: Vec::new(),
         description: "Membership".to_owned(),
         amount: 5_000,
+        minimum_amount: None,
         recurrence: recurrence.clone(),
         expires_at: NOW.secs() + 600,
         reference: None,

@@ -38,6 +38,8 @@ struct Books {
     pays_hang: bool,
     too_late: u32,
     tells: bool,
+    again: Option<usize>,
+    panics: u32,
 }
 
 /// The preimage of the `n`th invoice.
@@ -105,6 +107,24 @@ impl FakeWallet {
         self.books.lock().tells = tells;
     }
 
+    /// From now on it hands out this invoice, whoever asks for one; or makes one for each.
+    pub fn hand_out_again(&self, nth: Option<usize>) {
+        self.books.lock().again = nth;
+    }
+
+    /// The next so many calls panic.
+    pub fn panic(&self, times: u32) {
+        self.books.lock().panics = times;
+    }
+
+    fn maybe_panic(&self) {
+        let mut books = self.books.lock();
+        let panics = books.panics > 0;
+        books.panics = books.panics.saturating_sub(1);
+        drop(books);
+        assert!(!panics, "as if the adapter had a bug");
+    }
+
     /// The invoices it made.
     pub fn made(&self) -> Vec<Invoice> {
         self.books.lock().made.clone()
@@ -115,6 +135,11 @@ impl FakeWallet {
         let mut books = self.books.lock();
         let hash = books.made[n].payment_hash();
         books.settled.insert(hash, preimage(n));
+    }
+
+    /// The preimage of the `n`th invoice.
+    pub fn preimage(&self, n: usize) -> Preimage {
+        preimage(n)
     }
 
     /// Tells the engine something.
@@ -150,9 +175,13 @@ impl FakeWallet {
 #[async_trait]
 impl Lightning for FakeWallet {
     async fn make_invoice(&self, wanted: &WantedInvoice) -> Result<Invoice, LightningError> {
+        self.maybe_panic();
         let made = {
             let mut books = self.books.lock();
             let now = books.clock.as_ref().unwrap().now().secs();
+            if let Some(again) = books.again {
+                return Ok(books.made[again].clone());
+            }
             let made = invoice(77, books.made.len(), wanted.amount, now, u64::from(wanted.expiry));
             books.made.push(made.clone());
             made
@@ -164,6 +193,7 @@ impl Lightning for FakeWallet {
     }
 
     async fn look_up_invoice(&self, hash: PaymentHash) -> Result<InvoiceStatus, LightningError> {
+        self.maybe_panic();
         let status = {
             let mut books = self.books.lock();
             *books.look_ups.entry(hash).or_default() += 1;

@@ -115,6 +115,7 @@ pub fn create(operation: StreamId) -> Commit {
         at: NOW,
         state: State(r#"{"revision":1}"#.to_owned()),
         finished: false,
+        kept: Vec::new(),
         done: false,
         watched: None,
         wake_at: None,

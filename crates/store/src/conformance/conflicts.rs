@@ -48,6 +48,38 @@ pub async fn a_key_is_free_after_its_owner_finished(subject: impl Subject) {
     commit_done(&*store, Commit { claims: vec![key("a"), key("b"), key("c")], ..create(id(2)) }).await;
 }
 
+/// Until the time that the owner named, whatever becomes of the owner. What it neither has nor claims it cannot keep.
+pub async fn a_key_may_be_kept_beyond_the_end(mut subject: impl Subject) {
+    let store = subject.store();
+    let at = usher_engine::UnixMillis;
+    commit_done(&*store, Commit { claims: vec![key("a"), key("b")], ..create(id(1)) }).await;
+    let kept = [("a", 10), ("c", 20), ("never had", 20)].map(|(name, until)| (key(name), at(until)));
+    let finished = Commit { finished: true, kept: kept.to_vec(), claims: vec![key("c")], ..step(id(1), 1) };
+    commit_done(&*store, finished).await;
+    drop(store);
+    subject.reopen().await;
+    let store = subject.store();
+    store.remove_finished(at(u64::MAX >> 1), 10).await.unwrap();
+    let claims = |name| Commit { claims: vec![key(name)], ..create(id(2)) };
+    for name in ["a", "c"] {
+        assert_eq!(commit_conflicts(&*store, claims(name)).await, Conflict::Correlation(id(1)));
+        assert_eq!(store.operation_with_key(key(name)).await.unwrap(), None, "it is not open");
+    }
+    let others = Commit { claims: vec![key("b"), key("never had")], ..create(id(3)) };
+    commit_done(&*store, others).await;
+    let owner = store.operation_with_key(key("b")).await.unwrap().unwrap();
+    assert_eq!((owner.0, Some(owner.1)), (id(3), store.operation(id(3)).await.unwrap()));
+    assert_eq!(store.operation_with_key(key("nobody's")).await.unwrap(), None);
+
+    assert_eq!(store.forget_kept_keys(at(10), 10).await.unwrap(), 0, "until then, not before");
+    assert_eq!(store.forget_kept_keys(at(21), 1).await.unwrap(), 1);
+    assert_eq!(commit_conflicts(&*store, claims("c")).await, Conflict::Correlation(id(1)), "the oldest first");
+    commit_done(&*store, claims("a")).await;
+    assert_eq!(store.forget_kept_keys(at(21), 10).await.unwrap(), 1);
+    assert_eq!(store.forget_kept_keys(at(u64::MAX >> 1), 10).await.unwrap(), 0, "what is open has no such time");
+    commit_done(&*store, Commit { claims: vec![key("c")], ..create(id(4)) }).await;
+}
+
 /// Also twice in one commit: no conflict, and no second key.
 pub async fn an_operation_may_claim_its_own_keys_again(subject: impl Subject) {
     let store = subject.store();
@@ -134,6 +166,7 @@ pub async fn a_conflict_changes_nothing(subject: impl Subject) {
 async fn observe(subject: &impl Subject) -> Snapshot {
     let about = Subjects {
         streams: vec![id(1), id(2), id(9)],
+        keys: ["taken", "new"].map(key).to_vec(),
         users: vec![public_key(1)],
         calls: vec![answer_key(1), answer_key(2)],
         settings: vec!["a".to_owned()],

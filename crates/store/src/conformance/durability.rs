@@ -30,7 +30,9 @@ pub async fn everything_is_there_after_reopening(mut subject: impl Subject) {
         ..create(id(1))
     };
     commit_done(&*store, first).await;
-    commit_done(&*store, Commit { finished: true, events: vec![event(2)], ..create(id(2)) }).await;
+    let kept = vec![(key("b"), UnixMillis(7))];
+    let finished = Commit { claims: vec![key("b")], kept, finished: true, events: vec![event(2)], ..create(id(2)) };
+    commit_done(&*store, finished).await;
     let more = Commit { deliver: true, events: (2..6).map(event).collect(), ..create(id(9)) };
     commit_done(&*store, more).await;
     for attempt in [refused(id(1), 0, 7), accepted(id(9), 0, 8), given_up(id(9), 1, 9)] {
@@ -51,6 +53,7 @@ pub async fn everything_is_there_after_reopening(mut subject: impl Subject) {
 async fn observe(subject: &impl Subject) -> Snapshot {
     let about = Subjects {
         streams: vec![id(1), id(2), id(9)],
+        keys: vec![key("a"), key("b")],
         users: vec![public_key(1)],
         calls: vec![answer_key(1), answer_key(2)],
         settings: vec!["a".to_owned()],

@@ -107,6 +107,7 @@ macro_rules! store_conformance {
                 stepping_from_another_revision_conflicts
                 a_claimed_key_names_its_owner
                 a_key_is_free_after_its_owner_finished
+                a_key_may_be_kept_beyond_the_end
                 an_operation_may_claim_its_own_keys_again
                 an_inbound_event_counts_once
                 the_revision_is_looked_at_first

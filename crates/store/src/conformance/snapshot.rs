@@ -2,7 +2,8 @@
 
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    Answer, AnswerKey, Delivery, DeliveryCounts, DeliveryStatus, OpenOperation, OutboxMessage, StoredOperation,
+    Answer, AnswerKey, CorrelationKey, Delivery, DeliveryCounts, DeliveryStatus, OpenOperation, OutboxMessage,
+    StoredOperation,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -14,6 +15,8 @@ use super::FullStore;
 pub struct Subjects {
     /// Operations and their streams.
     pub streams: Vec<StreamId>,
+    /// Correlation keys that operations may have.
+    pub keys: Vec<CorrelationKey>,
     /// Users whose relays may be known.
     pub users: Vec<PublicKey>,
     /// Calls that may have been answered.
@@ -37,6 +40,7 @@ pub struct Snapshot {
     streams: Vec<Stream>,
     open: Vec<OpenOperation>,
     subscriptions: Vec<(StreamId, StoredOperation)>,
+    with_keys: Vec<Option<(StreamId, StoredOperation)>>,
     relays: Vec<Vec<String>>,
     deliveries: Vec<Vec<Delivery>>,
     pending: Vec<(StreamId, UnixMillis)>,
@@ -58,6 +62,10 @@ impl Snapshot {
                 next_delivery: store.next_delivery(*id).await.unwrap(),
             });
         }
+        let mut with_keys = Vec::new();
+        for key in &about.keys {
+            with_keys.push(store.operation_with_key(*key).await.unwrap());
+        }
         let mut relays = Vec::new();
         for user in &about.users {
             relays.push(store.user_relays(user).await.unwrap());
@@ -78,6 +86,7 @@ impl Snapshot {
             streams,
             open: store.open_operations(None, usize::MAX).await.unwrap(),
             subscriptions: store.subscriptions(None, usize::MAX).await.unwrap(),
+            with_keys,
             relays,
             deliveries,
             pending: store.pending_streams(None, usize::MAX).await.unwrap(),

@@ -3,10 +3,10 @@
 //! Conditions come first so that a conflict has nothing to undo, and does not disturb the commits beside it.
 
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _, params};
-use usher_engine::StreamId;
 use usher_engine::ports::{
     AllCommitted, Commit, Conflict, CorrelationKey, Head, OutboxChange, OutboxMessage, Revision, UserRelays,
 };
+use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::EventId;
 
 use super::answers;
@@ -199,6 +199,12 @@ fn change_correlations(
     mut keys: Vec<CorrelationKey>,
 ) -> Result<Vec<CorrelationKey>, SqliteFailure> {
     if commit.finished {
+        for (key, until) in &commit.kept {
+            if keys.contains(key) || commit.claims.contains(key) {
+                keep_key(connection, commit, *key, *until)?;
+            }
+        }
+        keys.retain(|key| !commit.kept.iter().any(|(kept, _)| kept == key));
         for key in &keys {
             let changed = prepare(connection, "DELETE FROM correlations WHERE key = ?1 AND operation = ?2")?
                 .execute(params![key.as_bytes(), commit.operation.as_bytes()])
@@ -210,13 +216,30 @@ fn change_correlations(
     for key in &commit.claims {
         // Claiming what one has already is no change.
         if !keys.contains(key) {
-            prepare(connection, "INSERT INTO correlations (key, operation) VALUES (?1, ?2)")?
+            prepare(connection, "INSERT INTO correlations (key, operation) VALUES (?1, ?2) ON CONFLICT (key) DO UPDATE SET until = NULL")?
                 .execute(params![key.as_bytes(), commit.operation.as_bytes()])
                 .during("claim a correlation key")?;
             keys.push(*key);
         }
     }
     Ok(keys)
+}
+
+/// A finished operation's key that nobody else can claim before `until`.
+fn keep_key(
+    connection: &Connection,
+    commit: &Commit,
+    key: CorrelationKey,
+    until: UnixMillis,
+) -> Result<(), SqliteFailure> {
+    prepare(
+        connection,
+        "INSERT INTO correlations (key, operation, until) VALUES (?1, ?2, ?3)
+         ON CONFLICT (key) DO UPDATE SET until = excluded.until WHERE operation = excluded.operation",
+    )?
+    .execute(params![key.as_bytes(), commit.operation.as_bytes(), codec::time(until)])
+    .during("keep a correlation key")
+    .and_then(|changed| SqliteFailure::unless_one("keep a correlation key", changed))
 }
 
 fn insert_operation(connection: &Connection, commit: &Commit, after: &Row) -> Result<(), SqliteFailure> {

@@ -40,7 +40,9 @@ use parking_lot::Mutex;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, watch};
 use usher_engine::event::Event;
-use usher_engine::ports::{AllCommitted, Commit, OpenOperation, OutboxMessage, Store, StoreError, StoredOperation};
+use usher_engine::ports::{
+    AllCommitted, Commit, CorrelationKey, OpenOperation, OutboxMessage, Store, StoreError, StoredOperation,
+};
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 
@@ -230,6 +232,10 @@ impl Store for SqliteStore {
         self.read(move |connection| read::operation(connection, id)).await
     }
 
+    async fn operation_with_key(&self, key: CorrelationKey) -> Result<Option<(StreamId, StoredOperation)>, StoreError> {
+        self.read(move |connection| read::operation_with_key(connection, key)).await
+    }
+
     async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
         self.read(move |connection| read::events(connection, stream, after, limit)).await
     }
@@ -273,5 +279,9 @@ impl Store for SqliteStore {
 
     async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {
         self.read(clocks::latest_record).await
+    }
+
+    async fn forget_kept_keys(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.write(move |connection| retention::forget_kept_keys(connection, before, limit)).await
     }
 }

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use usher_engine::event::{Event, EventType};
-use usher_engine::ports::{OpenOperation, OperationKind, OutboxMessage, State, StoredOperation};
+use usher_engine::ports::{CorrelationKey, OpenOperation, OperationKind, OutboxMessage, State, StoredOperation};
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 use usher_protocol::message::PaymentHash;
@@ -20,6 +20,25 @@ pub(crate) fn operation(connection: &Connection, id: StreamId) -> Result<Option<
         .optional()
         .during(DURING)?;
     found.transpose()
+}
+
+/// See [`Store::operation_with_key`](usher_engine::ports::Store::operation_with_key).
+pub(crate) fn operation_with_key(
+    connection: &Connection,
+    key: CorrelationKey,
+) -> Result<Option<(StreamId, StoredOperation)>, SqliteFailure> {
+    const DURING: &str = "read the operation that has a correlation key";
+    let found = connection
+        .prepare_cached(
+            "SELECT kind, state, revision, next_index, finished_at, done, id
+             FROM correlations JOIN operations ON operations.id = correlations.operation
+             WHERE correlations.key = ?1 AND finished_at IS NULL",
+        )
+        .during(DURING)?
+        .query_row([key.as_bytes()], |row| Ok((StreamId::from_bytes(row.get(6)?), stored(row, DURING))))
+        .optional()
+        .during(DURING)?;
+    found.map(|(id, stored)| stored.map(|stored| (id, stored))).transpose()
 }
 
 /// See [`Store::subscriptions`](usher_engine::ports::Store::subscriptions).

@@ -57,6 +57,18 @@ pub(crate) fn forget_inbound(
     forget(connection, OLD, before, limit, "forget inbound events")
 }
 
+/// See [`Store::forget_kept_keys`](usher_engine::ports::Store::forget_kept_keys).
+pub(crate) fn forget_kept_keys(
+    connection: &Connection,
+    before: UnixMillis,
+    limit: usize,
+) -> Result<usize, SqliteFailure> {
+    const OLD: &str = "DELETE FROM correlations WHERE key IN (
+        SELECT key FROM correlations INDEXED BY correlations_kept
+        WHERE until IS NOT NULL AND until < ?1 ORDER BY until, key LIMIT ?2)";
+    forget(connection, OLD, before, limit, "free correlation keys")
+}
+
 /// See [`Store::forget_user_relays`](usher_engine::ports::Store::forget_user_relays).
 pub(crate) fn forget_user_relays(
     connection: &Connection,

@@ -23,6 +23,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 4, sql: include_str!("../../migrations/sqlite/0004_settings.sql") },
     Migration { version: 5, sql: include_str!("../../migrations/sqlite/0005_payments.sql") },
     Migration { version: 6, sql: include_str!("../../migrations/sqlite/0006_clocks.sql") },
+    Migration { version: 7, sql: include_str!("../../migrations/sqlite/0007_kept_keys.sql") },
 ];
 
 /// Why a database was not brought to the schema.
@@ -124,6 +125,7 @@ mod tests {
         "37c5c933d085c882199ba91a565e247ae996fca6cdd2762ef8da53e93e5aa666",
         "0ff6f19cf686c0740ad7d3c01a59913d742ef7b53210ef474d9e19fde130f862",
         "dd23ab38a9361d803ddaa4b7c97819f5fdaff16140b5da933ca2f853e57d443d",
+        "1e3a427cc3fa10f13091100498cd237001fde4eedf8b5478bb72027e0373dc55",
     ];
 
     #[test]

@@ -40,6 +40,10 @@ pub(crate) struct RequestBody {
     /// Millisats each time, at most `limits.max_amount_millisats`.
     #[schema(format = "millisats", minimum = 1, maximum = 2_100_000_000_000_000_000_i64)]
     amount: u64,
+    /// Millisats each time that the user must authorize at least; all of `amount` when it is left out. A subscription for less is
+    /// closed at once, and the stream gets `user_rejected` with the reason.
+    #[schema(format = "millisats", nullable = false, minimum = 1, maximum = 2_100_000_000_000_000_000_i64)]
+    minimum_amount: Option<u64>,
     /// `millisats`, in either case.
     #[schema(pattern = "^[mM][iI][lL][lL][iI][sS][aA][tT][sS]$", example = "millisats")]
     currency: String,
@@ -81,6 +85,7 @@ impl JsonBody for RecurringPaymentRequest {
         let subkeys = fields.required("subkeys", fields::public_keys::<{ Engine::MAX_SUBKEYS }>);
         let description = fields.required("description", fields::words::<MAX_DESCRIPTION_BYTES>);
         let amount = fields.required("amount", fields::millisats);
+        let minimum_amount = fields.optional("minimum_amount", fields::millisats);
         let currency = fields.required("currency", fields::currency);
         let recurrence = fields.required("recurrence", recurrence);
         let expires_at = fields.required("expires_at", fields::unix_seconds);
@@ -92,6 +97,7 @@ impl JsonBody for RecurringPaymentRequest {
             subkeys: subkeys?,
             description: description?,
             amount: amount?,
+            minimum_amount,
             recurrence: recurrence?,
             expires_at: expires_at?,
             reference,
@@ -125,8 +131,8 @@ fn calendar(pointer: &str, value: &Value, errors: &mut Errors) -> Option<Calenda
 ///
 /// The stream gets one event: `Subscription` `{status: "approved", subscription_id, main_key, authorized_amount,
 /// authorized_recurrence, …}` when the user agrees, else `StatusUpdate` `{status: "user_rejected", reason?}`,
-/// `{status: "timeout"}` or `{status: "error", reason}`. The user may authorize less than was asked: then ask for no more
-/// than that. With `auto_charge` the service asks for each due payment itself and tells on the stream `subscriptions`.
+/// `{status: "timeout"}` or `{status: "error", reason}`. With `minimum_amount` the user may authorize less than was asked: then
+/// ask for no more than that. With `auto_charge` the service asks for each due payment itself and tells on the stream `subscriptions`.
 #[utoipa::path(
     post,
     path = "/payments/recurring",

@@ -26,19 +26,19 @@ impl Line {
     }
 
     /// Gives it back when the line is full.
-    pub(super) fn put(&self, id: StreamId, call: WalletCall) -> Result<(), WalletCall> {
+    pub(super) fn put(&self, id: StreamId, call: WalletCall) -> Option<WalletCall> {
         match self.queue.try_send((id, call)) {
             Err(TrySendError::Full((_, call))) => {
                 if !self.full.swap(true, Ordering::Relaxed) {
                     warn!(stream_id = %id, "the wallet is asked more than it answers: some of it is asked again later");
                 }
-                return Err(call);
+                return Some(call);
             }
             Ok(()) if self.queue.capacity() > QUEUE / 2 => self.full.store(false, Ordering::Relaxed),
             // Closed: everything stops.
             Ok(()) | Err(TrySendError::Closed(_)) => {}
         }
-        Ok(())
+        None
     }
 }
 

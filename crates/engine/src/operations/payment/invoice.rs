@@ -13,6 +13,9 @@ use crate::ports::{InvoiceStatus, LightningError, Settlement, WantedInvoice};
 /// by itself: nobody looks on, and charges of many subscriptions fall due at the same instant.
 pub(super) const MAKING: Duration = Duration::from_secs(60);
 
+/// By how much an invoice may seem older than the request it was made for.
+const CLOCKS_DIFFER: Duration = Duration::from_secs(900);
+
 impl Payment {
     pub(super) fn make_invoice(&self, now: UnixMillis) -> Effect {
         // Whole seconds, as the invoice will count them: it shall not expire before the request does.
@@ -57,12 +60,15 @@ impl Payment {
     }
 
     pub(super) fn fault_of(&self, invoice: &Invoice, network: Network, now: UnixMillis) -> Option<&'static str> {
+        let made_at = UnixMillis::from_secs(invoice.created_at()).plus(CLOCKS_DIFFER);
         if invoice.amount() != Some(self.amount) {
             Some("another amount")
         } else if invoice.network() != network {
             Some("another network")
         } else if invoice.is_expired(now.secs()) {
             Some("expired")
+        } else if self.asked_at.is_some_and(|asked_at| made_at < asked_at) {
+            Some("older than the request")
         } else {
             None
         }

@@ -346,7 +346,7 @@ fn a_payment_of_a_subscription_is_told_to_it() {
         let rejected = notes(&effects(payment.step(&says(PaymentStatus::Rejected { reason: None }), NOW)));
         let paid = notes(&effects(payment.step(&Input::Settled(settled(5_000, Some(PREIMAGE))), NOW)));
         match charge {
-            None => assert_eq!((rejected, paid), (vec![], vec![Note::Paid])),
+            None => assert_eq!((rejected, paid), (vec![], vec![Note::Paid { request_id: "ours".to_owned() }])),
             Some(charge) => {
                 let end = ChargeEnd::Failed { status: "user_rejected".to_owned(), reason: None };
                 assert_eq!(rejected, [Note::Charged(Charged { charge, end })]);

@@ -19,6 +19,7 @@ fn asked(auto_charge: bool) -> RecurringRequest {
         request_id: "r".to_owned(),
         reference: Some("member-7".to_owned()),
         amount: 5_000,
+        minimum_amount: 4_000,
         description: "Membership".to_owned(),
         recurrence: recurrence(),
         expires_at: NOW.plus(TTL),
@@ -117,8 +118,110 @@ fn an_agreement_that_cannot_be_kept_is_none() {
         let (event_type, data) = event(&got);
         assert_eq!((event_type, &data["status"]), ("StatusUpdate", &json!("error")));
         assert!(data["reason"].as_str().unwrap().contains(reason), "{data}");
-        assert!(matches!(got[..], [Effect::Emit(_), Effect::Finish]), "and nothing begins");
+        closes(&got, "s");
     }
+}
+
+/// Nothing begins, and the wallet, which believes that it has, is told so.
+fn closes(effects: &[Effect], subscription_id: &str) {
+    let [Effect::Emit(_), Effect::Send(message)] = effects else { panic!("{effects:?}") };
+    let content: Value = serde_json::from_str(&message.content).unwrap();
+    assert_eq!((message.kind, message.recipients[0]), (28_007, user(1).public_key()));
+    assert_eq!((&content["subscription_id"], &content["by_service"]), (&json!(subscription_id), &json!(true)));
+}
+
+#[test]
+fn less_than_is_needed_is_closed_at_once_and_told_as_a_refusal() {
+    let authorizes = |amount| {
+        let RecurringStatus::Confirmed { subscription_id, authorized_currency, authorized_recurrence, .. } =
+            confirmed()
+        else {
+            unreachable!()
+        };
+        let authorized_amount = amount;
+        says(
+            &user(1),
+            "r",
+            RecurringStatus::Confirmed {
+                subscription_id,
+                authorized_amount,
+                authorized_currency,
+                authorized_recurrence,
+            },
+        )
+    };
+    assert_eq!(event(&effects(asked(true).step(&authorizes(4_000), NOW))).1["status"], "approved");
+    let mut request = asked(true);
+    let got = effects(request.step(&authorizes(3_999), NOW));
+    let reason = "the user authorized 3999 millisats; at least 4000 are needed";
+    assert_eq!(
+        event(&got),
+        ("StatusUpdate", json!({ "status": "user_rejected", "reason": reason, "request_id": "member-7" }))
+    );
+    closes(&got, "s");
+    // It is over for the app, and the wallet is told for some minutes: also a device that could not read it.
+    let operation = Operation::RecurringRequest(request.clone());
+    assert!(operation.is_done());
+    assert_eq!(operation.correlations().len(), 2, "nobody else's subscription is closed");
+    assert_eq!(Operation::from_state(&operation.to_state().unwrap()).unwrap(), operation);
+    assert_eq!(request.step(&authorizes(5_000), NOW), Outcome::Ignored, "it is too late for more");
+    let (key, proof) = device(&user(1), 1, Permission::Payment);
+    let got = effects(request.step(&cannot_read(key, proof), NOW));
+    assert!(matches!(&got[..], [Effect::Send(message)] if message.recipients.contains(&key) && message.kind == 28_007));
+    assert_eq!(effects(request.clone().step(&closing(&user(1), "s"), NOW)), [Effect::Finish]);
+    assert_eq!(request.step(&closing(&user(1), "other"), NOW), Outcome::Ignored);
+    assert_eq!(request.step(&closing(&user(3), "s"), NOW), Outcome::Ignored);
+    let end = request.wake_at();
+    assert_eq!(end, NOW.plus(TTL));
+    assert_eq!(effects(request.step(&Input::Timer, end)), [Effect::Finish]);
+    // The id of another's subscription: that one is not closed.
+    let got = effects(asked(true).step(&Input::Taken, NOW));
+    assert!(matches!(got[..], [Effect::Emit(_), Effect::Finish]));
+}
+
+fn closing(author: &Keys, subscription_id: &str) -> Input {
+    let subscription_id = subscription_id.to_owned();
+    let close = message::CloseSubscription { subscription_id, reason: Some("enough".to_owned()), by_service: false };
+    Input::Wallet { author: author.public_key(), sent_at: NOW, message: WalletMessage::CloseSubscription(close) }
+}
+
+#[test]
+fn a_close_that_overtakes_the_agreement_is_kept_for_it() {
+    let (key, proof) = device(&user(1), 1, Permission::Payment);
+    for author in [user(1).public_key(), user(2).public_key(), key] {
+        let mut request = asked(true);
+        request.step(&cannot_read(key, proof.clone()), NOW);
+        assert!(request.parties().contains(&author));
+        let Input::Wallet { message, .. } = closing(&user(1), "s") else { unreachable!() };
+        let close = Input::Wallet { author, sent_at: NOW, message };
+        assert_eq!(effects(request.step(&close, NOW)), []);
+        assert_eq!(request.step(&close, NOW), Outcome::Ignored, "the same twice is one");
+        let stored = Operation::RecurringRequest(request.clone()).to_state().unwrap();
+        assert_eq!(Operation::from_state(&stored).unwrap(), Operation::RecurringRequest(request.clone()));
+        let got = effects(request.step(&says(&user(1), "r", confirmed()), NOW));
+        assert_eq!(event(&got).0, "Subscription");
+        let [_, Effect::Start(operation, more), Effect::Finish] = &got[..] else { panic!("{got:?}") };
+        assert!(matches!(&more[..], [Effect::Announce(event)] if event.data.contains("enough")), "{more:?}");
+        assert!(operation.is_done(), "it is never charged");
+    }
+    // What somebody else closes, or what is another, is not this one.
+    let mut request = asked(true);
+    assert_eq!(request.step(&closing(&user(3), "s"), NOW), Outcome::Ignored);
+    request.step(&closing(&user(1), "other"), NOW);
+    let got = effects(request.step(&says(&user(1), "r", confirmed()), NOW));
+    assert!(matches!(&got[1], Effect::Start(operation, _) if !operation.is_done()));
+}
+
+#[test]
+fn closes_of_what_is_unknown_are_few_and_forgotten() {
+    let mut request = asked(true);
+    let kept = (0..100).filter(|n| request.step(&closing(&user(1), &format!("{n}")), NOW) != Outcome::Ignored).count();
+    assert_eq!(kept, 16);
+    request.expires_at = NOW.plus(Duration::from_secs(86_400));
+    let later = NOW.plus(Duration::from_secs(3600));
+    assert_eq!(effects(request.step(&closing(&user(1), "s"), later)), []);
+    let got = effects(request.step(&says(&user(1), "r", confirmed()), later));
+    assert!(matches!(&got[1], Effect::Start(operation, _) if operation.is_done()));
 }
 
 #[test]
@@ -221,6 +324,7 @@ fn nobody_agrees_to_what_is_over() {
         request_id: "r".to_owned(),
         reference: None,
         amount: 5_000,
+        minimum_amount: 4_000,
         description: "Membership".to_owned(),
         recurrence: Recurrence { until, ..recurrence() },
         expires_at: NOW.plus(TTL),
@@ -235,7 +339,7 @@ fn nobody_agrees_to_what_is_over() {
     ] {
         let (request, got) = RecurringRequest::start(terms(until), rules.clone());
         let [Effect::Send(message)] = &got[..] else { panic!("{got:?}") };
-        assert_eq!((request.expires_at(), message.until), (expires_at, expires_at), "{until:?}");
+        assert_eq!((request.wake_at(), message.until), (expires_at, expires_at), "{until:?}");
     }
 }
 

@@ -97,7 +97,7 @@ impl World {
                 None => &mut self.subscription,
             };
             let given_up = matches!(input, Input::Timer);
-            let is_by_hand = payment.is_none() && matches!(input, Input::Note(Note::Paid));
+            let is_by_hand = payment.is_none() && matches!(input, Input::Note(Note::Paid { .. }));
             let Outcome::Stepped(effects) = operation.step(&input, self.now) else { continue };
             prop_assert!(stepped.insert(payment), "an operation changes twice in one commit");
             let stored = operation.to_state().unwrap();
@@ -212,7 +212,7 @@ impl World {
                 let said = payment_says(&user(1), &self.payments[nth].request_id, status.clone());
                 self.commit(Some(nth), said)
             }
-            Happens::ByHand => self.commit(None, Input::Note(Note::Paid)),
+            Happens::ByHand => self.commit(None, Input::Note(Note::Paid { request_id: "by hand".to_owned() })),
             Happens::UserCloses => self.commit(None, closes(&user(1))),
             Happens::OperatorCloses => self.commit(None, Input::Note(Note::Close)),
         }

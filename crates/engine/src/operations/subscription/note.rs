@@ -1,5 +1,6 @@
 //! What a subscription and its payments say to each other.
 
+use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
 use usher_protocol::message::Preimage;
 use usher_protocol::subkey::SubkeyProof;
@@ -29,11 +30,25 @@ pub enum ChargeEnd {
     },
 }
 
+/// A payment that the operator asks for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Asked {
+    /// Our id of its request.
+    pub request_id: String,
+    /// Unix seconds until which it can be paid.
+    pub until: u64,
+}
+
 /// What a subscription and its payments say to each other.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
+    /// The operator asks for a payment.
+    Asked(Asked),
     /// A payment that the operator asked for was made.
-    Paid,
+    Paid {
+        /// Our id of its request.
+        request_id: String,
+    },
     /// A charge has ended.
     Charged(Charged),
     /// A device of the user has proved to a payment that it is one: it may close the subscription, too.

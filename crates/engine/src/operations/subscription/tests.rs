@@ -76,12 +76,45 @@ fn announced(effects: &[Effect]) -> serde_json::Value {
     serde_json::from_str(&event.data).unwrap()
 }
 
+/// A payment that the operator asked for was made.
+fn by_hand() -> Note {
+    Note::Paid { request_id: "by hand".to_owned() }
+}
+
+#[test]
+fn what_the_operator_asks_for_is_withdrawn_when_it_is_closed() {
+    let asked = |n: usize, until| Input::Note(Note::Asked(Asked { request_id: format!("{n}"), until }));
+    let tells = |effects: &[Effect]| -> Vec<CorrelationKey> {
+        let told = effects.iter().filter_map(|effect| match effect {
+            Effect::Tell(key, Note::Withdraw) => Some(*key),
+            _ => None,
+        });
+        told.collect()
+    };
+    let key = |n: usize| CorrelationKey::request(&format!("{n}"));
+    let mut open = subscription(recurrence(None, None), false);
+    let soon = NOW.secs() + 60;
+    for n in 1..=3 {
+        assert_eq!(effects(open.step(&asked(n, soon), NOW)), []);
+    }
+    open.step(&Input::Note(Note::Paid { request_id: "2".to_owned() }), NOW);
+    assert_eq!(tells(&effects(open.clone().step(&Input::Note(Note::Close), NOW))), [key(1), key(3)]);
+    // Those that have expired are not remembered, nor more than so many.
+    let later = NOW.plus(Duration::from_secs(60));
+    for n in 4..=4 + MOST_ASKED {
+        open.step(&asked(n, later.secs() + 60), later);
+    }
+    let told = tells(&effects(open.step(&Input::Note(Note::Close), later)));
+    assert_eq!((told.len(), told[0]), (MOST_ASKED, key(5)));
+    assert_eq!(open.step(&asked(1_000, later.secs() + 60), later), Outcome::Ignored, "it has ended");
+}
+
 #[test]
 fn payments_are_counted_until_it_is_complete() {
     let mut open = subscription(recurrence(Some(2), None), false);
     assert_eq!(open.wake_at(), None);
     for (made, state) in [(1, SubscriptionState::Active), (2, SubscriptionState::Completed)] {
-        assert_eq!(effects(open.step(&Input::Note(Note::Paid), NOW)), []);
+        assert_eq!(effects(open.step(&Input::Note(by_hand()), NOW)), []);
         assert_eq!((open.view().payments_made, open.view().state), (made, state));
     }
     let end = open.wake_at().unwrap();
@@ -292,7 +325,7 @@ fn what_runs_is_withdrawn_when_nothing_is_owed_any_more() {
     // The last payment is made by hand.
     let mut open = subscription(recurrence(Some(1), None), true);
     let charge = started(&effects(open.step(&Input::Timer, NOW)));
-    assert_eq!(effects(open.step(&Input::Note(Note::Paid), NOW)), withdrawn(&open, charge));
+    assert_eq!(effects(open.step(&Input::Note(by_hand()), NOW)), withdrawn(&open, charge));
     // The try before it is paid late.
     let mut open = subscription(recurrence(None, None), true);
     let first = started(&effects(open.step(&Input::Timer, NOW)));
@@ -447,7 +480,7 @@ proptest! {
                     }
                     _ => continue,
                 },
-                Happens::ByHand => Input::Note(Note::Paid),
+                Happens::ByHand => Input::Note(by_hand()),
                 Happens::UserCloses => {
                     closed = true;
                     closes(&user(1), "s")

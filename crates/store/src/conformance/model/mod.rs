@@ -30,6 +30,8 @@ struct Rows {
     deliveries: BTreeMap<(StreamId, u64), Delivery>,
     answers: HashMap<AnswerKey, Answer>,
     settings: HashMap<String, String>,
+    /// Keys of finished operations that nobody else can claim yet.
+    kept: HashMap<CorrelationKey, (StreamId, UnixMillis)>,
 }
 
 struct Operation {
@@ -93,11 +95,10 @@ impl Rows {
             return Some(Conflict::Revision);
         }
         for claim in &commit.claims {
-            let owner = self.operations.iter().find(|(_, operation)| operation.correlations.contains(claim));
-            if let Some((owner, _)) = owner
-                && *owner != commit.operation
-            {
-                return Some(Conflict::Correlation(*owner));
+            let open = self.operations.iter().find(|(_, operation)| operation.correlations.contains(claim));
+            let owner = open.map(|(owner, _)| *owner).or(self.kept.get(claim).map(|(owner, _)| *owner));
+            if let Some(owner) = owner.filter(|owner| *owner != commit.operation) {
+                return Some(Conflict::Correlation(owner));
             }
         }
         if let Some(owner) = earlier.iter().find(|other| other.claims.iter().any(|key| commit.claims.contains(key))) {
@@ -141,6 +142,7 @@ impl Rows {
             }
         }
         for claim in commit.claims {
+            self.kept.remove(&claim);
             if !operation.correlations.contains(&claim) {
                 operation.correlations.push(claim);
             }
@@ -152,6 +154,11 @@ impl Rows {
             operation.stored.finished_at = Some(commit.at);
             operation.wake_at = None;
             operation.watched = None;
+            for (key, until) in commit.kept {
+                if operation.correlations.contains(&key) {
+                    self.kept.insert(key, (commit.operation, until));
+                }
+            }
             operation.correlations.clear();
             operation.outbox.clear();
         }
@@ -208,6 +215,12 @@ impl Store for Model {
 
     async fn operation(&self, id: StreamId) -> Result<Option<StoredOperation>, StoreError> {
         Ok(self.rows.lock().operations.get(&id).map(|operation| operation.stored.clone()))
+    }
+
+    async fn operation_with_key(&self, key: CorrelationKey) -> Result<Option<(StreamId, StoredOperation)>, StoreError> {
+        let rows = self.rows.lock();
+        let found = rows.operations.iter().find(|(_, operation)| operation.correlations.contains(&key));
+        Ok(found.map(|(id, operation)| (*id, operation.stored.clone())))
     }
 
     async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
@@ -325,5 +338,14 @@ impl Store for Model {
             .chain(rows.inbound.values().copied())
             .chain(rows.user_relays.values().map(|(at, _)| *at));
         Ok(times.max())
+    }
+
+    async fn forget_kept_keys(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        let mut rows = self.rows.lock();
+        let old = oldest(rows.kept.iter().map(|(key, (_, until))| (*until, *key)), before, limit);
+        for key in &old {
+            rows.kept.remove(key);
+        }
+        Ok(old.len())
     }
 }

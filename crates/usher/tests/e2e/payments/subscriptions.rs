@@ -1,7 +1,7 @@
 //! Subscriptions: agreed, charged, counted, closed.
 
 use serde_json::{Value, json};
-use usher_sandbox::wallet::{Agreement, Policy, Wallet};
+use usher_sandbox::wallet::{Agreement, Asked, Policy, Wallet};
 
 use super::stage::{Stage, now, statuses};
 use crate::harness::LONG;
@@ -33,7 +33,7 @@ async fn payments_are_checked_against_it_counted_and_complete_it() {
     let user = stage.user(Policy::silent()).await;
     let other = stage.user(Policy::silent()).await;
     let less = Agreement { amount: Some(4_000), ..Agreement::default() };
-    let id = agreed(&stage, &user, &terms(&user, &json!({})), &less).await;
+    let id = agreed(&stage, &user, &terms(&user, &json!({"minimum_amount": 4_000})), &less).await;
     let body = |user: &Wallet, amount: u64| {
         json!({
             "main_key": user.main_key().to_hex(), "subkeys": [], "description": "x", "amount": amount,
@@ -90,6 +90,36 @@ async fn either_side_closes_it_and_nobody_else() {
     let state = |id: &str| format!("/subscriptions/{id}");
     assert_eq!(stage.api().get(&state(&by_user)).await.unwrap()["state"], "closed_by_user");
     assert_eq!(stage.api().get(&state(&by_us)).await.unwrap()["state"], "closed_by_provider");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wallet_that_authorizes_too_little_is_told_that_it_is_closed() {
+    let stage = Stage::open().await;
+    let user = stage.user(Policy::silent()).await;
+    for (minimum, authorized) in [(json!({}), 1), (json!({"minimum_amount": 4_000}), 3_999)] {
+        let stream = stage.start("/payments/recurring", &terms(&user, &minimum)).await;
+        let mut request = user.next_request(LONG).await.expect("asked");
+        // The close of the one before is among what it is sent.
+        while !matches!(request.asked, Asked::Recurring(_)) {
+            request = user.next_request(LONG).await.expect("asked");
+        }
+        user.agree(&request, &Agreement { amount: Some(authorized), ..Agreement::default() }).unwrap();
+        let events = stage.api().finished(&stream).await;
+        assert_eq!(statuses(&events), ["user_rejected"]);
+        let reason = events[0].data["reason"].as_str().unwrap();
+        assert!(reason.contains(&format!("{authorized} millisats")), "{reason}");
+        let deadline = tokio::time::Instant::now() + LONG;
+        while user.subscriptions().iter().any(|known| known.closed.is_none()) {
+            assert!(tokio::time::Instant::now() < deadline, "the user's wallet is never told");
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+    }
+    assert_eq!(stage.api().get("/subscriptions").await.unwrap()["subscriptions"], json!([]));
+    for (minimum, pointer) in [(json!(0), "/minimum_amount"), (json!(5_001), "/minimum_amount")] {
+        let body = terms(&user, &json!({ "minimum_amount": minimum }));
+        let (status, problem) = stage.refused("/payments/recurring", &body).await;
+        assert_eq!((status, &problem["errors"][0]["pointer"]), (422, &json!(pointer)));
+    }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -1,0 +1,217 @@
+//! The gap between a commit and its place in memory: the store has a new operation, and the engine does not know of it yet.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use common::failing::Failing;
+use common::paying::{announced, letter, pass, payment, request_id, statuses, subscribe, until};
+use common::{FakeWallet, NOW, Running, open, user};
+use usher_engine::operations::SubscriptionState;
+use usher_engine::{RecurringPaymentRequest, StartError, StreamId};
+use usher_protocol::calendar::Calendar;
+use usher_protocol::message::{
+    CloseSubscription, Currency, Recurrence, RecurringResponse, RecurringStatus, WalletMessage,
+};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_charge_whose_subscription_is_closed_in_the_gap_is_not_asked_for() {
+    let dir = tempfile::tempdir().unwrap();
+    let (mut usher, store, _) = about_to_charge(dir.path()).await;
+    store.hold.store(true, Ordering::SeqCst);
+    usher.clock.turn(Duration::from_secs(100));
+    until("the charge is committed", || store.held.load(Ordering::SeqCst) == 1).await;
+    usher.engine.close_subscription(user(1).public_key(), "s", None).await.unwrap();
+    store.hold.store(false, Ordering::SeqCst);
+    // The user's wallet learns of the end; a charge would be asked for within a moment, and again and again.
+    letter(&mut usher, "by_service", &[]).await;
+    pass(&usher, 120).await;
+    while let Ok((letter, _)) = usher.letters.try_recv() {
+        assert!(!letter.content.contains("invoice"), "the user is asked for a payment");
+    }
+    assert_eq!(usher.engine.open_streams(), 1, "the charge has ended");
+    usher.stop().await;
+}
+
+/// The engine with a subscription `s` that falls due in 100 seconds.
+async fn about_to_charge(dir: &std::path::Path) -> (Running, Arc<Failing>, Arc<FakeWallet>) {
+    let sqlite = open(dir);
+    let store = Failing::on(sqlite.clone());
+    let wallet = Arc::new(FakeWallet::default());
+    let mut usher = Running::start_paying_on(store.clone(), sqlite, &wallet).await;
+    subscribe(&mut usher, true, NOW.secs() + 100).await;
+    while usher.letters.try_recv().is_ok() {}
+    (usher, store, wallet)
+}
+
+fn close(subscription_id: &str) -> WalletMessage {
+    let subscription_id = subscription_id.to_owned();
+    WalletMessage::CloseSubscription(CloseSubscription { subscription_id, reason: None, by_service: false })
+}
+
+async fn state(usher: &Running, id: &str) -> Option<SubscriptionState> {
+    usher.engine.subscription(id).await.ok().map(|view| view.state)
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_subscription_can_be_read_and_closed_in_the_gap_and_its_wallet_is_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let sqlite = open(dir.path());
+    let store = Failing::on(sqlite.clone());
+    let wallet = Arc::new(FakeWallet::default());
+    let mut usher = Running::start_paying_on(store.clone(), sqlite, &wallet).await;
+    let (stream, agrees) = ask_to_subscribe(&mut usher, NOW.secs()).await;
+    store.hold.store(true, Ordering::SeqCst);
+    usher.receive(1, &user(1), agrees).await;
+    until("it is committed", || store.held.load(Ordering::SeqCst) == 1).await;
+    assert_eq!(state(&usher, "s").await, Some(SubscriptionState::Active));
+    usher.engine.close_subscription(user(1).public_key(), "s", None).await.unwrap();
+    store.hold.store(false, Ordering::SeqCst);
+    assert_eq!(statuses(&usher, stream, 1).await, ["approved"]);
+    letter(&mut usher, "by_service", &[]).await;
+    // And once more, until the wallet has had its time.
+    pass(&usher, 10).await;
+    letter(&mut usher, "by_service", &[]).await;
+    assert_eq!((wallet.made().len(), usher.engine.open_streams()), (0, 1), "it is charged");
+    usher.stop().await;
+}
+
+/// A user is asked to agree to `s`, which is charged at once: the stream, and the agreement.
+async fn ask_to_subscribe(usher: &mut Running, first_payment_due: u64) -> (StreamId, WalletMessage) {
+    let recurrence = Recurrence { until: None, calendar: Calendar::Daily, max_payments: None, first_payment_due };
+    let request = RecurringPaymentRequest {
+        main_key: user(1).public_key(),
+        subkeys: Vec::new(),
+        description: "Membership".to_owned(),
+        amount: 5_000,
+        minimum_amount: None,
+        recurrence: recurrence.clone(),
+        expires_at: NOW.secs() + 600,
+        reference: None,
+        auto_charge: true,
+    };
+    let stream = usher.engine.start_recurring_payment(request, None).await.unwrap();
+    let asked = letter(usher, "recurrence", &[]).await;
+    let status = RecurringStatus::Confirmed {
+        subscription_id: "s".to_owned(),
+        authorized_amount: 5_000,
+        authorized_currency: Currency::Millisats,
+        authorized_recurrence: recurrence,
+    };
+    (stream, WalletMessage::RecurringResponse(RecurringResponse { request_id: request_id(&asked), status }))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_close_that_comes_before_the_agreement_or_with_it_is_not_lost() {
+    // The close is handled before the agreement, also over a restart; it comes while the agreement is being committed, or is
+    // in one line with it.
+    for (before, restarted, held) in
+        [(true, false, false), (true, true, false), (false, false, true), (false, false, false)]
+    {
+        let dir = tempfile::tempdir().unwrap();
+        let sqlite = open(dir.path());
+        let store = Failing::on(sqlite.clone());
+        let wallet = Arc::new(FakeWallet::default());
+        let mut usher = Running::start_paying_on(store.clone(), sqlite.clone(), &wallet).await;
+        let (stream, agrees) = ask_to_subscribe(&mut usher, NOW.secs() + 30).await;
+        // Nobody else can close it.
+        usher.receive(9, &user(9), close("s")).await;
+        if before {
+            usher.receive(1, &user(1), close("s")).await;
+        }
+        if restarted {
+            // What has arrived is handled before it stops.
+            usher.stop().await;
+            usher = Running::start_paying_on(store.clone(), sqlite, &wallet).await;
+        }
+        store.hold.store(held, Ordering::SeqCst);
+        usher.receive(2, &user(1), agrees).await;
+        if held {
+            until("it is committed", || store.held.load(Ordering::SeqCst) == 1).await;
+        }
+        if !before {
+            usher.receive(1, &user(1), close("s")).await;
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            store.hold.store(false, Ordering::SeqCst);
+        }
+        assert_eq!(statuses(&usher, stream, 1).await, ["approved"]);
+        let told = announced(&usher, 1).await;
+        assert_eq!((told[0]["subscription_id"].as_str(), told[0].get("due")), (Some("s"), None), "it is closed");
+        assert_eq!(state(&usher, "s").await, Some(SubscriptionState::ClosedByUser));
+        pass(&usher, 60).await;
+        while let Ok((letter, _)) = usher.letters.try_recv() {
+            assert!(!letter.content.contains("invoice"), "the user is asked for a payment");
+        }
+        usher.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_payment_that_is_asked_for_when_its_subscription_closes_is_refused_or_withdrawn() {
+    let dir = tempfile::tempdir().unwrap();
+    let sqlite = open(dir.path());
+    let store = Failing::on(sqlite.clone());
+    let wallet = Arc::new(FakeWallet::default());
+    let mut usher = Running::start_paying_on(store.clone(), sqlite, &wallet).await;
+    subscribe(&mut usher, false, NOW.secs()).await;
+    while usher.letters.try_recv().is_ok() {}
+    // It is committed; the caller and the engine do not know yet.
+    store.hold.store(true, Ordering::SeqCst);
+    let asking = {
+        let engine = usher.engine.clone();
+        tokio::spawn(async move { engine.start_single_payment(payment(Some("s"), 3_600), None).await })
+    };
+    until("it is committed", || store.held.load(Ordering::SeqCst) == 1).await;
+    usher.receive(1, &user(1), close("s")).await;
+    announced(&usher, 1).await;
+    store.hold.store(false, Ordering::SeqCst);
+    let stream = asking.await.unwrap().unwrap();
+    assert_eq!(statuses(&usher, stream, 1).await, ["error"], "it is not owed any more");
+    let late = usher.engine.start_single_payment(payment(Some("s"), 3_600), None).await;
+    assert!(matches!(late, Err(StartError::Invalid(_))), "{late:?}");
+    pass(&usher, 60).await;
+    assert!(usher.letters.try_recv().is_err(), "the user is asked for a payment");
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn many_subscriptions_that_fall_due_and_are_closed_at_that_moment_ask_nobody() {
+    const MANY: usize = 100;
+    let dir = tempfile::tempdir().unwrap();
+    let (mut usher, _, wallet) = about_to_charge(dir.path()).await;
+    for n in 0..MANY {
+        let (_, agrees) = ask_to_subscribe(&mut usher, NOW.secs() + 100).await;
+        let WalletMessage::RecurringResponse(mut response) = agrees else { unreachable!() };
+        let RecurringStatus::Confirmed { subscription_id, .. } = &mut response.status else { unreachable!() };
+        *subscription_id = format!("s{n}");
+        usher.receive(u8::try_from(n).unwrap(), &user(1), WalletMessage::RecurringResponse(response)).await;
+    }
+    for n in 0..MANY {
+        while state(&usher, &format!("s{n}")).await.is_none() {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+    while usher.letters.try_recv().is_ok() {}
+    usher.clock.turn(Duration::from_secs(100));
+    let mut closing = tokio::task::JoinSet::new();
+    for n in 0..MANY {
+        let (engine, id) = (usher.engine.clone(), format!("s{n}"));
+        closing.spawn(async move { engine.close_subscription(user(1).public_key(), &id, None).await.unwrap() });
+    }
+    closing.join_all().await;
+    until("the other is charged", || !wallet.made().is_empty() && usher.letters.try_recv().is_ok()).await;
+    while usher.letters.try_recv().is_ok() {}
+    pass(&usher, 120).await;
+    let mut asked = std::collections::HashSet::new();
+    while let Ok((letter, _)) = usher.letters.try_recv() {
+        let content: serde_json::Value = serde_json::from_str(&letter.content).unwrap();
+        if let Some(id) = content["invoice"].as_str().and(content["subscription_id"].as_str()) {
+            asked.insert(id.to_owned());
+        }
+    }
+    assert_eq!(asked.into_iter().collect::<Vec<_>>(), ["s"]);
+    usher.stop().await;
+}

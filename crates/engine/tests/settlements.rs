@@ -1,0 +1,119 @@
+//! One settlement is one payment, whatever the service's own wallet hands out; and a wallet that fails is asked again.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use common::paying::{DAY, letter, pass, payment, statuses, until};
+use common::{FakeWallet, NOW, Running, data, open, options};
+use serde_json::json;
+use usher_engine::StreamId;
+use usher_engine::ports::Clock as _;
+
+/// The wallet hands out its first invoice once more; the payment that was asked for gets `error`.
+async fn is_refused(usher: &Running, wallet: &FakeWallet) {
+    wallet.hand_out_again(Some(0));
+    let again = ask(usher).await;
+    assert_eq!(statuses(usher, again, 1).await, ["error"]);
+    assert!(data(&usher.engine.events(again, 0, 10).await.unwrap(), 0)["reason"].as_str().unwrap().contains("invoice"));
+    wallet.hand_out_again(None);
+}
+
+async fn ask(usher: &Running) -> StreamId {
+    let request = usher_engine::SinglePaymentRequest { expires_at: None, ..payment(None, 0) };
+    usher.engine.start_single_payment(request, None).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_invoice_that_is_handed_out_again_is_refused_while_it_is_open_paid_and_expired_and_after_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let wallet = Arc::new(FakeWallet::default());
+    let usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
+    let first = ask(&usher).await;
+    until("the invoice is made", || usher.engine.watched_invoices() == 1).await;
+    is_refused(&usher, &wallet).await;
+    wallet.settle(0);
+    pass(&usher, 60).await;
+    assert_eq!(statuses(&usher, first, 1).await, ["paid"]);
+    is_refused(&usher, &wallet).await;
+    let now = usher.clock.now();
+    usher.stop().await;
+    store.close().await;
+    drop(store);
+
+    let usher = Running::start_paying(open(dir.path()), &wallet, options(), now, 2).await;
+    is_refused(&usher, &wallet).await;
+    // Housekeeping, and the invoice's end.
+    for _ in 0..3 {
+        usher.clock.turn(Duration::from_secs(3_600));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        is_refused(&usher, &wallet).await;
+    }
+    // A clock that is set back does not make it new.
+    usher.clock.turn_back(Duration::from_secs(3 * 3_600));
+    is_refused(&usher, &wallet).await;
+    usher.clock.turn(3 * DAY);
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    is_refused(&usher, &wallet).await;
+    // One that is made anew is as good as any.
+    let another = ask(&usher).await;
+    until("the invoice is made", || usher.engine.watched_invoices() == 1).await;
+    wallet.settle(1);
+    pass(&usher, 60).await;
+    assert_eq!(statuses(&usher, another, 1).await, ["paid"]);
+    assert_eq!(statuses(&usher, first, 1).await, ["paid"]);
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_told_twice_is_paid_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let wallet = Arc::new(FakeWallet::default());
+    let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
+    let stream = ask(&usher).await;
+    until("the invoice is made", || usher.engine.watched_invoices() == 1).await;
+    wallet.settle(0);
+    let hash = wallet.made()[0].payment_hash();
+    let settlement = usher_engine::ports::Settlement { amount: Some(5_000), preimage: Some(wallet.preimage(0)) };
+    for _ in 0..20 {
+        wallet.tell(usher_engine::ports::LightningNotice::Settled(hash, settlement.clone())).await;
+    }
+    pass(&usher, 10).await;
+    assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_call_that_panics_is_made_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let wallet = Arc::new(FakeWallet::default());
+    let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
+    wallet.panic(2);
+    let stream = ask(&usher).await;
+    for calls in 1..=2 {
+        until("a call panics", || made(&usher, "unknown") == calls).await;
+        pass(&usher, 5).await;
+    }
+    let asked = letter(&mut usher, "invoice", &[]).await;
+    assert_eq!(asked["amount"], json!(5_000), "an invoice is made after all");
+    // The same of look-ups.
+    let before = wallet.look_ups();
+    wallet.panic(1);
+    wallet.settle(0);
+    until("it is looked up", || {
+        usher.clock.turn(Duration::from_secs(1));
+        wallet.look_ups() > before
+    })
+    .await;
+    assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
+    usher.stop().await;
+}
+
+/// How many invoices the wallet was asked for with this result.
+fn made(usher: &Running, result: &str) -> u64 {
+    let calls = usher.engine.wallet_calls();
+    calls.into_iter().filter(|(call, got, _)| (*call, *got) == ("make_invoice", result)).map(|(.., times)| times).sum()
+}
