@@ -1,0 +1,194 @@
+//! Calls of the app to the engine, as the HTTP interface makes them.
+
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+use usher_engine::ports::AnswerKey;
+use usher_engine::{
+    AuthenticateKey, Engine, KeyHandshakeRequest, KeyHandshakeStarted, Once, PayInvoiceRequest,
+    RecurringPaymentRequest, Rendered, RequestInvoice, SinglePaymentRequest, StartError, StreamId,
+};
+use usher_protocol::PublicKey;
+use usher_protocol::calendar::Calendar;
+use usher_protocol::message::Recurrence;
+
+use crate::world::World;
+use crate::world::app::{Call, What};
+
+fn key(number: u64) -> AnswerKey {
+    AnswerKey(Sha256::digest(number.to_be_bytes()).into())
+}
+
+fn once<T>(call: &Call, body: impl Fn(&T) -> String + Send + Sync + 'static) -> Option<Once<T>> {
+    let render = move |result: &T| Rendered {
+        status: 200,
+        media_type: "text/plain".to_owned(),
+        body: body(result).into_bytes(),
+    };
+    call.once.then(|| Once { key: key(call.number), fingerprint: [0; 32], render: Box::new(render) })
+}
+
+/// Makes a call, and tells the world how it was answered.
+pub async fn make(world: Arc<World>, engine: Arc<Engine>, call: Call) {
+    let result = match &call.what {
+        What::Close { user, id } => {
+            let key = user_key(&world, *user);
+            let closed = engine.close_subscription(key, id, None).await;
+            let mut state = world.lock();
+            state.app.pending.remove(&call.number);
+            match closed {
+                Ok(_) => {
+                    state.note(&format!("call {} is answered", call.number));
+                    let over = state.books.subscriptions.get(id).is_some_and(|book| book.over_at.is_some());
+                    if !over {
+                        state.violation("acknowledged-exists", &format!("{id} is said to be closed, and is not"));
+                    }
+                }
+                Err(error) => state.failed(&call, &error.to_string()),
+            }
+            drop(state);
+            world.queued.notify_one();
+            return;
+        }
+        _ => start(&world, &engine, &call).await,
+    };
+    // Done before: the answer is the one that was kept.
+    let result = match result {
+        Err(StartError::Answered) => match engine.answer(&key(call.number)).await {
+            Ok(Some(answer)) => {
+                let text = String::from_utf8(answer.body).unwrap_or_default();
+                let (stream, token) = text.split_once(' ').unwrap_or((&text, ""));
+                let token = (!token.is_empty()).then(|| token.to_owned());
+                stream.parse().map(|stream| (stream, token)).map_err(|_| "no stream in the answer".to_owned())
+            }
+            Ok(None) => Err("the answer is gone".to_owned()),
+            Err(error) => Err(error.to_string()),
+        },
+        other => other.map_err(|error| error.to_string()),
+    };
+    let mut state = world.lock();
+    match result {
+        Ok((stream, token)) => state.answered(&call, stream, token),
+        Err(why) => state.failed(&call, &why),
+    }
+    drop(state);
+    world.queued.notify_one();
+}
+
+fn user_key(world: &World, user: usize) -> PublicKey {
+    let state = world.lock();
+    state.users.get(user).map_or(state.service.public_key(), |user| user.keys.public_key())
+}
+
+async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId, Option<String>), StartError> {
+    let secs = world.time.wall().secs();
+    let stream = |id: &StreamId| id.to_string();
+    let started = match &call.what {
+        What::Handshake(_) => {
+            let answer = |started: &KeyHandshakeStarted| format!("{} {}", started.stream_id, token(&started.url));
+            let started = engine.start_key_handshake(KeyHandshakeRequest::default(), once(call, answer)).await?;
+            return Ok((started.stream_id, Some(token(&started.url))));
+        }
+        What::Authenticate(user) => {
+            let request = AuthenticateKey { main_key: user_key(world, *user), subkeys: Vec::new() };
+            engine.start_authentication(request, once(call, stream)).await?
+        }
+        What::Payment { user, lives, subscription } => {
+            let request = SinglePaymentRequest {
+                main_key: user_key(world, *user),
+                subkeys: Vec::new(),
+                description: "coffee".to_owned(),
+                amount: 5_000,
+                subscription_id: subscription.clone(),
+                reference: None,
+                expires_at: Some(secs + lives),
+            };
+            engine.start_single_payment(request, once(call, stream)).await?
+        }
+        What::Subscribe { user, first, yearly, charges } => {
+            let calendar = if *yearly { Calendar::Yearly } else { Calendar::Minutely };
+            let request = RecurringPaymentRequest {
+                main_key: user_key(world, *user),
+                subkeys: Vec::new(),
+                description: "membership".to_owned(),
+                amount: 5_000,
+                recurrence: Recurrence {
+                    until: (!yearly).then_some(first.max(&secs) + 900),
+                    calendar,
+                    max_payments: *charges,
+                    first_payment_due: *first.max(&secs),
+                },
+                expires_at: secs + 300,
+                reference: None,
+                auto_charge: true,
+            };
+            engine.start_recurring_payment(request, once(call, stream)).await?
+        }
+        What::Invoice(user) => {
+            let request = RequestInvoice {
+                main_key: user_key(world, *user),
+                subkeys: Vec::new(),
+                amount: 5_000,
+                description: None,
+                reference: None,
+                expires_at: Some(secs + 300),
+            };
+            engine.request_invoice(request, once(call, stream)).await?
+        }
+        What::PayTheirs(user, Some(invoice)) => {
+            let request = PayInvoiceRequest {
+                main_key: Some(user_key(world, *user)),
+                subkeys: Vec::new(),
+                invoice: invoice.clone(),
+                amount: None,
+                description: Some("an invoice".to_owned()),
+                reference: None,
+                expires_at: Some(secs + 300),
+            };
+            engine.pay_invoice(request, once(call, stream)).await?
+        }
+        What::PayOurs(Some(invoice)) => {
+            let request = PayInvoiceRequest {
+                main_key: None,
+                subkeys: Vec::new(),
+                invoice: invoice.clone(),
+                amount: None,
+                description: None,
+                reference: None,
+                expires_at: None,
+            };
+            engine.pay_invoice(request, once(call, stream)).await?
+        }
+        What::PayTheirs(_, None) | What::PayOurs(None) | What::Close { .. } => return Err(StartError::NoWallet),
+    };
+    Ok((started, None))
+}
+
+fn token(url: &str) -> String {
+    let token = url.split("token=").nth(1).unwrap_or_default();
+    token.split('&').next().unwrap_or_default().to_owned()
+}
+
+/// Looks at a stream as the app does, and compares it with what was committed.
+pub async fn look(world: Arc<World>, engine: Arc<Engine>) {
+    let stream = {
+        let mut state = world.lock();
+        let streams: Vec<_> = state.books.streams.keys().copied().collect();
+        let Some(first) = streams.first().copied() else { return };
+        state.dice.pick(&streams, first)
+    };
+    let committed = |world: &World| world.lock().books.streams.get(&stream).map_or(0, |book| book.events.len());
+    let page = engine.events(stream, 0, 1000).await;
+    let after = committed(&world);
+    let mut state = world.lock();
+    let label = state.books.label(stream);
+    let Ok(page) = page else {
+        return state.note(&format!("{label} could not be read"));
+    };
+    let Some(book) = state.books.streams.get(&stream) else { return };
+    let same = book.events.iter().zip(&page.events).all(|((committed, _), seen)| committed == seen);
+    if !same || page.events.len() > after {
+        let what = format!("{label} shows {} events, {after} are committed", page.events.len());
+        state.violation("events-never-change", &what);
+    }
+}

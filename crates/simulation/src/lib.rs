@@ -1,0 +1,74 @@
+//! The whole service under one seed.
+//!
+//! The real engine, the real transport to wallets and the real Lightning backend run in virtual time, over connections in
+//! memory, in a world that a seed decides: what users do, what is lost, late or doubled, when the disk is full, when clocks
+//! are set back, and at which instant the process is killed. While it runs, and at the end, it is looked at whether what
+//! must hold does. The same seed is the same history. See the README beside this crate.
+//!
+//! | module | what it is |
+//! | --- | --- |
+//! | [`world`] | everything around the service: data, and a queue of what happens next |
+//! | [`world::books`] | what was committed and said, and the rules |
+//! | [`ports`] | what the service is given of the world |
+//! | [`service`], [`keeper`] | the service, and who starts it again when it was killed |
+//! | [`plan`] | what a seed decides beforehand |
+//! | [`runner`] | many seeds, each in a process of its own |
+
+pub mod calls;
+pub mod dice;
+pub mod entropy;
+pub mod history;
+pub mod keeper;
+pub mod known;
+pub mod plan;
+pub mod ports;
+pub mod runner;
+pub mod service;
+pub mod world;
+
+use std::sync::Arc;
+use std::thread;
+
+use crate::dice::Dice;
+use crate::plan::Plan;
+use crate::ports::randomness::Seeded;
+use crate::world::World;
+use crate::world::books::Violation;
+
+/// What came of a seed.
+#[derive(Debug)]
+pub struct Report {
+    /// The seed.
+    pub seed: u64,
+    /// The hash of its history.
+    pub hash: u64,
+    /// What happened, line by line.
+    pub history: Vec<String>,
+    /// The rules that were broken.
+    pub violations: Vec<Violation>,
+}
+
+/// Runs a seed. Only the first run of a process is the same every time (see [`entropy`]).
+///
+/// # Errors
+/// When the simulation itself does not work.
+pub fn run(seed: u64) -> Result<Report, String> {
+    let run = move || {
+        entropy::seed(seed);
+        let mut dice = Dice::new(seed);
+        let plan = Plan::of(seed, &mut dice);
+        let world = World::new(plan, dice);
+        let randomness = Arc::new(Seeded::new(seed ^ 0x5555)) as _;
+        keeper::keep(&world, &randomness)?;
+        let state = world.lock();
+        Ok(Report {
+            seed,
+            hash: state.history.hash(),
+            history: state.history.lines().to_vec(),
+            violations: state.books.violations.clone(),
+        })
+    };
+    let thread = thread::Builder::new().name(format!("seed-{seed}")).stack_size(16 * 1024 * 1024).spawn(run);
+    let thread = thread.map_err(|error| error.to_string())?;
+    thread.join().unwrap_or_else(|_| Err("the simulation panicked".to_owned()))
+}

@@ -1,0 +1,28 @@
+//! The messenger: the real one, and somebody who looks at what is sent.
+
+use std::sync::Arc;
+
+use usher_engine::ports::{Letter, Messenger};
+use usher_protocol::EventId;
+use usher_relays::RelayPool;
+
+use crate::world::World;
+
+/// The real relay pool, observed.
+pub struct Observed {
+    /// The pool.
+    pub pool: Arc<RelayPool>,
+    /// The world.
+    pub world: Arc<World>,
+}
+
+impl Messenger for Observed {
+    fn send(&self, letter: &Letter) -> Vec<EventId> {
+        self.world.lock().asks(letter);
+        self.pool.send(letter)
+    }
+
+    fn relays(&self) -> Vec<String> {
+        self.pool.relays()
+    }
+}

@@ -1,0 +1,23 @@
+//! The service's randomness: the seed's.
+
+use parking_lot::Mutex;
+use usher_engine::ports::Randomness;
+
+use crate::dice::Dice;
+
+/// Randomness from a seed, which goes on from one start of the service to the next.
+#[derive(Debug)]
+pub struct Seeded(Mutex<Dice>);
+
+impl Seeded {
+    /// Of this seed.
+    pub fn new(seed: u64) -> Self {
+        Self(Mutex::new(Dice::new(seed)))
+    }
+}
+
+impl Randomness for Seeded {
+    fn fill(&self, bytes: &mut [u8]) {
+        self.0.lock().fill(bytes);
+    }
+}

@@ -1,0 +1,235 @@
+//! The disk: a store that takes its time, is full at times, and tells the books what is durable.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::Thread;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use tokio::time::{Instant, sleep, sleep_until};
+use usher_engine::event::Event;
+use usher_engine::ports::{
+    AllCommitted, Answer, AnswerKey, AnswerStore, Commit, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus,
+    DeliveryStore, KeepAnswer, OpenOperation, OutboxMessage, Retried, Store, StoreError, StoredOperation,
+};
+use usher_engine::{StreamId, UnixMillis};
+use usher_protocol::PublicKey;
+use usher_store::conformance::FullStore;
+
+use crate::world::World;
+
+/// A store in the world.
+pub struct Disk {
+    world: Arc<World>,
+    inner: Arc<dyn FullStore>,
+    /// When the last transaction that was asked for will be durable: they are in the order in which they were asked for.
+    last: Mutex<Instant>,
+}
+
+/// Waits for a future on this thread, and lets no virtual time go by meanwhile: the real store has threads of its own.
+fn wait<T>(future: impl Future<Output = T>) -> T {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(std::thread::current())));
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            Poll::Ready(value) => return value,
+            Poll::Pending => std::thread::park(),
+        }
+    }
+}
+
+impl Disk {
+    /// The store behind `inner`; to be made in the runtime.
+    pub fn new(world: Arc<World>, inner: Arc<dyn FullStore>) -> Self {
+        Self { world, inner, last: Mutex::new(Instant::now()) }
+    }
+
+    /// Before something is written.
+    async fn write(&self) -> Result<(), StoreError> {
+        self.world.instant("before a transaction").await;
+        let takes = {
+            let mut state = self.world.lock();
+            let disk = if state.calm { 1..20 } else { state.plan.disk.clone() };
+            state.dice.delay(disk)
+        };
+        let at = {
+            let mut last = self.last.lock();
+            *last = (*last).max(Instant::now() + takes);
+            *last
+        };
+        sleep_until(at).await;
+        let full = {
+            let state = self.world.lock();
+            state.disk_full_until > state.now()
+        };
+        if full { Err(StoreError::Failed("disk full".into())) } else { Ok(()) }
+    }
+
+    /// After it is durable, before anybody knows.
+    async fn written(&self) {
+        self.world.instant("after a transaction, before anybody knows of it").await;
+        let takes = {
+            let mut state = self.world.lock();
+            let end = if state.calm { 3 } else { state.plan.disk.end / 2 };
+            state.dice.delay(0..end)
+        };
+        sleep(takes).await;
+    }
+
+    async fn read(&self) {
+        let takes = self.world.lock().dice.number(0..4);
+        sleep(Duration::from_millis(takes)).await;
+    }
+}
+
+#[async_trait]
+impl Store for Disk {
+    async fn commit_all(&self, commits: Vec<Commit>) -> Result<AllCommitted, StoreError> {
+        self.write().await?;
+        let committed = wait(self.inner.commit_all(commits.clone()))?;
+        if let AllCommitted::Done(heads) = &committed {
+            self.world.lock().committed(&commits, heads);
+            self.world.queued.notify_one();
+        }
+        self.written().await;
+        Ok(committed)
+    }
+
+    async fn operation(&self, id: StreamId) -> Result<Option<StoredOperation>, StoreError> {
+        self.read().await;
+        wait(self.inner.operation(id))
+    }
+
+    async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
+        self.read().await;
+        wait(self.inner.events(stream, after, limit))
+    }
+
+    async fn outbox(&self, operation: StreamId) -> Result<Vec<OutboxMessage>, StoreError> {
+        self.read().await;
+        wait(self.inner.outbox(operation))
+    }
+
+    async fn open_operations(&self, after: Option<StreamId>, limit: usize) -> Result<Vec<OpenOperation>, StoreError> {
+        self.read().await;
+        wait(self.inner.open_operations(after, limit))
+    }
+
+    async fn subscriptions(
+        &self,
+        after: Option<StreamId>,
+        limit: usize,
+    ) -> Result<Vec<(StreamId, StoredOperation)>, StoreError> {
+        self.read().await;
+        wait(self.inner.subscriptions(after, limit))
+    }
+
+    async fn user_relays(&self, main_key: &PublicKey) -> Result<Vec<String>, StoreError> {
+        self.read().await;
+        wait(self.inner.user_relays(main_key))
+    }
+
+    async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.write().await?;
+        wait(self.inner.remove_finished(finished_before, limit))
+    }
+
+    async fn forget_user_relays(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.write().await?;
+        wait(self.inner.forget_user_relays(before, limit))
+    }
+
+    async fn forget_inbound(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.write().await?;
+        wait(self.inner.forget_inbound(before, limit))
+    }
+}
+
+#[async_trait]
+impl DeliveryStore for Disk {
+    async fn next_delivery(&self, stream: StreamId) -> Result<Option<Delivery>, StoreError> {
+        self.read().await;
+        wait(self.inner.next_delivery(stream))
+    }
+
+    async fn pending_streams(
+        &self,
+        after: Option<StreamId>,
+        limit: usize,
+    ) -> Result<Vec<(StreamId, UnixMillis)>, StoreError> {
+        self.read().await;
+        wait(self.inner.pending_streams(after, limit))
+    }
+
+    async fn record_attempt(&self, attempt: DeliveryAttempt) -> Result<bool, StoreError> {
+        self.write().await?;
+        let recorded = wait(self.inner.record_attempt(attempt.clone()))?;
+        self.world.lock().attempted(&attempt);
+        self.written().await;
+        Ok(recorded)
+    }
+
+    async fn deliveries(
+        &self,
+        status: DeliveryStatus,
+        after: Option<(StreamId, u64)>,
+        limit: usize,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        self.read().await;
+        wait(self.inner.deliveries(status, after, limit))
+    }
+
+    async fn delivery(&self, stream: StreamId, index: u64) -> Result<Option<Delivery>, StoreError> {
+        self.read().await;
+        wait(self.inner.delivery(stream, index))
+    }
+
+    async fn retry_delivery(
+        &self,
+        stream: StreamId,
+        index: u64,
+        at: UnixMillis,
+        answer: Option<KeepAnswer>,
+    ) -> Result<Retried, StoreError> {
+        self.write().await?;
+        wait(self.inner.retry_delivery(stream, index, at, answer))
+    }
+
+    async fn count_deliveries(&self) -> Result<DeliveryCounts, StoreError> {
+        self.read().await;
+        wait(self.inner.count_deliveries())
+    }
+
+    async fn forget_deliveries(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.write().await?;
+        wait(self.inner.forget_deliveries(before, limit))
+    }
+}
+
+#[async_trait]
+impl AnswerStore for Disk {
+    async fn answer(&self, key: &AnswerKey) -> Result<Option<Answer>, StoreError> {
+        self.read().await;
+        wait(self.inner.answer(key))
+    }
+
+    async fn keep_answer(&self, answer: KeepAnswer) -> Result<bool, StoreError> {
+        self.write().await?;
+        let kept = wait(self.inner.keep_answer(answer))?;
+        self.written().await;
+        Ok(kept)
+    }
+
+    async fn forget_answers(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.write().await?;
+        wait(self.inner.forget_answers(before, limit))
+    }
+}

@@ -1,0 +1,83 @@
+//! Many seeds, each in a process of its own, some at a time.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::mpsc;
+use std::thread;
+
+/// What came of a seed's process.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// The seed.
+    pub seed: u64,
+    /// The hash of its history, when it came to its end.
+    pub hash: Option<u64>,
+    /// The rules that were broken, each with how.
+    pub violations: Vec<(String, String)>,
+    /// Why it did not come to its end.
+    pub failure: Option<String>,
+}
+
+/// Runs one seed in a process of the simulation's binary.
+///
+/// # Errors
+/// When no process can be had.
+pub fn run_one(program: &Path, seed: u64) -> io::Result<Outcome> {
+    let child: Child = Command::new(program)
+        .args(["--summary", "--seed", &seed.to_string()])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let Output { stdout, stderr, .. } = child.wait_with_output()?;
+    let mut outcome = Outcome { seed, hash: None, violations: Vec::new(), failure: None };
+    for line in String::from_utf8_lossy(&stdout).lines() {
+        if let Some(hash) = line.strip_prefix("hash ") {
+            outcome.hash = u64::from_str_radix(hash, 16).ok();
+        } else if let Some((rule, how)) = line.strip_prefix("broken ").and_then(|line| line.split_once(": ")) {
+            outcome.violations.push((rule.to_owned(), how.to_owned()));
+        }
+    }
+    if outcome.hash.is_none() {
+        outcome.failure = Some(String::from_utf8_lossy(&stderr).into_owned());
+    }
+    Ok(outcome)
+}
+
+/// Runs seeds until there are no more, `at_once` at a time; hands out what came of each, in no order.
+///
+/// # Errors
+/// When no process can be had.
+pub fn run_many(
+    program: &Path,
+    seeds: impl Iterator<Item = u64>,
+    at_once: usize,
+    mut heed: impl FnMut(Outcome) -> bool,
+) -> io::Result<()> {
+    let (done, finished) = mpsc::channel();
+    let mut seeds = seeds.fuse();
+    let mut running = BTreeMap::new();
+    let mut goes_on = true;
+    loop {
+        while goes_on && running.len() < at_once.max(1) {
+            let Some(seed) = seeds.next() else { break };
+            let (program, done) = (program.to_owned(), done.clone());
+            let thread = thread::Builder::new().spawn(move || {
+                // Nobody listens any more: the run is over.
+                let _ = done.send((seed, run_one(&program, seed)));
+            })?;
+            running.insert(seed, thread);
+        }
+        if running.is_empty() {
+            return Ok(());
+        }
+        let Ok((seed, outcome)) = finished.recv() else { return Ok(()) };
+        if let Some(thread) = running.remove(&seed) {
+            // It has sent its outcome: it ends at once.
+            let _ = thread.join();
+        }
+        goes_on &= heed(outcome?);
+    }
+}

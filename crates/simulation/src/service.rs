@@ -1,0 +1,127 @@
+//! The service, put together as the program does it, on the ports of the simulation.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use usher_engine::ports::{Clock, Randomness};
+use usher_engine::{Engine, EngineOptions, EngineParts, LightningParts, PaymentRules};
+use usher_lightning::nwc::{NwcOptions, NwcWallet};
+use usher_protocol::bolt11::Network as Chain;
+use usher_relays::{Identity, RelayAddress, RelayOptions, RelayPool};
+use usher_store::conformance::FullStore;
+
+use crate::ports::clock::WallClock;
+use crate::ports::messenger::Observed;
+use crate::ports::network::Network;
+use crate::ports::store::Disk;
+use crate::ports::webhook::Webhook;
+use crate::world::World;
+
+/// How long an orderly stop may take.
+const STOPPING: Duration = Duration::from_secs(60);
+
+/// The service while it runs.
+pub struct Service {
+    /// What runs the operations.
+    pub engine: Arc<Engine>,
+    operations: Layer,
+    relays: Layer,
+}
+
+/// Tasks that end together.
+#[derive(Default)]
+struct Layer {
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Layer {
+    async fn close(&self) {
+        self.stop.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+}
+
+impl Service {
+    /// Starts it on what the last one left in the store.
+    ///
+    /// # Errors
+    /// In words.
+    pub async fn start(
+        world: &Arc<World>,
+        inner: Arc<dyn FullStore>,
+        randomness: Arc<dyn Randomness>,
+    ) -> Result<Self, String> {
+        let clock: Arc<dyn Clock> = Arc::new(WallClock(Arc::clone(&world.time)));
+        let (operations, relays) = (Layer::default(), Layer::default());
+        let network = Network { world: Arc::clone(world), tasks: TaskTracker::new() };
+        let disk = Arc::new(Disk::new(Arc::clone(world), inner));
+        let (service, connection, has_webhook) = {
+            let state = world.lock();
+            (state.service.clone(), state.node.connection_string(), state.plan.webhook)
+        };
+
+        let address = RelayAddress::parse("ws://main.example").map_err(|error| error.to_string())?;
+        let identity = Identity::of_main_key(service);
+        let mut options = RelayOptions::new(identity.clone(), vec![address]);
+        options.allow_private = true;
+        options.dialer = Some(Arc::new(network.clone()));
+        let (to_engine, inbox) = mpsc::channel(4096);
+        let pool = RelayPool::start(options, to_engine, Arc::clone(&clock), &relays.tasks, relays.stop.clone());
+
+        let url = connection.parse().map_err(|_| "the connection string is none".to_owned())?;
+        let options = NwcOptions { dialer: Arc::new(network), ..NwcOptions::new(url) };
+        let (wallet, notices) =
+            NwcWallet::start(options, Arc::clone(&clock), Arc::clone(&randomness), &relays.tasks, relays.stop.clone())
+                .map_err(|error| error.to_string())?;
+
+        let parts = EngineParts {
+            store: disk.clone(),
+            answers: disk.clone(),
+            deliveries: disk,
+            receiver: if has_webhook { Some(Arc::new(Webhook(Arc::clone(world)))) } else { None },
+            messenger: Arc::new(Observed { pool, world: Arc::clone(world) }),
+            clock,
+            randomness,
+            inbox,
+            lightning: Some(LightningParts { wallet, backend: "nwc" }),
+            notices: Some(notices),
+        };
+        let engine = Engine::start(options_of(&identity), parts, &operations.tasks, operations.stop.clone())
+            .await
+            .map_err(|error| error.to_string())?;
+        Ok(Self { engine, operations, relays })
+    }
+
+    /// Stops it in order; says whether it ended in time.
+    pub async fn stop(self) -> bool {
+        let stopping = async {
+            self.operations.close().await;
+            self.relays.close().await;
+        };
+        timeout(STOPPING, stopping).await.is_ok()
+    }
+}
+
+fn options_of(identity: &Identity) -> EngineOptions {
+    EngineOptions {
+        main_key: identity.main_key,
+        subkey: None,
+        subkey_proof: None,
+        url_scheme: "nostr+walletconnect".to_owned(),
+        handshake_ttl: Duration::from_secs(600),
+        challenge_ttl: Duration::from_secs(300),
+        max_open_streams: 1000,
+        retention: Duration::from_secs(30 * 24 * 3600),
+        payments: PaymentRules {
+            network: Chain::Regtest,
+            max_amount: 100_000_000_000,
+            retry_after: vec![Duration::from_secs(24 * 3600), Duration::from_secs(72 * 3600)],
+        },
+    }
+}

@@ -1,0 +1,257 @@
+//! What happens, one thing at a time.
+
+use std::time::Duration;
+
+use nostr::{Event, EventId};
+use usher_protocol::message::PaymentHash;
+
+use super::State;
+use super::app::Call;
+use super::node::Request;
+use super::user::Deed;
+use crate::plan::Theme;
+
+/// Something that happens.
+#[derive(Clone, Debug)]
+pub enum Action {
+    /// The app or the operator asks the service for something.
+    Call(Call),
+    /// A relay's message reaches the service.
+    FromRelay {
+        /// Which relay.
+        relay: usize,
+        /// On which connection.
+        connection: u64,
+        /// The message.
+        text: String,
+        /// The event it brings.
+        event: EventId,
+    },
+    /// An event reaches a user's wallet.
+    ToUser {
+        /// Whose.
+        user: usize,
+        /// The event.
+        event: Event,
+    },
+    /// A user's wallet does something.
+    UserActs {
+        /// Whose.
+        who: usize,
+        /// What.
+        deed: Deed,
+    },
+    /// A user closes a subscription.
+    UserCloses {
+        /// Who.
+        who: usize,
+        /// Which.
+        id: String,
+    },
+    /// A request reaches the wallet behind the Lightning backend.
+    ToNode {
+        /// The request.
+        event: Event,
+    },
+    /// It acts on a request.
+    NodeActs(Request),
+    /// A payment that was under way ends.
+    PaymentEnds {
+        /// Which.
+        hash: PaymentHash,
+        /// Whether the payee has it.
+        succeeds: bool,
+        /// The request that is answered then.
+        answers: Option<EventId>,
+    },
+    /// The app looks at a stream and compares with what it saw before.
+    Look,
+    /// The service is killed now.
+    Kill,
+    /// It is killed at the so-manyth instant of interest.
+    KillAt(u64),
+    /// It is stopped in order, and started again; after so long, when that is said.
+    Restart(Option<Duration>),
+    /// The disk takes nothing for a while.
+    DiskFull(Duration),
+    /// A relay is down for a while.
+    RelayDown(usize, Duration),
+    /// A user's wallet is away for a while.
+    UserAway(usize, Duration),
+    /// The wallet behind the Lightning backend is away for a while.
+    NodeAway(Duration),
+    /// It is back, and announces itself.
+    NodeBack,
+    /// The receiver of webhooks fails for a while.
+    ReceiverFails(Duration),
+    /// The clocks are set back.
+    SetBack(Duration),
+    /// Nothing goes wrong from now on.
+    Calm,
+    /// It is over.
+    End,
+}
+
+/// What the service's keeper has to do for an action.
+#[derive(Clone, Debug)]
+pub enum Task {
+    /// Calls the engine.
+    Call(Call),
+    /// Looks at a stream through the engine.
+    Look,
+    /// Ends the process here and now.
+    Kill,
+    /// Stops it in order, and starts it again.
+    Restart(Option<Duration>),
+    /// Ends the run.
+    End,
+}
+
+impl State {
+    /// Decides what will happen.
+    pub(super) fn prepare(&mut self) {
+        let plan = self.plan.clone();
+        let trouble = u64::try_from(plan.trouble.as_millis()).unwrap_or_default();
+        self.node.manner.notifies = self.dice.percent(60);
+        self.node.manner.forgets_outgoing = self.dice.percent(25);
+        self.node.manner.repeats_paid = self.dice.percent(25);
+        self.node.manner.remembers = self.dice.percent(70);
+        if let Some(announcement) = self.node.announcement(self.secs())
+            && let Some(relay) = self.relays.first_mut()
+        {
+            relay.keep(&announcement);
+        }
+        self.note(&format!("plan: {plan:?}"));
+        self.note(&format!("the wallet: {:?}", self.node.manner));
+        self.plan_calls(trouble);
+        let times = |state: &mut Self, count: u64, make: &mut dyn FnMut(&mut Self) -> Action| {
+            for _ in 0..count {
+                let at = Duration::from_millis(state.dice.number(1000..trouble));
+                let action = make(state);
+                state.later(at, action);
+            }
+        };
+        let outage = |state: &mut Self| state.dice.delay(state.plan.outage.clone());
+        times(self, plan.kills, &mut |state| {
+            if state.dice.percent(state.plan.kills_at_instants) {
+                Action::KillAt(state.dice.number(0..40))
+            } else {
+                Action::Kill
+            }
+        });
+        times(self, plan.restarts, &mut |_| Action::Restart(None));
+        times(self, plan.disk_full, &mut |state| {
+            Action::DiskFull(Duration::from_millis(state.dice.number(5_000..240_000)))
+        });
+        times(self, plan.relay_outages, &mut |state| {
+            let relays = state.relays.len() as u64;
+            let relay = if state.dice.percent(60) { 0 } else { state.dice.number(0..relays) };
+            Action::RelayDown(usize::try_from(relay).unwrap_or_default(), outage(state))
+        });
+        times(self, plan.node_outages, &mut |state| Action::NodeAway(outage(state)));
+        let away = if plan.theme == Theme::Years { 0 } else { plan.users as u64 };
+        times(self, away, &mut |state| {
+            let user = state.dice.number(0..state.users.len() as u64);
+            Action::UserAway(usize::try_from(user).unwrap_or_default(), outage(state))
+        });
+        times(self, plan.receiver_outages, &mut |state| {
+            let long = state.plan.theme == Theme::Days && state.dice.percent(50);
+            let lasts =
+                if long { state.dice.number(3_600_000..80 * 3_600_000) } else { state.dice.number(1000..400_000) };
+            Action::ReceiverFails(Duration::from_millis(lasts))
+        });
+        times(self, plan.set_backs, &mut |state| Action::SetBack(Duration::from_secs(state.dice.number(600..18_000))));
+        times(self, plan.calls / 2, &mut |_| Action::Look);
+        self.later(plan.trouble, Action::Calm);
+        if plan.theme == Theme::Years {
+            let year = Duration::from_secs(401 * 24 * 3600);
+            self.later(plan.trouble, Action::Restart(Some(year)));
+            self.later(plan.trouble + year + plan.recovery, Action::End);
+        } else {
+            self.later(plan.trouble + plan.recovery, Action::End);
+        }
+    }
+
+    /// Lets an action happen; what only the service's keeper can do is given back.
+    pub fn act(&mut self, action: Action) -> Option<Task> {
+        let (now, until) = (self.now(), |state: &Self, lasts: Duration| {
+            state.now() + u64::try_from(lasts.as_millis()).unwrap_or_default()
+        });
+        match action {
+            Action::Call(call) => return self.begin(call).map(Task::Call),
+            Action::FromRelay { relay, connection, text, event } => {
+                let to = self.relays.get(relay).and_then(|relay| relay.connections.get(&connection));
+                if to.is_some_and(|to| to.out.send(text).is_ok()) && self.up {
+                    self.books.arrived(event, now, self.starts);
+                } else {
+                    self.note("a message finds its connection gone");
+                }
+            }
+            Action::ToUser { user, event } => self.user_hears(user, &event),
+            Action::UserActs { who, deed } => self.user_acts(who, deed),
+            Action::UserCloses { who, id } => self.user_closes(who, id),
+            Action::ToNode { event } => self.node_hears(&event),
+            Action::NodeActs(request) => self.node_acts(&request),
+            Action::PaymentEnds { hash, succeeds, answers } => self.payment_ends(hash, succeeds, answers),
+            Action::Look => return Some(Task::Look),
+            Action::Kill if self.up => {
+                self.note("! killed");
+                return Some(Task::Kill);
+            }
+            Action::KillAt(nth) => self.kill_in = Some(nth),
+            Action::Restart(down) if self.up => return Some(Task::Restart(down)),
+            Action::Kill | Action::Restart(_) => {}
+            Action::DiskFull(lasts) => {
+                self.disk_full_until = until(self, lasts);
+                self.bad("! the disk is full", lasts);
+            }
+            Action::RelayDown(relay, lasts) => {
+                let end = until(self, lasts);
+                let at = self.relays.get_mut(relay)?;
+                at.go_down(end);
+                let host = at.host;
+                self.bad(&format!("! the relay {host} is down"), lasts);
+            }
+            Action::UserAway(who, lasts) => {
+                let end = until(self, lasts);
+                let user = self.users.get_mut(who)?;
+                user.away_until = user.away_until.max(end);
+                let name = user.name;
+                self.note(&format!("! {name}'s wallet is away for {} s", lasts.as_secs()));
+            }
+            Action::NodeAway(lasts) => {
+                self.node.away_until = self.node.away_until.max(until(self, lasts));
+                self.bad("! the wallet is away", lasts);
+                self.later(lasts, Action::NodeBack);
+            }
+            Action::NodeBack if self.node.away_until <= now => {
+                if let Some(announcement) = self.node.announcement(self.secs()) {
+                    if let Some(relay) = self.relays.first_mut() {
+                        relay.keep(&announcement);
+                    }
+                    self.publish(0, &announcement, "the wallet is back");
+                }
+            }
+            Action::NodeBack => {}
+            Action::ReceiverFails(lasts) => {
+                self.app.receiver.fails_until = self.app.receiver.fails_until.max(until(self, lasts));
+                self.bad("! the receiver fails", lasts);
+            }
+            Action::SetBack(by) => self.set_clocks_back(by),
+            Action::Calm => {
+                self.note("nothing goes wrong from now on");
+                self.calm = true;
+                self.kill_in = None;
+            }
+            Action::End => return Some(Task::End),
+        }
+        None
+    }
+
+    /// Something does not work for a while.
+    fn bad(&mut self, what: &str, lasts: Duration) {
+        self.note(&format!("{what} for {} s", lasts.as_secs()));
+        let now = self.now();
+        self.books.bad.push((now, now + u64::try_from(lasts.as_millis()).unwrap_or_default()));
+    }
+}

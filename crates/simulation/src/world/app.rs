@@ -1,0 +1,295 @@
+//! The app beside the service, and its operator: what they ask for, what they are answered, and their webhook.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::Value;
+use usher_engine::StreamId;
+use usher_engine::event::EventType;
+use usher_engine::ports::Posted;
+use usher_protocol::bolt11::Invoice;
+
+use super::State;
+use super::action::Action;
+use super::invoices::invoice;
+use super::keys;
+use super::user::Deed;
+use crate::plan::Theme;
+
+/// A call of the app or its operator.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Its number: the key under which it is done once.
+    pub number: u64,
+    /// What is asked for.
+    pub what: What,
+    /// Whether it has an idempotency key, and is repeated until it is answered.
+    pub once: bool,
+}
+
+/// What is asked for.
+#[derive(Clone, Debug)]
+pub enum What {
+    /// A handshake, which this user will answer.
+    Handshake(usize),
+    /// That a user proves their key.
+    Authenticate(usize),
+    /// A payment of a user to us.
+    Payment {
+        /// The user.
+        user: usize,
+        /// For how many seconds it can be paid.
+        lives: u64,
+        /// The subscription it belongs to.
+        subscription: Option<String>,
+    },
+    /// A subscription that the service charges by itself.
+    Subscribe {
+        /// The user.
+        user: usize,
+        /// Unix seconds of the first charge.
+        first: u64,
+        /// Once a year instead of every minute.
+        yearly: bool,
+        /// After how many charges it ends.
+        charges: Option<u32>,
+    },
+    /// The end of a subscription.
+    Close {
+        /// Whose.
+        user: usize,
+        /// Which.
+        id: String,
+    },
+    /// An invoice of a user's.
+    Invoice(usize),
+    /// That a user pays another's invoice.
+    PayTheirs(usize, Option<Invoice>),
+    /// That the service's own wallet pays another's invoice.
+    PayOurs(Option<Invoice>),
+}
+
+/// A call that was answered.
+#[derive(Clone, Debug)]
+pub struct Acknowledged {
+    /// The stream of its operation.
+    pub stream: StreamId,
+    /// What was asked for.
+    pub what: What,
+}
+
+/// The receiver of webhooks.
+#[derive(Debug, Default)]
+pub struct Receiver {
+    /// Until when it fails, in milliseconds since the beginning.
+    pub fails_until: u64,
+    /// By stream the index of the event it waits for.
+    pub next: BTreeMap<StreamId, u64>,
+    /// When each event was accepted, the last few times.
+    accepted: BTreeMap<(StreamId, u64), Vec<u64>>,
+    /// When each event was posted first since it became pending.
+    pub first_posts: BTreeMap<(StreamId, u64), u64>,
+}
+
+/// The app.
+#[derive(Debug, Default)]
+pub struct App {
+    /// Calls that were begun and have no answer.
+    pub pending: BTreeMap<u64, Call>,
+    /// Calls that were answered with a stream.
+    pub acknowledged: BTreeMap<u64, Acknowledged>,
+    /// Its webhook.
+    pub receiver: Receiver,
+}
+
+impl State {
+    /// Decides what will be asked for.
+    pub(super) fn plan_calls(&mut self, trouble: u64) {
+        // On the minute, so that a lot falls due at once.
+        let first = (self.secs() / 60 + 4) * 60;
+        for _ in 0..self.plan.calls {
+            let user = usize::try_from(self.dice.number(0..self.users.len() as u64)).unwrap_or_default();
+            let lives = if self.dice.percent(30) { self.dice.number(20..120) } else { 300 };
+            let payment = What::Payment { user, lives, subscription: None };
+            let charges = if self.dice.percent(30) { Some(3) } else { None };
+            let subscribe = What::Subscribe { user, first, yearly: false, charges };
+            let what = match (self.plan.theme, self.dice.number(0..10)) {
+                (Theme::Years, _) => What::Subscribe { user, first, yearly: true, charges: None },
+                (Theme::Subscriptions, 0..8) | (_, 0..1) => subscribe,
+                (Theme::Paying, 0..7) => What::PayOurs(None),
+                (_, 1..4) => payment,
+                (_, 4..6) => What::Handshake(user),
+                (_, 6) => What::Authenticate(user),
+                (_, 7) => What::Invoice(user),
+                (_, 8) => What::PayTheirs(user, None),
+                _ => What::PayOurs(None),
+            };
+            let at = match what {
+                What::Subscribe { .. } => self.dice.number(1000..100_000),
+                _ => self.dice.number(1000..trouble * 8 / 10),
+            };
+            if self.plan.theme == Theme::Years {
+                // Whoever is charged by their own relay has told it before.
+                self.call(Duration::from_millis(at / 4), What::Handshake(user));
+            }
+            self.call(Duration::from_millis(at), what);
+        }
+    }
+
+    fn call(&mut self, after: Duration, what: What) {
+        let (number, once) = (self.number(), self.dice.percent(60));
+        self.later(after, Action::Call(Call { number, what, once }));
+    }
+
+    /// A call is about to be made. While the service is down it is made again later.
+    pub(super) fn begin(&mut self, mut call: Call) -> Option<Call> {
+        if !self.up {
+            self.later(Duration::from_secs(2), Action::Call(call));
+            return None;
+        }
+        match &mut call.what {
+            What::PayOurs(given @ None) => *given = self.payable(),
+            What::PayTheirs(_, given @ None) => {
+                let number = self.number();
+                let made = invoice(&keys(203), number, 5_000, self.secs(), 600);
+                if let Some(made) = &made {
+                    self.books.of_others.insert(made.payment_hash(), number);
+                }
+                *given = made;
+            }
+            _ => {}
+        }
+        self.app.pending.insert(call.number, call.clone());
+        let once = if call.once { ", once" } else { "" };
+        self.note(&format!("call {}: {}{once}", call.number, self.words(&call.what)));
+        Some(call)
+    }
+
+    fn words(&self, what: &What) -> String {
+        let name = |user: &usize| self.users.get(*user).map_or("?", |user| user.name);
+        match what {
+            What::Handshake(user) => format!("a handshake for {}", name(user)),
+            What::Authenticate(user) => format!("{} shall prove their key", name(user)),
+            What::Payment { user, lives, .. } => format!("{} shall pay within {lives} s", name(user)),
+            What::Subscribe { user, .. } => format!("{} shall agree to a subscription", name(user)),
+            What::Close { user, id } => format!("{id} of {} is closed", name(user)),
+            What::Invoice(user) => format!("{} shall make an invoice", name(user)),
+            What::PayTheirs(user, _) => format!("{} shall pay another's invoice", name(user)),
+            What::PayOurs(invoice) => {
+                let number = invoice.as_ref().and_then(|invoice| self.node.outgoing.get(&invoice.payment_hash()));
+                format!("our own wallet shall make payment {}", number.map_or(0, |outgoing| outgoing.number))
+            }
+        }
+    }
+
+    /// A call is answered with a stream.
+    pub fn answered(&mut self, call: &Call, stream: StreamId, token: Option<String>) {
+        self.app.pending.remove(&call.number);
+        let before = self.app.acknowledged.get(&call.number).map(|before| before.stream);
+        if before.is_some_and(|before| before != stream) {
+            self.violation("done-once", &format!("call {} was answered with two streams", call.number));
+        }
+        self.note(&format!("call {} is answered: {}", call.number, self.books.label(stream)));
+        self.app.acknowledged.insert(call.number, Acknowledged { stream, what: call.what.clone() });
+        if before.is_none() && call.once && self.dice.percent(25) {
+            let after = Duration::from_millis(self.dice.number(10..60_000));
+            self.later(after, Action::Call(call.clone()));
+        }
+        if let (What::Handshake(who), Some(token), None) = (&call.what, token, before) {
+            let after = Duration::from_millis(self.dice.number(500..20_000));
+            self.later(after, Action::UserActs { who: *who, deed: Deed::Scan(token) });
+        }
+    }
+
+    /// A call failed: with a key it is made again.
+    pub fn failed(&mut self, call: &Call, why: &str) {
+        self.note(&format!("call {} failed: {why}", call.number));
+        self.app.pending.remove(&call.number);
+        if call.once && why.contains("store") {
+            self.later(Duration::from_secs(5), Action::Call(call.clone()));
+        }
+    }
+
+    /// The process is another one: what had no answer gets none.
+    pub fn ask_again(&mut self) {
+        for call in std::mem::take(&mut self.app.pending).into_values() {
+            if call.once {
+                let after = Duration::from_millis(self.dice.number(10..3000));
+                self.later(after, Action::Call(call));
+            }
+        }
+    }
+
+    /// An event is durable: the app will act on it.
+    pub(super) fn told(&mut self, event_type: EventType, data: &Value) {
+        let who = |state: &Self| {
+            let key = data.get("main_key").and_then(Value::as_str)?;
+            state.users.iter().position(|user| user.keys.public_key().to_hex() == key)
+        };
+        match event_type {
+            EventType::KeyHandshake if self.plan.theme != Theme::Years => {
+                if let Some(user) = who(self) {
+                    self.call(Duration::from_millis(300), What::Authenticate(user));
+                }
+            }
+            EventType::Subscription if self.plan.theme != Theme::Years => {
+                let (Some(user), Some(id)) = (who(self), data.get("subscription_id").and_then(Value::as_str)) else {
+                    return;
+                };
+                let id = id.to_owned();
+                if self.dice.percent(30) {
+                    let after = Duration::from_millis(self.dice.number(1000..60_000));
+                    self.call(after, What::Payment { user, lives: 300, subscription: Some(id.clone()) });
+                }
+                if self.dice.percent(60) {
+                    // When a date falls due, and a moment later.
+                    let minutes = self.dice.number(1..6);
+                    let on_the_minute = 60_000 - self.wall_millis() % 60_000 + minutes * 60_000;
+                    let wobble = self.dice.number(0..self.plan.disk.end + 100);
+                    self.call(Duration::from_millis(on_the_minute + wobble), What::Close { user, id });
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The receiver gets a post and decides how it answers; `None` when it does not answer at all.
+    pub fn posted(&mut self, stream: StreamId, index: u64) -> Option<Posted> {
+        let now = self.now();
+        self.app.receiver.first_posts.entry((stream, index)).or_insert(now);
+        let fails = self.app.receiver.fails_until > now || (!self.calm && self.dice.percent(3));
+        let label = self.books.label(stream);
+        if fails {
+            self.note(&format!("webhook: {label} event {index} is refused"));
+            let silent = self.dice.percent(20);
+            let reason = "simulated".to_owned();
+            return (!silent).then_some(Posted::Refused { http_status: Some(503), reason, retry_after: None });
+        }
+        self.note(&format!("webhook: {label} event {index} is accepted"));
+        let next = self.app.receiver.next.entry(stream).or_default();
+        let (expected, given_up) = (*next, (*next..index).all(|index| self.books.given_up.contains(&(stream, index))));
+        *next = expected.max(index + 1);
+        if index > expected && !given_up {
+            let what = format!("{label} event {index} came before event {expected}");
+            self.violation("webhooks-in-order", &what);
+        }
+        let accepted = self.app.receiver.accepted.entry((stream, index)).or_default();
+        accepted.push(now);
+        accepted.retain(|at| at + 60_000 > now);
+        let times = accepted.len();
+        if times > 5 {
+            let what = format!("{label} event {index} was accepted {times} times within a minute");
+            self.violation("no-hammering", &what);
+        }
+        self.books.delivered(stream, index, now);
+        let late = self.books.late_delivery(stream, index, now);
+        if let Some(late) = late {
+            self.violation("delivered-in-time", &late);
+        }
+        Some(Posted::Accepted { http_status: 200 })
+    }
+
+    fn wall_millis(&self) -> u64 {
+        self.time.wall().0
+    }
+}

@@ -1,0 +1,275 @@
+//! The world around the service: relays, users, the wallet behind the Lightning backend, the app, the disk.
+//!
+//! All of it is data and a queue of what will happen when; nothing of it runs by itself. So it survives whatever happens to
+//! the service, and what happens is the seed's decision alone.
+
+pub mod action;
+pub mod app;
+pub mod books;
+pub mod invoices;
+pub mod node;
+pub mod relay;
+pub mod time;
+pub mod user;
+mod verdict;
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use nostr::Event;
+use parking_lot::{Mutex, MutexGuard};
+use tokio::sync::Notify;
+use usher_protocol::{Keys, SecretKey};
+
+use self::action::Action;
+use self::app::App;
+use self::books::Books;
+use self::node::Node;
+use self::relay::Relay;
+use self::time::Time;
+use self::user::User;
+use crate::dice::Dice;
+use crate::history::History;
+use crate::plan::Plan;
+
+/// So often at most is it reported that one rule was broken.
+const MOST_TOLD: usize = 3;
+
+/// The world.
+#[derive(Debug)]
+pub struct World {
+    /// What time it is.
+    pub time: Arc<Time>,
+    state: Mutex<State>,
+    /// Something was put into the queue.
+    pub queued: Notify,
+    /// The service shall die at this instant.
+    pub killed: Notify,
+}
+
+/// All of it but the time.
+#[derive(Debug)]
+pub struct State {
+    /// What the seed decided beforehand.
+    pub plan: Plan,
+    /// What it decides on the way.
+    pub dice: Dice,
+    /// What happened.
+    pub history: History,
+    /// What must hold.
+    pub books: Books,
+    /// The service's own relay first, then one of each user's.
+    pub relays: Vec<Relay>,
+    /// The users.
+    pub users: Vec<User>,
+    /// The wallet behind the Lightning backend.
+    pub node: Node,
+    /// The app.
+    pub app: App,
+    /// The service's key.
+    pub service: Keys,
+    /// Until when the disk takes nothing.
+    pub disk_full_until: u64,
+    /// The service is killed at the so-manyth instant of interest from now.
+    pub kill_in: Option<u64>,
+    /// How often the service was started.
+    pub starts: u64,
+    /// Whether it runs.
+    pub up: bool,
+    /// No more goes wrong.
+    pub calm: bool,
+    time: Arc<Time>,
+    queue: BTreeMap<(u64, u64), Action>,
+    numbers: u64,
+}
+
+/// A key that is the same in every run.
+pub fn keys(number: u8) -> Keys {
+    let mut bytes = [number; 32];
+    bytes[0] = 1;
+    Keys::new(SecretKey::from_slice(&bytes).unwrap_or_else(|_| SecretKey::generate()))
+}
+
+impl World {
+    /// The world of a plan, in which nothing has happened yet.
+    pub fn new(plan: Plan, dice: Dice) -> Arc<Self> {
+        let time = Arc::new(Time::default());
+        let service = keys(200);
+        let mut state = State {
+            books: Books::default(),
+            relays: Vec::new(),
+            users: Vec::new(),
+            node: Node::new(&service),
+            app: App::default(),
+            service,
+            disk_full_until: 0,
+            kill_in: None,
+            starts: 0,
+            up: false,
+            calm: false,
+            history: History::default(),
+            queue: BTreeMap::new(),
+            numbers: 0,
+            time: Arc::clone(&time),
+            plan,
+            dice,
+        };
+        state.people();
+        state.prepare();
+        Arc::new(Self { time, state: Mutex::new(state), queued: Notify::new(), killed: Notify::new() })
+    }
+
+    /// The state. Never held while the service does something.
+    pub fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock()
+    }
+
+    /// Lets something happen after a while.
+    pub fn later(&self, after: Duration, action: Action) {
+        self.lock().later(after, action);
+        self.queued.notify_one();
+    }
+
+    /// An instant of interest: the service may be killed here. When it is, this never returns.
+    pub async fn instant(&self, what: &str) {
+        let dies = {
+            let mut state = self.lock();
+            let dies = match &mut state.kill_in {
+                Some(0) => true,
+                Some(left) => {
+                    *left -= 1;
+                    false
+                }
+                None => false,
+            };
+            if dies {
+                state.kill_in = None;
+                state.note(&format!("! killed {what}"));
+            }
+            dies
+        };
+        if dies {
+            self.killed.notify_one();
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+impl State {
+    /// Milliseconds since the beginning.
+    pub fn now(&self) -> u64 {
+        self.time.passed()
+    }
+
+    /// Unix seconds on everybody's wall.
+    pub fn secs(&self) -> u64 {
+        self.time.wall().secs()
+    }
+
+    /// Sets every clock on the wall back.
+    pub fn set_clocks_back(&mut self, by: Duration) {
+        self.time.set_back(by);
+        self.note(&format!("! the clocks are set back by {} s", by.as_secs()));
+    }
+
+    /// Notes what happens.
+    pub fn note(&mut self, what: &str) {
+        let now = self.now();
+        self.history.note(now, what);
+    }
+
+    /// What must not happen has happened.
+    pub fn violation(&mut self, rule: &'static str, what: &str) {
+        self.note(&format!("VIOLATION of {rule}: {what}"));
+        // What is broken once is broken often.
+        if self.books.violations.iter().filter(|broken| broken.rule == rule).count() >= MOST_TOLD {
+            return;
+        }
+        let at = self.now();
+        self.books.violations.push(books::Violation { rule, what: what.to_owned(), at });
+    }
+
+    /// A number that no other thing has.
+    pub const fn number(&mut self) -> u64 {
+        self.numbers += 1;
+        self.numbers
+    }
+
+    /// Lets something happen after a while. Whoever calls this while the service runs wakes the driver.
+    pub fn later(&mut self, after: Duration, action: Action) {
+        let at = self.now() + u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
+        let number = self.number();
+        self.queue.insert((at, number), action);
+    }
+
+    /// When the next thing happens.
+    pub fn next_at(&self) -> Option<u64> {
+        self.queue.first_key_value().map(|((at, _), _)| *at)
+    }
+
+    /// What happens next, if its time has come.
+    pub fn next_due(&mut self) -> Option<Action> {
+        let now = self.now();
+        let entry = self.queue.first_entry().filter(|entry| entry.key().0 <= now)?;
+        Some(entry.remove())
+    }
+
+    /// A delay on the way of a message.
+    fn latency(&mut self) -> Duration {
+        let latency = if self.calm { 5..200 } else { self.plan.latency.clone() };
+        self.dice.delay(latency)
+    }
+
+    /// Whether a message is lost, and how often it arrives.
+    fn copies(&mut self) -> u32 {
+        if self.calm {
+            1
+        } else if self.dice.percent(self.plan.lost) {
+            0
+        } else {
+            1 + u32::from(self.dice.percent(self.plan.doubled))
+        }
+    }
+
+    /// Somebody publishes an event for the service at a relay.
+    pub fn publish(&mut self, relay: usize, event: &Event, what: &str) {
+        let now = self.now();
+        let Some(at) = self.relays.get(relay).filter(|relay| relay.down_until <= now) else {
+            return self.note(&format!("{what}: the relay is down"));
+        };
+        let wanted = at.wanted_by(event);
+        if wanted.is_empty() {
+            self.note(&format!("{what}: nobody listens"));
+        }
+        for (connection, text) in wanted {
+            for _ in 0..self.copies() {
+                let latency = self.latency();
+                let action = Action::FromRelay { relay, connection, text: text.clone(), event: event.id };
+                self.later(latency, action);
+            }
+        }
+    }
+
+    /// The service publishes an event at a relay.
+    pub fn published(&mut self, relay: usize, event: Event) {
+        if event.kind.as_u16() == node::REQUEST {
+            for _ in 0..self.copies() {
+                let latency = self.latency();
+                self.later(latency, Action::ToNode { event: event.clone() });
+            }
+            return;
+        }
+        for user in 0..self.users.len() {
+            let for_them = self.users.get(user).is_some_and(|user| {
+                user.relays.contains(&relay) && event.tags.public_keys().any(|key| *key == user.keys.public_key())
+            });
+            if for_them {
+                for _ in 0..self.copies() {
+                    let latency = self.latency();
+                    self.later(latency, Action::ToUser { user, event: event.clone() });
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! Users and their wallets.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use nostr::nips::nip44::v2::ConversationKey;
+use nostr::{Event, EventId};
+use usher_protocol::bolt11::Invoice;
+use usher_protocol::message::{
+    Addressed, AuthResponse, AuthStatus, CloseSubscription, Currency, InvoiceResponse, KeyHandshake, PaymentRequest,
+    PaymentResponse, PaymentStatus, RecurringRequest, RecurringResponse, RecurringStatus, ServiceMessage,
+    WalletMessage,
+};
+use usher_protocol::{Keys, envelope};
+
+use super::action::Action;
+use super::invoices::{invoice, preimage};
+use super::relay::Relay;
+use super::{State, keys};
+use crate::plan::Theme;
+
+/// A user.
+#[derive(Debug)]
+pub struct User {
+    /// What they are called in the history.
+    pub name: &'static str,
+    /// Their keys.
+    pub keys: Keys,
+    /// The relays their wallet listens to.
+    pub relays: Vec<usize>,
+    /// Until when their wallet is away, in milliseconds since the beginning.
+    pub away_until: u64,
+    /// The subscriptions they have agreed to, and whether they have closed them.
+    pub subscriptions: BTreeMap<String, bool>,
+    conversation: Option<ConversationKey>,
+    seen: BTreeSet<EventId>,
+    /// Requests they have answered, or decided not to.
+    decided: BTreeSet<String>,
+}
+
+/// What a user's wallet does after its user has thought about it.
+#[derive(Clone, Debug)]
+pub enum Deed {
+    /// Sends this.
+    Send(WalletMessage, &'static str),
+    /// Pays, and says so.
+    Pay(PaymentRequest),
+    /// Scans a handshake URL's token.
+    Scan(String),
+}
+
+const NAMES: [&str; 6] = ["Ada", "Ben", "Cleo", "Dan", "Eve", "Finn"];
+const HOSTS: [&str; 6] = ["ada.example", "ben.example", "cleo.example", "dan.example", "eve.example", "finn.example"];
+
+impl State {
+    /// Makes the relays and the users.
+    pub(super) fn people(&mut self) {
+        let says_ok = self.dice.percent(60);
+        self.relays.push(Relay::new("main.example", says_ok));
+        for (n, (name, host)) in NAMES.into_iter().zip(HOSTS).take(self.plan.users).enumerate() {
+            self.relays.push(Relay::new(host, true));
+            let keys = keys(u8::try_from(n).unwrap_or_default() + 1);
+            // Some listen to their own relay alone.
+            let alone = self.plan.theme == Theme::Years || self.dice.percent(20);
+            self.users.push(User {
+                name,
+                conversation: envelope::conversation_key(&keys, &self.service.public_key()).ok(),
+                keys,
+                relays: if alone { vec![n + 1] } else { vec![0, n + 1] },
+                away_until: 0,
+                subscriptions: BTreeMap::new(),
+                seen: BTreeSet::new(),
+                decided: BTreeSet::new(),
+            });
+        }
+    }
+
+    /// A user's wallet gets an event of the service's.
+    pub fn user_hears(&mut self, who: usize, event: &Event) {
+        let now = self.now();
+        let Some(user) = self.users.get_mut(who) else { return };
+        if user.away_until > now || !user.seen.insert(event.id) {
+            return;
+        }
+        let name = user.name;
+        let Some(text) = user.conversation.as_ref().and_then(|with| envelope::open(with, event).ok()) else {
+            return self.note(&format!("{name}'s wallet cannot read an event"));
+        };
+        let Ok(message) = ServiceMessage::from_event(event, &text) else { return };
+        match message {
+            ServiceMessage::AuthChallenge(challenge) => {
+                let approved = AuthStatus::Approved { granted_permissions: Vec::new(), session_token: None };
+                let status = if self.dice.percent(85) { approved } else { AuthStatus::Declined { reason: None } };
+                let id = challenge.challenge.clone();
+                let response = AuthResponse { challenge: challenge.challenge, subkey_proof: None, status };
+                self.decide(who, id, Deed::Send(WalletMessage::AuthResponse(response), "answers a challenge"));
+            }
+            ServiceMessage::PaymentRequest(request) => self.asked_to_pay(who, request),
+            ServiceMessage::RecurringRequest(request) => self.asked_to_subscribe(who, request),
+            ServiceMessage::InvoiceRequest(request) => {
+                let number = self.number();
+                let (secs, id) = (self.secs(), request.request_id.clone());
+                let Some(user) = self.users.get(who) else { return };
+                let key = user.keys.public_key();
+                let Some(made) = invoice(&user.keys, number, request.amount, secs, 600) else { return };
+                let response = InvoiceResponse {
+                    request: Addressed { inner: request, main_key: key, recipient: key },
+                    payment_hash: Some(made.payment_hash()),
+                    invoice: made.as_str().to_owned(),
+                };
+                self.decide(who, id, Deed::Send(WalletMessage::InvoiceResponse(response), "makes an invoice"));
+            }
+            ServiceMessage::CloseSubscription(close) => {
+                self.note(&format!("{name}'s wallet hears that {} is closed", close.subscription_id));
+                if let Some(user) = self.users.get_mut(who) {
+                    user.subscriptions.insert(close.subscription_id, true);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The user decides once, and does it after a while; or never.
+    fn decide(&mut self, who: usize, about: String, deed: Deed) -> bool {
+        let Some(user) = self.users.get_mut(who) else { return false };
+        if !user.decided.insert(about) {
+            return false;
+        }
+        if !self.calm && self.plan.theme != Theme::Years && self.dice.percent(8) {
+            let name = self.users.get(who).map_or("?", |user| user.name);
+            self.note(&format!("{name} does not answer"));
+            return false;
+        }
+        let think = if self.dice.percent(50) { 100..1500 } else { 1000..60_000 };
+        let think = self.dice.delay(think);
+        self.later(think, Action::UserActs { who, deed });
+        true
+    }
+
+    fn asked_to_pay(&mut self, who: usize, request: PaymentRequest) {
+        let Some(user) = self.users.get(who) else { return };
+        let (name, id) = (user.name, request.request_id.clone());
+        if user.decided.contains(&id) {
+            return;
+        }
+        let closed = request.subscription_id.as_ref().and_then(|id| user.subscriptions.get(id)).copied();
+        self.note(&format!("{name}'s wallet is asked for {} for {}", request.amount, request.description));
+        if closed == Some(true) {
+            // What the user sees; whether the service was right to ask is looked at where it asks.
+            return self.note(&format!("{name} is asked for a subscription that is closed"));
+        }
+        let refuses = self.plan.theme != Theme::Years && self.dice.percent(10);
+        let says = |status| {
+            Deed::Send(
+                WalletMessage::PaymentResponse(PaymentResponse { request_id: id.clone(), status }),
+                "answers a payment request",
+            )
+        };
+        if refuses {
+            self.decide(who, id.clone(), says(PaymentStatus::Rejected { reason: None }));
+        } else if self.decide(who, id.clone(), Deed::Pay(request.clone())) && self.dice.percent(50) {
+            let soon = self.dice.delay(50..900);
+            self.later(soon, Action::UserActs { who, deed: says(PaymentStatus::Approved) });
+        }
+    }
+
+    fn asked_to_subscribe(&mut self, who: usize, request: RecurringRequest) {
+        let (name, number) = (self.users.get(who).map_or("?", |user| user.name), self.number());
+        let subscription_id = format!("subscription-{number}");
+        let status = if self.plan.theme == Theme::Years || self.dice.percent(90) {
+            RecurringStatus::Confirmed {
+                subscription_id: subscription_id.clone(),
+                authorized_amount: request.amount,
+                authorized_currency: Currency::Millisats,
+                authorized_recurrence: request.recurrence,
+            }
+        } else {
+            RecurringStatus::Rejected { reason: None }
+        };
+        let confirms = matches!(status, RecurringStatus::Confirmed { .. });
+        let message = RecurringResponse { request_id: request.request_id.clone(), status };
+        let message = WalletMessage::RecurringResponse(message);
+        if self.decide(who, request.request_id, Deed::Send(message, "answers a subscription request")) && confirms {
+            self.note(&format!("{name} will agree to {subscription_id}"));
+        }
+    }
+
+    /// A user's wallet does what its user has decided.
+    pub fn user_acts(&mut self, who: usize, deed: Deed) {
+        match deed {
+            Deed::Send(message, what) => {
+                let agreed = match &message {
+                    WalletMessage::RecurringResponse(RecurringResponse {
+                        status: RecurringStatus::Confirmed { subscription_id, .. },
+                        ..
+                    }) => Some(subscription_id.clone()),
+                    _ => None,
+                };
+                self.user_sends(who, &message, what);
+                let Some(id) = agreed else { return };
+                if let Some(user) = self.users.get_mut(who) {
+                    user.subscriptions.insert(id.clone(), false);
+                }
+                // Some think better of it, a few at once.
+                if self.plan.theme != Theme::Years && self.dice.percent(40) {
+                    let after = if self.dice.percent(40) { 0..300 } else { 1000..600_000 };
+                    let after = Duration::from_millis(self.dice.number(after));
+                    self.later(after, Action::UserCloses { who, id });
+                }
+            }
+            Deed::Pay(request) => self.user_pays(who, &request),
+            Deed::Scan(token) => {
+                let relays = self.users.get(who).map(|user| user.relays.clone()).unwrap_or_default();
+                let hosts = relays.iter().filter_map(|relay| self.relays.get(*relay));
+                let preferred_relays = hosts.map(|relay| format!("ws://{}", relay.host)).collect();
+                let message = KeyHandshake { token, client_info: None, preferred_relays };
+                // A handshake is sent where the URL says, whatever the wallet listens to.
+                self.user_sends_to(who, &[0], &WalletMessage::KeyHandshake(message), "scans a handshake URL");
+            }
+        }
+    }
+
+    /// A user's wallet closes a subscription, and says so once.
+    pub fn user_closes(&mut self, who: usize, id: String) {
+        let Some(user) = self.users.get_mut(who) else { return };
+        if user.subscriptions.insert(id.clone(), true) == Some(true) {
+            return;
+        }
+        let close = CloseSubscription { subscription_id: id.clone(), reason: None, by_service: false };
+        if let Some(event) = self.user_sends(who, &WalletMessage::CloseSubscription(close), "closes a subscription") {
+            self.books.closes.insert(event, id);
+        }
+    }
+
+    fn user_pays(&mut self, who: usize, request: &PaymentRequest) {
+        let name = self.users.get(who).map_or("?", |user| user.name);
+        if request.expires_at <= self.secs() {
+            return self.note(&format!("{name} comes too late to pay"));
+        }
+        let closed = request.subscription_id.as_ref().and_then(|id| self.users.get(who)?.subscriptions.get(id));
+        if closed == Some(&true) {
+            return;
+        }
+        let Ok(invoice) = request.invoice.parse::<Invoice>() else { return };
+        let hash = invoice.payment_hash();
+        let paid = if self.node.incoming.contains_key(&hash) {
+            self.settle(hash)
+        } else {
+            self.books.of_others.get(&hash).copied().inspect(|_| {
+                self.books.paid_to_others.insert(hash);
+            })
+        };
+        let Some(number) = paid else {
+            return self.note(&format!("{name} cannot pay"));
+        };
+        self.books.charge_paid(&request.request_id);
+        let twice = self.books.dates_paid_twice();
+        for date in twice {
+            self.violation("a-date-is-paid-once", &date);
+        }
+        // Not everybody shows the preimage, and our own invoices need none; another's does.
+        let shows = !self.node.incoming.contains_key(&hash) || self.dice.percent(50);
+        let status = PaymentStatus::Success { preimage: shows.then(|| preimage(number)) };
+        let response = PaymentResponse { request_id: request.request_id.clone(), status };
+        let message = WalletMessage::PaymentResponse(response);
+        self.user_sends(who, &message, "says that a payment is made");
+        // Nobody acknowledges it: a wallet says it a few times.
+        for after in [20, 90] {
+            let deed = Deed::Send(message.clone(), "says again that a payment is made");
+            self.later(Duration::from_secs(after), Action::UserActs { who, deed });
+        }
+    }
+
+    fn user_sends(&mut self, who: usize, message: &WalletMessage, what: &str) -> Option<EventId> {
+        let relays = self.users.get(who)?.relays.clone();
+        self.user_sends_to(who, &relays, message, what)
+    }
+
+    fn user_sends_to(&mut self, who: usize, relays: &[usize], message: &WalletMessage, what: &str) -> Option<EventId> {
+        let (now, secs) = (self.now(), self.secs());
+        let user = self.users.get(who)?;
+        let what = format!("{} {what}", user.name);
+        if user.away_until > now {
+            self.note(&format!("{what}: their wallet is away"));
+            return None;
+        }
+        let with = user.conversation.as_ref()?;
+        let (service, kind, about) = (self.service.public_key(), message.kind(), message.about());
+        let event = envelope::seal(&user.keys, with, &[service], about, kind, &message.to_json(), secs).ok()?;
+        self.note(&what);
+        for relay in relays {
+            self.publish(*relay, &event, &what);
+        }
+        Some(event.id)
+    }
+}

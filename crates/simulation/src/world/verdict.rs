@@ -1,0 +1,84 @@
+//! The end: nothing has gone wrong for hours, so everything must have come to its end.
+
+use usher_engine::StreamId;
+use usher_engine::ports::OperationKind;
+
+use super::State;
+use super::app::What;
+use super::node::Standing;
+use crate::plan::Theme;
+
+impl State {
+    /// Looks at everything at the end. `open` is how many operations the engine holds open.
+    pub fn judge(&mut self, open: usize) {
+        let mut broken: Vec<(&'static str, String)> = Vec::new();
+        let expected = self.books.streams.values().filter(|book| !book.done).count();
+        let reserved = usize::from(!self.books.streams.contains_key(&StreamId::SUBSCRIPTIONS));
+        if open > expected + reserved {
+            broken.push(("memory-is-bounded", format!("{open} operations are in memory, {expected} are open")));
+        }
+        for acknowledged in self.app.acknowledged.values() {
+            match self.books.streams.get(&acknowledged.stream) {
+                None => broken.push(("acknowledged-exists", format!("{:?}", acknowledged.what))),
+                Some(book) if !book.done && !matches!(acknowledged.what, What::Close { .. }) => {
+                    broken.push(("everything-ends", format!("{} is still open", book.label)));
+                }
+                Some(_) => {}
+            }
+        }
+        for (id, book) in &self.books.streams {
+            let paid = book.statuses.iter().any(|status| status == "paid");
+            let settled = book
+                .invoices
+                .iter()
+                .any(|hash| self.node.incoming.get(hash).is_some_and(|incoming| incoming.settled_at.is_some()));
+            // An invoice that was handed out again is nobody's second payment.
+            if book.kind == OperationKind::SinglePayment && settled && !paid && !self.node.manner.repeats_paid {
+                broken.push(("money-is-told", format!("{} was paid, and nobody says so", book.label)));
+            }
+            if book.kind == OperationKind::OwnPayment
+                && let Some(outgoing) = book.pays.and_then(|hash| self.node.outgoing.get(&hash))
+            {
+                if outgoing.standing == Standing::Succeeded && !paid && !self.node.manner.forgets_outgoing {
+                    broken.push(("money-is-told", format!("{} was made, and nobody says so", book.label)));
+                }
+                let unknown = book.events.iter().any(|(event, _)| event.data.contains("\"unknown\""));
+                if outgoing.only_refused && outgoing.asked > 0 && unknown {
+                    let what =
+                        format!("{} was refused {} times, and is said to be unknown", book.label, outgoing.asked);
+                    broken.push(("a-refusal-is-definite", what));
+                }
+                if outgoing.asked == 0 && book.done {
+                    let what = format!("{} never reached the wallet", book.label);
+                    broken.push(("an-outage-costs-no-payment", what));
+                }
+            }
+            if self.plan.webhook {
+                for index in 0..book.events.len() as u64 {
+                    if !self.books.is_settled(*id, index) {
+                        broken.push(("webhooks-complete", format!("{} event {index} was not delivered", book.label)));
+                    }
+                }
+            }
+        }
+        for (id, (heard_at, start)) in &self.books.closes_heard {
+            let Some(subscription) = self.books.subscriptions.get(id) else { continue };
+            // Whatever was on its way when the process died may be lost: wallets send once.
+            let survived = *start == self.starts || self.books.bad_between(*heard_at, heard_at + 60_000) == 0;
+            if subscription.over_at.is_none() && survived {
+                broken.push(("a-close-closes", format!("{id} was closed by its user, and is active")));
+            }
+        }
+        if self.plan.theme == Theme::Years {
+            for (id, subscription) in &self.books.subscriptions {
+                if subscription.over_at.is_none() && subscription.paid.len() < 2 {
+                    let what = format!("of {id} only {} dates are paid, with its user there", subscription.paid.len());
+                    broken.push(("who-is-there-is-reached", what));
+                }
+            }
+        }
+        for (rule, what) in broken {
+            self.violation(rule, &what);
+        }
+    }
+}

@@ -1,0 +1,47 @@
+//! Some hundred seeds, each in a process of its own.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test's helpers too
+
+use std::fmt::Write as _;
+use std::path::PathBuf;
+
+use usher_simulation::known;
+use usher_simulation::runner::{run_many, run_one};
+
+/// Seeds of the ordinary run; `USHER_SIMULATION_SEEDS` is another number of them.
+const SEEDS: u64 = 200;
+
+fn program() -> PathBuf {
+    PathBuf::from(env!("CARGO_BIN_EXE_usher-simulation"))
+}
+
+#[test]
+fn no_seed_breaks_a_rule() {
+    let seeds = std::env::var("USHER_SIMULATION_SEEDS").ok().and_then(|seeds| seeds.parse().ok()).unwrap_or(SEEDS);
+    let mut broken = String::new();
+    let mut run = 0;
+    run_many(&program(), 0..seeds, 2, |outcome| {
+        run += 1;
+        for (rule, how) in outcome.violations.iter().filter(|(rule, _)| !known::is_known(rule)) {
+            let _ = writeln!(broken, "seed {}: {rule}: {how}", outcome.seed);
+        }
+        if let Some(failure) = &outcome.failure {
+            let _ = writeln!(broken, "seed {}: {failure}", outcome.seed);
+        }
+        true
+    })
+    .unwrap();
+    assert_eq!(run, seeds);
+    assert!(broken.is_empty(), "replay with `cargo run -p usher-simulation -- --seed N`\n{broken}");
+}
+
+#[test]
+fn the_same_seed_is_the_same_history() {
+    // Of every theme, and one on the real store.
+    for seed in (0..10).chain([13]) {
+        let (one, other) = (run_one(&program(), seed).unwrap(), run_one(&program(), seed).unwrap());
+        assert!(one.hash.is_some(), "seed {seed}: {:?}", one.failure);
+        assert_eq!(one.hash, other.hash, "seed {seed}");
+    }
+    assert_ne!(run_one(&program(), 1).unwrap().hash, run_one(&program(), 11).unwrap().hash);
+}
