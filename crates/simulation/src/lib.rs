@@ -34,6 +34,7 @@ use crate::plan::Plan;
 use crate::ports::randomness::Seeded;
 use crate::world::World;
 use crate::world::books::Violation;
+use crate::world::outage::Script;
 
 /// What came of a seed.
 #[derive(Debug)]
@@ -53,10 +54,22 @@ pub struct Report {
 /// # Errors
 /// When the simulation itself does not work.
 pub fn run(seed: u64) -> Result<Report, String> {
+    run_plan(seed, move |dice| Plan::of(seed, dice))
+}
+
+/// Runs an outage.
+///
+/// # Errors
+/// When the simulation itself does not work.
+pub fn run_outage(script: Script) -> Result<Report, String> {
+    run_plan(1, move |_| Plan::of_outage(script))
+}
+
+fn run_plan(seed: u64, plan: impl FnOnce(&mut Dice) -> Plan + Send + 'static) -> Result<Report, String> {
     let run = move || {
         entropy::seed(seed);
         let mut dice = Dice::new(seed);
-        let plan = Plan::of(seed, &mut dice);
+        let plan = plan(&mut dice);
         let world = World::new(plan, dice);
         let randomness = Arc::new(Seeded::new(seed ^ 0x5555)) as _;
         keeper::keep(&world, &randomness)?;

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use usher_simulation::runner::{self, Outcome};
+use usher_simulation::world::outage::Script;
 
 /// Runs the whole service in a simulated world, one seed after the other.
 #[derive(Debug, Parser)]
@@ -11,6 +12,9 @@ struct Arguments {
     /// Run this seed and print its history
     #[arg(long)]
     seed: Option<u64>,
+    /// Run the outage with this number and print its history
+    #[arg(long, conflicts_with = "seed")]
+    outage: Option<usize>,
     /// Of that seed print only its hash and what was broken
     #[arg(long, requires = "seed")]
     summary: bool,
@@ -47,8 +51,15 @@ fn run(arguments: &Arguments) -> Result<bool, String> {
     if arguments.log {
         tracing_subscriber::fmt().without_time().with_writer(std::io::stderr).init();
     }
-    if let Some(seed) = arguments.seed {
-        let report = usher_simulation::run(seed)?;
+    let report = match (arguments.seed, arguments.outage) {
+        (Some(seed), _) => Some(usher_simulation::run(seed)?),
+        (None, Some(number)) => {
+            let script = Script::all().get(number).copied().ok_or("there is no such outage")?;
+            Some(usher_simulation::run_outage(script)?)
+        }
+        (None, None) => None,
+    };
+    if let Some(report) = report {
         if !arguments.summary {
             report.history.iter().for_each(|line| println!("{line}"));
         }

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::dice::Dice;
+use crate::world::outage::{self, Script};
 
 /// What a run is mostly about. Every kind has some of everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -69,6 +70,8 @@ pub struct Plan {
     pub sqlite: bool,
     /// There is a webhook.
     pub webhook: bool,
+    /// What happens is written down: one operation and one outage.
+    pub script: Option<Script>,
 }
 
 const SECOND: u64 = 1000;
@@ -77,12 +80,47 @@ const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
 impl Plan {
+    /// The plan of an outage: nothing else goes wrong, and everybody does what is expected of them.
+    pub fn of_outage(script: Script) -> Self {
+        Self {
+            theme: Theme::Mixed,
+            trouble: Duration::from_millis(10 * MINUTE),
+            recovery: Duration::from_millis(2 * HOUR),
+            calls: 0,
+            users: 1,
+            kills: 0,
+            kills_at_instants: 0,
+            restarts: 0,
+            down: outage::DOWN..outage::DOWN + 1,
+            disk: 1..20,
+            disk_full: 0,
+            relay_outages: 0,
+            node_outages: 0,
+            receiver_outages: 0,
+            outage: SECOND..SECOND,
+            lost: 0,
+            doubled: 0,
+            latency: 5..200,
+            set_backs: 0,
+            sqlite: false,
+            webhook: true,
+            script: Some(script),
+        }
+    }
+
+    /// Whether users are moody: they refuse, change their minds, or do not answer.
+    pub fn is_troubled(&self) -> bool {
+        self.theme != Theme::Years && self.script.is_none()
+    }
+
     /// The plan of a seed.
     pub fn of(seed: u64, dice: &mut Dice) -> Self {
         use Theme::{Clocks, Days, Disk, Mixed, Paying, Subscriptions, Years};
         // Seeds in a row are of all kinds.
         let themes = [Mixed, Subscriptions, Paying, Subscriptions, Paying, Disk, Clocks, Days, Mixed, Years];
         let theme = usize::try_from(seed % 10).ok().and_then(|n| themes.get(n)).copied().unwrap_or(Mixed);
+        // Years take long.
+        let theme = if theme == Years && seed % 20 != 9 { Mixed } else { theme };
         let slow_disk = dice.percent(40) || theme == Subscriptions;
         let mut plan = Self {
             theme,
@@ -106,6 +144,7 @@ impl Plan {
             set_backs: 0,
             sqlite: seed % 20 == 13,
             webhook: dice.percent(80),
+            script: None,
         };
         match theme {
             Mixed => {}
@@ -140,7 +179,7 @@ impl Plan {
                 plan.restarts = 0;
                 plan.lost = 0;
                 plan.relay_outages = 0;
-                plan.recovery = Duration::from_millis(3 * HOUR);
+                plan.recovery = Duration::from_millis(9 * HOUR);
             }
         }
         plan

@@ -1,4 +1,4 @@
-//! The machine's clock, as the service sees it.
+//! The machine's clocks, as the service sees them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,10 +10,7 @@ use usher_engine::ports::Clock;
 
 use crate::world::time::Time;
 
-/// The longest single sleep, as of the real one.
-const LONGEST_SLEEP: Duration = Duration::from_secs(30);
-
-/// A clock on the wall, in virtual time.
+/// The clocks of a machine in virtual time; the one on the wall may be set.
 pub struct WallClock(pub Arc<Time>);
 
 impl fmt::Debug for WallClock {
@@ -28,13 +25,11 @@ impl Clock for WallClock {
         self.0.wall()
     }
 
-    async fn sleep_until(&self, deadline: UnixMillis) {
-        loop {
-            let left = deadline.since(self.now());
-            if left.is_zero() {
-                return;
-            }
-            tokio::time::sleep(left.min(LONGEST_SLEEP)).await;
-        }
+    fn monotonic(&self) -> Duration {
+        Duration::from_millis(self.0.passed())
+    }
+
+    async fn sleep(&self, duration: Duration) {
+        tokio::time::sleep(duration).await;
     }
 }

@@ -151,6 +151,16 @@ impl Store for Disk {
         self.write().await?;
         wait(self.inner.forget_inbound(before, limit))
     }
+
+    async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError> {
+        self.write().await?;
+        wait(self.inner.clock_set_back(now, by))
+    }
+
+    async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {
+        self.read().await;
+        wait(self.inner.latest_record())
+    }
 }
 
 #[async_trait]

@@ -111,17 +111,17 @@ impl State {
     /// Decides what will happen.
     pub(super) fn prepare(&mut self) {
         let plan = self.plan.clone();
+        self.note(&format!("plan: {plan:?}"));
+        if let Some(script) = plan.script {
+            self.prepare_script(script);
+            return self.announce();
+        }
         let trouble = u64::try_from(plan.trouble.as_millis()).unwrap_or_default();
         self.node.manner.notifies = self.dice.percent(60);
         self.node.manner.forgets_outgoing = self.dice.percent(25);
         self.node.manner.repeats_paid = self.dice.percent(25);
         self.node.manner.remembers = self.dice.percent(70);
-        if let Some(announcement) = self.node.announcement(self.secs())
-            && let Some(relay) = self.relays.first_mut()
-        {
-            relay.keep(&announcement);
-        }
-        self.note(&format!("plan: {plan:?}"));
+        self.announce();
         self.note(&format!("the wallet: {:?}", self.node.manner));
         self.plan_calls(trouble);
         let times = |state: &mut Self, count: u64, make: &mut dyn FnMut(&mut Self) -> Action| {
@@ -164,12 +164,24 @@ impl State {
         times(self, plan.calls / 2, &mut |_| Action::Look);
         self.later(plan.trouble, Action::Calm);
         if plan.theme == Theme::Years {
-            let year = Duration::from_secs(401 * 24 * 3600);
-            self.later(plan.trouble, Action::Restart(Some(year)));
-            self.later(plan.trouble + year + plan.recovery, Action::End);
+            // From 15 January 2027 to two days before the second New Year. What is too old is not removed on the first day
+            // after such a jump; and who was reached lately is remembered until the next start.
+            let (day, down) = (Duration::from_secs(86_400), Duration::from_secs(715 * 86_400));
+            self.later(plan.trouble, Action::Restart(Some(down)));
+            self.later(plan.trouble + down + day * 3 / 2, Action::Restart(None));
+            self.later(down + day * 2 + plan.recovery, Action::End);
         } else {
             self.later(plan.trouble + plan.recovery, Action::End);
         }
+    }
+
+    /// The wallet announces itself; the relay keeps that.
+    fn announce(&mut self) {
+        let Some(announcement) = self.node.announcement(self.secs()) else { return };
+        if let Some(relay) = self.relays.first_mut() {
+            relay.keep(&announcement);
+        }
+        self.publish(0, &announcement, "the wallet announces itself");
     }
 
     /// Lets an action happen; what only the service's keeper can do is given back.
@@ -224,14 +236,7 @@ impl State {
                 self.bad("! the wallet is away", lasts);
                 self.later(lasts, Action::NodeBack);
             }
-            Action::NodeBack if self.node.away_until <= now => {
-                if let Some(announcement) = self.node.announcement(self.secs()) {
-                    if let Some(relay) = self.relays.first_mut() {
-                        relay.keep(&announcement);
-                    }
-                    self.publish(0, &announcement, "the wallet is back");
-                }
-            }
+            Action::NodeBack if self.node.away_until <= now => self.announce(),
             Action::NodeBack => {}
             Action::ReceiverFails(lasts) => {
                 self.app.receiver.fails_until = self.app.receiver.fails_until.max(until(self, lasts));

@@ -197,6 +197,10 @@ impl State {
         }
         if let (What::Handshake(who), Some(token), None) = (&call.what, token, before) {
             let after = Duration::from_millis(self.dice.number(500..20_000));
+            if self.plan.script.is_some() {
+                // A wallet says it once; a user who sees nothing happen scans again.
+                self.later(Duration::from_secs(120), Action::UserActs { who: *who, deed: Deed::Scan(token.clone()) });
+            }
             self.later(after, Action::UserActs { who: *who, deed: Deed::Scan(token) });
         }
     }
@@ -237,6 +241,9 @@ impl State {
                     return;
                 };
                 let id = id.to_owned();
+                if self.plan.script.is_some() {
+                    return self.close_by_script(id);
+                }
                 if self.dice.percent(30) {
                     let after = Duration::from_millis(self.dice.number(1000..60_000));
                     self.call(after, What::Payment { user, lives: 300, subscription: Some(id.clone()) });
@@ -257,7 +264,8 @@ impl State {
     pub fn posted(&mut self, stream: StreamId, index: u64) -> Option<Posted> {
         let now = self.now();
         self.app.receiver.first_posts.entry((stream, index)).or_insert(now);
-        let fails = self.app.receiver.fails_until > now || (!self.calm && self.dice.percent(3));
+        let fails =
+            self.app.receiver.fails_until > now || (!self.calm && self.plan.script.is_none() && self.dice.percent(3));
         let label = self.books.label(stream);
         if fails {
             self.note(&format!("webhook: {label} event {index} is refused"));

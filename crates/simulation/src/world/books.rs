@@ -47,6 +47,8 @@ pub struct StreamBook {
     pub invoices: Vec<PaymentHash>,
     /// The payment hash of another's invoice.
     pub pays: Option<PaymentHash>,
+    /// When it began, in milliseconds since the beginning.
+    pub began: u64,
     /// The subscription and the date it charges.
     pub charge: Option<(String, u64)>,
     /// Nothing more is expected of it.
@@ -85,6 +87,14 @@ pub struct Books {
     pub paid_to_others: HashSet<PaymentHash>,
     /// Messages by which users close subscriptions.
     pub closes: BTreeMap<EventId, String>,
+    /// Messages by which users agree to subscriptions.
+    pub agreements: BTreeMap<EventId, String>,
+    /// Subscriptions whose agreement reached the service.
+    agreed: BTreeSet<String>,
+    /// The Lightning backend's definite refusals to pay, by response.
+    pub refusals: BTreeMap<EventId, PaymentHash>,
+    /// When one of a payment reached the service, which was then in its so-manyth start.
+    pub refusals_heard: HashMap<PaymentHash, (u64, u64)>,
     /// When what a user closed reached the service, which was then in its so-manyth start.
     pub closes_heard: BTreeMap<String, (u64, u64)>,
     /// Deliveries that were given up.
@@ -122,8 +132,15 @@ impl Books {
 
     /// A message reached the service.
     pub fn arrived(&mut self, event: EventId, now: u64, start: u64) {
-        if let Some(id) = self.closes.get(&event) {
+        if let Some(id) = self.agreements.get(&event) {
+            self.agreed.insert(id.clone());
+        }
+        // A close of what nobody has heard of closes nothing.
+        if let Some(id) = self.closes.get(&event).filter(|id| self.agreed.contains(*id)) {
             self.closes_heard.entry(id.clone()).or_insert((now, start));
+        }
+        if let Some(hash) = self.refusals.get(&event) {
+            self.refusals_heard.entry(*hash).or_insert((now, start));
         }
     }
 
@@ -135,6 +152,11 @@ impl Books {
     /// Whether an event was delivered, or given up.
     pub fn is_settled(&self, stream: StreamId, index: u64) -> bool {
         self.delivered.contains(&(stream, index)) || self.given_up.contains(&(stream, index))
+    }
+
+    /// Whether what reached the service then, in its so-manyth start, was not lost with the process.
+    pub fn survived(&self, (heard_at, start): (u64, u64), starts: u64) -> bool {
+        start == starts || self.bad_between(heard_at, heard_at + 60_000) == 0
     }
 
     /// How much of this time something did not work, in milliseconds.
@@ -199,6 +221,7 @@ impl State {
                 statuses: Vec::new(),
                 invoices: Vec::new(),
                 pays,
+                began: now,
                 charge,
                 done: false,
                 finished: false,

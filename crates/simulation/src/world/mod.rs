@@ -8,6 +8,7 @@ pub mod app;
 pub mod books;
 pub mod invoices;
 pub mod node;
+pub mod outage;
 pub mod relay;
 pub mod time;
 pub mod user;

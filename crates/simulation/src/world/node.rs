@@ -173,7 +173,7 @@ impl State {
             Fate::Fails,
             Fate::Refuses,
         ];
-        let fate = self.dice.pick(&fates, Fate::Pays);
+        let fate = if self.plan.script.is_some() { Fate::Pays } else { self.dice.pick(&fates, Fate::Pays) };
         let made = invoice(&keys(203), number, 5_000, self.secs(), 1800)?;
         let outgoing = Outgoing {
             number,
@@ -226,28 +226,33 @@ impl State {
             "get_info" => Some(Ok(json!({ "alias": "simulated", "network": "regtest", "methods": [] }))),
             _ => Some(Err("NOT_IMPLEMENTED")),
         };
-        if let Some(result) = result {
-            self.node_answers(request.id, &request.method, &result);
+        let Some(result) = result else { return };
+        let response = self.node_answers(request.id, &request.method, &result);
+        let invoice = request.params.get("invoice").and_then(Value::as_str);
+        if let (Err("INSUFFICIENT_BALANCE"), Some(response), Some(Ok(invoice))) =
+            (result, response, invoice.map(str::parse::<Invoice>))
+        {
+            self.books.refusals.insert(response, invoice.payment_hash());
         }
     }
 
     /// It answers, with a result or an error's code.
-    pub fn node_answers(&mut self, to: EventId, method: &str, result: &Result<Value, &'static str>) {
+    pub fn node_answers(&mut self, to: EventId, method: &str, result: &Result<Value, &'static str>) -> Option<EventId> {
         let (result, error) = match result {
             Ok(result) => (result.clone(), Value::Null),
             Err(code) => (Value::Null, json!({ "code": code, "message": "simulated" })),
         };
         let text = json!({ "result_type": method, "error": error, "result": result }).to_string();
-        self.node_says(RESPONSE, Some(to), &text, &format!("the wallet answers {method}"));
+        self.node_says(RESPONSE, Some(to), &text, &format!("the wallet answers {method}"))
     }
 
-    fn node_says(&mut self, kind: u16, about: Option<EventId>, text: &str, what: &str) {
+    fn node_says(&mut self, kind: u16, about: Option<EventId>, text: &str, what: &str) -> Option<EventId> {
         let at = self.secs();
-        let Some(conversation) = &self.node.conversation else { return };
+        let conversation = self.node.conversation.as_ref()?;
         let sealed = envelope::seal(&self.node.keys, conversation, &[client().public_key()], about, kind, text, at);
-        if let Ok(event) = sealed {
-            self.publish(0, &event, what);
-        }
+        let event = sealed.ok()?;
+        self.publish(0, &event, what);
+        Some(event.id)
     }
 
     fn make_invoice(&mut self, params: &Value) -> Option<Result<Value, &'static str>> {

@@ -61,7 +61,7 @@ impl State {
             self.relays.push(Relay::new(host, true));
             let keys = keys(u8::try_from(n).unwrap_or_default() + 1);
             // Some listen to their own relay alone.
-            let alone = self.plan.theme == Theme::Years || self.dice.percent(20);
+            let alone = self.plan.theme == Theme::Years || (self.plan.script.is_none() && self.dice.percent(20));
             self.users.push(User {
                 name,
                 conversation: envelope::conversation_key(&keys, &self.service.public_key()).ok(),
@@ -89,8 +89,9 @@ impl State {
         let Ok(message) = ServiceMessage::from_event(event, &text) else { return };
         match message {
             ServiceMessage::AuthChallenge(challenge) => {
+                let agrees = !self.plan.is_troubled() || self.dice.percent(85);
                 let approved = AuthStatus::Approved { granted_permissions: Vec::new(), session_token: None };
-                let status = if self.dice.percent(85) { approved } else { AuthStatus::Declined { reason: None } };
+                let status = if agrees { approved } else { AuthStatus::Declined { reason: None } };
                 let id = challenge.challenge.clone();
                 let response = AuthResponse { challenge: challenge.challenge, subkey_proof: None, status };
                 self.decide(who, id, Deed::Send(WalletMessage::AuthResponse(response), "answers a challenge"));
@@ -126,12 +127,13 @@ impl State {
         if !user.decided.insert(about) {
             return false;
         }
-        if !self.calm && self.plan.theme != Theme::Years && self.dice.percent(8) {
+        if !self.calm && self.plan.is_troubled() && self.dice.percent(8) {
             let name = self.users.get(who).map_or("?", |user| user.name);
             self.note(&format!("{name} does not answer"));
             return false;
         }
-        let think = if self.dice.percent(50) { 100..1500 } else { 1000..60_000 };
+        let quick = self.plan.script.is_some() || self.dice.percent(50);
+        let think = if quick { 100..1500 } else { 1000..60_000 };
         let think = self.dice.delay(think);
         self.later(think, Action::UserActs { who, deed });
         true
@@ -149,7 +151,7 @@ impl State {
             // What the user sees; whether the service was right to ask is looked at where it asks.
             return self.note(&format!("{name} is asked for a subscription that is closed"));
         }
-        let refuses = self.plan.theme != Theme::Years && self.dice.percent(10);
+        let refuses = self.plan.is_troubled() && self.dice.percent(10);
         let says = |status| {
             Deed::Send(
                 WalletMessage::PaymentResponse(PaymentResponse { request_id: id.clone(), status }),
@@ -167,7 +169,7 @@ impl State {
     fn asked_to_subscribe(&mut self, who: usize, request: RecurringRequest) {
         let (name, number) = (self.users.get(who).map_or("?", |user| user.name), self.number());
         let subscription_id = format!("subscription-{number}");
-        let status = if self.plan.theme == Theme::Years || self.dice.percent(90) {
+        let status = if !self.plan.is_troubled() || self.dice.percent(90) {
             RecurringStatus::Confirmed {
                 subscription_id: subscription_id.clone(),
                 authorized_amount: request.amount,
@@ -196,13 +198,16 @@ impl State {
                     }) => Some(subscription_id.clone()),
                     _ => None,
                 };
-                self.user_sends(who, &message, what);
+                let event = self.user_sends(who, &message, what);
                 let Some(id) = agreed else { return };
+                if let Some(event) = event {
+                    self.books.agreements.insert(event, id.clone());
+                }
                 if let Some(user) = self.users.get_mut(who) {
                     user.subscriptions.insert(id.clone(), false);
                 }
                 // Some think better of it, a few at once.
-                if self.plan.theme != Theme::Years && self.dice.percent(40) {
+                if self.plan.is_troubled() && self.dice.percent(40) {
                     let after = if self.dice.percent(40) { 0..300 } else { 1000..600_000 };
                     let after = Duration::from_millis(self.dice.number(after));
                     self.later(after, Action::UserCloses { who, id });

@@ -43,13 +43,17 @@ impl State {
                     broken.push(("money-is-told", format!("{} was made, and nobody says so", book.label)));
                 }
                 let unknown = book.events.iter().any(|(event, _)| event.data.contains("\"unknown\""));
-                if outgoing.only_refused && outgoing.asked > 0 && unknown {
+                let heard = book.pays.and_then(|hash| self.books.refusals_heard.get(&hash));
+                let refused = heard.is_some_and(|heard| self.books.survived(*heard, self.starts));
+                if outgoing.only_refused && refused && unknown {
                     let what =
                         format!("{} was refused {} times, and is said to be unknown", book.label, outgoing.asked);
                     broken.push(("a-refusal-is-definite", what));
                 }
-                if outgoing.asked == 0 && book.done {
-                    let what = format!("{} never reached the wallet", book.label);
+                // A request lives for a minute; a wallet that was there for most of it gets it.
+                let bad = self.books.bad_between(book.began, book.began + 60_000);
+                if outgoing.asked == 0 && unknown && bad < 20_000 && self.plan.lost == 0 {
+                    let what = format!("{} never reached the wallet, though it was there", book.label);
                     broken.push(("an-outage-costs-no-payment", what));
                 }
             }
@@ -61,21 +65,25 @@ impl State {
                 }
             }
         }
-        for (id, (heard_at, start)) in &self.books.closes_heard {
+        for (id, heard) in &self.books.closes_heard {
             let Some(subscription) = self.books.subscriptions.get(id) else { continue };
             // Whatever was on its way when the process died may be lost: wallets send once.
-            let survived = *start == self.starts || self.books.bad_between(*heard_at, heard_at + 60_000) == 0;
-            if subscription.over_at.is_none() && survived {
+            if subscription.over_at.is_none() && self.books.survived(*heard, self.starts) {
                 broken.push(("a-close-closes", format!("{id} was closed by its user, and is active")));
             }
         }
         if self.plan.theme == Theme::Years {
             for (id, subscription) in &self.books.subscriptions {
-                if subscription.over_at.is_none() && subscription.paid.len() < 2 {
+                if subscription.over_at.is_none() && subscription.paid.len() < 3 {
                     let what = format!("of {id} only {} dates are paid, with its user there", subscription.paid.len());
                     broken.push(("who-is-there-is-reached", what));
                 }
             }
+        }
+        if let Some(script) = self.plan.script
+            && let Some(missing) = self.missing(script)
+        {
+            broken.push(("as-without-the-outage", missing));
         }
         for (rule, what) in broken {
             self.violation(rule, &what);

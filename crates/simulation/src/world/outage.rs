@@ -1,0 +1,181 @@
+//! Outages, one at a time: an operation, a counterpart that is away while it begins, and what becomes of the process
+//! meanwhile. It ends as it would have without.
+
+use std::time::Duration;
+
+use usher_engine::event::EventType;
+
+use super::State;
+use super::action::Action;
+use super::app::{Call, What};
+
+/// When the operation begins, in milliseconds since the beginning.
+const BEGINS: u64 = 60_000;
+
+/// For how long the counterpart is away: shorter than anything expires.
+const AWAY: Duration = Duration::from_secs(40);
+
+/// For how long the service is down, in milliseconds.
+pub const DOWN: u64 = 5_000;
+
+/// An outage.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Script {
+    /// What is asked for.
+    pub operation: Operation,
+    /// Who is away.
+    pub away: Away,
+    /// What becomes of the process.
+    pub process: Process,
+}
+
+/// What is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Operation {
+    /// A handshake; the user scans again when nothing happens.
+    Handshake,
+    /// A user proves their key.
+    Authenticate,
+    /// A user pays us.
+    Payment,
+    /// A user agrees to a subscription.
+    Subscribe,
+    /// A date of a subscription is charged.
+    Charge,
+    /// The operator closes a subscription, and the user is told.
+    Close,
+    /// A user makes an invoice.
+    Invoice,
+    /// A user pays another's invoice.
+    PayTheirs,
+    /// The service's own wallet pays another's invoice.
+    PayOurs,
+}
+
+/// Who is away.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Away {
+    /// Nobody.
+    Nobody,
+    /// The relay.
+    Relay,
+    /// The user's wallet.
+    User,
+    /// The wallet behind the Lightning backend.
+    Lightning,
+    /// The receiver of webhooks.
+    Receiver,
+}
+
+/// What becomes of the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Process {
+    /// It goes on.
+    GoesOn,
+    /// It is stopped in order and started again.
+    Restarted,
+    /// It is killed and started again.
+    Killed,
+    /// It is killed, and once more in the first moments after its start.
+    KilledTwice,
+}
+
+impl Script {
+    /// Every outage.
+    pub fn all() -> Vec<Self> {
+        use Operation::{Authenticate, Charge, Close, Handshake, Invoice, PayOurs, PayTheirs, Payment, Subscribe};
+        let operations = [Handshake, Authenticate, Payment, Subscribe, Charge, Close, Invoice, PayTheirs, PayOurs];
+        let aways = [Away::Nobody, Away::Relay, Away::User, Away::Lightning, Away::Receiver];
+        let processes = [Process::GoesOn, Process::Restarted, Process::Killed, Process::KilledTwice];
+        let mut all = Vec::new();
+        for operation in operations {
+            for away in aways {
+                all.extend(processes.map(|process| Self { operation, away, process }));
+            }
+        }
+        all
+    }
+}
+
+impl State {
+    /// Decides what will happen, by a script.
+    pub(super) fn prepare_script(&mut self, script: Script) {
+        let at = Duration::from_millis;
+        self.node.manner.notifies = true;
+        self.node.manner.remembers = true;
+        let first = (self.secs() / 60 + 1) * 60;
+        let subscribe = |first| What::Subscribe { user: 0, first, yearly: false, charges: Some(1) };
+        let call = |what| Action::Call(Call { number: 1, what, once: false });
+        match script.operation {
+            Operation::Handshake => self.later(at(BEGINS), call(What::Handshake(0))),
+            Operation::Authenticate => self.later(at(BEGINS), call(What::Authenticate(0))),
+            Operation::Payment => {
+                self.later(at(BEGINS), call(What::Payment { user: 0, lives: 300, subscription: None }));
+            }
+            Operation::Subscribe => self.later(at(BEGINS), call(subscribe(first + 300))),
+            // It falls due at the instant at which others begin.
+            Operation::Charge => self.later(at(10_000), call(subscribe(first))),
+            Operation::Close => self.later(at(10_000), call(subscribe(first + 3000))),
+            Operation::Invoice => self.later(at(BEGINS), call(What::Invoice(0))),
+            Operation::PayTheirs => self.later(at(BEGINS), call(What::PayTheirs(0, None))),
+            Operation::PayOurs => self.later(at(BEGINS), call(What::PayOurs(None))),
+        }
+        let begins = at(BEGINS - 5_000);
+        match script.away {
+            Away::Nobody => {}
+            Away::Relay => self.later(begins, Action::RelayDown(0, AWAY)),
+            Away::User => self.later(begins, Action::UserAway(0, AWAY)),
+            Away::Lightning => self.later(begins, Action::NodeAway(AWAY)),
+            Away::Receiver => self.later(begins, Action::ReceiverFails(AWAY)),
+        }
+        let middle = at(BEGINS + 3_000);
+        match script.process {
+            Process::GoesOn => {}
+            Process::Restarted => self.later(middle, Action::Restart(Some(at(DOWN)))),
+            Process::Killed => self.later(middle, Action::Kill),
+            Process::KilledTwice => {
+                self.later(middle, Action::Kill);
+                self.later(middle + at(DOWN + 100), Action::Kill);
+            }
+        }
+        self.later(self.plan.trouble, Action::Calm);
+        self.later(self.plan.trouble + self.plan.recovery, Action::End);
+    }
+
+    /// By a script a subscription is closed when the others begin.
+    pub(super) fn close_by_script(&mut self, id: String) {
+        if self.plan.script.is_some_and(|script| script.operation == Operation::Close) {
+            let after = Duration::from_millis(BEGINS.saturating_sub(self.now()));
+            self.later(after, Action::Call(Call { number: 2, what: What::Close { user: 0, id }, once: false }));
+        }
+    }
+
+    /// What is missing that would be there without the outage.
+    pub(super) fn missing(&self, script: Script) -> Option<String> {
+        let said =
+            |status: &str| self.books.streams.values().any(|book| book.statuses.iter().any(|said| said == status));
+        let event = |wanted: EventType| {
+            let mut events = self.books.streams.values().flat_map(|book| &book.events);
+            events.any(|(event, _)| event.event_type == wanted)
+        };
+        let there = match script.operation {
+            Operation::Handshake => event(EventType::KeyHandshake) && said("approved"),
+            Operation::Authenticate => said("approved"),
+            Operation::Payment | Operation::PayTheirs | Operation::PayOurs => said("paid"),
+            Operation::Subscribe | Operation::Charge => {
+                event(EventType::Subscription) && event(EventType::SubscriptionPayment) && said("paid")
+            }
+            Operation::Close => {
+                let told = self.users.iter().flat_map(|user| user.subscriptions.values()).any(|closed| *closed);
+                told && self.books.subscriptions.values().all(|book| book.over_at.is_some())
+            }
+            Operation::Invoice => event(EventType::InvoiceResponse),
+        };
+        let failed = ["timeout", "error", "user_rejected", "declined"].into_iter().find(|status| said(status));
+        match (there, failed) {
+            (true, None) => None,
+            (true, Some(status)) => Some(format!("{script:?} ends well, and says {status}")),
+            (false, _) => Some(format!("{script:?} does not end as without it")),
+        }
+    }
+}

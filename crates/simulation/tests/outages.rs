@@ -1,0 +1,37 @@
+//! Each operation, each counterpart that is away, and what becomes of the process: all end as they would have without.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test's helpers too
+
+use std::fmt::Write as _;
+use std::thread;
+
+use usher_simulation::known::is_known;
+use usher_simulation::run_outage;
+use usher_simulation::world::books::Violation;
+use usher_simulation::world::outage::Script;
+
+#[test]
+fn every_operation_ends_as_it_would_have_without_the_outage() {
+    let all: Vec<_> = Script::all().into_iter().enumerate().collect();
+    let halves = all.chunks(all.len().div_ceil(2)).map(<[_]>::to_vec);
+    let threads: Vec<_> =
+        halves.map(|half| thread::spawn(move || half.into_iter().map(outcome).collect::<String>())).collect();
+    let broken: String = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+    assert!(broken.is_empty(), "replay with `cargo run -p usher-simulation -- --outage N`\n{broken}");
+}
+
+fn outcome((number, script): (usize, Script)) -> String {
+    let mut broken = String::new();
+    match run_outage(script) {
+        Ok(report) => {
+            let unknown = |violation: &Violation| !is_known(violation.rule, &violation.what);
+            for violation in report.violations.into_iter().filter(unknown) {
+                let _ = writeln!(broken, "outage {number}: {}: {}", violation.rule, violation.what);
+            }
+        }
+        Err(failure) => {
+            let _ = writeln!(broken, "outage {number}: {failure}");
+        }
+    }
+    broken
+}
