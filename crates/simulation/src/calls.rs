@@ -112,6 +112,7 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
                 subkeys: Vec::new(),
                 description: "membership".to_owned(),
                 amount: 5_000,
+                minimum_amount: None,
                 recurrence: Recurrence {
                     until: (!yearly).then_some(first.max(&secs) + 900),
                     calendar,

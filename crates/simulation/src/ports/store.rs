@@ -11,8 +11,9 @@ use parking_lot::Mutex;
 use tokio::time::{Instant, sleep, sleep_until};
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    AllCommitted, Answer, AnswerKey, AnswerStore, Commit, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus,
-    DeliveryStore, KeepAnswer, OpenOperation, OutboxMessage, Retried, Store, StoreError, StoredOperation,
+    AllCommitted, Answer, AnswerKey, AnswerStore, Commit, CorrelationKey, Delivery, DeliveryAttempt, DeliveryCounts,
+    DeliveryStatus, DeliveryStore, KeepAnswer, OpenOperation, OutboxMessage, Retried, Store, StoreError,
+    StoredOperation,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -155,6 +156,16 @@ impl Store for Disk {
     async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError> {
         self.write().await?;
         wait(self.inner.clock_set_back(now, by))
+    }
+
+    async fn operation_with_key(&self, key: CorrelationKey) -> Result<Option<(StreamId, StoredOperation)>, StoreError> {
+        self.read().await;
+        wait(self.inner.operation_with_key(key))
+    }
+
+    async fn forget_kept_keys(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.write().await?;
+        wait(self.inner.forget_kept_keys(before, limit))
     }
 
     async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {
