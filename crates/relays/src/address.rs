@@ -13,6 +13,9 @@ use crate::guard;
 /// user makes us store small.
 pub const MAX_ADDRESS_BYTES: usize = 256;
 
+/// The [plainness](RelayAddress::plainness) of an address that is a host and nothing else.
+pub(crate) const PLAINEST: u8 = 2;
+
 /// What stands below a country's top-level domain where names of others are registered: `example.co.uk`.
 const SHARED_SECOND_LEVEL: [&str; 15] =
     ["ac", "co", "com", "edu", "gen", "go", "gob", "gov", "me", "mil", "ne", "net", "nom", "or", "org"];
@@ -143,7 +146,7 @@ impl RelayAddress {
     /// How plain the address is: a relay at no particular path is more likely to be everybody's, and one on the usual port.
     pub(crate) fn plainness(&self) -> u8 {
         match (self.url.path(), self.url.query(), self.url.port()) {
-            ("/" | "", None, None) => 2,
+            ("/" | "", None, None) => PLAINEST,
             ("/" | "", None, Some(_)) => 1,
             _ => 0,
         }

@@ -28,6 +28,11 @@ impl Bucket {
         self.take_part(1.0, now)
     }
 
+    /// Whether there is one to take.
+    pub(crate) fn has_one(&mut self, now: Instant) -> bool {
+        self.take_part(0.0, now) && self.tokens >= 1.0
+    }
+
     /// Takes so much if there is so much.
     pub(crate) fn take_part(&mut self, part: f64, now: Instant) -> bool {
         let passed = now.saturating_duration_since(self.at).as_secs_f64();

@@ -3,9 +3,9 @@
 //! Anybody can have keys, name relays and have them opened, so the places for users' relays are shared out:
 //!
 //! 1. by host: so many relays of one [site](RelayAddress::site), and so many at one network address, whatever their names;
-//! 2. a relay on which an answer is awaited stays, unless the one that wants its place has a better claim: it is of a
-//!    host that has two places less, or it is a higher choice of its user's. Without a better claim it gets no place, and
-//!    its user is reached at the operator's relays.
+//! 2. a relay on which an answer is awaited stays, unless the one that wants its place has a better claim: the other's
+//!    host has more than half of what one may have, and its own has two less; or it is a higher choice of its user's.
+//!    Without a better claim it gets no place, and its user is reached at the operator's relays.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -15,15 +15,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lru::LruCache;
+use tokio::time::Instant;
 use usher_engine::UnixMillis;
 use usher_protocol::PublicKey;
 
 use crate::RelayAddress;
-use crate::address::network_of;
+use crate::address::{PLAINEST, network_of};
+use crate::bucket::Bucket;
 use crate::link::Link;
 
 /// Users whose relays are counted. Those of a user who is forgotten stay until no answer is awaited.
 const USERS: usize = 8192;
+
+/// Sites whose relays' openings are counted: the ones of which relays were opened last.
+const SITES: usize = 4096;
+
+/// Relays opened at one site (of one that is at no particular path or port, itself) at once, and more each second: users who name what is not there shall not have us knock at
+/// somebody's host all day.
+const OPENINGS: u32 = 32;
+const OPENINGS_PER_SECOND: f64 = 0.5;
 
 /// Users of one relay who are counted. A relay with more is everybody's and not closed for one user's sake.
 const USERS_OF_A_RELAY: usize = 256;
@@ -34,6 +44,7 @@ pub(crate) struct Directory {
     of_users: HashMap<RelayAddress, UserRelay>,
     /// The relays of each user, the one used last at the end.
     by_user: LruCache<PublicKey, Vec<RelayAddress>>,
+    openings: LruCache<String, Bucket>,
     bounds: Bounds,
     uses: u64,
 }
@@ -57,6 +68,8 @@ struct UserRelay {
     until: UnixMillis,
     users: HashSet<PublicKey>,
     crowded: bool,
+    /// Grows from one to the next.
+    opened: u64,
     last_use: u64,
 }
 
@@ -75,9 +88,8 @@ pub(crate) struct Used {
 
 impl Directory {
     pub(crate) fn new(bounds: Bounds) -> Self {
-        let mut by_user = LruCache::unbounded(); // `new` would allocate for the whole capacity at once
-        by_user.resize(NonZeroUsize::new(USERS).unwrap_or(NonZeroUsize::MIN));
-        Self { configured: Vec::new(), of_users: HashMap::new(), by_user, bounds, uses: 0 }
+        let (by_user, openings) = (cache(USERS), cache(SITES));
+        Self { configured: Vec::new(), of_users: HashMap::new(), by_user, openings, bounds, uses: 0 }
     }
 
     /// The operator's relays, in their order.
@@ -147,6 +159,7 @@ impl Directory {
                     until,
                     users: HashSet::from([user]),
                     crowded: false,
+                    opened: self.uses,
                     last_use: self.uses,
                 };
                 self.of_users.insert(address, relay);
@@ -212,6 +225,13 @@ impl Directory {
         let site = address.site();
         let same = |_: &RelayAddress, relay: &UserRelay| relay.site == site;
         let of_site = self.of_users.values().filter(|relay| relay.site == site).count();
+        let instant = Instant::now();
+        let fresh = || Bucket::new(OPENINGS, OPENINGS_PER_SECOND, instant);
+        // At a host that honest users use, too, what others make up must not count against the relay itself.
+        let opening = if address.plainness() == PLAINEST { address.to_string() } else { site.clone() };
+        if !self.openings.get_or_insert_mut_ref(&opening, fresh).has_one(instant) {
+            return false;
+        }
         let victim = if of_site >= self.bounds.per_host {
             // Among one another the relay that is at no particular path or port goes before those that are: anybody can
             // make up paths on a host that honest users use, too.
@@ -220,14 +240,16 @@ impl Directory {
             let oldest = || self.of_users.iter().filter(plainer).min_by_key(|(_, relay)| relay.last_use);
             self.least_missed(now, same).or_else(|| oldest().map(|(of, _)| of.clone()))
         } else if self.of_users.len() < self.bounds.in_all {
-            return true;
+            None
         } else {
             self.least_missed(now, |_, _| true).or_else(|| self.weakest_claim(of_site, choice))
         };
-        let Some(victim) = victim else { return false };
-        self.close(&victim);
-        used.evicted += 1;
-        true
+        if let Some(victim) = &victim {
+            self.close(victim);
+            used.evicted += 1;
+        }
+        let room = victim.is_some() || (of_site < self.bounds.per_host && self.of_users.len() < self.bounds.in_all);
+        room && self.openings.get_mut(&opening).is_some_and(|openings| openings.take(instant))
     }
 
     /// Of those that are `considered`, the relay that nobody misses: one on which no answer is awaited, else one that is
@@ -246,21 +268,28 @@ impl Directory {
     /// The relay that has to make room, though it is in use, for one of a site with so many places, which is its user's
     /// choice with this number.
     fn weakest_claim(&self, of_site: usize, choice: usize) -> Option<RelayAddress> {
-        let mut sites: HashMap<&str, usize> = HashMap::new();
+        let mut sites: HashMap<(&str, bool), usize> = HashMap::new();
         let mut networks: HashMap<IpAddr, usize> = HashMap::new();
         for relay in self.of_users.values() {
-            *sites.entry(&relay.site).or_default() += 1;
+            *sites.entry((&relay.site, relay.network.is_some())).or_default() += 1;
             if let Some(network) = relay.network {
                 *networks.entry(network).or_default() += 1;
             }
         }
-        let share = |relay: &UserRelay| {
-            let at_network = relay.network.and_then(|network| networks.get(&network));
-            sites.get(relay.site.as_str()).max(at_network).copied().unwrap_or(0)
+        let count = |relay: &UserRelay, there| sites.get(&(relay.site.as_str(), there)).copied().unwrap_or(0);
+        // Relays that may not be there at all do not count against one that is.
+        let share = |relay: &UserRelay| match relay.network {
+            Some(network) => count(relay, true).max(networks.get(&network).copied().unwrap_or(0)),
+            None => count(relay, true) + count(relay, false),
         };
-        let weaker = |relay: &&UserRelay| share(relay) > of_site + 1 || relay.choice > choice;
+        // Users may well have as many relays at one host.
+        let fair = (of_site + 1).max(self.bounds.per_host / 2);
+        let weaker = |relay: &&UserRelay| share(relay) > fair || relay.choice > choice;
         let claims = self.of_users.values().filter(weaker);
-        let weakest = claims.max_by_key(|relay| (share(relay), relay.choice, Reverse(relay.last_use)));
+        // Of one host's the least plain, then the youngest: others may have made it up to push an older one out.
+        let claim =
+            |relay: &&UserRelay| (share(relay), relay.choice, Reverse(relay.link.address.plainness()), relay.opened);
+        let weakest = claims.max_by_key(claim);
         weakest.map(|relay| relay.link.address.clone())
     }
 
@@ -285,6 +314,13 @@ impl UserRelay {
         self.users.remove(user);
         self.users.is_empty() && !self.crowded
     }
+}
+
+/// A cache that does not allocate for its whole capacity at once.
+fn cache<K: std::hash::Hash + Eq, V>(capacity: usize) -> LruCache<K, V> {
+    let mut cache = LruCache::unbounded();
+    cache.resize(NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN));
+    cache
 }
 
 #[cfg(test)]

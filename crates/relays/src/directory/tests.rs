@@ -187,9 +187,24 @@ fn hosts_with_many_places_make_room_for_hosts_with_few() {
         world.use_for(user(), &[name], LATER, NOW);
     }
     let used = world.use_for(user(), &["c"], LATER, NOW);
-    assert_eq!((used.evicted, world.open()), (1, vec!["a/2".into(), "a/3".into(), "b".into(), "c".into()]));
+    assert_eq!((used.evicted, world.open()), (1, vec!["a/1".into(), "a/2".into(), "b".into(), "c".into()]));
     assert_eq!(world.use_for(user(), &["d"], LATER, NOW).evicted, 1);
     assert_eq!(world.use_for(user(), &["e"], LATER, NOW).refused, 1, "each has one");
+}
+
+#[test]
+fn paths_made_up_at_a_users_relay_do_not_push_it_out() {
+    let mut world = World::new(4, 4);
+    world.use_for(user(), &["busy/old", "busy"], LATER, NOW);
+    world.use_for(user(), &["busy"], LATER, NOW);
+    for sybil in 0..100 {
+        world.use_for(user(), &[&format!("busy/{sybil}")], LATER, NOW);
+        world.use_for(user(), &[&format!("host{sybil}")], LATER, NOW);
+    }
+    assert_eq!(world.open(), ["busy", "host0", "host1", "host2"]);
+    // And they do not count against it when it is opened anew.
+    world.directory.expire(UnixMillis(LATER.plus(GRACE).0 + 1), GRACE);
+    assert_eq!(world.use_for(user(), &["busy"], LATER, NOW).opened.len(), 1);
 }
 
 #[test]
@@ -213,6 +228,20 @@ fn many_names_at_one_network_address_count_as_one_host() {
     assert!(settle("k", "2001:4860:0:2::8", LATER));
     assert!(world.directory.settle(&address("gone"), ip("8.8.8.8"), NOW) || world.open().len() == 10);
     assert!(!world.open().contains(&"a".to_owned()));
+}
+
+#[test]
+fn a_host_that_is_not_there_is_not_knocked_at_all_day() {
+    let mut world = World::new(4, 64);
+    let mut opened = 0;
+    for sybil in 0..1000 {
+        let used = world.use_for(user(), &[&format!("victim/{sybil}")], LATER, NOW);
+        used.links.iter().for_each(|link| link.disconnected(NOW, "refused".into()));
+        opened += used.opened.len();
+    }
+    assert!((32..40).contains(&opened), "{opened}");
+    assert_eq!(world.open().len(), 3);
+    assert_eq!(world.use_for(user(), &["other"], LATER, NOW).opened.len(), 1);
 }
 
 #[test]

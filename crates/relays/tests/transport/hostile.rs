@@ -187,8 +187,9 @@ fn measure_what_floods_cost() {
             of_these.map(|stat| stat.rsplit(')').next().unwrap().split(' ').map(str::to_owned).collect::<Vec<_>>());
         fields.map(|fields| fields[12].parse::<u64>().unwrap() + fields[13].parse::<u64>().unwrap()).sum()
     }
-    for (name, head, tail) in floods() {
-        let (theirs, ours) = (build("theirs"), build("ours"));
+    for (number, (name, head, tail)) in floods().into_iter().enumerate() {
+        let thread = format!("ours{number}");
+        let (theirs, ours) = (build("theirs"), build(&thread));
         let relays: Vec<_> = theirs.block_on(async {
             let mut relays = Vec::new();
             for _ in 0..8 {
@@ -204,10 +205,8 @@ fn measure_what_floods_cost() {
             for relay in &relays {
                 service.pool.send(&letter_to(&service, &relay.url));
             }
-            let before = ticks("ours");
             tokio::time::sleep(Duration::from_secs(10)).await;
-            let used = ticks("ours") - before;
-            let counters = service.pool.counters();
+            let (used, counters) = (ticks(&thread), service.pool.counters());
             println!("{name}: {used} ms of CPU per second, {} connections", counters.connects);
             service.stop().await;
         });

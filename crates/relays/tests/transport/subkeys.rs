@@ -167,12 +167,20 @@ async fn a_relay_that_limits_us_for_proofs_gets_no_more_of_them() {
         relay.inject(for_the_main_key(&Keys::generate(), &main));
     }
     relay.wait_for(DEADLINE, |counts| counts.events_refused > 0).await.unwrap();
-    eventually("dropped", || service.status_of(relay.url()).queued == 0).await;
-    let before = relay.counts().events_of(kind::SUBKEY_PROOF);
+    eventually("told", || {
+        let counters = service.pool.counters();
+        counters.rate_limited > 0 && counters.verified == 100
+    })
+    .await;
     relay.set(|quirks| quirks.rate_limit = None);
-    relay.inject(for_the_main_key(&Keys::generate(), &main));
+    // What was under way arrives before it.
     service.ask(&Keys::generate().public_key(), "a login");
     relay.wait_for(DEADLINE, |counts| counts.events_of(27_000) == 1).await.unwrap();
+    let before = relay.counts().events_of(kind::SUBKEY_PROOF);
+    relay.inject(for_the_main_key(&Keys::generate(), &main));
+    eventually("seen", || service.pool.counters().verified == 101).await;
+    service.ask(&Keys::generate().public_key(), "another");
+    relay.wait_for(DEADLINE, |counts| counts.events_of(27_000) == 2).await.unwrap();
     assert_eq!(relay.counts().events_of(kind::SUBKEY_PROOF), before);
     service.stop().await;
 }

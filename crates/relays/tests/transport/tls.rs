@@ -83,6 +83,112 @@ async fn a_certificate_of_another_name_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_record_for_each_byte_is_too_much() {
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let certificate = made.cert.der().clone();
+    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider));
+    let server = builder.with_safe_default_protocol_versions().unwrap().with_no_client_auth();
+    let server = server.with_single_cert(vec![certificate.clone()], key).unwrap();
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate).unwrap();
+    let client = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions().unwrap();
+    let client = Arc::new(client.with_root_certificates(roots).with_no_client_auth());
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let url = format!("wss://localhost:{}", listener.local_addr().unwrap().port());
+    let acceptor = TlsAcceptor::from(Arc::new(server));
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let Ok(inside) = acceptor.accept(stream).await else { continue };
+            let Ok(socket) = tokio_tungstenite::accept_async(inside).await else { continue };
+            let mut stream = socket.into_inner();
+            tokio::spawn(async move {
+                // A message of 400 KB that comes byte by byte.
+                let _ = stream.write_all(&[0x81, 127, 0, 0, 0, 0, 0, 6, 0x1a, 0x80]).await;
+                while stream.write_all(b" ").await.is_ok() && stream.flush().await.is_ok() {}
+            });
+        }
+    });
+    let service = Service::start_with(&[], |options| {
+        options.tls = Some(client);
+        options.allow_private = true;
+    });
+    let mut letter = service.letter(&usher_protocol::Keys::generate().public_key(), "x");
+    letter.relays = vec![url.clone()];
+    usher_engine::ports::Messenger::send(&*service.pool, &letter);
+    eventually("left", || format!("{:?}", service.status_of(&url).state).contains("bytes that carry nothing")).await;
+    service.stop().await;
+}
+
+/// A server that answers each connection with these bytes, the last part of them again and again, with a pause before each.
+async fn answering(first: &'static str, again: &'static str, pause: std::time::Duration) -> String {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let url = format!("ws://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((mut stream, _)) = listener.accept().await {
+            tokio::spawn(async move {
+                let _ = stream.read(&mut [0; 4096]).await;
+                let _ = stream.write_all(first.as_bytes()).await;
+                while stream.write_all(again.as_bytes()).await.is_ok() {
+                    tokio::time::sleep(pause).await;
+                }
+            });
+        }
+    });
+    url
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn handshakes_without_end_come_to_one() {
+    let (fast, slow) = (std::time::Duration::ZERO, std::time::Duration::from_millis(20));
+    for (name, first, again, pause) in [
+        ("headers", "HTTP/1.1 101 Switching Protocols\r\n", "a: b\r\n", fast),
+        (
+            "a long header",
+            "HTTP/1.1 101 Switching Protocols\r\na: ",
+            "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+            fast,
+        ),
+        ("a slow header", "HTTP/1.1 101 Switching Protocols\r\na: ", "a", slow),
+        ("empty lines", "", "\r\n", fast),
+        ("informational answers", "", "HTTP/1.1 100 Continue\r\n\r\n", fast),
+        ("redirects", "", "HTTP/1.1 301 Moved\r\nLocation: /\r\nContent-Length: 0\r\n\r\n", fast),
+        ("a body", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "1\r\na\r\n", fast),
+    ] {
+        let url = answering(first, again, pause).await;
+        let service = Service::start_with(&[&url], |options| {
+            options.timing.handshake = std::time::Duration::from_secs(2);
+        });
+        eventually(name, || service.pool.counters().disconnects >= 2).await;
+        assert!(
+            format!("{:?}", service.status_of(&url).state).contains("handshake"),
+            "{name}: {:?}",
+            service.status_of(&url)
+        );
+        assert_eq!(service.pool.counters().connects, 0, "{name}");
+        service.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_compressed_though_we_did_not_offer_it_ends_the_connection() {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+    let url = format!("ws://{}", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let Ok(socket) = tokio_tungstenite::accept_async(stream).await else { continue };
+            // A compressed text: a bit says so.
+            let _ = socket.into_inner().write_all(&[0xc1, 0x02, 0x03, 0x00]).await;
+        }
+    });
+    let service = Service::start(&[&url]);
+    eventually("left twice", || service.pool.counters().disconnects >= 2).await;
+    assert_eq!(service.pool.counters().received, 0);
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn redirects_are_not_followed() {
     let elsewhere = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();

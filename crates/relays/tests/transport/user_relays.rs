@@ -179,6 +179,47 @@ async fn made_up_relays_of_made_up_users_do_not_cost_a_user_theirs() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_thousand_made_up_users_neither_fill_us_nor_take_a_waiting_users_relay() {
+    // On every address of this machine: as many hosts as one likes.
+    let (port, accepting) = silent_relay("0.0.0.0").await;
+    let theirs = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let later = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let mut service = Service::start_with(&[], |options| options.allow_private = true);
+    let sybil = |service: &Service, number: u32, relays: u32| {
+        let urls: Vec<_> = (0..relays)
+            .map(|relay| format!("ws://127.{}.{}.{}:{port}", 1 + relay, number / 200, 1 + number % 200))
+            .chain([format!("ws://name{number}.invalid"), format!("ws://127.0.0.1:{}", 1 + number % 1000)])
+            .collect();
+        let urls: Vec<_> = urls.iter().map(String::as_str).collect();
+        service.pool.send(&letter(service, &Keys::generate().public_key(), "x", &urls));
+    };
+    let wallet = Keys::generate();
+    service.pool.send(&letter(&service, &wallet.public_key(), "early", &[theirs.url()]));
+    service.subscribed_at(theirs.url()).await;
+    for number in 0..40 {
+        sybil(&service, number, 4);
+    }
+    // With four relays each they have all places, and a user who comes now still gets one.
+    assert_eq!(open(&service).len(), 64);
+    service.pool.send(&letter(&service, &wallet.public_key(), "late", &[theirs.url(), later.url()]));
+    let other = Keys::generate();
+    service.pool.send(&letter(&service, &other.public_key(), "other", &[later.url()]));
+    service.subscribed_at(later.url()).await;
+    for number in 40..1000 {
+        sybil(&service, number, 1);
+        assert!(open(&service).len() <= 64);
+    }
+    for (relay, wallet, challenge) in [(&theirs, &wallet, "early"), (&later, &other, "other")] {
+        assert!(service.status_of(relay.url()).subscribed);
+        relay.inject(approval(wallet, &service.key(), challenge));
+        assert_eq!(service.next_answer().await, challenge);
+        assert_eq!(relay.counts().connections, 1);
+    }
+    service.stop().await;
+    accepting.abort();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn many_names_of_one_network_address_are_one_host() {
     let (port, accepting) = silent_relay("127.0.0.2").await;
     let service = Service::start_with(&[], |options| {
