@@ -10,6 +10,7 @@ use socket2::{SockRef, TcpKeepalive};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout};
 use tokio_rustls::TlsConnector;
+use tokio_tungstenite::tungstenite::handshake::client::Response;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{self};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
@@ -58,13 +59,22 @@ pub(crate) struct DialOptions<'a> {
     pub(crate) dialer: Option<&'a dyn Dialer>,
 }
 
-/// Connects to `address` at exactly one of the network addresses that the [guard] let pass, and goes on if `admit` says so
-/// to that address. Redirects are not followed.
+/// Connects, and leaves the relay's response to the handshake aside; see [`open`].
 pub(crate) async fn dial(
     address: &RelayAddress,
     options: &DialOptions<'_>,
     admit: impl FnOnce(IpAddr) -> bool,
 ) -> Result<Socket, DialError> {
+    open(address, options, admit).await.map(|(socket, _)| socket)
+}
+
+/// Connects to `address` at exactly one of the network addresses that the [guard] let pass, and goes on if `admit` says so
+/// to that address. Redirects are not followed.
+pub(crate) async fn open(
+    address: &RelayAddress,
+    options: &DialOptions<'_>,
+    admit: impl FnOnce(IpAddr) -> bool,
+) -> Result<(Socket, Response), DialError> {
     let DialOptions { trust, timing, tls, frame_bytes, burden, dialer } = *options;
     let stream: Box<dyn Stream> = match dialer {
         Some(dialer) => dialer.dial(address).await.map_err(DialError::Tcp)?,
@@ -95,7 +105,7 @@ pub(crate) async fn dial(
             None => Box::new(wire),
         };
         let upgraded = client_async_with_config(address.as_str(), Frames::new(inside, meter), Some(config)).await;
-        upgraded.map(|(socket, _)| socket).map_err(|error| DialError::Handshake(Box::new(error)))
+        upgraded.map_err(|error| DialError::Handshake(Box::new(error)))
     };
     timeout(timing.handshake, handshake).await.unwrap_or(Err(DialError::HandshakeTimeout))
 }

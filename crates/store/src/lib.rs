@@ -7,4 +7,7 @@
 pub mod conformance;
 mod sqlite;
 
-pub use sqlite::{HistogramValues, OpenError, SqliteFailure, SqliteOptions, SqliteStore, StoreStats};
+pub use sqlite::{
+    DamagedOperation, DatabaseInspection, HistogramValues, Integrity, OpenError, SqliteFailure, SqliteOptions,
+    SqliteStore, StoreStats,
+};

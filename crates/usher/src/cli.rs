@@ -29,6 +29,12 @@ pub enum Command {
     /// Key and token are generated and shown. Everything is kept in a temporary folder, which is removed at the end, unless
     /// --data-dir names one. Reads neither SERVICE_DATA_DIR nor SERVICE__ variables.
     Dev(DevCommand),
+    /// Checks everything the service depends on: says what is true and what to do.
+    ///
+    /// Configuration, files of secrets, database, relays, clock, Lightning backend, webhook, mints, open files. It changes
+    /// nothing and posts no event, and works while the service runs and while it does not. Exit code 0: nothing needs
+    /// action, 1: something does, 78: the configuration has mistakes.
+    Doctor(DoctorCommand),
     /// Plays the user: the reference wallet in a terminal or a script.
     Wallet(WalletArgs),
     /// Shows events as they happen and posts them to a local address, as the webhook would: for development.
@@ -55,6 +61,14 @@ pub struct DevCommand {
     /// The wallet says yes to everything by itself.
     #[arg(long)]
     pub auto_approve: bool,
+}
+
+/// `usher doctor …`
+#[derive(Debug, Args)]
+pub struct DoctorCommand {
+    /// Prints a JSON object per line: `check`, `state` (`ok`, `warn`, `fail`), `message`, `advice`.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// `usher listen …`

@@ -1,6 +1,7 @@
 //! Why the program ends otherwise than asked, and its exit codes.
 
 use std::error::Error;
+use std::fmt;
 use std::process::ExitCode;
 
 use crate::output::tell;
@@ -18,6 +19,8 @@ pub enum Failure {
     Configuration(Vec<String>),
     /// The arguments are wrong.
     Usage(String),
+    /// What is wrong has been said already: only the exit code is left.
+    Reported(u8),
     /// Anything else.
     Other(Box<dyn Error + Send + Sync>),
 }
@@ -33,6 +36,16 @@ impl Failure {
         Self::Usage(what.into())
     }
 
+    /// Everything has been said, and something needs action.
+    pub const fn reported() -> Self {
+        Self::Reported(1)
+    }
+
+    /// Everything has been said, and the configuration is wrong.
+    pub const fn reported_configuration() -> Self {
+        Self::Reported(EX_CONFIG)
+    }
+
     /// Tells the operator on standard error, and gives the exit code.
     pub fn report(&self) -> ExitCode {
         match self {
@@ -46,16 +59,29 @@ impl Failure {
                 tell(&format!("usher: {what}"));
                 ExitCode::from(EX_USAGE)
             }
-            Self::Other(error) => {
-                let mut text = error.to_string();
-                let mut source = error.source();
-                while let Some(cause) = source {
-                    text = format!("{text}: {cause}");
-                    source = cause.source();
-                }
-                tell(&format!("usher: {text}"));
+            Self::Reported(code) => ExitCode::from(*code),
+            Self::Other(_) => {
+                tell(&format!("usher: {self}"));
                 ExitCode::FAILURE
             }
+        }
+    }
+}
+
+/// An error with its causes, on one line.
+pub fn chain(error: &(dyn Error + 'static)) -> String {
+    let causes = std::iter::successors(Some(error), |error| Error::source(*error));
+    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+impl fmt::Display for Failure {
+    /// As one line.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Configuration(lines) => f.write_str(&lines.join("; ")),
+            Self::Usage(what) => f.write_str(what),
+            Self::Reported(_) => f.write_str("it has been reported"),
+            Self::Other(error) => f.write_str(&chain(&**error)),
         }
     }
 }

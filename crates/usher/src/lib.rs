@@ -4,6 +4,7 @@ pub mod cli;
 pub mod command;
 pub mod config;
 pub mod dev;
+pub mod doctor;
 pub mod failure;
 pub mod logging;
 pub mod notify;
@@ -47,6 +48,7 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Serve => command::serve::run(cli.data_dir),
         Command::Dev(options) => dev::run(&options, cli.data_dir),
         Command::Wallet(wallet) => command::wallet::run(wallet, cli.data_dir),
+        Command::Doctor(doctor) => doctor::run(&doctor, cli.data_dir),
         Command::Listen(listen) => command::listen::run(&listen, cli.data_dir),
         Command::Key(key) => command::key::run(key, cli.data_dir),
         Command::Config(config) => command::config::run(&config, cli.data_dir),

@@ -3,6 +3,34 @@
 /// Files that are open beside connections of callers: 1,024 posts to the webhook at most, the database, relays, look-ups.
 const OTHER_FILES: u64 = 1_280;
 
+/// How many files so many connections need.
+pub const fn files_needed(max_connections: u64) -> u64 {
+    max_connections.saturating_add(OTHER_FILES)
+}
+
+/// As many files as a process started from here may raise its limit to; `None` is no limit.
+#[cfg(unix)]
+pub fn most_files() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::Nofile).maximum
+}
+
+/// As many files as a process started from here may have open: not limited here.
+#[cfg(not(unix))]
+pub const fn most_files() -> Option<u64> {
+    None
+}
+
+/// Files that this process may have open, and those that it has; `None` where that is not known or not limited.
+pub fn open_files() -> (Option<u64>, Option<u64>) {
+    #[cfg(unix)]
+    let allowed = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+    #[cfg(not(unix))]
+    let allowed = None;
+    // The directory itself is open while it is read.
+    let open = std::fs::read_dir("/proc/self/fd").ok().map(|files| (files.count() as u64).saturating_sub(1));
+    (allowed, open)
+}
+
 /// Allows as many open files as the system lets us, and warns when that is too few for so many connections. Each
 /// connection is one, and the customary soft limit is 1,024: a service would be full long before
 /// `limits.max_connections`.
@@ -17,7 +45,7 @@ pub fn raise_file_limit(max_connections: u64) {
     }
     // None is no limit.
     let Some(allowed) = getrlimit(Resource::Nofile).current else { return };
-    if allowed < max_connections.saturating_add(OTHER_FILES) {
+    if allowed < files_needed(max_connections) {
         tracing::warn!(
             allowed,
             max_connections,

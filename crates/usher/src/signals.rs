@@ -1,4 +1,4 @@
-//! Signals that ask the program to stop.
+//! Signals that ask the program to stop, or to re-read its configuration.
 
 use std::io;
 
@@ -11,6 +11,38 @@ pub struct Signals {
     terminate: Signal,
     #[cfg(unix)]
     interrupt: Signal,
+}
+
+/// Waits for SIGHUP, which asks the service to re-read its configuration; where there are no signals, for ever.
+pub struct Hangups {
+    #[cfg(unix)]
+    hangup: Signal,
+}
+
+impl Hangups {
+    /// From now on SIGHUP is ours and no longer ends the process.
+    ///
+    /// # Errors
+    /// When the system refuses.
+    pub fn listen() -> io::Result<Self> {
+        Ok(Self {
+            #[cfg(unix)]
+            hangup: signal(SignalKind::hangup())?,
+        })
+    }
+
+    /// Returns when one has come since the last.
+    #[cfg(unix)]
+    pub async fn next(&mut self) {
+        // There is no end to them.
+        let _ = self.hangup.recv().await;
+    }
+
+    /// Never returns.
+    #[cfg(not(unix))]
+    pub async fn next(&mut self) {
+        std::future::pending().await
+    }
 }
 
 impl Signals {

@@ -11,6 +11,8 @@ use usher_engine::{Engine, EngineCounts};
 use usher_relays::{CounterValues, Origin, Refusal, RelayPool};
 use usher_store::{HistogramValues, SqliteStore, StoreStats};
 
+use crate::process;
+
 /// How long the store may take: half of what those who probe usually wait.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -59,6 +61,7 @@ impl Telemetry for Parts {
         families.extend(store(self.store.stats()));
         families.extend(relays(&self.relays));
         families.extend(messages(&self.relays.counters()));
+        families.extend(files());
         families
     }
 }
@@ -241,6 +244,18 @@ fn messages(counters: &CounterValues) -> Vec<Family> {
             counters.user_relays_refused,
         ),
     ]
+}
+
+/// By the names that Prometheus' own libraries have for them.
+fn files() -> impl Iterator<Item = Family> {
+    let (allowed, open) = process::open_files();
+    let family = |name, help, count: Option<u64>| count.map(|count| Family::single(name, help, number(count)));
+    [
+        family("process_max_fds", "Files, connections among them, that the process may have open.", allowed),
+        family("process_open_fds", "Files, connections among them, that the process has open.", open),
+    ]
+    .into_iter()
+    .flatten()
 }
 
 fn gauge(label: &'static str, value: &str, count: u64) -> Sample {

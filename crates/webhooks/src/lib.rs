@@ -8,6 +8,7 @@
 //! | [`options`](WebhookOptions) | where to post, how to sign, how long to wait |
 //! | `message` | the body and the id of an event on the wire |
 //! | `signing` | the specification's signature and Standard Webhooks' |
+//! | `probe` | a connection without a request |
 //! | `receiver` | one exchange within one deadline |
 //! | `resolver` | look-ups of the host name, a few at a time |
 //! | `retry_after` | how long the receiver asks us to wait |
@@ -21,6 +22,7 @@
 mod error;
 mod message;
 mod options;
+mod probe;
 mod reason;
 mod receiver;
 mod resolver;
@@ -29,4 +31,5 @@ mod signing;
 
 pub use error::WebhookError;
 pub use options::WebhookOptions;
+pub use probe::{ProbeError, probe};
 pub use receiver::WebhookReceiver;

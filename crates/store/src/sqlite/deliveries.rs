@@ -227,7 +227,7 @@ fn retry(
     Ok(Retried::Due)
 }
 
-fn count(connection: &Connection) -> Result<DeliveryCounts, SqliteFailure> {
+pub(crate) fn count(connection: &Connection) -> Result<DeliveryCounts, SqliteFailure> {
     connection
         .prepare_cached(
             "SELECT (SELECT count(*) FROM deliveries INDEXED BY deliveries_status WHERE status = 0),

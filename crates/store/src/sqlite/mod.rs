@@ -7,6 +7,7 @@
 //! | `schema` | migrations |
 //! | `job`, `writer`, `readers`, `alarm` | the threads, the work they take, and what tells when one is lost |
 //! | `commit`, `read`, `deliveries`, `answers`, `settings`, `retention`, `clocks` | the statements |
+//! | `inspect` | looking at a database without changing it |
 //! | `stats`, `probe` | what the writer counts, and whether there is room |
 //! | `codec` | values in columns |
 
@@ -18,6 +19,7 @@ mod commit;
 mod deliveries;
 mod failure;
 mod file;
+mod inspect;
 mod job;
 mod open;
 mod probe;
@@ -53,6 +55,7 @@ use self::readers::{ReaderQueues, Readers};
 use self::stats::Stats;
 
 pub use self::failure::SqliteFailure;
+pub use self::inspect::{DamagedOperation, DatabaseInspection, Integrity};
 pub use self::open::OpenError;
 pub use self::stats::{HistogramValues, StoreStats};
 

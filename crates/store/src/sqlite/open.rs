@@ -76,7 +76,7 @@ impl OpenError {
         Self::Unusable { path: path.to_owned(), source }
     }
 
-    fn schema(path: &Path, error: SchemaError) -> Self {
+    pub(crate) fn of_schema(path: &Path, error: SchemaError) -> Self {
         let path = path.to_owned();
         match error {
             SchemaError::Foreign => Self::Foreign { path },
@@ -107,10 +107,10 @@ pub(crate) fn writer(file: &DatabaseFile, options: &SqliteOptions) -> Result<Con
     let unusable = |failure| OpenError::unusable(path, failure);
     let mut connection = connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE).map_err(unusable)?;
     // Before anything is changed: it may not be ours.
-    schema::inspect(&connection, MIGRATIONS).map_err(|error| OpenError::schema(path, error))?;
+    schema::inspect(&connection, MIGRATIONS).map_err(|error| OpenError::of_schema(path, error))?;
     file.restrict()?;
     configure_writer(&connection, options).during("configure the database").map_err(unusable)?;
-    schema::migrate(&mut connection, MIGRATIONS).map_err(|error| OpenError::schema(path, error))?;
+    schema::migrate(&mut connection, MIGRATIONS).map_err(|error| OpenError::of_schema(path, error))?;
     Ok(connection)
 }
 

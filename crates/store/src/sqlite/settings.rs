@@ -20,7 +20,7 @@ impl SettingStore for SqliteStore {
     }
 }
 
-fn get(connection: &Connection, name: &str) -> Result<Option<String>, SqliteFailure> {
+pub(crate) fn get(connection: &Connection, name: &str) -> Result<Option<String>, SqliteFailure> {
     connection
         .prepare_cached("SELECT value FROM settings WHERE name = ?1")
         .and_then(|mut statement| statement.query_row([name], |row| row.get(0)).optional())

@@ -4,5 +4,6 @@ pub mod config;
 pub mod environment;
 pub mod key;
 pub mod listen;
+mod reload;
 pub mod serve;
 pub mod wallet;

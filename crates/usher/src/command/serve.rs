@@ -4,12 +4,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::environment::source;
+use super::reload::Reloader;
 use crate::config::setting::LogFilter;
 use crate::config::{Config, Source, load, report};
 use crate::failure::Failure;
 use crate::logging::{self, Output};
 use crate::service::{Service, listen, make_data_dir, open_store};
-use crate::signals::Signals;
+use crate::signals::{Hangups, Signals};
 use crate::{notify, process, version};
 
 /// How long a stop may take in all. Container runtimes kill after ten seconds by default; what was acknowledged is on
@@ -22,12 +23,16 @@ const STOP_WITHIN: Duration = Duration::from_secs(9);
 /// [`Failure::Configuration`] when the configuration has mistakes, otherwise when the service cannot start, or cannot
 /// stop in time.
 pub fn run(data_dir: Option<PathBuf>) -> Result<(), Failure> {
-    let source = source(data_dir)?;
-    let loaded = load(&source);
-    let Some(config) = &loaded.config else {
-        return Err(Failure::Configuration(report::problems(&loaded)));
+    let source = source(data_dir.clone())?;
+    let mut loaded = load(&source);
+    let Some(config) = loaded.config.take() else {
+        let mut lines = report::problems(&loaded);
+        lines.push("`usher config check` and `usher doctor` look without starting".to_owned());
+        return Err(Failure::Configuration(lines));
     };
-    logging::start(config.log.format, Output::Stdout, "info", config.log.level.as_ref().map(LogFilter::as_str))?;
+    let config = &config;
+    let log =
+        logging::start(config.log.format, Output::Stdout, "info", config.log.level.as_ref().map(LogFilter::as_str))?;
     for warning in &loaded.warnings {
         tracing::warn!("{warning}");
     }
@@ -36,20 +41,22 @@ pub fn run(data_dir: Option<PathBuf>) -> Result<(), Failure> {
     process::log_panics();
     make_data_dir(&source.data_dir)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let outcome = runtime.block_on(serve(config, &source));
+    let outcome = runtime.block_on(serve(config, &source, Reloader::new(data_dir, log, loaded)));
     // Does not wait for what a second signal or the bound left behind.
     runtime.shutdown_background();
     outcome
 }
 
-async fn serve(config: &Config, source: &Source) -> Result<(), Failure> {
+async fn serve(config: &Config, source: &Source, mut reloader: Reloader) -> Result<(), Failure> {
     let mut signals = Signals::listen()?;
+    // Before the start, which takes a while: one that comes meanwhile is served after it.
+    let mut hangups = Hangups::listen()?;
     let starting = async {
         let listener = listen(config).await?;
         Service::start(config, open_store(config, &source.data_dir)?, listener).await
     };
     let service = tokio::select! {
-        started = starting => started?,
+        started = starting => started.map_err(with_doctor)?,
         signal = signals.next() => {
             tracing::info!(signal, "asked to stop while starting");
             return Ok(());
@@ -63,13 +70,16 @@ async fn serve(config: &Config, source: &Source) -> Result<(), Failure> {
         "ready"
     );
     notify::ready();
-    let signal = tokio::select! {
-        signal = signals.next() => signal,
-        () = service.failed() => {
-            notify::stopping();
-            // Whatever comes of it: the next start goes on where this one ends.
-            let _ = stop(service, &mut signals).await;
-            return Err(Failure::said("a part of the service has failed (see the log): start again".to_owned()));
+    let signal = loop {
+        tokio::select! {
+            signal = signals.next() => break signal,
+            () = hangups.next() => reloader.reload(&service),
+            () = service.failed() => {
+                notify::stopping();
+                // Whatever comes of it: the next start goes on where this one ends.
+                let _ = stop(service, &mut signals).await;
+                return Err(Failure::said("a part of the service has failed (see the log): start again".to_owned()));
+            }
         }
     };
     tracing::info!(signal, "stopping");
@@ -91,5 +101,15 @@ pub async fn stop(service: Service, signals: &mut Signals) -> Result<(), Failure
             Err(_) => Err(Failure::said(format!("not stopped within {} s: aborted", STOP_WITHIN.as_secs()))),
         },
         signal = signals.next() => Err(Failure::said(format!("{signal} while stopping: aborted"))),
+    }
+}
+
+/// A start that failed, and who can say more.
+fn with_doctor(failure: Failure) -> Failure {
+    match failure {
+        Failure::Other(_) => {
+            Failure::said(format!("{failure}\nusher: `usher doctor` checks everything the service depends on"))
+        }
+        failure => failure,
     }
 }

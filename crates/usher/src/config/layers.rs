@@ -49,6 +49,27 @@ pub struct Loaded {
 }
 
 impl Loaded {
+    /// The keys whose values are others than they were.
+    pub fn changed_since(&self, before: &Self) -> Vec<&'static str> {
+        let was = |name: &str| before.in_force.iter().find(|entry| entry.key.name == name);
+        let changed = self
+            .in_force
+            .iter()
+            .filter(|entry| was(entry.key.name).is_none_or(|before| before.fingerprint != entry.fingerprint));
+        changed.map(|entry| entry.key.name).collect()
+    }
+
+    /// The same, but for these keys, which are as they were `before`.
+    #[must_use]
+    pub fn keeping(mut self, before: &Self, names: &[&'static str]) -> Self {
+        for entry in self.in_force.iter_mut().filter(|entry| names.contains(&entry.key.name)) {
+            if let Some(before) = before.in_force.iter().find(|before| before.key.name == entry.key.name) {
+                entry.fingerprint = before.fingerprint;
+            }
+        }
+        self
+    }
+
     /// Whether a key was given somewhere, rather than left to its default.
     pub fn is_set(&self, name: &str) -> bool {
         self.in_force.iter().any(|entry| entry.key.name == name && entry.origin != Origin::Default)

@@ -1,6 +1,8 @@
 //! Reads each key's given value, or its default, as its type.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use super::file::default_value;
 use super::mistake::{Mistake, Origin};
@@ -19,6 +21,26 @@ pub struct InForce {
     pub shown: String,
     /// Where it was given.
     pub origin: Origin,
+    /// Tells whether the value is another than before, also of a secret.
+    pub fingerprint: Fingerprint,
+}
+
+/// A hash of a value that was given. Never shown: of a short secret it would say too much.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Fingerprint(u64);
+
+impl Fingerprint {
+    fn of(given: Option<&Given>) -> Self {
+        let mut hasher = DefaultHasher::new();
+        given.hash(&mut hasher);
+        Self(hasher.finish())
+    }
+}
+
+impl fmt::Debug for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Fingerprint")
+    }
 }
 
 /// Turns given values into settings and keeps note of mistakes and of what is in force.
@@ -58,7 +80,8 @@ impl<'a> Reader<'a> {
         };
         match value {
             Ok(value) => {
-                self.in_force.push(InForce { key, shown: value.show(), origin });
+                let fingerprint = Fingerprint::of(self.given.get(name).map(|(given, _)| given));
+                self.in_force.push(InForce { key, shown: value.show(), origin, fingerprint });
                 Some(value)
             }
             Err(problem) => {

@@ -40,7 +40,7 @@ pub(crate) fn configured(data_dir: &Path) -> Command {
         .arg(data_dir)
         .env("SERVICE__AUTH__AUTH_TOKEN", TOKEN)
         .env("SERVICE__NOSTR__PRIVATE_KEY", KEY)
-        .env("SERVICE__NOSTR__RELAYS", "ws://127.0.0.1:9")
+        .env("SERVICE__NOSTR__RELAYS", "ws://127.0.0.1:9,ws://127.0.0.1:10")
         .env("SERVICE__INFO__LISTEN_PORT", "0")
         .env("SERVICE__LOG__FORMAT", "json");
     command

@@ -12,6 +12,7 @@
 
 mod abuse;
 mod crash;
+mod doctor;
 mod harness;
 mod limits;
 mod login;

@@ -88,18 +88,8 @@ fn configuration(source: &Source) -> Result<Config, Failure> {
 
 /// The address at which the configured service can be reached from this machine.
 fn address(config: &Config) -> Result<String, Failure> {
-    let port = config.info.listen_port.get();
-    if port == 0 {
-        return Err(Failure::said("info.listen_port is 0, any free port: name the service with --base"));
-    }
-    let listens_on = config.info.listen_address;
-    let host = match (listens_on.is_unspecified(), listens_on.is_ipv6()) {
-        (true, false) => "127.0.0.1".to_owned(),
-        (true, true) => "[::1]".to_owned(),
-        (false, false) => listens_on.to_string(),
-        (false, true) => format!("[{listens_on}]"),
-    };
-    Ok(format!("http://{host}:{port}"))
+    let unknown = "info.listen_port is 0, any free port: name the service with --base";
+    config.info.base_url().ok_or_else(|| Failure::said(unknown))
 }
 
 /// The live feed of the service with this base URL.

@@ -19,7 +19,7 @@ pub use nwc::NwcUrl;
 pub use secret::{ApiToken, Mnemonic, Secret, WebhookSecret};
 
 /// A value as the file or the environment gives it. It has no `Debug`: it may be a secret.
-#[derive(Clone)]
+#[derive(Clone, Hash)]
 pub enum Given {
     /// Text; from the environment everything is.
     Text(String),

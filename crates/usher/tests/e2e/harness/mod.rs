@@ -5,7 +5,7 @@ mod api;
 mod crowd;
 mod documented;
 mod login;
-mod port;
+pub(crate) mod port;
 mod puppet;
 mod python;
 mod sse;

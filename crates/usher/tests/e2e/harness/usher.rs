@@ -197,6 +197,26 @@ impl TestUsher {
         }
     }
 
+    /// Its data directory.
+    pub(crate) fn data_dir(&self) -> PathBuf {
+        self.folder.path().join("data")
+    }
+
+    /// Another command of the same program, with the same configuration.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_usher"));
+        command
+            .args(arguments)
+            .arg("--data-dir")
+            .arg(self.data_dir())
+            .env_clear()
+            .env("HOME", self.folder.path())
+            .env("SERVICE__INFO__LISTEN_PORT", self.port.to_string())
+            .envs(&self.variables)
+            .stdin(Stdio::null());
+        command
+    }
+
     /// Its process id.
     pub(crate) fn pid(&self) -> u32 {
         self.child.as_ref().expect("it runs").id()

@@ -1,0 +1,98 @@
+//! A look at one relay from outside the service: does it answer, and what time is it there?
+
+use std::error::Error;
+use std::time::Duration;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::json;
+use tokio::time::{Instant, timeout};
+use tokio_tungstenite::tungstenite::Message;
+use usher_protocol::PublicKey;
+
+use crate::RelayAddress;
+use crate::dial::{DialOptions, open, web_tls};
+use crate::frame::{RelayFrame, presentable};
+use crate::guard::Trust;
+use crate::options::{Limits, Timing};
+
+/// The id of the one subscription.
+const SUBSCRIPTION: &str = "probe";
+
+/// Largest message that is read, in bytes: the filter asks for one event.
+const FRAME_BYTES: usize = 512 * 1024;
+
+/// Messages that are read at most.
+const MOST_MESSAGES: usize = 64;
+
+/// A relay that answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probed {
+    /// From the look-up of its name to the end of its answer.
+    pub took: Duration,
+    /// The `Date` header of its answer to the WebSocket handshake, if it sent one.
+    pub date: Option<String>,
+    /// It answers only those who authenticate (NIP-42), which the service does.
+    pub wants_authentication: bool,
+}
+
+/// Why a relay did not answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    /// There is no connection.
+    #[error(transparent)]
+    Unreachable(Box<dyn Error + Send + Sync>),
+    /// The connection ended before the answer.
+    #[error("it closed the connection")]
+    Closed,
+    /// It refuses to answer.
+    #[error("it refuses the subscription: {0}")]
+    Refused(String),
+    /// It took too long.
+    #[error("no answer within {} s", .0.as_secs())]
+    TimedOut(Duration),
+}
+
+/// Connects to a relay of the operator, asks for one event addressed to `key` and waits for the end of the answer (`EOSE`);
+/// then hangs up.
+///
+/// # Errors
+/// [`ProbeError`].
+pub async fn probe(address: &RelayAddress, key: PublicKey, limit: Duration) -> Result<Probed, ProbeError> {
+    timeout(limit, ask(address, key)).await.map_err(|_elapsed| ProbeError::TimedOut(limit))?
+}
+
+async fn ask(address: &RelayAddress, key: PublicKey) -> Result<Probed, ProbeError> {
+    let started = Instant::now();
+    let tls = web_tls().map_err(|error| ProbeError::Unreachable(error.into()))?;
+    let options = DialOptions {
+        trust: Trust::Operator,
+        timing: &Timing::default(),
+        tls: &tls,
+        frame_bytes: FRAME_BYTES,
+        burden: &Limits::default().burden,
+        dialer: None,
+    };
+    let opened = open(address, &options, |_| true).await;
+    let (mut socket, response) = opened.map_err(|error| ProbeError::Unreachable(error.into()))?;
+    let date = response.headers().get("date").and_then(|date| date.to_str().ok()).map(str::to_owned);
+    let request = json!(["REQ", SUBSCRIPTION, { "#p": [key.to_hex()], "limit": 1 }]);
+    socket.send(Message::text(request.to_string())).await.map_err(|_| ProbeError::Closed)?;
+    for _ in 0..MOST_MESSAGES {
+        let Some(Ok(message)) = socket.next().await else { break };
+        let Message::Text(text) = message else { continue };
+        let wants_authentication = match RelayFrame::parse(&text) {
+            Some(RelayFrame::EndOfStored { subscription }) if subscription == SUBSCRIPTION => false,
+            Some(RelayFrame::Closed { subscription, text }) if subscription == SUBSCRIPTION => {
+                if !text.starts_with("auth-required:") {
+                    return Err(ProbeError::Refused(presentable(&text)));
+                }
+                true
+            }
+            _ => continue,
+        };
+        // Whatever comes of it: the connection ends either way.
+        let _ = socket.close(None).await;
+        return Ok(Probed { took: started.elapsed(), date, wants_authentication });
+    }
+    Err(ProbeError::Closed)
+}

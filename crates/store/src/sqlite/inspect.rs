@@ -1,0 +1,271 @@
+//! Looking at a database without changing it, also while a service uses it: for `usher doctor`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+use usher_engine::StreamId;
+use usher_engine::ports::{DeliveryCounts, OperationKind, SettingStore, State, StoreError};
+
+use super::failure::{During as _, SqliteFailure};
+use super::open::OpenError;
+use super::schema::{self, MIGRATIONS};
+use super::{deliveries, settings};
+
+/// How long a read waits for somebody else's lock.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// Most problems that are listed: the first ones say enough.
+const MOST_PROBLEMS: usize = 20;
+
+/// A database that is only read. Neither the file nor its lock is touched, so a service can start meanwhile.
+pub struct DatabaseInspection {
+    connection: Mutex<Connection>,
+    version: u32,
+}
+
+/// What a check of the whole file found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Integrity {
+    /// Every page and index is as it should be.
+    Whole,
+    /// What is wrong, in SQLite's words, at most 20 of them.
+    Damaged(Vec<String>),
+    /// It would have taken longer than it may.
+    NotFinished,
+}
+
+/// A row of an operation that cannot be read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DamagedOperation {
+    /// The operation, when its id can be read.
+    pub stream: Option<StreamId>,
+    /// What of it cannot be read.
+    pub what: &'static str,
+}
+
+impl DatabaseInspection {
+    /// Opens the database at `path`, which must be there.
+    ///
+    /// # Errors
+    /// [`OpenError`]: it belongs to another program or a newer version, or cannot be read.
+    pub fn open(path: &Path) -> Result<Self, OpenError> {
+        let failed = |source| OpenError::File { path: path.to_owned(), source };
+        // SQLite says only that it cannot; the system says why.
+        drop(fs::File::open(path).map_err(failed)?);
+        let unusable = |source| OpenError::Unusable { path: path.to_owned(), source };
+        let connection = connect(path).during("open the database").map_err(unusable)?;
+        connection.busy_timeout(BUSY_TIMEOUT).during("set the lock time-out").map_err(unusable)?;
+        let version = schema::inspect(&connection, MIGRATIONS).map_err(|error| OpenError::of_schema(path, error))?;
+        Ok(Self { connection: Mutex::new(connection), version })
+    }
+
+    /// The schema's version, and the one that this program brings it to when the service starts.
+    pub fn schema_version(&self) -> (u32, u32) {
+        (self.version, MIGRATIONS.last().map_or(0, |migration| migration.version))
+    }
+
+    /// Checks every page of the file, for at most `limit`.
+    ///
+    /// # Errors
+    /// When the check itself fails.
+    pub fn integrity(&self, limit: Duration) -> Result<Integrity, SqliteFailure> {
+        let connection = self.connection.lock();
+        let interrupt = connection.get_interrupt_handle();
+        let (done, waiting) = mpsc::channel::<()>();
+        let checked = std::thread::scope(|scope| {
+            scope.spawn(move || {
+                if waiting.recv_timeout(limit).is_err_and(|error| error == mpsc::RecvTimeoutError::Timeout) {
+                    interrupt.interrupt();
+                }
+            });
+            let checked = quick_check(&connection);
+            drop(done);
+            checked
+        });
+        match checked {
+            Ok(lines) if lines == ["ok"] => Ok(Integrity::Whole),
+            Ok(lines) => Ok(Integrity::Damaged(lines)),
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
+                Ok(Integrity::NotFinished)
+            }
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::DatabaseCorrupt) => {
+                Ok(Integrity::Damaged(vec!["the file is malformed".to_owned()]))
+            }
+            Err(error) => Err(error).during("check the database"),
+        }
+    }
+
+    /// Open operations that cannot be read, at most 20: by their columns, or because `readable` does not take their state.
+    /// Says also how many are open in all.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn damaged_operations(
+        &self,
+        readable: impl Fn(&State) -> bool,
+    ) -> Result<(u64, Vec<DamagedOperation>), SqliteFailure> {
+        const DURING: &str = "read the open operations";
+        let connection = self.connection.lock();
+        // Older versions have no such table to speak of.
+        if self.version == 0 {
+            return Ok((0, Vec::new()));
+        }
+        let mut statement =
+            connection.prepare("SELECT id, kind, state FROM operations WHERE finished_at IS NULL").during(DURING)?;
+        let mut rows = statement.query([]).during(DURING)?;
+        let (mut open, mut damaged) = (0, Vec::new());
+        while let Some(row) = rows.next().during(DURING)? {
+            let kind = row.get::<_, u8>(1).ok().and_then(OperationKind::from_code);
+            // The reserved stream is always there, and no operation.
+            open += u64::from(kind != Some(OperationKind::Subscriptions));
+            let stream = row.get(0).ok().map(StreamId::from_bytes);
+            let what = match (stream, kind, row.get::<_, String>(2).map(State)) {
+                (None, ..) => "its id",
+                (_, None, _) => "its kind",
+                (_, _, Err(_)) => "its state",
+                (_, Some(OperationKind::Subscriptions), Ok(_)) => continue,
+                (_, _, Ok(state)) if readable(&state) => continue,
+                _ => "its state",
+            };
+            if damaged.len() < MOST_PROBLEMS {
+                damaged.push(DamagedOperation { stream, what });
+            }
+        }
+        Ok((open, damaged))
+    }
+
+    /// Webhook deliveries that wait, and those that were given up.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn deliveries(&self) -> Result<DeliveryCounts, SqliteFailure> {
+        deliveries::count(&self.connection.lock())
+    }
+}
+
+/// What is stored is read; nothing is ever written.
+#[async_trait]
+impl SettingStore for DatabaseInspection {
+    async fn setting(&self, name: &str) -> Result<Option<String>, StoreError> {
+        Ok(settings::get(&self.connection.lock(), name)?)
+    }
+
+    async fn set_setting(&self, _name: &str, _value: Option<&str>) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+fn connect(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    // Without a write-ahead log nobody has it open, and nothing is missing from the file itself: then SQLite need not make
+    // the log's files, which would stay behind.
+    match (beside(path, "-wal").exists(), uri(path)) {
+        (false, Some(uri)) => Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI),
+        _ => Connection::open_with_flags(path, flags),
+    }
+}
+
+fn quick_check(connection: &Connection) -> rusqlite::Result<Vec<String>> {
+    let mut statement = connection.prepare(&format!("PRAGMA quick_check({MOST_PROBLEMS})"))?;
+    statement.query_map([], |row| row.get(0))?.collect()
+}
+
+/// The path as a URI that says that the file does not change; `None` when it has no such form.
+fn uri(path: &Path) -> Option<String> {
+    let path = fs::canonicalize(path).ok()?;
+    let escaped = path.to_str()?.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    Some(format!("file:{escaped}?immutable=1"))
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+impl std::fmt::Debug for DatabaseInspection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DatabaseInspection").field("version", &self.version).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{SqliteOptions, SqliteStore};
+    use super::*;
+
+    fn files(folder: &Path) -> Vec<std::ffi::OsString> {
+        let mut names: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    }
+
+    #[tokio::test]
+    async fn it_changes_nothing_and_goes_with_and_without_a_service() {
+        let folder = tempfile::TempDir::new().unwrap();
+        // A name that a URI has to escape.
+        let path = folder.path().join("50%?#.db");
+        assert!(matches!(DatabaseInspection::open(&path), Err(OpenError::File { .. })));
+        assert_eq!(files(folder.path()).len(), 0);
+
+        let store = SqliteStore::open(&path, SqliteOptions::default()).unwrap();
+        store.set_setting("x", Some("1")).await.unwrap();
+        let inspection = DatabaseInspection::open(&path).unwrap();
+        assert_eq!(inspection.setting("x").await.unwrap().as_deref(), Some("1"), "also what is in the log only");
+        assert_eq!(inspection.integrity(Duration::from_secs(60)).unwrap(), Integrity::Whole);
+        drop(inspection);
+        store.close().await;
+        drop(store);
+
+        let before = files(folder.path());
+        let inspection = DatabaseInspection::open(&path).unwrap();
+        inspection.set_setting("x", None).await.unwrap();
+        assert_eq!(inspection.setting("x").await.unwrap().as_deref(), Some("1"));
+        let (version, known) = inspection.schema_version();
+        assert!(version == known && known > 0);
+        assert_eq!(inspection.damaged_operations(|_| true).unwrap(), (0, Vec::new()));
+        assert_eq!(inspection.deliveries().unwrap(), DeliveryCounts { pending: 0, failed: 0 });
+        drop(inspection);
+        assert_eq!(files(folder.path()), before, "nothing is left behind");
+        // And a service starts while it is open.
+        let _inspection = DatabaseInspection::open(&path).unwrap();
+        SqliteStore::open(&path, SqliteOptions::default()).unwrap().close().await;
+    }
+
+    #[tokio::test]
+    async fn damage_is_found() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let path = folder.path().join("usher.db");
+        SqliteStore::open(&path, SqliteOptions::default()).unwrap().close().await;
+        let connection = Connection::open(&path).unwrap();
+        let insert = |id: &[u8], kind: u8, state: &str| {
+            let sql = "INSERT INTO operations (id, kind, state, revision, next_index, outbox, correlations, done)
+                VALUES (?1, ?2, ?3, 1, 0, 0, x'', 0)";
+            connection.execute(sql, rusqlite::params![id, kind, state]).unwrap();
+        };
+        insert(&[1; 16], 1, "good");
+        insert(&[2; 16], 1, "bad");
+        insert(&[3; 16], 200, "good");
+        insert(&[4; 3], 1, "good");
+        drop(connection);
+
+        let inspection = DatabaseInspection::open(&path).unwrap();
+        let (open, damaged) = inspection.damaged_operations(|state| state.0 == "good").unwrap();
+        let found: Vec<_> = damaged.iter().map(|row| (row.stream.is_some(), row.what)).collect();
+        assert_eq!((open, found), (4, vec![(true, "its state"), (true, "its kind"), (false, "its id")]));
+        drop(inspection);
+
+        // A page in the middle is overwritten.
+        let mut bytes = fs::read(&path).unwrap();
+        let middle = bytes.len() / 8192 * 4096;
+        bytes[middle..middle + 4096].fill(0x5a);
+        fs::write(&path, bytes).unwrap();
+        let inspection = DatabaseInspection::open(&path).unwrap();
+        assert!(matches!(inspection.integrity(Duration::from_secs(60)).unwrap(), Integrity::Damaged(_)));
+    }
+}

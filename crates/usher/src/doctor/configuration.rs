@@ -1,0 +1,30 @@
+//! The configuration and the files it comes from.
+
+use super::finding::Finding;
+use crate::config::{Loaded, Source};
+
+const CHECK: &str = "configuration";
+
+/// What is wrong with it, what it warns of, or that all is well.
+pub(super) fn check(source: &Source, loaded: &Loaded) -> Vec<Finding> {
+    let file = source.file();
+    let mut findings: Vec<Finding> = loaded
+        .mistakes
+        .iter()
+        .map(|mistake| Finding::fail(CHECK, mistake.to_string(), "the service does not start until this is corrected"))
+        .chain(loaded.warnings.iter().map(|warning| split(warning)))
+        .collect();
+    if findings.is_empty() {
+        let from = if file.exists() { file.display().to_string() } else { format!("no {}", file.display()) };
+        findings.push(Finding::ok(CHECK, format!("valid ({from})")));
+    }
+    findings
+}
+
+/// A warning says what is true, and after a semicolon what to do.
+fn split(warning: &str) -> Finding {
+    match warning.split_once("; ") {
+        Some((message, advice)) => Finding::warn(CHECK, message, advice),
+        None => Finding::warn(CHECK, warning, "see docs/configuration.md"),
+    }
+}

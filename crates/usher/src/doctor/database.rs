@@ -1,0 +1,169 @@
+//! The database: read from here, whether a service uses it or not, and never changed.
+
+use std::path::Path;
+use std::time::Duration;
+
+use usher_engine::operations::Operation;
+use usher_store::{DatabaseInspection, Integrity, OpenError};
+
+use super::finding::Finding;
+use super::service::Service;
+use crate::failure::chain;
+
+const CHECK: &str = "database";
+
+/// How long the check of every page may take.
+const LONGEST_CHECK: Duration = Duration::from_secs(60);
+
+/// Room below which the service will soon record nothing, in bytes: 64 MiB, the largest that the write-ahead log gets.
+const LITTLE_ROOM: u64 = 64 * 1024 * 1024;
+
+/// What is to be done about a damaged file.
+const RESTORE: &str = "stop the service, keep a copy of the file, and restore a backup (docs/operations.md, Back up)";
+
+/// Looks at the file; `None` in place of an inspection when it cannot be read or is not there.
+pub(super) fn open(path: &Path, findings: &mut Vec<Finding>) -> Option<DatabaseInspection> {
+    if !path.exists() && unreadable_folder(path).is_none() {
+        findings.push(missing(path));
+        return None;
+    }
+    match DatabaseInspection::open(path) {
+        Ok(inspection) => Some(inspection),
+        Err(error) => {
+            findings.push(unusable(&error));
+            None
+        }
+    }
+}
+
+/// Checks what is in it. Blocks for a minute at most.
+pub(super) fn check(path: &Path, inspection: &DatabaseInspection, findings: &mut Vec<Finding>) {
+    let shown = path.display();
+    findings.push(match inspection.integrity(LONGEST_CHECK) {
+        Ok(Integrity::Whole) => Finding::ok(CHECK, format!("{shown} is whole")),
+        Ok(Integrity::Damaged(problems)) => {
+            let first = problems.first().map(String::as_str).unwrap_or_default();
+            Finding::fail(CHECK, format!("{shown} is damaged ({} problems; {first})", problems.len()), RESTORE)
+        }
+        Ok(Integrity::NotFinished) => Finding::warn(
+            CHECK,
+            format!("{shown} is too large to be checked within {} s", LONGEST_CHECK.as_secs()),
+            format!("let `sqlite3 {shown} 'PRAGMA quick_check'` take its time"),
+        ),
+        Err(error) => Finding::fail(CHECK, format!("{shown} cannot be checked: {}", chain(&error)), RESTORE),
+    });
+    let (version, known) = inspection.schema_version();
+    if version < known {
+        let message = format!("its schema has version {version}; the next start brings it to {known}");
+        findings.push(Finding::warn(CHECK, message, "make a backup before: older programs refuse the new schema"));
+    }
+    match inspection.damaged_operations(|state| Operation::from_state(state).is_ok()) {
+        Ok((open, damaged)) if damaged.is_empty() => {
+            findings.push(Finding::ok(CHECK, format!("{open} open operations, all readable")));
+        }
+        Ok((_, damaged)) => findings.extend(damaged.into_iter().map(|row| {
+            let id = row.stream.map_or_else(|| "?".to_owned(), |id| id.to_string());
+            damaged_row("operations", &id)
+        })),
+        Err(error) => {
+            let message = format!("the open operations cannot be read: {}", chain(&error));
+            findings.push(Finding::fail(CHECK, message, RESTORE));
+        }
+    }
+    findings.extend(room(path));
+}
+
+/// A row that cannot be read. The same words whoever has found it: it is listed once.
+fn damaged_row(table: &str, id: &str) -> Finding {
+    let message = format!("the row {id} of the table {table} cannot be read and is set aside; everything else goes on");
+    Finding::fail(CHECK, message, "restore it from a backup while the service is stopped (docs/operations.md, Damage)")
+}
+
+/// Whether the running service can read and write it.
+pub(super) async fn ask(service: &Service, findings: &mut Vec<Finding>) {
+    let Ok(response) = service.get("/health/ready").await else { return };
+    // Those that it has set aside.
+    for row in response.body["store"]["damaged"].as_array().into_iter().flatten() {
+        if let (Some(table), Some(id)) = (row["table"].as_str(), row["id"].as_str()) {
+            findings.push(damaged_row(table, id));
+        }
+    }
+    findings.push(if response.body["store"]["ready"] == true {
+        Finding::ok(CHECK, "the service reads and writes it")
+    } else {
+        Finding::fail(
+            CHECK,
+            "the service cannot read or write it",
+            "is the disk full, or its file system read-only? What was acknowledged is safe; it goes on by itself",
+        )
+    });
+}
+
+fn missing(path: &Path) -> Finding {
+    let folder = path.ancestors().skip(1).find(|folder| folder.exists()).unwrap_or(path);
+    if writable(folder) {
+        return Finding::ok(CHECK, format!("{} is not there yet: the first start makes it", path.display()));
+    }
+    Finding::fail(
+        CHECK,
+        format!("{} is not there, and {} cannot be written to", path.display(), folder.display()),
+        format!("give the service's user its data directory: chown it, or name another with --data-dir{}", who()),
+    )
+}
+
+/// Why one cannot look into the folder, if so.
+fn unreadable_folder(path: &Path) -> Option<std::io::Error> {
+    match path.metadata() {
+        Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => Some(error),
+        _ => None,
+    }
+}
+
+fn unusable(error: &OpenError) -> Finding {
+    let advice = match error {
+        OpenError::File { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
+            format!("run `usher doctor` as the service's user (sudo -u usher usher doctor){}", who())
+        }
+        OpenError::Foreign { .. } => "name another file in database.path; this one is left alone".to_owned(),
+        OpenError::Newer { .. } => {
+            "install the newer version again, or restore the backup that was made before the upgrade".to_owned()
+        }
+        _ => RESTORE.to_owned(),
+    };
+    Finding::fail(CHECK, chain(error), advice)
+}
+
+#[cfg(unix)]
+fn writable(folder: &Path) -> bool {
+    rustix::fs::access(folder, rustix::fs::Access::WRITE_OK | rustix::fs::Access::EXEC_OK).is_ok()
+}
+
+#[cfg(not(unix))]
+fn writable(_folder: &Path) -> bool {
+    true
+}
+
+/// Who runs this program, for advice about permissions.
+#[cfg(unix)]
+fn who() -> String {
+    format!("; this runs as uid {}", rustix::process::geteuid().as_raw())
+}
+
+#[cfg(not(unix))]
+fn who() -> String {
+    String::new()
+}
+
+#[cfg(unix)]
+fn room(path: &Path) -> Option<Finding> {
+    let free = rustix::fs::statvfs(path).ok().map(|system| system.f_bavail.saturating_mul(system.f_frsize))?;
+    (free < LITTLE_ROOM).then(|| {
+        let message = format!("{} MiB are free on its disk", free / (1024 * 1024));
+        Finding::fail(CHECK, message, "make room: on a full disk nothing more is acknowledged")
+    })
+}
+
+#[cfg(not(unix))]
+fn room(_path: &Path) -> Option<Finding> {
+    None
+}

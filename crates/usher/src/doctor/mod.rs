@@ -1,0 +1,142 @@
+//! `usher doctor`: looks at everything the service depends on, and says what is true and what to do.
+//!
+//! It changes nothing. What a running service knows better, it is asked over its own interface; everything else, and all of
+//! it while none runs, is looked at from here: the database is read, relays are connected to, the wallet is asked what it
+//! says of itself, and the webhook's receiver gets a connection without a request.
+
+mod clock;
+mod configuration;
+mod database;
+mod finding;
+mod lightning;
+mod mints;
+mod open_files;
+mod relays;
+mod service;
+mod webhook;
+
+use std::path::{Path, PathBuf};
+
+use usher_engine::ports::{Clock as _, SystemClock};
+use usher_relays::{RelayAddress, RelayRoster};
+use usher_store::DatabaseInspection;
+
+use self::finding::{Finding, State};
+use self::service::Service;
+use crate::cli::DoctorCommand;
+use crate::command::environment::source;
+use crate::config::setting::LogFormat;
+use crate::config::{Config, Source, load};
+use crate::failure::Failure;
+use crate::logging::{self, Output};
+use crate::output::write;
+
+/// Checks everything and says what it found.
+///
+/// # Errors
+/// [`Failure::Reported`] with exit code 78 when the configuration has mistakes, and with 1 when something else needs action.
+pub fn run(command: &DoctorCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
+    let source = source(data_dir)?;
+    // Standard output is for the findings; what libraries say would only repeat them.
+    logging::start(LogFormat::Text, Output::Stderr, "off", None)?;
+    let loaded = load(&source);
+    let mut findings = configuration::check(&source, &loaded);
+    let complete = match &loaded.config {
+        Some(config) => {
+            let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+            runtime.block_on(examine(config, &source, &mut findings));
+            runtime.shutdown_background();
+            true
+        }
+        None => false,
+    };
+    write(&report(&findings, command.json)?)?;
+    if !complete {
+        return Err(Failure::reported_configuration());
+    }
+    if findings.iter().any(|finding| finding.state == State::Fail) {
+        return Err(Failure::reported());
+    }
+    Ok(())
+}
+
+/// Everything but the configuration itself.
+async fn examine(config: &Config, source: &Source, findings: &mut Vec<Finding>) {
+    let service = Service::find(config, findings).await;
+    let service = service.as_ref();
+
+    let path = source.data_dir.join(config.database.path.as_str());
+    if let Some(service) = service {
+        database::ask(service, findings).await;
+    }
+    let database = inspect(&path, findings).await;
+
+    let roster = relays_of_service(config, database.as_ref()).await;
+    let looked = relays::look(roster, config.nostr.private_key.public()).await;
+    let now = SystemClock.now();
+    let asked = match service {
+        Some(service) => relays::ask(service).await,
+        None => None,
+    };
+    relays::check(&looked, asked.as_ref(), config.nostr.relays.addresses().len(), findings);
+    let dates = looked.iter().filter_map(|relay| relay.outcome.as_ref().ok()?.date.as_deref());
+    findings.push(clock::check(dates, now));
+
+    lightning::check(config, service, findings).await;
+    webhook::check(config, findings).await;
+    webhook::deliveries(service, database.as_ref(), findings).await;
+    findings.push(mints::check(config).await);
+    findings.push(open_files::check(config, service).await);
+}
+
+/// Reads the database, on a thread of its own: it may be large.
+async fn inspect(path: &Path, findings: &mut Vec<Finding>) -> Option<DatabaseInspection> {
+    let path = path.to_owned();
+    let read = tokio::task::spawn_blocking(move || {
+        let mut findings = Vec::new();
+        let database = database::open(&path, &mut findings);
+        if let Some(database) = &database {
+            database::check(&path, database, &mut findings);
+        }
+        (database, findings)
+    });
+    let (database, found) = read.await.unwrap_or_default();
+    // A running service may have said the same of a damaged row.
+    for finding in found {
+        if !findings.contains(&finding) {
+            findings.push(finding);
+        }
+    }
+    database
+}
+
+/// The configured relays with what was changed at run time, or the configured ones when that cannot be read.
+async fn relays_of_service(config: &Config, database: Option<&DatabaseInspection>) -> Vec<RelayAddress> {
+    let configured = config.nostr.relays.addresses();
+    match database {
+        Some(database) => {
+            let roster = RelayRoster::load(database, configured).await;
+            roster.map_or_else(|_| configured.to_vec(), |roster| roster.relays())
+        }
+        None => configured.to_vec(),
+    }
+}
+
+/// The findings, one on a line, and for people what it comes to.
+fn report(findings: &[Finding], json: bool) -> Result<String, serde_json::Error> {
+    let mut text = String::new();
+    for finding in findings {
+        let line = if json { serde_json::to_string(finding)? } else { finding.to_string() };
+        text.push_str(&line);
+        text.push('\n');
+    }
+    if !json {
+        let count = |state| findings.iter().filter(|finding| finding.state == state).count();
+        text.push_str(&match (count(State::Fail), count(State::Warn)) {
+            (0, 0) => "\nEverything is in order.\n".to_owned(),
+            (0, warnings) => format!("\nNothing needs action; {warnings} to improve.\n"),
+            (failures, warnings) => format!("\n{failures} to correct, {warnings} to improve.\n"),
+        });
+    }
+    Ok(text)
+}

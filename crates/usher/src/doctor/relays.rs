@@ -1,0 +1,102 @@
+//! The service's relays: each is connected to from here, and the running service says how it gets on with them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::Value;
+use tokio::task::JoinSet;
+use usher_protocol::PublicKey;
+use usher_relays::{ProbeError, Probed, RelayAddress, probe};
+
+use super::finding::{Finding, State};
+use super::service::Service;
+
+const CHECK: &str = "relays";
+
+/// How long a relay may take to answer.
+const PATIENCE: Duration = Duration::from_secs(15);
+
+/// What listing a single relay means.
+const TWO: &str = "list two at least, of different operators, in nostr.relays, those of your users' wallets among them: \
+    what is sent while the only one is away is lost";
+
+/// A relay that was looked at.
+pub(super) struct Looked {
+    address: RelayAddress,
+    pub(super) outcome: Result<Probed, ProbeError>,
+}
+
+/// Connects to all of them at the same time.
+pub(super) async fn look(addresses: Vec<RelayAddress>, key: PublicKey) -> Vec<Looked> {
+    let mut looking = JoinSet::new();
+    for (place, address) in addresses.into_iter().enumerate() {
+        looking.spawn(async move {
+            let outcome = probe(&address, key, PATIENCE).await;
+            (place, Looked { address, outcome })
+        });
+    }
+    let mut looked = looking.join_all().await;
+    looked.sort_by_key(|(place, _)| *place);
+    looked.into_iter().map(|(_, looked)| looked).collect()
+}
+
+/// What the running service says of its own relays, by address: whether it is connected, and why not.
+pub(super) async fn ask(service: &Service) -> Option<BTreeMap<String, Option<String>>> {
+    let response = service.get("/relays").await.ok()?;
+    let relays = response.body["relays"].as_array()?;
+    let ours = relays.iter().filter(|relay| relay["origin"] != "user");
+    let state = |relay: &Value| {
+        let connected = relay["status"] == "connected" && relay["reason"].is_null();
+        let reason = relay["reason"].as_str().map(str::to_owned);
+        (!connected).then(|| reason.unwrap_or_else(|| "not connected yet".to_owned()))
+    };
+    Some(ours.filter_map(|relay| Some((relay["relay"].as_str()?.to_owned(), state(relay)))).collect())
+}
+
+/// Says how each relay is doing, and whether there are enough.
+pub(super) fn check(
+    looked: &[Looked],
+    asked: Option<&BTreeMap<String, Option<String>>>,
+    configured: usize,
+    findings: &mut Vec<Finding>,
+) {
+    let lines: Vec<Finding> = looked.iter().map(|relay| line(relay, asked)).collect();
+    let working = lines.iter().filter(|line| line.state == State::Ok).count();
+    findings.extend(lines);
+    match (looked.len(), working) {
+        (0, _) => findings.push(Finding::fail(CHECK, "the service has no relay: users cannot reach it", TWO)),
+        (_, 0) => findings.push(Finding::fail(
+            CHECK,
+            "no relay works: users cannot reach the service",
+            "does this machine reach the Internet, and resolve names? Otherwise list other relays in nostr.relays",
+        )),
+        // Of a configuration with one alone its own check warns.
+        (1, _) if configured > 1 => {
+            findings.push(Finding::warn(CHECK, "only one relay is left of those configured", TWO))
+        }
+        (1, _) => {}
+        (_, 1) => findings.push(Finding::warn(CHECK, "only one relay works", "replace those that do not")),
+        _ => {}
+    }
+}
+
+fn line(relay: &Looked, asked: Option<&BTreeMap<String, Option<String>>>) -> Finding {
+    let address = &relay.address;
+    let replace = "if it stays so, replace it in nostr.relays";
+    let connected = asked.and_then(|asked| asked.get(address.as_str()));
+    match (&relay.outcome, connected) {
+        (Ok(probed), None | Some(None)) => {
+            let who = if connected.is_some() { "; the service is connected" } else { "" };
+            let authentication = if probed.wants_authentication { ", to those who authenticate" } else { "" };
+            let took = probed.took.as_millis();
+            Finding::ok(CHECK, format!("{address} answers within {took} ms{authentication}{who}"))
+        }
+        (Ok(_), Some(Some(reason))) => {
+            let message = format!("{address} answers from here, but the service says: {reason}");
+            Finding::warn(CHECK, message, "the service tries again by itself; look at its log if it stays so")
+        }
+        // Some relays take a single connection of one address.
+        (Err(_), Some(None)) => Finding::ok(CHECK, format!("{address}: the service is connected")),
+        (Err(error), _) => Finding::warn(CHECK, format!("{address} does not work: {error}"), replace),
+    }
+}

@@ -1,0 +1,80 @@
+//! The app's webhook: whether it can be reached, and what became of the deliveries. No event is posted.
+
+use std::time::Duration;
+
+use serde_json::Value;
+use url::Url;
+use usher_store::DatabaseInspection;
+use usher_webhooks::probe;
+
+use super::finding::Finding;
+use super::service::Service;
+use crate::config::Config;
+
+const CHECK: &str = "webhook";
+
+/// How long the receiver may take to accept a connection.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What to do about deliveries that were given up.
+const RETRY: &str = "GET /webhooks/deliveries?status=failed lists them with the reason, POST /webhooks/deliveries/{id}/retry posts \
+    one again";
+
+/// Looks whether the receiver accepts a connection.
+pub(super) async fn check(config: &Config, findings: &mut Vec<Finding>) {
+    let webhook = &config.webhook;
+    let Some(configured) = &webhook.url else {
+        findings.push(Finding::ok(CHECK, "none is configured: the app reads events by itself"));
+        return;
+    };
+    // Checked when it was read.
+    let Ok(url) = configured.expose().parse::<Url>() else { return };
+    let origin = url.origin().ascii_serialization();
+    findings.push(match probe(&url, PATIENCE).await {
+        Ok(()) => Finding::ok(CHECK, format!("{origin} accepts connections")),
+        Err(error) => {
+            let advice = "start the receiver or correct webhook.url; events are kept and posted again for three days";
+            Finding::fail(CHECK, format!("{origin} cannot be reached: {error}"), advice)
+        }
+    });
+    if webhook.secret.is_none() {
+        let message = "deliveries are not signed: the receiver cannot tell them from forged ones";
+        findings.push(Finding::warn(CHECK, message, "set webhook.secret, and verify signatures (docs/webhooks.md)"));
+    }
+    if url.scheme() == "http" && !is_local(&url) {
+        let message = "events are posted unencrypted to another machine";
+        findings.push(Finding::warn(CHECK, message, "use https"));
+    }
+}
+
+/// What the running service says of deliveries that failed, or else what the database does.
+pub(super) async fn deliveries(
+    service: Option<&Service>,
+    database: Option<&DatabaseInspection>,
+    findings: &mut Vec<Finding>,
+) {
+    if let Some(reason) = last_failure(service).await {
+        let message = format!("deliveries wait; the last attempt of one: {reason}");
+        findings.push(Finding::warn(CHECK, message, "it is tried again by itself; mind the receiver's log"));
+    }
+    let Some(counts) = database.and_then(|database| database.deliveries().ok()) else { return };
+    if counts.failed > 0 {
+        findings.push(Finding::fail(CHECK, format!("{} deliveries were given up", counts.failed), RETRY));
+    }
+}
+
+/// Why the first of the deliveries that wait was not taken at its last attempt.
+async fn last_failure(service: Option<&Service>) -> Option<String> {
+    let response = service?.get("/webhooks/deliveries?status=pending&limit=1").await.ok()?;
+    let first = response.body["deliveries"].as_array()?.first()?.clone();
+    first["last_error"].as_str().map(str::to_owned).filter(|_| first != Value::Null)
+}
+
+fn is_local(url: &Url) -> bool {
+    match url.host() {
+        Some(url::Host::Ipv4(ip)) => ip.is_loopback(),
+        Some(url::Host::Ipv6(ip)) => ip.is_loopback(),
+        Some(url::Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
+        None => false,
+    }
+}

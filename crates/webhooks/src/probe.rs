@@ -1,0 +1,136 @@
+//! Whether the receiver can be reached: a connection without a request, for `usher doctor`.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, RootCertStore};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use url::{Host, Url};
+
+/// Why the receiver cannot be reached. Says nothing of the URL: it may be a secret.
+#[derive(Debug, thiserror::Error)]
+pub enum ProbeError {
+    /// The URL is not an http(s) URL with a host.
+    #[error("it is not an http(s) URL")]
+    Url,
+    /// The name has no address.
+    #[error("the host name cannot be resolved: {0}")]
+    Unresolved(#[source] io::Error),
+    /// Nothing listens at any address of the host.
+    #[error("cannot connect: {0}")]
+    Connect(#[source] io::Error),
+    /// The TLS handshake failed, for example for an expired certificate.
+    #[error("the TLS handshake failed: {0}")]
+    Tls(#[source] io::Error),
+    /// It took too long.
+    #[error("no connection within {} s", .0.as_secs())]
+    TimedOut(Duration),
+}
+
+/// Resolves the host of `url`, connects to it and, for `https`, makes the TLS handshake; then hangs up. No request is sent,
+/// so the receiver sees no event.
+///
+/// # Errors
+/// [`ProbeError`].
+pub async fn probe(url: &Url, limit: Duration) -> Result<(), ProbeError> {
+    timeout(limit, reach(url)).await.map_err(|_elapsed| ProbeError::TimedOut(limit))?
+}
+
+async fn reach(url: &Url) -> Result<(), ProbeError> {
+    let is_https = match url.scheme() {
+        "https" => true,
+        "http" => false,
+        _ => return Err(ProbeError::Url),
+    };
+    let port = url.port_or_known_default().ok_or(ProbeError::Url)?;
+    let (addresses, name): (Vec<SocketAddr>, _) = match url.host().ok_or(ProbeError::Url)? {
+        Host::Ipv4(ip) => (vec![(ip, port).into()], ServerName::from(std::net::IpAddr::from(ip))),
+        Host::Ipv6(ip) => (vec![(ip, port).into()], ServerName::from(std::net::IpAddr::from(ip))),
+        Host::Domain(name) => (
+            tokio::net::lookup_host((name, port)).await.map_err(ProbeError::Unresolved)?.collect(),
+            ServerName::try_from(name.to_owned()).map_err(|_| ProbeError::Url)?,
+        ),
+    };
+    let stream = TcpStream::connect(&*addresses).await.map_err(ProbeError::Connect)?;
+    if is_https {
+        TlsConnector::from(tls()?).connect(name, stream).await.map_err(ProbeError::Tls)?;
+    }
+    Ok(())
+}
+
+fn tls() -> Result<Arc<ClientConfig>, ProbeError> {
+    let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| ProbeError::Tls(io::Error::other(error)))?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(Arc::new(config))
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "tests spawn")]
+mod tests {
+    use tokio::io::AsyncReadExt as _;
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    const LIMIT: Duration = Duration::from_secs(20);
+
+    async fn listener() -> (TcpListener, u16) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        (listener, port)
+    }
+
+    fn url(text: String) -> Url {
+        text.parse().unwrap()
+    }
+
+    #[tokio::test]
+    async fn it_connects_and_says_nothing() {
+        let (listener, port) = listener().await;
+        let accepted = tokio::spawn(async move {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            let mut said = Vec::new();
+            stream.read_to_end(&mut said).await.unwrap();
+            said
+        });
+        probe(&url(format!("http://localhost:{port}/hook?key=x")), LIMIT).await.unwrap();
+        assert!(accepted.await.unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn what_is_wrong_is_said_without_the_url() {
+        let (closed, port) = listener().await;
+        drop(closed);
+        let refused = probe(&url(format!("http://127.0.0.1:{port}/s3cret")), LIMIT).await.unwrap_err();
+        assert!(matches!(refused, ProbeError::Connect(_)), "{refused}");
+        let nowhere = probe(&url("https://receiver.invalid/s3cret".to_owned()), LIMIT).await.unwrap_err();
+        assert!(matches!(nowhere, ProbeError::Unresolved(_)), "{nowhere}");
+        let (plain, port) = listener().await;
+        let talking = tokio::spawn(async move {
+            let (stream, _) = plain.accept().await.unwrap();
+            stream.try_write(b"HTTP/1.1 400 Bad Request\r\n\r\n").unwrap();
+            stream
+        });
+        let no_tls = probe(&url(format!("https://127.0.0.1:{port}/s3cret")), LIMIT).await.unwrap_err();
+        assert!(matches!(no_tls, ProbeError::Tls(_)), "{no_tls}");
+        drop(talking.await);
+        let (silent, port) = listener().await;
+        let slow =
+            probe(&url(format!("https://127.0.0.1:{port}/s3cret")), Duration::from_millis(50)).await.unwrap_err();
+        assert!(matches!(slow, ProbeError::TimedOut(_)), "{slow}");
+        drop(silent);
+        for error in [refused, nowhere, no_tls, slow] {
+            let said = error.to_string();
+            assert!(!said.contains("s3cret") && !said.contains("receiver.invalid"), "{said}");
+        }
+    }
+}
