@@ -35,6 +35,10 @@ const SITES: usize = 4096;
 const OPENINGS: u32 = 32;
 const OPENINGS_PER_SECOND: f64 = 0.5;
 
+/// Most relays of users that are other paths at one of the operator's own: relays limit the connections of one client, and
+/// nobody shall use up ours.
+const BESIDE_OURS: usize = 2;
+
 /// Users of one relay who are counted. A relay with more is everybody's and not closed for one user's sake.
 const USERS_OF_A_RELAY: usize = 256;
 
@@ -225,6 +229,12 @@ impl Directory {
         let site = address.site();
         let same = |_: &RelayAddress, relay: &UserRelay| relay.site == site;
         let of_site = self.of_users.values().filter(|relay| relay.site == site).count();
+        let server = |of: &RelayAddress| of.host() == address.host() && of.port() == address.port();
+        if self.configured.iter().any(|link| server(&link.address))
+            && self.of_users.keys().filter(|of| server(of)).count() >= BESIDE_OURS
+        {
+            return false;
+        }
         let instant = Instant::now();
         let fresh = || Bucket::new(OPENINGS, OPENINGS_PER_SECOND, instant);
         // At a host that honest users use, too, what others make up must not count against the relay itself.

@@ -38,7 +38,8 @@ const CONTROL_BURDEN: f64 = 1.0;
 /// Reading so many bytes burdens us as much as a useless message, whatever they say.
 const BYTES_OF_A_BURDEN: f64 = 32_768.0;
 
-/// What a good message burdens us with, in useless messages.
+/// What a good message burdens us with, in useless messages: it costs as much, but it may be of use. Nobody knows here:
+/// whoever has a key can make one.
 const MESSAGE_BURDEN: f64 = 0.2;
 
 /// A connection and everything that is known of it.
@@ -278,7 +279,7 @@ impl<'a> Session<'a> {
                 match shared.examiner.examine(event) {
                     Verdict::Message(message) => {
                         self.deliver(*message);
-                        self.burden(MESSAGE_BURDEN)?;
+                        self.burden_of(MESSAGE_BURDEN, 1.0)?;
                     }
                     Verdict::NotOurs { author, event } => {
                         shared.prove(author, event, self.link);
@@ -320,12 +321,17 @@ impl<'a> Session<'a> {
 
     /// A relay that a user chose may only be so much of a burden, and all of them together.
     fn burden(&mut self, burden: f64) -> ControlFlow<Ended> {
+        self.burden_of(burden, burden)
+    }
+
+    /// The same of something that costs more than it is counted for.
+    fn burden_of(&mut self, burden: f64, cost: f64) -> ControlFlow<Ended> {
         let Some(allowance) = &mut self.allowance else { return ControlFlow::Continue(()) };
         let now = Instant::now();
         if !allowance.take_part(burden, now) {
             return ControlFlow::Break(Ended::Nuisance);
         }
-        if let Some(until) = self.shared.turns.take(burden, now) {
+        if let Some(until) = self.shared.turns.take(cost, now) {
             self.resting_until = Some(until);
         }
         ControlFlow::Continue(())

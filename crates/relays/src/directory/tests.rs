@@ -208,6 +208,16 @@ fn paths_made_up_at_a_users_relay_do_not_push_it_out() {
 }
 
 #[test]
+fn paths_made_up_at_the_operators_relay_do_not_use_up_its_patience() {
+    let mut world = World::new(4, 64);
+    world.configure("ours");
+    let opened: usize =
+        (0..20).map(|path| world.use_for(user(), &[&format!("ours/{path}")], LATER, NOW).opened.len()).sum();
+    assert_eq!(opened, BESIDE_OURS);
+    assert_eq!(world.use_for(user(), &["sub.ours"], LATER, NOW).opened.len(), 1, "another server");
+}
+
+#[test]
 fn many_names_at_one_network_address_count_as_one_host() {
     let mut world = World::new(4, 64);
     let ip = |text: &str| text.parse::<IpAddr>().unwrap();

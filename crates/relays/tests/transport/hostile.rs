@@ -113,6 +113,10 @@ async fn whatever_it_sends_without_end_a_users_relay_is_left_soon() {
         let service = Service::start_with(&[], |options| {
             options.allow_private = true;
             options.timing.reconnect_longest = Duration::from_secs(3600);
+            // However slow this machine is at the moment.
+            options.limits.user_relay_nuisance = 200;
+            options.limits.user_relay_nuisance_per_second = 1;
+            options.limits.user_burden.frames_per_second = 1;
         });
         service.pool.send(&letter_to(&service, &hostile.url));
         eventually(name, || format!("{:?}", service.status_of(&hostile.url).state).contains("floods us")).await;
@@ -135,6 +139,7 @@ async fn one_of_ours_that_sends_frames_without_messages_is_left_too() {
         let hostile = Hostile::start(head, tail).await;
         let service = Service::start_with(&[&hostile.url], |options| {
             options.timing.reconnect_longest = Duration::from_secs(3600);
+            options.limits.burden.frames_per_second = 1;
         });
         eventually(name, || format!("{:?}", service.status_of(&hostile.url).state).contains("floods us")).await;
         service.stop().await;

@@ -113,6 +113,8 @@ async fn a_record_for_each_byte_is_too_much() {
     let service = Service::start_with(&[], |options| {
         options.tls = Some(client);
         options.allow_private = true;
+        options.limits.user_burden.overhead_bytes = 100_000;
+        options.limits.user_burden.overhead_bytes_per_second = 1;
     });
     let mut letter = service.letter(&usher_protocol::Keys::generate().public_key(), "x");
     letter.relays = vec![url.clone()];
