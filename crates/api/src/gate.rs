@@ -1,5 +1,6 @@
 //! The gate in front of every endpoint: what is the same for all calls.
 
+use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,9 +19,12 @@ use tracing::Instrument as _;
 use crate::ApiState;
 use crate::access::{self, Admission};
 use crate::endpoints::ws;
-use crate::local;
+use crate::host;
+use crate::local::{self, Peer};
 use crate::problem::{ErrorCode, Problem};
 use crate::request_id::{RequestId, X_REQUEST_ID};
+use crate::server::Lease;
+use crate::unauthenticated::Summary;
 
 /// Who may pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,13 +82,25 @@ pub(crate) async fn gate(State(gate): State<Gate>, mut request: Request, next: N
         let started = Instant::now();
         let method = method_name(request.method());
         let path = request.extensions().get::<MatchedPath>().cloned();
-        let (mut response, waited) = match gate.admit(&mut request) {
+        let peer = request.extensions().get::<Peer>().map(|Peer(address)| *address);
+        let admitted = gate.admit(&mut request);
+        let known = is_known(&request);
+        let (mut response, waited) = match admitted {
             Ok(()) => gate.pass(request, next).await,
-            Err(problem) => (problem.into_response(), false),
+            Err(problem) => {
+                if problem.code() == ErrorCode::Unauthorized && access::has_token(request.headers()) {
+                    hold_back(&gate.state, peer).await;
+                }
+                (problem.into_response(), false)
+            }
         };
         finish(&mut response, &request_id);
         let answered = Answered { method, path: path.as_ref(), status: response.status(), latency: started.elapsed() };
-        log(&answered);
+        if known {
+            log(&answered);
+        } else {
+            gate.log_unauthenticated(&answered, peer);
+        }
         gate.state.meters.answered(&answered, waited);
         response
     }
@@ -95,17 +111,38 @@ pub(crate) async fn gate(State(gate): State<Gate>, mut request: Request, next: N
 impl Gate {
     /// Looks at the head of the request only: a stranger's body is not read.
     fn admit(&self, request: &mut Request) -> Result<(), Problem> {
+        let over_socket = request.extensions().get::<Admitted>().is_some();
+        if !over_socket && !host::is_valid(request.version(), request.headers()) {
+            let detail = "the request must name its host in one `Host` header (RFC 9112 section 3.2)";
+            return Err(Problem::new(ErrorCode::MalformedRequest, detail));
+        }
         match self.access {
             Access::Public => Ok(()),
             Access::Socket if may_say_it_later(request.headers()) => Ok(()),
             Access::Local if local::is_local(request) => Ok(()),
             Access::Token | Access::Socket | Access::Local => {
-                if request.extensions().get::<Admitted>().is_none() {
+                if !over_socket {
                     let admission = self.state.tokens.admit(request.headers())?;
+                    if let Some(lease) = request.extensions().get::<Lease>() {
+                        lease.authenticate();
+                    }
                     request.extensions_mut().insert(admission);
                 }
                 take_one(&self.state)
             }
+        }
+    }
+
+    /// As [`log`], for a request without a valid token: with where it came from, and not without end.
+    fn log_unauthenticated(&self, answered: &Answered<'_>, peer: Option<IpAddr>) {
+        let allowed = may_log(&self.state, peer);
+        let Answered { method, status, latency, .. } = answered;
+        let (path, status_code, latency_ms) = (answered.route(), status.as_u16(), latency.as_secs_f64() * 1000.0);
+        let peer = peer.map(tracing::field::display);
+        if allowed && !answered.is_poll() {
+            tracing::info!(method, path, status = status_code, latency_ms, peer, "answered");
+        } else {
+            tracing::debug!(method, path, status = status_code, latency_ms, peer, "answered");
         }
     }
 
@@ -160,6 +197,33 @@ pub(crate) fn concerns(stream: &impl std::fmt::Display) {
     tracing::Span::current().record("stream_id", tracing::field::display(stream));
 }
 
+/// Waits before a wrong token is answered, longer the more of them come from there.
+pub(crate) async fn hold_back(state: &ApiState, peer: Option<IpAddr>) {
+    let hold = state.unauthenticated.wrong_token(peer, Instant::now());
+    if !hold.is_zero() {
+        tokio::select! {
+            () = state.stop.cancelled() => {}
+            () = tokio::time::sleep(hold) => {}
+        }
+    }
+}
+
+/// Whether something that was asked for without a valid token may have a line in the log. Says now and then how much
+/// there was.
+pub(crate) fn may_log(state: &ApiState, peer: Option<IpAddr>) -> bool {
+    let (allowed, summary) = state.unauthenticated.line(Instant::now());
+    if let Some(Summary { wrong_tokens, unlogged }) = summary {
+        let peer = peer.map(tracing::field::display);
+        tracing::warn!(peer, wrong_tokens, unlogged, "requests without a valid token; the last came from this peer");
+    }
+    allowed
+}
+
+/// Whether the request has shown a valid token, on its own or over a WebSocket.
+fn is_known(request: &Request) -> bool {
+    request.extensions().get::<Admission>().is_some() || request.extensions().get::<Admitted>().is_some()
+}
+
 /// Whether the token may come in the first message: it is a WebSocket that is asked for, and no token came with it.
 fn may_say_it_later(headers: &HeaderMap) -> bool {
     ws::is_asked_for(headers) && !access::has_token(headers)
@@ -181,8 +245,8 @@ pub(crate) fn take_one(state: &ApiState) -> Result<(), Problem> {
 pub(crate) fn finish(response: &mut Response, request_id: &RequestId) {
     if let Some(problem) = response.extensions_mut().remove::<Problem>() {
         problem.render(response, request_id);
-        if problem.code() == ErrorCode::Unauthorized {
-            // A stranger need not stay: the connection is a place that a caller with the token could have.
+        if matches!(problem.code(), ErrorCode::Unauthorized | ErrorCode::MalformedRequest) {
+            // An unauthenticated peer need not stay: the connection is a place that a caller with the token could have.
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
         }
     }
@@ -209,6 +273,11 @@ impl Answered<'_> {
     pub(crate) fn route(&self) -> &str {
         self.path.map_or("-", MatchedPath::as_str)
     }
+
+    /// Reading that went well: thousands per second, and of no interest.
+    fn is_poll(&self) -> bool {
+        self.status.is_success() && self.method == "GET"
+    }
 }
 
 /// The request's one line.
@@ -216,8 +285,7 @@ fn log(answered: &Answered<'_>) {
     let (method, path, status) = (answered.method, answered.route(), answered.status);
     let status_code = status.as_u16();
     let latency_ms = answered.latency.as_secs_f64() * 1000.0;
-    if status.is_success() && method == "GET" {
-        // Polls: thousands per second, and of no interest.
+    if answered.is_poll() {
         tracing::debug!(method, path, status = status_code, latency_ms, "answered");
     } else {
         tracing::info!(method, path, status = status_code, latency_ms, "answered");

@@ -1,6 +1,6 @@
 //! The HTTP interface: a room of doors into the [`Engine`](usher_engine::Engine).
 //!
-//! [`router`] mounts one file per endpoint; the OpenAPI document ([`openapi`]) is made from the same lines. In
+//! `routes` mounts one file per endpoint; the OpenAPI document ([`openapi`]) is made from the same lines. In
 //! front of every endpoint stands the gate: request id, token, rate, time limit and the shape of errors are its
 //! business, so an endpoint reads its fields, calls the engine, and answers. [`serve`] is the part that faces
 //! strangers: connections, slow senders and readers, and a shutdown that cuts nobody off in mid-answer.
@@ -13,6 +13,7 @@ mod examples;
 mod fields;
 mod formats;
 mod gate;
+mod host;
 mod idempotency;
 mod local;
 mod meters;
@@ -26,12 +27,12 @@ mod routes;
 mod server;
 mod state;
 mod telemetry;
+mod unauthenticated;
 mod webhook;
 
 pub use access::ApiTokens;
 pub use openapi::openapi;
 pub use problem::{ErrorCode, FieldError};
-pub use routes::router;
 pub use server::{ServeOptions, serve};
 pub use state::{ApiParts, ApiState, Limits};
 pub use telemetry::{Family, Measure, Readiness, RelaysReadiness, Sample, Telemetry, WalletReadiness};

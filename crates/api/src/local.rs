@@ -3,20 +3,20 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use axum::extract::Request;
-use http::header::{FORWARDED, HOST, VIA};
-use http::{HeaderMap, HeaderName};
+use http::header::{CONNECTION, FORWARDED, HOST, VIA};
+use http::{HeaderMap, HeaderName, Version};
 
 /// Who is at the other end of the connection. A request extension.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub(crate) IpAddr);
 
-/// What proxies add. One that runs here, too, makes everybody a neighbour.
+/// What proxies add, beside `X-Forwarded-…`. One that runs here, too, makes everybody a neighbour.
 const BY_WAY_OF: [HeaderName; 5] = [
     FORWARDED,
     VIA,
-    HeaderName::from_static("x-forwarded-for"),
-    HeaderName::from_static("x-forwarded-host"),
     HeaderName::from_static("x-real-ip"),
+    HeaderName::from_static("x-client-ip"),
+    HeaderName::from_static("cf-connecting-ip"),
 ];
 
 /// Whether it is asked for from here: over loopback, under a name of loopback, and not by way of a proxy.
@@ -26,7 +26,17 @@ const BY_WAY_OF: [HeaderName; 5] = [
 pub(crate) fn is_local(request: &Request) -> bool {
     let peer = request.extensions().get::<Peer>().is_some_and(|Peer(address)| address.to_canonical().is_loopback());
     let headers = request.headers();
-    peer && names_loopback(headers) && !BY_WAY_OF.iter().any(|name| headers.contains_key(name))
+    peer && names_loopback(headers) && !is_by_way_of_proxy(request.version(), headers)
+}
+
+/// Whether there is a sign of a proxy. Some add no header: nginx speaks HTTP/1.0 or says `Connection: close` unless it is
+/// told otherwise, and browsers do neither.
+fn is_by_way_of_proxy(version: Version, headers: &HeaderMap) -> bool {
+    let closes = headers.get_all(CONNECTION).iter().any(|value| !value.as_bytes().eq_ignore_ascii_case(b"keep-alive"));
+    version < Version::HTTP_11
+        || closes
+        || BY_WAY_OF.iter().any(|name| headers.contains_key(name))
+        || headers.keys().any(|name| name.as_str().starts_with("x-forwarded-"))
 }
 
 fn names_loopback(headers: &HeaderMap) -> bool {
@@ -74,8 +84,10 @@ mod tests {
             assert!(!local(Some(peer), &[("host", "localhost")]), "{peer}");
         }
         assert!(!local(None, &[("host", "localhost")]));
-        for name in ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-real-ip"] {
+        for name in ["forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip"] {
             assert!(!local(Some("127.0.0.1"), &[("host", "localhost"), (name, "x")]), "{name}");
         }
+        assert!(!local(Some("127.0.0.1"), &[("host", "localhost"), ("connection", "close")]), "as nginx has it");
+        assert!(local(Some("127.0.0.1"), &[("host", "localhost"), ("connection", "keep-alive")]));
     }
 }

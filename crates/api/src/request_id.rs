@@ -17,15 +17,14 @@ const LONGEST: usize = 128;
 pub(crate) struct RequestId(Arc<str>);
 
 impl RequestId {
-    /// The caller's id when it is 1 to 128 visible ASCII characters, else a random one.
+    /// The caller's id when it is 1 to 128 letters, digits and `-_.:/+=@~`, which is what ids are made of, else a random one.
+    /// With a brace or a quote in it, it could look like other fields of a line in the log.
     ///
     /// A caller's id that is not taken is replaced rather than refused: it is not worth failing a payment for.
     pub(crate) fn of(headers: &HeaderMap, randomness: &dyn Randomness) -> Self {
         let given = headers.get(X_REQUEST_ID).and_then(|value| value.to_str().ok());
         match given {
-            Some(id) if (1..=LONGEST).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_graphic()) => {
-                Self(id.into())
-            }
+            Some(id) if (1..=LONGEST).contains(&id.len()) && id.bytes().all(is_of_id) => Self(id.into()),
             _ => Self::random(randomness),
         }
     }
@@ -45,6 +44,10 @@ impl RequestId {
     pub(crate) fn to_header(&self) -> Option<HeaderValue> {
         HeaderValue::from_str(&self.0).ok()
     }
+}
+
+fn is_of_id(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-_.:/+=@~".contains(&byte)
 }
 
 impl fmt::Display for RequestId {
@@ -77,7 +80,16 @@ mod tests {
     fn a_callers_id_is_taken_when_it_is_fit_to_be_logged() {
         assert_eq!(of(b"order-42/try:1"), "order-42/try:1");
         assert_eq!(of(&[b'x'; 128]), "x".repeat(128));
-        for unfit in [&b""[..], b"two words", b"tab\there", "naïve".as_bytes(), &[b'x'; 129]] {
+        for unfit in [
+            &b""[..],
+            b"two words",
+            b"tab\there",
+            "naïve".as_bytes(),
+            &[b'x'; 129],
+            b"x}:usher_engine::paid{a",
+            b"x\"status\":200",
+            b"x,status=200",
+        ] {
             assert_eq!(of(unfit), MADE, "{unfit:?}");
         }
         assert_eq!(RequestId::of(&HeaderMap::new(), &Sevens).as_str(), MADE);

@@ -60,7 +60,7 @@ pub(crate) fn local() -> OpenApiRouter<ApiState> {
 }
 
 /// The whole interface.
-pub fn router(state: ApiState) -> Router {
+pub(crate) fn router(state: ApiState) -> Router {
     assemble(public().into(), protected().into(), socket().into(), local().into(), state)
 }
 

@@ -16,7 +16,9 @@ use crate::idempotency::InFlight;
 use crate::meters::Meters;
 use crate::problem::Problem;
 use crate::rate_limit::RateLimit;
+use crate::server::ConnectionTable;
 use crate::telemetry::Telemetry;
+use crate::unauthenticated::Unauthenticated;
 
 /// What the interface refuses to exceed (`limits.*` in the configuration).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,6 +134,8 @@ pub struct Shared {
     pub(crate) relays: Arc<dyn RelayControl>,
     pub(crate) telemetry: Arc<dyn Telemetry>,
     pub(crate) meters: Meters,
+    pub(crate) connections: ConnectionTable,
+    pub(crate) unauthenticated: Unauthenticated,
     pub(crate) changes: Arc<Semaphore>,
     long_polls: Arc<Semaphore>,
     event_streams: Arc<Semaphore>,
@@ -176,6 +180,8 @@ impl ApiState {
             relays,
             telemetry,
             meters: Meters::new(),
+            connections: ConnectionTable::default(),
+            unauthenticated: Unauthenticated::default(),
             changes: places(limits.max_changes),
             long_polls: places(limits.max_long_polls),
             event_streams: places(limits.max_event_streams),

@@ -158,6 +158,9 @@ pub fn verify(token: &str, issuer: &PublicKey, now: u64) -> Result<Token, Verify
         | ValidationError::MalformedSignature(_) => VerifyError::Signature,
         _ => VerifyError::Malformed,
     })?;
+    if !has_low_s(untrusted.signature_bytes()) {
+        return Err(VerifyError::Signature);
+    }
     let claims = signed.claims();
     let expires_at = secs(claims.expiration.ok_or(VerifyError::NoExpiry)?);
     let not_before = claims.not_before.map(secs);
@@ -169,6 +172,18 @@ pub fn verify(token: &str, issuer: &PublicKey, now: u64) -> Result<Token, Verify
         return Err(VerifyError::NotYetValid);
     }
     Ok(Token { target_key: claims.custom.target_key, issued_at, not_before, expires_at })
+}
+
+/// Whether a signature is the one of the two forms that Bitcoin and Nostr libraries make and take.
+///
+/// From a signature anybody can make the other one (S negated), without the key: a token would have two texts, and a list
+/// of tokens that are used up or revoked would miss one.
+fn has_low_s(signature: &[u8]) -> bool {
+    secp256k1::ecdsa::Signature::from_compact(signature).is_ok_and(|signature| {
+        let mut low = signature;
+        low.normalize_s();
+        low == signature
+    })
 }
 
 /// The secret key whose point has even Y: the one that BIP-340 signs with.

@@ -66,7 +66,6 @@ pub use address::{AddressError, MAX_ADDRESS_BYTES, RelayAddress};
 pub use counters::{CounterValues, Refusal};
 pub use dialer::{Dialer, Stream};
 pub use identity::Identity;
-pub use nip05::ClientError;
 pub use options::{Burden, Limits, RelayOptions, Timing};
 pub use pool::RelayPool;
 pub use probe::{ProbeError, Probed, probe};

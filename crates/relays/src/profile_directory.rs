@@ -19,7 +19,7 @@ use usher_protocol::PublicKey;
 use crate::RelayPool;
 use crate::lookup::document::{self, Document};
 use crate::lookup::{Cache, Flights, Found, Searcher};
-use crate::nip05::{ClientError, Domains, Identifiers};
+use crate::nip05::{Domains, Identifiers};
 use crate::own::OwnProfile;
 
 /// How look-ups behave. The default has the numbers; the fields say what each is for.
@@ -85,9 +85,6 @@ pub enum DirectoryError {
     /// TLS cannot be used.
     #[error("TLS cannot be used")]
     Tls(#[source] rustls::Error),
-    /// There is no HTTP client.
-    #[error(transparent)]
-    Client(#[from] ClientError),
 }
 
 /// Looks up profiles and identifiers, and keeps the service's own profile published.
@@ -133,7 +130,7 @@ impl ProfileDirectory {
         let searcher = Searcher::new(Arc::clone(&pool), options.visits_at_once, options.relays_within, options.settle);
         let searcher = Arc::new(searcher);
         let tls = pool.shared.tls.clone().map_err(DirectoryError::Tls)?;
-        let domains = Domains::new(&tls, options.domain_within, pool.shared.options.allow_private)?;
+        let domains = Domains::new(&tls, options.domain_within, pool.shared.options.allow_private);
         let own = OwnProfile::load(Arc::clone(&pool), Arc::clone(&searcher), settings, &options.profile).await?;
         tasks.spawn(stop.clone().run_until_cancelled_owned(Arc::clone(&own).keep_published()));
         let profiles = Flights::new(options.at_once, tasks.clone(), stop.clone());

@@ -124,10 +124,7 @@ impl Service {
             tasks: http.tasks.clone(),
             stop: http.stop.clone(),
         });
-        let max_connections = u32::try_from(config.limits.max_connections.get()).unwrap_or(u32::MAX);
-        let options = ServeOptions { grace: GRACE, max_connections, ..ServeOptions::default() };
-        let serving =
-            usher_api::serve(listener, usher_api::router(state), options, http.tasks.clone(), http.stop.clone());
+        let serving = usher_api::serve(listener, state, serve_options(config), http.tasks.clone(), http.stop.clone());
         http.tasks.spawn(serving);
         Ok(Self { address, engine, http, operations, relays, store, tokens, webhook })
     }
@@ -306,6 +303,18 @@ fn limits(config: &Config) -> Limits {
         max_event_streams: count(config.limits.max_event_streams.get()),
         max_websockets: count(config.limits.max_websockets.get()),
         ..Limits::default()
+    }
+}
+
+fn serve_options(config: &Config) -> ServeOptions {
+    let connections = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+    let limits = &config.limits;
+    ServeOptions {
+        grace: GRACE,
+        max_connections: connections(limits.max_connections.get()),
+        max_unauthenticated: connections(limits.max_unauthenticated_connections.get()),
+        max_unauthenticated_per_address: connections(limits.max_unauthenticated_per_address.get()),
+        ..ServeOptions::default()
     }
 }
 

@@ -19,10 +19,13 @@ pub enum WebhookError {
     /// There is no time for an exchange, or more than a day.
     #[error("the webhook's time-out of {0:?} is not between a millisecond and a day")]
     Timeout(Duration),
+    /// The `User-Agent` holds what a header cannot.
+    #[error("the webhook's user agent is not the value of a header")]
+    UserAgent,
     /// Certificates to trust are given, but none is there in PEM form.
     #[error("the webhook's trusted certificates are not in PEM form")]
     Certificates,
-    /// The HTTP client does not take the options.
-    #[error("the webhook's HTTP client can't be made")]
-    Client(#[source] reqwest::Error),
+    /// TLS cannot be used, or a certificate to trust cannot.
+    #[error("the webhook's TLS can't be set up")]
+    Tls(#[source] rustls::Error),
 }

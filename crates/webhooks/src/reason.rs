@@ -4,7 +4,8 @@ use std::error::Error;
 use std::io::{self, ErrorKind};
 use std::time::Duration;
 
-use reqwest::StatusCode;
+use http::StatusCode;
+use usher_http_client::{ConnectError, TooMuchInterim};
 
 use crate::resolver::LookupFailed;
 
@@ -24,17 +25,23 @@ pub(crate) fn of_silence(timeout: Duration) -> String {
 }
 
 /// There was no answer, or none that could be read.
-pub(crate) fn of_failure(error: &reqwest::Error) -> String {
+pub(crate) fn of_failure(error: &usher_http_client::Error) -> String {
     // The innermost cause knows best.
     let causes = std::iter::successors(Some(error as &(dyn Error + 'static)), |error| Error::source(*error));
     let words = causes.filter_map(of_cause).last();
     match words {
         Some(words) if error.is_connect() => format!("could not connect: {words}"),
         Some(words) => words,
-        None if error.is_timeout() => "could not connect in time".to_owned(),
+        None if is_late(error) => "could not connect in time".to_owned(),
         None if error.is_connect() => "could not connect".to_owned(),
         None => "the exchange failed".to_owned(),
     }
+}
+
+/// Whether the connection took too long.
+fn is_late(error: &(dyn Error + 'static)) -> bool {
+    let mut causes = std::iter::successors(Some(error), |error| Error::source(*error));
+    causes.any(|error| matches!(error.downcast_ref(), Some(ConnectError::Timeout)))
 }
 
 fn of_cause(error: &(dyn Error + 'static)) -> Option<String> {
@@ -61,6 +68,9 @@ fn of_io(error: &io::Error) -> Option<String> {
     if let Some(wrapped) = error.get_ref() {
         if let Some(inner) = wrapped.downcast_ref::<io::Error>() {
             return of_io(inner);
+        }
+        if wrapped.is::<TooMuchInterim>() {
+            return Some("the receiver sent interim responses without end".to_owned());
         }
         if let Some(tls) = wrapped.downcast_ref::<rustls::Error>() {
             let text: String = tls.to_string().chars().filter(|c| !c.is_control()).take(LONGEST_TLS_TEXT).collect();

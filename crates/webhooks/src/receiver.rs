@@ -5,16 +5,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use bytes::Bytes;
+use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER, USER_AGENT};
+use http::{Request, Response, Uri};
+use http_body_util::{BodyExt as _, Full};
 use parking_lot::RwLock;
-use reqwest::header::{CONTENT_TYPE, RETRY_AFTER};
-use reqwest::redirect::Policy;
-use reqwest::{Certificate, Client, Request, Response};
+use percent_encoding::percent_decode_str;
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject as _;
 use secrecy::SecretString;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 use usher_engine::event::Event;
 use usher_engine::ports::{Posted, Receiver};
 use usher_engine::{StreamId, UnixMillis};
+use usher_http_client::{Client, ClientOptions, Incoming, Pool, tls_config};
 
 use crate::options::origin;
 use crate::resolver::Resolver;
@@ -44,7 +51,13 @@ const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// at once is the caller's to bound.
 pub struct WebhookReceiver {
     client: Client,
-    url: Url,
+    /// Where to post, without the credentials.
+    uri: Uri,
+    /// `Authorization`, when the URL holds credentials.
+    authorization: Option<HeaderValue>,
+    user_agent: HeaderValue,
+    /// What may be shown of the URL.
+    origin: String,
     /// Replaced as a whole while posts run: each is signed with one state of it.
     signer: RwLock<Arc<Signer>>,
     timeout: Duration,
@@ -65,33 +78,28 @@ impl WebhookReceiver {
             return Err(WebhookError::Timeout(timeout));
         }
         let signer = Signer::new(&secrets)?;
-        let mut client = Client::builder()
-            .user_agent(user_agent)
-            .http1_only()
-            .redirect(Policy::none())
-            .retry(reqwest::retry::never())
-            .referer(false)
-            .no_proxy()
-            // Other crates of the program may switch these features on for everybody.
-            .no_gzip()
-            .no_brotli()
-            .no_deflate()
-            .no_zstd()
-            .dns_resolver(Arc::new(Resolver::new()))
+        let uri = uri_of(&url).ok_or(WebhookError::Url)?;
+        let user_agent = HeaderValue::from_str(&user_agent).map_err(|_| WebhookError::UserAgent)?;
+        let trusted = match trusted_certificates {
+            Some(pem) => certificates(&pem)?,
+            None => Vec::new(),
+        };
+        let options = ClientOptions {
+            tls: tls_config(trusted).map_err(WebhookError::Tls)?,
+            https_only: false,
             // Half of the deadline, shared by the host's addresses: one that swallows packets leaves time for the others.
-            .connect_timeout(timeout / 2)
-            .pool_max_idle_per_host(IDLE_CONNECTIONS)
-            .pool_idle_timeout(IDLE_TIME);
-        if let Some(pem) = trusted_certificates {
-            let certificates = Certificate::from_pem_bundle(&pem).unwrap_or_default();
-            if certificates.is_empty() {
-                return Err(WebhookError::Certificates);
-            }
-            client =
-                certificates.into_iter().fold(client, |client, certificate| client.add_root_certificate(certificate));
-        }
-        let client = client.build().map_err(|error| WebhookError::Client(error.without_url()))?;
-        Ok(Self { client, url, signer: RwLock::new(Arc::new(signer)), timeout })
+            connect_timeout: timeout / 2,
+            pool: Some(Pool { connections: IDLE_CONNECTIONS, idle: IDLE_TIME }),
+        };
+        Ok(Self {
+            client: Client::new(options, Arc::new(Resolver::new())),
+            uri,
+            authorization: authorization(&url),
+            user_agent,
+            origin: origin(&url),
+            signer: RwLock::new(Arc::new(signer)),
+            timeout,
+        })
     }
 
     /// Signs with these secrets from the next attempt on; the newest is the first, and none means unsigned.
@@ -106,15 +114,15 @@ impl WebhookReceiver {
     }
 
     /// The request for one attempt; all but the time and what is signed with it is the same each time.
-    fn request(&self, stream: StreamId, event: &Event, now: UnixMillis) -> Result<Request, reqwest::Error> {
+    fn request(&self, stream: StreamId, event: &Event, now: UnixMillis) -> Result<Request<Full<Bytes>>, http::Error> {
         let body = message::body(stream, event);
         let id = message::id(stream, event);
         let timestamp = now.secs().to_string();
         let signer = Arc::clone(&self.signer.read());
-        let mut request = self
-            .client
-            .post(self.url.clone())
+        let mut request = Request::post(self.uri.clone())
             .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "*/*")
+            .header(USER_AGENT, self.user_agent.clone())
             .header("x-service-event-id", &id)
             .header("webhook-id", &id)
             .header("webhook-timestamp", &timestamp);
@@ -124,12 +132,15 @@ impl WebhookReceiver {
         if let Some(signature) = signer.standard_signature(&id, &timestamp, body.as_bytes()) {
             request = request.header("webhook-signature", signature);
         }
-        request.body(body).build()
+        if let Some(authorization) = &self.authorization {
+            request = request.header(AUTHORIZATION, authorization.clone());
+        }
+        request.body(Full::new(body.into()))
     }
 
     /// Sends the request and waits for the head of the answer.
-    async fn answer(&self, request: Request, deadline: Instant) -> Result<Response, String> {
-        match timeout_at(deadline, self.client.execute(request)).await {
+    async fn answer(&self, request: Request<Full<Bytes>>, deadline: Instant) -> Result<Response<Incoming>, String> {
+        match timeout_at(deadline, self.client.send(request)).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(error)) => Err(reason::of_failure(&error)),
             Err(_) => Err(reason::of_silence(self.timeout)),
@@ -143,7 +154,8 @@ impl Receiver for WebhookReceiver {
         let deadline = Instant::now() + self.timeout;
         let answer = match self.request(stream, event, now) {
             Ok(request) => self.answer(request, deadline).await,
-            Err(error) => Err(reason::of_failure(&error)),
+            // Not reached: all its parts are of the right form.
+            Err(_) => Err("the request can't be made".to_owned()),
         };
         let response = match answer {
             Ok(response) => response,
@@ -156,7 +168,7 @@ impl Receiver for WebhookReceiver {
 }
 
 /// What the head of an answer says; the body does not change it. A receiver that says 2xx and then breaks off has the event.
-fn outcome(response: &Response, now: UnixMillis) -> Posted {
+fn outcome(response: &Response<Incoming>, now: UnixMillis) -> Posted {
     let status = response.status();
     let http_status = status.as_u16();
     if status.is_success() {
@@ -167,11 +179,12 @@ fn outcome(response: &Response, now: UnixMillis) -> Posted {
 }
 
 /// Reads the body to its end so that the connection can be used again, unless it is long or slow: then the connection is closed.
-async fn discard(mut response: Response, deadline: Instant) {
+async fn discard(response: Response<Incoming>, deadline: Instant) {
+    let mut body = response.into_body();
     let mut read = 0;
     let _ = timeout_at(deadline, async {
-        while let Ok(Some(chunk)) = response.chunk().await {
-            read += chunk.len();
+        while let Some(Ok(frame)) = body.frame().await {
+            read += frame.data_ref().map_or(0, Bytes::len);
             if read > LONGEST_BODY {
                 break;
             }
@@ -180,10 +193,37 @@ async fn discard(mut response: Response, deadline: Instant) {
     .await;
 }
 
+/// The URL without its credentials and fragment, as a request has it.
+fn uri_of(url: &Url) -> Option<Uri> {
+    let mut url = url.clone();
+    url.set_username("").ok()?;
+    url.set_password(None).ok()?;
+    url.set_fragment(None);
+    url.as_str().parse().ok()
+}
+
+/// `user:password@` of the URL as a header (RFC 7617).
+fn authorization(url: &Url) -> Option<HeaderValue> {
+    if url.username().is_empty() && url.password().is_none() {
+        return None;
+    }
+    let decoded = |text: &str| percent_decode_str(text).collect::<Vec<u8>>();
+    let credentials = [&decoded(url.username()), &b":"[..], &decoded(url.password().unwrap_or_default())].concat();
+    let mut header = HeaderValue::try_from(format!("Basic {}", BASE64.encode(credentials))).ok()?;
+    header.set_sensitive(true);
+    Some(header)
+}
+
+/// The certificates of a PEM text, at least one.
+fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, WebhookError> {
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    certificates.ok().filter(|certificates| !certificates.is_empty()).ok_or(WebhookError::Certificates)
+}
+
 impl fmt::Debug for WebhookReceiver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("WebhookReceiver")
-            .field("origin", &origin(&self.url))
+            .field("origin", &self.origin)
             .field("secrets", &self.signer.read().len())
             .field("timeout", &self.timeout)
             .finish_non_exhaustive()

@@ -1,10 +1,12 @@
 //! Look-ups of the receiver's host name.
 
-use std::net::ToSocketAddrs;
+use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::sync::Arc;
 
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use futures_util::future::BoxFuture;
 use tokio::sync::Semaphore;
+use url::Host;
+use usher_http_client::{BoxError, Resolve};
 
 /// How many look-ups run at once. The system's look-up holds a thread and can't be called off: with a name server that is silent, posts
 /// whose deadline has passed would leave threads behind, and take them from the rest of the program.
@@ -27,17 +29,22 @@ impl Resolver {
 }
 
 impl Resolve for Resolver {
-    fn resolve(&self, name: Name) -> Resolving {
+    /// A literal address is the operator's choice as any name is.
+    fn resolve(&self, host: Host<String>, port: u16) -> BoxFuture<'static, Result<Vec<SocketAddr>, BoxError>> {
         let free = Arc::clone(&self.free);
         Box::pin(async move {
+            let name = match host {
+                Host::Domain(name) => name,
+                Host::Ipv4(address) => return Ok(vec![(address, port).into()]),
+                Host::Ipv6(address) => return Ok(vec![(address, port).into()]),
+            };
             let place = free.acquire_owned().await?;
             let looked_up = tokio::task::spawn_blocking(move || {
                 // Held by the thread rather than by the caller, who may be gone before the answer comes.
                 let _place = place;
-                (name.as_str(), 0).to_socket_addrs()
+                (name.as_str(), port).to_socket_addrs().map(Vec::from_iter)
             });
-            let addresses: Addrs = Box::new(looked_up.await?.map_err(LookupFailed)?);
-            Ok(addresses)
+            Ok(looked_up.await?.map_err(LookupFailed)?)
         })
     }
 }

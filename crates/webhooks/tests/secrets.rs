@@ -75,8 +75,8 @@ fn options_that_make_no_sense_are_refused_in_words_without_secrets() {
     assert!(matches!(refused(certificates("")), WebhookError::Certificates));
     assert!(matches!(refused(certificates("hidden")), WebhookError::Certificates));
     let broken = "-----BEGIN CERTIFICATE-----\naGlkZGVu\n-----END CERTIFICATE-----\n";
-    assert!(matches!(refused(certificates(broken)), WebhookError::Client(_)));
-    assert!(matches!(refused(WebhookOptions { user_agent: "a\nb".to_owned(), ..good() }), WebhookError::Client(_)));
+    assert!(matches!(refused(certificates(broken)), WebhookError::Tls(_)));
+    assert!(matches!(refused(WebhookOptions { user_agent: "a\nb".to_owned(), ..good() }), WebhookError::UserAgent));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use http::header::CONTENT_TYPE;
 
 use crate::ApiState;
 use crate::problem::Problem;
+use crate::server::ConnectionCounts;
 use crate::state::Waiting;
 use crate::telemetry::{Family, Measure, Sample};
 
@@ -45,6 +46,7 @@ pub(crate) async fn metrics(State(state): State<ApiState>) -> Result<Response, E
     let mut families = state.telemetry.families().await;
     families.push(build(&state));
     families.extend(waiting(&state));
+    families.extend(connections(&state));
     let text = state.meters.write(families)?;
     Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response())
 }
@@ -56,6 +58,31 @@ fn build(state: &ApiState) -> Family {
         help: "1, by what runs.",
         samples: vec![Sample { labels, measure: Measure::Gauge(1.0) }],
     }
+}
+
+fn connections(state: &ApiState) -> [Family; 3] {
+    let ConnectionCounts { authenticated, unauthenticated, evicted } = state.connections.counts();
+    let sample = |kind: &str, count: usize| Sample {
+        labels: vec![("authenticated", kind.to_owned())],
+        measure: Measure::Gauge(u32::try_from(count).unwrap_or(u32::MAX).into()),
+    };
+    [
+        Family {
+            name: "usher_http_connections",
+            help: "Connections that are open, by whether the token has been sent over them.",
+            samples: vec![sample("yes", authenticated), sample("no", unauthenticated)],
+        },
+        Family::single(
+            "usher_http_connections_evicted_total",
+            "Connections over which no token had been sent and that were closed for new ones.",
+            Measure::Counter(evicted),
+        ),
+        Family::single(
+            "usher_http_wrong_tokens_total",
+            "Requests with a token that is not accepted.",
+            Measure::Counter(state.unauthenticated.wrong_tokens()),
+        ),
+    ]
 }
 
 fn waiting(state: &ApiState) -> [Family; 4] {

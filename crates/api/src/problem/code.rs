@@ -10,6 +10,8 @@ use utoipa::ToSchema;
 pub enum ErrorCode {
     /// The body is not JSON.
     MalformedJson,
+    /// The request is not proper HTTP: its `Host` header is missing, there more than once, or in a wrong form.
+    MalformedRequest,
     /// The JWT is not one, is not signed by the key, or does not count yet.
     JwtInvalid,
     /// The JWT is properly signed, and its time is over.
@@ -64,8 +66,9 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::MalformedJson,
+        Self::MalformedRequest,
         Self::JwtInvalid,
         Self::JwtExpired,
         Self::Unauthorized,
@@ -97,6 +100,7 @@ impl ErrorCode {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::MalformedJson => "malformed_json",
+            Self::MalformedRequest => "malformed_request",
             Self::JwtInvalid => "jwt_invalid",
             Self::JwtExpired => "jwt_expired",
             Self::Unauthorized => "unauthorized",
@@ -128,7 +132,9 @@ impl ErrorCode {
     /// The status it is answered with.
     pub const fn status(self) -> StatusCode {
         match self {
-            Self::MalformedJson | Self::JwtInvalid | Self::JwtExpired => StatusCode::BAD_REQUEST,
+            Self::MalformedJson | Self::MalformedRequest | Self::JwtInvalid | Self::JwtExpired => {
+                StatusCode::BAD_REQUEST
+            }
             Self::Unauthorized => StatusCode::UNAUTHORIZED,
             Self::RouteNotFound
             | Self::StreamNotFound
@@ -159,6 +165,7 @@ impl ErrorCode {
     pub const fn title(self) -> &'static str {
         match self {
             Self::MalformedJson => "The body is not JSON",
+            Self::MalformedRequest => "The request is malformed",
             Self::JwtInvalid => "The JWT does not count",
             Self::JwtExpired => "The JWT has expired",
             Self::Unauthorized => "The bearer token is missing or wrong",

@@ -12,13 +12,14 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 use tower::Service as _;
 
 use super::ServeOptions;
 use super::guarded::Guarded;
 use super::lease::Lease;
+use super::table::Place;
 use crate::local::Peer;
 
 /// Largest buffer for reading and for writing, each, of one connection.
@@ -31,11 +32,10 @@ pub(super) struct Connections {
     first_request_timeout: Duration,
     write_timeout: Duration,
     stop: CancellationToken,
-    cut: CancellationToken,
 }
 
 impl Connections {
-    pub(super) fn new(router: Router, options: &ServeOptions, stop: CancellationToken, cut: CancellationToken) -> Self {
+    pub(super) fn new(router: Router, options: &ServeOptions, stop: CancellationToken) -> Self {
         let mut http = http1::Builder::new();
         http.timer(TokioTimer::new())
             .header_read_timeout(options.idle_timeout)
@@ -47,15 +47,16 @@ impl Connections {
             first_request_timeout: options.first_request_timeout,
             write_timeout: options.write_timeout,
             stop,
-            cut,
         }
     }
 
-    /// Serves a connection to its end, or until an upgrade takes it over.
+    /// Serves a connection to its end, until an upgrade takes it over, or until `cut` is cancelled, which is its own.
     pub(super) fn run(
         &self,
         stream: TcpStream,
-        place: OwnedSemaphorePermit,
+        place: Place,
+        open: TaskTrackerToken,
+        cut: CancellationToken,
     ) -> impl Future<Output = ()> + Send + use<> {
         // Answers are small and complete: waiting to gather more would only delay them.
         if let Err(error) = stream.set_nodelay(true) {
@@ -66,7 +67,7 @@ impl Connections {
         let answering = Arc::new(AtomicBool::new(false));
         let service = {
             let (router, begun, answering) = (self.router.clone(), Arc::clone(&begun), Arc::clone(&answering));
-            let lease = Lease::new(router.clone(), self.cut.clone(), place);
+            let lease = Lease::new(router.clone(), cut.clone(), place, open);
             service_fn(move |request: Request<Incoming>| {
                 begun.store(true, Ordering::Relaxed);
                 answering.store(true, Ordering::Relaxed);
@@ -86,8 +87,8 @@ impl Connections {
         let io = TokioIo::new(Guarded::new(stream, self.write_timeout, answering));
         let connection = self.http.serve_connection(io, service).with_upgrades();
         let first_request_timeout = self.first_request_timeout;
-        // Tokens of its own: waiting on the shared ones would make all connections take turns at their locks.
-        let (stop, cut) = (self.stop.child_token(), self.cut.child_token());
+        // A token of its own: waiting on the shared one would make all connections take turns at its lock.
+        let stop = self.stop.child_token();
 
         async move {
             let mut connection = std::pin::pin!(connection);

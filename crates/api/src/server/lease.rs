@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use axum::Router;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
+use super::table::Place;
 
 /// A connection's place among `limits.max_connections`, kept for as long as a clone of this is. A request extension.
 ///
@@ -16,13 +18,15 @@ pub(crate) struct Lease(Arc<Parts>);
 struct Parts {
     router: Router,
     cut: CancellationToken,
-    _place: OwnedSemaphorePermit,
+    place: Place,
+    _open: TaskTrackerToken,
 }
 
 impl Lease {
-    /// A lease of `place` under a server that serves `router` and cuts what is left when `cut` is cancelled.
-    pub(super) fn new(router: Router, cut: CancellationToken, place: OwnedSemaphorePermit) -> Self {
-        Self(Arc::new(Parts { router, cut, _place: place }))
+    /// A lease of `place` under a server that serves `router`, knows by `open` that the connection is there, and closes it
+    /// when `cut` is cancelled.
+    pub(super) fn new(router: Router, cut: CancellationToken, place: Place, open: TaskTrackerToken) -> Self {
+        Self(Arc::new(Parts { router, cut, place, _open: open }))
     }
 
     /// What the server serves.
@@ -30,9 +34,13 @@ impl Lease {
         self.0.router.clone()
     }
 
-    /// Cancelled when the connection must end at once. A token of one's own: waiting on the shared one would make all
-    /// connections take turns at its lock.
+    /// Cancelled when the connection must end at once.
     pub(crate) fn cut(&self) -> CancellationToken {
-        self.0.cut.child_token()
+        self.0.cut.clone()
+    }
+
+    /// The client has sent a valid token: its connection gives way to no other from now on.
+    pub(crate) fn authenticate(&self) {
+        self.0.place.authenticate();
     }
 }

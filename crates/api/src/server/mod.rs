@@ -4,26 +4,37 @@ mod connection;
 mod guarded;
 mod lease;
 mod refusal;
+mod table;
 
 use std::io;
-use std::sync::Arc;
+use std::net::IpAddr;
 use std::time::Duration;
 
-use axum::Router;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use connection::Connections;
 pub(crate) use lease::Lease;
 use refusal::Refusals;
+use table::Bounds;
+pub(crate) use table::{Address, ConnectionCounts, ConnectionTable};
+
+use crate::{ApiState, routes};
 
 /// How connections are treated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServeOptions {
-    /// Most connections at a time; one more is answered 503 without being read.
+    /// Most connections at a time. One more takes the place of the oldest that has not sent the token; when all have,
+    /// it is answered 503 without being read.
     pub max_connections: u32,
+    /// Most connections at a time that have not sent the token, and never more than half of [`Self::max_connections`]:
+    /// the rest is for callers with the token. One more takes the place of the oldest.
+    pub max_unauthenticated: u32,
+    /// Most of these from one address (of IPv6: one network of 64 bits). One more takes the place of the oldest from there.
+    /// Loopback is exempt: behind a proxy on this machine everybody has that address.
+    pub max_unauthenticated_per_address: u32,
     /// How long a new connection may take until the head of its first request has arrived.
     pub first_request_timeout: Duration,
     /// How long a connection may take until the head of its next request has arrived, that is: how long it may idle.
@@ -40,6 +51,8 @@ impl Default for ServeOptions {
     fn default() -> Self {
         Self {
             max_connections: 20_000,
+            max_unauthenticated: 5_000,
+            max_unauthenticated_per_address: 1_000,
             first_request_timeout: Duration::from_secs(10),
             // Longer than connection pools keep idle connections (Java 30 s, Go 90 s by default but retries, Node 5 s):
             // the side that closes first should be theirs, or a request crosses our closing and is lost.
@@ -51,34 +64,59 @@ impl Default for ServeOptions {
     }
 }
 
+impl ServeOptions {
+    fn bounds(&self) -> Bounds {
+        let all = self.max_connections.max(1) as usize;
+        let unauthenticated = (self.max_unauthenticated as usize).clamp(1, (all / 2).max(1));
+        let per_address = (self.max_unauthenticated_per_address as usize).clamp(1, unauthenticated);
+        Bounds { all, unauthenticated, per_address }
+    }
+}
+
+/// Between two lines of the log which say that connections were closed for others.
+const EVICTED_LINE_EVERY: Duration = Duration::from_secs(60);
+
 /// Pause after an accept that failed for want of something (open files): trying at once would only burn the core.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves `router` on `listener` until `stop` is cancelled; returns when every connection has ended.
+/// Serves the whole interface on `listener` until `stop` is cancelled; returns when every connection has ended.
 ///
 /// A stop closes the listener first, lets calls that run be answered, closes idle connections at once, and cuts what
 /// is left after `options.grace`. Connections run on `tasks`. Calls that change something run on
 /// [`ApiParts::tasks`](crate::ApiParts::tasks) and may outlive this: wait for that tracker too.
 pub async fn serve(
     listener: TcpListener,
-    router: Router,
+    state: ApiState,
     options: ServeOptions,
     tasks: TaskTracker,
     stop: CancellationToken,
 ) {
-    let places = Arc::new(Semaphore::new(options.max_connections as usize));
+    let bounds = options.bounds();
+    let table = state.connections.clone();
+    // One token for each connection, also for those that have become WebSockets.
+    let open = TaskTracker::new();
     let cut = CancellationToken::new();
     let refusals = Refusals::new(tasks.clone());
-    let connections = Connections::new(router, &options, stop.clone(), cut.clone());
+    let connections = Connections::new(routes::router(state), &options, stop.clone());
 
-    let mut full = false;
-    while let Some(stream) = accept(&listener, &stop).await {
-        match Arc::clone(&places).try_acquire_owned() {
-            Ok(place) => {
+    let (mut full, mut evicted_line_at) = (false, None);
+    while let Some((stream, peer)) = accept(&listener, &stop).await {
+        let close = cut.child_token();
+        match table.enter(Some(peer), close.clone(), bounds) {
+            Some((place, evicted)) => {
                 full = false;
-                tasks.spawn(connections.run(stream, place));
+                if evicted && evicted_line_at.is_none_or(|at| at <= Instant::now()) {
+                    evicted_line_at = Some(Instant::now() + EVICTED_LINE_EVERY);
+                    let closed = table.counts().evicted;
+                    tracing::warn!(
+                        %peer,
+                        closed,
+                        "too many connections without the token: the oldest are closed for new ones"
+                    );
+                }
+                tasks.spawn(connections.run(stream, place, open.token(), close));
             }
-            Err(_) => {
+            None => {
                 // One line when it begins, not one for each of a crowd.
                 if !std::mem::replace(&mut full, true) {
                     tracing::warn!(limit = options.max_connections, "as many connections are open as may be: refusing");
@@ -89,17 +127,16 @@ pub async fn serve(
     }
     drop(listener);
 
-    let all = places.acquire_many(options.max_connections);
-    if tokio::time::timeout(options.grace, all).await.is_err() {
-        let left = options.max_connections as usize - places.available_permits();
-        tracing::warn!(connections = left, "calls still run after the grace period: cutting their connections");
+    open.close();
+    if tokio::time::timeout(options.grace, open.wait()).await.is_err() {
+        tracing::warn!(connections = open.len(), "calls still run after the grace period: cutting their connections");
         cut.cancel();
-        drop(places.acquire_many(options.max_connections).await);
+        open.wait().await;
     }
 }
 
 /// The next connection; `None` when it is time to stop.
-async fn accept(listener: &TcpListener, stop: &CancellationToken) -> Option<TcpStream> {
+async fn accept(listener: &TcpListener, stop: &CancellationToken) -> Option<(TcpStream, IpAddr)> {
     loop {
         let accepted = tokio::select! {
             biased;
@@ -107,7 +144,7 @@ async fn accept(listener: &TcpListener, stop: &CancellationToken) -> Option<TcpS
             accepted = listener.accept() => accepted,
         };
         match accepted {
-            Ok((stream, _peer)) => return Some(stream),
+            Ok((stream, peer)) => return Some((stream, peer.ip())),
             Err(error) if is_of_the_connection(&error) => {}
             Err(error) => {
                 tracing::warn!(%error, "no connection can be accepted now");

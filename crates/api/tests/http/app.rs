@@ -189,7 +189,7 @@ impl Builder {
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let serving = usher_api::serve(listener, usher_api::router(state), self.serve, tasks.clone(), stop.clone());
+        let serving = usher_api::serve(listener, state, self.serve, tasks.clone(), stop.clone());
         TestApp {
             address,
             http: reqwest::Client::builder().timeout(PATIENCE).build().unwrap(),

@@ -211,12 +211,13 @@ async fn connections_have_a_bound() {
     let mut builder = TestApp::builder();
     builder.serve.max_connections = 2;
     let app = builder.start().await;
-    let mut first = Raw::connect(&app).await;
-    let mut second = Raw::connect(&app).await;
-    for raw in [&mut first, &mut second] {
+    let with_the_token = async || {
+        let mut raw = Raw::connect(&app).await;
         raw.send(&format!("{}\r\n", head("GET", "/version"))).await;
         assert_eq!(raw.answer().await.unwrap().status, 200);
-    }
+        raw
+    };
+    let (first, _second) = (with_the_token().await, with_the_token().await);
     let mut third = Raw::connect(&app).await;
     third.send(&format!("{}\r\n", head("GET", "/version"))).await;
     let answer = third.answer().await.unwrap();

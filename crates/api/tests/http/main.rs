@@ -24,5 +24,6 @@ mod jwt;
 mod limits;
 mod shutdown;
 mod sockets;
+mod unauthenticated;
 mod watching;
 mod webhooks;

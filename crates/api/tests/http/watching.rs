@@ -140,7 +140,7 @@ async fn who_waits_is_counted_while_they_wait() {
     let feed = app.get(&path).header("accept", "text/event-stream").send().await.unwrap();
     let poll = tokio::spawn(app.get(&format!("{path}?wait=60")).send());
     let mut one = Client::open(&app).await;
-    let other = Client::open_as_stranger(&app).await;
+    let other = Client::open(&app).await;
     for stream in [stream.as_str(), "subscriptions"] {
         one.done("subscribe", json!({ "stream_id": stream })).await;
     }

@@ -80,6 +80,8 @@ async fn one_line_per_call_with_its_request_id_and_no_secrets() {
     app.post("/key-handshake").header("x-request-id", "e").json(&json!({})).send().await.unwrap();
     let request = app.http.request("S3CRET".parse().unwrap(), app.url("/version"));
     request.header("x-request-id", "f").send().await.unwrap();
+    let forged = "x}:usher_engine::payment: paid{y";
+    app.http.get(app.url("/version")).header("x-request-id", forged).send().await.unwrap();
     app.stop().await;
 
     let lines = log.lines();
@@ -94,7 +96,7 @@ async fn one_line_per_call_with_its_request_id_and_no_secrets() {
             format!(
                 "{} {} {} {} {}",
                 text(&line["level"]),
-                text(&line["span"]["request_id"]),
+                Some(text(&line["span"]["request_id"])).filter(|id| id.len() < 32).unwrap_or("(made)".to_owned()),
                 text(&fields["method"]),
                 text(&fields["path"]),
                 text(&fields["status"])
@@ -108,7 +110,15 @@ async fn one_line_per_call_with_its_request_id_and_no_secrets() {
     INFO test POST /authenticate-key 422
     INFO test POST /key-handshake 503
     INFO f other /version 401
+    INFO (made) GET /version 401
     ");
+    for line in &answered {
+        let peer = line["fields"]["peer"].as_str();
+        assert_eq!(peer, (line["fields"]["status"] == 401).then_some("127.0.0.1"), "{line}");
+    }
+    let wrong_tokens: Vec<_> = lines.iter().filter(|line| line["fields"]["wrong_tokens"] == 1).collect();
+    assert_eq!(wrong_tokens.len(), 1, "summed up");
+    assert!(lines.iter().all(|line| !line.to_string().contains("paid{")));
 
     let failures: Vec<_> = lines.iter().filter(|line| line["level"] == "ERROR").collect();
     assert_eq!(failures.len(), 1, "once: {failures:?}");

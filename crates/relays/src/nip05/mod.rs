@@ -10,21 +10,19 @@ mod resolver;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::redirect::Policy;
-use reqwest::{Client, StatusCode, header};
+use bytes::Bytes;
+use http::header::{ACCEPT, USER_AGENT};
+use http::{Request, StatusCode};
+use http_body_util::{BodyExt as _, Full};
 use rustls::ClientConfig;
 use tokio::time::timeout;
 use usher_engine::ports::{Nip05, Nip05Answer};
+use usher_http_client::{BodyError, Client, ClientOptions};
 
 use crate::guard::Trust;
 use answer::MAX_ANSWER_BYTES;
 pub(crate) use identifiers::Identifiers;
 use resolver::GuardedResolver;
-
-/// Why there is no client: shown once, at start.
-#[derive(Debug, thiserror::Error)]
-#[error("the HTTP client for NIP-05 cannot be made")]
-pub struct ClientError(#[source] reqwest::Error);
 
 /// Why a domain does not answer, for the log.
 #[derive(Debug, thiserror::Error)]
@@ -32,7 +30,11 @@ enum AskError {
     #[error("ports of other services are not asked")]
     Port,
     #[error(transparent)]
-    Http(#[from] reqwest::Error),
+    Http(#[from] usher_http_client::Error),
+    #[error("the answer broke off")]
+    Body(#[source] BodyError),
+    #[error("the identifier makes no URI")]
+    Uri(#[from] http::Error),
     #[error("answered {0}")]
     Status(StatusCode),
     #[error("the answer is too large")]
@@ -53,26 +55,22 @@ pub(crate) struct Domains {
 
 impl Domains {
     /// With `allow_private`, for development and closed networks, domains may be anywhere and may speak plain HTTP.
-    pub(crate) fn new(tls: &ClientConfig, within: Duration, allow_private: bool) -> Result<Self, ClientError> {
+    pub(crate) fn new(tls: &ClientConfig, within: Duration, allow_private: bool) -> Self {
         let trust = if allow_private { Trust::Operator } else { Trust::Stranger };
-        let client = Client::builder()
-            .use_preconfigured_tls(tls.clone())
-            .https_only(!allow_private)
-            .redirect(Policy::none())
-            .no_proxy()
-            .dns_resolver(Arc::new(GuardedResolver { trust, within }))
-            .connect_timeout(within)
-            .timeout(within)
-            .pool_max_idle_per_host(0)
-            .user_agent("usher")
-            .build()
-            .map_err(ClientError)?;
-        Ok(Self { client, within, allow_private })
+        let options = ClientOptions {
+            tls: tls.clone(),
+            https_only: !allow_private,
+            connect_timeout: within,
+            // Each domain is asked once in ten minutes.
+            pool: None,
+        };
+        let client = Client::new(options, Arc::new(GuardedResolver { trust, within }));
+        Self { client, within, allow_private }
     }
 
     /// Whom `identifier` names now; `None` for whatever reason it names nobody.
     pub(crate) async fn ask(&self, identifier: &Nip05) -> Option<Nip05Answer> {
-        // The client's own time limits are for each step; this one is for all of it.
+        // The client's own time limit is for the connection; this one is for all of it.
         let asking = timeout(self.within, self.try_ask(identifier));
         let answer = asking.await.unwrap_or(Err(AskError::TooSlow));
         answer.inspect_err(|error| tracing::debug!(%identifier, ?error, "a NIP-05 identifier is not confirmed")).ok()
@@ -95,16 +93,23 @@ impl Domains {
     async fn get(&self, scheme: &str, identifier: &Nip05) -> Result<Vec<u8>, AskError> {
         // Neither part has a character that means something in a URL.
         let url = format!("{scheme}://{}/.well-known/nostr.json?name={}", identifier.domain(), identifier.name());
-        let mut response = self.client.get(url).header(header::ACCEPT, "application/json").send().await?;
+        let request = Request::get(url)
+            .header(ACCEPT, "application/json")
+            .header(USER_AGENT, "usher")
+            .body(Full::<Bytes>::default())?;
+        let response = self.client.send(request).await?;
         if response.status() != StatusCode::OK {
             return Err(AskError::Status(response.status()));
         }
+        let mut incoming = response.into_body();
         let mut body = Vec::new();
-        while let Some(chunk) = response.chunk().await? {
+        while let Some(frame) = incoming.frame().await {
+            let frame = frame.map_err(AskError::Body)?;
+            let chunk = frame.data_ref().map(Bytes::as_ref).unwrap_or_default();
             if body.len() + chunk.len() > MAX_ANSWER_BYTES {
                 return Err(AskError::TooLarge);
             }
-            body.extend_from_slice(&chunk);
+            body.extend_from_slice(chunk);
         }
         Ok(body)
     }

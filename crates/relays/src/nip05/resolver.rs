@@ -1,10 +1,11 @@
-//! Names of domains resolved under the address guard.
+//! Hosts of domains resolved under the address guard.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use futures_util::future::BoxFuture;
 use url::Host;
+use usher_http_client::{BoxError, Resolve};
 
 use crate::guard::{self, Trust};
 
@@ -17,12 +18,15 @@ pub(super) struct GuardedResolver {
 }
 
 impl Resolve for GuardedResolver {
-    fn resolve(&self, name: Name) -> Resolving {
+    fn resolve(&self, host: Host<String>, port: u16) -> BoxFuture<'static, Result<Vec<SocketAddr>, BoxError>> {
         let Self { trust, within } = *self;
         Box::pin(async move {
-            // The client puts the port of the URL in place of 0.
-            let found = guard::resolve(Host::Domain(name.as_str()), 0, trust, within).await?;
-            Ok(Box::new(found.into_iter()) as Box<dyn Iterator<Item = SocketAddr> + Send>) as Result<Addrs, _>
+            let host = match &host {
+                Host::Domain(name) => Host::Domain(name.as_str()),
+                Host::Ipv4(address) => Host::Ipv4(*address),
+                Host::Ipv6(address) => Host::Ipv6(*address),
+            };
+            Ok(guard::resolve(host, port, trust, within).await?)
         })
     }
 }
@@ -32,10 +36,14 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_name_that_leads_to_loopback_is_resolved_for_the_operator_alone() {
-        let resolve =
-            |trust| GuardedResolver { trust, within: Duration::from_secs(20) }.resolve("localhost".parse().unwrap());
-        assert!(resolve(Trust::Stranger).await.is_err());
-        assert!(resolve(Trust::Operator).await.unwrap().all(|address| address.ip().is_loopback()));
+    async fn what_leads_to_loopback_is_resolved_for_the_operator_alone() {
+        for host in ["localhost", "127.0.0.1", "[::1]", "127.1"] {
+            let resolve = |trust| {
+                GuardedResolver { trust, within: Duration::from_secs(20) }.resolve(Host::parse(host).unwrap(), 443)
+            };
+            assert!(resolve(Trust::Stranger).await.is_err(), "{host}");
+            let addresses = resolve(Trust::Operator).await.unwrap();
+            assert!(addresses.iter().all(|address| address.ip().is_loopback() && address.port() == 443), "{host}");
+        }
     }
 }

@@ -181,3 +181,15 @@ async fn a_profile_has_an_identifier_only_when_its_domain_names_the_same_key() {
     }
     world.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn interim_responses_are_passed_over_but_not_without_end() {
+    let key = Keys::generate().public_key();
+    for (count, found) in [(3, true), (100_000, false)] {
+        let said = move |_: &str| {
+            let interim = b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n".repeat(count);
+            [vec![(interim, Duration::ZERO)], ok(&names("bob", &key))].concat()
+        };
+        assert_eq!(named_by(said).await.is_some(), found, "{count}");
+    }
+}

@@ -133,8 +133,15 @@ configuration! {
         max_open_streams: Whole<1, 1000000000> = "1000000";
         /// How many calls a second are taken; those beyond are answered 429. 0: any number.
         requests_per_second: Whole<0, 1000000> = "0";
-        /// How many connections may be open at a time; one more is answered 503.
+        /// How many connections may be open at a time. One more closes the oldest that has not sent the token; when all
+        /// have, it is answered 503.
         max_connections: Whole<1, 1000000> = "20000";
+        /// How many of them may be open that have not sent the token; never more than half of `max_connections`, so that
+        /// the rest is for your app. One more closes the oldest of them.
+        max_unauthenticated_connections: Whole<1, 1000000> = "5000";
+        /// How many of these may come from one address (of IPv6: one network of 64 bits); one more closes the oldest from
+        /// there. Loopback is exempt: behind a proxy on this machine everybody has that address.
+        max_unauthenticated_per_address: Whole<1, 1000000> = "1000";
         /// How many calls may wait for events (`wait=`) at a time; one more is answered 503.
         max_long_polls: Whole<1, 1000000> = "10000";
         /// How many event streams (server-sent events) may be open at a time; one more is answered 503.

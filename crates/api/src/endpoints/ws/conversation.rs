@@ -3,11 +3,13 @@
 //!
 //! What is done now and then is boxed: else its room would be kept in every task for as long as the connection is open.
 
-use axum::Router;
+use std::net::IpAddr;
+
 use axum::response::{IntoResponse as _, Response};
 use futures_util::FutureExt as _;
 use http::HeaderMap;
 use secrecy::{ExposeSecret as _, SecretString};
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use usher_engine::{EventsError, StreamId};
@@ -15,6 +17,7 @@ use usher_engine::{EventsError, StreamId};
 use super::calls::Calls;
 use super::command::{self, Command, NoCommand, What};
 use super::end::End;
+use super::handshake::HandshakeError;
 use super::say;
 use super::socket::{Received, Socket};
 use super::subscriptions::{Subscriptions, Turn};
@@ -23,10 +26,13 @@ use crate::access::Admission;
 use crate::gate;
 use crate::problem::{ErrorCode, Problem};
 use crate::request_id::RequestId;
+use crate::server::Lease;
 
 /// A conversation with a client.
 pub(super) struct Conversation {
     state: ApiState,
+    lease: Lease,
+    peer: Option<IpAddr>,
     socket: Socket,
     subscriptions: Subscriptions,
     calls: Calls,
@@ -36,6 +42,8 @@ pub(super) struct Conversation {
     waits_for_pong: bool,
     /// Cancelled when the client's token is accepted no more.
     revoked: CancellationToken,
+    /// A place among `limits.max_websockets`, which clients with a valid token have.
+    place: Option<OwnedSemaphorePermit>,
 }
 
 /// What happens next.
@@ -50,16 +58,28 @@ enum Next {
 
 impl Conversation {
     /// A conversation over `socket`.
-    pub(super) fn new(state: ApiState, router: Router, socket: Socket) -> Self {
+    pub(super) fn new(state: ApiState, lease: Lease, socket: Socket, peer: Option<IpAddr>) -> Self {
         let (engine, places) = (state.engine.clone(), state.subscriptions.clone());
         let subscriptions = Subscriptions::new(engine, places, state.limits.subscriptions_per_socket);
-        let calls = Calls::new(state.clone(), router);
+        let calls = Calls::new(state.clone(), lease.router());
         let ping_at = Instant::now() + state.limits.ping_interval;
-        Self { state, socket, subscriptions, calls, ping_at, waits_for_pong: false, revoked: CancellationToken::new() }
+        Self {
+            state,
+            lease,
+            peer,
+            socket,
+            subscriptions,
+            calls,
+            ping_at,
+            waits_for_pong: false,
+            revoked: CancellationToken::new(),
+            place: None,
+        }
     }
 
-    /// Talks until somebody says goodbye, and closes the connection.
-    pub(super) async fn run(mut self: Box<Self>, admission: Option<Admission>) {
+    /// Talks until somebody says goodbye, and closes the connection. With an admission comes a place.
+    pub(super) async fn run(mut self: Box<Self>, admission: Option<Admission>, place: Option<OwnedSemaphorePermit>) {
+        self.place = place;
         let stop = self.state.stop.child_token();
         let admitted = match admission {
             Some(admission) => {
@@ -95,11 +115,20 @@ impl Conversation {
         let (id, problem) = match command::read(&text) {
             Ok(Command { id, what: What::Auth(token) }) => match self.check(&token) {
                 Ok(admission) => {
+                    let Some(place) = self.state.websocket_place() else {
+                        self.refuse(Some(&id), HandshakeError::Full.into()).await?;
+                        return Err(End::Full);
+                    };
+                    self.place = Some(place);
                     self.revoked = admission.revoked();
+                    self.lease.authenticate();
                     self.socket.trust();
                     return self.socket.send(vec![say::success(&id, "{}")]).await;
                 }
-                Err(problem) => (Some(id), problem),
+                Err(problem) => {
+                    self.hold_back().await;
+                    (Some(id), problem)
+                }
             },
             Ok(Command { id, .. }) => (
                 Some(id),
@@ -179,6 +208,7 @@ impl Conversation {
                 match self.check(&token) {
                     Ok(admission) => self.revoked = admission.revoked(),
                     Err(problem) => {
+                        self.hold_back().await;
                         self.refuse(Some(&id), problem).await?;
                         return Err(End::Unauthenticated);
                     }
@@ -245,6 +275,15 @@ impl Conversation {
     /// Whether this is a token that is accepted.
     fn check(&self, token: &SecretString) -> Result<Admission, Problem> {
         self.state.tokens.admit_token(token.expose_secret().as_bytes())
+    }
+
+    /// A wrong token was sent: answered later the more of them come from there.
+    async fn hold_back(&mut self) {
+        if gate::may_log(&self.state, self.peer) {
+            let peer = self.peer.map(tracing::field::display);
+            tracing::info!(peer, "a WebSocket client sent a wrong token");
+        }
+        gate::hold_back(&self.state, self.peer).await;
     }
 
     async fn refuse(&mut self, id: Option<&str>, problem: Problem) -> Result<(), End> {

@@ -22,6 +22,8 @@ pub(super) enum End {
     TooLarge,
     /// The client did not say who it is.
     Unauthenticated,
+    /// As many authenticated WebSockets are open as may be.
+    Full,
     /// The client does not take what is sent to it.
     SlowReader,
     /// The client does not answer pings.
@@ -38,6 +40,7 @@ impl End {
             Self::Binary => 1003,
             Self::NotText => 1007,
             Self::TooLarge => 1009,
+            Self::Full => 1013,
             Self::Unauthenticated => 4001,
             Self::SlowReader => 4008,
             Self::Silent => 4009,
@@ -53,6 +56,7 @@ impl End {
             Self::Binary => "messages are text",
             Self::NotText => "not UTF-8",
             Self::TooLarge => "the message is too large",
+            Self::Full => "as many WebSockets are open as limits.max_websockets allows; try again later",
             Self::Unauthenticated => "not authenticated",
             Self::SlowReader => "reads too slowly; connect again and resume with `after`",
             Self::Silent => "a ping was not answered",
@@ -73,6 +77,7 @@ mod tests {
             End::Binary,
             End::NotText,
             End::TooLarge,
+            End::Full,
             End::Unauthenticated,
             End::SlowReader,
             End::Silent,

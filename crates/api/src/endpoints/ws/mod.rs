@@ -22,6 +22,7 @@ pub(crate) use self::handshake::is_asked_for;
 use self::socket::Socket;
 use crate::ApiState;
 use crate::access::Admission;
+use crate::local::Peer;
 use crate::problem::Problem;
 use crate::server::Lease;
 
@@ -61,7 +62,12 @@ pub(crate) async fn ws(State(state): State<ApiState>, mut request: Request) -> R
     }
     // Without one, the token comes in the first message.
     let admission = request.extensions_mut().remove::<Admission>();
-    let place = state.websocket_place().ok_or(HandshakeError::Full)?;
+    // Whoever has not sent the token has no place among `limits.max_websockets` yet; the connection's limits are theirs.
+    let place = match &admission {
+        Some(_) => Some(state.websocket_place().ok_or(HandshakeError::Full)?),
+        None => None,
+    };
+    let peer = request.extensions().get::<Peer>().map(|Peer(address)| *address);
     let lease = request.extensions_mut().remove::<Lease>().ok_or(HandshakeError::NotAsked)?;
     let upgrade = hyper::upgrade::on(&mut request);
     let tasks = state.tasks.clone();
@@ -69,13 +75,13 @@ pub(crate) async fn ws(State(state): State<ApiState>, mut request: Request) -> R
         let Ok(io) = upgrade.await else { return };
         let limits = &state.limits;
         let socket = Socket::new(io, admission.is_some(), limits.body_bytes, limits.socket_send_timeout).boxed().await;
-        let conversation = Box::new(Conversation::new(state, lease.router(), socket));
+        let conversation = Box::new(Conversation::new(state, lease.clone(), socket, peer));
         tokio::select! {
             () = lease.cut().cancelled_owned() => {}
-            () = conversation.run(admission) => {}
+            () = conversation.run(admission, place) => {}
         }
-        // The places are free again.
-        drop((lease, place));
+        // The connection's place is free again.
+        drop(lease);
     };
     tasks.spawn(conversation.instrument(Span::current()));
     Ok(response)

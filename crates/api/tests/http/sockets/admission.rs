@@ -155,7 +155,7 @@ async fn there_are_no_more_than_may_be_and_a_place_comes_back() {
     let mut builder = TestApp::builder();
     builder.limits.max_websockets = 2;
     let app = builder.start().await;
-    let (mut first, stranger) = (Client::open(&app).await, Client::open_as_stranger(&app).await);
+    let (mut first, second) = (Client::open(&app).await, Client::open(&app).await);
     let refused = app.get("/ws").header("connection", "upgrade").header("upgrade", "websocket");
     let refused = refused.header("sec-websocket-version", "13").header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==");
     let refused = refused.send().await.unwrap();
@@ -163,7 +163,7 @@ async fn there_are_no_more_than_may_be_and_a_place_comes_back() {
     insta::assert_snapshot!(refused.text().await.unwrap(), @r#"{"type":"urn:usher:error:overloaded","title":"The service is full","status":503,"detail":"as many WebSockets are open as limits.max_websockets allows","code":"overloaded","request_id":"test"}"#);
     assert_eq!(app.get("/version").send().await.unwrap().status(), 200, "calls go on");
     first.done("ping", json!({})).await;
-    drop(stranger);
+    drop(second);
     let again = async {
         while Client::try_open(app.address, Some(&format!("Bearer {TOKEN}"))).await.is_err() {
             tokio::time::sleep(Duration::from_millis(5)).await;

@@ -1,0 +1,72 @@
+//! The client.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper_util::client::legacy;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::ClientConfig;
+
+use crate::MAX_HEAD_BYTES;
+use crate::connector::{Connector, Resolve};
+
+/// How connections are made and kept.
+#[derive(Clone)]
+pub struct ClientOptions {
+    /// Which servers are trusted over TLS; see [`tls_config`](crate::tls_config).
+    pub tls: ClientConfig,
+    /// Whether `http://` is refused.
+    pub https_only: bool,
+    /// How long a connection may take, from the look-up of the host to the end of the TLS handshake.
+    pub connect_timeout: Duration,
+    /// Which connections are kept for the next request; `None`: no one.
+    pub pool: Option<Pool>,
+}
+
+/// Which connections are kept for the next request.
+#[derive(Clone, Copy, Debug)]
+pub struct Pool {
+    /// Most of one host.
+    pub connections: usize,
+    /// For how long.
+    pub idle: Duration,
+}
+
+/// Sends requests over HTTP/1.1. Cheap to clone: clones share their connections.
+#[derive(Clone)]
+pub struct Client(legacy::Client<Connector, Full<Bytes>>);
+
+impl Client {
+    /// A client. Nothing is sent, nor is a host looked up.
+    pub fn new(options: ClientOptions, resolver: Arc<dyn Resolve>) -> Self {
+        let pool = options.pool.unwrap_or(Pool { connections: 0, idle: Duration::ZERO });
+        let client = legacy::Client::builder(TokioExecutor::new())
+            .timer(TokioTimer::new())
+            .pool_timer(TokioTimer::new())
+            .pool_max_idle_per_host(pool.connections)
+            .pool_idle_timeout(pool.idle)
+            .http1_max_buf_size(MAX_HEAD_BYTES)
+            .build(Connector::new(options, resolver));
+        Self(client)
+    }
+
+    /// Sends a request with an absolute URI, and returns when the head of the final response is there. `Host` is added.
+    ///
+    /// Once: it is sent again only when a connection turned out to be closed before any of it was written.
+    ///
+    /// # Errors
+    /// When there is no response, or none that can be read. The sources say why; no one names the URI or quotes the server.
+    pub async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, legacy::Error> {
+        self.0.request(request).await
+    }
+}
+
+impl std::fmt::Debug for Client {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Client").finish_non_exhaustive()
+    }
+}

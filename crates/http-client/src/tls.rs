@@ -1,0 +1,20 @@
+//! Whom to trust.
+
+use std::sync::Arc;
+
+use rustls::pki_types::CertificateDer;
+use rustls::{ClientConfig, RootCertStore};
+
+/// Trusts the public authorities, and these certificates beside them.
+///
+/// # Errors
+/// When a certificate cannot be used.
+pub fn tls_config(trusted: Vec<CertificateDer<'static>>) -> Result<ClientConfig, rustls::Error> {
+    let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    for certificate in trusted {
+        roots.add(certificate)?;
+    }
+    let config = ClientConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()))
+        .with_safe_default_protocol_versions()?;
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
+}
