@@ -47,7 +47,8 @@ impl Reloader {
         }
         let (taken, waiting): (Vec<_>, Vec<_>) =
             loaded.changed_since(&self.loaded).into_iter().partition(|name| RELOADED.contains(name));
-        tracing::info!(changed = taken.join(", "), "the configuration is reloaded");
+        let changed = if taken.is_empty() { "nothing".to_owned() } else { taken.join(", ") };
+        tracing::info!(changed, "the configuration is reloaded");
         if !waiting.is_empty() {
             tracing::warn!(
                 settings = waiting.join(", "),
@@ -60,13 +61,16 @@ impl Reloader {
 
     fn take(&self, config: &Config, service: &Service) -> Result<(), Failure> {
         // The address that is listened on stays, whatever the configuration says of it now.
-        if let Some(weakness) = config.auth.auth_token.weakness()
-            && !service.address().ip().to_canonical().is_loopback()
-        {
-            return Err(Failure::said(format!(
-                "auth.auth_token {weakness}, and other machines can reach {}",
-                service.address()
-            )));
+        let exposed = !service.address().ip().to_canonical().is_loopback();
+        let tokens = [
+            ("auth.auth_token", Some(&config.auth.auth_token)),
+            ("auth.previous_token", config.auth.previous_token.as_ref()),
+        ];
+        for (name, token) in tokens {
+            if let (true, Some(weakness)) = (exposed, token.and_then(|token| token.weakness())) {
+                let address = service.address();
+                return Err(Failure::said(format!("{name} {weakness}, and other machines can reach {address}")));
+            }
         }
         service.reload(config)?;
         let level = config.log.level.as_ref().map(|level| level.as_str());

@@ -29,15 +29,20 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, mistakes: &mut Vec<Mistake
     if reader.peek::<Option<DatabaseUrl>>("database.url").flatten().is_some() {
         note("database.url", "is set, but this version stores in SQLite only: use database.path".to_owned());
     }
-    if let (Some(address), Some(weakness)) =
-        (exposed(reader), reader.peek::<ApiToken>("auth.auth_token").and_then(|token| token.weakness()))
-    {
-        note(
-            "auth.auth_token",
-            format!(
-                "{weakness}; that is not allowed while info.listen_address is {address}, which other machines can reach: make a token with `openssl rand -hex 32`"
-            ),
-        );
+    let tokens = [
+        ("auth.auth_token", reader.peek::<ApiToken>("auth.auth_token")),
+        ("auth.previous_token", reader.peek::<Option<ApiToken>>("auth.previous_token").flatten()),
+    ];
+    for (name, token) in tokens {
+        if let (Some(address), Some(weakness)) = (exposed(reader), token.and_then(|token| token.weakness())) {
+            note(
+                name,
+                format!(
+                    "{weakness}; that is not allowed while info.listen_address is {address}, which other machines can \
+                     reach: make a token with `openssl rand -hex 32`"
+                ),
+            );
+        }
     }
     let proof = reader.peek::<Option<SubkeyProof>>("nostr.subkey_proof").flatten();
     if let (Some(proof), Some(key)) = (proof, reader.peek::<PrivateKey>("nostr.private_key")) {

@@ -123,6 +123,8 @@ async fn sessions_of_wallets_verify_and_no_secret_is_logged() {
         .set("WALLET__NWC__URL", nwc.url())
         .set("WEBHOOK__URL", "http://127.0.0.1:9/hook?key=in-the-url-s3cret")
         .set("WEBHOOK__SECRET", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
+        .set("WEBHOOK__PREVIOUS_SECRET", "what-was-the-s3cret-before")
+        .set("AUTH__PREVIOUS_TOKEN", "s3cret-4f5a1c9e8b7d6f3a2c1e0d9b8a7f6e5d")
         .log_level("trace")
         .start()
         .await;
@@ -162,6 +164,8 @@ async fn sessions_of_wallets_verify_and_no_secret_is_logged() {
     assert!(matches!(api.post("/authenticate-key", &wrong).await, Err(CallError::Status(422, _))));
     assert!(matches!(api.get(&format!("/events/{issued}")).await, Err(CallError::Status(404, _))));
     over_a_web_socket(&api, &user.main_key(), &session).await;
+    let version = api.http.get(format!("{}/version", api.base)).bearer_auth("s3cret-4f5a1c9e8b7d6f3a2c1e0d9b8a7f6e5d");
+    assert_eq!(version.send().await.unwrap().status(), 200, "the previous token is accepted");
     user.stop().await;
     assert!(usher.stop().await.success());
 
@@ -178,7 +182,7 @@ async fn sessions_of_wallets_verify_and_no_secret_is_logged() {
         ("the wallet's secret", &nwc_secret),
         ("the handshake's token", &single.url.token),
         ("the webhook's secret", "MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"),
-        ("a static token, a description or the webhook's query", "s3cret"),
+        ("a static token, a description, the webhook's query or a previous secret", "s3cret"),
         ("the token of the interface", &api.token),
     ] {
         // Also as libraries write bytes: in hex, or as a list of numbers.

@@ -70,7 +70,9 @@ impl Metrics {
             // The library has the name of a counter without its ending.
             let whole = if r#type == "counter" { format!("{name}_total") } else { name.clone() };
             assert!(listed.contains(&format!("`{whole}`")), "docs/operations.md does not list {whole}");
-            assert!(name.starts_with("usher_") && !name.ends_with("_total"), "{name}");
+            // Those of any process have the names that Prometheus' own libraries give them.
+            let prefix = ["usher_", "process_"].iter().any(|prefix| name.starts_with(prefix));
+            assert!(prefix && !name.ends_with("_total"), "{name}");
             assert!(name.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'), "{name}");
             assert!(["_ms", "_millis", "_count", "_sum"].iter().all(|unit| !name.ends_with(unit)), "{name}");
             assert!(["counter", "gauge", "histogram"].contains(&r#type.as_str()), "{name} is {type}");

@@ -294,6 +294,8 @@ fn a_token_that_can_be_guessed_is_a_mistake_where_others_can_reach_it() {
         assert!(mistakes.starts_with(&expected) && mistakes.contains(address), "{mistakes}");
         assert_eq!((mistakes.lines().count(), mistakes.contains(token) && token.len() > 1), (1, false), "{mistakes}");
     }
+    let previous = Given::required().variable("INFO__LISTEN_ADDRESS", "0.0.0.0").variable("AUTH__PREVIOUS_TOKEN", "a");
+    assert!(previous.mistakes().starts_with("SERVICE__AUTH__PREVIOUS_TOKEN: auth.previous_token is a placeholder"));
     for address in ["127.0.0.1", "127.0.0.2", "::1", "::ffff:127.0.0.1"] {
         let given = Given::required().variable("INFO__LISTEN_ADDRESS", address).variable("AUTH__AUTH_TOKEN", "a");
         assert_eq!(given.mistakes(), "", "{address}");
