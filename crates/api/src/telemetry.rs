@@ -3,6 +3,7 @@
 //! The interface knows neither relays nor databases; who puts the service together tells it what they say.
 
 use async_trait::async_trait;
+use usher_engine::ports::DamagedRow;
 
 /// What the service's parts say of themselves.
 #[async_trait]
@@ -21,6 +22,8 @@ pub struct Readiness {
     pub relays: RelaysReadiness,
     /// The store has just read and written.
     pub store: bool,
+    /// Rows of the store that are damaged and were set aside.
+    pub damaged: Vec<DamagedRow>,
     /// The Lightning wallet.
     pub wallet: WalletReadiness,
 }

@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use common::{NOW, Running, open, options};
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    AllCommitted, Commit, CorrelationKey, OpenOperation, OutboxMessage, Store, StoreError, StoredOperation,
+    AllCommitted, Commit, CorrelationKey, DamagedRow, OpenOperation, OutboxMessage, Store, StoreError, StoredOperation,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -83,6 +83,10 @@ impl Store for Stuck {
 
     async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError> {
         self.store.clock_set_back(now, by).await
+    }
+
+    async fn damaged_rows(&self, limit: usize) -> Result<Vec<DamagedRow>, StoreError> {
+        self.store.damaged_rows(limit).await
     }
 
     async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {

@@ -153,6 +153,10 @@ impl DeliveryStore for Full {
         self.store.pending_streams(after, limit).await
     }
 
+    async fn set_aside_delivery(&self, stream: StreamId, at: UnixMillis) -> Result<Option<u64>, StoreError> {
+        self.store.set_aside_delivery(stream, at).await
+    }
+
     async fn record_attempt(&self, attempt: DeliveryAttempt) -> Result<bool, StoreError> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         if self.full.load(Ordering::SeqCst) {

@@ -32,7 +32,7 @@ impl RelayRoster {
     /// The configured relays, with what was changed at run time before.
     ///
     /// # Errors
-    /// When the store fails, or holds something else.
+    /// When the store fails. What it holds and cannot be read is as good as nothing: the configured relays are used.
     pub async fn load(settings: &dyn SettingStore, configured: &[RelayAddress]) -> Result<Self, StoreError> {
         let mut roster = Self { configured: Vec::new(), added: Vec::new(), removed: Vec::new() };
         for address in configured {
@@ -40,8 +40,17 @@ impl RelayRoster {
                 roster.configured.push(address.clone());
             }
         }
-        if let Some(text) = settings.setting(SETTING).await? {
-            let (added, removed) = read(&text).ok_or(StoreError::Unreadable("the relays changed at run time"))?;
+        let text = match settings.setting(SETTING).await {
+            Err(StoreError::Unreadable(_)) => Some(String::new()),
+            text => text?,
+        };
+        let changes = text.as_deref().map(read);
+        if changes == Some(None) {
+            tracing::error!(
+                "the relays changed at run time cannot be read from the database: the configured ones are used"
+            );
+        }
+        if let (Some(text), Some(Some((added, removed)))) = (text, changes) {
             roster.added = added.into_iter().filter(|address| !roster.configured.contains(address)).collect();
             roster.removed = removed.into_iter().filter(|address| roster.configured.contains(address)).collect();
             if roster.text() != text {
@@ -156,12 +165,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_understood_stops_the_start() {
+    async fn what_is_not_understood_is_as_good_as_nothing() {
         for text in ["", "{}", "[]", r#"{"added":["http://x"],"removed":[]}"#] {
             let settings = Settings::default();
             settings.set_setting(SETTING, Some(text)).await.unwrap();
-            let loaded = RelayRoster::load(&settings, &[]).await;
-            assert!(matches!(loaded, Err(StoreError::Unreadable(_))), "{text}");
+            assert_eq!(relays(&settings, "ab").await, "ab", "{text}");
+            assert_eq!(settings.setting(SETTING).await.unwrap().as_deref(), Some(text), "kept for a diagnosis");
         }
     }
 }

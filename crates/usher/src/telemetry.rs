@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tracing::warn;
 use usher_api::{Family, Measure, Readiness, RelaysReadiness, Sample, Telemetry, WalletReadiness};
-use usher_engine::ports::{DeliveryStatus, OperationKind};
+use usher_engine::ports::{DeliveryStatus, OperationKind, Table};
 use usher_engine::{Engine, EngineCounts};
 use usher_relays::{CounterValues, Origin, Refusal, RelayPool};
 use usher_store::{HistogramValues, SqliteStore, StoreStats};
@@ -44,7 +44,8 @@ impl Telemetry for Parts {
         let ours = relays.iter().filter(|relay| relay.origin == Origin::Configured);
         let (connected, total) = ours
             .fold((0, 0), |(connected, total), relay| (connected + usize::from(relay.state.is_connected()), total + 1));
-        Readiness { relays: RelaysReadiness { connected, total }, store, wallet: self.wallet() }
+        let damaged = self.engine.damaged_rows();
+        Readiness { relays: RelaysReadiness { connected, total }, store, damaged, wallet: self.wallet() }
     }
 
     async fn families(&self) -> Vec<Family> {
@@ -59,6 +60,7 @@ impl Telemetry for Parts {
         }));
         families.extend(self.lightning());
         families.extend(store(self.store.stats()));
+        families.push(self.damaged());
         families.extend(relays(&self.relays));
         families.extend(messages(&self.relays.counters()));
         families.extend(files());
@@ -98,6 +100,16 @@ impl Parts {
                 number(self.engine.watched_invoices() as u64),
             ),
         ]
+    }
+
+    fn damaged(&self) -> Family {
+        let rows = self.engine.damaged_rows();
+        let count = |table| rows.iter().filter(|row| row.table == table).count() as u64;
+        Family {
+            name: "usher_store_damaged_rows",
+            help: "Rows of the database that are damaged and were set aside.",
+            samples: Table::ALL.into_iter().map(|table| gauge("table", table.as_str(), count(table))).collect(),
+        }
     }
 
     /// Those waiting and those given up; none while the store does not answer.

@@ -36,7 +36,7 @@ impl IntoResponse for NotReady {
 #[schema(as = Ready, example = json!({
     "ready": true,
     "relays": { "ready": true, "connected": 2, "total": 3 },
-    "store": { "ready": true },
+    "store": { "ready": true, "damaged_rows": 0, "damaged": [] },
     "wallet": { "ready": true, "backend": "none" },
 }))]
 pub(crate) struct Ready {
@@ -67,7 +67,26 @@ pub(crate) struct Relays {
 #[schema(as = ReadyStore)]
 pub(crate) struct Store {
     ready: bool,
+    /// How many rows are damaged and were set aside. Everything else goes on, so they do not count for `ready`.
+    damaged_rows: usize,
+    /// The first 100 of them.
+    damaged: Vec<DamagedRow>,
 }
+
+/// A row of the database that cannot be read.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = DamagedRow)]
+pub(crate) struct DamagedRow {
+    /// `operations`, `events`, `outbox`, `deliveries` or `user_relays`.
+    #[schema(example = "operations")]
+    table: &'static str,
+    /// A stream, an event or delivery as `<stream>:<index>`, or a user's public key.
+    #[schema(example = "0193a1b2-5c4d-7e8f-9a0b-1c2d3e4f5a6b")]
+    id: String,
+}
+
+/// Most damaged rows that are listed.
+const LISTED: usize = 100;
 
 /// The Lightning backend.
 #[derive(Debug, Serialize, ToSchema)]
@@ -79,12 +98,15 @@ pub(crate) struct Wallet {
 }
 
 impl From<Readiness> for Ready {
-    fn from(Readiness { relays, store, wallet }: Readiness) -> Self {
+    fn from(Readiness { relays, store, damaged, wallet }: Readiness) -> Self {
+        let damaged_rows = damaged.len();
+        let rows = damaged.into_iter().take(LISTED);
+        let damaged = rows.map(|row| DamagedRow { table: row.table.as_str(), id: row.id }).collect();
         let connected = relays.connected > 0;
         Self {
             ready: connected && store,
             relays: Relays { ready: connected, connected: relays.connected, total: relays.total },
-            store: Store { ready: store },
+            store: Store { ready: store, damaged_rows, damaged },
             wallet: Wallet { ready: wallet.connected, backend: wallet.backend },
         }
     }

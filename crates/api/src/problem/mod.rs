@@ -243,6 +243,13 @@ impl From<EventsError> for Problem {
                 ErrorCode::StreamNotFound,
                 "there is no such stream, or it was finished so long ago that it was removed",
             ),
+            EventsError::Damaged { index } => Self::new(
+                ErrorCode::StorageUnavailable,
+                format!(
+                    "event {index} of this stream is damaged in the database; after={} reads on behind it",
+                    index + 1
+                ),
+            ),
             EventsError::Store(error) => error.into(),
         }
     }

@@ -84,7 +84,12 @@ impl Default for PartsSay {
     fn default() -> Self {
         let relays = RelaysReadiness { connected: 2, total: 3 };
         Self(Mutex::new((
-            Readiness { relays, store: true, wallet: WalletReadiness { backend: "none", connected: true } },
+            Readiness {
+                relays,
+                store: true,
+                damaged: Vec::new(),
+                wallet: WalletReadiness { backend: "none", connected: true },
+            },
             Vec::new(),
         )))
     }

@@ -48,7 +48,8 @@ impl Index {
     pub(super) fn load(&self, open: &OpenOperation, resend_at: Option<UnixMillis>) {
         let stream = OpenStream {
             revision: 0,
-            next_index: open.next_index,
+            // Of a damaged row it is not sure: the events are asked of the store.
+            next_index: if open.damaged { u64::MAX } else { open.next_index },
             stepped_at: open.at,
             wake_at: open.wake_at,
             resend_at,
@@ -115,6 +116,11 @@ impl Index {
         for stream in self.streams.write().values_mut() {
             stream.resend_at = stream.resend_at.map(|at| at.minus(by));
         }
+    }
+
+    /// Every operation.
+    pub(super) fn ids(&self) -> Vec<StreamId> {
+        self.streams.read().keys().copied().collect()
     }
 
     /// Operations whose last step is after `now`.

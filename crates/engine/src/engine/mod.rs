@@ -10,6 +10,7 @@ mod answering;
 mod clock_changes;
 mod committing;
 mod counts;
+mod damage;
 mod delivering;
 mod doors;
 mod feed;
@@ -41,6 +42,7 @@ use usher_protocol::subkey::SubkeyProof;
 pub use self::answering::{Once, Rendered};
 use self::counts::Counts;
 pub use self::counts::{EngineCounts, OperationCounts, OperationOutcome};
+use self::damage::Damage;
 use self::delivering::Deliveries;
 pub use self::delivering::RetryError;
 use self::doors::Doors;
@@ -58,10 +60,10 @@ use self::timers::{Alarm, Due, Timers};
 use self::waiters::Waiters;
 pub use self::wallet::LightningParts;
 use self::wallet::Wallet;
-use crate::operations::{self, Input, Operation};
+use crate::operations::{self, Input};
 use crate::ports::{
     AnswerStore, Clock, DeliveryStore, Inbound, LightningNotices, Messenger, OperationKind, Randomness, Receiver,
-    Store, StoreError,
+    Store, StoreError, Table,
 };
 use crate::{StreamId, UnixMillis};
 
@@ -157,6 +159,12 @@ pub enum EventsError {
     /// There is no such stream, or it was removed after retention.
     #[error("no such stream")]
     NotFound,
+    /// The event asked for is damaged; those before and after it can be read.
+    #[error("event {index} of the stream is damaged")]
+    Damaged {
+        /// Its index.
+        index: u64,
+    },
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -214,6 +222,7 @@ pub struct Engine {
     deliveries: Deliveries,
     tasks: TaskTracker,
     counts: Counts,
+    damage: Damage,
     stop: CancellationToken,
     /// Cancelled when, after `stop`, the inbox is empty: the workers end when their queues are.
     drained: CancellationToken,
@@ -262,6 +271,7 @@ impl Engine {
             deliveries,
             tasks: tasks.clone(),
             counts: Counts::default(),
+            damage: Damage::default(),
             stop,
             drained: CancellationToken::new(),
             failed: CancellationToken::new(),
@@ -280,6 +290,7 @@ impl Engine {
         engine.spawn_vital(Arc::clone(&engine).watch_timers());
         engine.spawn_vital(Arc::clone(&engine).ask_wallet(asked));
         engine.spawn_vital(Arc::clone(&engine).resume(resumed));
+        engine.spawn_vital(Arc::clone(&engine).check_operations());
         if let Some(notices) = parts.notices {
             engine.spawn_vital(Arc::clone(&engine).hear_wallet(notices));
         }
@@ -298,6 +309,14 @@ impl Engine {
         loop {
             let open = self.store.open_operations(after, PAGE).await?;
             for operation in &open {
+                if operation.damaged {
+                    self.set_aside(Table::Operations, operation.id);
+                    self.index.load(operation, None);
+                    if let Some(hash) = operation.watched {
+                        self.watch_again(operation.id, hash, operation.done, now);
+                    }
+                    continue;
+                }
                 let resend_at = operation.has_outbox.then(|| now.plus(outgoing::after_restart(sending)));
                 self.index.load(operation, resend_at);
                 latest = latest.max(operation.at);
@@ -330,8 +349,7 @@ impl Engine {
     }
 
     async fn load_parties(&self, id: StreamId) -> Result<(), StoreError> {
-        let stored = self.store.operation(id).await?;
-        if let Some(Ok(operation)) = stored.map(|stored| Operation::from_state(&stored.state))
+        if let Some((_, operation)) = self.readable(id).await?
             && let Some(keys) = operation.may_close_early()
         {
             self.index.parties.set(id, keys);

@@ -18,8 +18,7 @@ use usher_protocol::{EventId, PublicKey};
 use super::Engine;
 use super::timers::Alarm;
 use crate::StreamId;
-use crate::operations::Operation;
-use crate::ports::{Letter, OutboxMessage, Randomness, StoreError};
+use crate::ports::{Letter, OutboxMessage, Randomness, StoreError, Table};
 
 /// Messages that wait to be sealed. When it is full, a message is left to its next repetition.
 const QUEUE: usize = 4096;
@@ -151,9 +150,8 @@ impl Engine {
         if crowd <= CROWD {
             return Ok(0);
         }
-        let stored = self.store.operation(id).await?;
-        let operation = stored.and_then(|stored| Operation::from_state(&stored.state).ok());
-        Ok(if operation.is_some_and(|operation| operation.is_unattended()) { crowd } else { 0 })
+        let stored = self.readable(id).await?;
+        Ok(if stored.is_some_and(|(_, operation)| operation.is_unattended()) { crowd } else { 0 })
     }
 
     async fn send_again(&self, id: StreamId) -> Result<(), StoreError> {
@@ -173,7 +171,13 @@ impl Engine {
         if self.index.get(id).is_none() {
             self.timers.cancel(at, id, Alarm::Resend); // finished just now
         }
-        let messages = self.store.outbox(id).await?;
+        let messages = match self.store.outbox(id).await {
+            Err(StoreError::Unreadable(_)) => {
+                self.set_aside(Table::Outbox, id);
+                Vec::new()
+            }
+            messages => messages?,
+        };
         if messages.iter().all(|message| now >= message.until) {
             // Unless others have taken their place meanwhile, there is nothing to send any more.
             self.index.update(id, |stream| stream.resend_at = stream.resend_at.filter(|next| *next != at));
@@ -226,7 +230,13 @@ impl Engine {
             return Ok(Arc::clone(relays));
         }
         let changes = self.outgoing.changes.load(Ordering::SeqCst);
-        let relays: Arc<[String]> = self.store.user_relays(main_key).await?.into();
+        let relays: Arc<[String]> = match self.store.user_relays(main_key).await {
+            Err(StoreError::Unreadable(_)) => {
+                self.set_aside(Table::UserRelays, main_key.to_hex());
+                Arc::default()
+            }
+            relays => relays?.into(),
+        };
         let mut users = self.outgoing.users.lock();
         if self.outgoing.changes.load(Ordering::SeqCst) == changes {
             users.put(*main_key, Arc::clone(&relays));

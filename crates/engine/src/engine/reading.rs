@@ -9,6 +9,7 @@ use std::time::Duration;
 use lru::LruCache;
 use parking_lot::Mutex;
 
+use super::damage::Damaged;
 use super::{Engine, EventsError};
 use crate::event::Event;
 use crate::{EventPage, StreamId};
@@ -56,7 +57,7 @@ impl Engine {
             if after >= open.next_index || limit == 0 {
                 return Ok(EventPage { events: Vec::new(), next: after, done: open.done && after >= open.next_index });
             }
-            let events = self.store.events(stream, after, limit).await?;
+            let events = self.read_events(stream, after, limit).await?;
             return Ok(page(events, after, open.done.then_some(open.next_index)));
         }
         if let Some(events) = self.finished.get(stream) {
@@ -65,13 +66,17 @@ impl Engine {
             return Ok(page(events, after, Some(end)));
         }
         let stored = self.store.operation(stream).await?.ok_or(EventsError::NotFound)?;
-        let events = self.store.events(stream, after, limit).await?;
+        let events = self.read_events(stream, after, limit).await?;
         // It may have finished since the index was asked; the next call says so.
         let end = stored.done.then_some(stored.next_index);
         if stored.finished_at.is_some() && end == Some(events.len() as u64) && after == 0 {
             self.finished.put(stream, &events);
         }
         Ok(page(events, after, end))
+    }
+
+    async fn read_events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, EventsError> {
+        self.readable_events(stream, after, limit).await?.map_err(|Damaged(index)| EventsError::Damaged { index })
     }
 
     /// As [`events`](Self::events), but when there is none yet and more are expected, waits for one up to `wait`.

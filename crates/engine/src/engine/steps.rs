@@ -119,6 +119,9 @@ impl Engine {
                 Err(failure @ (StoreError::Unreadable(_) | StoreError::Closed)) => {
                     self.counts.store_failed();
                     error!(stream_id = %id, error = ?failure, "an operation could not step");
+                    if matches!(failure, StoreError::Unreadable(_)) {
+                        self.set_aside_operation(id, mine.iter().map(|job| &job.input));
+                    }
                 }
                 Err(failure) => {
                     // Kept until the store works again: a wallet may have said it once and for all. At the end of the
@@ -139,12 +142,19 @@ impl Engine {
     /// Steps one operation by what waits for it, in order.
     async fn step(&self, id: StreamId, jobs: &[&Job]) -> Result<(), StoreError> {
         loop {
-            let stored = self.store.operation(id).await?;
-            let Some(stored) = stored.filter(|stored| stored.finished_at.is_none()) else {
-                return self.close_what_began(id, jobs).await;
+            let stored = match self.store.operation(id).await {
+                Ok(Some(stored)) if stored.finished_at.is_none() => stored,
+                Ok(_) => return self.close_what_began(id, jobs).await,
+                Err(StoreError::Unreadable(_)) => {
+                    self.set_aside_operation(id, jobs.iter().map(|job| &job.input));
+                    return Ok(());
+                }
+                Err(failure) => return Err(failure),
             };
-            let mut operation =
-                Operation::from_state(&stored.state).map_err(|_| StoreError::Unreadable("an operation's state"))?;
+            let Ok(mut operation) = Operation::from_state(&stored.state) else {
+                self.set_aside_operation(id, jobs.iter().map(|job| &job.input));
+                return Ok(());
+            };
             let now = self.clock.now();
             let before = operation.correlations();
             let mut effects = Vec::new();

@@ -65,9 +65,7 @@ impl Engine {
                 return Ok(page);
             }
             last = Some(id);
-            let Ok(Operation::Subscription(subscription)) = Operation::from_state(&stored.state) else {
-                return Err(StoreError::Unreadable("a subscription's state"));
-            };
+            let Some(Operation::Subscription(subscription)) = self.read_operation(id, &stored) else { continue };
             let view = subscription.view();
             let wanted = filter.state.is_none_or(|state| state == view.state)
                 && filter.main_key.is_none_or(|main_key| main_key == view.main_key);

@@ -25,12 +25,16 @@ pub trait DeliveryStore: Send + Sync {
         limit: usize,
     ) -> Result<Vec<(StreamId, UnixMillis)>, StoreError>;
 
+    /// Gives up the first pending delivery of `stream`, at `at`, whatever its row holds: it or its event is damaged and would
+    /// hold up the stream for ever. Says its index, or `None` when nothing is pending.
+    async fn set_aside_delivery(&self, stream: StreamId, at: UnixMillis) -> Result<Option<u64>, StoreError>;
+
     /// Records how an attempt went; says whether the delivery was still pending. The pause until the next attempt, from `at`
     /// to `due_at`, is added to [`Delivery::waited`].
     async fn record_attempt(&self, attempt: DeliveryAttempt) -> Result<bool, StoreError>;
 
     /// Deliveries with this status after the given one, in order of stream (that is, of its creation) and index, at most
-    /// `limit`.
+    /// `limit`. Those that are damaged, or whose events are, are left out: a page may be short.
     async fn deliveries(
         &self,
         status: DeliveryStatus,

@@ -29,6 +29,6 @@ pub use receiver::{Posted, Receiver};
 pub use relay_control::{RelayChangeError, RelayControl, RelayInfo, RelayLinkState, RelayOrigin};
 pub use settings::SettingStore;
 pub use store::{
-    AllCommitted, Commit, Committed, Conflict, CorrelationKey, Head, OpenOperation, OperationKind, OutboxChange,
-    OutboxMessage, Revision, State, Store, StoreError, StoredOperation, UserRelays,
+    AllCommitted, Commit, Committed, Conflict, CorrelationKey, DamagedRow, Head, OpenOperation, OperationKind,
+    OutboxChange, OutboxMessage, Revision, State, Store, StoreError, StoredOperation, Table, UserRelays,
 };

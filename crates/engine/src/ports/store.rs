@@ -45,10 +45,12 @@ pub trait Store: Send + Sync {
     /// The messages that an operation has in the outbox, by slot.
     async fn outbox(&self, operation: StreamId) -> Result<Vec<OutboxMessage>, StoreError>;
 
-    /// Unfinished operations with id greater than `after`, in order of id, at most `limit`: to rebuild the index.
+    /// Unfinished operations with id greater than `after`, in order of id, at most `limit`: to rebuild the index. One whose
+    /// row is damaged is among them, with what can be read of it.
     async fn open_operations(&self, after: Option<StreamId>, limit: usize) -> Result<Vec<OpenOperation>, StoreError>;
 
-    /// Subscriptions that are not finished, with id greater than `after`, in order of id, at most `limit`.
+    /// Subscriptions that are not finished, with id greater than `after`, in order of id, at most `limit`. Those whose rows
+    /// are damaged are left out.
     async fn subscriptions(
         &self,
         after: Option<StreamId>,
@@ -74,11 +76,57 @@ pub trait Store: Send + Sync {
     /// everything that this store keeps but operations and events. Doing it twice does the same as doing it once.
     async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError>;
 
+    /// Looks at every row, and says which cannot be read, at most `limit`. States of operations are text to the store: whether
+    /// the engine understands them is not looked at ([`Engine::damaged_rows`](crate::Engine::damaged_rows)).
+    ///
+    /// Reads the whole database: for a diagnosis that an operator asks for, not for a running service's every day.
+    async fn damaged_rows(&self, limit: usize) -> Result<Vec<DamagedRow>, StoreError>;
+
     /// The latest time that is recorded of anything but open operations and events; `None` when nothing is.
     async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError>;
 
     /// Frees correlation keys that finished operations kept until before `before`, at most `limit`; says how many.
     async fn forget_kept_keys(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
+}
+
+/// A row that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DamagedRow {
+    /// Where it is.
+    pub table: Table,
+    /// Which: a stream, an event as `<stream>:<index>`, or a user's public key. Never what the row holds.
+    pub id: String,
+}
+
+/// Where rows are that can be damaged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Table {
+    /// Operations and their states.
+    Operations,
+    /// Events of streams.
+    Events,
+    /// Outgoing messages.
+    Outbox,
+    /// Deliveries to the webhook.
+    Deliveries,
+    /// Relays that users prefer.
+    UserRelays,
+}
+
+impl Table {
+    /// Every table.
+    pub const ALL: [Self; 5] = [Self::Operations, Self::Events, Self::Outbox, Self::Deliveries, Self::UserRelays];
+
+    /// Its name, as logs and metrics have it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Operations => "operations",
+            Self::Events => "events",
+            Self::Outbox => "outbox",
+            Self::Deliveries => "deliveries",
+            Self::UserRelays => "user_relays",
+        }
+    }
 }
 
 /// One step of one operation.
@@ -261,6 +309,8 @@ pub struct OpenOperation {
     pub correlations: Vec<CorrelationKey>,
     /// Whether it has messages in the outbox.
     pub has_outbox: bool,
+    /// Its row is damaged: nothing else here is sure, and what could not be read is empty.
+    pub damaged: bool,
 }
 
 /// Relays at which a user can be reached.

@@ -11,9 +11,9 @@ use parking_lot::Mutex;
 use tokio::time::{Instant, sleep, sleep_until};
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    AllCommitted, Answer, AnswerKey, AnswerStore, Commit, CorrelationKey, Delivery, DeliveryAttempt, DeliveryCounts,
-    DeliveryStatus, DeliveryStore, KeepAnswer, OpenOperation, OutboxMessage, Retried, Store, StoreError,
-    StoredOperation,
+    AllCommitted, Answer, AnswerKey, AnswerStore, Commit, CorrelationKey, DamagedRow, Delivery, DeliveryAttempt,
+    DeliveryCounts, DeliveryStatus, DeliveryStore, KeepAnswer, OpenOperation, OutboxMessage, Retried, Store,
+    StoreError, StoredOperation,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -168,6 +168,11 @@ impl Store for Disk {
         wait(self.inner.forget_kept_keys(before, limit))
     }
 
+    async fn damaged_rows(&self, limit: usize) -> Result<Vec<DamagedRow>, StoreError> {
+        self.read().await;
+        wait(self.inner.damaged_rows(limit))
+    }
+
     async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {
         self.read().await;
         wait(self.inner.latest_record())
@@ -188,6 +193,13 @@ impl DeliveryStore for Disk {
     ) -> Result<Vec<(StreamId, UnixMillis)>, StoreError> {
         self.read().await;
         wait(self.inner.pending_streams(after, limit))
+    }
+
+    async fn set_aside_delivery(&self, stream: StreamId, at: UnixMillis) -> Result<Option<u64>, StoreError> {
+        self.write().await?;
+        let set_aside = wait(self.inner.set_aside_delivery(stream, at))?;
+        self.written().await;
+        Ok(set_aside)
     }
 
     async fn record_attempt(&self, attempt: DeliveryAttempt) -> Result<bool, StoreError> {

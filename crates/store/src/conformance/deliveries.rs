@@ -314,3 +314,17 @@ pub async fn attempts_under_load_are_there(mut subject: impl Subject) {
     let pending = store.pending_streams(None, usize::MAX).await.unwrap();
     assert_eq!(pending, (1..=STREAMS).map(|n| (id(n), event(EVENTS - 1).at)).collect::<Vec<_>>());
 }
+
+/// Whatever it holds: its stream goes on with the next.
+pub async fn one_set_aside_holds_up_nothing(subject: impl Subject) {
+    let store = subject.store();
+    opened(&*store, 1, 2).await;
+    attempt(&*store, refused(id(1), 0, 5)).await;
+    assert_eq!(store.set_aside_delivery(id(2), UnixMillis(7)).await.unwrap(), None);
+    assert_eq!(store.set_aside_delivery(id(1), UnixMillis(7)).await.unwrap(), Some(0));
+    assert_eq!(next(&*store, 1).await, Some(1));
+    let failed = store.deliveries(DeliveryStatus::Failed, None, 10).await.unwrap();
+    assert_eq!(positions(&failed), [(id(1), 0)]);
+    assert_eq!(failed[0].last_attempt_at, Some(UnixMillis(7)));
+    assert!(store.damaged_rows(10).await.unwrap().is_empty());
+}

@@ -69,6 +69,7 @@ pub async fn tells_what_the_index_needs(subject: impl Subject) {
         wake_at: Some(UnixMillis(500)),
         correlations: vec![key("a"), key("b")],
         has_outbox: true,
+        damaged: false,
     };
     assert_eq!(find(id(1)).await, expected);
 

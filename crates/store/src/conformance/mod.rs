@@ -159,6 +159,7 @@ macro_rules! store_conformance {
                 a_retried_one_hurries_those_before_it
                 a_retry_is_committed_with_its_answer
                 of_two_attempts_one_settles
+                one_set_aside_holds_up_nothing
                 survive_reopening_at_every_stage
                 attempts_under_load_are_there
             }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use rusqlite::{Connection, Row, ToSql, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, ToSql, params};
 use usher_engine::ports::{
     Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, KeepAnswer, Retried, StoreError,
 };
@@ -15,7 +15,7 @@ use super::{SqliteStore, answers, codec, read, retention};
 #[async_trait]
 impl DeliveryStore for SqliteStore {
     async fn next_delivery(&self, stream: StreamId) -> Result<Option<Delivery>, StoreError> {
-        self.read(move |connection| Ok(list(connection, NEXT, &[stream.as_bytes()])?.pop())).await
+        self.read(move |connection| Ok(list(connection, NEXT, &[stream.as_bytes()], 1, Damaged::Fails)?.pop())).await
     }
 
     async fn pending_streams(
@@ -24,6 +24,10 @@ impl DeliveryStore for SqliteStore {
         limit: usize,
     ) -> Result<Vec<(StreamId, UnixMillis)>, StoreError> {
         self.read(move |connection| pending_streams(connection, after, limit)).await
+    }
+
+    async fn set_aside_delivery(&self, stream: StreamId, at: UnixMillis) -> Result<Option<u64>, StoreError> {
+        self.write(move |connection| set_aside(connection, stream, at)).await
     }
 
     async fn record_attempt(&self, attempt: DeliveryAttempt) -> Result<bool, StoreError> {
@@ -39,14 +43,17 @@ impl DeliveryStore for SqliteStore {
         self.read(move |connection| {
             let (stream, index) = after.as_ref().map_or((None, 0), |(stream, index)| (Some(stream), *index));
             let after = (codec::after_stream(stream), codec::integer(index));
-            list(connection, PAGE, &[&status.code(), &after.0, &after.1, &codec::limit(limit)])
+            list(connection, PAGE, &[&status.code(), &after.0, &after.1], limit, Damaged::LeftOut)
         })
         .await
     }
 
     async fn delivery(&self, stream: StreamId, index: u64) -> Result<Option<Delivery>, StoreError> {
-        self.read(move |connection| Ok(list(connection, ONE, &[stream.as_bytes(), &codec::integer(index)])?.pop()))
-            .await
+        self.read(move |connection| {
+            let position: [&dyn ToSql; 2] = [stream.as_bytes(), &codec::integer(index)];
+            Ok(list(connection, ONE, &position, 1, Damaged::Fails)?.pop())
+        })
+        .await
     }
 
     async fn retry_delivery(
@@ -86,7 +93,7 @@ const NEXT: &str =
 
 const PAGE: &str = select!(
     "INDEXED BY deliveries_status",
-    "WHERE d.status = ?1 AND (d.stream, d.idx) > (?2, ?3) ORDER BY d.stream, d.idx LIMIT ?4"
+    "WHERE d.status = ?1 AND (d.stream, d.idx) > (?2, ?3) ORDER BY d.stream, d.idx"
 );
 
 const ONE: &str = select!("", "WHERE d.stream = ?1 AND d.idx = ?2");
@@ -123,18 +130,36 @@ pub(crate) fn put(
         .map(|_| ())
 }
 
-fn list(connection: &Connection, sql: &str, parameters: &[&dyn ToSql]) -> Result<Vec<Delivery>, SqliteFailure> {
+/// What is done with rows that cannot be read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Damaged {
+    LeftOut,
+    Fails,
+}
+
+fn list(
+    connection: &Connection,
+    sql: &str,
+    parameters: &[&dyn ToSql],
+    limit: usize,
+    damaged: Damaged,
+) -> Result<Vec<Delivery>, SqliteFailure> {
     const DURING: &str = "read deliveries";
     let mut statement = connection.prepare_cached(sql).during(DURING)?;
     let mut rows = statement.query(parameters).during(DURING)?;
     let mut deliveries = Vec::new();
-    while let Some(row) = rows.next().during(DURING)? {
-        deliveries.push(delivery(row, DURING)?);
+    while deliveries.len() < limit
+        && let Some(row) = rows.next().during(DURING)?
+    {
+        match delivery(row, DURING) {
+            Err(SqliteFailure::Unreadable(_)) if damaged == Damaged::LeftOut => {}
+            read => deliveries.push(read?),
+        }
     }
     Ok(deliveries)
 }
 
-fn delivery(row: &Row<'_>, during: &'static str) -> Result<Delivery, SqliteFailure> {
+pub(crate) fn delivery(row: &Row<'_>, during: &'static str) -> Result<Delivery, SqliteFailure> {
     let status = DeliveryStatus::from_code(row.get(5).during(during)?);
     Ok(Delivery {
         event: read::event(row, during)?,
@@ -160,8 +185,11 @@ fn pending_streams(
         .and_then(|mut statement| {
             statement
                 .query_map(params![codec::after_stream(after.as_ref()), codec::limit(limit)], |row| {
-                    Ok((StreamId::from_bytes(row.get(0)?), UnixMillis(row.get(1)?)))
+                    // One whose time is damaged is due now: it is looked at then.
+                    let due_at = row.get(1).unwrap_or_default();
+                    Ok(row.get(0).ok().map(|stream| (StreamId::from_bytes(stream), UnixMillis(due_at))))
                 })?
+                .filter_map(Result::transpose)
                 .collect()
         })
         .during("read the streams with pending deliveries")
@@ -190,6 +218,23 @@ fn record_attempt(connection: &Connection, attempt: &DeliveryAttempt) -> Result<
         })
         .during("record an attempt of a delivery")
         .map(|changed| changed == 1)
+}
+
+/// Writes every column anew, but for those that say which it is: any of them may be what cannot be read.
+fn set_aside(connection: &Connection, stream: StreamId, at: UnixMillis) -> Result<Option<u64>, SqliteFailure> {
+    let index: Option<i64> = connection
+        .prepare_cached(
+            "UPDATE deliveries SET status = 2, attempts = 1, waited = 0, since = ?2, due_at = ?2, last_attempt_at = ?2,
+                 last_status = NULL, last_error = 'it, or its event, is damaged in the database'
+             WHERE stream = ?1 AND idx = (
+                 SELECT min(idx) FROM deliveries INDEXED BY deliveries_status WHERE status = 0 AND stream = ?1)
+             RETURNING idx",
+        )
+        .and_then(|mut statement| {
+            statement.query_row(params![stream.as_bytes(), codec::time(at)], |row| row.get(0)).optional()
+        })
+        .during("set a delivery aside")?;
+    Ok(index.map(|index| u64::try_from(index).unwrap_or_default()))
 }
 
 fn retry(

@@ -45,6 +45,17 @@ impl SqliteFailure {
         }
     }
 
+    /// Whether SQLite has found the file itself damaged, which is more than a row: any other page may be, too.
+    pub(crate) fn is_corruption(&self) -> bool {
+        match self {
+            Self::Sqlite { source, .. } => matches!(
+                source.sqlite_error_code(),
+                Some(rusqlite::ErrorCode::DatabaseCorrupt | rusqlite::ErrorCode::NotADatabase)
+            ),
+            Self::RowCount { .. } | Self::Unreadable(_) => false,
+        }
+    }
+
     /// Checks that a write changed exactly one row.
     pub(crate) fn unless_one(during: &'static str, changed: usize) -> Result<(), Self> {
         if changed == 1 { Ok(()) } else { Err(Self::RowCount { during, changed }) }
@@ -55,9 +66,9 @@ impl From<SqliteFailure> for StoreError {
     fn from(failure: SqliteFailure) -> Self {
         match failure {
             SqliteFailure::Unreadable(what) => Self::Unreadable(what),
-            failure @ (SqliteFailure::Sqlite { .. } | SqliteFailure::RowCount { .. }) => {
-                Self::Failed(Box::new(failure))
-            }
+            // Trying again would find the same.
+            SqliteFailure::RowCount { during, .. } => Self::Unreadable(during),
+            failure @ SqliteFailure::Sqlite { .. } => Self::Failed(Box::new(failure)),
         }
     }
 }

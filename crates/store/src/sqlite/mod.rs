@@ -6,8 +6,8 @@
 //! | `open` | connections and their settings |
 //! | `schema` | migrations |
 //! | `job`, `writer`, `readers`, `alarm` | the threads, the work they take, and what tells when one is lost |
-//! | `commit`, `read`, `deliveries`, `answers`, `settings`, `retention`, `clocks` | the statements |
 //! | `inspect` | looking at a database without changing it |
+//! | `commit`, `read`, `deliveries`, `answers`, `settings`, `retention`, `clocks`, `damage` | the statements |
 //! | `stats`, `probe` | what the writer counts, and whether there is room |
 //! | `codec` | values in columns |
 
@@ -16,6 +16,7 @@ mod answers;
 mod clocks;
 mod codec;
 mod commit;
+mod damage;
 mod deliveries;
 mod failure;
 mod file;
@@ -33,7 +34,7 @@ mod writer;
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -43,7 +44,7 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, watch};
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    AllCommitted, Commit, CorrelationKey, OpenOperation, OutboxMessage, Store, StoreError, StoredOperation,
+    AllCommitted, Commit, CorrelationKey, DamagedRow, OpenOperation, OutboxMessage, Store, StoreError, StoredOperation,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -104,6 +105,8 @@ pub struct SqliteStore {
     stats: Arc<Stats>,
     /// How many transactions had failed when room was last found for a probe.
     probed: AtomicU64,
+    /// SQLite has found the file damaged.
+    corrupt: AtomicBool,
     alarm: Alarm,
 }
 
@@ -147,7 +150,15 @@ impl SqliteStore {
             })
             .map_err(OpenError::Thread)?;
         let queues = Some(Queues { writer, readers: reader_queues });
-        Ok(Self { queues, closed, writer: Mutex::new(Some(thread)), stats, probed: AtomicU64::new(0), alarm })
+        Ok(Self {
+            queues,
+            closed,
+            writer: Mutex::new(Some(thread)),
+            stats,
+            probed: AtomicU64::new(0),
+            corrupt: AtomicBool::new(false),
+            alarm,
+        })
     }
 
     /// What it has counted.
@@ -165,6 +176,9 @@ impl SqliteStore {
     /// [`StoreError`], as a commit would at this moment.
     pub async fn check(&self) -> Result<(), StoreError> {
         self.read(schema::read_version).await?;
+        if self.corrupt.load(Ordering::Relaxed) {
+            return Err(StoreError::Failed("the database file is corrupt".into()));
+        }
         let failed = self.stats.failures();
         if failed == self.probed.load(Ordering::Relaxed) {
             return self.write(schema::rewrite_version).await;
@@ -205,7 +219,7 @@ impl SqliteStore {
         work: impl FnMut(&Connection) -> Result<T, SqliteFailure> + Send + 'static,
     ) -> Result<T, StoreError> {
         let queues = self.queues.as_ref().ok_or(StoreError::Closed)?;
-        job::run(&queues.writer, work).await
+        self.notice_corruption(job::run(&queues.writer, work).await)
     }
 
     async fn read<T: Send + 'static>(
@@ -213,7 +227,21 @@ impl SqliteStore {
         work: impl FnMut(&Connection) -> Result<T, SqliteFailure> + Send + 'static,
     ) -> Result<T, StoreError> {
         let queue = self.queues.as_ref().and_then(|queues| queues.readers.pick()).ok_or(StoreError::Closed)?;
-        job::run(queue, work).await
+        self.notice_corruption(job::run(queue, work).await)
+    }
+
+    /// A damaged file is another thing than a damaged row: said once, and the store is not well again until a restart.
+    fn notice_corruption<T>(&self, result: Result<T, StoreError>) -> Result<T, StoreError> {
+        if let Err(StoreError::Failed(failure)) = &result
+            && failure.downcast_ref::<SqliteFailure>().is_some_and(SqliteFailure::is_corruption)
+            && !self.corrupt.swap(true, Ordering::Relaxed)
+        {
+            tracing::error!(
+                "the database file is corrupt: stop the service, keep a copy of the file, and restore a backup or recover it \
+                 (docs/operations.md)"
+            );
+        }
+        result
     }
 }
 
@@ -278,6 +306,10 @@ impl Store for SqliteStore {
 
     async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError> {
         self.write(move |connection| clocks::set_back(connection, now, by)).await
+    }
+
+    async fn damaged_rows(&self, limit: usize) -> Result<Vec<DamagedRow>, StoreError> {
+        self.read(move |connection| damage::damaged_rows(connection, limit)).await
     }
 
     async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {

@@ -14,9 +14,15 @@ use super::failure::{During as _, SqliteFailure};
 pub(crate) fn operation(connection: &Connection, id: StreamId) -> Result<Option<StoredOperation>, SqliteFailure> {
     const DURING: &str = "read an operation";
     let found = connection
-        .prepare_cached("SELECT kind, state, revision, next_index, finished_at, done FROM operations WHERE id = ?1")
+        .prepare_cached(
+            "SELECT kind, state, revision, next_index, finished_at, done, correlations FROM operations WHERE id = ?1",
+        )
         .during(DURING)?
-        .query_row([id.as_bytes()], |row| Ok(stored(row, DURING)))
+        .query_row([id.as_bytes()], |row| {
+            // A commit needs the keys: that they are damaged is to be known before it takes others along.
+            let keys = row.get::<_, Vec<u8>>(6).during(DURING).and_then(|keys| codec::read_correlations(&keys));
+            Ok(keys.and_then(|_| stored(row, DURING)))
+        })
         .optional()
         .during(DURING)?;
     found.transpose()
@@ -52,20 +58,26 @@ pub(crate) fn subscriptions(
         .prepare_cached(
             "SELECT kind, state, revision, next_index, finished_at, done, id
              FROM operations INDEXED BY operations_subscriptions
-             WHERE kind = 8 AND finished_at IS NULL AND id > ?1 ORDER BY id LIMIT ?2",
+             WHERE kind = 8 AND finished_at IS NULL AND id > ?1 ORDER BY id",
         )
         .during(DURING)?;
-    let mut rows = statement.query(params![codec::after_stream(after.as_ref()), codec::limit(limit)]).during(DURING)?;
+    let mut rows = statement.query([codec::after_stream(after.as_ref())]).during(DURING)?;
     let mut subscriptions = Vec::new();
-    while let Some(row) = rows.next().during(DURING)? {
-        let id = StreamId::from_bytes(row.get(6).during(DURING)?);
-        subscriptions.push((id, stored(row, DURING)?));
+    while subscriptions.len() < limit
+        && let Some(row) = rows.next().during(DURING)?
+    {
+        let id = row.get(6).map(StreamId::from_bytes).during(DURING);
+        match id.and_then(|id| Ok((id, stored(row, DURING)?))) {
+            Ok(subscription) => subscriptions.push(subscription),
+            Err(SqliteFailure::Unreadable(_)) => {}
+            Err(failure) => return Err(failure),
+        }
     }
     Ok(subscriptions)
 }
 
 /// The operation in a row that begins with its kind, state, revision, next index, end and whether it is done.
-fn stored(row: &Row<'_>, during: &'static str) -> Result<StoredOperation, SqliteFailure> {
+pub(crate) fn stored(row: &Row<'_>, during: &'static str) -> Result<StoredOperation, SqliteFailure> {
     Ok(StoredOperation {
         kind: kind_of(row.get(0).during(during)?)?,
         state: State(row.get(1).during(during)?),
@@ -119,16 +131,21 @@ pub(crate) fn outbox(connection: &Connection, operation: StreamId) -> Result<Vec
     let mut rows = statement.query([operation.as_bytes()]).during(DURING)?;
     let mut messages = Vec::new();
     while let Some(row) = rows.next().during(DURING)? {
-        messages.push(OutboxMessage {
-            kind: row.get(0).during(DURING)?,
-            content: row.get(1).during(DURING)?,
-            main_key: PublicKey::from_byte_array(row.get(2).during(DURING)?),
-            recipients: codec::read_public_keys(&row.get::<_, Vec<u8>>(3).during(DURING)?)?,
-            participants: codec::read_public_keys(&row.get::<_, Vec<u8>>(4).during(DURING)?)?,
-            until: UnixMillis(row.get(5).during(DURING)?),
-        });
+        messages.push(outbox_message(row, DURING)?);
     }
     Ok(messages)
+}
+
+/// The message in a row that begins with its kind, content, user, recipients, participants and end.
+pub(crate) fn outbox_message(row: &Row<'_>, during: &'static str) -> Result<OutboxMessage, SqliteFailure> {
+    Ok(OutboxMessage {
+        kind: row.get(0).during(during)?,
+        content: row.get(1).during(during)?,
+        main_key: PublicKey::from_byte_array(row.get(2).during(during)?),
+        recipients: codec::read_public_keys(&row.get::<_, Vec<u8>>(3).during(during)?)?,
+        participants: codec::read_public_keys(&row.get::<_, Vec<u8>>(4).during(during)?)?,
+        until: UnixMillis(row.get(5).during(during)?),
+    })
 }
 
 /// The statement of [`open_operations`]: names its index, so that SQLite says so should it ever not do.
@@ -146,22 +163,40 @@ pub(crate) fn open_operations(
     let mut rows = statement.query(params![codec::after_stream(after.as_ref()), codec::limit(limit)]).during(DURING)?;
     let mut operations = Vec::new();
     while let Some(row) = rows.next().during(DURING)? {
-        let correlations = row.get_ref(5).during(DURING)?.as_blob();
-        operations.push(OpenOperation {
-            id: StreamId::from_bytes(row.get(0).during(DURING)?),
-            kind: kind_of(row.get(1).during(DURING)?)?,
-            next_index: row.get(2).during(DURING)?,
-            at: UnixMillis(row.get(8).during(DURING)?),
-            wake_at: row.get::<_, Option<u64>>(3).during(DURING)?.map(UnixMillis),
-            has_outbox: row.get::<_, u64>(4).during(DURING)? > 0,
-            done: row.get(6).during(DURING)?,
-            watched: row.get::<_, Option<[u8; 32]>>(7).during(DURING)?.map(PaymentHash::from_bytes),
-            correlations: codec::read_correlations(
-                correlations.map_err(|_| SqliteFailure::Unreadable("correlation keys of an operation"))?,
-            )?,
-        });
+        match row.get(0).map(StreamId::from_bytes) {
+            Ok(id) => operations.push(open_operation(id, row)),
+            Err(_) => tracing::error!("an operation without a valid id is in the database: it is left out"),
+        }
     }
     Ok(operations)
+}
+
+/// What can be read of an open operation.
+fn open_operation(id: StreamId, row: &Row<'_>) -> OpenOperation {
+    let mut damaged = false;
+    let keys: Vec<u8> = or_default(row.get(5), &mut damaged);
+    damaged |= codec::read_correlations(&keys).is_err();
+    let (whole_keys, _) = keys.as_chunks::<16>();
+    let kind = row.get(1).ok().and_then(OperationKind::from_code);
+    OpenOperation {
+        id,
+        kind: kind.unwrap_or(OperationKind::Subscriptions),
+        next_index: or_default(row.get(2), &mut damaged),
+        at: UnixMillis(or_default(row.get(8), &mut damaged)),
+        wake_at: or_default(row.get::<_, Option<u64>>(3), &mut damaged).map(UnixMillis),
+        has_outbox: or_default(row.get::<_, u64>(4), &mut damaged) > 0,
+        done: or_default(row.get(6), &mut damaged),
+        watched: or_default(row.get::<_, Option<[u8; 32]>>(7), &mut damaged).map(PaymentHash::from_bytes),
+        correlations: whole_keys.iter().map(|key| CorrelationKey::from_bytes(*key)).collect(),
+        damaged: damaged || kind.is_none(),
+    }
+}
+
+fn or_default<T: Default>(column: rusqlite::Result<T>, damaged: &mut bool) -> T {
+    column.unwrap_or_else(|_| {
+        *damaged = true;
+        T::default()
+    })
 }
 
 /// See [`Store::user_relays`](usher_engine::ports::Store::user_relays).
@@ -173,10 +208,12 @@ pub(crate) fn user_relays(connection: &Connection, main_key: &PublicKey) -> Resu
         .query_row([main_key.as_bytes()], |row| row.get::<_, String>(0))
         .optional()
         .during(DURING)?;
-    match stored {
-        None => Ok(Vec::new()),
-        Some(json) => serde_json::from_str(&json).map_err(|_| SqliteFailure::Unreadable("a user's relays")),
-    }
+    stored.map_or_else(|| Ok(Vec::new()), |json| relays(&json))
+}
+
+/// The addresses in a column.
+pub(crate) fn relays(json: &str) -> Result<Vec<String>, SqliteFailure> {
+    serde_json::from_str(json).map_err(|_| SqliteFailure::Unreadable("a user's relays"))
 }
 
 fn kind_of(code: u8) -> Result<OperationKind, SqliteFailure> {

@@ -8,7 +8,7 @@ use super::failure::{During as _, SqliteFailure};
 
 /// What [`remove_finished`] removes.
 const FINISHED: &str = "SELECT id FROM operations INDEXED BY operations_finished
-    WHERE finished_at IS NOT NULL AND finished_at < ?1 AND NOT EXISTS (
+    WHERE finished_at IS NOT NULL AND finished_at < ?1 AND length(id) = 16 AND NOT EXISTS (
         SELECT 1 FROM deliveries INDEXED BY deliveries_status WHERE status = 0 AND stream = operations.id
     )
     ORDER BY finished_at, id LIMIT ?2";

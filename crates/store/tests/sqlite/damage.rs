@@ -104,7 +104,9 @@ async fn rows_of_an_unknown_kind_are_unreadable() {
     raw.execute("UPDATE answers SET fingerprint = x'00' WHERE key = ?1", [answer_key(8).0]).unwrap();
     drop(raw);
     let store = place.open();
-    assert!(matches!(store.open_operations(None, 100).await, Err(StoreError::Unreadable(_))));
+    let open = store.open_operations(None, 100).await.unwrap();
+    assert_eq!(open.iter().filter(|open| open.damaged).map(|open| open.id).collect::<Vec<_>>(), [id(1)]);
+    assert_eq!(open.iter().find(|open| open.id == id(1)).unwrap().correlations, [key("1")]);
     assert!(matches!(store.operation(id(1)).await, Err(StoreError::Unreadable(_))));
     assert!(matches!(store.events(id(2), 0, 10).await, Err(StoreError::Unreadable(_))));
     assert!(matches!(store.user_relays(&public_key(4)).await, Err(StoreError::Unreadable(_))));
@@ -114,6 +116,49 @@ async fn rows_of_an_unknown_kind_are_unreadable() {
     assert!(matches!(store.next_delivery(id(7)).await, Err(StoreError::Unreadable(_))), "its event is gone");
     assert!(matches!(store.answer(&answer_key(8)).await, Err(StoreError::Unreadable(_))));
     assert!(store.operation(id(2)).await.unwrap().is_some(), "the others can be read");
+    let listed = store.damaged_rows(100).await.unwrap();
+    let mut listed: Vec<_> = listed.iter().map(|row| (row.table.as_str(), row.id.clone())).collect();
+    // Deliveries are read in no order.
+    listed[5..11].sort();
+    let (row, event) = (|n| id(n).to_string(), |n, index| format!("{}:{index}", id(n)));
+    assert_eq!(
+        listed,
+        [
+            ("operations", row(1)),
+            ("operations", row(5)),
+            ("events", event(2, 0)),
+            ("events", event(2, 1)),
+            ("outbox", row(4)),
+            ("deliveries", event(2, 0)),
+            ("deliveries", event(2, 1)),
+            ("deliveries", event(6, 0)),
+            ("deliveries", event(6, 1)),
+            ("deliveries", event(7, 0)),
+            ("deliveries", event(7, 1)),
+            ("user_relays", public_key(4).as_bytes().iter().map(|byte| format!("{byte:02x}")).collect()),
+        ]
+    );
+    assert_eq!(store.damaged_rows(3).await.unwrap().len(), 3);
+    // A whole page, whatever lies between.
+    assert_eq!(store.deliveries(DeliveryStatus::Pending, None, 5).await.unwrap().len(), 5);
+}
+
+#[tokio::test]
+async fn a_corrupt_file_is_another_thing_than_a_damaged_row() {
+    let place = filled().await;
+    let mut bytes = fs::read(place.path()).unwrap();
+    // The head and the schema stay: the file opens.
+    let root: usize = place
+        .raw()
+        .query_row("SELECT rootpage FROM sqlite_schema WHERE name = 'events'", [], |row| row.get(0))
+        .unwrap();
+    bytes[(root - 1) * 4_096..root * 4_096].fill(0xA5);
+    fs::write(place.path(), bytes).unwrap();
+    let store = place.open();
+    assert!(store.check().await.is_ok(), "nobody has looked yet");
+    let failed = store.damaged_rows(10).await;
+    assert!(matches!(failed, Err(StoreError::Failed(_))), "{failed:?}");
+    assert!(store.check().await.is_err(), "it is not well any more");
 }
 
 proptest! {

@@ -74,7 +74,7 @@ impl Feed {
         match page {
             Ok(page) => Some(page),
             Err(EventsError::NotFound) => None,
-            Err(EventsError::Store(error)) => {
+            Err(error @ (EventsError::Damaged { .. } | EventsError::Store(_))) => {
                 // The head is sent: all there is to say is the end. The client resumes, and is told why then.
                 tracing::error!(error = &error as &dyn std::error::Error, "an event stream was cut off");
                 None

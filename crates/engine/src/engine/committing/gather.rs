@@ -8,7 +8,7 @@ use super::{Change, append};
 use crate::UnixMillis;
 use crate::engine::Engine;
 use crate::operations::{Effect, Input, Note, Operation, Outcome};
-use crate::ports::{CorrelationKey, Revision, StoreError};
+use crate::ports::{CorrelationKey, Revision, StoreError, Table};
 
 /// A note, and the key of the operation that it is for.
 type Notes = VecDeque<(CorrelationKey, Note)>;
@@ -60,6 +60,9 @@ impl Engine {
         if found.is_none() {
             self.counts.store_failed();
             error!("an operation that is said something by another cannot be read: it does not learn of it");
+            if let Some(id) = self.index.find(key) {
+                self.set_aside(Table::Operations, id);
+            }
         }
         Ok(found)
     }

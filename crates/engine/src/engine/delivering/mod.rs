@@ -27,7 +27,7 @@ use self::streams::{Loaded, Streams};
 use super::Engine;
 use super::timers::Alarm;
 use crate::ports::{
-    Delivery, DeliveryAttempt, DeliveryStatus, DeliveryStore, Posted, Randomness, Receiver, StoreError,
+    Delivery, DeliveryAttempt, DeliveryStatus, DeliveryStore, Posted, Randomness, Receiver, StoreError, Table,
 };
 use crate::{StreamId, UnixMillis};
 
@@ -274,8 +274,19 @@ impl Engine {
         if self.deliveries.unrecorded.is_full() {
             return Ok(Next::At(self.clock.now().plus(ASK_AGAIN_AFTER), place.pace()));
         }
-        let Some(delivery) = self.deliveries.store.next_delivery(stream).await? else { return Ok(Next::Nothing) };
         let now = self.clock.now();
+        let delivery = match self.deliveries.store.next_delivery(stream).await {
+            Ok(Some(delivery)) => delivery,
+            Ok(None) => return Ok(Next::Nothing),
+            Err(StoreError::Unreadable(_)) => {
+                let Some(index) = self.deliveries.store.set_aside_delivery(stream, now).await? else {
+                    return Ok(Next::Nothing);
+                };
+                self.set_aside(Table::Deliveries, format_args!("{stream}:{index}"));
+                return Ok(Next::Now);
+            }
+            Err(failure) => return Err(failure),
+        };
         if delivery.due_at > now {
             return Ok(Next::At(delivery.due_at, place.pace()));
         }

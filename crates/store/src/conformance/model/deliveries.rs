@@ -45,6 +45,25 @@ impl DeliveryStore for Model {
         Ok(streams)
     }
 
+    async fn set_aside_delivery(&self, stream: StreamId, at: UnixMillis) -> Result<Option<u64>, StoreError> {
+        let mut rows = self.rows.lock();
+        let Some(first) = rows.first_pending(stream).map(|delivery| delivery.event.index) else { return Ok(None) };
+        if let Some(delivery) = rows.deliveries.get_mut(&(stream, first)) {
+            *delivery = Delivery {
+                status: DeliveryStatus::Failed,
+                attempts: 1,
+                waited: Duration::ZERO,
+                since: at,
+                due_at: at,
+                last_attempt_at: Some(at),
+                last_status: None,
+                last_error: Some("it, or its event, is damaged in the database".to_owned()),
+                ..delivery.clone()
+            };
+        }
+        Ok(Some(first))
+    }
+
     async fn record_attempt(&self, attempt: DeliveryAttempt) -> Result<bool, StoreError> {
         let mut rows = self.rows.lock();
         let Some(delivery) = rows.deliveries.get_mut(&(attempt.stream, attempt.index)) else { return Ok(false) };

@@ -10,8 +10,8 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    AllCommitted, Answer, AnswerKey, Commit, Conflict, CorrelationKey, Delivery, DeliveryStatus, Head, OpenOperation,
-    OperationKind, OutboxChange, OutboxMessage, Revision, State, Store, StoreError, StoredOperation,
+    AllCommitted, Answer, AnswerKey, Commit, Conflict, CorrelationKey, DamagedRow, Delivery, DeliveryStatus, Head,
+    OpenOperation, OperationKind, OutboxChange, OutboxMessage, Revision, State, Store, StoreError, StoredOperation,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::message::PaymentHash;
@@ -251,6 +251,7 @@ impl Store for Model {
                 watched: operation.watched,
                 correlations: operation.correlations.clone(),
                 has_outbox: !operation.outbox.is_empty(),
+                damaged: false,
             })
             .collect())
     }
@@ -326,6 +327,10 @@ impl Store for Model {
         rows.inbound.values_mut().for_each(|at| *at = (*at).min(now));
         rows.user_relays.values_mut().for_each(|(at, _)| *at = (*at).min(now));
         Ok(())
+    }
+
+    async fn damaged_rows(&self, _: usize) -> Result<Vec<DamagedRow>, StoreError> {
+        Ok(Vec::new())
     }
 
     async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {

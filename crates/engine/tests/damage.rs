@@ -1,0 +1,200 @@
+//! Damaged rows of a real database: each is set aside, and nothing else suffers.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod common;
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use common::paying::{letter, pass, payment, statuses, subscribe, until};
+use common::{FakeWallet, NOW, Running, handshake, open, options, user};
+use parking_lot::Mutex;
+use rusqlite::{Connection, ToSql};
+use usher_engine::event::Event;
+use usher_engine::ports::{DeliveryStatus, Posted, Receiver, Store as _, Table};
+use usher_engine::{AuthenticateKey, EventsError, KeyHandshakeRequest, StreamId, SubscriptionFilter, UnixMillis};
+
+/// Damages rows while the store is open, as nothing of ours would.
+fn damage(dir: &Path, sql: &str, parameters: &[&dyn ToSql]) {
+    let raw = Connection::open(dir.join("usher.sqlite")).unwrap();
+    raw.busy_timeout(Duration::from_secs(20)).unwrap();
+    assert!(raw.execute(sql, parameters).unwrap() > 0, "{sql}");
+}
+
+const STATE: &str = "UPDATE operations SET state = '{\"operation\":\"future\"}' WHERE id = ?1";
+
+fn found(usher: &Running) -> Vec<(Table, String)> {
+    usher.engine.damaged_rows().into_iter().map(|row| (row.table, row.id)).collect()
+}
+
+/// A webhook that takes everything.
+#[derive(Default)]
+struct App(Mutex<Vec<(StreamId, u64)>>);
+
+#[async_trait]
+impl Receiver for App {
+    async fn post(&self, stream: StreamId, event: &Event, _: UnixMillis) -> Posted {
+        self.0.lock().push((stream, event.index));
+        Posted::Accepted { http_status: 200 }
+    }
+}
+
+async fn authenticate(usher: &Running, n: u8) -> StreamId {
+    let request = AuthenticateKey { main_key: user(n).public_key(), subkeys: Vec::new() };
+    usher.engine.start_authentication(request, None).await.unwrap()
+}
+
+async fn door(usher: &Running, token: &str) -> StreamId {
+    let request = KeyHandshakeRequest { static_token: Some(token.to_owned()), no_request: None };
+    usher.engine.start_key_handshake(request, None).await.unwrap().stream_id
+}
+
+#[tokio::test]
+async fn a_payment_is_told_as_paid_though_its_subscription_is_damaged() {
+    let dir = tempfile::tempdir().unwrap();
+    let wallet = Arc::new(FakeWallet::default());
+    let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
+    subscribe(&mut usher, false, NOW.secs() + 3_600).await;
+    let stream = usher.engine.start_single_payment(payment(Some("s"), 3_000), None).await.unwrap();
+    letter(&mut usher, "invoice", &[]).await;
+    damage(dir.path(), "UPDATE operations SET state = '{}' WHERE kind = 8", &[]);
+    wallet.settle(0);
+    pass(&usher, 70).await;
+    assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
+    assert_eq!(found(&usher)[0].0, Table::Operations);
+    let filter = SubscriptionFilter::default();
+    assert!(usher.engine.subscriptions(filter, None, 10).await.unwrap().subscriptions.is_empty());
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn a_start_sets_a_damaged_operation_aside_and_the_others_go_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let usher = Running::start(open(dir.path())).await;
+    let (a, b, c) = (authenticate(&usher, 1).await, authenticate(&usher, 2).await, authenticate(&usher, 3).await);
+    let reusable = door(&usher, "door").await;
+    usher.receive(1, &user(1), handshake("door", &[])).await;
+    usher.page(reusable, 0).await;
+    usher.stop().await;
+
+    damage(dir.path(), "UPDATE operations SET wake_at = -5 WHERE id = ?1", &[a.as_bytes()]);
+    damage(dir.path(), STATE, &[b.as_bytes()]);
+    damage(
+        dir.path(),
+        "UPDATE operations SET correlations = x'00', next_index = -1 WHERE id = ?1",
+        &[reusable.as_bytes()],
+    );
+    let usher = Running::start_at(open(dir.path()), options(), NOW, 2).await;
+    until("all are found", || usher.engine.damaged_rows().len() == 3).await;
+    assert!(found(&usher).contains(&(Table::Operations, b.to_string())));
+    // Its events are there all the same.
+    assert_eq!(usher.page(reusable, 0).await.events.len(), 1);
+    pass(&usher, 310).await;
+    assert_eq!(statuses(&usher, c, 1).await, ["timeout"]);
+    // What is new is not disturbed.
+    let new = authenticate(&usher, 4).await;
+    pass(&usher, 310).await;
+    assert_eq!(statuses(&usher, new, 1).await, ["timeout"]);
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn money_for_a_damaged_payment_is_watched_on_and_told_when_the_row_is_repaired() {
+    let dir = tempfile::tempdir().unwrap();
+    let wallet = Arc::new(FakeWallet::default());
+    let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
+    let stream = usher.engine.start_single_payment(payment(None, 3_000), None).await.unwrap();
+    letter(&mut usher, "invoice", &[]).await;
+    let raw = Connection::open(dir.path().join("usher.sqlite")).unwrap();
+    let state: String =
+        raw.query_row("SELECT state FROM operations WHERE id = ?1", [stream.as_bytes()], |row| row.get(0)).unwrap();
+    damage(dir.path(), STATE, &[stream.as_bytes()]);
+    wallet.settle(0);
+    pass(&usher, 70).await;
+    assert_eq!(found(&usher), [(Table::Operations, stream.to_string())]);
+    assert_eq!(usher.engine.watched_invoices(), 1);
+    usher.stop().await;
+
+    damage(dir.path(), "UPDATE operations SET state = ?2 WHERE id = ?1", &[stream.as_bytes(), &state]);
+    let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 2).await;
+    pass(&usher, 70).await;
+    assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
+    assert!(found(&usher).is_empty());
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn readers_are_told_of_a_damaged_event_and_its_delivery_is_given_up() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, app) = (open(dir.path()), Arc::new(App::default()));
+    let usher = Running::start(store.clone()).await;
+    let stream = door(&usher, "door").await;
+    usher.stop().await;
+    let usher = Running::start_with(store.clone(), store.clone(), Some(app.clone()), options(), NOW, 2).await;
+    for n in 1..=2 {
+        usher.receive(n, &user(n), handshake("door", &[])).await;
+        usher.page(stream, u64::from(n) - 1).await;
+    }
+    until("both are posted", || app.0.lock().len() == 2).await;
+    usher.stop().await;
+    damage(dir.path(), "UPDATE events SET type = 'Future' WHERE stream = ?1 AND idx = 1", &[stream.as_bytes()]);
+    damage(
+        dir.path(),
+        "UPDATE deliveries SET status = 0, attempts = -1 WHERE stream = ?1 AND idx = 0",
+        &[stream.as_bytes()],
+    );
+    damage(dir.path(), "UPDATE deliveries SET status = 0 WHERE stream = ?1 AND idx = 1", &[stream.as_bytes()]);
+
+    let usher = Running::start_with(store.clone(), store.clone(), Some(app.clone()), options(), NOW, 3).await;
+    usher.receive(3, &user(3), handshake("door", &[])).await;
+    until("the next one is posted", || app.0.lock().contains(&(stream, 2))).await;
+    assert_eq!(app.0.lock().len(), 3);
+    assert_eq!(usher.engine.events(stream, 0, 10).await.unwrap().events.len(), 1);
+    let damaged = usher.engine.events(stream, 1, 10).await;
+    assert!(matches!(damaged, Err(EventsError::Damaged { index: 1 })));
+    assert_eq!(usher.engine.events(stream, 2, 10).await.unwrap().events.len(), 1);
+    let failed = usher.engine.webhook_deliveries(DeliveryStatus::Failed, None, 10).await.unwrap();
+    assert_eq!(failed.iter().map(|delivery| delivery.event.index).collect::<Vec<_>>(), [0]);
+    assert_eq!(
+        found(&usher),
+        [
+            (Table::Events, format!("{stream}:1")),
+            (Table::Deliveries, format!("{stream}:0")),
+            (Table::Deliveries, format!("{stream}:1")),
+        ]
+    );
+    let listed = store.damaged_rows(10).await.unwrap();
+    assert_eq!(listed.iter().map(|row| row.table).collect::<Vec<_>>(), [Table::Events, Table::Deliveries]);
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn a_message_and_relays_that_are_damaged_keep_nobody_else_from_being_asked() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut usher = Running::start(open(dir.path())).await;
+    let single = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
+    usher.receive(1, &user(2), handshake(&common::token(&single.url), &["wss://a"])).await;
+    usher.page(single.stream_id, 0).await;
+    damage(dir.path(), "UPDATE user_relays SET relays = '{'", &[]);
+    let (a, _) = (authenticate(&usher, 1).await, authenticate(&usher, 2).await);
+    for _ in 0..2 {
+        usher.letter().await;
+    }
+    damage(dir.path(), "UPDATE outbox SET recipients = x'00' WHERE operation = ?1", &[a.as_bytes()]);
+    let mut repeated = 0;
+    for _ in 0..100 {
+        pass(&usher, 1).await;
+        while let Ok((letter, _)) = usher.letters.try_recv() {
+            assert_eq!(letter.recipients, [user(2).public_key()]);
+            assert!(letter.relays.is_empty());
+            repeated += 1;
+        }
+    }
+    assert!(repeated >= 3, "{repeated}");
+    assert_eq!(found(&usher), [(Table::Outbox, a.to_string()), (Table::UserRelays, user(2).public_key().to_hex()),]);
+    pass(&usher, 300).await;
+    assert_eq!(statuses(&usher, a, 1).await, ["timeout"]);
+    usher.stop().await;
+}
