@@ -180,7 +180,7 @@ async fn payees_who_hold_payments_back_keep_nobody_from_an_invoice() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn payments_that_wait_in_line_for_too_long_are_sent_in_time_or_not_at_all() {
-    for (wait, status, outcome) in [(90, "paid", None), (300, "error", Some("not_paid"))] {
+    for (wait, waiting, status, outcome) in [(90, 8, "paid", None), (300, 0, "error", Some("not_paid"))] {
         let dir = tempfile::tempdir().unwrap();
         let wallet = Arc::new(FakeWallet::default());
         wallet.hang_pays(true);
@@ -191,12 +191,10 @@ async fn payments_that_wait_in_line_for_too_long_are_sent_in_time_or_not_at_all(
         }
         until("payments are under way", || wallet.sent().len() == 32).await;
         usher.clock.turn(Duration::from_secs(wait));
-        // Those under way are found by looking; of the others nothing can be found.
-        until("they are looked up", || usher.engine.open_streams() == 9).await;
+        // Those under way are found by looking; the others were not sent, and are not when their time is over.
+        until("they are looked up", || usher.engine.open_streams() == 1 + waiting).await;
+        assert_eq!(wallet.sent().len(), 32);
         wallet.hang_pays(false);
-        let not_sent = || usher.engine.wallet_calls().contains(&("pay", "not_sent", 8));
-        until("they are not sent", not_sent).await;
-        // The clock goes slowly: they are tried again for half a minute only.
         let begun = Instant::now();
         while usher.engine.open_streams() > 1 {
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -212,7 +210,42 @@ async fn payments_that_wait_in_line_for_too_long_are_sent_in_time_or_not_at_all(
             assert_eq!(data(&page, 0).get("outcome").and_then(Value::as_str), outcome, "{wait}");
         }
         assert_eq!(wallet.asked_too_late(), 0);
-        assert!(wallet.sent().iter().all(|times| *times == 1));
+        assert!(wallet.sent().len() == 32 + waiting && wallet.sent().iter().all(|times| *times == 1));
+        usher.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_was_accepted_while_the_wallet_was_out_of_reach_is_sent_after_a_restart_and_a_refusal_is_believed() {
+    for round in 0..10 {
+        let dir = tempfile::tempdir().unwrap();
+        let store = open(dir.path());
+        let wallet = Arc::new(FakeWallet::default());
+        wallet.be_away(true);
+        let usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
+        let mut streams = Vec::new();
+        for n in 0..40 {
+            streams.push(usher.engine.pay_invoice(bill(n), None).await.unwrap());
+        }
+        until("it is tried", || wallet.prepared() > 0).await;
+        usher.stop().await;
+        store.close().await;
+        drop(store);
+
+        // Their timers are due, too: whoever is first, the operation hears first that the process is a new one.
+        wallet.be_away(false);
+        wallet.refuse(round % 2 == 0);
+        let later = NOW.plus(Duration::from_secs(60));
+        let usher = Running::start_paying(open(dir.path()), &wallet, options(), later, 2).await;
+        for stream in streams {
+            let page = usher.page(stream, 0).await;
+            let told = data(&page, 0);
+            match round % 2 {
+                0 => assert_eq!((&told["status"], &told["outcome"]), (&"error".into(), &"not_paid".into())),
+                _ => assert_eq!(told["status"], "paid"),
+            }
+        }
+        assert!(wallet.sent().len() == 40 && wallet.sent().iter().all(|times| *times == 1));
         usher.stop().await;
     }
 }

@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 use usher_api::{ApiParts, ApiState, ApiTokens, Limits, ServeOptions};
 use usher_engine::ports::{Clock, LightningNotices, OsRandomness, Randomness, Receiver, SystemClock};
 use usher_engine::{Engine, EngineOptions, EngineParts, LightningParts, PaymentRules};
-use usher_lightning::nwc::{NwcOptions, NwcWallet};
+use usher_lightning::nwc::{NwcOptions, NwcWallet, Settings};
 use usher_protocol::jwt::JwtIssuer;
 use usher_relays::{DirectoryOptions, Identity, ProfileDirectory, RelayManager, RelayOptions, RelayPool, RelayRoster};
 use usher_store::{OpenError, SqliteOptions, SqliteStore};
@@ -81,7 +81,7 @@ impl Service {
         let (to_engine, inbox) = mpsc::channel(INBOX);
         let pool = RelayPool::start(options, to_engine, Arc::clone(&clock), &relays.tasks, relays.stop.clone());
 
-        let (lightning, notices) = wallet(config, &clock, &randomness, &relays)?.unzip();
+        let (lightning, notices) = wallet(config, &store, &clock, &randomness, &relays)?.unzip();
         let webhook = receiver(config)?;
         let parts = EngineParts {
             store: store.clone(),
@@ -256,6 +256,7 @@ fn previous_token(config: &Config) -> Option<&SecretString> {
 /// The service's own Lightning wallet, if one is configured. Does not wait for it.
 fn wallet(
     config: &Config,
+    store: &Arc<SqliteStore>,
     clock: &Arc<dyn Clock>,
     randomness: &Arc<dyn Randomness>,
     floor: &Floor,
@@ -266,7 +267,8 @@ fn wallet(
     // Says nothing of the address: it is a secret.
     let unusable = || Failure::said("wallet.nwc.url cannot be used");
     let url = config.nwc.url.as_ref().ok_or_else(unusable)?.secret().expose_secret();
-    let options = NwcOptions::new(url.parse().map_err(|_| unusable())?);
+    let settings = Settings(Some(store.clone()));
+    let options = NwcOptions { settings, ..NwcOptions::new(url.parse().map_err(|_| unusable())?) };
     let (clock, randomness) = (Arc::clone(clock), Arc::clone(randomness));
     let (wallet, notices) =
         NwcWallet::start(options, clock, randomness, &floor.tasks, floor.stop.clone()).map_err(|_| unusable())?;

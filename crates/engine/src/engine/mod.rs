@@ -287,7 +287,6 @@ impl Engine {
         engine.spawn_vital(Arc::clone(&engine).deliver_to_app(due));
         engine.spawn_vital(Arc::clone(&engine).keep_deliveries_loaded());
         engine.spawn_vital(Arc::clone(&engine).take_in(parts.inbox));
-        engine.spawn_vital(Arc::clone(&engine).watch_timers());
         engine.spawn_vital(Arc::clone(&engine).ask_wallet(asked));
         engine.spawn_vital(Arc::clone(&engine).resume(resumed));
         engine.spawn_vital(Arc::clone(&engine).check_operations());
@@ -357,7 +356,9 @@ impl Engine {
         Ok(())
     }
 
-    /// Tells operations that what they waited for from our own wallet will not come.
+    /// Hands out [`Input::Resumed`] to operations whose reply from the Lightning backend was lost with the last process, and
+    /// only then watches the timers: an operation that its timer had woken first would take what it has just asked for as
+    /// what was lost.
     async fn resume(self: Arc<Self>, waited: Vec<StreamId>) {
         for id in waited {
             tokio::select! {
@@ -365,8 +366,7 @@ impl Engine {
                 () = self.stop.cancelled() => return,
             }
         }
-        // A vital task that ends by itself is not one that failed.
-        self.stop.cancelled().await;
+        self.watch_timers().await;
     }
 
     /// Runs a task without which the engine is not whole.

@@ -74,7 +74,7 @@ pub struct PayInvoiceRequest {
     pub description: Option<String>,
     /// The caller's own reference, echoed in events.
     pub reference: Option<String>,
-    /// Unix seconds until which the user can pay it.
+    /// Unix seconds until which the user can pay it, or until which our own wallet is asked to.
     pub expires_at: Option<u64>,
 }
 
@@ -245,7 +245,7 @@ impl Engine {
             }
             None => {
                 self.need_wallet()?;
-                let (payment, effects) = OwnPayment::start(request.invoice, request.reference, now);
+                let (payment, effects) = OwnPayment::start(request.invoice, request.reference, expires_at, now);
                 (Operation::OwnPayment(payment), effects)
             }
         };

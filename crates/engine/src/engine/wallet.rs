@@ -3,16 +3,19 @@
 //! A call is made once, after the commit that asks for it, and its answer is an input of the operation. Answers that are
 //! lost in a crash are made up for by the operation's own lease.
 //!
+//! A payment is two calls: a request is signed, and when that is stored it is sent. Both have the one place in line, so that
+//! between the commit and the write to the socket nothing is waited for.
+//!
 //! Settlements are told by the wallet where it does that; [`watching`](super::watching) is the backstop.
 
 mod line;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::JoinSet;
 use tracing::{debug, error, info, warn};
 
@@ -57,8 +60,12 @@ pub(super) struct Wallet {
     calls: Line,
     unattended: Line,
     pays: Line,
+    /// Payments that are sent now. As many as have places, and after a start those whose replies were lost.
+    sends: mpsc::UnboundedSender<Sending>,
     /// What waits in line, is under way, or was answered and its operation does not know yet: asked for again it is the same.
     asked: Mutex<HashSet<(StreamId, Question)>>,
+    /// The places of payments whose request is signed, and about to be stored and sent.
+    prepared: Mutex<HashMap<StreamId, OwnedSemaphorePermit>>,
     pub(super) watching: Watching,
     /// By call and result.
     counts: [[AtomicU64; RESULTS.len()]; CALLS.len()],
@@ -69,29 +76,41 @@ pub(super) struct Asked {
     calls: mpsc::Receiver<(StreamId, WalletCall)>,
     unattended: mpsc::Receiver<(StreamId, WalletCall)>,
     pays: mpsc::Receiver<(StreamId, WalletCall)>,
+    sends: mpsc::UnboundedReceiver<Sending>,
 }
+
+/// A call that is made at once, and its place.
+type Sending = (StreamId, WalletCall, Option<OwnedSemaphorePermit>);
 
 impl Wallet {
     pub(super) fn new(lightning: Option<LightningParts>) -> (Self, Asked) {
         let (calls, calls_asked) = Line::new();
         let (unattended, unattended_asked) = Line::new();
         let (pays, pays_asked) = Line::new();
+        let (sends, sends_asked) = mpsc::unbounded_channel();
         let wallet = Self {
             lightning,
             calls,
             unattended,
             pays,
+            sends,
             asked: Mutex::default(),
+            prepared: Mutex::default(),
             watching: Watching::default(),
             counts: Default::default(),
         };
-        (wallet, Asked { calls: calls_asked, unattended: unattended_asked, pays: pays_asked })
+        let asked = Asked { calls: calls_asked, unattended: unattended_asked, pays: pays_asked, sends: sends_asked };
+        (wallet, asked)
     }
 
     /// The operation has this answer, and may ask again.
     pub(super) fn answered(&self, id: StreamId, input: &Input) {
         if let Some(question) = Question::answered_by(input) {
             self.asked.lock().remove(&(id, question));
+        }
+        if matches!(input, Input::PaymentPrepared(_)) {
+            // Left when the request was not sent.
+            self.prepared.lock().remove(&id);
         }
     }
 
@@ -141,9 +160,16 @@ impl Engine {
     pub(super) fn ask(&self, id: StreamId, call: WalletCall, unattended: bool) {
         let wallet = &self.wallet;
         let line = match Question::of(&call) {
-            None => &wallet.pays,
+            // It had its turn when its request was signed, and keeps its place.
+            None => {
+                let place = wallet.prepared.lock().remove(&id);
+                // Closed: everything stops.
+                let _ = wallet.sends.send((id, call, place));
+                return;
+            }
             // The operation has waited for long and asks again; what it asked waits in line still.
             Some(question) if !wallet.asked.lock().insert((id, question)) => return,
+            Some(Question::Prepared) => &wallet.pays,
             Some(_) if unattended => &wallet.unattended,
             Some(_) => &wallet.calls,
         };
@@ -155,12 +181,26 @@ impl Engine {
 
     /// Asks the wallet what operations want of it, until everything stops.
     pub(super) async fn ask_wallet(self: Arc<Self>, asked: Asked) {
-        let Asked { calls, unattended, pays } = asked;
+        let Asked { calls, unattended, pays, sends } = asked;
         tokio::join!(
             self.ask_in_line(calls, AT_ONCE),
             self.ask_in_line(unattended, UNATTENDED_AT_ONCE),
-            self.ask_in_line(pays, PAYS_AT_ONCE)
+            self.ask_in_line(pays, PAYS_AT_ONCE),
+            self.send_payments(sends)
         );
+    }
+
+    async fn send_payments(self: &Arc<Self>, mut sends: mpsc::UnboundedReceiver<Sending>) {
+        loop {
+            tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return,
+                send = sends.recv() => match send {
+                    Some((id, call, place)) => self.make_call(id, call, place),
+                    None => return,
+                },
+            }
+        }
     }
 
     async fn ask_in_line(self: &Arc<Self>, mut asked: mpsc::Receiver<(StreamId, WalletCall)>, at_once: usize) {
@@ -182,17 +222,27 @@ impl Engine {
                 }
                 continue;
             }
-            let engine = Arc::clone(self);
-            self.tasks.spawn(async move {
-                let input = tokio::select! {
-                    input = engine.call_guarded(id, call) => input,
-                    // What the wallet would have said is asked for after the next start.
-                    () = engine.stop.cancelled() => return,
-                };
-                drop(place);
-                engine.workers.input(id, input).await;
-            });
+            self.make_call(id, call, Some(place));
         }
+    }
+
+    /// Makes a call, and hands its answer to the operation.
+    fn make_call(self: &Arc<Self>, id: StreamId, call: WalletCall, place: Option<OwnedSemaphorePermit>) {
+        let engine = Arc::clone(self);
+        self.tasks.spawn(async move {
+            let input = tokio::select! {
+                input = engine.call_guarded(id, call) => input,
+                // What the wallet would have said is asked for after the next start.
+                () = engine.stop.cancelled() => return,
+            };
+            match place {
+                Some(place) if matches!(input, Input::PaymentPrepared(Ok(_))) => {
+                    engine.wallet.prepared.lock().insert(id, place);
+                }
+                place => drop(place),
+            }
+            engine.workers.input(id, input).await;
+        });
     }
 
     /// Makes the call. When the adapter panics, that is an answer too: what came of the call is not known.
@@ -210,15 +260,21 @@ impl Engine {
         };
         match &input {
             Input::InvoiceMade(made) => self.wallet.count(0, made),
-            Input::Paid(paid) => self.wallet.count(1, paid),
+            // What could not be signed was not sent; what could be is counted when it is.
+            Input::PaymentPrepared(prepared @ Err(_)) => self.wallet.count(1, prepared),
+            Input::PaymentSent { result, .. } => self.wallet.count(1, result),
             Input::InvoiceStatus(status) => self.wallet.count(2, status),
             Input::PaymentStatus(status) => self.wallet.count(3, status),
             _ => {}
         }
         match &input {
             Input::InvoiceMade(Err(failure)) => warn!(stream_id = %id, %failure, "the wallet made no invoice"),
-            Input::Paid(Err(failure)) => warn!(stream_id = %id, %failure, "the wallet did not say that it paid"),
-            Input::InvoiceStatus(Err(failure)) | Input::PaymentStatus(Err(failure)) => {
+            Input::PaymentSent { result: Err(failure), .. } => {
+                warn!(stream_id = %id, %failure, "the wallet did not say that it paid");
+            }
+            Input::InvoiceStatus(Err(failure))
+            | Input::PaymentStatus(Err(failure))
+            | Input::PaymentPrepared(Err(failure)) => {
                 debug!(stream_id = %id, %failure, "the wallet could not be asked");
             }
             _ => {}
@@ -231,7 +287,10 @@ impl Engine {
             let failure = || LightningError::Refused { again: false, reason: "no wallet is configured".to_owned() };
             return match call {
                 // That no wallet is configured now says nothing of what one did before.
-                WalletCall::LookUpPayment(_) => failed(&call, || LightningError::NotSent),
+                WalletCall::LookUpPayment { .. } => failed(&call, || LightningError::NotSent),
+                WalletCall::Pay { again: true, .. } => {
+                    failed(&call, || LightningError::Unknown("no wallet is configured".to_owned()))
+                }
                 _ => failed(&call, failure),
             };
         };
@@ -251,18 +310,24 @@ impl Engine {
                 Input::InvoiceStatus(status)
             }
             // It has waited in line for too long.
-            WalletCall::Pay { until, .. } if self.clock.now().secs() >= until => {
-                Input::Paid(Err(LightningError::NotSent))
+            WalletCall::PreparePayment { until, .. } if self.clock.now().secs() >= until => {
+                Input::PaymentPrepared(Err(LightningError::NotSent))
             }
-            WalletCall::Pay { invoice, until } => {
+            WalletCall::PreparePayment { invoice, until } => {
+                fail::fail_point!("before-prepare-payment");
+                let prepared = wallet.prepare_payment(&invoice, until).await;
+                fail::fail_point!("after-prepare-payment");
+                Input::PaymentPrepared(prepared)
+            }
+            WalletCall::Pay { invoice, payment, attempt, again } => {
                 fail::fail_point!("before-pay");
-                let paid = wallet.pay(&invoice, until).await;
+                let result = wallet.pay(&invoice, &payment, again).await;
                 fail::fail_point!("after-pay");
-                Input::Paid(paid)
+                Input::PaymentSent { attempt, result }
             }
-            WalletCall::LookUpPayment(hash) => {
+            WalletCall::LookUpPayment { hash, asked } => {
                 fail::fail_point!("before-look-up-payment");
-                let status = wallet.look_up_payment(hash).await;
+                let status = wallet.look_up_payment(hash, asked.as_ref()).await;
                 fail::fail_point!("after-look-up-payment");
                 Input::PaymentStatus(status)
             }
@@ -290,7 +355,7 @@ impl Engine {
                 }
                 Some(LightningNotice::Sent(hash, paid)) => {
                     if let Some(id) = self.index.find(CorrelationKey::paying(hash)) {
-                        self.workers.input(id, Input::Paid(Ok(paid))).await;
+                        self.workers.input(id, Input::Paid(paid)).await;
                     }
                 }
                 Some(LightningNotice::Reconnected) => {
@@ -307,7 +372,8 @@ fn failed(call: &WalletCall, failure: impl FnOnce() -> LightningError) -> Input 
     match call {
         WalletCall::MakeInvoice(_) => Input::InvoiceMade(Err(failure())),
         WalletCall::LookUpInvoice(_) => Input::InvoiceStatus(Err(failure())),
-        WalletCall::Pay { .. } => Input::Paid(Err(failure())),
-        WalletCall::LookUpPayment(_) => Input::PaymentStatus(Err(failure())),
+        WalletCall::PreparePayment { .. } => Input::PaymentPrepared(Err(failure())),
+        WalletCall::Pay { attempt, .. } => Input::PaymentSent { attempt: *attempt, result: Err(failure()) },
+        WalletCall::LookUpPayment { .. } => Input::PaymentStatus(Err(failure())),
     }
 }

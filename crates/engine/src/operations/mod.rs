@@ -37,7 +37,7 @@ use crate::UnixMillis;
 use crate::event::{EventType, NewEvent};
 use crate::ports::{
     CorrelationKey, InvoiceStatus, LightningError, OperationKind, OutboxMessage, OutgoingStatus, PaidInvoice,
-    Settlement, State, UserRelays, WantedInvoice,
+    Settlement, SignedPayment, State, UserRelays, WantedInvoice,
 };
 
 /// How long an answer of our own wallet is waited for. An adapter gives up before it, so that this is only waited for
@@ -90,8 +90,17 @@ pub enum Input {
     InvoiceStatus(Result<InvoiceStatus, LightningError>),
     /// Our own wallet says by itself that an invoice of ours was paid.
     Settled(Settlement),
-    /// Our own wallet was asked to pay, or says by itself that it has.
-    Paid(Result<PaidInvoice, LightningError>),
+    /// The Lightning backend's adapter was asked to sign a request to pay.
+    PaymentPrepared(Result<SignedPayment, LightningError>),
+    /// The Lightning backend was asked to pay.
+    PaymentSent {
+        /// Which attempt of the operation it was, counted from 1.
+        attempt: u32,
+        /// What came of it.
+        result: Result<PaidInvoice, LightningError>,
+    },
+    /// The Lightning backend says by itself that it has paid.
+    Paid(PaidInvoice),
     /// Our own wallet was asked how it stands with a payment of ours.
     PaymentStatus(Result<OutgoingStatus, LightningError>),
     /// What the last step wanted to claim belongs to another operation: it was not committed.
@@ -107,15 +116,31 @@ pub enum WalletCall {
     MakeInvoice(WantedInvoice),
     /// Answered by [`Input::InvoiceStatus`].
     LookUpInvoice(PaymentHash),
-    /// Answered by [`Input::Paid`].
-    Pay {
+    /// Sends nothing. Answered by [`Input::PaymentPrepared`].
+    PreparePayment {
         /// The invoice; it names its amount.
         invoice: Invoice,
-        /// Unix seconds after which the wallet shall not act on it.
+        /// Unix seconds after which no backend shall act on the request.
         until: u64,
     },
+    /// Made only when the request is stored. Answered by [`Input::PaymentSent`].
+    Pay {
+        /// The invoice.
+        invoice: Invoice,
+        /// The request.
+        payment: SignedPayment,
+        /// Which attempt of the operation it is, counted from 1.
+        attempt: u32,
+        /// Whether an earlier process may have sent it.
+        again: bool,
+    },
     /// Answered by [`Input::PaymentStatus`].
-    LookUpPayment(PaymentHash),
+    LookUpPayment {
+        /// The invoice's payment hash.
+        hash: PaymentHash,
+        /// The request that may have been sent.
+        asked: Option<SignedPayment>,
+    },
 }
 
 /// What an operation wants to happen.

@@ -1,26 +1,36 @@
-//! A payment of another's invoice by our own wallet.
+//! A payment of another's invoice by the service's own Lightning backend.
 //!
 //! ```text
-//! sending ──the wallet shows the preimage──▶ over    StatusUpdate {status: paid, preimage, fees_paid?}
-//! sending ──it could not be reached────────▶ waiting  and is asked again: nothing was sent
-//! sending ──it refuses────────────────────▶ checking  and is asked how the payment stands, to be sure
-//! sending ──no answer──────────────────────▶ checking
-//! checking ─it was not sent after all──────▶ waiting
-//! checking ─paid───────────────────────────▶ over    StatusUpdate {status: paid, …}
-//! checking ─failed, or refused and unknown─▶ over    StatusUpdate {status: error, outcome: not_paid, reason}
-//! checking ─nothing to be learnt for long──▶ over    StatusUpdate {status: error, outcome: unknown, reason}
-//! over     ─paid after all─────────────────▶ over    StatusUpdate {status: paid, …}, once
+//! waiting ──a request is signed, over a live connection──▶ sending   the request is stored, and only then sent
+//! waiting ──until the end no connection was there────────▶ over      error, not_paid: nothing was sent
+//! sending ──the backend shows the preimage───────────────▶ over      paid
+//! sending ──the request did not leave after all──────────▶ waiting   another request may be signed
+//! sending ──it refuses, fails, or does not reply─────────▶ checking  the payment is looked up
+//! checking ─the backend shows the preimage───────────────▶ over      paid
+//! checking ─failed, by state, or refused and not found───▶ over      error, not_paid
+//! checking ─proven not to have been made─────────────────▶ waiting   before `expires_at`: a new attempt
+//!                                                        ▶ over      after it: error, not_paid
+//! checking ─nothing to be learnt for long────────────────▶ over      error, unknown
+//! over     ─paid after all───────────────────────────────▶ over      paid, once
 //! ```
 //!
-//! The attempt is stored before the wallet is asked, and the wallet is asked to pay again only when the request is known
-//! not to have left. An attempt whose outcome is unknown is looked up by its payment hash, never paid again
-//! (architecture.md, decision 4).
+//! An attempt begins when its request can be written to a live connection: while there is none, nothing is signed and
+//! nothing can have been sent. A request is stored before it is written. It carries the time after which the backend does
+//! not act on it, a minute ahead at most; until then the adapter may send the *same* request again. A *second* request is
+//! signed only when the first is known not to have left, or when the payment is **proven** not to have been made: its time
+//! has passed by both clocks with a margin, the backend answers "not found", its look-ups have been seen to find payments
+//! of ours, and it never said that this one is under way. When the backend has said that it *tried*
+//! (`PAYMENT_FAILED` may be a time-out), its look-ups must have been seen to find payments that had not arrived, too.
 //!
-//! | crash … | what resume does |
+//! | crash or stop … | what the next start does |
 //! | --- | --- |
-//! | after the start, before or after the wallet is asked, before its answer is committed | the payment is looked up |
-//! | while waiting | nothing was sent: the wallet is asked when the wait is over |
-//! | while checking | it is looked up again |
+//! | while waiting, the request not signed, or signed and not stored | nothing was sent: a request is signed as soon as there is a connection |
+//! | after the request is stored, before or after it is written; before its reply is committed | within its minute: looked up, and the same request is sent again when the backend does not know the payment. Later: looked up |
+//! | while checking | looked up again |
+//!
+//! What remains unknown, with a backend whose look-ups find no outgoing payments: a crash between the commit of the signed
+//! request and the write to the socket that follows it (microseconds, the connection being there), when the next start
+//! comes after the request's minute. No outage widens this window.
 
 use std::fmt;
 use std::time::Duration;
@@ -32,15 +42,16 @@ use usher_protocol::bolt11::Invoice;
 use super::{Effect, Input, Outcome, SetBack, WalletCall, emit, lease, millis};
 use crate::UnixMillis;
 use crate::event::EventType;
-use crate::ports::{CorrelationKey, LightningError, OutgoingStatus, PaidInvoice};
+use crate::ports::{CorrelationKey, Finds, LightningError, OutgoingStatus, PaidInvoice, SignedPayment};
 
-/// How long the wallet has to act on the request; the request says so.
-const SENDING: Duration = Duration::from_secs(60);
+/// The longest pause before a connection is waited for again; waiting itself is the adapter's, and takes most of the time.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// How long a wallet that cannot be reached is tried.
-const REACHING: Duration = Duration::from_secs(120);
+/// How long after its expiry by our clock a request counts as void, so that clocks may differ, and relays be slow. (The
+/// backend's own clock must have passed the expiry, too: the adapter sees to that.)
+const VOID_AFTER: Duration = Duration::from_secs(60);
 
-/// How long after everything has expired a wallet that knows nothing of the payment is asked.
+/// How long after everything has expired a backend that knows nothing of the payment is asked.
 const AFTER_EXPIRY: Duration = Duration::from_secs(600);
 
 /// The longest that it is asked when it knows nothing.
@@ -52,48 +63,64 @@ const LONGEST_PENDING: Duration = Duration::from_secs(14 * 24 * 3600);
 /// How many look-ups may fail after a refusal before it is taken as it is.
 const CONFIRMING: u32 = 3;
 
-/// After how many seconds from the end a payment that was not seen is looked up again: our wallet may be away for days.
+/// After how many seconds from the end a payment that was not seen is looked up again: the backend may be away for days.
 const AFTER_THE_END: [u64; 7] = [600, 3600, 6 * 3600, DAY, 3 * DAY, 7 * DAY, 14 * DAY];
 
 /// In seconds.
 const DAY: u64 = 24 * 3600;
 
-/// The state of a payment by our own wallet.
+/// The state of a payment by the service's own backend.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnPayment {
     invoice: Invoice,
     reference: Option<String>,
     #[serde(with = "millis")]
     started_at: UnixMillis,
+    /// Until when attempts are begun.
+    #[serde(with = "millis")]
+    expires_at: UnixMillis,
+    /// How many requests were signed and stored.
+    attempts: u32,
+    /// Why the last attempt failed, as far as the backend said so.
+    #[serde(default)]
+    reason: Option<String>,
     phase: Phase,
     paid: bool,
+}
+
+/// A request that was signed and stored.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct Attempt {
+    signed: SignedPayment,
+    /// An earlier process may have sent it.
+    resumed: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "snake_case")]
 enum Phase {
-    /// The wallet is asked to pay, or is about to be.
-    Sending {
-        tries: u32,
-        /// Until when it may act on it.
-        #[serde(with = "millis")]
-        until: UnixMillis,
-    },
-    /// It was not asked: it could not be reached.
+    /// No request is out that could still be acted on.
     Waiting {
         tries: u32,
         #[serde(with = "millis")]
         next: UnixMillis,
     },
-    /// It was asked, and what came of it is looked up.
+    /// The request is being sent, or its reply is waited for.
+    Sending {
+        attempt: Attempt,
+        /// When the reply counts as lost.
+        #[serde(with = "millis")]
+        next: UnixMillis,
+    },
+    /// The request may have been sent, and what came of it is looked up.
     Checking {
+        attempt: Attempt,
         tries: u32,
-        /// Why the wallet refused, or failed, if it did.
-        refused: Option<String>,
-        /// It tried, and says that it failed: only a look-up shows that nothing is under way.
-        #[serde(default)]
+        /// The backend replied that it did not pay.
+        refused: bool,
+        /// It said that it tried, or the request was sent more than once: its refusal proves nothing by itself.
         tried: bool,
-        /// The wallet has said that the payment is under way.
+        /// It has said that the payment is under way.
         pending: bool,
         #[serde(with = "millis")]
         next: UnixMillis,
@@ -111,19 +138,38 @@ impl fmt::Debug for OwnPayment {
     }
 }
 
+impl Attempt {
+    fn until(&self) -> UnixMillis {
+        UnixMillis::from_secs(self.signed.until)
+    }
+
+    /// From when on nobody acts on it any more, wherever it lies.
+    fn void_at(&self) -> UnixMillis {
+        self.until().plus(VOID_AFTER)
+    }
+}
+
 impl OwnPayment {
-    /// Pays `invoice`, which names its amount; `reference` is the caller's own, echoed in events.
-    pub fn start(invoice: Invoice, reference: Option<String>, now: UnixMillis) -> (Self, Vec<Effect>) {
-        let phase = Phase::Sending { tries: 1, until: now.plus(SENDING) };
-        let payment = Self { invoice, reference, started_at: now, phase, paid: false };
-        let pay = payment.pay(now.plus(SENDING));
-        (payment, vec![pay])
+    /// Pays `invoice`, which names its amount; no attempt begins after `expires_at`. `reference` is the caller's own,
+    /// echoed in events.
+    pub fn start(
+        invoice: Invoice,
+        reference: Option<String>,
+        expires_at: UnixMillis,
+        now: UnixMillis,
+    ) -> (Self, Vec<Effect>) {
+        let expires_at = expires_at.min(UnixMillis::from_secs(invoice.expires_at()));
+        let phase = Phase::Waiting { tries: 0, next: lease(now) };
+        let payment =
+            Self { invoice, reference, started_at: now, expires_at, attempts: 0, reason: None, phase, paid: false };
+        let prepare = payment.prepare();
+        (payment, vec![prepare])
     }
 
     pub(super) fn wake_at(&self) -> UnixMillis {
         match &self.phase {
-            Phase::Sending { until, .. } => lease(*until),
-            Phase::Waiting { next, .. } | Phase::Checking { next, .. } => *next,
+            Phase::Waiting { next, .. } => (*next).min(self.expires_at),
+            Phase::Sending { next, .. } | Phase::Checking { next, .. } => *next,
             Phase::Over { at, checks } => match AFTER_THE_END.get(*checks) {
                 Some(secs) if !self.paid => at.plus(Duration::from_secs(*secs)),
                 _ => self.forgotten_at(),
@@ -142,9 +188,11 @@ impl OwnPayment {
     pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> Outcome {
         match input {
             Input::Timer if now >= self.wake_at() => self.woken(now),
-            Input::Resumed if matches!(self.phase, Phase::Sending { .. } | Phase::Checking { .. }) => self.woken(now),
-            Input::Paid(Ok(paid)) => self.shown(paid, now),
-            Input::Paid(Err(failure)) => self.failed(failure, now),
+            Input::Resumed => self.resumed(now),
+            Input::PaymentPrepared(prepared) => self.prepared(prepared, now),
+            Input::Paid(paid) => self.shown(paid, now),
+            Input::PaymentSent { attempt, result: Ok(paid) } => self.replied(*attempt, paid, now),
+            Input::PaymentSent { attempt, result: Err(failure) } => self.failed(*attempt, failure, now),
             Input::PaymentStatus(status) => self.looked_up(status, now),
             _ => Outcome::Ignored,
         }
@@ -152,8 +200,10 @@ impl OwnPayment {
 
     pub(super) fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
         set_back.moment(&mut self.started_at, now);
+        set_back.expiry(&mut self.expires_at);
         match &mut self.phase {
-            Phase::Sending { until: next, .. } | Phase::Waiting { next, .. } | Phase::Checking { next, .. } => {
+            // Until when a request is acted on stands in it: the backend goes by its own clock.
+            Phase::Waiting { next, .. } | Phase::Sending { next, .. } | Phase::Checking { next, .. } => {
                 set_back.pause(next, now);
             }
             Phase::Over { at, .. } => set_back.moment(at, now),
@@ -174,12 +224,12 @@ impl OwnPayment {
 
     fn woken(&mut self, now: UnixMillis) -> Outcome {
         match &mut self.phase {
-            Phase::Sending { .. } => self.check(None, false, now),
-            Phase::Waiting { tries, .. } => {
-                let until = now.plus(SENDING);
-                self.phase = Phase::Sending { tries: tries.saturating_add(1), until };
-                Outcome::Stepped(vec![self.pay(until)])
+            Phase::Waiting { .. } if now >= self.expires_at => self.not_paid(now),
+            Phase::Waiting { next, .. } => {
+                *next = lease(now);
+                Outcome::Stepped(vec![self.prepare()])
             }
+            Phase::Sending { .. } => self.check(None, now),
             Phase::Checking { tries, next, .. } => {
                 *tries = tries.saturating_add(1);
                 *next = lease(now);
@@ -193,30 +243,104 @@ impl OwnPayment {
         }
     }
 
-    fn pay(&self, until: UnixMillis) -> Effect {
-        Effect::Ask(WalletCall::Pay { invoice: self.invoice.clone(), until: until.secs() })
+    /// The process that had asked the backend is gone, and with it the reply.
+    fn resumed(&mut self, now: UnixMillis) -> Outcome {
+        match &mut self.phase {
+            Phase::Sending { attempt, next } if now < attempt.until() => {
+                attempt.resumed = true;
+                *next = lease(attempt.until());
+                let send = self.send();
+                Outcome::Stepped(send.into_iter().collect())
+            }
+            Phase::Sending { attempt, .. } => {
+                attempt.resumed = true;
+                self.check(None, now)
+            }
+            Phase::Waiting { .. } | Phase::Checking { .. } => self.woken(now),
+            Phase::Over { .. } => Outcome::Ignored,
+        }
+    }
+
+    fn prepare(&self) -> Effect {
+        let (invoice, until) = (self.invoice.clone(), self.expires_at.secs());
+        Effect::Ask(WalletCall::PreparePayment { invoice, until })
+    }
+
+    fn send(&self) -> Option<Effect> {
+        let Phase::Sending { attempt, .. } = &self.phase else { return None };
+        Some(Effect::Ask(WalletCall::Pay {
+            invoice: self.invoice.clone(),
+            payment: attempt.signed.clone(),
+            attempt: self.attempts,
+            again: attempt.resumed,
+        }))
     }
 
     fn look_up(&self) -> Effect {
-        Effect::Ask(WalletCall::LookUpPayment(self.invoice.payment_hash()))
+        let asked = match &self.phase {
+            Phase::Checking { attempt, .. } => Some(attempt.signed.clone()),
+            _ => None,
+        };
+        Effect::Ask(WalletCall::LookUpPayment { hash: self.invoice.payment_hash(), asked })
     }
 
-    fn check(&mut self, refused: Option<String>, tried: bool, now: UnixMillis) -> Outcome {
-        self.phase = Phase::Checking { tries: 1, refused, tried, pending: false, next: lease(now) };
+    /// A request is signed, or none can be.
+    fn prepared(&mut self, prepared: &Result<SignedPayment, LightningError>, now: UnixMillis) -> Outcome {
+        let Phase::Waiting { tries, .. } = self.phase else { return Outcome::Ignored };
+        match prepared {
+            Ok(signed) if now < self.expires_at => {
+                self.attempts = self.attempts.saturating_add(1);
+                self.reason = None;
+                let attempt = Attempt { signed: signed.clone(), resumed: false };
+                let next = lease(attempt.until());
+                self.phase = Phase::Sending { attempt, next };
+                Outcome::Stepped(self.send().into_iter().collect())
+            }
+            Ok(_) => self.not_paid(now),
+            Err(LightningError::Refused { again: false, reason }) => {
+                self.reason = Some(reason.clone());
+                self.not_paid(now)
+            }
+            Err(failure) => {
+                self.reason.get_or_insert_with(|| failure.to_string());
+                self.wait(tries.saturating_add(1), now)
+            }
+        }
+    }
+
+    /// Nothing is out; a connection is waited for again.
+    fn wait(&mut self, tries: u32, now: UnixMillis) -> Outcome {
+        let pause = Duration::from_secs(1 << tries.saturating_sub(1).min(3)).min(LONGEST_PAUSE);
+        self.phase = Phase::Waiting { tries, next: now.plus(pause) };
+        Outcome::Stepped(Vec::new())
+    }
+
+    /// `failure` is what the backend said, if it did.
+    fn check(&mut self, failure: Option<&LightningError>, now: UnixMillis) -> Outcome {
+        let (Phase::Sending { attempt, .. } | Phase::Checking { attempt, .. }) = &self.phase else {
+            return Outcome::Ignored;
+        };
+        let attempt = attempt.clone();
+        let (refused, tried) = match failure {
+            Some(LightningError::Refused { reason, .. }) => {
+                self.reason = Some(reason.clone());
+                // An earlier process may have sent it before: that one may be under way.
+                (true, attempt.resumed)
+            }
+            Some(LightningError::Failed(reason)) => {
+                self.reason = Some(reason.clone());
+                (true, true)
+            }
+            _ => (false, false),
+        };
+        self.phase = Phase::Checking { attempt, tries: 1, refused, tried, pending: false, next: lease(now) };
         Outcome::Stepped(vec![self.look_up()])
     }
 
-    /// The wallet shows a preimage.
+    /// The backend shows a preimage.
     fn shown(&mut self, paid: &PaidInvoice, now: UnixMillis) -> Outcome {
-        if self.paid {
+        if self.paid || paid.preimage.payment_hash() != self.invoice.payment_hash() {
             return Outcome::Ignored;
-        }
-        if paid.preimage.payment_hash() != self.invoice.payment_hash() {
-            // No proof: how it stands is not known.
-            return match self.phase {
-                Phase::Sending { .. } => self.check(None, false, now),
-                _ => Outcome::Ignored,
-            };
         }
         self.paid = true;
         self.phase = Phase::Over { at: now, checks: 0 };
@@ -229,26 +353,42 @@ impl OwnPayment {
         Outcome::Stepped(vec![emit(EventType::StatusUpdate, data, now)])
     }
 
-    /// The wallet was asked to pay and did not, or did not say that it did.
-    fn failed(&mut self, failure: &LightningError, now: UnixMillis) -> Outcome {
-        let tries = match &self.phase {
-            Phase::Sending { tries, .. } => *tries,
-            // There is one request at a time, and this is its answer: the line to the wallet was long.
-            Phase::Checking { refused: None, pending: false, .. } if *failure == LightningError::NotSent => 1,
+    /// The backend replies that it has paid.
+    fn replied(&mut self, attempt: u32, paid: &PaidInvoice, now: UnixMillis) -> Outcome {
+        match self.shown(paid, now) {
+            // The preimage of something else is no proof: how the payment stands is not known.
+            Outcome::Ignored if !self.paid => match self.phase {
+                Phase::Sending { .. } if attempt == self.attempts => self.check(None, now),
+                _ => Outcome::Ignored,
+            },
+            outcome => outcome,
+        }
+    }
+
+    /// The backend was asked to pay and did not, or did not say that it did.
+    fn failed(&mut self, number: u32, failure: &LightningError, now: UnixMillis) -> Outcome {
+        if number != self.attempts {
+            return Outcome::Ignored;
+        }
+        let attempt = match &self.phase {
+            Phase::Sending { attempt, .. } => attempt,
+            // The reply was late: the look-ups have begun, and have not said otherwise.
+            Phase::Checking { attempt, refused: false, pending: false, .. }
+                if matches!(
+                    failure,
+                    LightningError::NotSent | LightningError::Refused { .. } | LightningError::Failed(_)
+                ) =>
+            {
+                attempt
+            }
             Phase::Waiting { .. } | Phase::Checking { .. } | Phase::Over { .. } => return Outcome::Ignored,
         };
         match failure {
-            LightningError::NotSent => {
-                let next = now.plus(Duration::from_secs(1 << tries.saturating_sub(1).min(4)));
-                if next >= self.started_at.plus(REACHING) || self.invoice.is_expired(next.secs()) {
-                    return self.end("not_paid", &failure.to_string(), now);
-                }
-                self.phase = Phase::Waiting { tries, next };
-                Outcome::Stepped(Vec::new())
+            LightningError::NotSent if !attempt.resumed => {
+                self.reason.get_or_insert_with(|| failure.to_string());
+                self.wait(1, now)
             }
-            LightningError::Refused { reason, .. } => self.check(Some(reason.clone()), false, now),
-            LightningError::Failed(reason) => self.check(Some(reason.clone()), true, now),
-            LightningError::Unknown(_) => self.check(None, false, now),
+            _ => self.check(Some(failure), now),
         }
     }
 
@@ -259,46 +399,77 @@ impl OwnPayment {
                 return shown;
             }
         }
-        let Phase::Checking { tries, refused, tried, .. } = &self.phase else { return Outcome::Ignored };
-        let (tries, refused, tried) = (*tries, refused.clone(), *tried);
-        match (status, refused) {
-            (Ok(OutgoingStatus::Failed), refused) => {
-                let reason = refused.unwrap_or_else(|| "the payment failed".to_owned());
-                self.end("not_paid", &reason, now)
+        let Phase::Checking { attempt, tries, refused, tried, pending, .. } = &mut self.phase else {
+            return Outcome::Ignored;
+        };
+        match status {
+            Ok(OutgoingStatus::Failed) => {
+                self.reason.get_or_insert_with(|| "the payment failed".to_owned());
+                return self.not_paid(now);
             }
-            (Ok(OutgoingStatus::Unknown), Some(reason)) => self.end("not_paid", &reason, now),
-            (Err(_), Some(reason)) if tries >= CONFIRMING && !tried => self.end("not_paid", &reason, now),
-            (Ok(OutgoingStatus::Pending), _) => self.check_again(None, true, now),
-            // What it shows is no proof, and that it refused is not so sure any more.
-            (Ok(OutgoingStatus::Unknown | OutgoingStatus::Paid(_)), _) => self.check_again(None, false, now),
-            (Err(_), refused) => self.check_again(refused, false, now),
+            Ok(OutgoingStatus::Unknown(_)) if *refused && !*tried => return self.not_paid(now),
+            Ok(OutgoingStatus::Unknown(finds)) if !*pending && now >= attempt.void_at() => {
+                let proves = if *tried { Finds::Unsettled } else { Finds::Settled };
+                if *finds >= proves {
+                    return if *tried { self.not_paid(now) } else { self.attempt_again(now) };
+                }
+            }
+            Ok(OutgoingStatus::Unknown(_)) => {}
+            Err(_) if *refused && !*tried && *tries >= CONFIRMING => return self.not_paid(now),
+            Err(_) => {}
+            // It knows the payment: that it refused is not so sure any more.
+            Ok(OutgoingStatus::Pending) => (*refused, *pending) = (false, true),
+            // What it shows is no proof.
+            Ok(OutgoingStatus::Paid(_)) => (*refused, *tried) = (false, true),
         }
+        self.check_again(now)
     }
 
-    /// `why` the wallet refused, when that still stands; `under_way` when it has just said so.
-    fn check_again(&mut self, why: Option<String>, under_way: bool, now: UnixMillis) -> Outcome {
-        let Phase::Checking { tries, refused, pending, next, .. } = &mut self.phase else { return Outcome::Ignored };
-        refused.clone_from(&why);
-        *pending |= under_way;
-        *next = now.plus(Duration::from_secs(1 << (*tries).min(6)));
-        let pending = *pending;
-        if now < self.give_up_at(pending) {
+    /// The payment is proven not to have been made.
+    fn attempt_again(&mut self, now: UnixMillis) -> Outcome {
+        if now >= self.expires_at {
+            self.reason.get_or_insert_with(|| "the wallet did not pay in time".to_owned());
+            return self.not_paid(now);
+        }
+        self.phase = Phase::Waiting { tries: 0, next: lease(now) };
+        Outcome::Stepped(vec![self.prepare()])
+    }
+
+    fn check_again(&mut self, now: UnixMillis) -> Outcome {
+        let (expires_at, give_up) = (self.expires_at, self.give_up_at());
+        let Phase::Checking { attempt, tries, pending, next, .. } = &mut self.phase else { return Outcome::Ignored };
+        // Sooner while a new attempt may follow.
+        let slowest = if now < expires_at && !*pending { 4 } else { 6 };
+        *next = now.plus(Duration::from_secs(1 << (*tries).min(slowest)));
+        if now < attempt.void_at() {
+            *next = (*next).min(attempt.void_at());
+        }
+        if now < give_up {
             return Outcome::Stepped(Vec::new());
         }
-        let reason = match &why {
-            _ if pending => "the payment has been under way for too long",
-            Some(reason) => reason,
-            None => "the wallet was asked to pay and cannot say whether it did",
+        let reason = if *pending {
+            "the payment has been under way for too long"
+        } else {
+            self.reason.as_deref().unwrap_or("the wallet was asked to pay and cannot say whether it did")
         };
-        self.end("unknown", reason, now)
+        self.end("unknown", &reason.to_owned(), now)
     }
 
-    fn give_up_at(&self, pending: bool) -> UnixMillis {
+    fn give_up_at(&self) -> UnixMillis {
+        let (void_at, pending) = match &self.phase {
+            Phase::Checking { attempt, pending, .. } => (attempt.void_at(), *pending),
+            _ => (self.started_at, false),
+        };
         if pending {
             return self.started_at.plus(LONGEST_PENDING);
         }
-        let expired = UnixMillis::from_secs(self.invoice.expires_at()).max(self.started_at.plus(SENDING));
+        let expired = UnixMillis::from_secs(self.invoice.expires_at()).max(void_at);
         expired.plus(AFTER_EXPIRY).min(self.started_at.plus(LONGEST_UNKNOWN))
+    }
+
+    fn not_paid(&mut self, now: UnixMillis) -> Outcome {
+        let reason = self.reason.clone().unwrap_or_else(|| LightningError::NotSent.to_string());
+        self.end("not_paid", &reason, now)
     }
 
     /// `outcome` says how sure it is that nothing was paid: `not_paid` or `unknown`.

@@ -279,6 +279,8 @@ impl Payment {
             | Input::Timer
             | Input::Resumed
             | Input::ClockSetBack(_)
+            | Input::PaymentPrepared(_)
+            | Input::PaymentSent { .. }
             | Input::Paid(_)
             | Input::PaymentStatus(_)
             | Input::Note(Note::Asked(_) | Note::Paid { .. } | Note::Charged(_) | Note::Device { .. } | Note::Close) => {

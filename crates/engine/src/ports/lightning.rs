@@ -3,6 +3,7 @@
 use std::fmt;
 
 use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
 use tokio::sync::mpsc;
 use usher_protocol::bolt11::{Invoice, Network};
 use usher_protocol::message::{PaymentHash, Preimage};
@@ -21,12 +22,35 @@ pub trait Lightning: Send + Sync {
     /// How it stands with an invoice of our own.
     async fn look_up_invoice(&self, hash: PaymentHash) -> Result<InvoiceStatus, LightningError>;
 
-    /// Pays an invoice that names its amount. Never repeated by the adapter itself; the wallet shall not act on the
-    /// request after `until` (Unix seconds), as far as its protocol lets us say so.
-    async fn pay(&self, invoice: &Invoice, until: u64) -> Result<PaidInvoice, LightningError>;
+    /// Signs a request to pay an invoice that names its amount, as soon as it could be sent. Sends nothing: the caller
+    /// stores the request first. The backend does not act on the request after its `until`, which is no later than the
+    /// one given (Unix seconds).
+    ///
+    /// # Errors
+    /// [`LightningError::NotSent`] when there is no connection within a bound of the adapter's; whatever the error,
+    /// nothing was sent.
+    async fn prepare_payment(&self, invoice: &Invoice, until: u64) -> Result<SignedPayment, LightningError>;
 
-    /// How it stands with a payment of ours.
-    async fn look_up_payment(&self, hash: PaymentHash) -> Result<OutgoingStatus, LightningError>;
+    /// Sends a request that [`prepare_payment`](Self::prepare_payment) signed, and waits for the reply.
+    ///
+    /// `again`: an earlier process may have sent it. While it has not expired, the adapter may send the *same* request
+    /// again, when the backend shows life and has not replied. It never makes another request of it.
+    ///
+    /// # Errors
+    /// [`LightningError::NotSent`] only when the request has left neither now nor before, and will not;
+    /// [`LightningError::Refused`] only when it was sent exactly once.
+    async fn pay(&self, invoice: &Invoice, payment: &SignedPayment, again: bool)
+    -> Result<PaidInvoice, LightningError>;
+
+    /// How it stands with a payment of ours; `asked` is the request that may have been sent for it, when one is known.
+    ///
+    /// # Errors
+    /// [`LightningError`] when the backend does not say.
+    async fn look_up_payment(
+        &self,
+        hash: PaymentHash,
+        asked: Option<&SignedPayment>,
+    ) -> Result<OutgoingStatus, LightningError>;
 
     /// What the wallet says of itself.
     async fn info(&self) -> Result<WalletInfo, LightningError>;
@@ -94,6 +118,33 @@ impl fmt::Debug for Settlement {
     }
 }
 
+/// A request to pay, signed and ready to be sent: the same bytes however often it is sent.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SignedPayment {
+    /// The request, in the adapter's own form.
+    pub request: String,
+    /// Unix seconds after which the backend does not act on it, by its own clock.
+    pub until: u64,
+}
+
+impl fmt::Debug for SignedPayment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SignedPayment").field("until", &self.until).finish_non_exhaustive()
+    }
+}
+
+/// Which payments of ours the look-ups of a backend have been seen to find: what its "not found" is worth.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Finds {
+    /// None: it may not know outgoing payments at all, as several deployed backends.
+    #[default]
+    Nothing,
+    /// Payments that had arrived.
+    Settled,
+    /// Payments that had not arrived, too: under way, or failed.
+    Unsettled,
+}
+
 /// A payment of ours that reached the payee.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PaidInvoice {
@@ -118,8 +169,8 @@ pub enum OutgoingStatus {
     Pending,
     /// It failed for good: nothing was paid.
     Failed,
-    /// The wallet does not know of it.
-    Unknown,
+    /// The wallet does not know of it. By itself this proves nothing.
+    Unknown(Finds),
 }
 
 /// What a wallet says of itself.

@@ -20,8 +20,8 @@ pub use directory::{
     MAX_PICTURE_BYTES, Nip05, Nip05Answer, Nip05Error, Profile, ProfileChange, ProfileFault, PublishError, WellKnown,
 };
 pub use lightning::{
-    InvoiceStatus, Lightning, LightningError, LightningNotice, LightningNotices, OutgoingStatus, PaidInvoice,
-    Settlement, WalletInfo, WalletLink, WantedInvoice,
+    Finds, InvoiceStatus, Lightning, LightningError, LightningNotice, LightningNotices, OutgoingStatus, PaidInvoice,
+    Settlement, SignedPayment, WalletInfo, WalletLink, WantedInvoice,
 };
 pub use messenger::{Inbound, Letter, Messenger};
 pub use randomness::{OsRandomness, Randomness};

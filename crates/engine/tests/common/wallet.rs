@@ -10,8 +10,8 @@ use nostr::hashes::{Hash as _, sha256};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use usher_engine::ports::{
-    Clock as _, InvoiceStatus, Lightning, LightningError, LightningNotice, LightningNotices, OutgoingStatus,
-    PaidInvoice, Settlement, WalletInfo, WalletLink, WantedInvoice,
+    Clock as _, Finds, InvoiceStatus, Lightning, LightningError, LightningNotice, LightningNotices, OutgoingStatus,
+    PaidInvoice, Settlement, SignedPayment, WalletInfo, WalletLink, WantedInvoice,
 };
 use usher_engine::testing::ManualClock;
 use usher_protocol::bolt11::Invoice;
@@ -40,6 +40,9 @@ struct Books {
     tells: bool,
     again: Option<usize>,
     panics: u32,
+    away: bool,
+    refuses: bool,
+    prepared: u32,
 }
 
 /// The preimage of the `n`th invoice.
@@ -95,6 +98,21 @@ impl FakeWallet {
     /// From now on it sends payments and says nothing of them, as when the payee holds them back; or no longer.
     pub fn hang_pays(&self, hang: bool) {
         self.books.lock().pays_hang = hang;
+    }
+
+    /// From now on there is no connection to it, or there is.
+    pub fn be_away(&self, away: bool) {
+        self.books.lock().away = away;
+    }
+
+    /// From now on it refuses to pay, or does not.
+    pub fn refuse(&self, refuses: bool) {
+        self.books.lock().refuses = refuses;
+    }
+
+    /// How often a request to pay was to be signed.
+    pub fn prepared(&self) -> u32 {
+        self.books.lock().prepared
     }
 
     /// How often it was asked to pay when it was too late to do so.
@@ -204,22 +222,48 @@ impl Lightning for FakeWallet {
         self.answer(Ok(status)).await
     }
 
-    async fn pay(&self, invoice: &Invoice, until: u64) -> Result<PaidInvoice, LightningError> {
+    async fn prepare_payment(&self, _: &Invoice, until: u64) -> Result<SignedPayment, LightningError> {
+        let mut books = self.books.lock();
+        books.prepared += 1;
+        if books.away {
+            return Err(LightningError::NotSent);
+        }
+        let now = books.clock.as_ref().unwrap().now().secs();
+        Ok(SignedPayment { request: "pay".to_owned(), until: until.min(now + 60) })
+    }
+
+    async fn pay(
+        &self,
+        invoice: &Invoice,
+        payment: &SignedPayment,
+        again: bool,
+    ) -> Result<PaidInvoice, LightningError> {
+        let hash = invoice.payment_hash();
         {
             let mut books = self.books.lock();
-            *books.sent.entry(invoice.payment_hash()).or_default() += 1;
-            books.too_late += u32::from(books.clock.as_ref().unwrap().now().secs() >= until);
+            let known = again && books.sent.contains_key(&hash);
+            if !known {
+                *books.sent.entry(hash).or_default() += 1;
+                books.too_late += u32::from(books.clock.as_ref().unwrap().now().secs() >= payment.until);
+            }
+            if books.refuses {
+                return Err(LightningError::Refused { again: false, reason: "no".to_owned() });
+            }
         }
         while self.books.lock().pays_hang {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
-        self.answer(Ok(PaidInvoice { preimage: preimage_of(invoice.payment_hash()), fees_paid: None })).await
+        self.answer(Ok(PaidInvoice { preimage: preimage_of(hash), fees_paid: None })).await
     }
 
-    async fn look_up_payment(&self, hash: PaymentHash) -> Result<OutgoingStatus, LightningError> {
-        let sent = self.books.lock().sent.contains_key(&hash);
+    async fn look_up_payment(
+        &self,
+        hash: PaymentHash,
+        _: Option<&SignedPayment>,
+    ) -> Result<OutgoingStatus, LightningError> {
+        let sent = !self.books.lock().refuses && self.books.lock().sent.contains_key(&hash);
         let paid = OutgoingStatus::Paid(PaidInvoice { preimage: preimage_of(hash), fees_paid: None });
-        self.answer(Ok(if sent { paid } else { OutgoingStatus::Unknown })).await
+        self.answer(Ok(if sent { paid } else { OutgoingStatus::Unknown(Finds::Nothing) })).await
     }
 
     async fn info(&self) -> Result<WalletInfo, LightningError> {

@@ -6,7 +6,7 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde_json::Value;
-use usher_engine::ports::{InvoiceStatus, LightningError, OutgoingStatus, PaidInvoice, Settlement, WalletInfo};
+use usher_engine::ports::{Finds, InvoiceStatus, LightningError, OutgoingStatus, PaidInvoice, Settlement, WalletInfo};
 use usher_protocol::bolt11::{Invoice, Network};
 use usher_protocol::message::PaymentHash;
 
@@ -56,6 +56,9 @@ pub struct Answer {
     error: Option<Refusal>,
     #[serde(default)]
     result: Option<Value>,
+    /// Unix seconds at which the wallet says that it said so.
+    #[serde(skip)]
+    said_at: u64,
 }
 
 impl fmt::Debug for Answer {
@@ -91,6 +94,28 @@ impl Answer {
         let answer: Self = serde_json::from_str(text).map_err(|_| NoSense)?;
         let has_result = answer.result.as_ref().is_some_and(|result| !result.is_null());
         if answer.error.is_none() && !has_result { Err(NoSense) } else { Ok(answer) }
+    }
+
+    /// Notes when the wallet said so, by its own clock (Unix seconds).
+    pub(crate) const fn said_at(mut self, at: u64) -> Self {
+        self.said_at = at;
+        self
+    }
+
+    /// Whether the wallet's own clock had come to `until` (Unix seconds) when it said so.
+    pub(crate) const fn is_after(&self, until: u64) -> bool {
+        self.said_at >= until
+    }
+
+    /// Which payments of ours this look-up is seen to find. What does not say that it is outgoing shows nothing: some
+    /// wallets find the invoice, not the payment.
+    pub(crate) fn finds(&self) -> Finds {
+        let Ok(Some(transaction)) = self.found() else { return Finds::Nothing };
+        match transaction.state().as_deref() {
+            _ if transaction.text("type") != Some("outgoing") => Finds::Nothing,
+            Some("pending" | "failed") => Finds::Unsettled,
+            _ => Finds::Settled,
+        }
     }
 
     /// The result of `method`.
@@ -163,13 +188,13 @@ impl Answer {
     /// # Errors
     /// [`LightningError`].
     pub fn outgoing_status(&self, hash: PaymentHash) -> Result<OutgoingStatus, LightningError> {
-        let Some(transaction) = self.found()? else { return Ok(OutgoingStatus::Unknown) };
+        let Some(transaction) = self.found()? else { return Ok(OutgoingStatus::Unknown(Finds::Nothing)) };
         if !transaction.is_about(hash) {
             return Err(unclear());
         }
         if !transaction.may_be("outgoing") {
             // An invoice of the wallet's own with this payment hash: of a payment it knows nothing.
-            return Ok(OutgoingStatus::Unknown);
+            return Ok(OutgoingStatus::Unknown(Finds::Nothing));
         }
         match (transaction.state().as_deref(), transaction.preimage()) {
             (Some("failed"), _) => Ok(OutgoingStatus::Failed),

@@ -7,17 +7,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use lru::LruCache;
-use nostr::{Event, EventBuilder, EventId, JsonUtil as _, Kind, Tag, Timestamp};
+use nostr::{ClientMessage, Event, EventBuilder, EventId, JsonUtil as _, Kind, Tag, Timestamp};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use tokio::sync::{Semaphore, mpsc, oneshot, watch};
-use tokio::time::{Instant, sleep, sleep_until, timeout, timeout_at};
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 use tracing::debug;
 use usher_engine::ports::{LightningError, LightningNotice};
+use usher_protocol::message::PaymentHash;
 
 use super::answer::{Announcement, Answer, Notice};
 use super::cipher::{Cipher, Scheme};
-use super::relay::{self, Outgoing, Shared};
+use super::flight::Flight;
+use super::life::Life;
+use super::relay::{self, Heard, Outgoing, Shared};
 
 /// Requests without an answer at the same time, payments aside.
 const AT_ONCE: usize = 64;
@@ -25,11 +28,20 @@ const AT_ONCE: usize = 64;
 /// Payments without an answer at the same time. They may take minutes, and must not keep anything else waiting.
 const PAYING: usize = 32;
 
-/// The method that pays.
-pub(crate) const PAY: &str = "pay_invoice";
+/// The method that looks up.
+pub(crate) const LOOK_UP: &str = "lookup_invoice";
 
-/// How long a connection is waited for before a request counts as not sent.
-const REACH: Duration = Duration::from_secs(5);
+/// For how long nothing is heard of a wallet before it counts as away.
+pub(super) const QUIET: Duration = Duration::from_secs(2);
+
+/// How often a wallet that is away is probed.
+const PROBE: Duration = Duration::from_millis(1_500);
+
+/// How often a request is made anew for a wallet that comes back.
+const MAX_REPEATS: u32 = 4;
+
+/// Payments whose late replies are heard.
+const PAYMENTS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(1023);
 
 /// How long, once a relay listens, the wallet's announcement is waited for. A wallet that announces nothing is an old one.
 const ANNOUNCED: Duration = Duration::from_secs(2);
@@ -40,18 +52,35 @@ const SEEN: NonZeroUsize = NonZeroUsize::MIN.saturating_add(2047);
 /// Notices that are remembered: a wallet tells by both encryptions, one after the other.
 const TOLD: usize = 256;
 
+/// What the wallet is asked; none of it pays.
+pub(crate) struct Call<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) params: Value,
+    /// Unix seconds after which the wallet shall not act on it.
+    pub(crate) until: u64,
+    /// How long the answer is waited for.
+    pub(crate) patience: Duration,
+    /// How long of that a connection is waited for, before the request counts as not sent.
+    pub(crate) reach: Duration,
+    /// Whether a wallet that was away is asked anew.
+    pub(crate) repeats: bool,
+}
+
 /// Sends requests and reads what the wallet says.
 pub(crate) struct Desk {
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
     cipher: Cipher,
     relays: Vec<mpsc::Sender<Arc<Outgoing>>>,
-    waiting: Mutex<HashMap<EventId, oneshot::Sender<Result<Answer, LightningError>>>>,
+    pub(super) waiting: Mutex<HashMap<EventId, mpsc::Sender<Result<Answer, LightningError>>>>,
+    /// Payments that were asked for, by request: their replies may come late.
+    pub(super) payments: Mutex<LruCache<EventId, PaymentHash>>,
+    pub(super) life: Life,
     /// The newest announcement and when it was made.
-    announced: watch::Sender<Option<(Timestamp, Announcement)>>,
+    pub(super) announced: watch::Sender<Option<(Timestamp, Announcement)>>,
     /// The announcement was waited for in vain.
     waited: AtomicBool,
     places: Semaphore,
-    paying: Semaphore,
+    pub(super) paying: Semaphore,
 }
 
 impl Desk {
@@ -61,6 +90,8 @@ impl Desk {
             cipher,
             relays,
             waiting: Mutex::default(),
+            payments: Mutex::new(LruCache::new(PAYMENTS)),
+            life: Life::default(),
             announced: watch::Sender::new(None),
             waited: AtomicBool::new(false),
             places: Semaphore::new(AT_ONCE),
@@ -76,34 +107,33 @@ impl Desk {
         self.shared.up.borrow().contains(&true)
     }
 
-    /// Asks, and waits for the answer, `patience` at most; the wallet shall not act on it after `until` (Unix seconds).
-    pub(crate) async fn ask(
-        &self,
-        method: &str,
-        params: &Value,
-        until: u64,
-        patience: Duration,
-    ) -> Result<Answer, LightningError> {
-        let deadline = Instant::now() + patience;
-        let preparing = async {
-            let places = if method == PAY { &self.paying } else { &self.places };
-            let place = places.acquire().await.ok()?;
-            let mut up = self.shared.up.subscribe();
-            timeout(REACH, up.wait_for(|up| up.contains(&true))).await.ok()?.ok()?;
-            let scheme = self.scheme().await;
-            let in_time = self.shared.clock.now().secs() < until;
-            Some((place, self.request(scheme, method, params, until).filter(|_| in_time)?))
-        };
+    /// Asks, and waits for the answer.
+    pub(crate) async fn ask(&self, call: &Call<'_>) -> Result<Answer, LightningError> {
+        let deadline = Instant::now() + call.patience;
         let asking = async {
+            let preparing = async {
+                let place = self.places.acquire().await.ok()?;
+                let event = self.prepare(call.method, &call.params, call.until, call.reach).await?;
+                Some((place, event))
+            };
             match timeout_at(deadline, preparing).await {
-                Ok(Some((_place, event))) => self.exchange(&event, until, deadline).await,
+                Ok(Some((_place, event))) => self.exchange(call, &event, deadline).await,
                 Ok(None) | Err(_) => Err(LightningError::NotSent),
             }
         };
         tokio::select! {
             answer = asking => answer,
-            () = self.shared.stop.cancelled() => Err(LightningError::Unknown("the service is stopping".to_owned())),
+            () = self.shared.stop.cancelled() => Err(stopping()),
         }
+    }
+
+    /// Signs a request as soon as there is a connection, which is waited for so long.
+    pub(crate) async fn prepare(&self, method: &str, params: &Value, until: u64, reach: Duration) -> Option<Event> {
+        let mut up = self.shared.up.subscribe();
+        timeout(reach, up.wait_for(|up| up.contains(&true))).await.ok()?.ok()?;
+        let scheme = self.scheme().await;
+        let in_time = self.shared.clock.now().secs() < until;
+        self.request(scheme, method, params, until).filter(|_| in_time)
     }
 
     /// How the wallet reads.
@@ -113,7 +143,11 @@ impl Desk {
             let waiting = timeout(ANNOUNCED, announced.wait_for(Option::is_some)).await.is_err();
             self.waited.fetch_or(waiting, Ordering::Relaxed);
         }
-        let nip44 = announced.borrow().as_ref().is_some_and(|(_, wallet)| wallet.nip44);
+        self.known_scheme()
+    }
+
+    fn known_scheme(&self) -> Scheme {
+        let nip44 = self.announced.borrow().as_ref().is_some_and(|(_, wallet)| wallet.nip44);
         if nip44 { Scheme::Nip44 } else { Scheme::Nip04 }
     }
 
@@ -132,41 +166,89 @@ impl Desk {
 
     /// Hands the request to every relay that is connected, and waits. When it is over the request is out of our hands: a
     /// socket has it, or none will.
-    async fn exchange(&self, event: &Event, until: u64, deadline: Instant) -> Result<Answer, LightningError> {
-        let outgoing = Outgoing::new(event.id, nostr::ClientMessage::event(event.clone()).as_json(), until);
-        let (sender, answer) = oneshot::channel();
-        self.waiting.lock().insert(event.id, sender);
-        let _forget = Forget { desk: self, id: event.id, outgoing: Arc::clone(&outgoing) };
-        let up = self.shared.up.borrow().clone();
-        let handed = self.relays.iter().zip(up).filter(|(_, up)| *up);
-        let handed = handed.filter(|(relay, _)| relay.try_send(Arc::clone(&outgoing)).is_ok()).count();
-        if handed == 0 {
+    ///
+    /// A wallet that was away when it was asked, and shows life again, is asked anew at once, by another request: what is
+    /// asked here may be done twice. A relay that is connected gets the same request: it may be all that was missing.
+    async fn exchange(&self, call: &Call<'_>, event: &Event, deadline: Instant) -> Result<Answer, LightningError> {
+        let mut connects = self.life.connects();
+        let (mut flight, mut replies) = Flight::of(self);
+        if flight.hand_to_all(event, call.until) == 0 {
             return Err(LightningError::NotSent);
         }
-        // The relay may go down with the request still in its queue.
-        let mut up = self.shared.up.subscribe();
-        let gone = async {
-            let _ = up.wait_for(|up| !up.contains(&true)).await;
-            sleep(Duration::from_millis(200)).await;
-            if !outgoing.take_back() {
-                std::future::pending::<()>().await;
-            }
-        };
-        tokio::select! {
-            answer = answer => answer.unwrap_or_else(|_| Err(LightningError::Unknown("no answer".to_owned()))),
-            () = gone => Err(LightningError::NotSent),
-            () = sleep_until(deadline) => {
-                if outgoing.take_back() {
-                    Err(LightningError::NotSent)
-                } else {
-                    Err(LightningError::Unknown("no answer in time".to_owned()))
+        let mut repeats = 0;
+        let mut written = Instant::now();
+        loop {
+            let may_repeat = call.repeats && repeats < MAX_REPEATS;
+            tokio::select! {
+                answer = replies.next() => return answer,
+                () = flight.gone() => return Err(LightningError::NotSent),
+                () = sleep_until(deadline) => {
+                    return Err(if flight.take_back() { LightningError::NotSent } else { no_reply() });
                 }
+                () = connects.next() => {
+                    flight.hand_to_all(event, call.until);
+                    continue;
+                }
+                () = self.silence_broken(written, QUIET * (1 << repeats)), if may_repeat => {}
+            }
+            repeats += 1;
+            written = Instant::now();
+            if let Some(anew) = self.request(self.known_scheme(), call.method, &call.params, call.until) {
+                flight.hand_to_all(&anew, call.until);
             }
         }
     }
 
+    /// Returns when the wallet, having been silent for `quiet` since a request was written, has shown life. It is probed
+    /// meanwhile. A wallet that is heard is slow, and has what it was sent.
+    async fn silence_broken(&self, written: Instant, quiet: Duration) {
+        let mut since = written;
+        loop {
+            sleep_until(since + quiet).await;
+            match self.life.heard_at() {
+                Some(at) if at + quiet > Instant::now() => since = at,
+                _ => break,
+            }
+        }
+        let silent = Instant::now();
+        while timeout(PROBE, self.life.heard_after(silent)).await.is_err() {
+            self.probe();
+        }
+    }
+
+    /// Asks for something that has no meaning, to hear whether the wallet is there; not more often than makes sense.
+    fn probe(&self) {
+        let until = self.shared.clock.now().plus(PROBE * 5).secs();
+        let params = json!({ "payment_hash": "0".repeat(64) });
+        if self.life.may_probe(PROBE)
+            && let Some(event) = self.request(self.known_scheme(), LOOK_UP, &params, until)
+        {
+            self.life.probed(event.id);
+            let outgoing = Outgoing::new(event.id, ClientMessage::event(event).as_json(), until);
+            self.hand(&outgoing);
+        }
+    }
+
+    /// Hands a request to every relay that is connected; says to how many.
+    pub(crate) fn hand(&self, outgoing: &Arc<Outgoing>) -> usize {
+        let up = self.shared.up.borrow().clone();
+        let handed = self.relays.iter().zip(up).filter(|(_, up)| *up);
+        handed.filter(|(relay, _)| relay.try_send(Arc::clone(outgoing)).is_ok()).count()
+    }
+
+    /// Hands a request to one relay: the one by which the wallet was heard last, if it is connected.
+    pub(crate) fn hand_to_one(&self, outgoing: &Arc<Outgoing>) -> bool {
+        let up = self.shared.up.borrow().clone();
+        let best = self.life.heard_by();
+        let order = std::iter::once(best).chain((0..up.len()).filter(|relay| *relay != best));
+        order
+            .filter(|relay| up.get(*relay) == Some(&true))
+            .filter_map(|relay| self.relays.get(relay))
+            .any(|relay| relay.try_send(Arc::clone(outgoing)).is_ok())
+    }
+
     /// Reads what the relays hear, until everything stops.
-    pub(crate) async fn read(&self, mut heard: mpsc::Receiver<Event>, notices: mpsc::Sender<LightningNotice>) {
+    pub(crate) async fn read(&self, mut heard: mpsc::Receiver<Heard>, notices: mpsc::Sender<LightningNotice>) {
         let mut seen = LruCache::new(SEEN);
         let mut told = VecDeque::with_capacity(TOLD);
         loop {
@@ -174,34 +256,38 @@ impl Desk {
                 event = heard.recv() => event,
                 () = self.shared.stop.cancelled() => return,
             };
-            let Some(event) = event else { return };
+            let Some(Heard { relay, event }) = event else { return };
             let wanted = match event.kind.as_u16() {
-                relay::RESPONSE => {
-                    relay::answers_to(&event).is_some_and(|about| self.waiting.lock().contains_key(&about))
-                }
+                relay::RESPONSE => relay::answers_to(&event).is_some_and(|about| self.is_asked(about)),
                 relay::INFO | relay::NOTIFICATION | relay::NOTIFICATION_NIP04 => !seen.contains(&event.id),
                 _ => false,
             };
             if !wanted || event.pubkey != self.shared.url.wallet || event.verify().is_err() {
                 continue;
             }
-            match event.kind.as_u16() {
-                relay::RESPONSE => self.answered(&event),
+            let notice = match event.kind.as_u16() {
+                relay::RESPONSE => {
+                    self.life.heard(relay);
+                    self.answered(&event)
+                }
                 relay::INFO => {
                     seen.put(event.id, ());
                     self.announce(&event);
+                    None
                 }
                 _ => {
                     seen.put(event.id, ());
-                    let Some(notice) = self.notice(&event).filter(|notice| !told.contains(notice)) else { continue };
-                    told.truncate(TOLD - 1);
-                    told.push_front(notice.clone());
-                    // Full: the relays wait.
-                    tokio::select! {
-                        sent = notices.send(notice) => if sent.is_err() { return },
-                        () = self.shared.stop.cancelled() => return,
-                    }
+                    self.life.heard(relay);
+                    self.notice(&event)
                 }
+            };
+            let Some(notice) = notice.filter(|notice| !told.contains(notice)) else { continue };
+            told.truncate(TOLD - 1);
+            told.push_front(notice.clone());
+            // Full: the relays wait.
+            tokio::select! {
+                sent = notices.send(notice) => if sent.is_err() { return },
+                () = self.shared.stop.cancelled() => return,
             }
         }
     }
@@ -212,25 +298,51 @@ impl Desk {
             tag.and_then(|tag| tag.content())
         };
         let announcement = Announcement::read(&event.content, tag("encryption"), tag("notifications"));
-        self.announced.send_if_modified(|announced| {
+        let is_new = self.announced.send_if_modified(|announced| {
             let newer = announced.as_ref().is_none_or(|(at, _)| event.created_at >= *at);
             if newer {
                 *announced = Some((event.created_at, announcement));
             }
             newer
         });
+        if is_new {
+            self.life.announced();
+        }
     }
 
-    fn answered(&self, event: &Event) {
-        let Some(waiting) = relay::answers_to(event).and_then(|about| self.waiting.lock().remove(&about)) else {
-            return;
-        };
+    /// Whether somebody wants the reply to this request.
+    fn is_asked(&self, about: EventId) -> bool {
+        self.waiting.lock().contains_key(&about) || self.payments.lock().contains(&about) || self.life.is_probe(about)
+    }
+
+    /// Hands a reply to who waits for it. That a payment arrived is told though nobody waits for it any more.
+    fn answered(&self, event: &Event) -> Option<LightningNotice> {
+        let about = relay::answers_to(event)?;
+        let waiting = self.waiting.lock().remove(&about);
+        let payment = self.payments.lock().get(&about).copied();
+        if waiting.is_none() && payment.is_none() {
+            return None;
+        }
         let answer = match self.cipher.open(&event.content) {
-            Ok(text) => Answer::parse(&text).map_err(|error| LightningError::Unknown(error.to_string())),
+            Ok(text) => Answer::parse(&text)
+                .map(|answer| answer.said_at(event.created_at.as_secs()))
+                .map_err(|error| LightningError::Unknown(error.to_string())),
             Err(_) => Err(LightningError::Unknown("the answer cannot be decrypted".to_owned())),
         };
-        // Nobody waits any more.
-        let _ = waiting.send(answer);
+        let paid = answer.clone().and_then(|answer| answer.paid()).ok();
+        let arrived = payment.zip(paid).filter(|(hash, paid)| paid.preimage.payment_hash() == *hash);
+        if arrived.is_some() {
+            // Once: it may come by several relays.
+            self.payments.lock().pop(&about);
+        }
+        match waiting {
+            Some(waiting) => {
+                // Full: it has had an answer. Closed: nobody waits any more.
+                let _ = waiting.try_send(answer);
+                None
+            }
+            None => arrived.map(|(hash, paid)| LightningNotice::Sent(hash, paid)),
+        }
     }
 
     fn notice(&self, event: &Event) -> Option<LightningNotice> {
@@ -243,6 +355,25 @@ impl Desk {
                 debug!("the wallet told something that makes no sense");
                 None
             }
+        }
+    }
+
+    /// Notes each connection, until everything stops.
+    pub(crate) async fn watch_connections(&self) {
+        let mut up = self.shared.up.subscribe();
+        let mut before = up.borrow_and_update().clone();
+        let watching = async {
+            while up.changed().await.is_ok() {
+                let now = up.borrow_and_update().clone();
+                if now.iter().zip(&before).any(|(now, before)| *now && !before) {
+                    self.life.connected();
+                }
+                before = now;
+            }
+        };
+        tokio::select! {
+            () = watching => {}
+            () = self.shared.stop.cancelled() => {}
         }
     }
 
@@ -269,16 +400,10 @@ impl Desk {
     }
 }
 
-/// Nobody waits any more, however the waiting ended.
-struct Forget<'a> {
-    desk: &'a Desk,
-    id: EventId,
-    outgoing: Arc<Outgoing>,
+pub(super) fn stopping() -> LightningError {
+    LightningError::Unknown("the service is stopping".to_owned())
 }
 
-impl Drop for Forget<'_> {
-    fn drop(&mut self) {
-        self.desk.waiting.lock().remove(&self.id);
-        self.outgoing.take_back();
-    }
+pub(super) fn no_reply() -> LightningError {
+    LightningError::Unknown("no answer in time".to_owned())
 }

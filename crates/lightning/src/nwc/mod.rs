@@ -7,12 +7,19 @@
 //!
 //! One long-lived subscription for each relay of the connection string. A request goes to every relay that is connected; the first
 //! answer counts. A request that was written to no socket is taken back when its time is over, so that what is said to have
-//! failed is not done later.
+//! failed is not done later. A wallet that was away when it was asked is asked anew when it shows life.
+//!
+//! A request to pay is another matter (`payment.rs`): it is signed, then stored by the engine, then sent to one relay, and only the
+//! same request is ever sent again.
 
 mod answer;
 mod cipher;
 mod desk;
 mod dialer;
+mod flight;
+mod life;
+mod lookups;
+mod payment;
 mod relay;
 mod url;
 mod wallet;
@@ -20,4 +27,4 @@ mod wallet;
 pub use answer::{Announcement, Answer, NoSense, Notice};
 pub use dialer::{Dialer, Stream, TcpDialer};
 pub use url::{ConnectionUrl, NotAConnectionUrl};
-pub use wallet::{NwcOptions, NwcWallet};
+pub use wallet::{NwcOptions, NwcWallet, Settings};

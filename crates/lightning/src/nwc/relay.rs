@@ -1,9 +1,10 @@
 //! One relay of the connection string: connected, subscribed, and again when that ends.
 
+mod back_off;
 mod outgoing;
 mod session;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use nostr::{Event, EventId};
@@ -20,6 +21,7 @@ use usher_engine::ports::{Clock, Randomness};
 
 use super::dialer::{Dialer, Stream};
 use super::url::ConnectionUrl;
+use back_off::BackOff;
 pub(crate) use outgoing::Outgoing;
 use session::Session;
 
@@ -49,12 +51,6 @@ const WRITE: Duration = Duration::from_secs(10);
 /// After how much silence the relay is pinged; after as much again the connection is given up.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// The first pause before connecting again; it doubles.
-const FIRST_PAUSE: Duration = Duration::from_millis(500);
-
-/// The longest pause before connecting again.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-
 /// How long a relay that wants to know who we are is given to ask.
 const AUTHENTICATE: Duration = Duration::from_secs(15);
 
@@ -64,6 +60,13 @@ const CLOCKS: Duration = Duration::from_secs(900);
 
 type Socket = WebSocketStream<MaybeTlsStream<Box<dyn Stream>>>;
 
+/// What a relay says that the wallet said.
+pub(crate) struct Heard {
+    /// Which relay.
+    pub(crate) relay: usize,
+    pub(crate) event: Event,
+}
+
 /// What the relays' tasks share.
 pub(crate) struct Shared {
     pub(crate) url: ConnectionUrl,
@@ -71,7 +74,7 @@ pub(crate) struct Shared {
     pub(crate) randomness: Arc<dyn Randomness>,
     /// Which relays have subscribed us.
     pub(crate) up: watch::Sender<Vec<bool>>,
-    pub(crate) heard: mpsc::Sender<Event>,
+    pub(crate) heard: mpsc::Sender<Heard>,
     pub(crate) stop: CancellationToken,
     pub(crate) tls: Arc<ClientConfig>,
     pub(crate) dialer: Arc<dyn Dialer>,
@@ -101,21 +104,18 @@ impl Shared {
 /// Keeps a connection to the relay until everything stops.
 pub(crate) async fn run(shared: Arc<Shared>, relay: usize, url: Url, mut outgoing: mpsc::Receiver<Arc<Outgoing>>) {
     let host = url.host_str().unwrap_or_default().to_owned();
-    let mut pause = FIRST_PAUSE;
+    let mut back_off = BackOff::default();
     let mut told = false;
     loop {
         let begun = Instant::now();
+        let listening = OnceLock::new();
         let ended = tokio::select! {
-            ended = connect(&shared, relay, &url, &mut outgoing) => ended,
+            ended = connect(&shared, relay, &url, &mut outgoing, &listening) => ended,
             () = shared.stop.cancelled() => return shared.set_up(relay, false),
         };
         shared.set_up(relay, false);
         // What is queued was meant for this connection: it is taken back by whoever waits for the answer.
         while outgoing.try_recv().is_ok() {}
-        // A relay that ends connections now and then is there again at once; one that ends them at once is left alone.
-        if begun.elapsed() > pause * 4 {
-            pause = FIRST_PAUSE;
-        }
         told &= begun.elapsed() <= SILENCE;
         if told {
             debug!(relay = host, reason = %ended, "the wallet's relay is down");
@@ -126,12 +126,11 @@ pub(crate) async fn run(shared: Arc<Shared>, relay: usize, url: Url, mut outgoin
         }
         let mut random = [0; 1];
         shared.randomness.fill(&mut random);
-        let jittered = pause.mul_f64(0.75 + f64::from(random[0]) / 510.0);
+        let pause = back_off.after(listening.get().map(Instant::elapsed), random[0]);
         tokio::select! {
-            () = sleep(jittered) => {}
+            () = sleep(pause) => {}
             () = shared.stop.cancelled() => return,
         }
-        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
 
@@ -154,7 +153,13 @@ enum Ended {
     Unwelcome,
 }
 
-async fn connect(shared: &Shared, relay: usize, url: &Url, outgoing: &mut mpsc::Receiver<Arc<Outgoing>>) -> Ended {
+async fn connect(
+    shared: &Shared,
+    relay: usize,
+    url: &Url,
+    outgoing: &mut mpsc::Receiver<Arc<Outgoing>>,
+    listening: &OnceLock<Instant>,
+) -> Ended {
     let config =
         WebSocketConfig::default().max_message_size(Some(MAX_MESSAGE_BYTES)).max_frame_size(Some(MAX_MESSAGE_BYTES));
     let connector = Connector::Rustls(Arc::clone(&shared.tls));
@@ -167,7 +172,7 @@ async fn connect(shared: &Shared, relay: usize, url: &Url, outgoing: &mut mpsc::
         Ok(Err(error)) => return Ended::Connect(Box::new(error)),
         Err(_) => return Ended::ConnectTimeout,
     };
-    match Session::new(shared, relay, url, socket).run(outgoing).await {
+    match Session::new(shared, relay, url, socket, listening).run(outgoing).await {
         Ok(never) => match never {},
         Err(ended) => ended,
     }

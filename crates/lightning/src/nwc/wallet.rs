@@ -5,20 +5,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{
     Clock, InvoiceStatus, Lightning, LightningError, LightningNotices, OutgoingStatus, PaidInvoice, Randomness,
-    WalletInfo, WalletLink, WantedInvoice,
+    SettingStore, SignedPayment, WalletInfo, WalletLink, WantedInvoice,
 };
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 
 use super::cipher::Cipher;
-use super::desk::{Desk, PAY};
+use super::desk::{Call, Desk, LOOK_UP};
 use super::dialer::{Dialer, TcpDialer};
+use super::lookups::LookUps;
 use super::relay::{self, Shared};
 use super::url::{ConnectionUrl, NotAConnectionUrl};
 
@@ -35,6 +36,12 @@ const NOTICES: usize = 1024;
 /// does no harm.
 const CLOCKS_DIFFER: Duration = Duration::from_secs(120);
 
+/// How long a connection is waited for before a request counts as not sent.
+const REACH: Duration = Duration::from_secs(5);
+
+/// How long when somebody waits for an invoice.
+const REACH_FOR_INVOICE: Duration = Duration::from_secs(15);
+
 /// How the wallet is asked.
 #[derive(Clone, Debug)]
 pub struct NwcOptions {
@@ -46,12 +53,30 @@ pub struct NwcOptions {
     pub grace: Duration,
     /// How connections to its relays are made.
     pub dialer: Arc<dyn Dialer>,
+    /// Where it is kept what the wallet's look-ups are worth.
+    pub settings: Settings,
+}
+
+/// Where an adapter keeps what it has learned; by default nowhere, and it is learned anew after each start.
+#[derive(Clone, Default)]
+pub struct Settings(pub Option<Arc<dyn SettingStore>>);
+
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Settings").field(&self.0.is_some()).finish()
+    }
 }
 
 impl NwcOptions {
     /// With the usual patience.
     pub fn new(url: ConnectionUrl) -> Self {
-        Self { url, patience: Duration::from_secs(20), grace: Duration::from_secs(5), dialer: Arc::new(TcpDialer) }
+        Self {
+            url,
+            patience: Duration::from_secs(20),
+            grace: Duration::from_secs(5),
+            dialer: Arc::new(TcpDialer),
+            settings: Settings::default(),
+        }
     }
 }
 
@@ -61,6 +86,8 @@ pub struct NwcWallet {
     clock: Arc<dyn Clock>,
     patience: Duration,
     grace: Duration,
+    look_ups: Arc<LookUps>,
+    tasks: TaskTracker,
 }
 
 impl fmt::Debug for NwcWallet {
@@ -82,7 +109,8 @@ impl NwcWallet {
         tasks: &TaskTracker,
         stop: CancellationToken,
     ) -> Result<(Arc<Self>, LightningNotices), NotAConnectionUrl> {
-        let NwcOptions { url, patience, grace, dialer } = options;
+        let NwcOptions { url, patience, grace, dialer, settings } = options;
+        let look_ups = Arc::new(LookUps::of(&url, settings.0));
         let cipher = Cipher::new(url.keys.secret_key(), url.wallet).map_err(|_| NotAConnectionUrl)?;
         let tls = Shared::tls().map_err(|_| NotAConnectionUrl)?;
         let (heard, hearing) = mpsc::channel(HEARD);
@@ -105,16 +133,44 @@ impl NwcWallet {
             relays.push(queue);
         }
         let desk = Arc::new(Desk::new(shared, cipher, relays));
-        let (reading, watching) = (Arc::clone(&desk), Arc::clone(&desk));
+        let (reading, watching, noting) = (Arc::clone(&desk), Arc::clone(&desk), Arc::clone(&desk));
         let told = notices.clone();
         tasks.spawn(async move { reading.read(hearing, notices).await });
         tasks.spawn(async move { watching.watch(told).await });
-        Ok((Arc::new(Self { desk, clock, patience, grace }), noticed))
+        tasks.spawn(async move { noting.watch_connections().await });
+        Ok((Arc::new(Self { desk, clock, patience, grace, look_ups, tasks: tasks.clone() }), noticed))
     }
 
-    async fn ask(&self, method: &str, params: serde_json::Value) -> Result<super::Answer, LightningError> {
+    fn call<'a>(&self, method: &'a str, params: Value) -> Call<'a> {
         let until = self.clock.now().plus(self.patience).plus(CLOCKS_DIFFER).secs();
-        self.desk.ask(method, &params, until, self.patience).await
+        let (patience, reach) = (self.patience, REACH.min(self.patience));
+        Call { method, params, until, patience, reach, repeats: true }
+    }
+
+    async fn ask(&self, method: &str, params: Value) -> Result<super::Answer, LightningError> {
+        self.desk.ask(&self.call(method, params)).await
+    }
+
+    async fn look_up(&self, hash: PaymentHash) -> Result<super::Answer, LightningError> {
+        self.ask(LOOK_UP, json!({ "payment_hash": hash.to_string() })).await
+    }
+
+    /// Learns from a payment that has arrived what a look-up of it is worth. Nobody waits for that.
+    fn learn(&self, hash: PaymentHash) {
+        if !self.look_ups.should_try() {
+            return;
+        }
+        let (desk, look_ups) = (Arc::clone(&self.desk), Arc::clone(&self.look_ups));
+        let params = json!({ "payment_hash": hash.to_string() });
+        let call = Call { repeats: false, ..self.call(LOOK_UP, params) };
+        self.tasks.spawn(async move {
+            let Ok(answer) = desk.ask(&call).await else { return };
+            match answer.outgoing_status(hash) {
+                Ok(OutgoingStatus::Unknown(_)) => look_ups.missed().await,
+                Ok(_) => look_ups.found(answer.finds()).await,
+                Err(_) => {}
+            }
+        });
     }
 }
 
@@ -122,21 +178,57 @@ impl NwcWallet {
 impl Lightning for NwcWallet {
     async fn make_invoice(&self, wanted: &WantedInvoice) -> Result<Invoice, LightningError> {
         let params = json!({ "amount": wanted.amount, "description": wanted.description, "expiry": wanted.expiry });
-        self.ask("make_invoice", params).await?.invoice()
+        // Somebody waits for it, and it goes at once when there is a connection.
+        let call = Call { reach: REACH_FOR_INVOICE.min(self.patience), ..self.call("make_invoice", params) };
+        self.desk.ask(&call).await?.invoice()
     }
 
     async fn look_up_invoice(&self, hash: PaymentHash) -> Result<InvoiceStatus, LightningError> {
-        self.ask("lookup_invoice", json!({ "payment_hash": hash.to_string() })).await?.invoice_status(hash)
+        self.look_up(hash).await?.invoice_status(hash)
     }
 
-    async fn pay(&self, invoice: &Invoice, until: u64) -> Result<PaidInvoice, LightningError> {
-        let patience = Duration::from_secs(until.saturating_sub(self.clock.now().secs())).saturating_add(self.grace);
-        let params = json!({ "invoice": invoice.as_str() });
-        self.desk.ask(PAY, &params, until, patience).await?.paid()
+    async fn prepare_payment(&self, invoice: &Invoice, until: u64) -> Result<SignedPayment, LightningError> {
+        self.desk.prepare_payment(invoice, until).await
     }
 
-    async fn look_up_payment(&self, hash: PaymentHash) -> Result<OutgoingStatus, LightningError> {
-        self.ask("lookup_invoice", json!({ "payment_hash": hash.to_string() })).await?.outgoing_status(hash)
+    async fn pay(
+        &self,
+        invoice: &Invoice,
+        payment: &SignedPayment,
+        again: bool,
+    ) -> Result<PaidInvoice, LightningError> {
+        let hash = invoice.payment_hash();
+        let paid = self.desk.pay(hash, payment, again, self.grace).await?;
+        if paid.preimage.payment_hash() == hash {
+            self.learn(hash);
+        }
+        Ok(paid)
+    }
+
+    async fn look_up_payment(
+        &self,
+        hash: PaymentHash,
+        asked: Option<&SignedPayment>,
+    ) -> Result<OutgoingStatus, LightningError> {
+        // Of what another wallet was asked this one says nothing.
+        let asked = asked.and_then(|payment| Some((self.desk.signed(payment)?.id, payment.until)));
+        if let Some((request, _)) = asked {
+            self.desk.expect(request, hash);
+        }
+        let answer = self.look_up(hash).await?;
+        let status = answer.outgoing_status(hash)?;
+        match (&status, asked) {
+            // By its own clock, too, it does not act on the request any more.
+            (OutgoingStatus::Unknown(_), Some((_, until))) if answer.is_after(until) => {
+                return Ok(OutgoingStatus::Unknown(self.look_ups.finds().await));
+            }
+            (OutgoingStatus::Paid(paid), _) if paid.preimage.payment_hash() != hash => {}
+            (OutgoingStatus::Paid(_) | OutgoingStatus::Pending | OutgoingStatus::Failed, _) => {
+                self.look_ups.found(answer.finds()).await;
+            }
+            (OutgoingStatus::Unknown(_), _) => {}
+        }
+        Ok(status)
     }
 
     async fn info(&self) -> Result<WalletInfo, LightningError> {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningError, OutgoingStatus};
+use usher_engine::ports::{Finds, InvoiceStatus, Lightning as _, LightningError, OutgoingStatus};
 use usher_protocol::message::Preimage;
-use usher_sandbox::lightning::{Conduct, InvoiceTerms, LightningWorld, Method, NwcService};
+use usher_sandbox::lightning::{Conduct, InvoiceTerms, LightningWorld, LookupLie, Method, NwcService};
 use usher_sandbox::proxy::BreakableProxy;
 use usher_sandbox::relay::{Quirks, QuirkyRelay};
 
@@ -38,10 +38,10 @@ async fn what_was_not_sent_is_never_sent() {
     let wallet = Arc::clone(&client.wallet);
     let wish = wanted(1);
     let (paid, made, invoice, payment, info) = tokio::join!(
-        wallet.pay(&bill, within(60)),
+        client.pay(&bill, within(60)),
         wallet.make_invoice(&wish),
         wallet.look_up_invoice(hash),
-        wallet.look_up_payment(hash),
+        wallet.look_up_payment(hash, None),
         wallet.info(),
     );
     assert_eq!(paid, Err(LightningError::NotSent));
@@ -53,7 +53,7 @@ async fn what_was_not_sent_is_never_sent() {
     let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
     relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("both are there");
     client.until(true).await;
-    assert_eq!(wallet.look_up_payment(hash).await, Ok(OutgoingStatus::Unknown));
+    assert_eq!(wallet.look_up_payment(hash, None).await, Ok(OutgoingStatus::Unknown(Finds::Nothing)));
     assert_eq!(service.counts().total(), 1, "this look-up and nothing that was asked before");
     assert_eq!((user.balance(), shop.balance()), (0, 10_000));
 }
@@ -66,12 +66,15 @@ async fn what_nobody_waits_for_any_more_is_not_sent() {
     let service = NwcService::start(&shop, &[&url]).await;
     let client = Client::start(&service.url());
     let bill = user.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
-    let asked = tokio::time::timeout(Duration::from_millis(50), client.wallet.pay(&bill, within(60))).await;
+    let asked = tokio::time::timeout(Duration::from_millis(50), client.pay(&bill, within(60))).await;
     assert!(asked.is_err(), "{asked:?}");
     let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
     relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("both are there");
     client.until(true).await;
-    assert_eq!(client.wallet.look_up_payment(bill.payment_hash()).await, Ok(OutgoingStatus::Unknown));
+    assert_eq!(
+        client.wallet.look_up_payment(bill.payment_hash(), None).await,
+        Ok(OutgoingStatus::Unknown(Finds::Nothing))
+    );
     assert_eq!(service.counts().total(), 1);
 }
 
@@ -89,7 +92,7 @@ async fn a_relay_that_comes_in_time_has_the_request() {
         relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("both are there");
         relay
     };
-    let (paid, relay) = tokio::join!(client.wallet.pay(&bill, within(60)), back);
+    let (paid, relay) = tokio::join!(client.pay(&bill, within(60)), back);
     // Or it counts as not sent, on a machine that is very slow; but it is never both.
     let asked = relay.counts().events_of(23_194);
     assert_eq!(asked, u64::from(paid != Err(LightningError::NotSent)), "{paid:?}");
@@ -100,7 +103,7 @@ async fn a_request_whose_time_is_over_is_not_sent() {
     let stage = Stage::set().await;
     let bill = stage.bill(1_000);
     for until in [0, within(0) - 1, within(0)] {
-        assert_eq!(stage.client.wallet.pay(&bill, until).await, Err(LightningError::NotSent), "{until}");
+        assert_eq!(stage.client.pay(&bill, until).await, Err(LightningError::NotSent), "{until}");
     }
     assert_eq!(stage.asked_to_pay().await, 0);
     let seen = stage.relay.seen().into_iter().filter(|event| event.kind.as_u16() == 23_194).count();
@@ -118,10 +121,10 @@ async fn a_wallet_that_is_away_may_have_paid() {
     let hash = bill.payment_hash();
     let wish = wanted(1);
     let (paid, made, invoice, payment, info) = tokio::join!(
-        client.wallet.pay(&bill, within(2)),
+        client.pay(&bill, within(2)),
         client.wallet.make_invoice(&wish),
         client.wallet.look_up_invoice(hash),
-        client.wallet.look_up_payment(hash),
+        client.wallet.look_up_payment(hash, None),
         client.wallet.info(),
     );
     is_unknown(paid);
@@ -132,7 +135,7 @@ async fn a_wallet_that_is_away_may_have_paid() {
     assert!(client.wallet.link().connected, "its relay is there");
     stage.service.start_again().await;
     stage.service.ready(LONG).await.unwrap();
-    assert_eq!(stage.client.wallet.look_up_payment(hash).await, Ok(OutgoingStatus::Unknown));
+    assert_eq!(stage.client.wallet.look_up_payment(hash, None).await, Ok(OutgoingStatus::Unknown(Finds::Nothing)));
     assert_eq!(stage.asked_to_pay().await, 0);
 }
 
@@ -144,10 +147,11 @@ async fn a_payment_whose_answer_is_lost_is_found_by_looking() {
     })
     .await;
     let bill = stage.bill(1_000);
-    is_unknown(stage.pay(&bill, SOON).await);
-    let Ok(OutgoingStatus::Paid(paid)) = stage.client.wallet.look_up_payment(bill.payment_hash()).await else {
-        panic!("it was paid")
-    };
+    let paid = stage.pay(&bill, 60).await.unwrap();
+    assert_eq!(
+        stage.client.wallet.look_up_payment(bill.payment_hash(), None).await,
+        Ok(OutgoingStatus::Paid(paid.clone()))
+    );
     assert_eq!(paid.preimage.payment_hash(), bill.payment_hash());
     assert_eq!((stage.world.executed(bill.payment_hash()), stage.asked_to_pay().await), (1, 1));
 }
@@ -159,14 +163,14 @@ async fn a_payment_under_way_is_pending_until_it_is_not() {
         let bill = stage.bill(1_000);
         let hash = bill.payment_hash();
         is_unknown(stage.pay(&bill, SOON).await);
-        assert_eq!(stage.client.wallet.look_up_payment(hash).await, Ok(OutgoingStatus::Pending));
+        assert_eq!(stage.client.wallet.look_up_payment(hash, None).await, Ok(OutgoingStatus::Pending));
         assert_eq!(stage.service.release_payments(arrives), 1);
         if arrives {
             let (told, paid) = stage.client.sent().await;
             assert_eq!(told, hash);
-            assert_eq!(stage.client.wallet.look_up_payment(hash).await, Ok(OutgoingStatus::Paid(paid)));
+            assert_eq!(stage.client.wallet.look_up_payment(hash, None).await, Ok(OutgoingStatus::Paid(paid)));
         } else {
-            assert_eq!(stage.client.wallet.look_up_payment(hash).await, Ok(OutgoingStatus::Failed));
+            assert_eq!(stage.client.wallet.look_up_payment(hash, None).await, Ok(OutgoingStatus::Failed));
         }
         stage.client.quiet().await;
         assert_eq!(stage.world.executed(hash), u32::from(arrives));
@@ -174,9 +178,10 @@ async fn a_payment_under_way_is_pending_until_it_is_not() {
 }
 
 #[tokio::test]
-async fn an_answer_that_comes_late_is_nobodys() {
+async fn an_answer_that_comes_late_is_no_other_requests_and_not_lost() {
     let mut stage = Stage::set_with(|behaviour| {
         behaviour.notifications = false;
+        behaviour.lookups = Some(LookupLie::ForgetPayments);
         behaviour.once(Method::PayInvoice, Conduct::Hold);
     })
     .await;
@@ -186,6 +191,8 @@ async fn an_answer_that_comes_late_is_nobodys() {
     assert_eq!(stage.service.release(), 1);
     let paid = stage.pay(&next, 60).await.unwrap();
     assert_eq!(paid.preimage.payment_hash(), next.payment_hash(), "the answer to this request, not to the other");
+    let (hash, paid) = stage.client.sent().await;
+    assert_eq!((hash, paid.preimage.payment_hash()), (bill.payment_hash(), bill.payment_hash()));
     stage.client.quiet().await;
 }
 
@@ -196,8 +203,11 @@ async fn a_request_that_lies_about_at_the_relay_is_void_when_it_is_read() {
     let bill = stage.bill(1_000);
     is_unknown(stage.pay(&bill, SOON).await);
     stage.relay.set(|quirks| quirks.stop_reading = false);
-    stage.relay.wait_for(LONG, |counts| counts.events_of(23_194) == 1).await.expect("read after all");
-    assert_eq!(stage.client.wallet.look_up_payment(bill.payment_hash()).await, Ok(OutgoingStatus::Unknown));
+    stage.relay.wait_for(LONG, |counts| counts.events_of(23_194) >= 1).await.expect("read after all");
+    assert_eq!(
+        stage.client.wallet.look_up_payment(bill.payment_hash(), None).await,
+        Ok(OutgoingStatus::Unknown(Finds::Nothing))
+    );
     assert_eq!(stage.world.executed(bill.payment_hash()), 0);
 }
 
@@ -211,36 +221,34 @@ async fn on_a_line_that_swallows_it_is_not_known() {
     let before = stage.relay.counts().events_of(23_194);
     proxy.swallow();
     let bill = stage.bill(1_000);
-    is_unknown(client.wallet.pay(&bill, within(1)).await);
+    is_unknown(client.pay(&bill, within(1)).await);
     // The line is back: those who lost bytes are hung up, and the request does not come again.
     proxy.restore();
     assert_eq!(client.notice().await, usher_engine::ports::LightningNotice::Reconnected);
-    assert_eq!(client.wallet.look_up_payment(bill.payment_hash()).await, Ok(OutgoingStatus::Unknown));
+    assert_eq!(
+        client.wallet.look_up_payment(bill.payment_hash(), None).await,
+        Ok(OutgoingStatus::Unknown(Finds::Nothing))
+    );
     assert_eq!(stage.relay.counts().events_of(23_194), before + 1);
     assert_eq!(stage.world.executed(bill.payment_hash()), 0);
 }
 
 #[tokio::test]
-async fn a_relay_that_goes_with_the_request_leaves_it_unknown() {
+async fn a_relay_that_goes_with_a_look_up_has_it_again() {
     let puppet = Puppet::start().await;
-    let client = Client::start_with(&puppet.url(), Duration::from_millis(800));
+    let client = Client::start(&puppet.url());
     let mut wire = puppet.subscribed().await;
     client.until(true).await;
     let hash = Preimage::from_bytes([4; 32]).payment_hash();
     let gone = async {
         let request = wire.request().await;
         drop(wire);
-        // It is not sent again on the next connection: what comes there is the next request.
         let mut wire = puppet.subscribed().await;
         let next = wire.request().await;
-        assert_ne!(next.event.id, request.event.id);
+        assert_eq!(next.event.id, request.event.id, "the same request");
         wire.answer(&next, &serde_json::json!({"state": "pending"})).await;
     };
-    let asking = async {
-        is_unknown(client.wallet.look_up_invoice(hash).await);
-        client.wallet.look_up_invoice(hash).await
-    };
-    let (found, ()) = tokio::join!(asking, gone);
+    let (found, ()) = tokio::join!(client.wallet.look_up_invoice(hash), gone);
     assert_eq!(found, Ok(InvoiceStatus::Open));
 }
 
@@ -263,10 +271,10 @@ async fn what_could_not_be_written_in_time_is_not_written_later() {
     // Then some hundred more are read, and no more: the connection does not read, and so does not write either.
     client.until_full().await;
     tokio::time::sleep(QUIET).await;
-    let paid = client.wallet.pay(&bill, within(1)).await;
+    let paid = client.pay(&bill, within(1)).await;
     assert_eq!(paid, Err(LightningError::NotSent));
     // Nor what its caller gave up while it might still have been written.
-    let given_up = tokio::time::timeout(Duration::from_millis(50), client.wallet.pay(&bill, within(600))).await;
+    let given_up = tokio::time::timeout(Duration::from_millis(50), client.pay(&bill, within(600))).await;
     assert!(given_up.is_err(), "{given_up:?}");
     for _ in 0..NEWS {
         client.settled().await;

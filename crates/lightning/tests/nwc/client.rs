@@ -6,11 +6,12 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{
-    Clock, Lightning, LightningNotice, LightningNotices, PaidInvoice, Settlement, SystemClock, WalletLink,
-    WantedInvoice,
+    Clock, Lightning, LightningError, LightningNotice, LightningNotices, PaidInvoice, SettingStore, Settlement,
+    SystemClock, WalletLink, WantedInvoice,
 };
 use usher_engine::testing::SeededRandomness;
-use usher_lightning::nwc::{NwcOptions, NwcWallet};
+use usher_lightning::nwc::{NwcOptions, NwcWallet, Settings};
+use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 
 /// Longer than anything takes, on any machine.
@@ -33,10 +34,23 @@ impl Client {
     }
 
     pub(crate) fn start_with(url: &str, patience: Duration) -> Self {
+        Self::start_from(url, patience, Settings::default())
+    }
+
+    /// Starts one that keeps what it has learned.
+    pub(crate) fn start_keeping(url: &str, settings: &Arc<impl SettingStore + 'static>) -> Self {
+        Self::start_from(url, LONG, Settings(Some(settings.clone())))
+    }
+
+    fn start_from(url: &str, patience: Duration, settings: Settings) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let options =
-            NwcOptions { patience, grace: Duration::from_millis(500), ..NwcOptions::new(url.parse().unwrap()) };
+        let options = NwcOptions {
+            patience,
+            grace: Duration::from_millis(500),
+            settings,
+            ..NwcOptions::new(url.parse().unwrap())
+        };
         let randomness = Arc::new(SeededRandomness::new(1));
         let (wallet, notices) = NwcWallet::start(options, clock, randomness, &tasks, stop.clone()).unwrap();
         Self { wallet, notices, tasks, stop }
@@ -100,8 +114,14 @@ impl Client {
         tokio::time::timeout(LONG, self.tasks.wait()).await.expect("an end in time");
     }
 
+    /// Has an invoice paid, by a request that is void at `until`.
+    pub(crate) async fn pay(&self, bill: &Invoice, until: u64) -> Result<PaidInvoice, LightningError> {
+        let payment = self.wallet.prepare_payment(bill, until).await?;
+        self.wallet.pay(bill, &payment, false).await
+    }
+
     /// Makes an invoice.
-    pub(crate) async fn invoice(&self, amount: u64) -> usher_protocol::bolt11::Invoice {
+    pub(crate) async fn invoice(&self, amount: u64) -> Invoice {
         self.wallet.make_invoice(&wanted(amount)).await.unwrap()
     }
 }

@@ -1,7 +1,7 @@
 //! A wallet that lies. What can be seen from its words alone is an error here; what needs to be compared with what was asked is
 //! the engine's to check (`usher_engine::operations`), which must be given it unchanged.
 
-use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningError, OutgoingStatus};
+use usher_engine::ports::{Finds, InvoiceStatus, Lightning as _, LightningError, OutgoingStatus};
 use usher_protocol::bolt11::Network;
 use usher_sandbox::lightning::{Conduct, InvoiceLie, LookupLie, Method, PayLie};
 
@@ -41,14 +41,15 @@ async fn look_ups() {
     let set = |lie| stage.service.set(|behaviour| behaviour.lookups = Some(lie));
 
     set(LookupLie::OtherHash);
-    let (invoice, payment) = (wallet.look_up_invoice(open).await, wallet.look_up_payment(bill.payment_hash()).await);
+    let (invoice, payment) =
+        (wallet.look_up_invoice(open).await, wallet.look_up_payment(bill.payment_hash(), None).await);
     assert!(matches!(invoice, Err(LightningError::Unknown(_))), "{invoice:?}");
     assert!(matches!(payment, Err(LightningError::Unknown(_))), "{payment:?}");
 
     set(LookupLie::SettledWithWrongPreimage);
     let Ok(InvoiceStatus::Settled(settlement)) = wallet.look_up_invoice(open).await else { panic!("as it says") };
     assert_ne!(settlement.preimage.unwrap().payment_hash(), open, "for the engine to see");
-    let Ok(OutgoingStatus::Paid(paid)) = wallet.look_up_payment(bill.payment_hash()).await else {
+    let Ok(OutgoingStatus::Paid(paid)) = wallet.look_up_payment(bill.payment_hash(), None).await else {
         panic!("as it says")
     };
     assert_ne!(paid.preimage.payment_hash(), bill.payment_hash(), "for the engine to see");
@@ -58,7 +59,7 @@ async fn look_ups() {
     assert_eq!(settlement.preimage, None, "it proves nothing");
 
     for (lie, invoice, payment) in [
-        (LookupLie::Forget, InvoiceStatus::Unknown, OutgoingStatus::Unknown),
+        (LookupLie::Forget, InvoiceStatus::Unknown, OutgoingStatus::Unknown(Finds::Nothing)),
         (LookupLie::Pending, InvoiceStatus::Open, OutgoingStatus::Pending),
         (LookupLie::Failed, InvoiceStatus::Dead, OutgoingStatus::Failed),
         // No word for a payment: it is not known how it stands.
@@ -66,7 +67,7 @@ async fn look_ups() {
     ] {
         set(lie);
         assert_eq!(wallet.look_up_invoice(open).await, Ok(invoice), "{lie:?}");
-        assert_eq!(wallet.look_up_payment(bill.payment_hash()).await, Ok(payment), "{lie:?}");
+        assert_eq!(wallet.look_up_payment(bill.payment_hash(), None).await, Ok(payment), "{lie:?}");
     }
 }
 
@@ -96,11 +97,15 @@ async fn a_settlement_that_was_none_is_shown_as_it_is() {
 #[tokio::test]
 async fn an_answer_in_the_wallets_name_is_not_the_wallets() {
     let stage = Stage::set().await;
-    stage.service.set(|behaviour| behaviour.once(Method::PayInvoice, Conduct::Impersonate));
+    stage.service.set(|behaviour| {
+        behaviour.lookups = Some(LookupLie::ForgetPayments);
+        behaviour.once(Method::PayInvoice, Conduct::Impersonate);
+    });
     let bill = stage.bill(1_000);
     let paid = stage.pay(&bill, SOON).await;
     assert!(matches!(paid, Err(LightningError::Unknown(_))), "{paid:?}");
-    let Ok(OutgoingStatus::Paid(_)) = stage.client.wallet.look_up_payment(bill.payment_hash()).await else {
+    stage.service.set(|behaviour| behaviour.lookups = None);
+    let Ok(OutgoingStatus::Paid(_)) = stage.client.wallet.look_up_payment(bill.payment_hash(), None).await else {
         panic!("it was paid")
     };
 }

@@ -10,6 +10,7 @@ mod junk;
 mod lies;
 mod methods;
 mod nonsense;
+mod paying;
 mod puppet;
 mod refusals;
 mod relays;

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use nostr::{Event, Timestamp};
-use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningNotice, OutgoingStatus, PaidInvoice, Settlement};
+use usher_engine::ports::{
+    Finds, InvoiceStatus, Lightning as _, LightningNotice, OutgoingStatus, PaidInvoice, Settlement,
+};
 use usher_protocol::bolt11::Network;
 use usher_protocol::message::Preimage;
 use usher_sandbox::lightning::{Behaviour, Encryptions, LightningWorld, Method, NwcService};
@@ -41,17 +43,17 @@ async fn everything(change: impl FnOnce(&mut Behaviour), nip44: bool) {
     assert_eq!(wallet.look_up_invoice(cancelled).await, Ok(InvoiceStatus::Dead));
     let nobodys = Preimage::from_bytes([9; 32]).payment_hash();
     assert_eq!(wallet.look_up_invoice(nobodys).await, Ok(InvoiceStatus::Unknown));
-    assert_eq!(wallet.look_up_payment(nobodys).await, Ok(OutgoingStatus::Unknown));
+    assert_eq!(wallet.look_up_payment(nobodys, None).await, Ok(OutgoingStatus::Unknown(Finds::Nothing)));
 
     let bill = stage.bill(2_000);
     let paid = stage.pay(&bill, 60).await.unwrap();
     assert_eq!((paid.preimage.payment_hash(), paid.fees_paid), (bill.payment_hash(), Some(2)));
-    assert_eq!(wallet.look_up_payment(bill.payment_hash()).await, Ok(OutgoingStatus::Paid(paid.clone())));
+    assert_eq!(wallet.look_up_payment(bill.payment_hash(), None).await, Ok(OutgoingStatus::Paid(paid.clone())));
     if stage.service.behaviour().notifications {
         assert_eq!(stage.client.notice().await, LightningNotice::Sent(bill.payment_hash(), paid));
     }
     // An invoice of ours is no payment of ours.
-    assert_eq!(wallet.look_up_payment(hash).await, Ok(OutgoingStatus::Unknown));
+    assert_eq!(wallet.look_up_payment(hash, None).await, Ok(OutgoingStatus::Unknown(Finds::Nothing)));
 
     let info = wallet.info().await.unwrap();
     assert_eq!((info.alias.as_deref(), info.network), (Some("shop"), Some(Network::Regtest)));
@@ -161,7 +163,7 @@ async fn at_a_relay_of_others_making() {
     user.pay(made.as_str(), None).unwrap();
     assert_eq!(client.settled().await.0, made.payment_hash());
     let bill = user.make_invoice(&usher_sandbox::lightning::InvoiceTerms::of(500)).unwrap();
-    let PaidInvoice { preimage, .. } = client.wallet.pay(&bill, within(60)).await.unwrap();
+    let PaidInvoice { preimage, .. } = client.pay(&bill, within(60)).await.unwrap();
     assert_eq!(client.sent().await.1.preimage, preimage);
     assert_eq!(world.executed(bill.payment_hash()), 1);
 }

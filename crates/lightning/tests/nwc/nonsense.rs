@@ -58,7 +58,7 @@ async fn an_answer_without_sense_leaves_it_unknown_at_once() {
             let answer = wire.signed(&puppet.wallet, ANSWER, &content, &[request.event.id]);
             wire.event(&answer).await;
         };
-        let (found, ()) = tokio::join!(client.wallet.look_up_payment(hash()), answering);
+        let (found, ()) = tokio::join!(client.wallet.look_up_payment(hash(), None), answering);
         let shown = text.get(..text.len().min(200)).unwrap_or_default();
         assert!(matches!(found, Err(LightningError::Unknown(_))), "{shown}: {found:?}");
     }
@@ -76,7 +76,7 @@ async fn so_does_one_that_cannot_be_decrypted() {
             let answer = wire.signed(&puppet.wallet, ANSWER, content, &[request.event.id]);
             wire.event(&answer).await;
         };
-        let (paid, ()) = tokio::join!(client.wallet.look_up_payment(hash()), answering);
+        let (paid, ()) = tokio::join!(client.wallet.look_up_payment(hash(), None), answering);
         assert!(matches!(paid, Err(LightningError::Unknown(_))), "{} bytes: {paid:?}", content.len());
     }
 }
@@ -118,7 +118,7 @@ async fn a_payment_that_proves_nothing_is_not_known() {
             assert_eq!(request.method, "pay_invoice");
             wire.answer(&request, &result).await;
         };
-        let (paid, ()) = tokio::join!(client.wallet.pay(&bill, within(60)), answering);
+        let (paid, ()) = tokio::join!(client.pay(&bill, within(60)), answering);
         assert!(matches!(paid, Err(LightningError::Unknown(_))), "{result}: {paid:?}");
     }
 }

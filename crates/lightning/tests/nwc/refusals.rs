@@ -1,6 +1,6 @@
 //! What comes of a wallet's "no".
 
-use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningError, OutgoingStatus};
+use usher_engine::ports::{Finds, InvoiceStatus, Lightning as _, LightningError, OutgoingStatus};
 use usher_protocol::message::Preimage;
 use usher_sandbox::lightning::{Conduct, ErrorCode, Method};
 
@@ -39,9 +39,9 @@ async fn each_code_is_a_refusal_or_says_nothing() {
         assert_eq!(stage.client.wallet.info().await, Err(expected.clone()));
         let hash = Preimage::from_bytes([3; 32]).payment_hash();
         let (invoice, payment) =
-            (stage.client.wallet.look_up_invoice(hash).await, stage.client.wallet.look_up_payment(hash).await);
+            (stage.client.wallet.look_up_invoice(hash).await, stage.client.wallet.look_up_payment(hash, None).await);
         if code == ErrorCode::NotFound {
-            assert_eq!((invoice, payment), (Ok(InvoiceStatus::Unknown), Ok(OutgoingStatus::Unknown)));
+            assert_eq!((invoice, payment), (Ok(InvoiceStatus::Unknown), Ok(OutgoingStatus::Unknown(Finds::Nothing))));
         } else {
             assert_eq!((invoice, payment), (Err(expected.clone()), Err(expected)));
         }

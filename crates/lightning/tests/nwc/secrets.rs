@@ -135,7 +135,7 @@ async fn logs() {
     other.until(true).await;
     stage.relay.set(|quirks| quirks.refuse_events = true);
     let hash = bill.payment_hash();
-    let impatient = tokio::time::timeout(Duration::from_millis(300), other.wallet.look_up_payment(hash)).await;
+    let impatient = tokio::time::timeout(Duration::from_millis(300), other.wallet.look_up_payment(hash, None)).await;
     assert!(impatient.is_err());
     stage.relay.stop().await;
     stage.client.until(false).await;

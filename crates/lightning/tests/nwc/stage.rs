@@ -50,7 +50,7 @@ impl Stage {
 
     /// Has it paid by the shop, within so many seconds.
     pub(crate) async fn pay(&self, bill: &Invoice, secs: u64) -> Result<PaidInvoice, LightningError> {
-        self.client.wallet.pay(bill, within(secs)).await
+        self.client.pay(bill, within(secs)).await
     }
 
     /// How often the service was asked to pay. What was asked before this is called has arrived.

@@ -48,7 +48,7 @@ async fn a_relay_that_demands_it_for_everything() {
     user.pay(made.as_str(), None).unwrap();
     assert_eq!(client.settled().await.0, made.payment_hash());
     let bill = user.make_invoice(&InvoiceTerms::of(100)).unwrap();
-    let paid = client.wallet.pay(&bill, within(60)).await.unwrap();
+    let paid = client.pay(&bill, within(60)).await.unwrap();
     assert_eq!(client.notice().await, LightningNotice::Sent(bill.payment_hash(), paid));
 }
 

@@ -25,8 +25,8 @@ pub use error::{MakeError, PayError};
 pub use falsified::{InvoiceLie, Offered};
 pub use file::WorldFileError;
 pub use nwc::{
-    Behaviour, Conduct, Encryptions, ErrorCode, LookupLie, Method, NotAConnection, NwcClient, NwcCounts, NwcError,
-    NwcKeys, NwcService, PayLie,
+    Behaviour, Conduct, Encryptions, ErrorCode, LookupLie, Memory, Method, NotAConnection, NwcClient, NwcCounts,
+    NwcError, NwcKeys, NwcService, PayLie,
 };
 pub use record::{Books, Direction, Paid, State, Transaction};
 pub use terms::{Fees, InvoiceTerms};

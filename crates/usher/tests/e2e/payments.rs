@@ -3,6 +3,7 @@
 mod crashes;
 mod lies;
 mod once;
+mod outages;
 mod stage;
 mod subscriptions;
 

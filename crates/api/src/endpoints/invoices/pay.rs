@@ -39,8 +39,8 @@ pub(crate) struct RequestBody {
     /// What it is for, as the user is shown it; the invoice's own description if not said. At most 639 bytes of UTF-8.
     #[schema(format = "text", nullable = false, max_length = 639)]
     description: Option<String>,
-    /// Unix seconds until which the user can pay; in five minutes if not said, and within 24 hours. Never longer than the
-    /// invoice can be paid.
+    /// Unix seconds until which the user can pay, or until which the service's own wallet is asked to; in five minutes if not
+    /// said, and within 24 hours. Never longer than the invoice can be paid.
     #[schema(format = "unix-time", nullable = false, minimum = 0, maximum = 253_402_300_799_i64)]
     expires_at: Option<u64>,
     /// Your own reference; the events carry it.

@@ -47,6 +47,7 @@ impl Line {
 pub(super) enum Question {
     Invoice,
     InvoiceStatus,
+    Prepared,
     PaymentStatus,
 }
 
@@ -55,7 +56,8 @@ impl Question {
         match call {
             WalletCall::MakeInvoice(_) => Some(Self::Invoice),
             WalletCall::LookUpInvoice(_) => Some(Self::InvoiceStatus),
-            WalletCall::LookUpPayment(_) => Some(Self::PaymentStatus),
+            WalletCall::PreparePayment { .. } => Some(Self::Prepared),
+            WalletCall::LookUpPayment { .. } => Some(Self::PaymentStatus),
             WalletCall::Pay { .. } => None,
         }
     }
@@ -64,6 +66,7 @@ impl Question {
         match input {
             Input::InvoiceMade(_) => Some(Self::Invoice),
             Input::InvoiceStatus(_) => Some(Self::InvoiceStatus),
+            Input::PaymentPrepared(_) => Some(Self::Prepared),
             Input::PaymentStatus(_) => Some(Self::PaymentStatus),
             _ => None,
         }

@@ -53,7 +53,7 @@ fn an_invoice_is_settled_only_when_its_state_or_its_time_says_so() {
     assert!(status(json!({"payment_hash": "00".repeat(32), "state": "settled"})).is_err());
     let unknown = answer(&json!({"error": {"code": "NOT_FOUND", "message": ""}}));
     assert_eq!(unknown.invoice_status(hash), Ok(InvoiceStatus::Unknown));
-    assert_eq!(unknown.outgoing_status(hash), Ok(OutgoingStatus::Unknown));
+    assert_eq!(unknown.outgoing_status(hash), Ok(OutgoingStatus::Unknown(Finds::Nothing)));
 }
 
 #[test]
@@ -66,8 +66,21 @@ fn a_payment_is_paid_only_with_its_preimage() {
     assert_eq!(status(json!({"state": "settled", "preimage": ""})), OutgoingStatus::Pending);
     assert_eq!(status(json!({"state": "pending", "preimage": preimage.to_hex()})), OutgoingStatus::Pending);
     assert_eq!(status(json!({"state": "failed"})), OutgoingStatus::Failed);
-    assert_eq!(status(json!({"type": "incoming", "state": "settled"})), OutgoingStatus::Unknown);
+    assert_eq!(status(json!({"type": "incoming", "state": "settled"})), OutgoingStatus::Unknown(Finds::Nothing));
     assert!(answer(&json!({"result": {"preimage": "x"}})).paid().is_err());
+}
+
+#[test]
+fn what_look_ups_find_is_seen_only_of_what_says_that_it_is_a_payment() {
+    let (preimage, _) = hash();
+    let finds = |value: Value| answer(&json!({"result": value})).finds();
+    assert_eq!(finds(json!({"type": "outgoing", "state": "settled", "preimage": preimage.to_hex()})), Finds::Settled);
+    assert_eq!(finds(json!({"type": "outgoing", "preimage": preimage.to_hex()})), Finds::Settled);
+    assert_eq!(finds(json!({"type": "outgoing", "state": "PENDING"})), Finds::Unsettled);
+    assert_eq!(finds(json!({"type": "outgoing", "state": "failed"})), Finds::Unsettled);
+    assert_eq!(finds(json!({"type": "incoming", "state": "settled"})), Finds::Nothing);
+    assert_eq!(finds(json!({"state": "settled", "preimage": preimage.to_hex()})), Finds::Nothing);
+    assert_eq!(answer(&json!({"error": {"code": "NOT_FOUND", "message": ""}})).finds(), Finds::Nothing);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! One connection to a relay, from the first subscription to the end.
 
 use std::collections::VecDeque;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use futures_util::{SinkExt as _, StreamExt as _};
 use nostr::{
@@ -15,7 +15,7 @@ use tracing::{info, warn};
 use url::Url;
 
 use super::{
-    AUTHENTICATE, CLOCKS, Ended, INFO, NOTIFICATION, NOTIFICATION_NIP04, Outgoing, RESPONSE, SILENCE, SUBSCRIBE,
+    AUTHENTICATE, CLOCKS, Ended, Heard, INFO, NOTIFICATION, NOTIFICATION_NIP04, Outgoing, RESPONSE, SILENCE, SUBSCRIBE,
     Shared, Socket, WRITE,
 };
 use crate::nwc::answer::clean;
@@ -45,6 +45,8 @@ pub(super) struct Session<'a> {
     refused: Vec<Arc<Outgoing>>,
     /// What has been logged once.
     told: Told,
+    /// Since when the relay has us subscribed.
+    listening: &'a OnceLock<Instant>,
 }
 
 #[derive(Default)]
@@ -66,7 +68,13 @@ enum Standing {
 pub(super) enum Never {}
 
 impl<'a> Session<'a> {
-    pub(super) fn new(shared: &'a Shared, relay: usize, url: &'a Url, socket: Socket) -> Self {
+    pub(super) fn new(
+        shared: &'a Shared,
+        relay: usize,
+        url: &'a Url,
+        socket: Socket,
+        listening: &'a OnceLock<Instant>,
+    ) -> Self {
         Self {
             shared,
             relay,
@@ -80,6 +88,7 @@ impl<'a> Session<'a> {
             offered: VecDeque::new(),
             refused: Vec::new(),
             told: Told::default(),
+            listening,
         }
     }
 
@@ -194,6 +203,7 @@ impl<'a> Session<'a> {
         if !std::mem::replace(&mut self.told.subscribed, true) {
             info!(relay = self.url.host_str(), "connected to the wallet's relay");
         }
+        self.listening.get_or_init(Instant::now);
         self.shared.set_up(self.relay, true);
         if self.known {
             self.offer_again().await?;
@@ -220,7 +230,8 @@ impl<'a> Session<'a> {
         match message {
             RelayMessage::Event { event, .. } if event.pubkey == self.shared.url.wallet => {
                 // Full: the relay waits. Fails only when everything stops.
-                let _ = self.shared.heard.send(event.into_owned()).await;
+                let heard = Heard { relay: self.relay, event: event.into_owned() };
+                let _ = self.shared.heard.send(heard).await;
                 Ok(())
             }
             RelayMessage::EndOfStoredEvents(id) if *id == self.subscription() => match self.standing {

@@ -21,6 +21,8 @@ pub struct Behaviour {
     pub offers: BTreeSet<Method>,
     /// Whether it leaves alone what has expired (NIP-40) when it comes to act on it.
     pub heeds_expiration: bool,
+    /// Whether it knows a request that it has had.
+    pub memory: Memory,
     /// How long it takes before it acts on a request.
     pub hesitation: Duration,
     /// How long it takes from acting to answering.
@@ -50,6 +52,7 @@ impl Default for Behaviour {
             notifications: true,
             offers: Method::ALL.into(),
             heeds_expiration: true,
+            memory: Memory::Lasting,
             hesitation: Duration::ZERO,
             latency: Duration::ZERO,
             conducts: BTreeMap::new(),
@@ -84,6 +87,17 @@ impl Behaviour {
     pub fn on_all(&mut self, conduct: Conduct) {
         self.conducts.extend(Method::ALL.map(|method| (method, conduct)));
     }
+}
+
+/// How long requests are known by their event ids, so that a copy is not acted on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// Also when the service was stopped and started again.
+    Lasting,
+    /// Until the service is stopped.
+    WhileRunning,
+    /// Not at all: each copy is acted on. The account pays an invoice once all the same.
+    None,
 }
 
 /// How a wallet encrypts.
@@ -129,6 +143,10 @@ pub enum Conduct {
 pub enum LookupLie {
     /// `NOT_FOUND`, whatever it is.
     Forget,
+    /// `NOT_FOUND` for payments, true for invoices.
+    ForgetPayments,
+    /// Payments as if they were invoices, with their state.
+    PaymentsAsInvoices,
     /// Settled, with the true preimage only if it is.
     Settled,
     /// Settled, with a preimage of nothing.

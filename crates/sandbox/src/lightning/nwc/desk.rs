@@ -93,6 +93,9 @@ impl Desk {
         match lie {
             None => {}
             Some(LookupLie::Forget) => return Err(not_found()),
+            Some(LookupLie::ForgetPayments) if found.direction == Direction::Outgoing => return Err(not_found()),
+            Some(LookupLie::PaymentsAsInvoices) => set(&mut value, "type", "incoming".into()),
+            Some(LookupLie::ForgetPayments) => {}
             Some(LookupLie::Settled) => claim_settled(&mut value, &found, None),
             Some(LookupLie::SettledWithWrongPreimage) => claim_settled(&mut value, &found, Some(mint::preimage())),
             Some(LookupLie::Pending) => claim_unsettled(&mut value, State::Pending),

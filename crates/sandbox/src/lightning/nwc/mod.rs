@@ -14,7 +14,7 @@ mod service;
 mod serving;
 mod wire;
 
-pub use behaviour::{Behaviour, Conduct, Encryptions, LookupLie, PayLie};
+pub use behaviour::{Behaviour, Conduct, Encryptions, LookupLie, Memory, PayLie};
 pub use client::{NotAConnection, NwcClient, NwcError};
 pub use counts::NwcCounts;
 pub use keys::NwcKeys;

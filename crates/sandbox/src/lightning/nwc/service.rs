@@ -81,6 +81,7 @@ impl NwcService {
         line.shutdown().await;
         tasks.close();
         tasks.wait().await;
+        self.shared.forget();
     }
 
     /// Waits until it listens at one of its relays.

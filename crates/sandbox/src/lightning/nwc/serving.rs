@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 use usher_protocol::message::PaymentHash;
 use usher_protocol::{Event, EventId, Keys};
 
-use super::behaviour::{Behaviour, Conduct, Encryptions};
+use super::behaviour::{Behaviour, Conduct, Encryptions, Memory};
 use super::cipher::{Cipher, Scheme};
 use super::counts::NwcCounts;
 use super::desk::{Desk, Outcome};
@@ -82,6 +82,13 @@ impl Shared {
         }
     }
 
+    /// What it forgets when it is stopped.
+    pub(super) fn forget(&self) {
+        if self.behaviour.lock().memory == Memory::WhileRunning {
+            self.seen.lock().clear();
+        }
+    }
+
     pub(super) fn now(&self) -> u64 {
         self.desk.account.world().now()
     }
@@ -114,7 +121,9 @@ impl Shared {
         }
         if self.seen.lock().put(event.id, ()).is_some() {
             self.counts.send_modify(|counts| counts.copies += 1);
-            return None;
+            if self.behaviour.lock().memory != Memory::None {
+                return None;
+            }
         }
         let unreadable = || {
             self.counts.send_modify(|counts| counts.unreadable += 1);

@@ -1,0 +1,142 @@
+//! What look-ups prove, and what they do not.
+
+use super::*;
+
+/// From then on a request that was signed at [`NOW`] is void, whatever the clocks show.
+const VOID: u64 = 60 + 60;
+
+/// A payment that nobody has replied to.
+fn unanswered() -> OwnPayment {
+    let mut payment = sent();
+    asks_to_look_up(payment.step(&replies(1, Err(unknown())), after(65)));
+    payment
+}
+
+/// Has it looked up until it is over, always with this result; when and what was told.
+fn looked_up_until_the_end(payment: &mut OwnPayment, result: &Input, from: UnixMillis) -> (UnixMillis, String, String) {
+    let mut now = from;
+    for _ in 0..30_000 {
+        let outcome = payment.step(result, now);
+        if payment.is_done() {
+            let (outcome, reason) = told(outcome);
+            return (now, outcome, reason);
+        }
+        assert_eq!(effects(outcome), [], "after {:?}", now.since(NOW));
+        now = payment.wake_at();
+        asks_to_look_up(payment.step(&Input::Timer, now));
+    }
+    panic!("it does not end")
+}
+
+#[test]
+fn not_found_proves_nothing_unless_look_ups_have_been_seen_to_find_payments() {
+    let mut payment = unanswered();
+    let (end, outcome, _) = looked_up_until_the_end(&mut payment, &not_found(Finds::Nothing), after(65));
+    assert_eq!(outcome, "unknown");
+    assert!(end >= after(3600 + 600), "the invoice has expired, and ten minutes more");
+    let got = effects(payment.step(&Input::Paid(shown(7)), end));
+    assert_eq!(event(&got).1["status"], "paid");
+}
+
+#[test]
+fn a_payment_that_is_proven_not_to_have_been_made_is_attempted_again() {
+    let mut payment = unanswered();
+    // Not before the request is void.
+    for secs in [65, 100, VOID - 1] {
+        assert_eq!(effects(payment.step(&not_found(Finds::Settled), after(secs))), []);
+        assert!(payment.wake_at() <= after(VOID), "and it is looked up as soon as it is");
+    }
+    let now = after(VOID);
+    asks_to_prepare(payment.step(&not_found(Finds::Settled), now));
+    let got = effects(payment.step(&Input::PaymentPrepared(Ok(signed(now))), now));
+    assert!(
+        matches!(&got[..], [Effect::Ask(WalletCall::Pay { attempt: 2, again: false, payment, .. })] if payment.until == now.secs() + 60)
+    );
+    // The replies to the first one count only when they are a proof.
+    assert_eq!(payment.step(&replies(1, Err(refused())), now), Outcome::Ignored);
+    let got = effects(payment.step(&replies(1, Ok(shown(7))), now));
+    assert_eq!(event(&got).1["status"], "paid");
+}
+
+#[test]
+fn attempts_end_and_then_nothing_was_paid() {
+    let mut payment = unanswered();
+    let mut now = after(65);
+    let mut attempts = 1;
+    let (outcome, reason) = loop {
+        let outcome = payment.step(&not_found(Finds::Settled), now);
+        if payment.is_done() {
+            break told(outcome);
+        }
+        if matches!(payment.phase, Phase::Waiting { .. }) {
+            attempts += 1;
+            effects(payment.step(&Input::PaymentPrepared(Ok(signed(now))), now));
+            now = now.plus(Duration::from_secs(65));
+            asks_to_look_up(payment.step(&replies(attempts, Err(unknown())), now));
+        } else {
+            now = payment.wake_at();
+            asks_to_look_up(payment.step(&Input::Timer, now));
+        }
+    };
+    assert_eq!((outcome.as_str(), reason.as_str()), ("not_paid", "the wallet did not pay in time"));
+    assert!(attempts > 1 && now >= after(TTL), "{attempts}");
+}
+
+#[test]
+fn what_the_wallet_says_has_failed_is_unpaid_only_by_state_or_by_look_ups_that_find_everything() {
+    for (result, expected) in [
+        (is(OutgoingStatus::Failed), "not_paid"),
+        (not_found(Finds::Unsettled), "not_paid"),
+        // It may be under way, and not be found until it has arrived.
+        (not_found(Finds::Settled), "unknown"),
+        (not_found(Finds::Nothing), "unknown"),
+        (Input::PaymentStatus(Err(unknown())), "unknown"),
+    ] {
+        let mut payment = sent();
+        asks_to_look_up(payment.step(&replies(1, Err(failing())), after(1)));
+        let (_, outcome, reason) = looked_up_until_the_end(&mut payment, &result, after(1));
+        assert_eq!((outcome.as_str(), reason.as_str()), (expected, "timed out (PAYMENT_FAILED)"), "{result:?}");
+    }
+}
+
+#[test]
+fn a_payment_that_was_under_way_is_not_unpaid_because_it_is_found_no_more() {
+    let mut payment = unanswered();
+    assert_eq!(effects(payment.step(&is(OutgoingStatus::Pending), after(70))), []);
+    let (end, outcome, _) = looked_up_until_the_end(&mut payment, &not_found(Finds::Unsettled), after(VOID));
+    assert_eq!(outcome, "unknown");
+    assert!(end >= NOW.plus(LONGEST_PENDING));
+}
+
+#[test]
+fn a_wallet_that_shows_something_else_has_proven_nothing() {
+    let mut payment = sent();
+    asks_to_look_up(payment.step(&replies(1, Err(refused())), NOW));
+    assert_eq!(effects(payment.step(&is(OutgoingStatus::Paid(shown(8))), NOW)), []);
+    assert_eq!(effects(payment.step(&not_found(Finds::Settled), after(VOID))), []);
+}
+
+#[test]
+fn a_refusal_is_believed_when_it_cannot_be_looked_up() {
+    let mut payment = sent();
+    asks_to_look_up(payment.step(&replies(1, Err(refused())), NOW));
+    let away = Input::PaymentStatus(Err(unknown()));
+    let (end, outcome, reason) = looked_up_until_the_end(&mut payment, &away, NOW);
+    assert_eq!((outcome.as_str(), reason.as_str()), ("not_paid", "no route"));
+    assert!(end < after(60));
+}
+
+#[test]
+fn what_was_paid_is_found_when_nobody_could_ask_for_days() {
+    let mut payment = unanswered();
+    let back = after(6 * 86_400);
+    let mut now = after(65);
+    while now < back {
+        payment.step(&Input::PaymentStatus(Err(LightningError::NotSent)), now);
+        now = payment.wake_at();
+        let got = effects(payment.step(&Input::Timer, now));
+        assert!(!got.contains(&Effect::Finish), "forgotten after {:?}", now.since(NOW));
+    }
+    let got = effects(payment.step(&is(OutgoingStatus::Paid(shown(7))), now));
+    assert_eq!(event(&got).1["status"], "paid");
+}
