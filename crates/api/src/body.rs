@@ -11,6 +11,8 @@ use http::{HeaderMap, HeaderValue};
 use http_body::Body as _;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde_json::Value;
+use usher_engine::FieldValues;
+use usher_engine::ports::ProfileChange;
 
 use self::unambiguous::Unambiguous;
 use crate::ApiState;
@@ -24,6 +26,35 @@ pub(crate) trait JsonBody: Sized {
 
     /// Reads the fields; `None` after noting what is wrong.
     fn read(fields: &mut Fields<'_>) -> Option<Self>;
+
+    /// The fields whose values are checked, as far as they are of the right form: when others are not, the caller is told
+    /// all that is wrong at once. `None` where a value that is of the right form can be.
+    fn values(_fields: &mut Fields<'_>) -> Option<Values> {
+        None
+    }
+}
+
+/// Fields whose values are checked by the part of the service that they are for.
+pub(crate) enum Values {
+    /// By the engine.
+    Engine(FieldValues),
+    /// By the directory.
+    Profile(ProfileChange),
+}
+
+impl Values {
+    /// All that are wrong; none when the store cannot say.
+    async fn wrong(self, state: &ApiState) -> Vec<FieldError> {
+        match self {
+            Self::Engine(values) => {
+                let wrong = state.engine.wrong_values(&values).await.unwrap_or_default();
+                wrong.into_iter().map(FieldError::from).collect()
+            }
+            Self::Profile(change) => {
+                state.directory.profile_faults(&change).into_iter().map(FieldError::from).collect()
+            }
+        }
+    }
 }
 
 /// Extracts the body of a request.
@@ -84,7 +115,16 @@ impl<T: JsonBody> FromRequest<ApiState> for Json<T> {
     async fn from_request(request: Request, state: &ApiState) -> Result<Self, BodyError> {
         let (head, body) = request.into_parts();
         let bytes = read(&head.headers, body, state).await?;
-        parse(&bytes).map(Self)
+        let (errors, values) = match parse(&bytes) {
+            Ok(Parsed::Right(body)) => return Ok(Self(body)),
+            Ok(Parsed::Wrong(errors, values)) => (errors, values),
+            Err(error) => return Err(error),
+        };
+        let wrong = match values {
+            Some(values) => values.wrong(state).await,
+            None => Vec::new(),
+        };
+        Err(BodyError::Invalid([errors, wrong].concat()))
     }
 }
 
@@ -131,7 +171,15 @@ pub(crate) fn value(json: &[u8]) -> Result<Value, serde_json::Error> {
     serde_json::from_slice(json).map(|Unambiguous(value)| value)
 }
 
-fn parse<T: JsonBody>(bytes: &[u8]) -> Result<T, BodyError> {
+/// A body that is JSON.
+enum Parsed<T> {
+    /// Every field is of the right form.
+    Right(T),
+    /// Some are not; what the others say.
+    Wrong(Vec<FieldError>, Option<Values>),
+}
+
+fn parse<T: JsonBody>(bytes: &[u8]) -> Result<Parsed<T>, BodyError> {
     let value = if bytes.is_empty() {
         if !T::MAY_BE_EMPTY {
             return Err(BodyError::Empty);
@@ -145,7 +193,16 @@ fn parse<T: JsonBody>(bytes: &[u8]) -> Result<T, BodyError> {
         Value::Object(object) => T::read(&mut Fields::new(object, &mut errors)),
         _ => errors.note("", "must be a JSON object"),
     };
-    errors.finish(read).map_err(BodyError::Invalid)
+    let errors = match errors.finish(read) {
+        Ok(body) => return Ok(Parsed::Right(body)),
+        Err(errors) => errors,
+    };
+    let values = match &value {
+        // What is wrong was noted the first time.
+        Value::Object(object) => T::values(&mut Fields::new(object, &mut Errors::default())),
+        _ => None,
+    };
+    Ok(Parsed::Wrong(errors, values))
 }
 
 #[cfg(test)]
@@ -165,10 +222,10 @@ mod tests {
         #[test]
         fn wrong_fields_are_never_quoted(value in "[a-z]{20,60}") {
             let body = serde_json::json!({ "main_key": value, "subkeys": [value, { "key": value }], value.clone(): 1 });
-            let Err(error) = parse::<AuthenticateKey>(body.to_string().as_bytes()) else {
+            let Ok(Parsed::Wrong(errors, _)) = parse::<AuthenticateKey>(body.to_string().as_bytes()) else {
                 return Err(TestCaseError::fail("taken"));
             };
-            let answer = Problem::from(error).to_json("");
+            let answer = Problem::from(BodyError::Invalid(errors)).to_json("");
             prop_assert!(!answer.contains(&value), "{answer}");
         }
     }

@@ -14,9 +14,9 @@ pub mod testing;
 pub mod time;
 
 pub use engine::{
-    AuthenticateKey, Engine, EngineCounts, EngineOptions, EngineParts, EventsError, InvalidField, KeyHandshakeRequest,
-    KeyHandshakeStarted, LightningParts, Live, LiveEvent, LiveEvents, Once, OperationCounts, OperationOutcome,
-    PayInvoiceRequest, PaymentRules, RecurringPaymentRequest, Rendered, RequestInvoice, RetryError,
+    AuthenticateKey, Engine, EngineCounts, EngineOptions, EngineParts, EventsError, FieldValues, InvalidField,
+    KeyHandshakeRequest, KeyHandshakeStarted, LightningParts, Live, LiveEvent, LiveEvents, Once, OperationCounts,
+    OperationOutcome, PayInvoiceRequest, PaymentRules, RecurringPaymentRequest, Rendered, RequestInvoice, RetryError,
     SinglePaymentRequest, StartError, SubscriptionError, SubscriptionFilter, SubscriptionPage,
 };
 pub use event::{Event, EventPage, EventType};

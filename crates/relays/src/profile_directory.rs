@@ -170,6 +170,10 @@ impl Directory for ProfileDirectory {
         self.desk.own.published()
     }
 
+    fn profile_faults(&self, change: &ProfileChange) -> Vec<ProfileFault> {
+        check_profile(change)
+    }
+
     async fn publish_profile(&self, change: ProfileChange) -> Result<Profile, PublishError> {
         let faults = check_profile(&change);
         if !faults.is_empty() {

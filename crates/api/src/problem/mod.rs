@@ -12,8 +12,8 @@ use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderName, HeaderValue};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use usher_engine::ports::StoreError;
-use usher_engine::{EventsError, RetryError, StartError, SubscriptionError};
+use usher_engine::ports::{ProfileFault, StoreError};
+use usher_engine::{EventsError, InvalidField, RetryError, StartError, SubscriptionError};
 use utoipa::ToSchema;
 
 pub use code::ErrorCode;
@@ -194,15 +194,22 @@ impl IntoResponse for Problem {
     }
 }
 
+impl From<InvalidField> for FieldError {
+    fn from(field: InvalidField) -> Self {
+        Self { pointer: field.pointer.to_owned(), detail: field.detail }
+    }
+}
+
+impl From<ProfileFault> for FieldError {
+    fn from(ProfileFault { field, problem }: ProfileFault) -> Self {
+        Self { pointer: format!("/{field}"), detail: problem }
+    }
+}
+
 impl From<StartError> for Problem {
     fn from(error: StartError) -> Self {
         match error {
-            StartError::Invalid(fields) => Self::invalid(
-                fields
-                    .into_iter()
-                    .map(|field| FieldError { pointer: field.pointer.to_owned(), detail: field.detail })
-                    .collect(),
-            ),
+            StartError::Invalid(fields) => Self::invalid(fields.into_iter().map(FieldError::from).collect()),
             StartError::NoWallet => Self::wallet_not_configured(),
             // Only calls that say what is to be done once get this, and they look up the answer.
             StartError::Answered => Self::overloaded("the same call is being answered"),

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::app::{TestApp, key};
+use crate::app::{TOKEN, TestApp, key};
 use crate::raw::{Raw, head};
 
 async fn refused(app: &TestApp, path: &str, content_type: Option<&str>, body: impl Into<String>) -> (u16, String) {
@@ -264,3 +264,89 @@ async fn keys_are_64_hex_characters_in_either_case() {
     }
     app.stop().await;
 }
+
+/// All that is wrong with a request is told at once: fields of a wrong form, and values that cannot be.
+#[tokio::test]
+async fn forms_and_values_are_told_together() {
+    let app = TestApp::start().await;
+    let user = key(7).to_hex();
+    let too_much = 200_000_000_000_u64;
+    for (method, path, body, expected) in [
+        (
+            "POST",
+            "/payments/single",
+            json!({ "main_key": "npub1", "subkeys": [], "amount": too_much, "currency": "sats", "expires_at": 1,
+                "subscription_id": "none" }),
+            vec!["/amount", "/currency", "/description", "/expires_at", "/main_key"],
+        ),
+        (
+            "POST",
+            "/payments/single",
+            json!({ "main_key": user, "subkeys": {}, "description": "x", "amount": "1", "currency": "millisats",
+                "subscription_id": "none" }),
+            vec!["/amount", "/subkeys", "/subscription_id"],
+        ),
+        (
+            "POST",
+            "/payments/recurring",
+            json!({ "main_key": user, "subkeys": [], "description": 7, "amount": 10, "minimum_amount": 11,
+                "currency": "millisats", "expires_at": 1,
+                "recurrence": { "calendar": "never", "first_payment_due": 100, "until": 50 } }),
+            vec![
+                "/description",
+                "/expires_at",
+                "/minimum_amount",
+                "/recurrence/calendar",
+                "/recurrence/until",
+                "/recurrence/until",
+            ],
+        ),
+        (
+            "POST",
+            "/invoices/request",
+            json!({ "recipient_key": 1, "subkeys": [],
+                "content": { "amount": too_much, "currency": "millisats", "expires_at": 1 } }),
+            vec!["/content/amount", "/content/expires_at", "/recipient_key"],
+        ),
+        (
+            "POST",
+            "/invoices/pay",
+            json!({ "main_key": "x", "invoice": "lnbc1", "expires_at": 1 }),
+            vec!["/expires_at", "/invoice", "/main_key"],
+        ),
+        (
+            "POST",
+            "/invoices/pay",
+            json!({ "main_key": "x", "invoice": EXPIRED_INVOICE }),
+            vec!["/invoice", "/invoice", "/main_key"],
+        ),
+        (
+            "PUT",
+            "/profile",
+            json!({ "name": "two words", "display_name": 1, "picture": "ftp://x", "nip05": "x" }),
+            vec!["/display_name", "/name", "/nip05", "/picture"],
+        ),
+        ("POST", "/authenticate-key", json!({ "main_key": 1, "subkeys": 2 }), vec!["/main_key", "/subkeys"]),
+        ("POST", "/jwt/issue", json!({ "target_key": 1, "duration_hours": 0 }), vec!["/duration_hours", "/target_key"]),
+        (
+            "POST",
+            "/payments/recurring/close",
+            json!({ "main_key": 1, "subkeys": [1], "subscription_id": "" }),
+            vec!["/main_key", "/subkeys/0", "/subscription_id"],
+        ),
+    ] {
+        let request = app.http.request(method.parse().unwrap(), app.url(path)).bearer_auth(TOKEN);
+        let response = request.json(&body).send().await.unwrap();
+        assert_eq!(response.status(), 422, "{path}");
+        let problem: Value = response.json().await.unwrap();
+        let mut pointers: Vec<_> =
+            problem["errors"].as_array().unwrap().iter().map(|error| error["pointer"].as_str().unwrap()).collect();
+        pointers.sort_unstable();
+        assert_eq!(pointers, expected, "{path} {problem}");
+    }
+    assert_eq!(app.engine.open_streams(), 1, "nothing was started");
+    app.stop().await;
+}
+
+/// The first example of BOLT 11 that names an amount; it has expired long ago.
+const EXPIRED_INVOICE: &str = "lnbc2500u1pvjluezsp5zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zygspp5qqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqypqdq5xysxxatsyp3k7enxv4jsxqzpu9qrsgquk0rl77nj30yxdy8j9vdx85fkpmdla2087ne0xh8nhedh8w27kyke0lp53ut353s06fv3qfegext0eh0ymjpf39tuven09sam30g4vgpfna3rh";

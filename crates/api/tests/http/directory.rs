@@ -65,7 +65,12 @@ async fn the_services_own_profile() {
 
     let wrong = json!({ "name": "the shop", "display_name": 7, "picture": "javascript:alert(1)" });
     let (status, body) = app.call("PUT", "/profile", Some(wrong)).await;
-    assert_eq!((status, errors(&body)), (422, vec![("/display_name", "must be a string, is a number")]));
+    let expected = vec![
+        ("/display_name", "must be a string, is a number"),
+        ("/name", "must have no spaces"),
+        ("/picture", "must be an https or http URL"),
+    ];
+    assert_eq!((status, errors(&body)), (422, expected));
     let wrong = json!({ "name": "the shop", "about": "a\nb", "picture": "javascript:alert(1)", "nip05": "x" });
     let (status, body) = app.call("PUT", "/profile", Some(wrong)).await;
     assert_eq!(status, 422);

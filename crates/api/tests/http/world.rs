@@ -6,8 +6,8 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use usher_engine::UnixMillis;
 use usher_engine::ports::{
-    Directory, LookUpError, Nip05, Nip05Answer, Profile, ProfileChange, PublishError, RelayChangeError, RelayControl,
-    RelayInfo, RelayLinkState, RelayOrigin, WellKnown,
+    Directory, LookUpError, Nip05, Nip05Answer, Profile, ProfileChange, ProfileFault, PublishError, RelayChangeError,
+    RelayControl, RelayInfo, RelayLinkState, RelayOrigin, WellKnown,
 };
 use usher_protocol::{EventId, PublicKey};
 
@@ -59,8 +59,12 @@ impl Directory for World {
         self.own.lock().clone()
     }
 
+    fn profile_faults(&self, change: &ProfileChange) -> Vec<ProfileFault> {
+        change.faults(|picture| picture.starts_with("https://"))
+    }
+
     async fn publish_profile(&self, change: ProfileChange) -> Result<Profile, PublishError> {
-        let faults = change.faults(|picture| picture.starts_with("https://"));
+        let faults = self.profile_faults(&change);
         if !faults.is_empty() {
             return Err(PublishError::Invalid(faults));
         }

@@ -14,6 +14,7 @@ mod damage;
 mod delivering;
 mod doors;
 mod feed;
+mod field_checks;
 mod housekeeping;
 mod inbox;
 mod index;
@@ -66,6 +67,7 @@ use crate::ports::{
     Store, StoreError, Table,
 };
 use crate::{StreamId, UnixMillis};
+pub use field_checks::FieldValues;
 
 /// How the engine behaves.
 #[derive(Clone, Debug)]

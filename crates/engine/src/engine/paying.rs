@@ -7,27 +7,15 @@ use usher_protocol::bolt11::{Invoice, Network};
 use usher_protocol::message::Recurrence;
 
 use super::committing::Change;
+use super::field_checks::{FieldValues, expiry};
 use super::starting::random_token;
-use super::{Engine, InvalidField, Once, StartError};
+use super::{Engine, Once, StartError};
 use crate::operations::{
     Asked, Input, InvoiceRequest, InvoiceTerms, Note, Operation, Outcome, OwnPayment, Payment, PaymentTerms,
-    RecurringRequest, RecurringTerms, Subscription, SubscriptionLink, SubscriptionRules, SubscriptionState,
-    SubscriptionView,
+    RecurringRequest, RecurringTerms, SubscriptionLink, SubscriptionRules,
 };
 use crate::ports::{Conflict, CorrelationKey, Revision, StoreError};
 use crate::{StreamId, UnixMillis};
-
-/// How long a user may take to pay when the caller does not say.
-const PAYMENT_TTL: Duration = Duration::from_secs(300);
-
-/// The longest that a user may take to pay, or to make an invoice (decisions.md section 3).
-const LONGEST_PAYMENT: Duration = Duration::from_secs(24 * 3600);
-
-/// The longest that a user may take to agree to a subscription: the request is repeated as long.
-const LONGEST_AGREEMENT: Duration = Duration::from_secs(366 * 24 * 3600);
-
-/// How far in the past the first automatic charge may be due, for clocks that differ.
-const CLOCKS_DIFFER: Duration = Duration::from_secs(300);
 
 /// What payments and subscriptions go by.
 #[derive(Clone, Debug)]
@@ -118,20 +106,6 @@ pub struct RecurringPaymentRequest {
     pub auto_charge: bool,
 }
 
-/// Wrong fields of a request.
-#[derive(Default)]
-struct Faults(Vec<InvalidField>);
-
-impl Faults {
-    fn note(&mut self, pointer: &'static str, detail: impl Into<String>) {
-        self.0.push(InvalidField { pointer, detail: detail.into() });
-    }
-
-    fn finish(self) -> Result<(), StartError> {
-        if self.0.is_empty() { Ok(()) } else { Err(StartError::Invalid(self.0)) }
-    }
-}
-
 impl Engine {
     /// Asks a user for a payment to us; the invoice is made after the answer.
     ///
@@ -145,17 +119,19 @@ impl Engine {
         once: Option<Once<StreamId>>,
     ) -> Result<StreamId, StartError> {
         let now = self.clock.now();
+        let SinglePaymentRequest { main_key, amount, expires_at, .. } = request;
+        let subscription_id = request.subscription_id.clone();
+        let values =
+            FieldValues::SinglePayment { main_key: Some(main_key), amount: Some(amount), subscription_id, expires_at };
+        self.check_values(values).await?;
+        self.need_wallet()?;
+        let expires_at = expiry(expires_at, now);
         let request_id = random_token(&*self.randomness);
         loop {
-            let mut faults = Faults::default();
-            self.check_amount("/amount", request.amount, &mut faults);
-            let expires_at = check_expiry("/expires_at", request.expires_at, now, &mut faults);
             let subscription = match &request.subscription_id {
-                Some(id) => self.check_subscription(id, &request.main_key, request.amount, &mut faults).await?,
+                Some(id) => self.check_payment_by_subscription(id, &main_key, amount).await?,
                 None => None,
             };
-            faults.finish()?;
-            self.need_wallet()?;
             let link = |subscription_id| SubscriptionLink { subscription_id, charge: None };
             let terms = PaymentTerms {
                 main_key: request.main_key,
@@ -208,24 +184,11 @@ impl Engine {
         if let Some(stream_id) = self.index.find(paying) {
             return self.answered(once, stream_id).await;
         }
-        let mut faults = Faults::default();
+        let PayInvoiceRequest { amount, expires_at, .. } = request;
         let invoice = &request.invoice;
-        if invoice.network() != self.options.payments.network {
-            let (theirs, ours) = (invoice.network(), self.options.payments.network);
-            faults.note("/invoice", format!("is for the network {theirs}; this service uses {ours}"));
-        }
-        if invoice.is_expired(now.secs()) {
-            faults.note("/invoice", "has expired");
-        }
-        match (invoice.amount(), request.amount) {
-            (None, _) => faults.note("/invoice", "names no amount"),
-            (Some(theirs), Some(given)) if theirs != given => {
-                faults.note("/amount", format!("is not the invoice's, which is {theirs}"));
-            }
-            (Some(amount), _) => self.check_amount("/invoice", amount, &mut faults),
-        }
-        let expires_at = check_expiry("/expires_at", request.expires_at, now, &mut faults);
-        faults.finish()?;
+        let values = FieldValues::InvoicePayment { invoice: Some(invoice.clone()), amount, expires_at };
+        self.check_values(values).await?;
+        let expires_at = expiry(expires_at, now);
         let amount = invoice.amount().unwrap_or_default();
         let (operation, effects) = match request.main_key {
             Some(main_key) => {
@@ -270,10 +233,9 @@ impl Engine {
         once: Option<Once<StreamId>>,
     ) -> Result<StreamId, StartError> {
         let now = self.clock.now();
-        let mut faults = Faults::default();
-        self.check_amount("/content/amount", request.amount, &mut faults);
-        let expires_at = check_expiry("/content/expires_at", request.expires_at, now, &mut faults);
-        faults.finish()?;
+        let RequestInvoice { amount, expires_at, .. } = request;
+        self.check_values(FieldValues::InvoiceRequest { amount: Some(amount), expires_at }).await?;
+        let expires_at = expiry(expires_at, now);
         let terms = InvoiceTerms {
             main_key: request.main_key,
             subkeys: request.subkeys,
@@ -301,31 +263,16 @@ impl Engine {
         once: Option<Once<StreamId>>,
     ) -> Result<StreamId, StartError> {
         let now = self.clock.now();
-        let mut faults = Faults::default();
-        self.check_amount("/amount", request.amount, &mut faults);
-        match request.minimum_amount {
-            Some(0) => faults.note("/minimum_amount", "must be more than zero"),
-            Some(minimum) if minimum > request.amount => faults.note("/minimum_amount", "must not be more than amount"),
-            Some(_) | None => {}
-        }
+        self.check_values(FieldValues::RecurringPayment {
+            amount: Some(request.amount),
+            minimum_amount: request.minimum_amount,
+            expires_at: Some(request.expires_at),
+            first_payment_due: Some(request.recurrence.first_payment_due),
+            until: request.recurrence.until,
+            auto_charge: request.auto_charge,
+        })
+        .await?;
         let expires_at = UnixMillis::from_secs(request.expires_at);
-        if expires_at <= now {
-            faults.note("/expires_at", "must be in the future");
-        } else if expires_at > now.plus(LONGEST_AGREEMENT) {
-            faults.note("/expires_at", "must be within a year");
-        }
-        let recurrence = &request.recurrence;
-        if recurrence.until.is_some_and(|until| until < recurrence.first_payment_due) {
-            faults.note("/recurrence/until", "must not be before first_payment_due");
-        }
-        if recurrence.until.is_some_and(|until| until <= now.secs()) {
-            faults.note("/recurrence/until", "must be in the future");
-        }
-        let earliest = now.minus(CLOCKS_DIFFER).secs();
-        if request.auto_charge && recurrence.first_payment_due < earliest {
-            faults.note("/recurrence/first_payment_due", "must not be in the past when auto_charge is true");
-        }
-        faults.finish()?;
         if request.auto_charge {
             self.need_wallet()?;
         }
@@ -355,48 +302,4 @@ impl Engine {
     fn need_wallet(&self) -> Result<(), StartError> {
         if self.has_wallet() { Ok(()) } else { Err(StartError::NoWallet) }
     }
-
-    fn check_amount(&self, pointer: &'static str, amount: u64, faults: &mut Faults) {
-        let max = self.options.payments.max_amount;
-        if amount == 0 {
-            faults.note(pointer, "must be more than zero");
-        } else if amount > max {
-            faults.note(pointer, format!("must be at most {max} millisats (limits.max_amount_millisats)"));
-        }
-    }
-
-    /// A payment may be asked for by subscription: ours, open, of this user, and no more than was authorized. Answers the
-    /// subscription with its operation and revision.
-    async fn check_subscription(
-        &self,
-        id: &str,
-        main_key: &PublicKey,
-        amount: u64,
-        faults: &mut Faults,
-    ) -> Result<Option<(StreamId, u64, Subscription)>, StoreError> {
-        const POINTER: &str = "/subscription_id";
-        let found = self.open_subscription(id).await?;
-        match &found {
-            Some((_, _, subscription)) if subscription.is_of(main_key) => {
-                let SubscriptionView { state, authorized_amount, .. } = subscription.view();
-                if state != SubscriptionState::Active {
-                    faults.note(POINTER, format!("is of a subscription that is {}", state.as_str()));
-                } else if amount > authorized_amount {
-                    faults.note("/amount", format!("is more than the user authorized, which is {authorized_amount}"));
-                }
-            }
-            Some(_) | None => faults.note(POINTER, "is of no subscription of this main_key"),
-        }
-        Ok(found)
-    }
-}
-
-fn check_expiry(pointer: &'static str, given: Option<u64>, now: UnixMillis, faults: &mut Faults) -> UnixMillis {
-    let expires_at = given.map_or(now.plus(PAYMENT_TTL), UnixMillis::from_secs);
-    if expires_at <= now {
-        faults.note(pointer, "must be in the future");
-    } else if expires_at > now.plus(LONGEST_PAYMENT) {
-        faults.note(pointer, "must be within 24 hours");
-    }
-    expires_at
 }

@@ -55,6 +55,9 @@ pub trait Directory: Send + Sync {
     /// [`PublishError`]; nothing has been published then.
     async fn publish_profile(&self, change: ProfileChange) -> Result<Profile, PublishError>;
 
+    /// What is wrong with a profile, by field; nothing when [`publish_profile`](Self::publish_profile) would take it.
+    fn profile_faults(&self, change: &ProfileChange) -> Vec<ProfileFault>;
+
     /// What `/.well-known/nostr.json` says (NIP-05): the service's own name when its profile has one, and nobody else.
     fn well_known(&self) -> WellKnown;
 }

@@ -3,12 +3,12 @@
 use axum::extract::State;
 use axum::{Extension, Json};
 use serde_json::Value;
-use usher_engine::{Engine, PayInvoiceRequest};
+use usher_engine::{Engine, FieldValues, PayInvoiceRequest};
 use usher_protocol::bolt11::{Invoice, MAX_DESCRIPTION_BYTES};
 use utoipa::ToSchema;
 
 use crate::ApiState;
-use crate::body::{self, JsonBody};
+use crate::body::{self, JsonBody, Values};
 use crate::change;
 use crate::endpoints::started::{Error, Started};
 use crate::fields::{self, Errors, Fields};
@@ -67,6 +67,14 @@ impl JsonBody for PayInvoiceRequest {
             reference,
             expires_at,
         })
+    }
+
+    fn values(fields: &mut Fields<'_>) -> Option<Values> {
+        Some(Values::Engine(FieldValues::InvoicePayment {
+            invoice: fields.required("invoice", invoice),
+            amount: fields.optional("amount", fields::millisats),
+            expires_at: fields.optional("expires_at", fields::unix_seconds),
+        }))
     }
 }
 

@@ -3,12 +3,12 @@
 use axum::extract::State;
 use axum::{Extension, Json};
 use serde_json::Value;
-use usher_engine::{Engine, RequestInvoice};
+use usher_engine::{Engine, FieldValues, RequestInvoice};
 use usher_protocol::bolt11::MAX_DESCRIPTION_BYTES;
 use utoipa::ToSchema;
 
 use crate::ApiState;
-use crate::body::{self, JsonBody};
+use crate::body::{self, JsonBody, Values};
 use crate::change;
 use crate::endpoints::started::{Error, Started};
 use crate::fields::{self, Errors, Fields};
@@ -67,6 +67,16 @@ impl JsonBody for RequestInvoice {
         let subkeys = fields.required("subkeys", fields::public_keys::<{ Engine::MAX_SUBKEYS }>);
         let Content { amount, description, expires_at, reference } = fields.required("content", content)?;
         Some(Self { main_key: main_key?, subkeys: subkeys?, amount, description, reference, expires_at })
+    }
+
+    fn values(fields: &mut Fields<'_>) -> Option<Values> {
+        fields.optional("content", |pointer, value, errors| {
+            let mut fields = Fields::within(pointer, value, errors)?;
+            Some(Values::Engine(FieldValues::InvoiceRequest {
+                amount: fields.required("amount", fields::millisats),
+                expires_at: fields.optional("expires_at", fields::unix_seconds),
+            }))
+        })
     }
 }
 

@@ -3,14 +3,14 @@
 use axum::extract::State;
 use axum::{Extension, Json};
 use serde_json::Value;
-use usher_engine::{Engine, RecurringPaymentRequest};
+use usher_engine::{Engine, FieldValues, RecurringPaymentRequest};
 use usher_protocol::bolt11::MAX_DESCRIPTION_BYTES;
 use usher_protocol::calendar::Calendar;
 use usher_protocol::message::Recurrence;
 use utoipa::ToSchema;
 
 use crate::ApiState;
-use crate::body::{self, JsonBody};
+use crate::body::{self, JsonBody, Values};
 use crate::change;
 use crate::endpoints::started::{Error, Started};
 use crate::fields::{self, Errors, Fields};
@@ -103,6 +103,23 @@ impl JsonBody for RecurringPaymentRequest {
             reference,
             auto_charge,
         })
+    }
+
+    fn values(fields: &mut Fields<'_>) -> Option<Values> {
+        let recurrence = fields.optional("recurrence", |pointer, value, errors| {
+            let mut fields = Fields::within(pointer, value, errors)?;
+            let first_payment_due = fields.required("first_payment_due", fields::unix_seconds);
+            Some((first_payment_due, fields.optional("until", fields::unix_seconds)))
+        });
+        let (first_payment_due, until) = recurrence.unwrap_or_default();
+        Some(Values::Engine(FieldValues::RecurringPayment {
+            amount: fields.required("amount", fields::millisats),
+            minimum_amount: fields.optional("minimum_amount", fields::millisats),
+            expires_at: fields.required("expires_at", fields::unix_seconds),
+            first_payment_due,
+            until,
+            auto_charge: fields.optional("auto_charge", fields::boolean).unwrap_or_default(),
+        }))
     }
 }
 

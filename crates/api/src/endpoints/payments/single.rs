@@ -2,12 +2,12 @@
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use usher_engine::{Engine, SinglePaymentRequest};
+use usher_engine::{Engine, FieldValues, SinglePaymentRequest};
 use usher_protocol::bolt11::MAX_DESCRIPTION_BYTES;
 use utoipa::ToSchema;
 
 use crate::ApiState;
-use crate::body::{self, JsonBody};
+use crate::body::{self, JsonBody, Values};
 use crate::change;
 use crate::endpoints::started::{Error, Started};
 use crate::fields::{self, Fields};
@@ -69,6 +69,15 @@ impl JsonBody for SinglePaymentRequest {
             reference,
             expires_at,
         })
+    }
+
+    fn values(fields: &mut Fields<'_>) -> Option<Values> {
+        Some(Values::Engine(FieldValues::SinglePayment {
+            main_key: fields.required("main_key", fields::public_key),
+            amount: fields.required("amount", fields::millisats),
+            subscription_id: fields.optional("subscription_id", fields::identifier),
+            expires_at: fields.optional("expires_at", fields::unix_seconds),
+        }))
     }
 }
 

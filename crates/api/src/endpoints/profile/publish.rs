@@ -5,12 +5,12 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use usher_engine::ports::{ProfileChange, ProfileFault, PublishError};
+use usher_engine::ports::{ProfileChange, PublishError};
 use utoipa::ToSchema;
 
 use super::{Profile, no_relay};
 use crate::ApiState;
-use crate::body::{self, JsonBody};
+use crate::body::{self, JsonBody, Values};
 use crate::change::{self, ChangeLost};
 use crate::fields::{self, Fields};
 use crate::problem::{FieldError, Problem};
@@ -27,7 +27,9 @@ pub(crate) enum Error {
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
         let problem: Problem = match self {
-            Self::Publish(PublishError::Invalid(faults)) => Problem::invalid(faults.into_iter().map(wrong).collect()),
+            Self::Publish(PublishError::Invalid(faults)) => {
+                Problem::invalid(faults.into_iter().map(FieldError::from).collect())
+            }
             Self::Publish(PublishError::NoRelay) => no_relay(),
             Self::Publish(PublishError::Store(error)) => error.into(),
             Self::Publish(error @ PublishError::Signing) => Problem::internal(error),
@@ -35,10 +37,6 @@ impl IntoResponse for Error {
         };
         problem.into_response()
     }
-}
-
-fn wrong(ProfileFault { field, problem }: ProfileFault) -> FieldError {
-    FieldError { pointer: format!("/{field}"), detail: problem }
 }
 
 /// The service's own profile as it shall be. What is missing or `null` is not in it any more.
@@ -82,6 +80,10 @@ impl JsonBody for ProfileChange {
             about: fields.optional("about", fields::text),
             nip05: fields.optional("nip05", fields::text),
         })
+    }
+
+    fn values(fields: &mut Fields<'_>) -> Option<Values> {
+        Self::read(fields).map(Values::Profile)
     }
 }
 
