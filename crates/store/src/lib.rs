@@ -8,6 +8,5 @@ pub mod conformance;
 mod sqlite;
 
 pub use sqlite::{
-    DamagedOperation, DatabaseInspection, HistogramValues, Integrity, OpenError, SqliteFailure, SqliteOptions,
-    SqliteStore, StoreStats,
+    DatabaseInspection, HistogramValues, Integrity, OpenError, SqliteFailure, SqliteOptions, SqliteStore, StoreStats,
 };

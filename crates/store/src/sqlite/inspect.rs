@@ -9,12 +9,12 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use usher_engine::StreamId;
-use usher_engine::ports::{DeliveryCounts, OperationKind, SettingStore, State, StoreError};
+use usher_engine::ports::{DamagedRow, DeliveryCounts, OperationKind, SettingStore, State, StoreError, Table};
 
 use super::failure::{During as _, SqliteFailure};
 use super::open::OpenError;
 use super::schema::{self, MIGRATIONS};
-use super::{deliveries, settings};
+use super::{damage, deliveries, settings};
 
 /// How long a read waits for somebody else's lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
@@ -39,15 +39,6 @@ pub enum Integrity {
     NotFinished,
 }
 
-/// A row of an operation that cannot be read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct DamagedOperation {
-    /// The operation, when its id can be read.
-    pub stream: Option<StreamId>,
-    /// What of it cannot be read.
-    pub what: &'static str,
-}
-
 impl DatabaseInspection {
     /// Opens the database at `path`, which must be there.
     ///
@@ -66,7 +57,7 @@ impl DatabaseInspection {
 
     /// The schema's version, and the one that this program brings it to when the service starts.
     pub fn schema_version(&self) -> (u32, u32) {
-        (self.version, MIGRATIONS.last().map_or(0, |migration| migration.version))
+        (self.version, known_version())
     }
 
     /// Checks every page of the file, for at most `limit`.
@@ -100,40 +91,34 @@ impl DatabaseInspection {
         }
     }
 
-    /// Open operations that cannot be read, at most 20: by their columns, or because `readable` does not take their state.
-    /// Says also how many are open in all.
+    /// Rows that cannot be read, at most 20: by their columns, or because `readable` does not take an open operation's
+    /// state. Says also how many operations are open. A database of an older schema is not looked at row by row.
     ///
     /// # Errors
-    /// When the table cannot be read.
-    pub fn damaged_operations(
-        &self,
-        readable: impl Fn(&State) -> bool,
-    ) -> Result<(u64, Vec<DamagedOperation>), SqliteFailure> {
+    /// When a table cannot be read.
+    pub fn damaged_rows(&self, readable: impl Fn(&State) -> bool) -> Result<(u64, Vec<DamagedRow>), SqliteFailure> {
         const DURING: &str = "read the open operations";
         let connection = self.connection.lock();
-        // Older versions have no such table to speak of.
-        if self.version == 0 {
+        if self.version < known_version() {
             return Ok((0, Vec::new()));
         }
+        let mut damaged = damage::damaged_rows(&connection, MOST_PROBLEMS)?;
         let mut statement =
             connection.prepare("SELECT id, kind, state FROM operations WHERE finished_at IS NULL").during(DURING)?;
         let mut rows = statement.query([]).during(DURING)?;
-        let (mut open, mut damaged) = (0, Vec::new());
+        let mut open = 0;
         while let Some(row) = rows.next().during(DURING)? {
             let kind = row.get::<_, u8>(1).ok().and_then(OperationKind::from_code);
             // The reserved stream is always there, and no operation.
-            open += u64::from(kind != Some(OperationKind::Subscriptions));
-            let stream = row.get(0).ok().map(StreamId::from_bytes);
-            let what = match (stream, kind, row.get::<_, String>(2).map(State)) {
-                (None, ..) => "its id",
-                (_, None, _) => "its kind",
-                (_, _, Err(_)) => "its state",
-                (_, Some(OperationKind::Subscriptions), Ok(_)) => continue,
-                (_, _, Ok(state)) if readable(&state) => continue,
-                _ => "its state",
-            };
-            if damaged.len() < MOST_PROBLEMS {
-                damaged.push(DamagedOperation { stream, what });
+            if kind == Some(OperationKind::Subscriptions) {
+                continue;
+            }
+            open += 1;
+            // What cannot be read at all has been found above.
+            let (Ok(id), Ok(state)) = (row.get(0), row.get(2).map(State)) else { continue };
+            let row = DamagedRow { table: Table::Operations, id: StreamId::from_bytes(id).to_string() };
+            if damaged.len() < MOST_PROBLEMS && !readable(&state) && !damaged.contains(&row) {
+                damaged.push(row);
             }
         }
         Ok((open, damaged))
@@ -158,6 +143,10 @@ impl SettingStore for DatabaseInspection {
     async fn set_setting(&self, _name: &str, _value: Option<&str>) -> Result<(), StoreError> {
         Ok(())
     }
+}
+
+fn known_version() -> u32 {
+    MIGRATIONS.last().map_or(0, |migration| migration.version)
 }
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
@@ -228,7 +217,7 @@ mod tests {
         assert_eq!(inspection.setting("x").await.unwrap().as_deref(), Some("1"));
         let (version, known) = inspection.schema_version();
         assert!(version == known && known > 0);
-        assert_eq!(inspection.damaged_operations(|_| true).unwrap(), (0, Vec::new()));
+        assert_eq!(inspection.damaged_rows(|_| true).unwrap(), (0, Vec::new()));
         assert_eq!(inspection.deliveries().unwrap(), DeliveryCounts { pending: 0, failed: 0 });
         drop(inspection);
         assert_eq!(files(folder.path()), before, "nothing is left behind");
@@ -251,13 +240,13 @@ mod tests {
         insert(&[1; 16], 1, "good");
         insert(&[2; 16], 1, "bad");
         insert(&[3; 16], 200, "good");
-        insert(&[4; 3], 1, "good");
         drop(connection);
 
         let inspection = DatabaseInspection::open(&path).unwrap();
-        let (open, damaged) = inspection.damaged_operations(|state| state.0 == "good").unwrap();
-        let found: Vec<_> = damaged.iter().map(|row| (row.stream.is_some(), row.what)).collect();
-        assert_eq!((open, found), (4, vec![(true, "its state"), (true, "its kind"), (false, "its id")]));
+        let (open, damaged) = inspection.damaged_rows(|state| state.0 == "good").unwrap();
+        let of = |byte| DamagedRow { table: Table::Operations, id: StreamId::from_bytes([byte; 16]).to_string() };
+        // The unknown kind is the store's affair, the state the engine's.
+        assert_eq!((open, damaged), (3, vec![of(3), of(2)]));
         drop(inspection);
 
         // A page in the middle is overwritten.

@@ -56,7 +56,7 @@ use self::readers::{ReaderQueues, Readers};
 use self::stats::Stats;
 
 pub use self::failure::SqliteFailure;
-pub use self::inspect::{DamagedOperation, DatabaseInspection, Integrity};
+pub use self::inspect::{DatabaseInspection, Integrity};
 pub use self::open::OpenError;
 pub use self::stats::{HistogramValues, StoreStats};
 

@@ -57,16 +57,17 @@ pub(super) fn check(path: &Path, inspection: &DatabaseInspection, findings: &mut
         let message = format!("its schema has version {version}; the next start brings it to {known}");
         findings.push(Finding::warn(CHECK, message, "make a backup before: older programs refuse the new schema"));
     }
-    match inspection.damaged_operations(|state| Operation::from_state(state).is_ok()) {
+    match inspection.damaged_rows(|state| Operation::from_state(state).is_ok()) {
+        // Of an older schema the rows were not looked at.
+        Ok(_) if version < known => {}
         Ok((open, damaged)) if damaged.is_empty() => {
-            findings.push(Finding::ok(CHECK, format!("{open} open operations, all readable")));
+            findings.push(Finding::ok(CHECK, format!("every row is readable; {open} operations are open")));
         }
-        Ok((_, damaged)) => findings.extend(damaged.into_iter().map(|row| {
-            let id = row.stream.map_or_else(|| "?".to_owned(), |id| id.to_string());
-            damaged_row("operations", &id)
-        })),
+        Ok((_, damaged)) => {
+            findings.extend(damaged.into_iter().map(|row| damaged_row(row.table.as_str(), &row.id)));
+        }
         Err(error) => {
-            let message = format!("the open operations cannot be read: {}", chain(&error));
+            let message = format!("its rows cannot be read: {}", chain(&error));
             findings.push(Finding::fail(CHECK, message, RESTORE));
         }
     }

@@ -71,13 +71,17 @@ async fn examine(config: &Config, source: &Source, findings: &mut Vec<Finding>) 
     }
     let database = inspect(&path, findings).await;
 
-    let roster = relays_of_service(config, database.as_ref()).await;
-    let looked = relays::look(roster, config.nostr.private_key.public()).await;
-    let now = SystemClock.now();
     let asked = match service {
         Some(service) => relays::ask(service).await,
         None => None,
     };
+    // The running service knows best which they are: they can be changed at run time, and `usher dev` has its own.
+    let addresses = match &asked {
+        Some(asked) => asked.keys().filter_map(|address| RelayAddress::parse(address).ok()).collect(),
+        None => relays_of_service(config, database.as_ref()).await,
+    };
+    let looked = relays::look(addresses, config.nostr.private_key.public()).await;
+    let now = SystemClock.now();
     relays::check(&looked, asked.as_ref(), config.nostr.relays.addresses().len(), findings);
     let dates = looked.iter().filter_map(|relay| relay.outcome.as_ref().ok()?.date.as_deref());
     findings.push(clock::check(dates, now));

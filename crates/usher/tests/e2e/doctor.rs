@@ -181,6 +181,41 @@ async fn a_service_with_another_token_and_a_single_relay() {
     report.expect("database", "ok", "is whole");
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_damaged_row_is_listed_once_running_or_not() {
+    let (one, two) = (EmbeddedRelay::start().await.unwrap(), EmbeddedRelay::start().await.unwrap());
+    let mut usher = TestUsher::builder().relays(&[one.url(), two.url()]).start().await;
+    let stream = usher.api().handshake(serde_json::json!({ "static_token": "door" })).await.stream;
+    assert!(usher.stop().await.success());
+    let database = rusqlite::Connection::open(usher.data_dir().join("usher.db")).unwrap();
+    let changed = database.execute("UPDATE operations SET state = '{' WHERE kind = 1", []).unwrap();
+    assert_eq!(changed, 1);
+    drop(database);
+    for running in [false, true] {
+        if running {
+            usher.restart().await;
+            // It reads all open operations once after the start.
+            let deadline = std::time::Instant::now() + LONG;
+            while usher
+                .api()
+                .get("/health/ready")
+                .await
+                .map_or(0, |ready| ready["store"]["damaged_rows"].as_u64().unwrap())
+                == 0
+            {
+                assert!(std::time::Instant::now() < deadline, "the service does not find it");
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        }
+        let report = Report::of(&usher).await;
+        let about = |finding: &&Value| finding["message"].as_str().unwrap().contains(&stream);
+        let lines: Vec<_> = report.findings.iter().filter(about).collect();
+        assert_eq!(lines.len(), 1, "{}", report.text);
+        assert_eq!((report.code, &lines[0]["state"]), (Some(1), &Value::from("fail")), "{}", report.text);
+        report.expect("database", "ok", "is whole");
+    }
+}
+
 /// A relay that answers every request at once, and whose clock shows this.
 async fn relay_at(time: SystemTime) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
