@@ -117,3 +117,57 @@ fn made(usher: &Running, result: &str) -> u64 {
     let calls = usher.engine.wallet_calls();
     calls.into_iter().filter(|(call, got, _)| (*call, *got) == ("make_invoice", result)).map(|(.., times)| times).sum()
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_person_waits_for_is_looked_up_soon_whatever_the_wallet_promises() {
+    let dir = tempfile::tempdir().unwrap();
+    let wallet = Arc::new(FakeWallet::default());
+    wallet.tells(true);
+    let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
+    ask(&usher).await;
+    until("the invoice is made", || usher.engine.watched_invoices() == 1).await;
+    for (after, times) in [(5, 1), (5, 2), (10, 3), (20, 4)] {
+        usher.clock.turn(Duration::from_secs(after - 1));
+        tokio::time::sleep(Duration::from_millis(50)).await;
+        assert_eq!(wallet.looked_up(0), times - 1, "too early");
+        usher.clock.turn(Duration::from_secs(1));
+        until("it is looked up", || wallet.looked_up(0) == times).await;
+        // Its next look-up is reckoned from the end of this one.
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn look_ups_keep_the_pace_and_new_invoices_do_not_wait_for_old_ones() {
+    const OLD: usize = 300;
+    let dir = tempfile::tempdir().unwrap();
+    let wallet = Arc::new(FakeWallet::default());
+    wallet.tells(true);
+    let payments = usher_engine::PaymentRules { look_ups_per_second: 4, ..options().payments };
+    let options = usher_engine::EngineOptions { payments, ..options() };
+    let usher = Running::start_paying(open(dir.path()), &wallet, options, NOW, 1).await;
+    for _ in 0..OLD {
+        usher.engine.start_single_payment(payment(None, 80_000), None).await.unwrap();
+    }
+    until("the invoices are made", || usher.engine.watched_invoices() == OLD).await;
+    // Until none of them is new any more.
+    while (0..OLD).any(|n| wallet.looked_up(n) < 4) {
+        pass(&usher, 1).await;
+    }
+    // All are due at once: the wallet was away.
+    wallet.tell(usher_engine::ports::LightningNotice::Reconnected).await;
+    pass(&usher, 5).await;
+    let new = ask(&usher).await;
+    until("the invoice is made", || usher.engine.watched_invoices() == OLD + 1).await;
+    wallet.settle(OLD);
+    let (before, mut secs) = (wallet.look_ups(), 0);
+    while wallet.looked_up(OLD) == 0 {
+        pass(&usher, 1).await;
+        secs += 1;
+        assert!(wallet.look_ups() - before <= 4 * (secs + 1), "too many in {secs} s");
+        assert!(secs <= 30, "it waits for those before it");
+    }
+    assert_eq!(statuses(&usher, new, 1).await, ["paid"]);
+    usher.stop().await;
+}

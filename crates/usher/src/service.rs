@@ -289,6 +289,7 @@ fn engine_options(config: &Config, identity: &Identity) -> EngineOptions {
             network: config.wallet.network,
             max_amount: config.limits.max_amount_millisats.get(),
             retry_after: hours(config.subscriptions.retry_hours.get()),
+            look_ups_per_second: config.wallet.lookups_per_second.get(),
         },
     }
 }

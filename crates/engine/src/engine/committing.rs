@@ -290,7 +290,7 @@ impl Engine {
         }
         if is_latest {
             match operation.watched() {
-                Some(hash) => self.watch(id, hash, now),
+                Some(hash) => self.watch(id, hash, !operation.is_unattended(), now),
                 None => self.unwatch(id),
             }
         }

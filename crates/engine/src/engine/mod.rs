@@ -289,6 +289,7 @@ impl Engine {
         engine.spawn_vital(Arc::clone(&engine).deliver_to_app(due));
         engine.spawn_vital(Arc::clone(&engine).keep_deliveries_loaded());
         engine.spawn_vital(Arc::clone(&engine).take_in(parts.inbox));
+        engine.spawn_vital(Arc::clone(&engine).pace_look_ups());
         engine.spawn_vital(Arc::clone(&engine).ask_wallet(asked));
         engine.spawn_vital(Arc::clone(&engine).resume(resumed));
         engine.spawn_vital(Arc::clone(&engine).check_operations());

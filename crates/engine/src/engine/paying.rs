@@ -26,6 +26,8 @@ pub struct PaymentRules {
     pub max_amount: u64,
     /// After how long a charge that failed is tried again, one after the other (`subscriptions.retry_hours`).
     pub retry_after: Vec<Duration>,
+    /// Most look-ups of open invoices a second that nobody has a reason for (`wallet.lookups_per_second`).
+    pub look_ups_per_second: u64,
 }
 
 /// Asks a user for a payment to us.

@@ -1,21 +1,24 @@
 //! Invoices of our own that may be paid, and when the wallet is asked about them.
 //!
 //! Settlements are told by the wallet where it does that. Look-ups are the backstop: each open invoice has one timer, whose
-//! interval doubles, and is stretched so that all invoices together cause no more than [`LOOK_UPS_PER_SECOND`]; those that
-//! come due together take turns. So 10,000 open invoices cost what 100 do, and a look-up that brings nothing new costs no
-//! write (docs/performance.md). Those that are over have a pace of their own: there are many, for a day each, and they hold
-//! up none that is open. A look-up that somebody has a reason for does not wait for its turn.
+//! interval doubles, and is stretched when there are many. Those that are due take turns, all together no more than
+//! `wallet.lookups_per_second`. So 10,000 open invoices cost what 100 do, and a look-up that brings nothing new costs no
+//! write (docs/performance.md). A person who waits for a new invoice has most of the turns: a notification that was lost does
+//! not keep them waiting for long. A look-up that somebody has a reason for does not wait for its turn.
+
+mod lanes;
 
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::sync::Semaphore;
+use tokio::sync::{Notify, Semaphore};
 use tokio::task::JoinSet;
 use tracing::{debug, error};
 use usher_protocol::message::PaymentHash;
 
+use self::lanes::{Lane, Lanes, Turn};
 use super::Engine;
 use super::timers::Alarm;
 use crate::operations::Input;
@@ -25,14 +28,14 @@ use crate::{StreamId, UnixMillis};
 /// Look-ups of watched invoices that run at the same time.
 const LOOK_UPS_AT_ONCE: usize = 32;
 
-/// Most look-ups a second, all open invoices together, but for those somebody has a reason for.
-const LOOK_UPS_PER_SECOND: u64 = 10;
-
-/// Most look-ups a second of invoices that the app has been told are over.
-const OVER_PER_SECOND: u64 = 2;
+/// So many look-ups of an invoice that a person waits for are made in time however many others there are.
+const FIRST: u8 = 4;
 
 /// Seconds to the next look-up of an invoice when the wallet tells of settlements by itself; the last goes on.
 const WHEN_TOLD: [u64; 4] = [60, 120, 300, 600];
+
+/// The same for an invoice that a person waits for: after 5, 10, 20 and 40 seconds, whatever the wallet promises.
+const WHEN_AWAITED: [u64; 8] = [5, 5, 10, 20, 60, 120, 300, 600];
 
 /// Seconds to the next look-up of an invoice when it does not; the last goes on.
 const WHEN_NOT_TOLD: [u64; 6] = [2, 4, 8, 15, 30, 60];
@@ -47,18 +50,26 @@ const WHEN_OVER: [u64; 4] = [60, 600, 3600, 21_600];
 pub(super) struct Watching {
     watched: Mutex<Watched>,
     places: Semaphore,
+    /// Something waits for its turn.
+    more: Notify,
 }
 
 /// An invoice that may be paid.
 struct Watch {
     hash: PaymentHash,
-    /// When it is looked up next; `None` while it is.
+    /// When it is looked up next; `None` while it is, or waits for its turn.
     at: Option<UnixMillis>,
+    /// It waits for its turn.
+    waits: bool,
     /// How often it was looked up in this stage.
     times: u8,
     over: bool,
-    /// It is its turn at that time, or there is a reason to look.
-    turn: bool,
+    /// A person waits for its payment.
+    awaited: bool,
+    /// It is looked up together with all others, after a restart or when the wallet was away.
+    with_all: bool,
+    /// There is a reason to look: it does not wait for its turn.
+    urgent: bool,
     /// While it was looked up there came a reason to look once more.
     again: bool,
 }
@@ -68,13 +79,32 @@ struct Watched {
     by_stream: HashMap<StreamId, Watch>,
     /// How many of them are over.
     over: usize,
-    /// From when on the next turn of those that are open is free, and of those that are over.
-    free: [UnixMillis; 2],
+    lanes: Lanes,
+}
+
+impl Watch {
+    fn new(hash: PaymentHash, at: UnixMillis, over: bool, awaited: bool) -> Self {
+        let at = Some(at);
+        Self { hash, at, waits: false, times: 0, over, awaited, with_all: false, urgent: false, again: false }
+    }
+
+    /// Whether a person has just begun to wait for it.
+    const fn is_new(&self) -> bool {
+        self.awaited && !self.over && self.times < FIRST
+    }
+
+    const fn lane(&self) -> Lane {
+        match self {
+            Self { over: true, .. } => Lane::Over,
+            Self { with_all: false, .. } if self.is_new() => Lane::Awaited,
+            Self { .. } => Lane::Open,
+        }
+    }
 }
 
 impl Default for Watching {
     fn default() -> Self {
-        Self { watched: Mutex::default(), places: Semaphore::new(LOOK_UPS_AT_ONCE) }
+        Self { watched: Mutex::default(), places: Semaphore::new(LOOK_UPS_AT_ONCE), more: Notify::new() }
     }
 }
 
@@ -95,17 +125,6 @@ impl Watched {
     fn among(&self, over: bool) -> usize {
         if over { self.over } else { self.by_stream.len() - self.over }
     }
-
-    /// Takes the next free turn.
-    fn turn(&mut self, over: bool, now: UnixMillis) -> UnixMillis {
-        // No more than one turn each is taken: what is later was taken when the clock was ahead.
-        let last = now.plus(Duration::from_millis(self.among(over) as u64 * 1000 / per_second(over)));
-        let [open_free, over_free] = &mut self.free;
-        let free = if over { over_free } else { open_free };
-        let turn = now.max(*free).min(last);
-        *free = turn.plus(Duration::from_millis(1000 / per_second(over)));
-        turn
-    }
 }
 
 impl Engine {
@@ -120,7 +139,7 @@ impl Engine {
     }
 
     /// Watches the operation's invoice, unless it is watched already.
-    pub(super) fn watch(&self, id: StreamId, hash: PaymentHash, now: UnixMillis) {
+    pub(super) fn watch(&self, id: StreamId, hash: PaymentHash, awaited: bool, now: UnixMillis) {
         let over = self.index.get(id).is_some_and(|stream| stream.done);
         let mut watched = self.wallet.watching.watched.lock();
         let before = match watched.by_stream.get(&id) {
@@ -128,8 +147,10 @@ impl Engine {
             Some(watch) => watch.at,
             None => None,
         };
-        let at = now.plus(self.look_up_interval(0, over, watched.among(over)));
-        watched.put(id, Watch { hash, at: Some(at), times: 0, over, turn: false, again: false });
+        let mut watch = Watch::new(hash, now, over, awaited);
+        let at = now.plus(self.look_up_interval(&watch, watched.among(over)));
+        watch.at = Some(at);
+        watched.put(id, watch);
         drop(watched);
         if let Some(before) = before {
             self.timers.cancel(before, id, Alarm::LookUp);
@@ -142,11 +163,9 @@ impl Engine {
 
     /// After a restart: the invoice is looked up when it is its turn, for what happened meanwhile was told to nobody.
     pub(super) fn watch_again(&self, id: StreamId, hash: PaymentHash, over: bool, now: UnixMillis) {
-        let mut watched = self.wallet.watching.watched.lock();
-        let at = now.plus(spread(watched.among(over), over));
-        watched.put(id, Watch { hash, at: Some(at), times: 0, over, turn: true, again: false });
-        drop(watched);
-        self.timers.set(at, id, Alarm::LookUp);
+        let watch = Watch { with_all: true, ..Watch::new(hash, now, over, true) };
+        self.wallet.watching.watched.lock().put(id, watch);
+        self.timers.set(now, id, Alarm::LookUp);
     }
 
     pub(super) fn unwatch(&self, id: StreamId) {
@@ -160,35 +179,31 @@ impl Engine {
     pub(super) fn look_up_soon(&self, id: StreamId, now: UnixMillis) {
         let mut watched = self.wallet.watching.watched.lock();
         let Some(watch) = watched.by_stream.get_mut(&id) else { return };
-        let Some(before) = watch.at else {
+        if watch.at.is_none() && !watch.waits {
             watch.again = true;
             return;
-        };
-        watch.turn = true;
-        if before <= now {
-            return; // about to be
         }
-        watch.at = Some(now);
+        watch.urgent = true;
+        watch.waits = false;
+        let before = watch.at.replace(now);
         drop(watched);
-        self.timers.cancel(before, id, Alarm::LookUp);
+        if let Some(before) = before {
+            self.timers.cancel(before, id, Alarm::LookUp);
+        }
         self.timers.set(now, id, Alarm::LookUp);
     }
 
-    /// Nobody was told what happened meanwhile: all are looked up, at twice the usual pace.
+    /// Nobody was told what happened meanwhile: all are looked up, one after the other.
     pub(super) fn look_up_all(&self, now: UnixMillis) {
         let mut watched = self.wallet.watching.watched.lock();
-        let (mut open, mut over) = (0, 0);
         for (id, watch) in &mut watched.by_stream {
-            let nth = if watch.over { &mut over } else { &mut open };
-            let at = now.plus(spread(*nth, watch.over));
-            *nth += 1;
             if let Some(before) = watch.at
-                && before > at
+                && before > now
             {
-                watch.at = Some(at);
-                watch.turn = true;
+                watch.at = Some(now);
+                watch.with_all = true;
                 self.timers.cancel(before, *id, Alarm::LookUp);
-                self.timers.set(at, *id, Alarm::LookUp);
+                self.timers.set(now, *id, Alarm::LookUp);
             }
         }
     }
@@ -196,9 +211,6 @@ impl Engine {
     /// The clock was set back by `by`: invoices are looked up as soon as they would have been.
     pub(super) fn bring_look_ups_forward(&self, by: Duration) {
         let mut watched = self.wallet.watching.watched.lock();
-        for free in &mut watched.free {
-            *free = free.minus(by);
-        }
         for (id, watch) in &mut watched.by_stream {
             if let Some(before) = watch.at {
                 let at = before.minus(by);
@@ -211,25 +223,61 @@ impl Engine {
 
     /// An invoice's time to be looked up has come.
     pub(super) fn look_up_due(self: &Arc<Self>, id: StreamId) {
-        let Some(parts) = &self.wallet.lightning else { return };
         let now = self.clock.now();
-        let (hash, over) = {
-            let mut watched = self.wallet.watching.watched.lock();
-            let due = |watch: &&mut Watch| watch.at.is_some_and(|at| at <= now);
-            let Some((over, turn)) = watched.by_stream.get_mut(&id).filter(due).map(|watch| (watch.over, watch.turn))
-            else {
-                return;
+        let mut watched = self.wallet.watching.watched.lock();
+        let Watched { by_stream, lanes, .. } = &mut *watched;
+        let due = |watch: &&mut Watch| watch.at.is_some_and(|at| at <= now);
+        let Some(watch) = by_stream.get_mut(&id).filter(due) else { return };
+        watch.at = None;
+        if watch.urgent {
+            drop(watched);
+            return self.look_up(id);
+        }
+        watch.waits = true;
+        lanes.put(watch.lane(), id);
+        drop(watched);
+        self.wallet.watching.more.notify_one();
+    }
+
+    /// Looks up those that are due, one after the other, until everything stops.
+    pub(super) async fn pace_look_ups(self: Arc<Self>) {
+        let gap = Duration::from_secs(1) / u32::try_from(self.look_ups_per_second()).unwrap_or(u32::MAX);
+        loop {
+            let turn = {
+                let mut watched = self.wallet.watching.watched.lock();
+                let Watched { by_stream, lanes, .. } = &mut *watched;
+                let turn =
+                    lanes.take(self.clock.monotonic(), gap, |id| by_stream.get(&id).is_some_and(|watch| watch.waits));
+                if let Turn::Of(id) = turn
+                    && let Some(watch) = by_stream.get_mut(&id)
+                {
+                    watch.waits = false;
+                }
+                turn
             };
-            let at = if turn { now } else { watched.turn(over, now) };
-            let Some(watch) = watched.by_stream.get_mut(&id) else { return };
-            if at > now {
-                (watch.at, watch.turn) = (Some(at), true);
-                drop(watched);
-                return self.timers.set(at, id, Alarm::LookUp);
+            tokio::select! {
+                biased;
+                () = self.stop.cancelled() => return,
+                () = async {
+                    match turn {
+                        Turn::Of(id) => self.look_up(id),
+                        Turn::Wait(wait) => self.clock.sleep(wait).await,
+                        Turn::Nobody => self.wallet.watching.more.notified().await,
+                    }
+                } => {}
             }
-            watch.at = None;
-            (watch.hash, over)
-        };
+        }
+    }
+
+    /// Most look-ups a second that nobody has a reason for.
+    fn look_ups_per_second(&self) -> u64 {
+        self.options.payments.look_ups_per_second.max(1)
+    }
+
+    fn look_up(self: &Arc<Self>, id: StreamId) {
+        let Some(parts) = &self.wallet.lightning else { return };
+        let found = self.wallet.watching.watched.lock().by_stream.get(&id).map(|watch| (watch.hash, watch.over));
+        let Some((hash, over)) = found else { return };
         let (engine, wallet) = (Arc::clone(self), Arc::clone(&parts.wallet));
         self.tasks.spawn(async move {
             let _place = tokio::select! {
@@ -273,16 +321,18 @@ impl Engine {
         let now = self.clock.now();
         let mut watched = self.wallet.watching.watched.lock();
         let (open, over) = (watched.among(false), watched.among(true));
-        let Some(watch) = watched.by_stream.get_mut(&id).filter(|watch| watch.at.is_none()) else { return };
+        let is_running = |watch: &&mut Watch| watch.at.is_none() && !watch.waits;
+        let Some(watch) = watched.by_stream.get_mut(&id).filter(is_running) else { return };
         let among = if watch.over { over } else { open };
-        watch.turn = std::mem::take(&mut watch.again);
-        let wait = if watch.turn {
+        watch.urgent = std::mem::take(&mut watch.again);
+        watch.with_all = false;
+        let wait = if watch.urgent {
             Duration::ZERO
         } else if failed {
-            stretched(AFTER_FAILURE, watch.over, among)
+            self.stretched(AFTER_FAILURE, watch.over, among)
         } else {
             watch.times = watch.times.saturating_add(1);
-            self.look_up_interval(watch.times, watch.over, among)
+            self.look_up_interval(watch, among)
         };
         let at = now.plus(wait);
         watch.at = Some(at);
@@ -291,30 +341,24 @@ impl Engine {
     }
 
     /// How long from one look-up to the next, of an invoice among so many.
-    fn look_up_interval(&self, times: u8, over: bool, among: usize) -> Duration {
+    fn look_up_interval(&self, watch: &Watch, among: usize) -> Duration {
         let link = self.wallet.lightning.as_ref().map(|parts| parts.wallet.link());
         let told = link.is_some_and(|link| link.connected && link.tells_settlements);
-        let schedule: &[u64] = match (over, told) {
+        let schedule: &[u64] = match (watch.over, told) {
             (true, _) => &WHEN_OVER,
+            (false, true) if watch.awaited => &WHEN_AWAITED,
             (false, true) => &WHEN_TOLD,
             (false, false) => &WHEN_NOT_TOLD,
         };
-        let secs = schedule.get(usize::from(times)).or(schedule.last()).copied().unwrap_or(60);
-        stretched(secs, over, among)
+        let secs = schedule.get(usize::from(watch.times)).or(schedule.last()).copied().unwrap_or(60);
+        if watch.is_new() { Duration::from_secs(secs) } else { self.stretched(secs, watch.over, among) }
     }
-}
 
-/// So long, or longer when there are many.
-fn stretched(secs: u64, over: bool, among: usize) -> Duration {
-    Duration::from_secs(secs.max(among as u64 / per_second(over)))
-}
-
-/// Most look-ups a second of those that are over, or open.
-const fn per_second(over: bool) -> u64 {
-    if over { OVER_PER_SECOND } else { LOOK_UPS_PER_SECOND }
-}
-
-/// When the `nth` of many invoices is looked up, when all are: at twice the usual pace.
-const fn spread(nth: usize, over: bool) -> Duration {
-    Duration::from_millis(nth as u64 * 500 / per_second(over))
+    /// So long, or longer when there are many.
+    fn stretched(&self, secs: u64, over: bool, among: usize) -> Duration {
+        let all = self.look_ups_per_second();
+        // Of those that are over there may be very many, for a day each.
+        let per_second = if over { (all / 5).max(1) } else { all };
+        Duration::from_secs(secs.max(among as u64 / per_second))
+    }
 }

@@ -59,6 +59,7 @@ pub fn options() -> EngineOptions {
             network: Network::Regtest,
             max_amount: 100_000_000_000,
             retry_after: vec![Duration::from_secs(24 * 3600), Duration::from_secs(72 * 3600)],
+            look_ups_per_second: 10,
         },
     }
 }

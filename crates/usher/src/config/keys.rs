@@ -64,6 +64,9 @@ configuration! {
         ln_backend: LnBackend = "\"none\"";
         /// The Bitcoin network that invoices must be for. Only on `bitcoin` is anything money.
         network: Network = "\"bitcoin\"";
+        /// How many open invoices are looked up a second, all together. Each is looked up after 5, 10, 20 and 40 seconds and
+        /// then less and less often. One whose payer says that it has paid, or that expires, is looked up at once, beside these.
+        lookups_per_second: Whole<1, 1000> = "10";
     }
 
     /// For `wallet.ln_backend = "nwc"`.
