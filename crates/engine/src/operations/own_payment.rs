@@ -447,12 +447,12 @@ impl OwnPayment {
         if now < give_up {
             return Outcome::Stepped(Vec::new());
         }
-        let reason = if *pending {
-            "the payment has been under way for too long"
-        } else {
-            self.reason.as_deref().unwrap_or("the wallet was asked to pay and cannot say whether it did")
+        let reason = match &self.reason {
+            _ if *pending => "the payment has been under way for too long".to_owned(),
+            Some(reason) => reason.clone(),
+            None => "the wallet was asked to pay and cannot say whether it did".to_owned(),
         };
-        self.end("unknown", &reason.to_owned(), now)
+        self.end("unknown", &reason, now)
     }
 
     fn give_up_at(&self) -> UnixMillis {

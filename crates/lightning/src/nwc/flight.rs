@@ -81,8 +81,12 @@ impl<'a> Flight<'a> {
 
     /// From now on nothing of it is written; `true` when nothing was before either.
     pub(super) fn take_back(&self) -> bool {
-        // Each of them, whatever is known of the others.
-        self.handed.iter().fold(true, |never, outgoing| outgoing.take_back() && never)
+        let mut never_written = true;
+        for outgoing in &self.handed {
+            // Each of them, whatever is known of the others.
+            never_written &= outgoing.take_back();
+        }
+        never_written
     }
 }
 
