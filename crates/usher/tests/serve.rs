@@ -266,7 +266,7 @@ fn the_log_is_text_by_default_and_says_what_rust_log_asks_for() {
 
 #[test]
 fn a_rust_log_that_makes_no_sense_is_told_and_hides_nothing() {
-    for (nonsense, told) in [("usher=loud", "it is no list"), ("inof", "seems to mean `info`")] {
+    for (nonsense, told) in [("usher=loud", "it is not a list"), ("inof", "probably means `info`")] {
         let folder = tempfile::tempdir().unwrap();
         let mut command = configured(folder.path());
         command.env("RUST_LOG", nonsense);
