@@ -230,3 +230,29 @@ async fn a_clock_that_is_a_month_ahead_at_the_start_removes_nothing_before_a_day
     tokio::time::timeout(Duration::from_secs(20), removed).await.expect("removed");
     usher.stop().await;
 }
+
+#[tokio::test]
+async fn relays_of_a_user_that_is_asked_now_and_then_are_kept_and_others_are_not() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let mut usher = Running::start(store.clone()).await;
+    for n in [1, 2] {
+        let started = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
+        usher.receive(n, &user(n), handshake(&common::token(&started.url), &["wss://theirs"])).await;
+        usher.page(started.stream_id, 0).await;
+    }
+    for _ in 0..3 {
+        usher.clock.turn(300 * DAY);
+        usher.engine.start_authentication(authenticate(), None).await.unwrap();
+        while usher.letter().await.0.relays != ["wss://theirs"] {}
+    }
+    let forgotten = async {
+        while !store.user_relays(&user(2).public_key()).await.unwrap().is_empty() {
+            usher.clock.turn(Duration::from_secs(3600));
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), forgotten).await.expect("forgotten");
+    assert_eq!(store.user_relays(&user(1).public_key()).await.unwrap(), ["wss://theirs"]);
+    usher.stop().await;
+}

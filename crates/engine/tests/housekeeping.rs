@@ -81,6 +81,10 @@ impl Store for Stuck {
         Ok(0)
     }
 
+    async fn keep_user_relays(&self, users: &[PublicKey], at: UnixMillis) -> Result<(), StoreError> {
+        self.store.keep_user_relays(users, at).await
+    }
+
     async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError> {
         self.store.clock_set_back(now, by).await
     }

@@ -327,6 +327,45 @@ async fn what_is_over_takes_no_place_and_money_that_comes_late_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn payments_that_have_ended_take_no_more_memory_than_twice_what_may_be_open() {
+    let dir = tempfile::tempdir().unwrap();
+    let wallet = Arc::new(FakeWallet::default());
+    let options = EngineOptions { max_open_streams: 2, ..options() };
+    let usher = Running::start_paying(open(dir.path()), &wallet, options, NOW, 1).await;
+    let mut ended = Vec::new();
+    for round in 1..=2 {
+        for n in 1..=2 {
+            ended.push(usher.engine.start_single_payment(payment(None, 60 * round), None).await.unwrap());
+            let invoices = ended.len();
+            until("the invoice is made", || usher.engine.watched_invoices() == invoices && n <= 2).await;
+        }
+        usher.clock.turn(Duration::from_secs(60));
+        for stream in &ended {
+            assert_eq!(statuses(&usher, *stream, 1).await, ["timeout"]);
+        }
+    }
+    let refused = usher.engine.start_single_payment(payment(None, 600), None).await;
+    assert!(matches!(refused, Err(StartError::TooManyEnded)), "{refused:?}");
+    // What does not linger is not refused, nor forgotten is what does.
+    usher.engine.start_key_handshake(usher_engine::KeyHandshakeRequest::default(), None).await.unwrap();
+    wallet.settle(0);
+    wallet.settle(1);
+    wallet.tell(LightningNotice::Reconnected).await;
+    let begun = Instant::now();
+    while usher.engine.watched_invoices() > 2 {
+        usher.clock.turn(Duration::from_secs(1));
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        assert!(begun.elapsed() < PATIENCE, "it is not found");
+    }
+    assert_eq!(statuses(&usher, ended[0], 2).await, ["timeout", "paid"]);
+    // Those two are over now, and make room.
+    let now = usher_engine::ports::Clock::now(&*usher.clock).secs();
+    let request = usher_engine::SinglePaymentRequest { expires_at: Some(now + 600), ..payment(None, 600) };
+    usher.engine.start_single_payment(request, None).await.unwrap();
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn money_that_came_after_the_end_is_told_however_long_nobody_could_look() {
     let dir = tempfile::tempdir().unwrap();
     let store = open(dir.path());

@@ -274,3 +274,31 @@ async fn a_subscription_that_is_closed_at_the_instant_it_falls_due_asks_for_noth
     assert!(usher.letters.try_recv().is_err(), "the user is asked for a payment");
     usher.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn relays_of_a_subscriber_are_kept_though_nothing_is_due_for_years() {
+    use usher_engine::ports::Store as _;
+
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let wallet = Arc::new(FakeWallet::default());
+    let mut usher = Running::start_paying(store.clone(), &wallet, options(), NOW, 1).await;
+    for n in [1, 2] {
+        let started =
+            usher.engine.start_key_handshake(usher_engine::KeyHandshakeRequest::default(), None).await.unwrap();
+        usher.receive(n, &user(n), common::handshake(&common::token(&started.url), &["wss://theirs"])).await;
+        usher.page(started.stream_id, 0).await;
+    }
+    subscribe(&mut usher, true, NOW.secs() + 5 * 365 * 24 * 3600).await;
+    for _ in 0..5 {
+        usher.clock.turn(300 * DAY);
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        for _ in 0..26 {
+            usher.clock.turn(Duration::from_secs(3600));
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    }
+    assert_eq!(store.user_relays(&user(1).public_key()).await.unwrap(), ["wss://theirs"]);
+    assert!(store.user_relays(&user(2).public_key()).await.unwrap().is_empty());
+    usher.stop().await;
+}

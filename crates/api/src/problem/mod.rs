@@ -214,6 +214,10 @@ impl From<StartError> for Problem {
             // Only calls that say what is to be done once get this, and they look up the answer.
             StartError::Answered => Self::overloaded("the same call is being answered"),
             StartError::TooManyOpen => Self::overloaded("as many streams are open as limits.max_open_streams allows"),
+            StartError::TooManyEnded => Self::overloaded(
+                "too many payments have ended within the last day, and are watched for late money: together with what is \
+                 open no more than twice limits.max_open_streams",
+            ),
             StartError::Store(error) => error.into(),
         }
     }

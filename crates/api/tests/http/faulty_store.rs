@@ -146,6 +146,10 @@ impl Store for FaultyStore {
         self.inner.forget_inbound(before, limit).await
     }
 
+    async fn keep_user_relays(&self, users: &[PublicKey], at: UnixMillis) -> Result<(), StoreError> {
+        self.inner.keep_user_relays(users, at).await
+    }
+
     async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError> {
         self.inner.clock_set_back(now, by).await
     }

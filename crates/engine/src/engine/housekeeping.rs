@@ -7,6 +7,7 @@ use tracing::warn;
 
 use super::Engine;
 use super::answering::ANSWERS_KEPT;
+use crate::operations::Operation;
 use crate::ports::StoreError;
 
 /// How often the house is kept.
@@ -19,15 +20,21 @@ const BATCH: usize = 500;
 /// ours; 2 hours are well beyond both edges of that.
 const INBOUND_KEPT: Duration = Duration::from_secs(2 * 3600);
 
-/// How long the relays of a user are kept after a wallet last named them. A user who comes back later is reached at
-/// our own relays until the wallet names its own again.
+/// How long the relays of a user are kept after a wallet last named them, or they were in use last: the user was sent a
+/// message, or has an open subscription. A user who comes back later is reached at our own relays until the wallet names
+/// its own again.
 const USER_RELAYS_KEPT: Duration = Duration::from_secs(400 * 24 * 3600);
 
 impl Engine {
     /// Keeps house now and then until everything stops.
     pub(super) async fn keep_house(self: Arc<Self>) {
-        loop {
+        for hour in 0_u64.. {
             let began = self.clock.monotonic();
+            if hour.is_multiple_of(24)
+                && let Err(failure) = self.keep_relays_of_subscribers().await
+            {
+                failed("relays of users that have no subscription", &failure);
+            }
             if self.may_remove() {
                 tokio::select! {
                     () = self.stop.cancelled() => return,
@@ -38,6 +45,28 @@ impl Engine {
             tokio::select! {
                 () = self.stop.cancelled() => return,
                 () = self.clock.sleep(EVERY.saturating_sub(took)) => {}
+            }
+        }
+    }
+
+    /// Says of the users with open subscriptions that their relays are in use: a calendar may leave years between two dates.
+    async fn keep_relays_of_subscribers(&self) -> Result<(), StoreError> {
+        let now = self.clock.now();
+        let mut after = None;
+        loop {
+            let page = self.store.subscriptions(after, BATCH).await?;
+            let users: Vec<_> = page
+                .iter()
+                .filter(|(_, stored)| !stored.done)
+                .filter_map(|(id, stored)| match self.read_operation(*id, stored) {
+                    Some(Operation::Subscription(subscription)) => Some(subscription.view().main_key),
+                    _ => None,
+                })
+                .collect();
+            self.store.keep_user_relays(&users, now).await?;
+            match page.last() {
+                Some((last, _)) if page.len() == BATCH => after = Some(*last),
+                _ => return Ok(()),
             }
         }
     }

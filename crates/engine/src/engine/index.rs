@@ -64,6 +64,11 @@ impl Index {
         }
     }
 
+    /// How many streams are kept in memory, those that are done and wait for late money among them.
+    pub(super) fn all(&self) -> usize {
+        self.streams.read().len()
+    }
+
     /// How many streams are open and not done.
     pub(super) fn len(&self) -> usize {
         self.streams.read().len().saturating_sub(self.done.load(Ordering::Relaxed))

@@ -150,6 +150,9 @@ pub enum StartError {
     /// `limits.max_open_streams` are open already.
     #[error("too many streams are open")]
     TooManyOpen,
+    /// Twice as many as `limits.max_open_streams` are open, or are payments that have ended within the last day.
+    #[error("too many payments have ended within the last day")]
+    TooManyEnded,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -134,6 +134,11 @@ impl Engine {
         }
     }
 
+    /// Whether another payment can be begun: those that have ended stay in memory for a day, as money may still come.
+    pub(super) fn has_room_for_payments(&self) -> bool {
+        self.index.all() <= self.options.max_open_streams.saturating_mul(2)
+    }
+
     /// Commits a new operation, the first of `changes`, and what else changes by it; says what they conflict with.
     pub(super) async fn create_all(
         &self,
@@ -143,6 +148,9 @@ impl Engine {
         // The reserved stream is always among them, and no operation that somebody started.
         if self.index.len() > self.options.max_open_streams {
             return Err(StartError::TooManyOpen);
+        }
+        if changes.first().is_some_and(|change| change.operation.lingers()) && !self.has_room_for_payments() {
+            return Err(StartError::TooManyEnded);
         }
         match self.commit_all(changes, self.clock.now(), Cause::Call(answer)).await? {
             Some(Conflict::Answered) => Err(StartError::Answered),

@@ -32,6 +32,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// The longest pause after which a worker tries again when the store fails.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
+/// After how long a subscription's charge is tried again when too many payments are in memory.
+const WHEN_FULL: Duration = Duration::from_secs(60);
+
 /// An input on its way to its operation.
 pub(super) struct Job {
     id: StreamId,
@@ -165,6 +168,10 @@ impl Engine {
                 if job.inbound.is_some_and(|event| inbound.contains(&event)) {
                     continue;
                 }
+                if self.must_wait(&operation, &job.input) {
+                    self.timers.set(now.plus(WHEN_FULL), id, Alarm::Wake);
+                    continue;
+                }
                 match operation.step(&job.input, now) {
                     Outcome::Stepped(more) => {
                         stepped = true;
@@ -223,6 +230,12 @@ impl Engine {
             }
         }
         Ok(())
+    }
+
+    /// A subscription's charge is a payment: it is not begun while there are too many in memory, and not given up either.
+    fn must_wait(&self, operation: &Operation, input: &Input) -> bool {
+        matches!((operation, input), (Operation::Subscription(subscription), Input::Timer) if !subscription.is_done())
+            && !self.has_room_for_payments()
     }
 
     async fn step_each(&self, id: StreamId, jobs: &[&Job]) -> Result<(), StoreError> {

@@ -258,6 +258,11 @@ impl Operation {
         }
     }
 
+    /// Whether it stays open after its end, because money may still come or it must not be done twice.
+    pub(crate) const fn lingers(&self) -> bool {
+        matches!(self, Self::SinglePayment(_) | Self::InvoicePayment(_) | Self::OwnPayment(_))
+    }
+
     /// Whether nobody looks on: the service has begun it by itself, and it may wait for others.
     pub(crate) const fn is_unattended(&self) -> bool {
         match self {

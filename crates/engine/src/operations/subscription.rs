@@ -141,7 +141,7 @@ impl Subscription {
         }
     }
 
-    pub(super) const fn is_done(&self) -> bool {
+    pub(crate) const fn is_done(&self) -> bool {
         self.ended_at.is_some()
     }
 

@@ -65,7 +65,10 @@ pub trait Store: Send + Sync {
     /// One with pending deliveries stays until they are delivered or given up.
     async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
 
-    /// Forgets the relays of users that were named before `before`, at most `limit`; says how many.
+    /// These users' relays are in use at `at`. (A commit that puts a message to a user into the outbox says the same.)
+    async fn keep_user_relays(&self, users: &[PublicKey], at: UnixMillis) -> Result<(), StoreError>;
+
+    /// Forgets the relays of users that were named, and in use, before `before`, at most `limit`; says how many.
     async fn forget_user_relays(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
 
     /// Forgets inbound event ids recorded before `before`, at most `limit`; says how many.

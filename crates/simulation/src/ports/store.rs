@@ -143,6 +143,13 @@ impl Store for Disk {
         wait(self.inner.remove_finished(finished_before, limit))
     }
 
+    async fn keep_user_relays(&self, users: &[PublicKey], at: UnixMillis) -> Result<(), StoreError> {
+        self.write().await?;
+        wait(self.inner.keep_user_relays(users, at))?;
+        self.written().await;
+        Ok(())
+    }
+
     async fn forget_user_relays(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.write().await?;
         wait(self.inner.forget_user_relays(before, limit))

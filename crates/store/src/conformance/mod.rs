@@ -145,6 +145,7 @@ macro_rules! store_conformance {
                 never_removes_what_is_open
                 forgets_inbound_events_in_batches
                 forgets_relays_of_users_not_named_for_long
+                keeps_relays_that_are_in_use
                 keeps_what_has_pending_deliveries
                 removes_deliveries_with_their_operation
                 forgets_settled_deliveries_of_open_streams

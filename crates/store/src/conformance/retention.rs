@@ -1,10 +1,11 @@
 //! Removing what is past its time, and nothing else.
 
-use usher_engine::ports::{Commit, Conflict, Retried, UserRelays};
+use usher_engine::ports::{Commit, Conflict, OutboxChange, Retried, UserRelays};
 use usher_engine::{StreamId, UnixMillis};
 
 use super::{
-    Subject, accepted, commit_conflicts, commit_done, create, event, given_up, id, inbound, public_key, refused, step,
+    Subject, accepted, commit_conflicts, commit_done, create, event, given_up, id, inbound, message, public_key,
+    refused, step,
 };
 
 async fn finish_at(subject: &impl Subject, number: u64, at: u64) {
@@ -190,4 +191,26 @@ pub async fn forgets_settled_deliveries_of_open_streams(subject: impl Subject) {
     assert!(store.delivery(id(1), 4).await.unwrap().is_some(), "attempted at, not before");
     assert_eq!(store.count_deliveries().await.unwrap().pending, 2);
     assert_eq!(store.events(id(1), 0, 10).await.unwrap().len(), 6);
+}
+
+/// Whoever is sent a message, or is said to be in use: noted once a day, and not for users whose relays are unknown.
+pub async fn keeps_relays_that_are_in_use(subject: impl Subject) {
+    const DAY: u64 = 24 * 3_600_000;
+    let store = subject.store();
+    let named = (1..=4).map(|n| UserRelays { main_key: public_key(n), relays: vec![format!("wss://{n}")] }).collect();
+    commit_done(&*store, Commit { at: UnixMillis(DAY), user_relays: named, ..create(id(1)) }).await;
+    let send = |number, user, at| Commit {
+        at: UnixMillis(at),
+        outbox: OutboxChange::Replace(vec![message(user)]),
+        ..create(id(number))
+    };
+    commit_done(&*store, send(2, 1, 3 * DAY)).await;
+    commit_done(&*store, send(3, 2, 2 * DAY)).await;
+    commit_done(&*store, send(4, 9, 3 * DAY)).await;
+    store.keep_user_relays(&[public_key(3), public_key(8)], UnixMillis(3 * DAY)).await.unwrap();
+    assert_eq!(store.forget_user_relays(UnixMillis(3 * DAY), 10).await.unwrap(), 2, "within a day it is not noted");
+    for (user, kept) in [(1, true), (2, false), (3, true), (4, false), (8, false), (9, false)] {
+        assert_eq!(!store.user_relays(&public_key(user)).await.unwrap().is_empty(), kept, "{user}");
+    }
+    assert_eq!(store.forget_user_relays(UnixMillis(3 * DAY + 1), 10).await.unwrap(), 2);
 }

@@ -2,12 +2,14 @@
 //!
 //! Conditions come first so that a conflict has nothing to undo, and does not disturb the commits beside it.
 
+use std::time::Duration;
+
 use rusqlite::{CachedStatement, Connection, OptionalExtension as _, params};
 use usher_engine::ports::{
     AllCommitted, Commit, Conflict, CorrelationKey, Head, OutboxChange, OutboxMessage, Revision, UserRelays,
 };
 use usher_engine::{StreamId, UnixMillis};
-use usher_protocol::EventId;
+use usher_protocol::{EventId, PublicKey};
 
 use super::answers;
 use super::codec;
@@ -188,6 +190,7 @@ fn change_outbox(connection: &Connection, commit: &Commit, before: usize) -> Res
             codec::time(message.until),
         ])
         .during("put a message into the outbox")?;
+        keep_relays(connection, &message.main_key, commit.at)?;
     }
     Ok(messages.len())
 }
@@ -309,6 +312,17 @@ fn remember_relays(connection: &Connection, commit: &Commit, relays: &UserRelays
     .execute(params![relays.main_key.as_bytes(), addresses, codec::time(commit.at)])
     .during("remember a user's relays")
     .map(|_| ())
+}
+
+/// Relays that are in use are noted to be so once a day: a row is written then, and no more often.
+const NOTED_EVERY: Duration = Duration::from_secs(24 * 3600);
+
+/// The user's relays are in use; nothing happens when there are none.
+pub(crate) fn keep_relays(connection: &Connection, user: &PublicKey, at: UnixMillis) -> Result<(), SqliteFailure> {
+    prepare(connection, "UPDATE user_relays SET at = ?2 WHERE main_key = ?1 AND at < ?3")?
+        .execute(params![user.as_bytes(), codec::time(at), codec::time(at.minus(NOTED_EVERY))])
+        .during("note that a user's relays are in use")
+        .map(|_| ())
 }
 
 fn prepare<'c>(connection: &'c Connection, sql: &str) -> Result<CachedStatement<'c>, SqliteFailure> {

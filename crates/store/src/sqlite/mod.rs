@@ -296,6 +296,11 @@ impl Store for SqliteStore {
         self.write(move |connection| retention::remove_finished(connection, finished_before, limit)).await
     }
 
+    async fn keep_user_relays(&self, users: &[PublicKey], at: UnixMillis) -> Result<(), StoreError> {
+        let users = users.to_vec();
+        self.write(move |connection| users.iter().try_for_each(|user| commit::keep_relays(connection, user, at))).await
+    }
+
     async fn forget_user_relays(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.write(move |connection| retention::forget_user_relays(connection, before, limit)).await
     }

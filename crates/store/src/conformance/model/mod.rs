@@ -75,6 +75,15 @@ impl Model {
 }
 
 impl Rows {
+    /// Noted once a day.
+    fn keep_relays(&mut self, user: &PublicKey, now: UnixMillis) {
+        if let Some((at, _)) = self.user_relays.get_mut(user)
+            && *at < now.minus(Duration::from_secs(24 * 3600))
+        {
+            *at = now;
+        }
+    }
+
     /// What a commit conflicts with: what is stored, and those `earlier` in the same transaction.
     fn conflict(&self, commit: &Commit, earlier: &[Commit]) -> Option<Conflict> {
         if let Some(keep) = &commit.answer {
@@ -147,6 +156,12 @@ impl Rows {
                 operation.correlations.push(claim);
             }
         }
+        let users: Vec<_> = match &commit.outbox {
+            OutboxChange::Replace(messages) if !commit.finished => {
+                messages.iter().map(|message| message.main_key).collect()
+            }
+            _ => Vec::new(),
+        };
         if let OutboxChange::Replace(messages) = commit.outbox {
             operation.outbox = messages;
         }
@@ -163,6 +178,7 @@ impl Rows {
             operation.outbox.clear();
         }
         let head = Head { revision: operation.stored.revision, next_index: operation.stored.next_index };
+        users.iter().for_each(|user| self.keep_relays(user, commit.at));
         for inbound in commit.inbound {
             self.inbound.insert(inbound, commit.at);
         }
@@ -288,6 +304,12 @@ impl Store for Model {
             rows.deliveries.retain(|(stream, _), _| stream != id);
         }
         Ok(finished.len())
+    }
+
+    async fn keep_user_relays(&self, users: &[PublicKey], at: UnixMillis) -> Result<(), StoreError> {
+        let mut rows = self.rows.lock();
+        users.iter().for_each(|user| rows.keep_relays(user, at));
+        Ok(())
     }
 
     async fn forget_user_relays(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
