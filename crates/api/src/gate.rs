@@ -23,7 +23,7 @@ use crate::host;
 use crate::local::{self, Peer};
 use crate::problem::{ErrorCode, Problem};
 use crate::request_id::{RequestId, X_REQUEST_ID};
-use crate::server::Lease;
+use crate::server::{BareLineFeed, Lease};
 use crate::unauthenticated::Summary;
 
 /// Who may pass.
@@ -114,6 +114,10 @@ impl Gate {
         let over_socket = request.extensions().get::<Admitted>().is_some();
         if !over_socket && !host::is_valid(request.version(), request.headers()) {
             let detail = "the request must name its host in one `Host` header (RFC 9112 section 3.2)";
+            return Err(Problem::new(ErrorCode::MalformedRequest, detail));
+        }
+        if request.extensions().get::<BareLineFeed>().is_some() {
+            let detail = "each line of the request's head must end with CR LF (RFC 9112 section 2.2)";
             return Err(Problem::new(ErrorCode::MalformedRequest, detail));
         }
         match self.access {

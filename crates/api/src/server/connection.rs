@@ -19,6 +19,7 @@ use tower::Service as _;
 use super::ServeOptions;
 use super::guarded::Guarded;
 use super::lease::Lease;
+use super::line_ends::BareLineFeed;
 use super::table::Place;
 use crate::local::Peer;
 
@@ -65,14 +66,19 @@ impl Connections {
         let peer = stream.peer_addr().ok().map(|address| Peer(address.ip()));
         let begun = Arc::new(AtomicBool::new(false));
         let answering = Arc::new(AtomicBool::new(false));
+        let bare_line_feed = Arc::new(AtomicBool::new(false));
         let service = {
             let (router, begun, answering) = (self.router.clone(), Arc::clone(&begun), Arc::clone(&answering));
+            let bare_line_feed = Arc::clone(&bare_line_feed);
             let lease = Lease::new(router.clone(), cut.clone(), place, open);
             service_fn(move |request: Request<Incoming>| {
                 begun.store(true, Ordering::Relaxed);
                 answering.store(true, Ordering::Relaxed);
                 let mut request = request.map(Body::new);
                 request.extensions_mut().insert(lease.clone());
+                if bare_line_feed.load(Ordering::Relaxed) {
+                    request.extensions_mut().insert(BareLineFeed);
+                }
                 if let Some(peer) = peer {
                     request.extensions_mut().insert(peer);
                 }
@@ -84,7 +90,8 @@ impl Connections {
                 }
             })
         };
-        let io = TokioIo::new(Guarded::new(stream, self.write_timeout, answering));
+        let io =
+            TokioIo::new(Guarded::new(stream, self.write_timeout, answering).telling_bare_line_feeds(bare_line_feed));
         let connection = self.http.serve_connection(io, service).with_upgrades();
         let first_request_timeout = self.first_request_timeout;
         // A token of its own: waiting on the shared one would make all connections take turns at its lock.

@@ -10,6 +10,8 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
+use super::line_ends::LineEnds;
+
 /// How long to read on after everything is said, and how much at most.
 ///
 /// Closing a socket on which unread bytes lie, or still arrive, resets the connection, and the client loses the answer
@@ -27,6 +29,8 @@ const HALF_CLOSED: Duration = Duration::from_secs(2);
 pub(super) struct Guarded<S> {
     socket: S,
     write_timeout: Duration,
+    /// Looks at the bytes of the first head.
+    line_ends: LineEnds,
     /// A call is being answered.
     answering: Arc<AtomicBool>,
     /// Runs from the moment that the client has said everything while it is being answered.
@@ -45,7 +49,14 @@ struct Linger {
 impl<S> Guarded<S> {
     /// Guards `socket`; `answering` says whether a call is being answered.
     pub(super) fn new(socket: S, write_timeout: Duration, answering: Arc<AtomicBool>) -> Self {
-        Self { socket, write_timeout, answering, half_closed: None, stalled: None, lingering: None }
+        let line_ends = LineEnds::default();
+        Self { socket, write_timeout, line_ends, answering, half_closed: None, stalled: None, lingering: None }
+    }
+
+    /// The same, which tells by `bare` that a line of the first head ends with a line feed alone.
+    pub(super) fn telling_bare_line_feeds(mut self, bare: Arc<AtomicBool>) -> Self {
+        self.line_ends = LineEnds::new(bare);
+        self
     }
 
     /// Passes on the outcome of a write; an error when the client has taken nothing for too long.
@@ -65,6 +76,8 @@ impl<S: AsyncRead + Unpin> AsyncRead for Guarded<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         ready!(Pin::new(&mut self.socket).poll_read(cx, buf))?;
+        let this = &mut *self;
+        this.line_ends.read(buf.filled().get(before..).unwrap_or_default());
         let ended = buf.filled().len() == before && buf.remaining() > 0;
         if ended && self.answering.load(Ordering::Relaxed) {
             let kept_back = self.half_closed.get_or_insert_with(|| Box::pin(tokio::time::sleep(HALF_CLOSED)));

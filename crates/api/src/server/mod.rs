@@ -3,6 +3,7 @@
 mod connection;
 mod guarded;
 mod lease;
+mod line_ends;
 mod refusal;
 mod table;
 
@@ -17,6 +18,7 @@ use tokio_util::task::TaskTracker;
 
 use connection::Connections;
 pub(crate) use lease::Lease;
+pub(crate) use line_ends::BareLineFeed;
 use refusal::Refusals;
 use table::Bounds;
 pub(crate) use table::{Address, ConnectionCounts, ConnectionTable};
