@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{Clock, Randomness};
 use usher_engine::{Engine, EngineOptions, EngineParts, LightningParts, PaymentRules};
-use usher_lightning::nwc::{NwcOptions, NwcWallet};
+use usher_lightning::nwc::{NwcOptions, NwcWallet, Settings};
 use usher_protocol::bolt11::Network as Chain;
 use usher_relays::{Identity, RelayAddress, RelayOptions, RelayPool};
 use usher_store::conformance::FullStore;
@@ -75,7 +75,8 @@ impl Service {
         let pool = RelayPool::start(options, to_engine, Arc::clone(&clock), &relays.tasks, relays.stop.clone());
 
         let url = connection.parse().map_err(|_| "the connection string is none".to_owned())?;
-        let options = NwcOptions { dialer: Arc::new(network), ..NwcOptions::new(url) };
+        let settings = Settings(Some(disk.clone()));
+        let options = NwcOptions { dialer: Arc::new(network), settings, ..NwcOptions::new(url) };
         let (wallet, notices) =
             NwcWallet::start(options, Arc::clone(&clock), Arc::clone(&randomness), &relays.tasks, relays.stop.clone())
                 .map_err(|error| error.to_string())?;

@@ -12,8 +12,8 @@ use tokio::time::{Instant, sleep, sleep_until};
 use usher_engine::event::Event;
 use usher_engine::ports::{
     AllCommitted, Answer, AnswerKey, AnswerStore, Commit, CorrelationKey, DamagedRow, Delivery, DeliveryAttempt,
-    DeliveryCounts, DeliveryStatus, DeliveryStore, KeepAnswer, OpenOperation, OutboxMessage, Retried, Store,
-    StoreError, StoredOperation,
+    DeliveryCounts, DeliveryStatus, DeliveryStore, KeepAnswer, OpenOperation, OutboxMessage, Retried, SettingStore,
+    Store, StoreError, StoredOperation,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -271,5 +271,20 @@ impl AnswerStore for Disk {
     async fn forget_answers(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.write().await?;
         wait(self.inner.forget_answers(before, limit))
+    }
+}
+
+#[async_trait]
+impl SettingStore for Disk {
+    async fn setting(&self, name: &str) -> Result<Option<String>, StoreError> {
+        self.read().await;
+        wait(self.inner.setting(name))
+    }
+
+    async fn set_setting(&self, name: &str, value: Option<&str>) -> Result<(), StoreError> {
+        self.write().await?;
+        wait(self.inner.set_setting(name, value))?;
+        self.written().await;
+        Ok(())
     }
 }
