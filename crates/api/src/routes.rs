@@ -8,8 +8,8 @@ use utoipa_axum::routes;
 use crate::ApiState;
 use crate::endpoints::{
     authenticate_key, calendar_next_occurrence, docs, events, health, health_ready, invoices, jwt_issue, jwt_verify,
-    key_handshake, metrics, nip05, openapi_json, payments, profile, relays, subscriptions, version, wallet_info,
-    webhook_deliveries, webhook_delivery_retry, well_known, ws,
+    key_handshake, key_handshake_close, key_handshake_list, metrics, nip05, openapi_json, payments, profile, relays,
+    subscriptions, version, wallet_info, webhook_deliveries, webhook_delivery_retry, well_known, ws,
 };
 use crate::gate::{Access, Gate, gate};
 use crate::idempotency::idempotency;
@@ -26,7 +26,8 @@ pub(crate) fn protected() -> OpenApiRouter<ApiState> {
         .routes(routes!(version::version))
         .routes(routes!(health_ready::health_ready))
         .routes(routes!(metrics::metrics))
-        .routes(routes!(key_handshake::key_handshake))
+        .routes(routes!(key_handshake::key_handshake, key_handshake_list::key_handshake_list))
+        .routes(routes!(key_handshake_close::key_handshake_close))
         .routes(routes!(authenticate_key::authenticate_key))
         .routes(routes!(payments::single::single_payment))
         .routes(routes!(payments::recurring::recurring_payment))

@@ -89,11 +89,11 @@ impl Randomness for Always {
     }
 }
 
-/// A messenger that hands each letter, with the ids of the events it would have made, to a channel.
+/// A messenger that hands each letter, with the ids of the events it would have made, to a channel. As of any messenger, the same
+/// letter gives the same ids.
 pub struct RecordingMessenger {
     relays: Vec<String>,
     sent: mpsc::UnboundedSender<(Letter, Vec<EventId>)>,
-    count: Mutex<u64>,
 }
 
 impl RecordingMessenger {
@@ -101,19 +101,24 @@ impl RecordingMessenger {
     pub fn new(relays: &[&str]) -> (Self, mpsc::UnboundedReceiver<(Letter, Vec<EventId>)>) {
         let (sent, letters) = mpsc::unbounded_channel();
         let relays = relays.iter().map(|relay| (*relay).to_owned()).collect();
-        (Self { relays, sent, count: Mutex::new(0) }, letters)
+        (Self { relays, sent }, letters)
     }
 }
 
 impl Messenger for RecordingMessenger {
     fn send(&self, letter: &Letter) -> Vec<EventId> {
-        let mut count = self.count.lock();
         let ids = letter
             .recipients
             .iter()
-            .map(|_| {
-                *count += 1;
-                EventId::from_byte_array(Sha256::digest(count.to_be_bytes()).into())
+            .map(|recipient| {
+                let participants =
+                    letter.participants.iter().fold(Sha256::new(), |hash, key| hash.chain_update(key.as_bytes()));
+                let id = participants
+                    .chain_update(recipient.as_bytes())
+                    .chain_update(letter.kind.to_be_bytes())
+                    .chain_update(letter.made_at.secs().to_be_bytes())
+                    .chain_update(&letter.content);
+                EventId::from_byte_array(id.finalize().into())
             })
             .collect::<Vec<_>>();
         let _ = self.sent.send((letter.clone(), ids.clone()));

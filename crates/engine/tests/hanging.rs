@@ -13,7 +13,7 @@ use common::{NOW, Running, handshake, open, options};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use usher_engine::event::Event;
-use usher_engine::ports::{Clock as _, DeliveryStatus, Inbound, Posted, Receiver};
+use usher_engine::ports::{Clock as _, DeliveryStatus, Inbound, Posted, Receiver, Via};
 use usher_engine::{EngineOptions, KeyHandshakeRequest, StreamId, UnixMillis};
 use usher_protocol::{EventId, Keys, SecretKey};
 use usher_store::SqliteStore;
@@ -112,6 +112,7 @@ impl Stage {
             author: Keys::new(SecretKey::from_slice(&id).unwrap()).public_key(),
             created_at: self.usher.clock.now().secs(),
             message: handshake(name, &[]),
+            via: Via::default(),
         };
         self.usher.inbox.send(inbound).await.unwrap();
     }

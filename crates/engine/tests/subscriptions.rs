@@ -12,7 +12,7 @@ use common::paying::{DAY, PATIENCE, announced, letter, pass, payment, request_id
 use common::{FakeWallet, NOW, Running, open, options, user};
 use serde_json::json;
 use usher_engine::operations::SubscriptionState;
-use usher_engine::ports::{Clock as _, Inbound, LightningNotice};
+use usher_engine::ports::{Clock as _, Inbound, LightningNotice, Via};
 use usher_engine::{EngineOptions, RecurringPaymentRequest, SinglePaymentRequest, StreamId, SubscriptionFilter};
 use usher_protocol::EventId;
 use usher_protocol::calendar::Calendar;
@@ -131,6 +131,7 @@ async fn very_many_charges_that_fall_due_at_once_hold_up_nobody_and_are_asked_fo
             author: user(1).public_key(),
             created_at: NOW.secs(),
             message: WalletMessage::RecurringResponse(RecurringResponse { request_id: request_id(&asked), status }),
+            via: Via::default(),
         };
         usher.inbox.send(inbound).await.unwrap();
     }

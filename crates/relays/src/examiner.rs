@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use nostr::{Event, EventId, PublicKey};
 use serde_json::value::RawValue;
-use usher_engine::ports::{Clock, Inbound};
+use usher_engine::ports::{Clock, Inbound, Via};
 use usher_protocol::envelope::{self, MAX_CONTENT_BYTES};
 use usher_protocol::kind;
 use usher_protocol::message::WalletMessage;
@@ -16,13 +16,14 @@ use usher_protocol::message::WalletMessage;
 use crate::conversations::Conversations;
 use crate::counters::{Counters, Refusal, add};
 use crate::frame::EventHead;
+use crate::handshakes::Handshakes;
 use crate::remembered::Remembered;
 use crate::{Identity, RelayOptions};
 
 /// What an event turned out to be.
 #[derive(Debug)]
 pub(crate) enum Verdict {
-    /// A message, seen for the first time.
+    /// A message, seen for the first time, or a key handshake that came over this relay for the first time.
     Message(Box<Inbound>),
     /// Seen before, here or at another relay; or our own.
     Known,
@@ -42,6 +43,7 @@ pub(crate) struct Examiner {
     clock: Arc<dyn Clock>,
     conversations: Arc<Conversations>,
     remembered: Remembered,
+    handshakes: Handshakes,
     counters: Arc<Counters>,
 }
 
@@ -62,13 +64,14 @@ impl Examiner {
             clock,
             conversations,
             remembered: Remembered::new(options.limits.remembered_events),
+            handshakes: Handshakes::default(),
             counters,
         }
     }
 
-    /// Examines one event of our subscription.
-    pub(crate) fn examine(&self, event: &RawValue) -> Verdict {
-        self.try_examine(event).unwrap_or_else(|reason| {
+    /// Examines one event of our subscription at this relay (`None` for a user's).
+    pub(crate) fn examine(&self, event: &RawValue, relay: Option<&Arc<str>>) -> Verdict {
+        self.try_examine(event, relay).unwrap_or_else(|reason| {
             self.counters.refuse(reason);
             Verdict::Refused(reason)
         })
@@ -79,7 +82,7 @@ impl Examiner {
         self.remembered.forget(event);
     }
 
-    fn try_examine(&self, event: &RawValue) -> Result<Verdict, Refusal> {
+    fn try_examine(&self, event: &RawValue, relay: Option<&Arc<str>>) -> Result<Verdict, Refusal> {
         let head = EventHead::parse(event).ok_or(Refusal::Malformed)?;
         if head.pubkey.eq_ignore_ascii_case(&self.own_hex) {
             add(&self.counters.own);
@@ -96,7 +99,12 @@ impl Examiner {
             return Err(Refusal::OutOfTime);
         }
         let claimed = EventId::from_hex(&head.id).map_err(|_| Refusal::Malformed)?;
-        if self.remembered.contains(&claimed) {
+        // A handshake is handed on once for each relay: the engine limits those that come over one. It is checked again, for the id is
+        // a claim of this relay's.
+        let comes_anew = head.kind == u64::from(kind::KEY_HANDSHAKE)
+            && self.remembered.was_good(&claimed)
+            && !self.handshakes.came(&claimed, relay);
+        if !comes_anew && self.remembered.contains(&claimed) {
             add(&self.counters.duplicates);
             return Ok(Verdict::Known);
         }
@@ -110,19 +118,24 @@ impl Examiner {
         envelope::verify(&event).map_err(|_| Refusal::Forged)?;
         add(&self.counters.verified);
         // From here on the id is proven, and whoever gets it in first is the one to handle the event.
-        if !self.remembered.insert(event.id) {
+        let copy = !self.remembered.insert(event.id);
+        let is_handshake = event.kind.as_u16() == kind::KEY_HANDSHAKE;
+        if copy && !(is_handshake && self.remembered.was_good(&event.id)) {
             add(&self.counters.duplicates);
             return Ok(Verdict::Known);
         }
-        let verdict = self.open(&event);
+        let verdict = self.open(&event, Via { relay: relay.cloned(), copy });
         // What anybody can make without being one of our users must not push out what those sent.
         if !matches!(verdict, Ok(Verdict::Message(_))) {
             self.remembered.demote(event.id);
+        } else if is_handshake && !self.handshakes.comes(event.id, relay) {
+            add(&self.counters.duplicates);
+            return Ok(Verdict::Known);
         }
         verdict
     }
 
-    fn open(&self, event: &Event) -> Result<Verdict, Refusal> {
+    fn open(&self, event: &Event, via: Via) -> Result<Verdict, Refusal> {
         let conversation = self.conversations.with(&event.pubkey).map_err(|_| Refusal::Undecryptable)?;
         let Ok(text) = envelope::open(&conversation, event) else {
             if self.knows_only_our_main_key(event) {
@@ -137,6 +150,7 @@ impl Examiner {
             author: event.pubkey,
             created_at: event.created_at.as_secs(),
             message,
+            via,
         })))
     }
 

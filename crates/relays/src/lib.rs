@@ -33,6 +33,7 @@ mod examiner;
 mod frame;
 mod frame_reader;
 pub mod guard;
+mod handshakes;
 mod identity;
 mod link;
 mod lookup;

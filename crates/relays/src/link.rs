@@ -1,5 +1,7 @@
 //! What the pool and a relay's own task share.
 
+use std::sync::Arc;
+
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use usher_engine::UnixMillis;
@@ -17,6 +19,8 @@ use crate::status::{Origin, RelayState, RelayStatus};
 #[derive(Debug)]
 pub(crate) struct Link {
     pub(crate) address: RelayAddress,
+    /// By which the engine tells ours apart; `None` for a user's.
+    pub(crate) name: Option<Arc<str>>,
     pub(crate) origin: Origin,
     pub(crate) trust: Trust,
     pub(crate) queue: SendQueue,
@@ -57,6 +61,7 @@ impl Link {
         // A user's relay gets what is meant for that user alone.
         let part = if origin == Origin::Configured { 1 } else { 8 };
         Self {
+            name: (origin == Origin::Configured).then(|| address.as_str().into()),
             address,
             origin,
             trust,

@@ -10,7 +10,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::UnixMillis;
 use usher_engine::ports::{Clock, Inbound, Letter, Messenger};
-use usher_protocol::{Event, EventId, PublicKey, envelope};
+use usher_protocol::envelope::{self, Contents};
+use usher_protocol::{Event, EventId, PublicKey};
 
 use crate::counters::{CounterValues, add};
 use crate::directory::Used;
@@ -128,10 +129,15 @@ impl RelayPool {
         }
     }
 
-    fn seal(&self, letter: &Letter, recipient: &PublicKey, now: UnixMillis) -> Option<Event> {
+    fn seal(&self, letter: &Letter, recipient: &PublicKey) -> Option<Event> {
+        let contents = Contents {
+            participants: &letter.participants,
+            kind: letter.kind,
+            plaintext: &letter.content,
+            created_at: letter.made_at.secs(),
+        };
         let sealed = self.shared.conversations.with(recipient).and_then(|conversation| {
-            let keys = &self.shared.options.identity.keys;
-            envelope::seal(keys, &conversation, &letter.participants, None, letter.kind, &letter.content, now.secs())
+            envelope::seal_repeatable(&self.shared.options.identity.keys, &conversation, &contents)
         });
         match sealed {
             Ok(event) => {
@@ -147,8 +153,7 @@ impl RelayPool {
 
     /// The user's own relays for this letter, opened where they are not yet.
     fn user_relays(&self, letter: &Letter, now: UnixMillis) -> Vec<Arc<Link>> {
-        // By the protocol the main key is the first of those who take part.
-        let Some(user) = letter.participants.first().or(letter.recipients.first()) else { return Vec::new() };
+        let Some(user) = user_of(letter) else { return Vec::new() };
         let parse =
             if self.shared.options.allow_private { RelayAddress::parse } else { RelayAddress::parse_from_stranger };
         let counters = &self.shared.counters;
@@ -169,7 +174,7 @@ impl RelayPool {
             self.shared
                 .directory
                 .lock()
-                .use_for(*user, wanted, letter.until, now, |address| self.link(address, Origin::User));
+                .use_for(user, wanted, letter.until, now, |address| self.link(address, Origin::User));
         counters.user_relays_evicted.fetch_add(evicted, Ordering::Relaxed);
         counters.user_relays_refused.fetch_add(refused, Ordering::Relaxed);
         for link in &opened {
@@ -186,8 +191,8 @@ impl Messenger for RelayPool {
         links.extend(self.user_relays(letter, now));
         let mut ids = Vec::with_capacity(letter.recipients.len());
         for recipient in &letter.recipients {
-            if let Some(event) = self.seal(letter, recipient, now) {
-                let event = outgoing(&event);
+            if let Some(event) = self.seal(letter, recipient) {
+                let event = outgoing(&event, user_of(letter));
                 ids.push(event.id);
                 self.recent.sent(event.clone(), letter.until);
                 for link in &links {
@@ -201,6 +206,11 @@ impl Messenger for RelayPool {
     fn relays(&self) -> Vec<String> {
         self.shared.directory.lock().configured().iter().map(|link| link.address.to_string()).collect()
     }
+}
+
+/// The user that a letter is for: by the protocol the main key is the first of those who take part.
+fn user_of(letter: &Letter) -> Option<PublicKey> {
+    letter.participants.first().or(letter.recipients.first()).copied()
 }
 
 /// Closes users' relays that are no longer needed, and drops events that grew old in the queues of relays that are down.

@@ -1,19 +1,31 @@
 //! Events waiting for one relay.
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
-use usher_protocol::EventId;
+use usher_protocol::{EventId, PublicKey};
+
+/// Events for one user leave so far apart: deployed wallets lose one that arrives right behind another.
+const APART: Duration = Duration::from_millis(30);
+
+/// Most events of one user that wait for that; the others go at once. Eight devices and a main key are nine.
+const MOST_HELD: usize = 16;
+
+/// After so many users it is looked for those to whom nothing was sent a moment ago.
+const FORGET_AFTER: usize = 512;
 
 /// An event on its way to a relay.
 #[derive(Clone, Debug)]
 pub(crate) struct Outgoing {
     /// The event's id, by which the relay speaks of it.
     pub(crate) id: EventId,
+    /// The user it is for, by their main key.
+    pub(crate) user: Option<PublicKey>,
     /// The whole `EVENT` message; copies for several relays share it.
     pub(crate) frame: Utf8Bytes,
     /// When it was made.
@@ -22,7 +34,8 @@ pub(crate) struct Outgoing {
     pub(crate) attempts: u8,
 }
 
-/// The queue of one relay: bounded in number, bytes and age, the oldest goes first. Filling it never waits.
+/// The queue of one relay: bounded in number, bytes and age, the oldest goes first, except that events for one user leave a moment
+/// apart, while those of others pass. Filling it never waits.
 #[derive(Debug)]
 pub(crate) struct SendQueue {
     inner: Mutex<Inner>,
@@ -35,6 +48,15 @@ pub(crate) struct SendQueue {
 #[derive(Debug, Default)]
 struct Inner {
     waiting: VecDeque<Outgoing>,
+    /// Held back, by user, and when the first of each may leave.
+    held: HashMap<PublicKey, VecDeque<Outgoing>>,
+    leaves: BinaryHeap<Reverse<(Instant, PublicKey)>>,
+    /// How many are held back.
+    held_back: usize,
+    /// When something was sent to users last; only what is younger than [`APART`] matters.
+    sent: HashMap<PublicKey, Instant>,
+    forget_at: usize,
+    /// Of all events.
     bytes: usize,
 }
 
@@ -50,8 +72,8 @@ impl SendQueue {
             inner.bytes += event.frame.len();
             inner.waiting.push_back(event);
             let mut dropped = 0;
-            while inner.waiting.len() > self.most_events || inner.bytes > self.most_bytes {
-                if inner.pop().is_none() {
+            while inner.len() > self.most_events || inner.bytes > self.most_bytes {
+                if inner.drop_oldest().is_none() {
                     break;
                 }
                 dropped += 1;
@@ -68,7 +90,7 @@ impl SendQueue {
         {
             let mut inner = self.inner.lock();
             for event in events.into_iter().rev() {
-                if inner.waiting.len() >= self.most_events || inner.bytes + event.frame.len() > self.most_bytes {
+                if inner.len() >= self.most_events || inner.bytes + event.frame.len() > self.most_bytes {
                     dropped += 1;
                 } else {
                     inner.bytes += event.frame.len();
@@ -80,16 +102,38 @@ impl SendQueue {
         dropped
     }
 
-    /// Takes the oldest event that is still fresh; the number says how many were too old and are dropped.
+    /// Takes the oldest event that is still fresh and may leave; the number says how many were too old and are dropped.
     pub(crate) fn pop(&self, now: Instant) -> (Option<Outgoing>, u64) {
         let mut inner = self.inner.lock();
         let mut dropped = 0;
         loop {
-            match inner.pop() {
-                Some(event) if now.saturating_duration_since(event.made) > self.fresh_for => dropped += 1,
-                other => return (other, dropped),
+            let (event, was_held) = match inner.pop_held(now) {
+                Some(event) => (event, true),
+                None => match inner.pop() {
+                    Some(event) => (event, false),
+                    None => return (None, dropped),
+                },
+            };
+            if now.saturating_duration_since(event.made) > self.fresh_for {
+                dropped += 1;
+            } else if was_held || !inner.must_be_held(&event, now) {
+                inner.note_sent(&event, now);
+                return (Some(event), dropped);
+            } else {
+                inner.hold(event);
             }
         }
+    }
+
+    /// Whether an event may leave now, as far as the queue knows.
+    pub(crate) fn has_ready(&self, now: Instant) -> bool {
+        let inner = self.inner.lock();
+        !inner.waiting.is_empty() || inner.leaves.peek().is_some_and(|Reverse((at, _))| *at <= now)
+    }
+
+    /// When the first of those may leave that are held back.
+    pub(crate) fn held_until(&self) -> Option<Instant> {
+        self.inner.lock().leaves.peek().map(|Reverse((at, _))| *at)
     }
 
     /// Drops what is too old, when nobody takes from the queue; returns how many.
@@ -100,7 +144,7 @@ impl SendQueue {
             inner.pop();
             dropped += 1;
         }
-        dropped
+        dropped + inner.drop_held(|event| now.saturating_duration_since(event.made) > self.fresh_for)
     }
 
     /// Drops everything.
@@ -109,12 +153,12 @@ impl SendQueue {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.inner.lock().waiting.is_empty()
+        self.inner.lock().len() == 0
     }
 
     /// How many events wait.
     pub(crate) fn len(&self) -> usize {
-        self.inner.lock().waiting.len()
+        self.inner.lock().len()
     }
 
     /// Lets whoever waits look, though nothing was added here.
@@ -129,6 +173,96 @@ impl SendQueue {
 }
 
 impl Inner {
+    fn len(&self) -> usize {
+        self.waiting.len() + self.held_back
+    }
+
+    /// Whether something was sent to the event's user a moment ago, or waits for that.
+    fn must_be_held(&self, event: &Outgoing, now: Instant) -> bool {
+        let Some(user) = &event.user else { return false };
+        match self.held.get(user) {
+            Some(held) => held.len() < MOST_HELD,
+            None => self.sent.get(user).is_some_and(|at| *at + APART > now),
+        }
+    }
+
+    fn hold(&mut self, event: Outgoing) {
+        let Some(user) = event.user else { return };
+        self.bytes += event.frame.len();
+        self.held_back += 1;
+        if let Some(held) = self.held.get_mut(&user) {
+            held.push_back(event);
+        } else if let Some(at) = self.sent.get(&user) {
+            self.leaves.push(Reverse((*at + APART, user)));
+            self.held.insert(user, VecDeque::from([event]));
+        }
+    }
+
+    /// The first event that was held back and may leave; the next one of its user leaves after it.
+    fn pop_held(&mut self, now: Instant) -> Option<Outgoing> {
+        let Reverse((at, user)) = *self.leaves.peek()?;
+        if at > now {
+            return None;
+        }
+        self.leaves.pop();
+        let mut held = self.held.remove(&user)?;
+        let event = held.pop_front()?;
+        self.held_back = self.held_back.saturating_sub(1);
+        self.bytes = self.bytes.saturating_sub(event.frame.len());
+        if !held.is_empty() {
+            self.held.insert(user, held);
+            self.leaves.push(Reverse((now + APART, user)));
+        }
+        Some(event)
+    }
+
+    fn note_sent(&mut self, event: &Outgoing, now: Instant) {
+        let Some(user) = event.user else { return };
+        self.sent.insert(user, now);
+        if self.sent.len() > self.forget_at.max(FORGET_AFTER) {
+            self.sent.retain(|_, at| *at + APART > now);
+            self.forget_at = self.sent.len() * 2;
+        }
+    }
+
+    fn drop_oldest(&mut self) -> Option<Outgoing> {
+        if let Some(event) = self.pop() {
+            return Some(event);
+        }
+        let Reverse((_, user)) = *self.leaves.peek()?;
+        let event = self.held.get_mut(&user)?.pop_front()?;
+        self.held_back = self.held_back.saturating_sub(1);
+        self.bytes = self.bytes.saturating_sub(event.frame.len());
+        self.forget_empty();
+        Some(event)
+    }
+
+    /// Drops those held back of which this is true; says how many.
+    fn drop_held(&mut self, old: impl Fn(&Outgoing) -> bool) -> u64 {
+        let (mut dropped, mut bytes) = (0, 0);
+        for held in self.held.values_mut() {
+            held.retain(|event| {
+                let drop = old(event);
+                if drop {
+                    dropped += 1;
+                    bytes += event.frame.len();
+                }
+                !drop
+            });
+        }
+        self.held_back = self.held_back.saturating_sub(dropped);
+        self.bytes = self.bytes.saturating_sub(bytes);
+        if dropped > 0 {
+            self.forget_empty();
+        }
+        dropped as u64
+    }
+
+    fn forget_empty(&mut self) {
+        self.held.retain(|_, held| !held.is_empty());
+        self.leaves.retain(|Reverse((_, user))| self.held.contains_key(user));
+    }
+
     fn pop(&mut self) -> Option<Outgoing> {
         let event = self.waiting.pop_front()?;
         self.bytes = self.bytes.saturating_sub(event.frame.len());
@@ -141,7 +275,83 @@ mod tests {
     use super::*;
 
     fn event(number: u8, bytes: usize, made: Instant) -> Outgoing {
-        Outgoing { id: EventId::from_byte_array([number; 32]), frame: "x".repeat(bytes).into(), made, attempts: 0 }
+        let id = EventId::from_byte_array([number; 32]);
+        Outgoing { id, user: None, frame: "x".repeat(bytes).into(), made, attempts: 0 }
+    }
+
+    fn to(user: u8, number: u8, made: Instant) -> Outgoing {
+        Outgoing { user: Some(PublicKey::from_byte_array([user; 32])), ..event(number, 10, made) }
+    }
+
+    /// What leaves, and after how many milliseconds, when somebody always takes what is ready.
+    fn leaving(queue: &SendQueue, start: Instant) -> Vec<(u8, u128)> {
+        let (mut now, mut left) = (start, Vec::new());
+        loop {
+            left.extend(numbers(queue, now).into_iter().map(|number| (number, (now - start).as_millis())));
+            match queue.held_until() {
+                Some(at) => now = at,
+                None => return left,
+            }
+        }
+    }
+
+    #[test]
+    fn events_for_one_user_leave_apart_and_hold_up_nobody_else() {
+        let now = Instant::now();
+        let queue = SendQueue::new(100, 10_000, Duration::from_secs(60));
+        for event in [to(1, 10, now), to(1, 11, now), to(2, 20, now), to(1, 12, now), event(0, 10, now), to(2, 21, now)]
+        {
+            queue.push(event);
+        }
+        assert!(queue.has_ready(now));
+        assert_eq!(leaving(&queue, now), [(10, 0), (20, 0), (0, 0), (11, 30), (21, 30), (12, 60)]);
+        assert!(queue.is_empty() && !queue.has_ready(now));
+        assert_eq!(queue.inner.lock().bytes, 0);
+        // Taken late, because the relay was slow, they are no closer together.
+        (0..3).for_each(|number| _ = queue.push(to(3, number, now)));
+        let late = now + Duration::from_millis(500);
+        assert_eq!((numbers(&queue, now), numbers(&queue, late)), (vec![0], vec![1]));
+        assert_eq!(queue.held_until(), Some(late + APART));
+        assert_eq!(numbers(&queue, late + APART), [2]);
+        // A moment later nothing has to be waited for.
+        queue.push(to(3, 9, now));
+        assert_eq!(numbers(&queue, late + 2 * APART), [9]);
+    }
+
+    #[test]
+    fn a_flood_for_one_user_is_not_held_back_and_what_is_held_is_bounded_and_grows_old() {
+        let now = Instant::now();
+        let queue = SendQueue::new(200, 10_000, Duration::from_secs(60));
+        (0..100).for_each(|number| _ = queue.push(to(1, number, now)));
+        assert_eq!(numbers(&queue, now).len(), 100 - MOST_HELD);
+        assert_eq!(queue.len(), MOST_HELD);
+        let dropped: u64 = (0..200).map(|number| queue.push(event(number, 10, now))).sum();
+        assert_eq!((dropped, queue.len()), (MOST_HELD as u64, 200));
+        queue.clear();
+        let later = now + Duration::from_secs(1);
+        (0..3).for_each(|number| _ = queue.push(to(2, number, later)));
+        assert_eq!(numbers(&queue, later), [0]);
+        assert_eq!(queue.drop_stale(later + Duration::from_secs(61)), 2);
+        assert_eq!((queue.len(), queue.held_until(), queue.inner.lock().bytes), (0, None, 0));
+        // A queue of held events alone gives way to new ones.
+        let small = SendQueue::new(2, 10_000, Duration::from_secs(60));
+        (0..2).for_each(|number| _ = small.push(to(2, number, later)));
+        assert_eq!(numbers(&small, later), [0]);
+        assert_eq!((2..5).map(|number| small.push(event(number, 10, later))).sum::<u64>(), 2);
+        assert_eq!(small.len(), 2);
+    }
+
+    #[test]
+    fn of_users_little_is_remembered() {
+        let (queue, start) = (SendQueue::new(10, 10_000, Duration::from_secs(60)), Instant::now());
+        for n in 0..100_000_u32 {
+            let now = start + Duration::from_millis(u64::from(n));
+            let mut key = [0; 32];
+            key[..4].copy_from_slice(&n.to_be_bytes());
+            queue.push(Outgoing { user: Some(PublicKey::from_byte_array(key)), ..event(1, 10, now) });
+            assert!(queue.pop(now).0.is_some());
+        }
+        assert!(queue.inner.lock().sent.len() <= FORGET_AFTER + 1);
     }
 
     fn numbers(queue: &SendQueue, now: Instant) -> Vec<u8> {

@@ -1,6 +1,6 @@
 //! What has been sent to users in the last minute, for a relay that is added meanwhile.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -48,7 +48,9 @@ impl Recent {
     pub(crate) fn awaited(&self, wall: UnixMillis, now: Instant) -> Vec<Outgoing> {
         let mut inner = self.inner.lock();
         inner.trim(now);
-        let awaited = inner.events.iter().filter(|(_, until)| *until > wall);
+        // What is repeated is the same event as a rule.
+        let mut ids = HashSet::new();
+        let awaited = inner.events.iter().filter(|(event, until)| *until > wall && ids.insert(event.id));
         awaited.map(|(event, _)| Outgoing { made: now, attempts: 0, ..event.clone() }).collect()
     }
 }
@@ -74,7 +76,8 @@ mod tests {
     use super::*;
 
     fn event(number: u8, bytes: usize, made: Instant) -> Outgoing {
-        Outgoing { id: EventId::from_byte_array([number; 32]), frame: "x".repeat(bytes).into(), made, attempts: 1 }
+        let id = EventId::from_byte_array([number; 32]);
+        Outgoing { id, user: None, frame: "x".repeat(bytes).into(), made, attempts: 1 }
     }
 
     #[test]
@@ -97,8 +100,9 @@ mod tests {
     fn bounded_in_number_and_bytes() {
         let (recent, now) = (Recent::default(), Instant::now());
         (0..MOST + 10).for_each(|_| recent.sent(event(1, 1, now), UnixMillis(1)));
-        assert_eq!(recent.awaited(UnixMillis(0), now).len(), MOST);
-        (0..10).for_each(|_| recent.sent(event(1, 1024 * 1024, now), UnixMillis(1)));
+        assert_eq!(recent.inner.lock().events.len(), MOST);
+        assert_eq!(recent.awaited(UnixMillis(0), now).len(), 1, "the same event is sent once");
+        (0..10).for_each(|number| recent.sent(event(number, 1024 * 1024, now), UnixMillis(1)));
         assert!(recent.awaited(UnixMillis(0), now).len() <= 4);
     }
 }

@@ -40,6 +40,11 @@ impl Remembered {
         inner.good.contains(id) || inner.junk.contains(id)
     }
 
+    /// Whether this event was handled before, and was of use.
+    pub(crate) fn was_good(&self, id: &EventId) -> bool {
+        self.inner.lock().good.contains(id)
+    }
+
     /// Remembers a verified event; false when it was remembered already: another relay's task was faster.
     pub(crate) fn insert(&self, id: EventId) -> bool {
         let mut inner = self.inner.lock();

@@ -276,7 +276,7 @@ impl<'a> Session<'a> {
             Heard::Event(event) => {
                 add(&shared.counters.received);
                 self.talk.confirmed();
-                match shared.examiner.examine(event) {
+                match shared.examiner.examine(event, self.link.name.as_ref()) {
                     Verdict::Message(message) => {
                         self.deliver(*message);
                         self.burden_of(MESSAGE_BURDEN, 1.0)?;
@@ -347,8 +347,16 @@ impl<'a> Session<'a> {
     async fn part(&mut self) {
         let deadline = Instant::now() + self.shared.options.timing.drain;
         let parting = async {
-            while let Some(frame) = self.talk.say(Instant::now()) {
-                self.sink.feed(Message::Text(frame)).await?;
+            loop {
+                let now = Instant::now();
+                match (self.talk.say(now), self.talk.held_until(now)) {
+                    (Some(frame), _) => self.sink.feed(Message::Text(frame)).await?,
+                    (None, Some(at)) => {
+                        self.sink.flush().await?;
+                        sleep_until(at).await;
+                    }
+                    (None, None) => break,
+                }
             }
             self.sink.send(Message::Close(None)).await?;
             while self.undelivered.is_none() {

@@ -79,7 +79,7 @@ impl Shared {
     pub(crate) fn prove(&self, author: PublicKey, event: EventId, over: &Link) {
         let Some(proofs) = &self.proofs else { return };
         let answer = match proofs.answer(author, event, &over.address, over.origin, self.clock.now()) {
-            Ok(answer) => outgoing(&answer),
+            Ok(answer) => outgoing(&answer, None),
             // The same event may come over a relay that is not flooded.
             Err(Withheld::ByRelay) => return self.examiner.forget(event),
             Err(Withheld::ByAuthor) => return,
@@ -98,10 +98,11 @@ impl Shared {
     }
 }
 
-/// The event as it goes into queues: its `EVENT` message, made once for all relays.
-pub(crate) fn outgoing(event: &Event) -> Outgoing {
+/// The event as it goes into queues, for a user (by main key): its `EVENT` message, made once for all relays.
+pub(crate) fn outgoing(event: &Event, user: Option<PublicKey>) -> Outgoing {
     Outgoing {
         id: event.id,
+        user,
         frame: format!("[\"EVENT\",{}]", event.as_json()).into(),
         made: Instant::now(),
         attempts: 0,

@@ -186,7 +186,7 @@ impl<'a> Talk<'a> {
         }
         self.hold_until = self.hold_until.filter(|until| *until > now);
         for Announcement { id, frame } in self.link.standing.take_due() {
-            let dropped = self.link.queue.push(Outgoing { id, frame, made: now, attempts: 0 });
+            let dropped = self.link.queue.push(Outgoing { id, user: None, frame, made: now, attempts: 0 });
             self.counters.dropped.fetch_add(dropped, std::sync::atomic::Ordering::Relaxed);
         }
         let asking = self.asking.tick(&self.link.questions, now, &mut self.first);
@@ -196,12 +196,18 @@ impl<'a> Talk<'a> {
         };
         let nothing = self.link.queue.is_empty() && self.link.minor.is_empty();
         let paced = if nothing { None } else { self.pacer.wait_until(now) };
-        [waiting, self.hold_until, paced, asking].into_iter().flatten().min()
+        [waiting, self.hold_until, paced, self.held_until(now), asking].into_iter().flatten().min()
     }
 
     /// Whether there is something to say now.
     pub(crate) fn has_something(&mut self, now: Instant) -> bool {
-        !self.first.is_empty() || (self.may_send(now) && !(self.link.queue.is_empty() && self.link.minor.is_empty()))
+        !self.first.is_empty()
+            || (self.may_send(now) && (self.link.queue.has_ready(now) || !self.link.minor.is_empty()))
+    }
+
+    /// When there is something more to say, as long as nothing new comes: events that are held back from their user for a moment.
+    pub(crate) fn held_until(&self, now: Instant) -> Option<Instant> {
+        self.link.queue.held_until().filter(|at| *at > now)
     }
 
     /// The next thing to say.

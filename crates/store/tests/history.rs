@@ -148,7 +148,7 @@ fn draft() -> impl Strategy<Value = Draft> {
     let content = (0..40_u64, ".{0,8}", prop::bool::weighted(0.25), option::of(0..40_u64), vec(0..8_u64, 0..3));
     let effects = (
         vec((0..EventType::ALL.len(), 0..5_000_u64, ".{0,8}"), 0..4),
-        option::weighted(0.4, vec(0..9_u64, 0..3)),
+        option::weighted(0.4, (0..5_u8, vec(0..9_u64, 0..3))),
         option::weighted(0.3, 0..8_u64),
         option::weighted(0.2, (0..USERS, vec("[a-c]{1,3}", 0..3))),
         any::<bool>(),
@@ -177,8 +177,10 @@ fn draft() -> impl Strategy<Value = Draft> {
             wake_at: wake_at.map(UnixMillis),
             claims: claims.into_iter().map(claim).collect(),
             events: events.into_iter().map(new_event).collect(),
-            outbox: outbox.map_or(OutboxChange::Keep, |messages| {
-                OutboxChange::Replace(messages.into_iter().map(message).collect())
+            outbox: outbox.map_or(OutboxChange::Keep, |(how, messages)| match how {
+                0 => OutboxChange::Pause(UnixMillis(at)),
+                1 | 2 => OutboxChange::Add(messages.into_iter().map(message).collect()),
+                _ => OutboxChange::Replace(messages.into_iter().map(message).collect()),
             }),
             inbound: seen.map(inbound).into_iter().collect(),
             user_relays: relays

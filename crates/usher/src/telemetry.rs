@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use tracing::warn;
 use usher_api::{Family, Measure, Readiness, RelaysReadiness, Sample, Telemetry, WalletReadiness};
 use usher_engine::ports::{DeliveryStatus, OperationKind, Table};
-use usher_engine::{Engine, EngineCounts};
+use usher_engine::{Engine, EngineCounts, ScanLimit};
 use usher_relays::{CounterValues, Origin, Refusal, RelayPool};
 use usher_store::{HistogramValues, SqliteStore, StoreStats};
 
@@ -169,6 +169,14 @@ fn operations(counts: &EngineCounts) -> Vec<Family> {
             "match",
             [("operation", counts.matched), ("none", counts.unmatched)],
         ),
+        Family::counters(
+            "usher_handshake_scans_total",
+            "Scans of reusable handshake URLs, by whether they were accepted or which limit refused them.",
+            "result",
+            [("accepted", counts.scans_accepted)]
+                .into_iter()
+                .chain(counts.scans_refused.iter().map(|(limit, count)| (refused_by(*limit), *count))),
+        ),
         Family::single(
             "usher_messages_sent_total",
             "Messages handed to the relays, repetitions among them.",
@@ -186,6 +194,14 @@ fn operations(counts: &EngineCounts) -> Vec<Family> {
             attempts,
         ),
     ]
+}
+
+const fn refused_by(limit: ScanLimit) -> &'static str {
+    match limit {
+        ScanLimit::Author => "refused_author",
+        ScanLimit::Relay => "refused_relay",
+        ScanLimit::Total => "refused_total",
+    }
 }
 
 fn store(stats: StoreStats) -> [Family; 3] {

@@ -10,6 +10,8 @@ pub(crate) mod invoices;
 pub(crate) mod jwt_issue;
 pub(crate) mod jwt_verify;
 pub(crate) mod key_handshake;
+pub(crate) mod key_handshake_close;
+pub(crate) mod key_handshake_list;
 mod listed;
 pub(crate) mod metrics;
 pub(crate) mod nip05;

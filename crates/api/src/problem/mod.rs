@@ -13,7 +13,7 @@ use http::{HeaderName, HeaderValue};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use usher_engine::ports::{ProfileFault, StoreError};
-use usher_engine::{EventsError, InvalidField, RetryError, StartError, SubscriptionError};
+use usher_engine::{CloseHandshakeError, EventsError, InvalidField, RetryError, StartError, SubscriptionError};
 use utoipa::ToSchema;
 
 pub use code::ErrorCode;
@@ -219,6 +219,17 @@ impl From<StartError> for Problem {
                  open no more than twice limits.max_open_streams",
             ),
             StartError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<CloseHandshakeError> for Problem {
+    fn from(error: CloseHandshakeError) -> Self {
+        match error {
+            CloseHandshakeError::NotFound => {
+                Self::new(ErrorCode::StreamNotFound, "there is no key handshake with this stream, or it was removed")
+            }
+            CloseHandshakeError::Store(error) => error.into(),
         }
     }
 }

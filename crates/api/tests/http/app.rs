@@ -16,7 +16,7 @@ use tokio_util::task::TaskTracker;
 use usher_api::{
     ApiParts, ApiState, ApiTokens, Family, Limits, Readiness, RelaysReadiness, ServeOptions, Telemetry, WalletReadiness,
 };
-use usher_engine::ports::{Clock, DeliveryStore, Inbound, Letter, Messenger, OsRandomness, Receiver, SystemClock};
+use usher_engine::ports::{Clock, DeliveryStore, Inbound, Letter, Messenger, OsRandomness, Receiver, SystemClock, Via};
 use usher_engine::{Engine, EngineOptions, EngineParts, PaymentRules, UnixMillis};
 use usher_protocol::bolt11::Network;
 use usher_protocol::jwt::JwtIssuer;
@@ -297,7 +297,7 @@ impl TestApp {
 
     async fn receive(&self, author: PublicKey, message: WalletMessage) {
         let event_id = event_id(self.next_event.fetch_add(1, Ordering::Relaxed));
-        self.inbox.send(Inbound { event_id, author, created_at: 0, message }).await.unwrap();
+        self.inbox.send(Inbound { event_id, author, created_at: 0, message, via: Via::default() }).await.unwrap();
     }
 
     /// Stops the service, and returns when every task of it has ended.

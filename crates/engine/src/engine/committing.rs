@@ -7,6 +7,7 @@
 mod gather;
 
 use super::Engine;
+use super::outgoing::MANY;
 use super::steps::Cause;
 use super::timers::Alarm;
 use crate::event::{Event, NewEvent};
@@ -38,8 +39,9 @@ impl Change {
 
 /// Adds the effects of a later input to those of an earlier one.
 pub(super) fn append(effects: &mut Vec<Effect>, more: Vec<Effect>) {
-    let is_outbox = |effect: &Effect| matches!(effect, Effect::Send(_) | Effect::Silence);
-    if more.iter().any(is_outbox) {
+    let replaces = |effect: &Effect| matches!(effect, Effect::Send(_) | Effect::Silence);
+    let is_outbox = |effect: &Effect| replaces(effect) || matches!(effect, Effect::SendAlso(_) | Effect::Pause(_));
+    if more.iter().any(replaces) {
         // What is sent takes the place of what would have been.
         effects.retain(|effect| !is_outbox(effect));
     }
@@ -53,11 +55,33 @@ struct After {
     is_new: bool,
     events: Vec<NewEvent>,
     messages: Vec<OutboxMessage>,
+    /// Sent beside what is being sent.
+    added: Vec<OutboxMessage>,
+    /// What is being sent is not repeated before this time.
+    paused: Option<UnixMillis>,
     silent: bool,
     finished: bool,
     claims: Vec<CorrelationKey>,
     calls: Vec<WalletCall>,
     look_up: bool,
+}
+
+impl After {
+    /// When the user has answered, a device that cannot read the question is not asked it.
+    const fn sends(&self) -> bool {
+        !self.messages.is_empty() || (!self.added.is_empty() && self.paused.is_none())
+    }
+
+    fn outbox_change(&self) -> OutboxChange {
+        match self.paused {
+            _ if self.silent || !self.messages.is_empty() => {
+                OutboxChange::Replace(self.messages.iter().chain(&self.added).cloned().collect())
+            }
+            Some(until) => OutboxChange::Pause(until),
+            None if self.added.is_empty() => OutboxChange::Keep,
+            None => OutboxChange::Add(self.added.clone()),
+        }
+    }
 }
 
 impl Engine {
@@ -85,7 +109,7 @@ impl Engine {
         let (mut commits, mut afters, mut announced) = (Vec::new(), Vec::new(), Vec::new());
         for change in self.gather(changes, now).await? {
             let expected = change.expected;
-            let (after, user_relays, announces) = After::of(change);
+            let (after, user_relays, announces) = After::of(change, now);
             commits.push(self.commit_of(&after, expected, user_relays, now)?);
             announced.extend(announces);
             afters.push(after);
@@ -125,11 +149,7 @@ impl Engine {
         now: UnixMillis,
     ) -> Result<Commit, StoreError> {
         let operation = &after.operation;
-        let outbox = if after.messages.is_empty() && !after.silent {
-            OutboxChange::Keep
-        } else {
-            OutboxChange::Replace(after.messages.clone())
-        };
+        let outbox = after.outbox_change();
         Ok(Commit {
             operation: after.id,
             kind: operation.kind(),
@@ -195,8 +215,8 @@ impl Engine {
         for ((after, head), current) in afters.into_iter().zip(heads).zip(current) {
             let id = after.id;
             self.tell_readers(id, head.next_index, &after.events, now);
-            if current && !after.messages.is_empty() {
-                self.outgoing.send(id, after.messages);
+            if current && after.sends() {
+                self.outgoing.send(id, after.messages.into_iter().chain(after.added).collect());
             }
             let unattended = after.operation.is_unattended();
             for call in after.calls {
@@ -252,7 +272,7 @@ impl Engine {
     /// Puts the operation into the index as it is now, with its timers; says whether this is its latest commit so far.
     fn go_on(&self, after: &After, head: Head, now: UnixMillis) -> bool {
         let (id, operation) = (after.id, &after.operation);
-        let sends = !after.messages.is_empty();
+        let (sends, paused) = (after.sends(), after.paused.filter(|_| !after.sends()));
         let again = sends.then(|| now.plus(self.repeated_after(operation.is_unattended())));
         let mut is_latest = true;
         let there = self.index.change(id, |stream| {
@@ -268,6 +288,9 @@ impl Engine {
                 if sends || after.silent {
                     stream.attempts = u8::from(sends);
                     stream.resend_at = again;
+                } else if paused.is_some() && stream.resend_at.is_some() {
+                    // Rarely after it.
+                    (stream.resend_at, stream.attempts) = (paused, MANY);
                 }
             } else if sends && stream.resend_at.is_none() {
                 // What it wants to send is in the outbox still, unless the later one has put something in its place.
@@ -312,7 +335,7 @@ impl Engine {
 
 impl After {
     /// With the relays of users to be remembered, and what is announced on the reserved stream.
-    fn of(change: Change) -> (Self, Vec<UserRelays>, Vec<NewEvent>) {
+    fn of(change: Change, now: UnixMillis) -> (Self, Vec<UserRelays>, Vec<NewEvent>) {
         let Change { id, operation, effects, expected, claims } = change;
         let mut after = Self {
             id,
@@ -320,6 +343,8 @@ impl After {
             is_new: expected == Revision::New,
             events: Vec::new(),
             messages: Vec::new(),
+            added: Vec::new(),
+            paused: None,
             silent: false,
             finished: false,
             claims,
@@ -330,7 +355,9 @@ impl After {
         for effect in effects {
             match effect {
                 Effect::Emit(event) => after.events.push(event),
-                Effect::Send(message) => after.messages.push(message),
+                Effect::Send(message) => after.messages.push(OutboxMessage { made_at: now, ..message }),
+                Effect::SendAlso(message) => after.added.push(OutboxMessage { made_at: now, ..message }),
+                Effect::Pause(until) => after.paused = Some(until),
                 Effect::RememberRelays(relays) => user_relays.push(relays),
                 Effect::Silence => after.silent = true,
                 Effect::Ask(call) => after.calls.push(call),

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Deserialize;
 
+use super::scan_limiter::ScanLimit;
 use crate::event::{EventType, NewEvent};
 use crate::ports::{DeliveryStatus, OperationKind};
 
@@ -84,6 +85,8 @@ const KINDS: usize = OperationKind::ALL.len();
 const OUTCOMES: usize = OperationOutcome::ALL.len();
 const ATTEMPTS: usize = DeliveryStatus::ALL.len();
 const TYPES: usize = EventType::ALL.len();
+/// Those accepted, and those refused by each limit.
+const SCANS: usize = 1 + ScanLimit::ALL.len();
 
 /// Counters since the engine started; they only grow.
 #[derive(Debug, Default)]
@@ -94,6 +97,7 @@ pub(super) struct Counts {
     events: [AtomicU64; TYPES],
     matched: AtomicU64,
     unmatched: AtomicU64,
+    scans: [AtomicU64; SCANS],
     sent: AtomicU64,
     store_failures: AtomicU64,
     attempts: [AtomicU64; ATTEMPTS],
@@ -110,6 +114,10 @@ pub struct EngineCounts {
     pub matched: u64,
     /// Wallets' messages that belong to none: late, stray, or guessed.
     pub unmatched: u64,
+    /// Scans of reusable handshakes that their limits let pass.
+    pub scans_accepted: u64,
+    /// Scans of reusable handshakes that a limit refused; one that is refused over one relay may come in over another.
+    pub scans_refused: Vec<(ScanLimit, u64)>,
     /// Messages to users handed to the relays, repetitions among them.
     pub sent: u64,
     /// Steps that failed because the store did; they are tried again.
@@ -159,6 +167,11 @@ impl Counts {
         add(Some(if matched { &self.matched } else { &self.unmatched }));
     }
 
+    /// A reusable handshake was scanned; what refused it, if anything did.
+    pub(super) fn scanned(&self, refused: Option<ScanLimit>) {
+        add(self.scans.get(refused.map_or(0, |limit| 1 + limit as usize)));
+    }
+
     /// A message to a user was handed to the relays.
     pub(super) fn sent(&self) {
         add(Some(&self.sent));
@@ -193,6 +206,8 @@ impl Counts {
             events: EventType::ALL.into_iter().map(|kind| (kind, get(self.events.get(kind as usize)))).collect(),
             matched: get(Some(&self.matched)),
             unmatched: get(Some(&self.unmatched)),
+            scans_accepted: get(self.scans.first()),
+            scans_refused: ScanLimit::ALL.map(|limit| (limit, get(self.scans.get(1 + limit as usize)))).to_vec(),
             sent: get(Some(&self.sent)),
             store_failures: get(Some(&self.store_failures)),
             attempts: DeliveryStatus::ALL

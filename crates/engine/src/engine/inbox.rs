@@ -5,12 +5,14 @@
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
-use tracing::debug;
+use tracing::warn;
+use usher_protocol::handshake_url::decode_token;
 use usher_protocol::message::WalletMessage;
 
 use super::Engine;
+use super::scan_limiter::{Scan, ScanLimit};
 use crate::operations::Input;
-use crate::ports::{CorrelationKey, Inbound};
+use crate::ports::{CorrelationKey, Inbound, Via};
 use crate::{StreamId, UnixMillis};
 
 impl Engine {
@@ -34,14 +36,16 @@ impl Engine {
     }
 
     async fn hand_on(&self, inbound: Inbound) {
-        let Inbound { event_id, author, created_at, message } = inbound;
+        let Inbound { event_id, author, created_at, message, via } = inbound;
         // Before the operation is looked for: while that is being asked for, it is found by one of both.
         let asked = match &message {
             WalletMessage::CloseSubscription(_) => self.index.parties.of(&author),
             _ => Vec::new(),
         };
         let operation = self.operation_of(&message);
-        self.counts.received(operation.is_some() || !asked.is_empty());
+        if !via.copy {
+            self.counts.received(operation.is_some() || !asked.is_empty());
+        }
         let sent_at = UnixMillis::from_secs(created_at);
         let Some(id) = operation else {
             for id in asked {
@@ -50,10 +54,22 @@ impl Engine {
             }
             return;
         };
-        // What never ends is open to everybody who knows its token.
-        let public = self.index.get(id).is_some_and(|stream| stream.wake_at.is_none());
-        if public && !self.doors.admits(id, self.clock.now()) {
-            debug!(stream_id = %id, "more scans than a reusable handshake takes");
+        let is_handshake = matches!(message, WalletMessage::KeyHandshake(_));
+        // One that never ends is open to everybody who knows its token.
+        let reusable = is_handshake && self.index.get(id).is_some_and(|stream| stream.wake_at.is_none());
+        if reusable {
+            match self.scans.admit(id, author, event_id, &via, self.clock.now()) {
+                Scan::Accepted => self.counts.scanned(None),
+                Scan::Copy => return,
+                Scan::Refused { limit, warn } => {
+                    self.counts.scanned(Some(limit));
+                    if let Some(refused) = warn {
+                        warn_of_refusals(id, limit, &via, refused);
+                    }
+                    return;
+                }
+            }
+        } else if via.copy {
             return;
         }
         self.workers.wallet(id, Input::Wallet { author, sent_at, message }, event_id).await;
@@ -61,7 +77,11 @@ impl Engine {
 
     fn operation_of(&self, message: &WalletMessage) -> Option<StreamId> {
         match message {
-            WalletMessage::KeyHandshake(handshake) => self.index.find(CorrelationKey::token(&handshake.token)),
+            WalletMessage::KeyHandshake(handshake) => {
+                let find = |token: &str| self.index.find(CorrelationKey::token(token));
+                // Some wallets send the token as it stands in the URL.
+                find(&handshake.token).or_else(|| find(&decode_token(&handshake.token)?))
+            }
             WalletMessage::AuthResponse(response) => self.index.find(CorrelationKey::challenge(&response.challenge)),
             WalletMessage::SubkeyProof { about, .. } => self.outgoing.sender_of(about),
             WalletMessage::PaymentResponse(response) | WalletMessage::PaymentConfirmation(response) => {
@@ -80,4 +100,15 @@ impl Engine {
             _ => None,
         }
     }
+}
+
+fn warn_of_refusals(id: StreamId, limit: ScanLimit, via: &Via, refused: u64) {
+    warn!(
+        stream_id = %id,
+        limit = limit.as_str(),
+        relay = via.relay.as_deref().unwrap_or("a user's relay"),
+        refused,
+        "scans of reusable handshake URLs are refused by their limits; GET /key-handshake lists how many of each, and \
+         DELETE /key-handshake/{{stream_id}} ends one"
+    );
 }

@@ -39,6 +39,8 @@ pub(super) struct OpenStream {
     pub(super) resend_at: Option<UnixMillis>,
     /// How often they have been sent.
     pub(super) attempts: u8,
+    /// When the events were made by which they are sent, once those of the beginning are too old; 0 before that.
+    pub(super) renewed_at: UnixMillis,
     /// Nothing more is expected of it, though money may still come.
     pub(super) done: bool,
 }
@@ -54,6 +56,7 @@ impl Index {
             wake_at: open.wake_at,
             resend_at,
             attempts: 0,
+            renewed_at: UnixMillis(0),
             done: open.done,
         };
         self.streams.write().insert(open.id, stream);

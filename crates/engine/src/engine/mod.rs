@@ -12,9 +12,9 @@ mod committing;
 mod counts;
 mod damage;
 mod delivering;
-mod doors;
 mod feed;
 mod field_checks;
+mod handshakes;
 mod housekeeping;
 mod inbox;
 mod index;
@@ -22,6 +22,7 @@ mod outgoing;
 mod parties;
 mod paying;
 mod reading;
+mod scan_limiter;
 mod starting;
 mod steps;
 mod subscribing;
@@ -46,15 +47,18 @@ pub use self::counts::{EngineCounts, OperationCounts, OperationOutcome};
 use self::damage::Damage;
 use self::delivering::Deliveries;
 pub use self::delivering::RetryError;
-use self::doors::Doors;
 use self::feed::Feed;
 pub use self::feed::{Live, LiveEvent, LiveEvents};
+use self::handshakes::Reusable;
+pub use self::handshakes::{CloseHandshakeError, HandshakePage, ReusableHandshake};
 use self::index::Index;
 use self::outgoing::Outgoing;
 pub use self::paying::{
     PayInvoiceRequest, PaymentRules, RecurringPaymentRequest, RequestInvoice, SinglePaymentRequest,
 };
 use self::reading::Finished;
+pub use self::scan_limiter::ScanLimit;
+use self::scan_limiter::ScanLimiter;
 use self::steps::Workers;
 pub use self::subscribing::{SubscriptionError, SubscriptionFilter, SubscriptionPage};
 use self::timers::{Alarm, Due, Timers};
@@ -217,7 +221,8 @@ pub struct Engine {
     index: Index,
     timers: Timers,
     waiters: Waiters,
-    doors: Doors,
+    scans: ScanLimiter,
+    reusable: Reusable,
     feed: Feed,
     finished: Finished,
     wallet: Wallet,
@@ -266,7 +271,8 @@ impl Engine {
             index: Index::default(),
             timers: Timers::default(),
             waiters: Waiters::default(),
-            doors: Doors::default(),
+            scans: ScanLimiter::default(),
+            reusable: Reusable::default(),
             feed: Feed::default(),
             finished: Finished::default(),
             wallet,
@@ -330,6 +336,8 @@ impl Engine {
                 }
                 if let Some(at) = operation.wake_at {
                     self.timers.set(at, operation.id, Alarm::Wake);
+                } else if operation.kind == OperationKind::KeyHandshake {
+                    self.reusable.add(operation.id);
                 }
                 let pays = matches!(operation.kind, OperationKind::SinglePayment | OperationKind::OwnPayment);
                 if pays && !operation.done {

@@ -3,6 +3,12 @@
 //! Relays forward the protocol's kinds to whoever listens at that moment and keep nothing, so one sending is no more than
 //! a try. The outbox in the store says what is to be sent; how often it has been is kept in memory only: after a restart
 //! the back-off begins anew.
+//!
+//! Wallets know a repetition by the event's id: a fresh event is another prompt for the user and another attempt to pay. So for
+//! [`SAME_EVENT`] a message is the same event each time. An event follows from the message and the time it says it was made (see
+//! `Letter::made_at`), which the outbox has: nothing of it is kept in memory, and a restart changes nothing. Only after that a
+//! fresh one is made, for the answer to the first may have been lost; it is repeated in the same way. (The time of that one is
+//! in memory: a restart makes another.)
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -17,8 +23,8 @@ use usher_protocol::{EventId, PublicKey};
 
 use super::Engine;
 use super::timers::Alarm;
-use crate::StreamId;
 use crate::ports::{Letter, OutboxMessage, Randomness, StoreError, Table};
+use crate::{StreamId, UnixMillis};
 
 /// Messages that wait to be sealed. When it is full, a message is left to its next repetition.
 const QUEUE: usize = 4096;
@@ -29,12 +35,24 @@ const SENT_EVENTS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(65_535);
 /// Users whose relays are kept in memory.
 const KNOWN_USERS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(4095);
 
+/// For how long a message is the same event, whenever it is sent.
+const SAME_EVENT: Duration = Duration::from_secs(90);
+
+/// An event that says it was made later than this from now is of a clock that was ahead: relays would refuse it.
+const CLOCKS_DIFFER: Duration = Duration::from_secs(60);
+
+/// The longest that a repetition is put off; what is put off for longer is of a clock that was ahead.
+const LONGEST_PAUSE: Duration = Duration::from_secs(600);
+
 /// Seconds between one sending and the next; the last goes on. A wallet that comes to the foreground waits a minute at the
-/// most, and a request that lives five minutes is sent eight times.
-const AGAIN_AFTER: [u64; 6] = [2, 4, 8, 16, 32, 60];
+/// most, and a request that lives five minutes is sent ten times, as three events.
+///
+/// Relays may refuse an ephemeral event that is older than 60 s (strfry does, as it is configured by default). So the first event is sent
+/// up to 54 s after it was made, the next thing to be sent is a fresh one after 108 s, and each of those is sent twice.
+const AGAIN_AFTER: [u64; 6] = [2, 4, 8, 15, 25, 54];
 
 /// After so many sendings, which is two hours, ...
-const MANY: u8 = 120;
+pub(super) const MANY: u8 = 135;
 
 /// ... so many seconds: a subscription may be asked for a year long.
 const AGAIN_AFTER_MANY: u64 = 600;
@@ -97,7 +115,7 @@ impl Outgoing {
     }
 }
 
-/// After how long what was sent `attempts` times is sent again: the schedule ± 20 %, so that crowds spread. `crowd` is how many
+/// After how long what was sent `attempts` times is sent again: the schedule ± 10 %, so that crowds spread. `crowd` is how many
 /// are sent like it: a crowd takes its time.
 fn again_after(attempts: u8, crowd: usize, randomness: &dyn Randomness) -> Duration {
     let step = usize::from(attempts.max(1)) - 1;
@@ -109,13 +127,18 @@ fn again_after(attempts: u8, crowd: usize, randomness: &dyn Randomness) -> Durat
     let secs = if crowd > CROWD { secs.max(all) } else { secs };
     let mut random = [0; 1];
     randomness.fill(&mut random);
-    let percent = 80 + u64::from(random[0]) * 40 / 255;
+    let percent = 90 + u64::from(random[0]) * 20 / 255;
     Duration::from_millis(secs * 10 * percent)
 }
 
 /// After how long the `nth` operation that has something to send sends it, after a restart.
 pub(super) const fn after_restart(nth: u64) -> Duration {
     Duration::from_millis(nth * 1000 / AFTER_RESTART_PER_SECOND)
+}
+
+/// Whether an event made then is still the one to be sent.
+fn is_current(made_at: UnixMillis, now: UnixMillis) -> bool {
+    made_at <= now.plus(CLOCKS_DIFFER) && now < made_at.plus(SAME_EVENT)
 }
 
 impl Engine {
@@ -178,6 +201,11 @@ impl Engine {
             }
             messages => messages?,
         };
+        let pause = messages.iter().map(|message| message.not_before).max().unwrap_or_default();
+        if now < pause && pause <= now.plus(LONGEST_PAUSE) {
+            self.put_off(id, at, pause);
+            return Ok(());
+        }
         if messages.iter().all(|message| now >= message.until) {
             // Unless others have taken their place meanwhile, there is nothing to send any more.
             self.index.update(id, |stream| stream.resend_at = stream.resend_at.filter(|next| *next != at));
@@ -185,6 +213,19 @@ impl Engine {
             return Ok(());
         }
         self.send_all(id, messages).await
+    }
+
+    /// What was to be sent again `at` some time is sent when the `pause` is over, and rarely after it.
+    fn put_off(&self, id: StreamId, at: UnixMillis, pause: UnixMillis) {
+        let stream = self.index.update(id, |stream| {
+            if stream.resend_at == Some(at) {
+                (stream.resend_at, stream.attempts) = (Some(pause), MANY);
+            }
+        });
+        if stream.is_some_and(|stream| stream.resend_at == Some(pause)) {
+            self.timers.cancel(at, id, Alarm::Resend);
+            self.timers.set(pause, id, Alarm::Resend);
+        }
     }
 
     /// Sends what is unanswered as after a restart: the times at which it was to be sent again are far off.
@@ -200,11 +241,17 @@ impl Engine {
     }
 
     async fn send_all(&self, id: StreamId, messages: Vec<OutboxMessage>) -> Result<(), StoreError> {
-        for message in messages {
+        let everybody = messages.last().map(|message| message.participants.clone()).unwrap_or_default();
+        for mut message in messages {
+            let now = self.clock.now();
             // What is to be sent no more, while it waited here, is to be sent again at no time.
             let wanted = self.index.get(id).is_some_and(|stream| stream.resend_at.is_some());
-            if self.clock.now() >= message.until || !wanted {
+            if now >= message.until || !wanted {
                 continue;
+            }
+            if !is_current(message.made_at, now) {
+                message.made_at = self.renewed_at(id, now);
+                message.participants.clone_from(&everybody);
             }
             let relays = self.relays_of(&message.main_key).await?;
             let letter = Letter {
@@ -214,6 +261,7 @@ impl Engine {
                 participants: message.participants,
                 relays: relays.to_vec(),
                 until: message.until,
+                made_at: message.made_at,
             };
             let events = self.messenger.send(&letter);
             self.counts.sent();
@@ -223,6 +271,16 @@ impl Engine {
             }
         }
         Ok(())
+    }
+
+    /// When the events were made that take the place of the first ones: now, unless there are some that are still current.
+    fn renewed_at(&self, id: StreamId, now: UnixMillis) -> UnixMillis {
+        let stream = self.index.update(id, |stream| {
+            if !is_current(stream.renewed_at, now) {
+                stream.renewed_at = now;
+            }
+        });
+        stream.map_or(now, |stream| stream.renewed_at)
     }
 
     async fn relays_of(&self, main_key: &PublicKey) -> Result<Arc<[String]>, StoreError> {
@@ -253,14 +311,30 @@ mod tests {
 
     #[test]
     fn what_stays_unanswered_is_sent_less_and_less_often() {
-        for (attempts, secs) in [(0, 2), (1, 2), (2, 4), (6, 60), (119, 60), (120, 600), (u8::MAX, 600)] {
-            assert_eq!(again_after(attempts, 0, &Always(0)), Duration::from_millis(secs * 800), "{attempts}");
-            assert_eq!(again_after(attempts, CROWD, &Always(255)), Duration::from_millis(secs * 1200), "{attempts}");
+        for (attempts, secs) in [(0, 2), (1, 2), (2, 4), (6, 54), (134, 54), (135, 600), (u8::MAX, 600)] {
+            assert_eq!(again_after(attempts, 0, &Always(0)), Duration::from_millis(secs * 900), "{attempts}");
+            assert_eq!(again_after(attempts, CROWD, &Always(255)), Duration::from_millis(secs * 1100), "{attempts}");
         }
         let all: u64 = (1..MANY).map(|attempts| again_after(attempts, 0, &Always(127)).as_secs()).sum();
         assert!((6_600..7_200).contains(&all), "about two hours: {all}");
-        for (attempts, secs) in [(1, 500), (6, 500), (120, 600)] {
-            assert_eq!(again_after(attempts, 10_000, &Always(0)), Duration::from_millis(secs * 800), "twenty a second");
+        for (attempts, secs) in [(1, 500), (6, 500), (135, 600)] {
+            assert_eq!(again_after(attempts, 10_000, &Always(0)), Duration::from_millis(secs * 900), "twenty a second");
         }
+    }
+
+    #[test]
+    fn an_event_is_current_for_90_seconds_and_not_when_it_is_of_the_future() {
+        let made_at = UnixMillis(1_800_000_000_000);
+        for (offset, current) in [(0, true), (89_999, true), (90_000, false)] {
+            assert_eq!(is_current(made_at, made_at.plus(Duration::from_millis(offset))), current, "{offset} ms later");
+        }
+        for (offset, current) in [(60_000, true), (60_001, false)] {
+            assert_eq!(
+                is_current(made_at, made_at.minus(Duration::from_millis(offset))),
+                current,
+                "{offset} ms before"
+            );
+        }
+        assert!(!is_current(UnixMillis(0), made_at));
     }
 }

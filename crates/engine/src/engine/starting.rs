@@ -15,6 +15,10 @@ const MAX_STATIC_TOKEN: usize = 128;
 /// Length of random tokens and challenges: 32 alphanumerics are 190 bits.
 const RANDOM_TOKEN: usize = 32;
 
+/// Length of what makes the URL of a static token another than that of the one before: 12 alphanumerics are 71 bits, which whoever
+/// used the old URL does not guess.
+const SUFFIX: usize = 12;
+
 impl Engine {
     /// Starts a key handshake; the same static token again gives the same stream.
     ///
@@ -28,37 +32,53 @@ impl Engine {
         request: KeyHandshakeRequest,
         once: Option<Once<KeyHandshakeStarted>>,
     ) -> Result<KeyHandshakeStarted, StartError> {
-        let handshake = match request.static_token {
-            Some(token) => {
-                check_static_token(&token)?;
-                if let Some(stream_id) = self.index.find(CorrelationKey::token(&token)) {
-                    let started = self.same_static_token(stream_id, &token, request.no_request).await?;
-                    return self.answered(once, started).await;
-                }
-                KeyHandshake::reusable(token, request.no_request.unwrap_or_default())
-            }
-            None => {
-                let expires_at = self.clock.now().plus(self.options.handshake_ttl);
-                KeyHandshake::single_use(
-                    random_token(&*self.randomness),
-                    request.no_request.unwrap_or_default(),
-                    expires_at,
-                )
-            }
+        let no_request = request.no_request;
+        let Some(token) = request.static_token else {
+            let expires_at = self.clock.now().plus(self.options.handshake_ttl);
+            let token = random_token(&*self.randomness);
+            let handshake = KeyHandshake::single_use(token, no_request.unwrap_or_default(), expires_at);
+            return match self.open_handshake(handshake, once.as_ref()).await? {
+                Ok(started) => Ok(started),
+                Err(_) => Err(StoreError::Unreadable("a random token was there already").into()),
+            };
         };
-        let url = self.handshake_url(handshake.token(), handshake.no_request());
-        let token = handshake.token().to_owned();
-        let stream_id = self.new_stream_id();
-        let started = KeyHandshakeStarted { stream_id, url };
-        let answer = once.as_ref().map(|once| once.answer(&started, self.clock.now()));
-        match self.create(stream_id, Operation::KeyHandshake(handshake), Vec::new(), answer).await? {
-            None => Ok(started),
-            // Another call with the same static token was quicker.
-            Some(owner) => {
-                let started = self.same_static_token(owner, &token, request.no_request).await?;
-                self.answered(once, started).await
+        check_static_token(&token)?;
+        if let Some(stream_id) = self.index.find(CorrelationKey::static_token(&token))
+            && let Some(started) = self.same_static_token(stream_id, &token, no_request).await?
+        {
+            return self.answered(once, started).await;
+        }
+        let mut handshake = KeyHandshake::reusable(token.clone(), no_request.unwrap_or_default());
+        // Another call with the same static token may be quicker, and what it opened may be closed meanwhile: then again.
+        for _ in 0..8 {
+            match self.open_handshake(handshake.clone(), once.as_ref()).await? {
+                Ok(started) => return Ok(started),
+                Err(owner) => match self.same_static_token(owner, &token, no_request).await? {
+                    Some(started) => return self.answered(once, started).await,
+                    // The URL of the one that was closed stays dead: this one gets another.
+                    None => handshake = handshake.with_suffix(&random_suffix(&*self.randomness)),
+                },
             }
         }
+        Err(StoreError::Unreadable("a static token is closed again and again").into())
+    }
+
+    /// Commits a new handshake, or says whose token it has.
+    async fn open_handshake(
+        &self,
+        handshake: KeyHandshake,
+        once: Option<&Once<KeyHandshakeStarted>>,
+    ) -> Result<Result<KeyHandshakeStarted, StreamId>, StartError> {
+        let url = self.handshake_url(handshake.token(), handshake.no_request());
+        let stream_id = self.new_stream_id();
+        let started = KeyHandshakeStarted { stream_id, url };
+        let answer = once.map(|once| once.answer(&started, self.clock.now()));
+        let reusable = handshake.is_reusable();
+        let owner = self.create(stream_id, Operation::KeyHandshake(handshake), Vec::new(), answer).await?;
+        if owner.is_none() && reusable {
+            self.reusable.add(stream_id);
+        }
+        Ok(owner.map_or(Ok(started), Err))
     }
 
     /// Starts an authentication.
@@ -158,30 +178,40 @@ impl Engine {
         }
     }
 
+    /// The open handshake of this static token; `None` when it is closed.
     async fn same_static_token(
         &self,
         stream_id: StreamId,
         token: &str,
         no_request: Option<bool>,
-    ) -> Result<KeyHandshakeStarted, StartError> {
-        let stored = self.store.operation(stream_id).await?;
-        let stored = stored.ok_or(StoreError::Unreadable("an open operation is not there"))?;
+    ) -> Result<Option<KeyHandshakeStarted>, StartError> {
+        // One that is not there any more was closed so long ago that it was removed.
+        let Some(stored) = self.store.operation(stream_id).await? else { return Ok(None) };
+        if stored.finished_at.is_some() {
+            return Ok(None);
+        }
         match Operation::from_state(&stored.state) {
             Ok(Operation::KeyHandshake(open)) if !open.is_reusable() => {
                 Err(StartError::invalid("/static_token", "is the token of a single-use handshake"))
+            }
+            Ok(Operation::KeyHandshake(open)) if open.static_token() != token => {
+                let detail =
+                    "reads like another static token that is open: one is the percent-encoded form of the other";
+                Err(StartError::invalid("/static_token", detail))
             }
             Ok(Operation::KeyHandshake(open)) if no_request.is_some_and(|wanted| wanted != open.no_request()) => {
                 let detail = format!("this static token was opened with no_request = {}", open.no_request());
                 Err(StartError::invalid("/no_request", detail))
             }
             Ok(Operation::KeyHandshake(open)) => {
-                Ok(KeyHandshakeStarted { stream_id, url: self.handshake_url(token, open.no_request()) })
+                let url = self.handshake_url(open.token(), open.no_request());
+                Ok(Some(KeyHandshakeStarted { stream_id, url }))
             }
             Ok(_) | Err(_) => Err(StoreError::Unreadable("a handshake's token belongs to something else").into()),
         }
     }
 
-    fn handshake_url(&self, token: &str, no_request: bool) -> String {
+    pub(super) fn handshake_url(&self, token: &str, no_request: bool) -> String {
         HandshakeUrl {
             scheme: self.options.url_scheme.clone(),
             main_key: self.options.main_key,
@@ -200,6 +230,12 @@ fn check_static_token(token: &str) -> Result<(), StartError> {
         return Err(StartError::invalid("/static_token", detail));
     }
     Ok(())
+}
+
+fn random_suffix(randomness: &dyn Randomness) -> String {
+    let mut suffix = random_token(randomness);
+    suffix.truncate(SUFFIX);
+    suffix
 }
 
 pub(super) fn random_token(randomness: &dyn Randomness) -> String {

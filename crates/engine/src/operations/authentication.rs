@@ -120,20 +120,28 @@ impl Authentication {
     /// A device could not read the challenge, and proves to be a subkey: it is asked too.
     fn proven(&mut self, author: &PublicKey, proof: &SubkeyProof, now: UnixMillis) -> Outcome {
         if self.conversation.prove(author, proof, Permission::Auth, now) {
-            Outcome::Stepped(vec![self.ask()])
+            Outcome::Stepped(vec![self.ask_too(author)])
         } else {
             Outcome::Ignored
         }
     }
 
     fn ask(&self) -> Effect {
-        let message = ServiceMessage::AuthChallenge(AuthChallenge {
+        Effect::Send(self.conversation.message(&self.message(), self.expires_at))
+    }
+
+    /// Asks a key that has just proven itself.
+    fn ask_too(&self, proven: &PublicKey) -> Effect {
+        Effect::SendAlso(self.conversation.message_to_proven(proven, &self.message(), self.expires_at))
+    }
+
+    fn message(&self) -> ServiceMessage {
+        ServiceMessage::AuthChallenge(AuthChallenge {
             challenge: self.challenge.clone(),
             expires_at: self.expires_at.secs(),
             required_permissions: Vec::new(),
             subkey_proof: self.service_proof.clone(),
-        });
-        Effect::Send(self.conversation.message(&message, self.expires_at))
+        })
     }
 }
 

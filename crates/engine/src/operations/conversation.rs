@@ -129,13 +129,38 @@ impl Conversation {
     /// `message` to everybody who takes part, sent again until `until`.
     pub(super) fn message(&self, message: &ServiceMessage, until: UnixMillis) -> OutboxMessage {
         let keys = self.keys();
+        self.message_to(keys.clone(), keys, message, until)
+    }
+
+    /// The same to a key that has just proven itself, and to nobody else: wallets lose a copy that arrives right behind another.
+    /// Only when the proof has told who the main key is, that key is asked too: it was not before.
+    pub(super) fn message_to_proven(
+        &self,
+        author: &PublicKey,
+        message: &ServiceMessage,
+        until: UnixMillis,
+    ) -> OutboxMessage {
+        let found_main = (*author == self.asked && self.asked != self.main_key).then_some(self.main_key);
+        let recipients = [*author].into_iter().chain(found_main).collect();
+        self.message_to(recipients, self.keys(), message, until)
+    }
+
+    fn message_to(
+        &self,
+        recipients: Vec<PublicKey>,
+        participants: Vec<PublicKey>,
+        message: &ServiceMessage,
+        until: UnixMillis,
+    ) -> OutboxMessage {
         OutboxMessage {
             kind: message.kind(),
             content: message.to_json(),
             main_key: self.main_key,
-            recipients: keys.clone(),
-            participants: keys,
+            recipients,
+            participants,
             until,
+            made_at: UnixMillis(0),
+            not_before: UnixMillis(0),
         }
     }
 }

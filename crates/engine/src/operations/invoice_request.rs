@@ -101,7 +101,7 @@ impl InvoiceRequest {
             Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. }
                 if self.conversation.prove(author, proof, Permission::Payment, now) =>
             {
-                Outcome::Stepped(vec![self.ask()])
+                Outcome::Stepped(vec![self.ask_too(author)])
             }
             _ => Outcome::Ignored,
         }
@@ -149,7 +149,16 @@ impl InvoiceRequest {
     }
 
     fn ask(&self) -> Effect {
-        let message = ServiceMessage::InvoiceRequest(message::InvoiceRequest {
+        Effect::Send(self.conversation.message(&self.message(), self.expires_at))
+    }
+
+    /// Asks a key that has just proven itself.
+    fn ask_too(&self, proven: &PublicKey) -> Effect {
+        Effect::SendAlso(self.conversation.message_to_proven(proven, &self.message(), self.expires_at))
+    }
+
+    fn message(&self) -> ServiceMessage {
+        ServiceMessage::InvoiceRequest(message::InvoiceRequest {
             request_id: self.request_id.clone(),
             amount: self.amount,
             currency: Currency::Millisats,
@@ -157,8 +166,7 @@ impl InvoiceRequest {
             expires_at: self.expires_at.secs(),
             description: self.description.clone(),
             refund_invoice: None,
-        });
-        Effect::Send(self.conversation.message(&message, self.expires_at))
+        })
     }
 }
 

@@ -3,7 +3,8 @@
 //! ```text
 //! single use:  waiting ──handshake──▶ finished   KeyHandshake {main_key, preferred_relays}
 //!              waiting ──expired────▶ finished   StatusUpdate {status: timeout}
-//! reusable:    waiting ──handshake──▶ waiting    KeyHandshake, once per user and scan; never finished
+//! reusable:    waiting ──handshake──▶ waiting    KeyHandshake, once per user and scan
+//!              waiting ──closed─────▶ finished   by the operator alone; its URL stays dead
 //! ```
 //!
 //! | crash … | what resume does |
@@ -19,9 +20,10 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use usher_protocol::PublicKey;
+use usher_protocol::handshake_url::decode_token;
 use usher_protocol::message::WalletMessage;
 
-use super::{Effect, Input, Outcome, SetBack, emit, millis};
+use super::{Effect, Input, Outcome, SetBack, emit, millis, optional_millis};
 use crate::UnixMillis;
 use crate::event::EventType;
 use crate::ports::{CorrelationKey, UserRelays};
@@ -29,7 +31,11 @@ use crate::ports::{CorrelationKey, UserRelays};
 /// The state of a key handshake.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyHandshake {
+    /// The token in the URL.
     token: String,
+    /// The static token it was opened with, when the URL has another: a handshake of that name was closed before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    name: Option<String>,
     no_request: bool,
     #[serde(flatten)]
     usage: Usage,
@@ -45,6 +51,9 @@ enum Usage {
     Reusable {
         /// Who scanned lately, oldest first: wallets repeat messages, and a repeated one is not another scan.
         recent: Vec<Scan>,
+        /// Until when nobody may have its token, once it is closed.
+        #[serde(default, with = "optional_millis", skip_serializing_if = "Option::is_none")]
+        closed: Option<UnixMillis>,
     },
 }
 
@@ -62,9 +71,11 @@ const REMEMBERED: Duration = Duration::from_secs(30 * 60);
 /// How many scans a reusable handshake remembers: 128 × 31 bytes keep the stored state under 4 KiB.
 const RECENT_SCANS: usize = 128;
 
-/// Most relays of a user that are told and remembered, and the longest address: more are never used.
+/// Most relays of a user that are told and remembered, the longest address, and all of them together: more are never used,
+/// and on a public URL anybody may name some. The list of an honest wallet has about 100 bytes.
 const MAX_USER_RELAYS: usize = 8;
 const MAX_RELAY_BYTES: usize = 256;
+const MAX_RELAYS_BYTES: usize = 512;
 
 impl fmt::Debug for KeyHandshake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -75,12 +86,29 @@ impl fmt::Debug for KeyHandshake {
 impl KeyHandshake {
     /// A handshake that the first user completes, until `expires_at`.
     pub const fn single_use(token: String, no_request: bool, expires_at: UnixMillis) -> Self {
-        Self { token, no_request, usage: Usage::SingleUse { expires_at } }
+        Self { token, name: None, no_request, usage: Usage::SingleUse { expires_at } }
     }
 
-    /// A handshake that any number of users complete, for ever.
-    pub const fn reusable(token: String, no_request: bool) -> Self {
-        Self { token, no_request, usage: Usage::Reusable { recent: Vec::new() } }
+    /// A handshake that any number of users complete, until it is closed. `static_token` is its token and its name.
+    pub const fn reusable(static_token: String, no_request: bool) -> Self {
+        Self {
+            token: static_token,
+            name: None,
+            no_request,
+            usage: Usage::Reusable { recent: Vec::new(), closed: None },
+        }
+    }
+
+    /// The same with another token in its URL: the URL of a handshake that was closed stays dead.
+    #[must_use]
+    pub fn with_suffix(self, suffix: &str) -> Self {
+        let name = self.static_token().to_owned();
+        Self { token: format!("{name}.{suffix}"), name: Some(name), ..self }
+    }
+
+    /// The token it was opened with: what asks for it again finds it by.
+    pub fn static_token(&self) -> &str {
+        self.name.as_ref().unwrap_or(&self.token)
     }
 
     /// The token in its URL.
@@ -105,8 +133,38 @@ impl KeyHandshake {
         }
     }
 
-    pub(super) fn correlation(&self) -> CorrelationKey {
-        CorrelationKey::token(&self.token)
+    /// By what it is found: the token in its URL, and when it is reusable its static token. And what no other may be open with: some wallets send a
+    /// token as it stands in the URL, so no token may read like another does there.
+    pub(super) fn correlations(&self) -> Vec<CorrelationKey> {
+        let named = self.is_reusable().then(|| CorrelationKey::static_token(self.static_token()));
+        self.token_keys().into_iter().chain(named).collect()
+    }
+
+    /// The keys that stay taken for a while when it is closed, and until when.
+    pub(super) fn kept_correlations(&self) -> Vec<(CorrelationKey, UnixMillis)> {
+        match self.usage {
+            Usage::Reusable { closed: Some(until), .. } => {
+                self.token_keys().into_iter().map(|key| (key, until)).collect()
+            }
+            Usage::Reusable { closed: None, .. } | Usage::SingleUse { .. } => Vec::new(),
+        }
+    }
+
+    fn token_keys(&self) -> Vec<CorrelationKey> {
+        let mut keys = vec![CorrelationKey::token(&self.token)];
+        if self.is_reusable() {
+            keys.push(CorrelationKey::token_form(&self.token));
+            keys.extend(decode_token(&self.token).as_deref().map(CorrelationKey::token_form));
+        }
+        keys
+    }
+
+    /// The operator ends it. Nobody can have its token until `kept_until`, so that its URL stays dead for so long.
+    pub fn close(&mut self, kept_until: UnixMillis) -> Vec<Effect> {
+        if let Usage::Reusable { closed, .. } = &mut self.usage {
+            *closed = Some(kept_until);
+        }
+        vec![Effect::Finish]
     }
 
     pub(super) fn clock_set_back(&mut self, set_back: SetBack) {
@@ -119,7 +177,7 @@ impl KeyHandshake {
     pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> Outcome {
         match input {
             Input::Wallet { author, sent_at, message: WalletMessage::KeyHandshake(handshake) }
-                if handshake.token == self.token =>
+                if self.is_named_by(&handshake.token) =>
             {
                 self.scanned(author, &handshake.preferred_relays, *sent_at, now)
             }
@@ -128,16 +186,27 @@ impl KeyHandshake {
         }
     }
 
+    /// Whether a wallet means this handshake by the token it sends: some send it as it stands in the URL.
+    fn is_named_by(&self, sent: &str) -> bool {
+        sent == self.token || decode_token(sent).as_deref() == Some(&self.token)
+    }
+
     fn scanned(&mut self, author: &PublicKey, relays: &[String], sent_at: UnixMillis, now: UnixMillis) -> Outcome {
         let counts = match &mut self.usage {
             Usage::SingleUse { expires_at } => now < *expires_at,
-            Usage::Reusable { recent } => counts_as_scan(recent, author, sent_at, now),
+            Usage::Reusable { recent, .. } => counts_as_scan(recent, author, sent_at, now),
         };
         if !counts {
             return Outcome::Ignored;
         }
+        let mut left = MAX_RELAYS_BYTES;
         let relays = relays.iter().filter(|relay| relay.len() <= MAX_RELAY_BYTES).take(MAX_USER_RELAYS);
-        let relays: Vec<String> = relays.cloned().collect();
+        let fits = |relay: &&String| {
+            let rest = left.checked_sub(relay.len());
+            left = rest.unwrap_or(left);
+            rest.is_some()
+        };
+        let relays: Vec<String> = relays.filter(fits).cloned().collect();
         let data = json!({ "main_key": author.to_hex(), "preferred_relays": relays });
         let mut effects = vec![emit(EventType::KeyHandshake, data, now)];
         if !relays.is_empty() {
@@ -161,7 +230,8 @@ impl KeyHandshake {
 }
 
 fn counts_as_scan(recent: &mut Vec<Scan>, author: &PublicKey, sent_at: UnixMillis, now: UnixMillis) -> bool {
-    let (now, sent_at) = (now.secs(), sent_at.secs());
+    // A wallet's clock that is ahead takes nothing from the next scan, when it has been put right.
+    let (now, sent_at) = (now.secs(), sent_at.min(now).secs());
     recent.retain(|scan| now.abs_diff(scan.1) < REMEMBERED.as_secs());
     let mut user = author.to_hex();
     user.truncate(16);

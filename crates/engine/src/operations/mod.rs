@@ -150,6 +150,10 @@ pub enum Effect {
     Emit(NewEvent),
     /// The user is sent a message, again and again until the operation is finished or sends another.
     Send(OutboxMessage),
+    /// A key that has just proven itself is sent a message beside what is being sent, which is neither sent now nor changed.
+    SendAlso(OutboxMessage),
+    /// What is being sent is not sent again before this time.
+    Pause(UnixMillis),
     /// A user's relays are remembered.
     RememberRelays(UserRelays),
     /// What is being sent is sent no more.
@@ -208,7 +212,7 @@ impl Operation {
     /// goes on, never taken away before it is finished.
     pub fn correlations(&self) -> Vec<CorrelationKey> {
         match self {
-            Self::KeyHandshake(handshake) => vec![handshake.correlation()],
+            Self::KeyHandshake(handshake) => handshake.correlations(),
             Self::Authentication(authentication) => vec![authentication.correlation()],
             Self::SinglePayment(payment) | Self::InvoicePayment(payment) => payment.correlations(),
             Self::OwnPayment(payment) => vec![payment.correlation()],
@@ -224,8 +228,8 @@ impl Operation {
             Self::SinglePayment(payment) | Self::InvoicePayment(payment) => {
                 payment.kept_correlation().into_iter().collect()
             }
-            Self::KeyHandshake(_)
-            | Self::Authentication(_)
+            Self::KeyHandshake(handshake) => handshake.kept_correlations(),
+            Self::Authentication(_)
             | Self::OwnPayment(_)
             | Self::InvoiceRequest(_)
             | Self::RecurringRequest(_)

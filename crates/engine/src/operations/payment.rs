@@ -265,7 +265,7 @@ impl Payment {
                         if !self.withdrawn && self.conversation.prove(author, proof, Permission::Payment, now) =>
                     {
                         let device = self.tell_subscription(Note::Device { key: *author, proof: proof.clone() });
-                        Outcome::Stepped([self.ask(&invoice)].into_iter().chain(device).collect())
+                        Outcome::Stepped(self.ask_too(author, &invoice).into_iter().chain(device).collect())
                     }
                     _ => Outcome::Ignored,
                 }

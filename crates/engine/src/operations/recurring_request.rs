@@ -168,7 +168,7 @@ impl RecurringRequest {
             Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. }
                 if self.conversation.prove(author, proof, Permission::Payment, now) =>
             {
-                Outcome::Stepped(vec![self.ask()])
+                Outcome::Stepped(vec![self.ask_too(author)])
             }
             Input::Taken => self.end("error", Some("the wallet gave a subscription id that is in use"), now),
             _ => Outcome::Ignored,
@@ -239,7 +239,16 @@ impl RecurringRequest {
     }
 
     fn ask(&self) -> Effect {
-        let message = ServiceMessage::RecurringRequest(message::RecurringRequest {
+        Effect::Send(self.conversation.message(&self.message(), self.expires_at))
+    }
+
+    /// Asks a key that has just proven itself.
+    fn ask_too(&self, proven: &PublicKey) -> Effect {
+        Effect::SendAlso(self.conversation.message_to_proven(proven, &self.message(), self.expires_at))
+    }
+
+    fn message(&self) -> ServiceMessage {
+        ServiceMessage::RecurringRequest(message::RecurringRequest {
             amount: self.amount,
             currency: Currency::Millisats,
             recurrence: self.recurrence.clone(),
@@ -248,8 +257,7 @@ impl RecurringRequest {
             auth_token: None,
             description: Some(self.description.clone()),
             request_id: self.request_id.clone(),
-        });
-        Effect::Send(self.conversation.message(&message, self.expires_at))
+        })
     }
 }
 

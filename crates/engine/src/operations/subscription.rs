@@ -170,7 +170,7 @@ impl Subscription {
                 if self.tells_until().is_some_and(|until| now < until)
                     && self.conversation.prove(author, proof, Permission::Payment, now) =>
             {
-                Outcome::Stepped(self.tell_wallet().into_iter().collect())
+                Outcome::Stepped(self.tell_device(author).into_iter().collect())
             }
             Input::Note(Note::Device { key, proof })
                 if self.ended_at.is_none()
@@ -338,12 +338,20 @@ impl Subscription {
     }
 
     fn tell_wallet(&self) -> Option<Effect> {
-        let message = ServiceMessage::CloseSubscription(CloseSubscription {
+        Some(Effect::Send(self.conversation.message(&self.closing(), self.tells_until()?)))
+    }
+
+    /// A device that could not read it is told.
+    fn tell_device(&self, proven: &PublicKey) -> Option<Effect> {
+        Some(Effect::SendAlso(self.conversation.message_to_proven(proven, &self.closing(), self.tells_until()?)))
+    }
+
+    fn closing(&self) -> ServiceMessage {
+        ServiceMessage::CloseSubscription(CloseSubscription {
             subscription_id: self.agreement.subscription_id.clone(),
             reason: None,
             by_service: true,
-        });
-        Some(Effect::Send(self.conversation.message(&message, self.tells_until()?)))
+        })
     }
 
     fn tell_payment(&self, charge: Charge, more: &Value, now: UnixMillis) -> Effect {

@@ -1,6 +1,7 @@
 //! The messenger port: the way to users' wallets and back.
 
 use std::fmt;
+use std::sync::Arc;
 
 use usher_protocol::message::WalletMessage;
 use usher_protocol::{EventId, PublicKey};
@@ -9,7 +10,8 @@ use crate::UnixMillis;
 
 /// Sends messages to wallets.
 pub trait Messenger: Send + Sync {
-    /// Seals the letter, one event per recipient, and puts the events into the relays' queues.
+    /// Seals the letter, one event per recipient, and puts the events into the relays' queues. Events for one user leave a
+    /// moment apart: wallets lose one that arrives right behind another.
     ///
     /// Never waits for the network, and says nothing about arrival: the only receipt is the wallet's answer. Returns
     /// the ids of the events made, by which a device that cannot read one refers to it.
@@ -34,6 +36,9 @@ pub struct Letter {
     pub relays: Vec<String>,
     /// Until when an answer is awaited: so long the user's own relays are listened to.
     pub until: UnixMillis,
+    /// When the events are made, as they say. The same letter with the same time gives the same events, also after a restart:
+    /// wallets know a repetition by the event's id.
+    pub made_at: UnixMillis,
 }
 
 impl fmt::Debug for Letter {
@@ -53,4 +58,16 @@ pub struct Inbound {
     pub created_at: u64,
     /// What it says.
     pub message: WalletMessage,
+    /// How it came.
+    pub via: Via,
+}
+
+/// How a wallet's message came.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Via {
+    /// The address of the relay of ours that delivered it; `None` for a user's relay.
+    pub relay: Option<Arc<str>>,
+    /// Another relay has delivered the same event before. Only key handshakes (27010) are handed on again, once for each relay:
+    /// what a limit of one relay refuses may come in over another.
+    pub copy: bool,
 }

@@ -23,7 +23,7 @@ pub use lightning::{
     Finds, InvoiceStatus, Lightning, LightningError, LightningNotice, LightningNotices, OutgoingStatus, PaidInvoice,
     Settlement, SignedPayment, WalletInfo, WalletLink, WantedInvoice,
 };
-pub use messenger::{Inbound, Letter, Messenger};
+pub use messenger::{Inbound, Letter, Messenger, Via};
 pub use randomness::{OsRandomness, Randomness};
 pub use receiver::{Posted, Receiver};
 pub use relay_control::{RelayChangeError, RelayControl, RelayInfo, RelayLinkState, RelayOrigin};

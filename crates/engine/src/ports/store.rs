@@ -203,6 +203,10 @@ pub enum OutboxChange {
     Keep,
     /// They go, and these take their place (none: the outbox is emptied). Slots are numbered from 0 in this order.
     Replace(Vec<OutboxMessage>),
+    /// They stay, and these come after them.
+    Add(Vec<OutboxMessage>),
+    /// They stay, and none of them is sent again before this time.
+    Pause(UnixMillis),
 }
 
 /// A message to a user that is sent, and sent again, until the operation takes it out of the outbox.
@@ -220,6 +224,10 @@ pub struct OutboxMessage {
     pub participants: Vec<PublicKey>,
     /// After this it is no longer sent.
     pub until: UnixMillis,
+    /// When it was put into the outbox; the engine sets it when it commits. What is repeated soon after that is the same event.
+    pub made_at: UnixMillis,
+    /// Before this it is not sent again.
+    pub not_before: UnixMillis,
 }
 
 impl fmt::Debug for OutboxMessage {
@@ -398,6 +406,16 @@ impl CorrelationKey {
     /// A handshake's token.
     pub fn token(token: &str) -> Self {
         Self::hash("token", token)
+    }
+
+    /// A reusable handshake, by the static token it was opened with.
+    pub fn static_token(token: &str) -> Self {
+        Self::hash("static token", token)
+    }
+
+    /// How a reusable handshake's token may read in a message: no two that are open may read alike.
+    pub fn token_form(token: &str) -> Self {
+        Self::hash("token form", token)
     }
 
     /// An authentication's challenge.

@@ -20,7 +20,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use usher_engine::ports::{Clock as _, DeliveryStore, Inbound, Letter, Receiver, Store, SystemClock};
+use usher_engine::ports::{Clock as _, DeliveryStore, Inbound, Letter, Receiver, Store, SystemClock, Via};
 use usher_engine::testing::{ManualClock, RecordingMessenger, SeededRandomness};
 use usher_engine::{Engine, EngineOptions, EngineParts, EventPage, LightningParts, PaymentRules, StreamId, UnixMillis};
 use usher_protocol::bolt11::Network;
@@ -157,6 +157,7 @@ impl Running {
             author: author.public_key(),
             created_at: self.clock.now().secs(),
             message,
+            via: Via::default(),
         };
         self.inbox.send(inbound).await.unwrap();
     }

@@ -70,7 +70,11 @@ impl Desk {
     }
 
     fn examine_text(&self, text: &str) -> Verdict {
-        self.examiner.examine(serde_json::from_str(text).unwrap())
+        self.examine_at("wss://a.example", text)
+    }
+
+    fn examine_at(&self, relay: &str, text: &str) -> Verdict {
+        self.examiner.examine(serde_json::from_str(text).unwrap(), Some(&relay.into()))
     }
 
     #[track_caller]
@@ -125,6 +129,35 @@ fn the_same_event_at_two_relays_at_the_same_instant_is_one() {
         });
         assert_eq!(taken, 1);
     }
+}
+
+#[test]
+fn a_handshake_is_handed_on_once_for_each_relay_and_an_answer_once() {
+    let desk = Desk::new();
+    let handshake = desk.handshake("abcd").as_json();
+    let via = |verdict| match verdict {
+        Verdict::Message(inbound) => Some((inbound.via.relay.map(|relay| relay.to_string()), inbound.via.copy)),
+        _ => None,
+    };
+    for round in 0..3 {
+        for (relay, copy) in [("wss://a.example", false), ("wss://b.example", true)] {
+            let expected = (round == 0).then(|| (Some(relay.to_owned()), copy));
+            assert_eq!(via(desk.examine_at(relay, &handshake)), expected, "{relay}, the {round}th time");
+        }
+        let of_user = desk.examiner.examine(serde_json::from_str(&handshake).unwrap(), None);
+        assert_eq!(via(of_user), (round == 0).then_some((None, true)), "relays of users are one");
+    }
+    assert_eq!(desk.counters.values().verified, 3, "each relay's claim is checked, once");
+    // A relay cannot put other words into it.
+    let mut forged: Event = serde_json::from_str(&handshake).unwrap();
+    forged.content = desk.handshake("efgh").content;
+    assert!(matches!(desk.examine_at("wss://c.example", &forged.as_json()), Verdict::Refused(Refusal::Forged)));
+    assert!(via(desk.examine_at("wss://c.example", &handshake)).is_some(), "nor spoil it by trying to");
+
+    let text = r#"{"challenge":"c","subkey_proof":null,"status":{"status":"declined","reason":null}}"#;
+    let answer = desk.seal(&desk.service, &desk.service, kind::AUTH_RESPONSE, text, NOW).as_json();
+    assert!(via(desk.examine_at("wss://a.example", &answer)).is_some());
+    assert!(matches!(desk.examine_at("wss://b.example", &answer), Verdict::Known));
 }
 
 #[test]
@@ -268,7 +301,7 @@ mod whatever_a_relay_delivers {
             }
             let text = String::from_utf8(bytes).unwrap();
             let Ok(raw) = serde_json::from_str(&text) else { return Ok(()) };
-            if let Verdict::Message(inbound) = desk.examiner.examine(raw) {
+            if let Verdict::Message(inbound) = desk.examiner.examine(raw, None) {
                 prop_assert_eq!(inbound.event_id, genuine.id);
                 prop_assert_eq!(inbound.author, genuine.pubkey);
             } else {
@@ -281,7 +314,7 @@ mod whatever_a_relay_delivers {
         fn no_json_makes_it_panic(text in "\\PC{0,60}|\\{(\"(id|pubkey|kind|tags|content|sig|created_at)\":(1|\"a\"|\\[\\]|null),){0,7}\"sig\":1\\}") {
             let desk = Desk::new();
             if let Ok(raw) = serde_json::from_str::<Box<RawValue>>(&text) {
-                prop_assert!(matches!(desk.examiner.examine(&raw), Verdict::Refused(_)));
+                prop_assert!(matches!(desk.examiner.examine(&raw, None), Verdict::Refused(_)));
             }
         }
     }

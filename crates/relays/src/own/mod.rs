@@ -197,8 +197,10 @@ impl OwnProfile {
 
     /// Each of our relays shall have the events that it has not accepted yet.
     fn announce(&self, record: &Record) {
-        let announcements: Vec<_> =
-            record.events().map(|event| Announcement { id: event.id, frame: shared::outgoing(event).frame }).collect();
+        let announcements: Vec<_> = record
+            .events()
+            .map(|event| Announcement { id: event.id, frame: shared::outgoing(event, None).frame })
+            .collect();
         for link in self.pool.links() {
             let missing: Vec<_> =
                 announcements.iter().filter(|a| !record.has_accepted(&link.address, a.id)).cloned().collect();

@@ -35,7 +35,7 @@ impl Line {
     fn queue(&self, number: u8, now: Instant) -> EventId {
         let id = EventId::from_byte_array([number; 32]);
         let frame = format!(r#"["EVENT",{number}]"#).into();
-        self.link.queue.push(Outgoing { id, frame, made: now, attempts: 0 });
+        self.link.queue.push(Outgoing { id, user: None, frame, made: now, attempts: 0 });
         id
     }
 

@@ -73,6 +73,7 @@ fn ask(world: &World, wallet: &Wallet, challenge: &str) {
         participants: vec![wallet.key],
         relays: Vec::new(),
         until: now().plus(Duration::from_secs(60)),
+        made_at: now(),
     });
     assert_eq!(ids.len(), 1);
 }

@@ -202,3 +202,30 @@ async fn a_slow_engine_loses_nothing() {
     assert_eq!(service.pool.counters().disconnects, 0);
     service.stop().await;
 }
+
+/// A wallet's listener may lose an event that arrives right behind another.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn copies_for_one_user_leave_apart_and_a_repetition_is_the_same_event() {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let service = Service::start(&[relay.url()]);
+    service.subscribed_at(relay.url()).await;
+    let keys: Vec<_> = (0..4).map(|_| Keys::generate().public_key()).collect();
+    let mut letter = service.letter(&keys[0], "all");
+    letter.recipients.clone_from(&keys);
+    letter.participants.clone_from(&keys);
+    let started = std::time::Instant::now();
+    let ids = service.pool.send(&letter);
+    // Others are not held up.
+    let others: Vec<_> = (0..100).map(|n| service.ask(&Keys::generate().public_key(), &format!("c{n}"))).collect();
+    eventually("all have come", || relay.seen().len() == 104).await;
+    assert!(started.elapsed() >= Duration::from_millis(90), "three times 30 ms");
+    let order: Vec<_> = relay.seen().iter().map(|event| event.id).collect();
+    let place = |id| order.iter().position(|seen| *seen == id).unwrap();
+    assert!(others.iter().all(|other| place(*other) < place(ids[3])), "the last copy leaves last");
+    assert!(place(ids[0]) < place(ids[1]) && place(ids[1]) < place(ids[2]) && place(ids[2]) < place(ids[3]));
+
+    assert_eq!(service.pool.send(&letter), ids);
+    letter.made_at = letter.made_at.plus(Duration::from_secs(1));
+    assert!(service.pool.send(&letter).iter().all(|id| !ids.contains(id)));
+    service.stop().await;
+}

@@ -50,14 +50,9 @@ async fn who_knows_only_the_main_key_gets_the_proof_and_tries_again() {
     let (answer, proof) = wallet.next().await;
     assert_eq!((answer.kind.as_u16(), answer.pubkey), (kind::SUBKEY_PROOF, service.key()));
     let tags: Vec<_> = answer.tags.iter().map(|tag| tag.as_slice().to_vec()).collect();
-    assert_eq!(
-        tags,
-        [
-            vec!["p".to_owned(), wallet.key().to_hex()],
-            vec!["e".to_owned(), unreadable.id.to_hex()],
-            vec!["d".to_owned(), unreadable.id.to_hex()]
-        ]
-    );
+    let tag = |name: &str, value: String| vec![name.to_owned(), value];
+    let about = unreadable.id.to_hex();
+    assert_eq!(tags, [tag("p", wallet.key().to_hex()), tag("e", about.clone()), tag("d", about)]);
     let proof = SubkeyProof::parse(&proof).unwrap();
     proof.verify(&service.key(), Permission::Auth, now().secs()).unwrap();
     assert_eq!(proof.main_key, main.public_key());

@@ -87,6 +87,7 @@ impl Service {
             participants: vec![*wallet],
             relays: Vec::new(),
             until: now().plus(Duration::from_secs(60)),
+            made_at: now(),
         }
     }
 

@@ -31,11 +31,16 @@ pub(super) struct Hearing {
     /// The relays that sent an event since it was last taken for sent anew.
     seen: LruCache<EventId, Vec<usize>>,
     proofs: (Instant, u32),
+    /// When something was heard last that was no copy.
+    heard_at: Option<Instant>,
 }
+
+/// A deployed wallet's listener loses what arrives so soon behind something else.
+const RIGHT_BEHIND: Duration = Duration::from_millis(5);
 
 impl Hearing {
     pub(super) fn new(inner: Arc<Inner>) -> Self {
-        Self { inner, seen: LruCache::new(SEEN), proofs: (Instant::now(), 0) }
+        Self { inner, seen: LruCache::new(SEEN), proofs: (Instant::now(), 0), heard_at: None }
     }
 
     pub(super) async fn run(mut self, mut heard: mpsc::Receiver<Heard>) {
@@ -47,7 +52,7 @@ impl Hearing {
     /// `nostr-sdk` has checked the id and the signature.
     fn hear(&mut self, heard: &Heard) {
         let event = &heard.event;
-        if event.pubkey == self.inner.identity.public_key() || self.is_copy(heard) {
+        if event.pubkey == self.inner.identity.public_key() || self.is_lost(event) || self.is_copy(heard) {
             return;
         }
         let Ok(text) = self.inner.speech.open(event) else {
@@ -60,14 +65,24 @@ impl Hearing {
         }
     }
 
+    /// Whether a deployed wallet's listener loses it.
+    fn is_lost(&mut self, event: &Event) -> bool {
+        if !self.inner.deployed || self.seen.contains(&event.id) {
+            return false;
+        }
+        let now = Instant::now();
+        let before = self.heard_at.replace(now);
+        before.is_some_and(|before| now.saturating_duration_since(before) < RIGHT_BEHIND)
+    }
+
     /// Whether this is another relay's copy of what was heard. The same event from the same relay is none: the
-    /// service sent it again, for it has no answer.
+    /// service sent it again, for it has no answer. (A deployed wallet does not see the difference.)
     fn is_copy(&mut self, heard: &Heard) -> bool {
         let Some(links) = self.seen.peek_mut(&heard.event.id) else {
             self.seen.push(heard.event.id, vec![heard.link]);
             return false;
         };
-        if links.contains(&heard.link) {
+        if links.contains(&heard.link) && !self.inner.deployed {
             links.clear();
             links.push(heard.link);
             return false;

@@ -69,6 +69,7 @@ pub struct Wallet {
 struct Inner {
     identity: Identity,
     relays: Vec<String>,
+    deployed: bool,
     policy: Mutex<Policy>,
     services: Mutex<Vec<KnownService>>,
     subscriptions: Mutex<Vec<Subscription>>,
@@ -96,7 +97,8 @@ pub struct Opened {
 impl Wallet {
     /// Starts a wallet and connects it to its relays, without waiting for them.
     pub async fn start(options: WalletOptions) -> Self {
-        let WalletOptions { identity, relays, services, subscriptions, purse, policy, clock, notifications } = options;
+        let WalletOptions { identity, relays, services, subscriptions, purse, policy, clock, deployed, notifications } =
+            options;
         let known: Vec<String> =
             relays.iter().chain(services.iter().flat_map(|service| &service.relays)).cloned().collect();
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
@@ -108,7 +110,8 @@ impl Wallet {
         let (line, heard) = Line::new(identity.keys().clone(), filter, notifications, tasks.clone(), stop.clone());
         let inner = Arc::new(Inner {
             speech: Speech::new(identity.keys().clone(), clock),
-            requests: Requests::new(),
+            requests: Requests::new(deployed),
+            deployed,
             policy: Mutex::new(policy),
             services: Mutex::new(services.clone()),
             subscriptions: Mutex::new(subscriptions),
@@ -164,7 +167,7 @@ impl Wallet {
         self.inner.line.wait_for_any(relays, deadline).await?;
         let preferred = if self.inner.relays.is_empty() { relays } else { &self.inner.relays };
         let message = WalletMessage::KeyHandshake(KeyHandshake {
-            token: url.token.clone(),
+            token: if self.inner.deployed { url.encoded_token() } else { url.token.clone() },
             client_info: Some(ClientInfo {
                 name: CLIENT_NAME.to_owned(),
                 version: env!("CARGO_PKG_VERSION").to_owned(),

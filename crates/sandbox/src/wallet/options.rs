@@ -47,6 +47,10 @@ pub struct WalletOptions {
     pub policy: Policy,
     /// Where it reads the time.
     pub clock: UnixClock,
+    /// Whether it behaves as the wallets that people have do: it knows a repeated request by the event's id alone, so that a fresh event is
+    /// another request, to be answered and paid once more; it loses an event that arrives right behind another; and it sends
+    /// the token of a handshake URL as it stands there, percent-encoded.
+    pub deployed: bool,
     /// Slots of the channel by which `nostr-sdk` hands over what a relay says, for each relay; about 0.3 KB each. A
     /// burst that is longer than this may lose messages.
     pub notifications: usize,
@@ -63,6 +67,7 @@ impl WalletOptions {
             purse: None,
             policy: Policy::silent(),
             clock: system_clock(),
+            deployed: false,
             notifications: 4_096,
         }
     }
@@ -78,6 +83,13 @@ impl WalletOptions {
     #[must_use]
     pub fn paying_from(mut self, account: &Account) -> Self {
         self.purse = Some(Purse::Account(account.clone()));
+        self
+    }
+
+    /// Behaving as a deployed wallet does.
+    #[must_use]
+    pub const fn deployed(mut self) -> Self {
+        self.deployed = true;
         self
     }
 

@@ -44,23 +44,29 @@ pub(super) enum Due {
     Nothing,
 }
 
-/// The requests by author and correlation id: the same id twice is one request.
+/// The requests by author and correlation id: the same id twice is one request. (To a deployed wallet each event is one.)
 #[derive(Debug)]
 pub(super) struct Requests {
     state: Mutex<State>,
     came: Notify,
+    by_event: bool,
 }
 
 impl Requests {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(by_event: bool) -> Self {
         let state = State { entries: LruCache::new(CAPACITY), fresh: VecDeque::new() };
-        Self { state: Mutex::new(state), came: Notify::new() }
+        Self { state: Mutex::new(state), came: Notify::new(), by_event }
+    }
+
+    fn key(&self, request: &Request) -> Key {
+        let id = if self.by_event { request.event.id.to_hex() } else { request.id.clone() };
+        (request.from, id)
     }
 
     /// Takes a request that came, for the first time or again. A reaction that is due is noted as pending when the
     /// wallet `reacts` by itself.
     pub(super) fn take(&self, request: Request, reacts: bool) -> Due {
-        let key = (request.from, request.id.clone());
+        let key = self.key(&request);
         let mut state = self.state.lock();
         if let Some(entry) = state.entries.peek_mut(&key) {
             entry.request.times = entry.request.times.saturating_add(1);
@@ -87,7 +93,7 @@ impl Requests {
     /// Notes an answer.
     pub(super) fn answered(&self, request: &Request, answer: Utterance) {
         let mut state = self.state.lock();
-        if let Some(entry) = state.entries.peek_mut(&(request.from, request.id.clone())) {
+        if let Some(entry) = state.entries.peek_mut(&self.key(request)) {
             entry.request.failed = matches!(&answer.message, WalletMessage::PaymentResponse(response)
                 if matches!(response.status, PaymentStatus::Failed { .. }));
             entry.answer = Some(answer);
@@ -99,7 +105,7 @@ impl Requests {
     /// Whether the answer that was thought about is still to be given: not when the user was quicker.
     pub(super) fn is_pending(&self, request: &Request) -> bool {
         let state = self.state.lock();
-        state.entries.peek(&(request.from, request.id.clone())).is_some_and(|entry| entry.pending)
+        state.entries.peek(&self.key(request)).is_some_and(|entry| entry.pending)
     }
 
     /// Whether it was said last that it is paid.
@@ -124,7 +130,7 @@ impl Requests {
 
     fn last_answer<T>(&self, request: &Request, read: impl Fn(&WalletMessage) -> Option<T>) -> Option<T> {
         let state = self.state.lock();
-        read(&state.entries.peek(&(request.from, request.id.clone()))?.answer.as_ref()?.message)
+        read(&state.entries.peek(&self.key(request))?.answer.as_ref()?.message)
     }
 
     /// All requests, oldest first.

@@ -55,6 +55,8 @@ pub fn message(number: u64) -> OutboxMessage {
         recipients: vec![public_key(number), public_key(number + 1)],
         participants: vec![public_key(number), public_key(number + 2), public_key(number + 3)],
         until: UnixMillis(NOW.0 + number),
+        made_at: UnixMillis(NOW.0.saturating_sub(number)),
+        not_before: UnixMillis(number),
     }
 }
 

@@ -130,6 +130,8 @@ macro_rules! store_conformance {
                 concurrent_appends_are_gapless
             }
             outbox {
+                is_added_to
+                is_put_off
                 messages_keep_their_order
                 is_kept_replaced_and_emptied
                 is_cleared_when_finished

@@ -1,5 +1,6 @@
 //! The outbox: what is sent again until the operation takes it out.
 
+use usher_engine::UnixMillis;
 use usher_engine::ports::{Commit, OutboxChange, OutboxMessage};
 
 use super::{Subject, commit_done, create, id, message, step};
@@ -28,6 +29,29 @@ pub async fn is_kept_replaced_and_emptied(subject: impl Subject) {
     assert!(store.outbox(id(1)).await.unwrap().is_empty());
     commit_done(&*store, Commit { outbox: OutboxChange::Replace(vec![message(4)]), ..step(id(1), 4) }).await;
     assert_eq!(store.outbox(id(1)).await.unwrap(), [message(4)]);
+}
+
+/// By a step that says so; what was there stays as it was, and the new ones come after it.
+pub async fn is_added_to(subject: impl Subject) {
+    let store = subject.store();
+    commit_done(&*store, Commit { outbox: OutboxChange::Add(vec![message(1)]), ..create(id(1)) }).await;
+    commit_done(&*store, Commit { outbox: OutboxChange::Add(vec![message(3), message(2)]), ..step(id(1), 1) }).await;
+    assert_eq!(store.outbox(id(1)).await.unwrap(), [message(1), message(3), message(2)]);
+    commit_done(&*store, Commit { outbox: OutboxChange::Replace(vec![message(4)]), ..step(id(1), 2) }).await;
+    assert_eq!(store.outbox(id(1)).await.unwrap(), [message(4)]);
+}
+
+/// All of it, and of no other operation.
+pub async fn is_put_off(subject: impl Subject) {
+    let store = subject.store();
+    for n in 1..=2 {
+        let messages = vec![message(n), message(9)];
+        commit_done(&*store, Commit { outbox: OutboxChange::Replace(messages), ..create(id(n)) }).await;
+    }
+    commit_done(&*store, Commit { outbox: OutboxChange::Pause(UnixMillis(77)), ..step(id(1), 1) }).await;
+    let put_off = |message| OutboxMessage { not_before: UnixMillis(77), ..message };
+    assert_eq!(store.outbox(id(1)).await.unwrap(), [message(1), message(9)].map(put_off));
+    assert_eq!(store.outbox(id(2)).await.unwrap(), [message(2), message(9)]);
 }
 
 /// Whatever the finishing step says about it.

@@ -163,12 +163,19 @@ fn append_events(connection: &Connection, commit: &Commit, mut next_index: u64) 
 
 /// Says how many messages the operation has in the outbox now.
 fn change_outbox(connection: &Connection, commit: &Commit, before: usize) -> Result<usize, SqliteFailure> {
-    let messages: &[OutboxMessage] = match &commit.outbox {
-        _ if commit.finished => &[],
-        OutboxChange::Replace(messages) => messages,
+    let (messages, kept): (&[OutboxMessage], usize) = match &commit.outbox {
+        _ if commit.finished => (&[], 0),
+        OutboxChange::Replace(messages) => (messages, 0),
+        OutboxChange::Add(messages) => (messages, before),
+        OutboxChange::Pause(until) => {
+            prepare(connection, "UPDATE outbox SET not_before = ?2 WHERE operation = ?1")?
+                .execute(params![commit.operation.as_bytes(), codec::time(*until)])
+                .during("put off an operation's outbox")?;
+            return Ok(before);
+        }
         OutboxChange::Keep => return Ok(before),
     };
-    if before > 0 {
+    if before > kept {
         prepare(connection, "DELETE FROM outbox WHERE operation = ?1")?
             .execute([commit.operation.as_bytes()])
             .during("empty an operation's outbox")?;
@@ -176,23 +183,25 @@ fn change_outbox(connection: &Connection, commit: &Commit, before: usize) -> Res
     for (slot, message) in messages.iter().enumerate() {
         prepare(
             connection,
-            "INSERT INTO outbox (operation, slot, kind, content, main_key, recipients, participants, until)
-             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+            "INSERT INTO outbox (operation, slot, kind, content, main_key, recipients, participants, until, made_at, not_before)
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
         )?
         .execute(params![
             commit.operation.as_bytes(),
-            codec::limit(slot),
+            codec::limit(kept.saturating_add(slot)),
             message.kind,
             message.content,
             message.main_key.as_bytes(),
             codec::write_public_keys(&message.recipients),
             codec::write_public_keys(&message.participants),
             codec::time(message.until),
+            codec::time(message.made_at),
+            codec::time(message.not_before),
         ])
         .during("put a message into the outbox")?;
         keep_relays(connection, &message.main_key, commit.at)?;
     }
-    Ok(messages.len())
+    Ok(kept.saturating_add(messages.len()))
 }
 
 /// Says which keys the operation has now.

@@ -36,9 +36,9 @@ const CHECKS: [Check; 5] = [
     },
     Check {
         table: Table::Outbox,
-        sql: "SELECT kind, content, main_key, recipients, participants, until, operation FROM outbox",
+        sql: "SELECT kind, content, main_key, recipients, participants, until, made_at, not_before, operation FROM outbox",
         read: |row| read::outbox_message(row, DURING).map(|_| ()),
-        id: 6,
+        id: 8,
     },
     Check {
         table: Table::Deliveries,

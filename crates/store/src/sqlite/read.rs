@@ -124,7 +124,7 @@ pub(crate) fn outbox(connection: &Connection, operation: StreamId) -> Result<Vec
     const DURING: &str = "read the outbox";
     let mut statement = connection
         .prepare_cached(
-            "SELECT kind, content, main_key, recipients, participants, until FROM outbox
+            "SELECT kind, content, main_key, recipients, participants, until, made_at, not_before FROM outbox
              WHERE operation = ?1 ORDER BY slot",
         )
         .during(DURING)?;
@@ -145,6 +145,8 @@ pub(crate) fn outbox_message(row: &Row<'_>, during: &'static str) -> Result<Outb
         recipients: codec::read_public_keys(&row.get::<_, Vec<u8>>(3).during(during)?)?,
         participants: codec::read_public_keys(&row.get::<_, Vec<u8>>(4).during(during)?)?,
         until: UnixMillis(row.get(5).during(during)?),
+        made_at: UnixMillis(row.get(6).during(during)?),
+        not_before: UnixMillis(row.get(7).during(during)?),
     })
 }
 

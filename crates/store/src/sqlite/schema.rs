@@ -24,6 +24,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 5, sql: include_str!("../../migrations/sqlite/0005_payments.sql") },
     Migration { version: 6, sql: include_str!("../../migrations/sqlite/0006_clocks.sql") },
     Migration { version: 7, sql: include_str!("../../migrations/sqlite/0007_kept_keys.sql") },
+    Migration { version: 8, sql: include_str!("../../migrations/sqlite/0008_repeated_messages.sql") },
 ];
 
 /// Why a database was not brought to the schema.
@@ -126,6 +127,7 @@ mod tests {
         "0ff6f19cf686c0740ad7d3c01a59913d742ef7b53210ef474d9e19fde130f862",
         "dd23ab38a9361d803ddaa4b7c97819f5fdaff16140b5da933ca2f853e57d443d",
         "1e3a427cc3fa10f13091100498cd237001fde4eedf8b5478bb72027e0373dc55",
+        "37a7adcbd3bed313b5a92f113206ddc1540810ee885f7e3a302f0d65866fd5e6",
     ];
 
     #[test]

@@ -1,5 +1,6 @@
 //! Logging in, in every way there is.
 
+mod deployed;
 mod devices;
 mod following;
 mod own_relays;

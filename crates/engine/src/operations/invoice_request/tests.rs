@@ -119,8 +119,8 @@ fn a_device_of_the_user_is_asked_too() {
     let mut request = asked();
     let (key, proof) = device(&user(1), 1, Permission::Payment);
     let got = effects(request.step(&cannot_read(key, proof.clone()), NOW));
-    let [Effect::Send(message)] = &got[..] else { panic!("{got:?}") };
-    assert!(message.recipients.contains(&key));
+    let [Effect::SendAlso(message)] = &got[..] else { panic!("{got:?}") };
+    assert_eq!(message.recipients, [key], "those asked before are not asked again");
     assert_eq!(request.step(&cannot_read(key, proof), NOW), Outcome::Ignored, "once");
     let Input::Wallet { message, .. } = gives(&user(1), &invoice(5_000, PREIMAGE, 3600)) else { unreachable!() };
     let got = effects(request.step(&Input::Wallet { author: key, sent_at: NOW, message }, NOW));

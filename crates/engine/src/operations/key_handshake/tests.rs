@@ -34,6 +34,22 @@ fn another_token_does_not_count() {
 }
 
 #[test]
+fn a_token_as_it_stands_in_the_url_counts_and_nothing_like_it() {
+    let door = |token: &str| KeyHandshake::reusable(token.to_owned(), false);
+    for (token, sent) in
+        [("bar/1", "bar%2F1"), ("bar/1", "bar%2f1"), ("100%", "100%25"), ("a%2Fb", "a%252Fb"), ("ab", "a%62")]
+    {
+        let scan = || handshake(&user(1), sent, &[]);
+        assert!(matches!(door(token).step(&scan(), NOW), Outcome::Stepped(_)), "{sent} for {token}");
+    }
+    for (token, sent) in
+        [("bar%2F1", "bar/1"), ("bar/1", "bar%252F1"), ("bar/1", "bar+1"), ("bar/1", "bar%2"), ("a", "%FFa")]
+    {
+        assert_eq!(door(token).step(&handshake(&user(1), sent, &[]), NOW), Outcome::Ignored, "{sent} for {token}");
+    }
+}
+
+#[test]
 fn it_expires_on_the_millisecond() {
     let end = NOW.plus(Duration::from_secs(600));
     let before = UnixMillis(end.0 - 1);
@@ -70,6 +86,9 @@ fn what_a_stranger_writes_is_bounded() {
     relays.extend(["wss://a.example"; 16]);
     let got = effects(single_use().step(&handshake(&user(1), "token", &relays), NOW));
     assert_eq!(event(&got).1["preferred_relays"], json!(vec!["wss://a.example"; 8]));
+    let long = format!("wss://{}.example", "x".repeat(230));
+    let got = effects(single_use().step(&handshake(&user(1), "token", &[&long, &long, &long, "wss://a.example"]), NOW));
+    assert_eq!(event(&got).1["preferred_relays"], json!([long, long, "wss://a.example"]), "512 bytes in all");
     let mut reusable = KeyHandshake::reusable("door".to_owned(), false);
     for n in 1..=u32::try_from(RECENT_SCANS).unwrap() + 50 {
         let mut secret = [7; 32];

@@ -17,9 +17,28 @@ const CLAIMS: Duration = Duration::from_secs(5);
 /// Most failures that are told of one payment; a wallet has no reason to try more often in a day.
 pub(super) const MAX_FAILURES: u8 = 20;
 
+/// For how long nothing is repeated once the user has answered, other than by refusing: a repeated request is a second attempt to
+/// pay for wallets that know it only by its event, and their further answers wait behind it. After that the answer that is still
+/// missing may have been lost.
+const PAUSE: Duration = Duration::from_secs(300);
+
+fn answered_pause(now: UnixMillis) -> Effect {
+    Effect::Pause(now.plus(PAUSE))
+}
+
 impl Payment {
     pub(super) fn ask(&self, invoice: &Invoice) -> Effect {
-        let message = ServiceMessage::PaymentRequest(PaymentRequest {
+        Effect::Send(self.conversation.message(&self.request(invoice), self.expires_at))
+    }
+
+    /// Asks a key that has just proven itself, unless the user has answered on another: they need not be asked twice.
+    pub(super) fn ask_too(&self, proven: &PublicKey, invoice: &Invoice) -> Option<Effect> {
+        let message = self.conversation.message_to_proven(proven, &self.request(invoice), self.expires_at);
+        (!self.approved && self.last.is_none() && self.claimed_at.is_none()).then_some(Effect::SendAlso(message))
+    }
+
+    fn request(&self, invoice: &Invoice) -> ServiceMessage {
+        ServiceMessage::PaymentRequest(PaymentRequest {
             amount: self.amount,
             currency: Currency::Millisats,
             current_exchange_rate: None,
@@ -29,8 +48,7 @@ impl Payment {
             subscription_id: self.subscription.as_ref().map(|link| link.subscription_id.clone()),
             description: self.description.clone(),
             request_id: self.request_id.clone(),
-        });
-        Effect::Send(self.conversation.message(&message, self.expires_at))
+        })
     }
 
     pub(super) fn answered(&mut self, author: &PublicKey, response: &PaymentResponse, now: UnixMillis) -> Outcome {
@@ -51,12 +69,12 @@ impl Payment {
             PaymentStatus::Approved if !self.approved => {
                 self.approved = true;
                 self.last = Some(response.status.clone());
-                Outcome::Stepped(vec![self.tell("user_approved", &json!({}), now)])
+                Outcome::Stepped(vec![self.tell("user_approved", &json!({}), now), answered_pause(now)])
             }
             PaymentStatus::Failed { reason } if self.failures < MAX_FAILURES => {
                 self.failures += 1;
                 self.last = Some(response.status.clone());
-                Outcome::Stepped(vec![self.tell("user_failed", &json!({ "reason": reason }), now)])
+                Outcome::Stepped(vec![self.tell("user_failed", &json!({ "reason": reason }), now), answered_pause(now)])
             }
             PaymentStatus::Rejected { reason } => self.end("user_rejected", reason.as_deref(), now),
             // Nothing to tell, and nothing to store: a wallet that repeats itself costs no write.
@@ -70,13 +88,19 @@ impl Payment {
         let preimage = preimage.filter(|preimage| preimage.payment_hash() == hash);
         match &self.bill {
             Bill::Other { .. } if preimage.is_some() => self.proven(preimage, now),
-            Bill::Other { .. } => Outcome::Ignored,
+            // It proves nothing, but who says so is not to pay again. Once: a wallet that repeats itself costs no write.
+            Bill::Other { .. } if self.claimed_at.is_some() || !matches!(self.phase, Phase::Asking) => Outcome::Ignored,
+            Bill::Other { .. } => {
+                self.claimed_at = Some(now);
+                Outcome::Stepped(vec![answered_pause(now)])
+            }
             // A reason to ask our own wallet, and no more: it may have given us an invoice that pays somebody else.
             Bill::Own { .. } if self.claimed_at.is_some_and(|at| now < at.plus(CLAIMS)) => Outcome::Ignored,
             Bill::Own { .. } => {
                 self.shown = preimage.copied().or(self.shown);
                 self.claimed_at = Some(now);
-                Outcome::Stepped(vec![Effect::LookUp])
+                let pause = matches!(self.phase, Phase::Asking).then(|| answered_pause(now));
+                Outcome::Stepped([Effect::LookUp].into_iter().chain(pause).collect())
             }
         }
     }

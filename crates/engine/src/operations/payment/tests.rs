@@ -129,10 +129,11 @@ fn it_is_forgotten_only_when_our_wallet_has_said_that_nothing_came() {
 fn a_claim_is_a_reason_to_look_and_no_more() {
     for preimage in [None, Some(WRONG), Some(PREIMAGE)] {
         let mut payment = asking();
-        assert_eq!(effects(payment.step(&success(preimage), NOW)), [Effect::LookUp]);
+        let pause = |at: UnixMillis| Effect::Pause(at.plus(Duration::from_secs(300)));
+        assert_eq!(effects(payment.step(&success(preimage), NOW)), [Effect::LookUp, pause(NOW)]);
         assert_eq!(payment.step(&success(preimage), NOW), Outcome::Ignored, "not again at once");
         let later = NOW.plus(Duration::from_secs(6));
-        assert_eq!(effects(payment.step(&success(preimage), later)), [Effect::LookUp]);
+        assert_eq!(effects(payment.step(&success(preimage), later)), [Effect::LookUp, pause(later)]);
         assert!(!payment.is_done());
     }
     // What the payer has shown is the proof when our wallet says settled and shows none.
@@ -163,6 +164,27 @@ fn the_user_approves_fails_and_refuses() {
 }
 
 #[test]
+fn once_the_user_has_answered_nothing_is_repeated_for_minutes() {
+    let pause = Effect::Pause(NOW.plus(Duration::from_secs(300)));
+    for answer in [says(PaymentStatus::Approved), failed("a"), success(None), success(Some(PREIMAGE))] {
+        let mut own = asking();
+        assert!(effects(own.step(&answer, NOW)).contains(&pause), "{answer:?}");
+        // A device that cannot read the request is one of the user's all the same, and is not asked.
+        let (key, proof) = device(&user(1), 4, Permission::Payment);
+        assert_eq!(own.step(&cannot_read(key, proof), NOW), Outcome::Stepped(Vec::new()));
+    }
+    // Of another's invoice a claim without proof ends nothing; it is no reason to make the wallet pay again.
+    let (mut other, _) = Payment::of_invoice(terms(), 5_000, invoice(5_000, PREIMAGE, 300));
+    assert_eq!(effects(other.step(&success(None), NOW)), [pause]);
+    assert_eq!(other.step(&success(None), NOW), Outcome::Ignored, "the same twice is one");
+    assert_eq!(status(&effects(other.step(&success(Some(PREIMAGE)), NOW))), "paid");
+    // After the end there is nothing to put off.
+    let mut over = asking();
+    over.step(&says(PaymentStatus::Rejected { reason: None }), NOW);
+    assert_eq!(effects(over.step(&success(None), NOW)), [Effect::LookUp]);
+}
+
+#[test]
 fn only_the_user_is_heard() {
     let mut payment = asking();
     let stranger = payment_says(&user(9), "ours", PaymentStatus::Rejected { reason: None });
@@ -174,7 +196,7 @@ fn only_the_user_is_heard() {
     assert_eq!(payment.step(&cannot_read(key, proof), NOW), Outcome::Ignored);
     let (key, proof) = device(&user(1), 4, Permission::Payment);
     let got = effects(payment.step(&cannot_read(key, proof), NOW));
-    assert!(matches!(&got[..], [Effect::Send(message)] if message.recipients.contains(&key)));
+    assert!(matches!(&got[..], [Effect::SendAlso(message)] if message.recipients == [key]));
     let named = payment_says(&user(2), "ours", PaymentStatus::Approved);
     assert_eq!(status(&effects(payment.step(&named, NOW))), "user_approved");
 }
@@ -307,7 +329,7 @@ fn of_anothers_invoice_the_preimage_is_the_proof() {
     let external = || Payment::of_invoice(terms(), 5_000, invoice(5_000, PREIMAGE, 7200)).0;
     let mut payment = external();
     assert_eq!(payment.watched(), None);
-    assert_eq!(payment.step(&success(None), NOW), Outcome::Ignored);
+    assert!(!effects(payment.step(&success(None), NOW)).iter().any(|effect| matches!(effect, Effect::Emit(_))));
     assert_eq!(payment.step(&success(Some(WRONG)), NOW), Outcome::Ignored);
     let got = effects(payment.step(&success(Some(PREIMAGE)), NOW));
     assert_eq!(status(&got), "paid");

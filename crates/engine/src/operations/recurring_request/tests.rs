@@ -290,8 +290,8 @@ fn a_device_of_the_user_is_asked_too_and_is_of_the_subscription() {
     let mut request = asked(false);
     let (key, proof) = device(&user(1), 1, Permission::Payment);
     let got = effects(request.step(&cannot_read(key, proof), NOW));
-    let [Effect::Send(message)] = &got[..] else { panic!("{got:?}") };
-    assert!(message.recipients.contains(&key));
+    let [Effect::SendAlso(message)] = &got[..] else { panic!("{got:?}") };
+    assert_eq!(message.recipients, [key], "those asked before are not asked again");
     let Input::Wallet { message, .. } = says(&user(1), "r", confirmed()) else { unreachable!() };
     let got = effects(request.step(&Input::Wallet { author: key, sent_at: NOW, message }, NOW));
     let [_, Effect::Start(operation, _), _] = &got[..] else { panic!("{got:?}") };

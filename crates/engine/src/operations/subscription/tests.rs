@@ -168,9 +168,10 @@ fn a_device_that_cannot_read_the_closing_proves_itself_and_is_told() {
     }
     assert_eq!(open.clone().step(&cannot_read(key, proof.clone()), NOW.plus(TELLING)), Outcome::Ignored);
     let got = effects(open.step(&cannot_read(key, proof), NOW.plus(Duration::from_secs(5))));
-    let [Effect::Send(message)] = &got[..] else { panic!("{got:?}") };
+    let [Effect::SendAlso(message)] = &got[..] else { panic!("{got:?}") };
     assert_eq!((message.kind, message.until), (28_007, NOW.plus(TELLING)));
-    assert!(message.recipients.contains(&key) && message.recipients.contains(&user(1).public_key()));
+    assert_eq!(message.recipients, [key]);
+    assert_eq!(message.participants, [user(1).public_key(), key]);
 }
 
 #[test]

@@ -157,13 +157,18 @@ impl Rows {
             }
         }
         let users: Vec<_> = match &commit.outbox {
-            OutboxChange::Replace(messages) if !commit.finished => {
+            OutboxChange::Replace(messages) | OutboxChange::Add(messages) if !commit.finished => {
                 messages.iter().map(|message| message.main_key).collect()
             }
             _ => Vec::new(),
         };
-        if let OutboxChange::Replace(messages) = commit.outbox {
-            operation.outbox = messages;
+        match commit.outbox {
+            OutboxChange::Keep => {}
+            OutboxChange::Replace(messages) => operation.outbox = messages,
+            OutboxChange::Add(messages) => operation.outbox.extend(messages),
+            OutboxChange::Pause(until) => {
+                operation.outbox.iter_mut().for_each(|message| message.not_before = until);
+            }
         }
         if commit.finished {
             operation.stored.finished_at = Some(commit.at);

@@ -109,6 +109,10 @@ impl Api {
         self.call(self.http.get(format!("{}{path}", self.base))).await
     }
 
+    pub(crate) async fn delete(&self, path: &str) -> Result<Value, CallError> {
+        self.call(self.http.delete(format!("{}{path}", self.base))).await
+    }
+
     async fn call(&self, request: reqwest::RequestBuilder) -> Result<Value, CallError> {
         let answer = request.bearer_auth(&self.token).send().await.map_err(network)?;
         let status = answer.status();

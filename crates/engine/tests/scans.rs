@@ -1,0 +1,313 @@
+//! Reusable handshakes and their limits: who floods one locks nobody else out.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used)]
+
+mod common;
+
+use std::time::Duration;
+
+use common::paying::until;
+use common::{Running, handshake, open, user};
+use usher_engine::ports::{Clock as _, Inbound, Via};
+use usher_engine::{EngineCounts, KeyHandshakeRequest, ScanLimit, StartError};
+use usher_protocol::{EventId, PublicKey};
+
+/// A running service, with a reusable handshake, and the wallets that scan it.
+struct Poster {
+    usher: Running,
+    stream: usher_engine::StreamId,
+    events: u64,
+}
+
+impl Poster {
+    async fn put_up(dir: &std::path::Path) -> Self {
+        let usher = Running::start(open(dir)).await;
+        let stream = usher.engine.start_key_handshake(reusable("door"), None).await.unwrap().stream_id;
+        Self { usher, stream, events: 0 }
+    }
+
+    /// A wallet's event comes over a relay.
+    async fn scan(&mut self, author: u64, relay: &str) -> EventId {
+        self.events += 1;
+        let event_id = id(self.events);
+        self.deliver(author, event_id, over(relay), self.usher.clock.now().secs()).await;
+        event_id
+    }
+
+    async fn deliver(&self, author: u64, event_id: EventId, via: Via, created_at: u64) {
+        let mut key = [7; 32];
+        key[..8].copy_from_slice(&author.to_be_bytes());
+        let message = handshake("door", &[]);
+        let inbound = Inbound { event_id, author: PublicKey::from_byte_array(key), created_at, message, via };
+        self.usher.inbox.send(inbound).await.unwrap();
+    }
+
+    fn accepted(&self) -> u64 {
+        self.usher.engine.counts().scans_accepted
+    }
+
+    async fn seen(&self, scans: u64) -> EngineCounts {
+        let of =
+            |counts: &EngineCounts| counts.scans_accepted + counts.scans_refused.iter().map(|(_, n)| n).sum::<u64>();
+        until("all scans are looked at", || of(&self.usher.engine.counts()) >= scans).await;
+        self.usher.engine.counts()
+    }
+
+    async fn events(&self) -> usize {
+        let accepted = self.accepted();
+        let mut after = 0;
+        let begun = std::time::Instant::now();
+        loop {
+            assert!(begun.elapsed() < common::paying::PATIENCE, "{after} of {accepted}");
+            let page = self.usher.engine.events(self.stream, after, 1000).await.unwrap();
+            after = page.next;
+            if after >= accepted {
+                return usize::try_from(after).unwrap();
+            }
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    }
+}
+
+fn id(n: u64) -> EventId {
+    let mut id = [3; 32];
+    id[..8].copy_from_slice(&n.to_be_bytes());
+    EventId::from_byte_array(id)
+}
+
+fn over(relay: &str) -> Via {
+    Via { relay: Some(relay.into()), copy: false }
+}
+
+fn reusable(token: &str) -> KeyHandshakeRequest {
+    KeyHandshakeRequest { static_token: Some(token.to_owned()), no_request: None }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_burst_and_then_twenty_a_second_of_one_key_let_every_honest_user_in() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut poster = Poster::put_up(dir.path()).await;
+    for author in 0..3_100 {
+        poster.scan(author, "wss://a.example").await;
+    }
+    let mut scans = 3_100;
+    poster.seen(scans).await;
+    let before = poster.accepted();
+    for honest in 0..10 {
+        poster.usher.clock.turn(Duration::from_secs(1));
+        for _ in 0..20 {
+            poster.scan(1_000_000, "wss://a.example").await;
+        }
+        poster.scan(2_000_000 + honest, "wss://a.example").await;
+        scans += 21;
+        poster.seen(scans).await;
+    }
+    let counts = poster.usher.engine.counts();
+    assert!(poster.accepted() >= before + 10, "{} of 10", poster.accepted() - before);
+    let refused = counts.scans_refused.iter().find(|(limit, _)| *limit == ScanLimit::Author).unwrap().1;
+    assert!(refused >= 180, "one key uses up nothing: {refused}");
+    assert_eq!(poster.events().await as u64, poster.accepted());
+    poster.usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flood_of_keys_over_one_relay_locks_nobody_out_who_comes_over_two() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut poster = Poster::put_up(dir.path()).await;
+    for author in 0..4_000 {
+        poster.scan(author, "wss://a.example").await;
+    }
+    poster.seen(4_000).await;
+    let before = poster.accepted();
+    let created_at = poster.usher.clock.now().secs();
+    // Their wallets send to both relays of the URL; the flooded one is quicker.
+    for honest in 0..100 {
+        let event_id = poster.scan(1_000_000 + honest, "wss://a.example").await;
+        let copy = Via { copy: true, ..over("wss://b.example") };
+        poster.deliver(1_000_000 + honest, event_id, copy, created_at).await;
+    }
+    poster.seen(4_200).await;
+    assert_eq!(poster.accepted(), before + 100);
+    poster.usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn copies_of_what_was_accepted_and_of_single_use_handshakes_cost_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut poster = Poster::put_up(dir.path()).await;
+    let event_id = poster.scan(1, "wss://a.example").await;
+    let created_at = poster.usher.clock.now().secs();
+    for relay in ["wss://b.example", "wss://c.example"] {
+        poster.deliver(1, event_id, Via { copy: true, ..over(relay) }, created_at).await;
+    }
+    poster.scan(2, "wss://a.example").await;
+    let counts = poster.seen(2).await;
+    assert_eq!((counts.scans_accepted, counts.matched), (2, 2));
+    assert!(counts.scans_refused.iter().all(|(_, refused)| *refused == 0), "{counts:?}");
+    poster.usher.stop().await;
+}
+
+/// A wallet may say that it made its message up to a quarter of an hour ago, or from now.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_key_gains_nothing_by_what_it_says_of_the_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let poster = Poster::put_up(dir.path()).await;
+    let now = poster.usher.clock.now().secs();
+    for (n, minutes) in (1..).zip(0..30) {
+        poster.deliver(1, id(n), over("wss://a.example"), now - 900 + minutes * 60).await;
+    }
+    poster.seen(30).await;
+    assert_eq!(poster.accepted(), 1);
+    // And loses nothing by a clock that is ahead: when it is put right, the next scan counts.
+    poster.deliver(2, id(100), over("wss://a.example"), now + 800).await;
+    poster.seen(31).await;
+    assert_eq!(poster.events().await, 2);
+    poster.usher.clock.turn(Duration::from_secs(61));
+    poster.deliver(2, id(101), over("wss://a.example"), now + 61).await;
+    poster.seen(32).await;
+    assert_eq!(poster.events().await, 3);
+    poster.usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn tokens_that_a_wallet_could_confuse_are_not_open_together() {
+    let dir = tempfile::tempdir().unwrap();
+    let usher = Running::start(open(dir.path())).await;
+    let open_one = async |token: &str| usher.engine.start_key_handshake(reusable(token), None).await;
+    let refused = |started: Result<_, StartError>| matches!(started, Err(StartError::Invalid(fields)) if fields[0].pointer == "/static_token");
+    let slash = open_one("bar/1").await.unwrap().stream_id;
+    for like in ["bar%2F1", "bar%2f1", "%62ar/1"] {
+        assert!(refused(open_one(like).await), "{like}");
+    }
+    let encoded = open_one("a%2Fb").await.unwrap().stream_id;
+    assert!(refused(open_one("a/b").await) && refused(open_one("a%252Fb").await));
+    open_one("100%").await.unwrap();
+    // What is like what is like it is another thing.
+    let twice = open_one("bar%252F1").await.unwrap().stream_id;
+    for (n, sent, stream) in [
+        (1, "bar%2F1", slash),
+        (2, "bar%2f1", slash),
+        (3, "a%252Fb", encoded),
+        (4, "bar%25252F1", twice),
+        (5, "bar/1", slash),
+    ] {
+        usher.receive(n, &user(n), handshake(sent, &[])).await;
+        let known = u64::from(n) - 1;
+        let after = if stream == slash { [0, 1, 2, 2, 2].get(known as usize).copied().unwrap() } else { 0 };
+        let page = usher.page(stream, after).await;
+        assert_eq!(common::data(&page, 0)["main_key"], user(n).public_key().to_hex(), "{sent}");
+    }
+    assert_eq!(open_one("bar/1").await.unwrap().stream_id, slash, "asked for again, it is the same");
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_handshake_that_is_closed_takes_no_scan_and_is_done() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut poster = Poster::put_up(dir.path()).await;
+    poster.scan(1, "wss://a.example").await;
+    poster.seen(1).await;
+    assert_eq!(poster.events().await, 1);
+    let (engine, stream) = (poster.usher.engine.clone(), poster.stream);
+    let listed = engine.reusable_handshakes(None, 10).await.unwrap().handshakes;
+    assert_eq!(listed.len(), 1);
+    assert_eq!((listed[0].stream_id, &listed[0].static_token[..], listed[0].accepted), (stream, "door", 1));
+
+    let waiting = tokio::spawn({
+        let engine = engine.clone();
+        async move { engine.wait_events(stream, 1, 10, Duration::from_secs(3600)).await.unwrap() }
+    });
+    tokio::time::sleep(Duration::from_millis(20)).await;
+    for _ in 0..2 {
+        engine.close_key_handshake(stream).await.unwrap();
+    }
+    let page = waiting.await.unwrap();
+    assert!(page.done && page.events.is_empty(), "who waits is told");
+    assert!(engine.events(stream, 0, 10).await.unwrap().done);
+    assert!(engine.reusable_handshakes(None, 10).await.unwrap().handshakes.is_empty());
+    // Opened anew it has another URL, and the old one stays dead.
+    let anew = engine.start_key_handshake(reusable("door"), None).await.unwrap();
+    let token = common::token(&anew.url);
+    assert!(anew.stream_id != stream && token.starts_with("door.") && token.len() == 17, "{token}");
+    assert_eq!(engine.start_key_handshake(reusable("door"), None).await.unwrap().url, anew.url, "the same again");
+    poster.scan(2, "wss://a.example").await;
+    until("the scan is looked at", || engine.counts().unmatched == 1).await;
+    assert_eq!(engine.events(stream, 0, 10).await.unwrap().events.len(), 1);
+    poster.usher.receive(201, &user(3), handshake(&token, &[])).await;
+    assert_eq!(common::data(&poster.usher.page(anew.stream_id, 0).await, 0)["main_key"], user(3).public_key().to_hex());
+    engine.close_key_handshake(anew.stream_id).await.unwrap();
+    let third = engine.start_key_handshake(reusable("door"), None).await.unwrap();
+    assert!(third.url != anew.url && third.stream_id != anew.stream_id);
+
+    // What is no key handshake is none.
+    let login = usher_engine::AuthenticateKey { main_key: user(1).public_key(), subkeys: Vec::new() };
+    let login = engine.start_authentication(login, None).await.unwrap();
+    for other in [login, usher_engine::StreamId::SUBSCRIPTIONS, usher_engine::StreamId::from_parts(1, [1; 10])] {
+        let refused = engine.close_key_handshake(other).await;
+        assert!(matches!(refused, Err(usher_engine::CloseHandshakeError::NotFound)));
+    }
+    poster.usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reusable_handshakes_are_listed_page_by_page_also_after_a_restart() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let usher = Running::start(store.clone()).await;
+    let mut opened = Vec::new();
+    for n in 0..5 {
+        opened.push(usher.engine.start_key_handshake(reusable(&format!("table-{n}")), None).await.unwrap().stream_id);
+        usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
+        usher.clock.turn(Duration::from_millis(1));
+    }
+    usher.engine.close_key_handshake(opened.remove(3)).await.unwrap();
+    usher.stop().await;
+    let usher = Running::start(store).await;
+    let (mut listed, mut after) = (Vec::new(), None);
+    loop {
+        let page = usher.engine.reusable_handshakes(after, 2).await.unwrap();
+        listed.extend(page.handshakes.into_iter().map(|handshake| handshake.stream_id));
+        after = page.next;
+        if after.is_none() {
+            break;
+        }
+    }
+    assert_eq!(listed, opened);
+    usher.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_a_scan_keeps_on_disk_is_bounded() {
+    const SCANS: u64 = 2_000;
+    let honest =
+        vec!["wss://relay.damus.io".to_owned(), "wss://nos.lol".to_owned(), "wss://relay.primal.net".to_owned()];
+    let long: Vec<_> = (0..8).map(|n| format!("wss://{n}{}.example", "x".repeat(200))).collect();
+    for (relays, most) in [(honest, 1_200), (long, 3_000)] {
+        let dir = tempfile::tempdir().unwrap();
+        let store = open(dir.path());
+        let usher = Running::start(store.clone()).await;
+        let door = usher.engine.start_key_handshake(reusable("door"), None).await.unwrap().stream_id;
+        let relays: Vec<_> = relays.iter().map(String::as_str).collect();
+        for n in 1..=SCANS {
+            let mut key = [7; 32];
+            key[..8].copy_from_slice(&(n * 0x9e37_79b9).to_be_bytes());
+            let author = PublicKey::from_byte_array(key);
+            let (message, via, created_at) = (handshake("door", &relays), over("a"), usher.clock.now().secs());
+            usher
+                .inbox
+                .send(Inbound { event_id: id(n * 0x9e37_79b9), author, created_at, message, via })
+                .await
+                .unwrap();
+        }
+        until("all are in", || usher.engine.counts().scans_accepted == SCANS).await;
+        while usher.engine.events(door, SCANS - 1, 1).await.unwrap().events.is_empty() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        usher.stop().await;
+        store.close().await;
+        drop(store);
+        let bytes: u64 =
+            std::fs::read_dir(dir.path()).unwrap().map(|file| file.unwrap().metadata().unwrap().len()).sum();
+        println!("{} bytes for each scan", bytes / SCANS);
+        assert!(bytes / SCANS < most, "{} bytes for each scan", bytes / SCANS);
+    }
+}
