@@ -97,12 +97,17 @@ impl Service {
         ids[0]
     }
 
-    /// The next message.
+    /// The next message; a handshake that came over another relay before is none.
     pub(crate) async fn next(&mut self) -> Inbound {
-        timeout(DEADLINE, self.inbox.recv())
-            .await
-            .unwrap_or_else(|_| panic!("no message: {:#?}\n{:#?}", self.pool.status(), self.pool.counters()))
-            .expect("the pool lives")
+        loop {
+            let next = timeout(DEADLINE, self.inbox.recv()).await;
+            let next =
+                next.unwrap_or_else(|_| panic!("no message: {:#?}\n{:#?}", self.pool.status(), self.pool.counters()));
+            let next = next.expect("the pool lives");
+            if !next.via.copy {
+                return next;
+            }
+        }
     }
 
     /// The challenge that the next message answers.
