@@ -116,6 +116,9 @@ pub struct EventPage {
     pub events: Vec<Event>,
     /// The `after` to ask with next time.
     pub next: u64,
+    /// Earlier events of the stream were removed after their retention, and this page begins at the first that is left, which
+    /// has this index. Only where all were asked for (`after` 0).
+    pub first: Option<u64>,
     /// Nothing more is expected: the operation is finished, and this page reaches the last event.
     pub done: bool,
 }

@@ -46,6 +46,7 @@ enum Change {
     Keep(KeepAnswer),
     Set(&'static str, Option<String>),
     Remove(What, UnixMillis, usize),
+    RemoveEvents(StreamId, UnixMillis, usize),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -68,6 +69,7 @@ impl Change {
             }
             Self::Keep(answer) => store.keep_answer(answer).await.map(usize::from),
             Self::Set(name, value) => store.set_setting(name, value.as_deref()).await.map(|()| 0),
+            Self::RemoveEvents(stream, before, limit) => store.remove_events(stream, before, limit).await,
             Self::Remove(What::Finished, before, limit) => store.remove_finished(before, limit).await,
             Self::Remove(What::Inbound, before, limit) => store.forget_inbound(before, limit).await,
             Self::Remove(What::UserRelays, before, limit) => store.forget_user_relays(before, limit).await,
@@ -130,6 +132,9 @@ fn change() -> impl Strategy<Value = Change> {
         2 => answer().prop_map(Change::Keep),
         1 => (prop::sample::select(&SETTINGS[..]), option::of(".{0,8}"))
             .prop_map(|(name, value)| Change::Set(name, value)),
+        2 => (0..STREAMS, 0..40_u64, 0..4_usize).prop_map(|(stream, before, limit)| {
+            Change::RemoveEvents(stream_id(stream), UnixMillis(before), limit)
+        }),
         5 => (what, 0..40_u64, 0..4_usize)
             .prop_map(|(what, before, limit)| Change::Remove(what, UnixMillis(before), limit)),
     ]

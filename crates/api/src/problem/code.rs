@@ -23,6 +23,8 @@ pub enum ErrorCode {
     RouteNotFound,
     /// There is no such stream, or it was removed after its retention.
     StreamNotFound,
+    /// Events from the index asked for on were removed after their retention; `first` is the first index that can be read.
+    EventsRemoved,
     /// There is no such delivery to the webhook, or it was removed with its stream.
     DeliveryNotFound,
     /// The relays that answered have no profile of the key, or the domain names no key.
@@ -67,7 +69,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 27] = [
+    pub const ALL: [Self; 28] = [
         Self::MalformedJson,
         Self::MalformedRequest,
         Self::JwtInvalid,
@@ -75,6 +77,7 @@ impl ErrorCode {
         Self::Unauthorized,
         Self::RouteNotFound,
         Self::StreamNotFound,
+        Self::EventsRemoved,
         Self::ProfileNotFound,
         Self::SubscriptionNotFound,
         Self::RelayNotFound,
@@ -107,6 +110,7 @@ impl ErrorCode {
             Self::Unauthorized => "unauthorized",
             Self::RouteNotFound => "route_not_found",
             Self::StreamNotFound => "stream_not_found",
+            Self::EventsRemoved => "events_removed",
             Self::ProfileNotFound => "profile_not_found",
             Self::SubscriptionNotFound => "subscription_not_found",
             Self::RelayNotFound => "relay_not_found",
@@ -143,6 +147,7 @@ impl ErrorCode {
             | Self::SubscriptionNotFound
             | Self::RelayNotFound
             | Self::DeliveryNotFound => StatusCode::NOT_FOUND,
+            Self::EventsRemoved => StatusCode::GONE,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
             Self::IdempotencyKeyReused => StatusCode::CONFLICT,
@@ -172,6 +177,7 @@ impl ErrorCode {
             Self::Unauthorized => "The bearer token is missing or wrong",
             Self::RouteNotFound => "No such path",
             Self::StreamNotFound => "No such stream",
+            Self::EventsRemoved => "Events were removed",
             Self::ProfileNotFound => "No such profile",
             Self::SubscriptionNotFound => "No such subscription",
             Self::RelayNotFound => "No such relay",

@@ -265,6 +265,13 @@ impl From<EventsError> for Problem {
                 ErrorCode::StreamNotFound,
                 "there is no such stream, or it was finished so long ago that it was removed",
             ),
+            EventsError::Removed { first } => Self::new(
+                ErrorCode::EventsRemoved,
+                format!(
+                    "events of this stream before {first} were removed after their retention; after={first} reads on"
+                ),
+            )
+            .with_members(Map::from_iter([("first".to_owned(), Value::from(first))])),
             EventsError::Damaged { index } => Self::new(
                 ErrorCode::StorageUnavailable,
                 format!(

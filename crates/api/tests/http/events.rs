@@ -3,6 +3,8 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use usher_engine::ports::Store as _;
+use usher_engine::{StreamId, UnixMillis};
 
 use crate::app::{TestApp, key, within};
 
@@ -228,5 +230,40 @@ async fn parameters_that_are_wrong_are_all_named() {
     ] {
         assert!(page(&app, &format!("/events/subscriptions?{query}")).await["done"] == false, "{query}");
     }
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn what_was_removed_is_never_passed_over_silently() {
+    let app = TestApp::start().await;
+    let (stream, _) = poster(&app, 4).await;
+    let id: StreamId = stream.parse().unwrap();
+    assert_eq!(app.store.remove_events(id, UnixMillis(u64::MAX), 2).await.unwrap(), 2);
+
+    for target in ["", "?after=0", "?wait=1"] {
+        let all = page(&app, &format!("/events/{stream}{target}")).await;
+        assert_eq!((all["first"].as_u64(), all["next"].as_u64()), (Some(2), Some(4)), "{target}");
+        assert_eq!(all["events"][0]["index"], 2);
+    }
+    for (target, accept) in
+        [("?after=1", "application/json"), ("?after=1&wait=60", "application/json"), ("?after=1", "text/event-stream")]
+    {
+        let request = app.get(&format!("/events/{stream}{target}")).header("accept", accept);
+        let response = within(request.send()).await.unwrap();
+        assert_eq!(response.status(), 410, "{target} {accept}");
+        let body: Value = response.json().await.unwrap();
+        assert_eq!((&body["code"], &body["first"]), (&json!("events_removed"), &json!(2)));
+        assert!(body["detail"].as_str().unwrap().contains("after=2"), "{body}");
+    }
+    let resumed = app.get(&format!("/events/{stream}")).header("accept", "text/event-stream");
+    assert_eq!(resumed.header("last-event-id", "0").send().await.unwrap().status(), 410);
+    let rest = page(&app, &format!("/events/{stream}?after=2")).await;
+    assert_eq!((rest.get("first"), rest["events"].as_array().unwrap().len()), (None, 2));
+
+    let feed = app.get(&format!("/events/{stream}")).header("accept", "text/event-stream");
+    let mut feed = feed.send().await.unwrap();
+    let chunk = within(feed.chunk()).await.unwrap().unwrap();
+    assert!(chunk.starts_with(b"event: removed\ndata: {\"first\":2}\n\nid: 2\n"), "{chunk:?}");
+    drop(feed);
     app.stop().await;
 }

@@ -118,6 +118,15 @@ impl Store for FaultyStore {
         self.inner.events(stream, after, limit).await
     }
 
+    async fn first_index(&self, stream: StreamId) -> Result<Option<u64>, StoreError> {
+        self.gate().await?;
+        self.inner.first_index(stream).await
+    }
+
+    async fn remove_events(&self, stream: StreamId, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.inner.remove_events(stream, before, limit).await
+    }
+
     async fn outbox(&self, operation: StreamId) -> Result<Vec<OutboxMessage>, StoreError> {
         self.inner.outbox(operation).await
     }

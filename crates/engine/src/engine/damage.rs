@@ -105,14 +105,20 @@ impl Engine {
             read => return read.map(Ok),
         }
         let mut events = Vec::new();
-        let mut next = after;
+        // Those before the first may have been removed.
+        let first = self.store.first_index(stream).await?;
+        let mut next = first.map_or(after, |first| first.max(after));
         while events.len() < limit {
             match self.store.events(stream, next, 1).await {
-                Ok(one) if one.is_empty() => break,
-                Ok(one) => {
-                    next = one.last().map_or(next, |event| event.index + 1);
-                    events.extend(one);
-                }
+                Ok(one) => match one.into_iter().next() {
+                    // Removed meanwhile: no gap in what is answered.
+                    Some(event) if event.index > next && !events.is_empty() => break,
+                    Some(event) => {
+                        next = event.index + 1;
+                        events.push(event);
+                    }
+                    None => break,
+                },
                 Err(StoreError::Unreadable(_)) => {
                     self.set_aside(Table::Events, format_args!("{stream}:{next}"));
                     if events.is_empty() {

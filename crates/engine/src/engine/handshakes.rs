@@ -29,7 +29,7 @@ pub struct ReusableHandshake {
     pub no_request: bool,
     /// When it was opened, in Unix seconds.
     pub created_at: u64,
-    /// How many scans were accepted: the events of its stream.
+    /// How many scans were accepted: the events of its stream, removed ones included.
     pub accepted: u64,
     /// How many scans its limits refused since the service started.
     pub refused: u64,
@@ -65,7 +65,7 @@ impl Reusable {
     }
 
     /// Up to `limit` of them after this one.
-    fn after(&self, after: Option<StreamId>, limit: usize) -> Vec<StreamId> {
+    pub(super) fn after(&self, after: Option<StreamId>, limit: usize) -> Vec<StreamId> {
         let start = after.map_or(Bound::Unbounded, Bound::Excluded);
         self.0.lock().range((start, Bound::Unbounded)).take(limit).copied().collect()
     }

@@ -9,6 +9,7 @@ use super::Engine;
 use super::answering::ANSWERS_KEPT;
 use crate::operations::Operation;
 use crate::ports::StoreError;
+use crate::{StreamId, UnixMillis};
 
 /// How often the house is kept.
 const EVERY: Duration = Duration::from_secs(3600);
@@ -82,9 +83,43 @@ impl Engine {
         remove("answers", || self.answers.forget_answers(now.minus(ANSWERS_KEPT), BATCH)).await;
         remove("finished operations", || self.store.remove_finished(retained, BATCH)).await;
         self.finished.clear();
+        self.remove_old_events(retained).await;
         remove("ids of Nostr events", || self.store.forget_inbound(now.minus(INBOUND_KEPT), BATCH)).await;
         remove("correlation keys", || self.store.forget_kept_keys(now, BATCH)).await;
         remove("relays of users", || self.store.forget_user_relays(now.minus(USER_RELAYS_KEPT), BATCH)).await;
+    }
+}
+
+impl Engine {
+    /// Removes what happened before `retained` on streams that do not end by themselves: the reserved one, and those of
+    /// reusable handshakes. What is left begins with an event of which the webhook's delivery is still kept, that is not so old,
+    /// or that is the newest.
+    async fn remove_old_events(&self, retained: UnixMillis) {
+        let mut streams = vec![StreamId::SUBSCRIPTIONS];
+        while let Some(last) = streams.last().copied() {
+            for stream in streams {
+                // Most have nothing to remove: that costs no transaction.
+                match self.has_events_before(stream, retained).await {
+                    Ok(false) => {}
+                    Ok(true) => remove("events", || self.store.remove_events(stream, retained, BATCH)).await,
+                    Err(failure) => failed("events", &failure),
+                }
+            }
+            // The reserved stream has the smallest id of all.
+            streams = self.reusable.after(Some(last), BATCH);
+        }
+    }
+
+    async fn has_events_before(&self, stream: StreamId, retained: UnixMillis) -> Result<bool, StoreError> {
+        if self.index.get(stream).is_some_and(|open| open.next_index < 2) {
+            return Ok(false);
+        }
+        match self.store.events(stream, 0, 1).await {
+            Ok(events) => Ok(events.first().is_some_and(|event| event.timestamp <= retained.secs())),
+            // Damaged: it goes with its time.
+            Err(StoreError::Unreadable(_)) => Ok(true),
+            Err(failure) => Err(failure),
+        }
     }
 }
 

@@ -168,6 +168,12 @@ pub enum EventsError {
     /// There is no such stream, or it was removed after retention.
     #[error("no such stream")]
     NotFound,
+    /// Events from the one asked for on were removed after their retention.
+    #[error("events before {first} of the stream were removed")]
+    Removed {
+        /// The index of the first that is left.
+        first: u64,
+    },
     /// The event asked for is damaged; those before and after it can be read.
     #[error("event {index} of the stream is damaged")]
     Damaged {

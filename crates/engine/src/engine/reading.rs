@@ -50,12 +50,16 @@ impl Finished {
 impl Engine {
     /// Up to `limit` events of `stream` with `index >= after`; answers at once.
     ///
+    /// Events that were removed after their retention are never passed over silently: with `after` 0 the page begins at the
+    /// first that is left and says so, with another it is an error.
+    ///
     /// # Errors
     /// [`EventsError`].
     pub async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<EventPage, EventsError> {
         if let Some(open) = self.index.get(stream) {
             if after >= open.next_index || limit == 0 {
-                return Ok(EventPage { events: Vec::new(), next: after, done: open.done && after >= open.next_index });
+                let done = open.done && after >= open.next_index;
+                return Ok(EventPage { events: Vec::new(), next: after, first: None, done });
             }
             let events = self.read_events(stream, after, limit).await?;
             return Ok(page(events, after, open.done.then_some(open.next_index)));
@@ -76,7 +80,15 @@ impl Engine {
     }
 
     async fn read_events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, EventsError> {
-        self.readable_events(stream, after, limit).await?.map_err(|Damaged(index)| EventsError::Damaged { index })
+        let events = self.readable_events(stream, after, limit).await?;
+        let first = match &events {
+            Ok(events) => events.first().map(|event| event.index),
+            Err(Damaged(index)) => Some(*index),
+        };
+        match first {
+            Some(first) if first > after && after > 0 => Err(EventsError::Removed { first }),
+            _ => events.map_err(|Damaged(index)| EventsError::Damaged { index }),
+        }
     }
 
     /// As [`events`](Self::events), but when there is none yet and more are expected, waits for one up to `wait`.
@@ -119,5 +131,6 @@ impl Engine {
 
 fn page(events: Vec<Event>, after: u64, end: Option<u64>) -> EventPage {
     let next = events.last().map_or(after, |event| event.index + 1);
-    EventPage { events, next, done: end.is_some_and(|end| next >= end) }
+    let first = events.first().map(|event| event.index).filter(|first| *first > after);
+    EventPage { events, next, first, done: end.is_some_and(|end| next >= end) }
 }

@@ -42,6 +42,9 @@ pub trait Store: Send + Sync {
     /// Up to `limit` events of a stream with `index >= after`, oldest first; empty for an unknown stream.
     async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, StoreError>;
 
+    /// The index of the first event of a stream that is still there; `None` when there is none.
+    async fn first_index(&self, stream: StreamId) -> Result<Option<u64>, StoreError>;
+
     /// The messages that an operation has in the outbox, by slot.
     async fn outbox(&self, operation: StreamId) -> Result<Vec<OutboxMessage>, StoreError>;
 
@@ -64,6 +67,11 @@ pub trait Store: Send + Sync {
     ///
     /// One with pending deliveries stays until they are delivered or given up.
     async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
+
+    /// Removes the first events of an open stream, at most `limit`; says how many. Stops before the first one that happened at
+    /// `before` or later, that has a delivery (in whatever state), or that is the newest: what is left has no gap, and the
+    /// stream's index goes on counting. Nothing for a stream that is finished or unknown.
+    async fn remove_events(&self, stream: StreamId, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
 
     /// These users' relays are in use at `at`. (A commit that puts a message to a user into the outbox says the same.)
     async fn keep_user_relays(&self, users: &[PublicKey], at: UnixMillis) -> Result<(), StoreError>;

@@ -77,6 +77,14 @@ impl Store for Failing {
         self.store.events(stream, after, limit).await
     }
 
+    async fn first_index(&self, stream: StreamId) -> Result<Option<u64>, StoreError> {
+        self.store.first_index(stream).await
+    }
+
+    async fn remove_events(&self, stream: StreamId, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.store.remove_events(stream, before, limit).await
+    }
+
     async fn outbox(&self, operation: StreamId) -> Result<Vec<OutboxMessage>, StoreError> {
         self.outbox_reads.fetch_add(1, Ordering::SeqCst);
         self.store.outbox(operation).await

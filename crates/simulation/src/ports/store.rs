@@ -114,6 +114,11 @@ impl Store for Disk {
         wait(self.inner.events(stream, after, limit))
     }
 
+    async fn first_index(&self, stream: StreamId) -> Result<Option<u64>, StoreError> {
+        self.read().await;
+        wait(self.inner.first_index(stream))
+    }
+
     async fn outbox(&self, operation: StreamId) -> Result<Vec<OutboxMessage>, StoreError> {
         self.read().await;
         wait(self.inner.outbox(operation))
@@ -141,6 +146,11 @@ impl Store for Disk {
     async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.write().await?;
         wait(self.inner.remove_finished(finished_before, limit))
+    }
+
+    async fn remove_events(&self, stream: StreamId, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.write().await?;
+        wait(self.inner.remove_events(stream, before, limit))
     }
 
     async fn keep_user_relays(&self, users: &[PublicKey], at: UnixMillis) -> Result<(), StoreError> {

@@ -151,6 +151,8 @@ macro_rules! store_conformance {
                 keeps_what_has_pending_deliveries
                 removes_deliveries_with_their_operation
                 forgets_settled_deliveries_of_open_streams
+                removes_the_first_events_of_an_open_stream
+                keeps_events_that_have_a_delivery
             }
             deliveries {
                 every_event_has_its_delivery

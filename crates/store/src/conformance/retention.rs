@@ -1,5 +1,6 @@
 //! Removing what is past its time, and nothing else.
 
+use usher_engine::event::NewEvent;
 use usher_engine::ports::{Commit, Conflict, OutboxChange, Retried, UserRelays};
 use usher_engine::{StreamId, UnixMillis};
 
@@ -213,4 +214,57 @@ pub async fn keeps_relays_that_are_in_use(subject: impl Subject) {
         assert_eq!(!store.user_relays(&public_key(user)).await.unwrap().is_empty(), kept, "{user}");
     }
     assert_eq!(store.forget_user_relays(UnixMillis(3 * DAY + 1), 10).await.unwrap(), 2);
+}
+
+/// Oldest first and at most the limit, up to the first that is too young or the newest; the index goes on counting.
+pub async fn removes_the_first_events_of_an_open_stream(mut subject: impl Subject) {
+    let at = |n, at| NewEvent { at: UnixMillis(at), ..event(n) };
+    let times = [10, 20, 30, 5, 40, 41];
+    let events: Vec<_> = (0..).zip(times).map(|(n, time)| at(n, time)).collect();
+    let store = subject.store();
+    for stream in [1, 2] {
+        commit_done(&*store, Commit { events: events.clone(), ..create(id(stream)) }).await;
+    }
+    assert_eq!(store.remove_events(id(1), UnixMillis(30), 0).await.unwrap(), 0);
+    assert_eq!(store.remove_events(id(1), UnixMillis(30), 1).await.unwrap(), 1);
+    assert_eq!(store.first_index(id(1)).await.unwrap(), Some(1));
+    assert_eq!(store.remove_events(id(1), UnixMillis(30), 10).await.unwrap(), 1, "up to the one that is too young");
+    assert_eq!(store.remove_events(id(1), UnixMillis(30), 10).await.unwrap(), 0);
+    subject.reopen().await;
+    let store = subject.store();
+    let left: Vec<_> = store.events(id(1), 0, 10).await.unwrap().iter().map(|event| event.index).collect();
+    assert_eq!(left, [2, 3, 4, 5]);
+    assert_eq!(store.remove_events(id(1), UnixMillis(u64::MAX), usize::MAX).await.unwrap(), 3, "never the newest");
+    assert_eq!(store.remove_events(id(1), UnixMillis(u64::MAX), usize::MAX).await.unwrap(), 0);
+    assert_eq!(store.first_index(id(1)).await.unwrap(), Some(5));
+    assert_eq!(store.first_index(id(2)).await.unwrap(), Some(0), "another stream");
+
+    assert_eq!(commit_done(&*store, Commit { events: vec![at(6, 50)], ..step(id(1), 1) }).await, (2, 7));
+    assert_eq!(store.remove_events(id(1), UnixMillis(u64::MAX), usize::MAX).await.unwrap(), 1);
+    assert_eq!(store.events(id(1), 0, 10).await.unwrap()[0].index, 6);
+
+    let end = Commit { finished: true, ..step(id(2), 1) };
+    commit_done(&*store, end).await;
+    assert_eq!(store.remove_events(id(2), UnixMillis(u64::MAX), 10).await.unwrap(), 0, "finished");
+    assert_eq!(store.remove_events(id(9), UnixMillis(u64::MAX), 10).await.unwrap(), 0, "unknown");
+    assert_eq!(store.first_index(id(9)).await.unwrap(), None);
+}
+
+/// Until it is forgotten: a delivery that was given up may be retried.
+pub async fn keeps_events_that_have_a_delivery(subject: impl Subject) {
+    let store = subject.store();
+    commit_done(&*store, Commit { deliver: true, events: (0..4).map(event).collect(), ..create(id(1)) }).await;
+    let remove = async || store.remove_events(id(1), UnixMillis(u64::MAX), 10).await.unwrap();
+    assert_eq!(remove().await, 0, "pending");
+    assert!(store.record_attempt(accepted(id(1), 0, 10)).await.unwrap());
+    assert!(store.record_attempt(given_up(id(1), 1, 20)).await.unwrap());
+    assert_eq!(remove().await, 0, "delivered, and still listed");
+    assert_eq!(store.forget_deliveries(UnixMillis(20), 10).await.unwrap(), 1);
+    assert_eq!(remove().await, 1);
+    assert_eq!(store.retry_delivery(id(1), 1, UnixMillis(30), None).await.unwrap(), Retried::Due);
+    assert!(store.record_attempt(accepted(id(1), 1, 40)).await.unwrap());
+    assert_eq!(store.next_delivery(id(1)).await.unwrap().unwrap().event.index, 2);
+    assert_eq!(store.forget_deliveries(UnixMillis(100), 10).await.unwrap(), 1);
+    assert_eq!(remove().await, 1);
+    assert_eq!(store.first_index(id(1)).await.unwrap(), Some(2));
 }

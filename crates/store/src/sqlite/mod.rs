@@ -271,6 +271,10 @@ impl Store for SqliteStore {
         self.read(move |connection| read::events(connection, stream, after, limit)).await
     }
 
+    async fn first_index(&self, stream: StreamId) -> Result<Option<u64>, StoreError> {
+        self.read(move |connection| read::first_index(connection, stream)).await
+    }
+
     async fn outbox(&self, operation: StreamId) -> Result<Vec<OutboxMessage>, StoreError> {
         self.read(move |connection| read::outbox(connection, operation)).await
     }
@@ -294,6 +298,10 @@ impl Store for SqliteStore {
 
     async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.write(move |connection| retention::remove_finished(connection, finished_before, limit)).await
+    }
+
+    async fn remove_events(&self, stream: StreamId, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.write(move |connection| retention::remove_events(connection, stream, before, limit)).await
     }
 
     async fn keep_user_relays(&self, users: &[PublicKey], at: UnixMillis) -> Result<(), StoreError> {

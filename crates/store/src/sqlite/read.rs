@@ -108,6 +108,15 @@ pub(crate) fn events(
     Ok(events)
 }
 
+/// See [`Store::first_index`](usher_engine::ports::Store::first_index).
+pub(crate) fn first_index(connection: &Connection, stream: StreamId) -> Result<Option<u64>, SqliteFailure> {
+    const DURING: &str = "read the first index of a stream";
+    connection
+        .prepare_cached("SELECT idx FROM events WHERE stream = ?1 ORDER BY idx LIMIT 1")
+        .and_then(|mut statement| statement.query_row([stream.as_bytes()], |row| row.get(0)).optional())
+        .during(DURING)
+}
+
 /// The event in a row that begins with its index, type, time and data.
 pub(crate) fn event(row: &Row<'_>, during: &'static str) -> Result<Event, SqliteFailure> {
     let event_type = row.get_ref(1).during(during)?.as_str().map_err(|_| SqliteFailure::Unreadable("an event type"))?;

@@ -1,10 +1,10 @@
 //! Removing what is past its time.
 
-use rusqlite::{Connection, params};
-use usher_engine::UnixMillis;
+use rusqlite::{Connection, OptionalExtension as _, params};
+use usher_engine::{StreamId, UnixMillis};
 
-use super::codec;
 use super::failure::{During as _, SqliteFailure};
+use super::{codec, read};
 
 /// What [`remove_finished`] removes.
 const FINISHED: &str = "SELECT id FROM operations INDEXED BY operations_finished
@@ -45,6 +45,44 @@ pub(crate) fn remove_finished(
         SqliteFailure::unless_one(DURING, changed)?;
     }
     Ok(finished.len())
+}
+
+/// The first of the events from `?2` to before `?3` that must stay: by its time, or since it has a delivery.
+const STAYS: &str = "SELECT min(idx) FROM (
+        SELECT min(idx) AS idx FROM deliveries WHERE stream = ?1 AND idx >= ?2 AND idx < ?3
+        UNION ALL
+        SELECT min(idx) FROM events WHERE stream = ?1 AND idx >= ?2 AND idx < ?3 AND at >= ?4
+    )";
+
+/// See [`Store::remove_events`](usher_engine::ports::Store::remove_events).
+///
+/// However long the stream, it reads and removes no more than `limit` rows.
+pub(crate) fn remove_events(
+    connection: &Connection,
+    stream: StreamId,
+    before: UnixMillis,
+    limit: usize,
+) -> Result<usize, SqliteFailure> {
+    const DURING: &str = "remove events";
+    let newest = connection
+        .prepare_cached("SELECT next_index - 1 FROM operations WHERE id = ?1 AND finished_at IS NULL")
+        .and_then(|mut statement| statement.query_row([stream.as_bytes()], |row| row.get::<_, i64>(0)).optional())
+        .during(DURING)?;
+    let first = read::first_index(connection, stream)?;
+    let (Some(newest), Some(first)) = (newest, first) else { return Ok(0) };
+    let first = codec::integer(first);
+    let end = first.saturating_add(codec::limit(limit)).min(newest);
+    let stays = connection
+        .prepare_cached(STAYS)
+        .and_then(|mut statement| {
+            let parameters = params![stream.as_bytes(), first, end, codec::time(before)];
+            statement.query_row(parameters, |row| row.get::<_, Option<i64>>(0))
+        })
+        .during(DURING)?;
+    connection
+        .prepare_cached("DELETE FROM events WHERE stream = ?1 AND idx >= ?2 AND idx < ?3")
+        .and_then(|mut statement| statement.execute(params![stream.as_bytes(), first, stays.unwrap_or(end)]))
+        .during(DURING)
 }
 
 /// See [`Store::forget_inbound`](usher_engine::ports::Store::forget_inbound).

@@ -113,7 +113,7 @@ configuration! {
 
     /// Event streams.
     ["streams"] streams: Streams {
-        /// How many days the events of a finished operation stay readable.
+        /// How many days the events of a finished operation stay readable, and each event of a stream that does not end.
         retention_days: Whole<1, 36500> = "30";
     }
 

@@ -11,7 +11,7 @@ use futures_util::stream;
 use http::{HeaderName, StatusCode, header};
 use tokio::sync::OwnedSemaphorePermit;
 use tracing::{Instrument as _, Span};
-use usher_engine::{Event, EventPage, EventsError, StreamId};
+use usher_engine::{EventPage, EventsError, StreamId};
 
 use super::{Error, page};
 use crate::ApiState;
@@ -59,7 +59,7 @@ impl Feed {
         };
         self.next = page.next;
         self.over = page.done;
-        let text = if page.events.is_empty() { ":\n\n".to_owned() } else { write(&page.events) };
+        let text = if page.events.is_empty() { ":\n\n".to_owned() } else { write(&page) };
         Some((Ok(text.into()), self))
     }
 
@@ -74,7 +74,7 @@ impl Feed {
         match page {
             Ok(page) => Some(page),
             Err(EventsError::NotFound) => None,
-            Err(error @ (EventsError::Damaged { .. } | EventsError::Store(_))) => {
+            Err(error @ (EventsError::Removed { .. } | EventsError::Damaged { .. } | EventsError::Store(_))) => {
                 // The head is sent: all there is to say is the end. The client resumes, and is told why then.
                 tracing::error!(error = &error as &dyn std::error::Error, "an event stream was cut off");
                 None
@@ -83,11 +83,14 @@ impl Feed {
     }
 }
 
-/// Events as an event stream has them.
-fn write(events: &[Event]) -> String {
+/// A page as an event stream has it. What is left out is said first, without an id: there is nothing to resume after.
+fn write(page: &EventPage) -> String {
     let mut out = String::new();
     let mut json = String::new();
-    for event in events {
+    if let Some(first) = page.first {
+        let _ = write!(out, "event: removed\ndata: {{\"first\":{first}}}\n\n");
+    }
+    for event in &page.events {
         // Writing to a string cannot fail.
         let _ = write!(out, "id: {}\nevent: {}\n", event.index, event.event_type);
         json.clear();
@@ -103,7 +106,7 @@ fn write(events: &[Event]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use usher_engine::EventType;
+    use usher_engine::{Event, EventType};
 
     use super::*;
 
@@ -112,7 +115,9 @@ mod tests {
         let event =
             |index, data: &str| Event { index, event_type: EventType::StatusUpdate, timestamp: 9, data: data.into() };
         // Line breaks between values are JSON; each line is a field of its own then.
-        insta::assert_snapshot!(write(&[event(0, "{}"), event(1, "{\"a\":\r\n 1,\n\"b\\n\":2}")]), @r#"
+        let events = vec![event(0, "{}"), event(1, "{\"a\":\r\n 1,\n\"b\\n\":2}")];
+        let page = EventPage { events, next: 2, first: None, done: false };
+        insta::assert_snapshot!(write(&page), @r#"
         id: 0
         event: StatusUpdate
         data: {"index":0,"type":"StatusUpdate","timestamp":9,"data":{}}
@@ -123,6 +128,19 @@ mod tests {
         data: 
         data:  1,
         data: "b\n":2}}
+        "#);
+    }
+
+    #[test]
+    fn what_was_removed_is_said_first() {
+        let event = Event { index: 7, event_type: EventType::StatusUpdate, timestamp: 9, data: "{}".into() };
+        insta::assert_snapshot!(write(&EventPage { events: vec![event], next: 8, first: Some(7), done: false }), @r#"
+        event: removed
+        data: {"first":7}
+
+        id: 7
+        event: StatusUpdate
+        data: {"index":7,"type":"StatusUpdate","timestamp":9,"data":{}}
         "#);
     }
 }

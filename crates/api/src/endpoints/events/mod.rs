@@ -121,6 +121,9 @@ impl Parameters {
         (status = 204, description = "Event streams: the stream is done, and everything in it was received."),
         (status = 404, description = "`stream_not_found`: There is no such stream, or it was removed after \
             `streams.retention_days`."),
+        (status = 410, description = "`events_removed`: The event at `after` (not 0) was removed after \
+            `streams.retention_days`, on a stream that does not end (`subscriptions`, or a reusable handshake's). `first` is the \
+            first index that is left: read on there, and know that you missed some."),
         (status = 422, description = "`invalid_request`: Some parameters are wrong; the pointer is `/` and the \
             parameter's name."),
         (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n`overloaded`: As many calls \

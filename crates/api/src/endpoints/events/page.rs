@@ -35,6 +35,10 @@ pub(crate) struct PageSchema {
     /// The `after` to ask with next time.
     #[schema(example = 1)]
     next: u64,
+    /// Earlier events were removed after `streams.retention_days`: this is the first index that is left. Only where `after` is
+    /// 0, and something is missing.
+    #[schema(nullable = false, example = 0)]
+    first: Option<u64>,
     /// Nothing more is expected, and these are the last events.
     #[schema(example = true)]
     done: bool,
@@ -57,7 +61,11 @@ pub(crate) fn write(page: &EventPage) -> String {
         write_event(&mut out, event);
     }
     // Writing to a string cannot fail.
-    let _ = write!(out, "],\"next\":{},\"done\":{}}}", page.next, page.done);
+    let _ = write!(out, "],\"next\":{}", page.next);
+    if let Some(first) = page.first {
+        let _ = write!(out, ",\"first\":{first}");
+    }
+    let _ = write!(out, ",\"done\":{}}}", page.done);
     out
 }
 
@@ -80,17 +88,23 @@ mod tests {
             |index, data: &str| Event { index, event_type: EventType::StatusUpdate, timestamp: 9, data: data.into() };
         for (page, expected) in [
             (
-                EventPage { events: Vec::new(), next: u64::MAX, done: false },
+                EventPage { events: Vec::new(), next: u64::MAX, first: None, done: false },
                 json!({ "events": [], "next": u64::MAX, "done": false }),
             ),
             (
-                EventPage { events: vec![event(4, r#"{"status":"a\"\\\n"}"#), event(5, "{}")], next: 6, done: true },
+                EventPage {
+                    events: vec![event(4, r#"{"status":"a\"\\\n"}"#), event(5, "{}")],
+                    next: 6,
+                    first: Some(4),
+                    done: true,
+                },
                 json!({
                     "events": [
                         { "index": 4, "type": "StatusUpdate", "timestamp": 9, "data": { "status": "a\"\\\n" } },
                         { "index": 5, "type": "StatusUpdate", "timestamp": 9, "data": {} },
                     ],
                     "next": 6,
+                    "first": 4,
                     "done": true,
                 }),
             ),

@@ -260,7 +260,9 @@ impl Conversation {
                 };
             }
         };
-        let begun = command.map(|id| say::success(&id, &format!("{{\"stream_id\":\"{stream}\"}}")));
+        // What was removed is missing in the first page alone.
+        let first = page.first.map_or_else(String::new, |first| format!(",\"first\":{first}"));
+        let begun = command.map(|id| say::success(&id, &format!("{{\"stream_id\":\"{stream}\"{first}}}")));
         let events = page.events.iter().map(|event| say::event(stream, event));
         let done = page.done.then(|| say::done(stream, page.next));
         let messages: Vec<_> = begun.into_iter().chain(events).chain(done).collect();

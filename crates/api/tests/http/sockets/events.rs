@@ -1,6 +1,8 @@
 //! Subscriptions.
 
 use serde_json::{Value, json};
+use usher_engine::UnixMillis;
+use usher_engine::ports::Store as _;
 
 use super::client::Client;
 use crate::app::{TestApp, key};
@@ -233,5 +235,22 @@ async fn subscriptions_have_bounds_and_places_come_back() {
     let mut three = Client::open(&app).await;
     while three.ask("subscribe", json!({ "stream_id": streams[3] })).await["type"] != "success" {}
     drop((two, three));
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_subscription_is_shown_what_was_removed() {
+    let app = TestApp::start().await;
+    let (stream, _) = poster(&app, "poster", 3).await;
+    assert_eq!(app.store.remove_events(stream.parse().unwrap(), UnixMillis(u64::MAX), 2).await.unwrap(), 2);
+    let mut client = Client::open(&app).await;
+    let begun = client.ask("subscribe", json!({ "stream_id": stream })).await;
+    assert_eq!(begun["data"], json!({ "stream_id": stream, "first": 2 }));
+    assert_eq!(client.event(&stream).await.0, 2);
+    let refused = client.ask("subscribe", json!({ "stream_id": stream, "after": 1 })).await;
+    assert_eq!((&refused["error"]["code"], &refused["error"]["first"]), (&json!("events_removed"), &json!(2)));
+    client.subscribe(&stream, 2).await;
+    assert_eq!(client.event(&stream).await.0, 2);
+    drop(client);
     app.stop().await;
 }

@@ -41,6 +41,8 @@ struct Operation {
     watched: Option<PaymentHash>,
     correlations: Vec<CorrelationKey>,
     events: Vec<Event>,
+    /// When its events happened, by index.
+    times: BTreeMap<u64, UnixMillis>,
     outbox: Vec<OutboxMessage>,
 }
 
@@ -67,6 +69,7 @@ impl Model {
             watched: None,
             correlations: Vec::new(),
             events: Vec::new(),
+            times: BTreeMap::new(),
             outbox: Vec::new(),
         };
         let rows = Rows { operations: BTreeMap::from([(StreamId::SUBSCRIPTIONS, reserved)]), ..Rows::default() };
@@ -133,6 +136,7 @@ impl Rows {
             watched: None,
             correlations: Vec::new(),
             events: Vec::new(),
+            times: BTreeMap::new(),
             outbox: Vec::new(),
         });
         operation.stored.state = commit.state;
@@ -144,6 +148,7 @@ impl Rows {
         for event in commit.events {
             let (at, event) = (event.at, event.at_index(operation.stored.next_index));
             operation.stored.next_index += 1;
+            operation.times.insert(event.index, at);
             operation.events.push(event.clone());
             if commit.deliver {
                 let delivery = pending(commit.operation, event, at);
@@ -250,6 +255,11 @@ impl Store for Model {
         Ok(events.iter().filter(|event| event.index >= after).take(limit).cloned().collect())
     }
 
+    async fn first_index(&self, stream: StreamId) -> Result<Option<u64>, StoreError> {
+        let rows = self.rows.lock();
+        Ok(rows.operations.get(&stream).and_then(|operation| operation.events.first()).map(|event| event.index))
+    }
+
     async fn outbox(&self, operation: StreamId) -> Result<Vec<OutboxMessage>, StoreError> {
         Ok(self.rows.lock().operations.get(&operation).map_or_else(Vec::new, |operation| operation.outbox.clone()))
     }
@@ -309,6 +319,23 @@ impl Store for Model {
             rows.deliveries.retain(|(stream, _), _| stream != id);
         }
         Ok(finished.len())
+    }
+
+    async fn remove_events(&self, stream: StreamId, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        let mut rows = self.rows.lock();
+        let Rows { operations, deliveries, .. } = &mut *rows;
+        let Some(operation) = operations.get_mut(&stream).filter(|operation| operation.stored.finished_at.is_none())
+        else {
+            return Ok(0);
+        };
+        let goes = |event: &Event| {
+            operation.times.get(&event.index).is_some_and(|at| *at < before)
+                && !deliveries.contains_key(&(stream, event.index))
+                && event.index + 1 < operation.stored.next_index
+        };
+        let gone = operation.events.iter().take_while(|event| goes(event)).take(limit).count();
+        operation.events.drain(..gone);
+        Ok(gone)
     }
 
     async fn keep_user_relays(&self, users: &[PublicKey], at: UnixMillis) -> Result<(), StoreError> {
