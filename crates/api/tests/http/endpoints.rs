@@ -106,8 +106,8 @@ async fn paths_and_methods_that_do_not_exist() {
     for (method, path, allow) in [
         ("DELETE", "/version", "GET,HEAD"),
         ("OPTIONS", "/version", "GET,HEAD"),
-        ("GET", "/key-handshake", "POST"),
-        ("HEAD", "/key-handshake", "POST"),
+        ("GET", "/authenticate-key", "POST"),
+        ("HEAD", "/authenticate-key", "POST"),
         ("BREW", "/authenticate-key", "POST"),
         ("POST", "/health", "GET,HEAD"),
         ("PUT", "/events/subscriptions", "GET,HEAD"),
