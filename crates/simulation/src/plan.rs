@@ -119,8 +119,8 @@ impl Plan {
         // Seeds in a row are of all kinds.
         let themes = [Mixed, Subscriptions, Paying, Subscriptions, Paying, Disk, Clocks, Days, Mixed, Years];
         let theme = usize::try_from(seed % 10).ok().and_then(|n| themes.get(n)).copied().unwrap_or(Mixed);
-        // Years take long.
-        let theme = if theme == Years && seed % 20 != 9 { Mixed } else { theme };
+        // Days and years take long.
+        let theme = if matches!(theme, Days | Years) && seed % 20 >= 10 { Mixed } else { theme };
         let slow_disk = dice.percent(40) || theme == Subscriptions;
         let mut plan = Self {
             theme,
@@ -171,7 +171,7 @@ impl Plan {
                 plan.restarts = dice.number(1..3);
                 plan.kills = dice.number(0..2);
                 plan.receiver_outages += 1;
-                plan.recovery = Duration::from_millis(5 * DAY);
+                plan.recovery = Duration::from_millis(4 * DAY + 12 * HOUR);
             }
             Years => {
                 plan.calls = 6;

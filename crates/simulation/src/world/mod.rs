@@ -255,6 +255,7 @@ impl State {
     /// The service publishes an event at a relay.
     pub fn published(&mut self, relay: usize, event: Event) {
         if event.kind.as_u16() == node::REQUEST {
+            *self.node.sent.entry(event.id).or_default() += 1;
             for _ in 0..self.copies() {
                 let latency = self.latency();
                 self.later(latency, Action::ToNode { event: event.clone() });

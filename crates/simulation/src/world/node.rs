@@ -1,6 +1,6 @@
 //! The wallet behind the service's Lightning backend: a NIP-47 wallet service with a node that knows what was really paid.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
 use nostr::nips::nip44::v2::ConversationKey;
@@ -107,6 +107,8 @@ pub struct Node {
     pub incoming: HashMap<PaymentHash, Incoming>,
     /// The payments it was, or may be, asked for.
     pub outgoing: HashMap<PaymentHash, Outgoing>,
+    /// How often the service has sent each request.
+    pub sent: BTreeMap<EventId, u32>,
     seen: BTreeSet<EventId>,
 }
 
@@ -135,6 +137,7 @@ impl Node {
             away_until: 0,
             incoming: HashMap::new(),
             outgoing: HashMap::new(),
+            sent: BTreeMap::new(),
             seen: BTreeSet::new(),
         }
     }

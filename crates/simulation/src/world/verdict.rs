@@ -44,7 +44,10 @@ impl State {
                 }
                 let unknown = book.events.iter().any(|(event, _)| event.data.contains("\"unknown\""));
                 let heard = book.pays.and_then(|hash| self.books.refusals_heard.get(&hash));
-                let refused = heard.is_some_and(|heard| self.books.survived(*heard, self.starts));
+                // A copy may have been acted on, which is no doubt where each request was sent once, by one process.
+                let sent_once = outgoing.paid_by.iter().all(|id| self.node.sent.get(id) == Some(&1));
+                let refused =
+                    heard.is_some_and(|(at, _)| self.books.bad_between(book.began, at + 60_000) == 0) && sent_once;
                 if outgoing.only_refused && refused && unknown {
                     let what =
                         format!("{} was refused {} times, and is said to be unknown", book.label, outgoing.asked);
