@@ -20,7 +20,8 @@
 //! signed only when the first is known not to have left, or when the payment is **proven** not to have been made: its time
 //! has passed by both clocks with a margin, the backend answers "not found", its look-ups have been seen to find payments
 //! of ours, and it never said that this one is under way. When the backend has said that it *tried*
-//! (`PAYMENT_FAILED` may be a time-out), its look-ups must have been seen to find payments that had not arrived, too.
+//! (`PAYMENT_FAILED` may be a time-out), its look-ups must have been seen to find payments under way, too, and the invoice
+//! must have expired.
 //!
 //! | crash or stop … | what the next start does |
 //! | --- | --- |
@@ -81,6 +82,9 @@ pub struct OwnPayment {
     expires_at: UnixMillis,
     /// How many requests were signed and stored.
     attempts: u32,
+    /// An earlier request was sent: should it be under way after all, a later one may be refused because of it.
+    #[serde(default)]
+    sent_before: bool,
     /// Why the last attempt failed, as far as the backend said so.
     #[serde(default)]
     reason: Option<String>,
@@ -160,8 +164,17 @@ impl OwnPayment {
     ) -> (Self, Vec<Effect>) {
         let expires_at = expires_at.min(UnixMillis::from_secs(invoice.expires_at()));
         let phase = Phase::Waiting { tries: 0, next: lease(now) };
-        let payment =
-            Self { invoice, reference, started_at: now, expires_at, attempts: 0, reason: None, phase, paid: false };
+        let payment = Self {
+            invoice,
+            reference,
+            started_at: now,
+            expires_at,
+            attempts: 0,
+            sent_before: false,
+            reason: None,
+            phase,
+            paid: false,
+        };
         let prepare = payment.prepare();
         (payment, vec![prepare])
     }
@@ -324,8 +337,8 @@ impl OwnPayment {
         let (refused, tried) = match failure {
             Some(LightningError::Refused { reason, .. }) => {
                 self.reason = Some(reason.clone());
-                // An earlier process may have sent it before: that one may be under way.
-                (true, attempt.resumed)
+                // An earlier process may have sent it before, or an earlier attempt: that one may be under way.
+                (true, attempt.resumed || self.sent_before)
             }
             Some(LightningError::Failed(reason)) => {
                 self.reason = Some(reason.clone());
@@ -399,6 +412,7 @@ impl OwnPayment {
                 return shown;
             }
         }
+        let expired_at = UnixMillis::from_secs(self.invoice.expires_at()).plus(AFTER_EXPIRY);
         let Phase::Checking { attempt, tries, refused, tried, pending, .. } = &mut self.phase else {
             return Outcome::Ignored;
         };
@@ -409,9 +423,11 @@ impl OwnPayment {
             }
             Ok(OutgoingStatus::Unknown(_)) if *refused && !*tried => return self.not_paid(now),
             Ok(OutgoingStatus::Unknown(finds)) if !*pending && now >= attempt.void_at() => {
-                let proves = if *tried { Finds::Unsettled } else { Finds::Settled };
-                if *finds >= proves {
-                    return if *tried { self.not_paid(now) } else { self.attempt_again(now) };
+                match *tried {
+                    // While the invoice can be paid, what was tried may arrive.
+                    true if *finds >= Finds::Unsettled && now >= expired_at => return self.not_paid(now),
+                    false if *finds >= Finds::Settled => return self.attempt_again(now),
+                    _ => {}
                 }
             }
             Ok(OutgoingStatus::Unknown(_)) => {}
@@ -431,6 +447,7 @@ impl OwnPayment {
             self.reason.get_or_insert_with(|| "the wallet did not pay in time".to_owned());
             return self.not_paid(now);
         }
+        self.sent_before = true;
         self.phase = Phase::Waiting { tries: 0, next: lease(now) };
         Outcome::Stepped(vec![self.prepare()])
     }

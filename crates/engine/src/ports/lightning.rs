@@ -139,9 +139,9 @@ pub enum Finds {
     /// None: it may not know outgoing payments at all, as several deployed backends.
     #[default]
     Nothing,
-    /// Payments that had arrived.
+    /// Payments that were over.
     Settled,
-    /// Payments that had not arrived, too: under way, or failed.
+    /// Payments that were under way, too.
     Unsettled,
 }
 

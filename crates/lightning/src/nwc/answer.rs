@@ -113,7 +113,8 @@ impl Answer {
         let Ok(Some(transaction)) = self.found() else { return Finds::Nothing };
         match transaction.state().as_deref() {
             _ if transaction.text("type") != Some("outgoing") => Finds::Nothing,
-            Some("pending" | "failed") => Finds::Unsettled,
+            // A wallet may list what is over, and nothing that is under way: "failed" shows no more than "settled".
+            Some("pending") => Finds::Unsettled,
             _ => Finds::Settled,
         }
     }
