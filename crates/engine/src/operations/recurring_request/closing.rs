@@ -78,6 +78,15 @@ impl Refused {
         set_back.pause(&mut self.until, now);
     }
 
+    /// What the wallet is sent.
+    fn close(&self) -> ServiceMessage {
+        ServiceMessage::CloseSubscription(CloseSubscription {
+            subscription_id: self.subscription_id.clone(),
+            reason: Some(self.reason.clone()),
+            by_service: true,
+        })
+    }
+
     /// Until when the wallet is told.
     pub(super) const fn until(&self) -> UnixMillis {
         self.until
@@ -93,18 +102,9 @@ impl RecurringRequest {
             reason: reason.to_owned(),
             until: now.plus(TELLING),
         };
-        let close = self.close(&refused);
+        let close = Effect::Send(self.conversation.message(&refused.close(), refused.until));
         self.refused = Some(refused);
         Outcome::Stepped(vec![emit(EventType::StatusUpdate, data, now), close])
-    }
-
-    fn close(&self, refused: &Refused) -> Effect {
-        let message = ServiceMessage::CloseSubscription(CloseSubscription {
-            subscription_id: refused.subscription_id.clone(),
-            reason: Some(refused.reason.clone()),
-            by_service: true,
-        });
-        Effect::Send(self.conversation.message(&message, refused.until))
     }
 
     /// While the wallet is told.
@@ -122,7 +122,8 @@ impl RecurringRequest {
             Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. } if now < refused.until => {
                 let refused = refused.clone();
                 if self.conversation.prove(author, proof, Permission::Payment, now) {
-                    Outcome::Stepped(vec![self.close(&refused)])
+                    let close = self.conversation.message_to_proven(author, &refused.close(), refused.until);
+                    Outcome::Stepped(vec![Effect::SendAlso(close)])
                 } else {
                     Outcome::Ignored
                 }

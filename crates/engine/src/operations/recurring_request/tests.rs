@@ -167,7 +167,7 @@ fn less_than_is_needed_is_closed_at_once_and_told_as_a_refusal() {
     assert_eq!(request.step(&authorizes(5_000), NOW), Outcome::Ignored, "it is too late for more");
     let (key, proof) = device(&user(1), 1, Permission::Payment);
     let got = effects(request.step(&cannot_read(key, proof), NOW));
-    assert!(matches!(&got[..], [Effect::Send(message)] if message.recipients.contains(&key) && message.kind == 28_007));
+    assert!(matches!(&got[..], [Effect::SendAlso(message)] if message.recipients == [key] && message.kind == 28_007));
     assert_eq!(effects(request.clone().step(&closing(&user(1), "s"), NOW)), [Effect::Finish]);
     assert_eq!(request.step(&closing(&user(1), "other"), NOW), Outcome::Ignored);
     assert_eq!(request.step(&closing(&user(3), "s"), NOW), Outcome::Ignored);
