@@ -137,7 +137,10 @@ pub fn permissions(config_file: &Path, given: &Layer, warnings: &mut Vec<String>
         _ => None,
     });
     for (file, (forbidden, what)) in files.collect::<BTreeMap<_, _>>() {
-        if std::fs::metadata(file).is_ok_and(|metadata| metadata.permissions().mode() & forbidden != 0) {
+        // Of what is no file there is another complaint, and nobody should change the mode of a folder or device.
+        let readable =
+            |metadata: std::fs::Metadata| metadata.is_file() && metadata.permissions().mode() & forbidden != 0;
+        if std::fs::metadata(file).is_ok_and(readable) {
             let file = file.display();
             let holds = if what == "secrets" { "holds secrets".to_owned() } else { format!("holds {what}") };
             warnings.push(format!(
