@@ -143,24 +143,45 @@ async fn websockets() {
     }
 }
 
+/// A connection to the service that is kept alive.
+async fn connect(usher: &TestUsher) -> TcpStream {
+    TcpStream::connect(usher.api().base.trim_start_matches("http://")).await.unwrap()
+}
+
+/// Makes a request over a connection; the start of the response's status line, `None` when there is no response.
+async fn request(connection: &mut TcpStream, token: Option<&str>) -> Option<String> {
+    let request = match token {
+        Some(token) => format!("GET /version HTTP/1.1\r\nhost: x\r\nauthorization: Bearer {token}\r\n\r\n"),
+        None => "GET /health HTTP/1.1\r\nhost: x\r\n\r\n".to_owned(),
+    };
+    let sent = connection.write_all(request.as_bytes()).await;
+    let mut head = [0; 12];
+    // A connection that is refused may be cut off while the request is sent.
+    let read = tokio::time::timeout(LONG, connection.read_exact(&mut head)).await.expect("in time");
+    if sent.is_err() || read.is_err() {
+        return None;
+    }
+    let mut rest = Vec::new();
+    while !rest.ends_with(b"\r\n\r\nOK") && !rest.ends_with(b"}") {
+        match tokio::time::timeout(LONG, connection.read_u8()).await.expect("in time") {
+            Ok(byte) => rest.push(byte),
+            Err(_) => break,
+        }
+    }
+    Some(String::from_utf8_lossy(&head).into_owned())
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn connections() {
     let usher = limited("MAX_CONNECTIONS", 4).await;
-    let address = usher.api().base.trim_start_matches("http://").to_owned();
-    let ask = async |connection: &mut TcpStream| {
-        let sent = connection.write_all(b"GET /health HTTP/1.1\r\nhost: x\r\n\r\n").await;
-        let mut head = [0; 12];
-        // Who is turned away may be cut off while still speaking.
-        let read = tokio::time::timeout(LONG, connection.read_exact(&mut head)).await.expect("in time");
-        (sent.is_ok() && read.is_ok()).then(|| String::from_utf8_lossy(&head).into_owned())
-    };
+    let token = usher.api().token.clone();
     // The client of the harness keeps some of them.
     let mut kept = Vec::new();
     loop {
-        let mut connection = TcpStream::connect(&address).await.unwrap();
-        match ask(&mut connection).await.as_deref() {
+        let mut connection = connect(&usher).await;
+        match request(&mut connection, Some(&token)).await.as_deref() {
             Some("HTTP/1.1 200") => kept.push(connection),
-            // Turned away, with or without being told.
+            // Refused, with or without a response.
             refused => break assert!(matches!(refused, None | Some("HTTP/1.1 503")), "{refused:?}"),
         }
         assert!(kept.len() <= 4, "there is no limit");
@@ -168,12 +189,46 @@ async fn connections() {
     assert!(!kept.is_empty());
     let deadline = Instant::now() + LONG;
     drop(kept.pop());
-    while {
-        let mut connection = TcpStream::connect(&address).await.unwrap();
-        ask(&mut connection).await.as_deref() != Some("HTTP/1.1 200")
-    } {
+    while request(&mut connect(&usher).await, Some(&token)).await.as_deref() != Some("HTTP/1.1 200") {
         assert!(Instant::now() < deadline, "the place does not come back");
         tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_without_the_token() {
+    let usher = limited("MAX_UNAUTHENTICATED_CONNECTIONS", 2).await;
+    let token = usher.api().token.clone();
+    let mut app = connect(&usher).await;
+    assert_eq!(request(&mut app, Some(&token)).await.as_deref(), Some("HTTP/1.1 200"));
+    let mut oldest = connect(&usher).await;
+    assert_eq!(request(&mut oldest, None).await.as_deref(), Some("HTTP/1.1 200"));
+    for _ in 0..2 {
+        assert_eq!(request(&mut connect(&usher).await, None).await.as_deref(), Some("HTTP/1.1 200"));
+    }
+    let mut held = Vec::new();
+    for _ in 0..2 {
+        let mut connection = connect(&usher).await;
+        assert_eq!(request(&mut connection, None).await.as_deref(), Some("HTTP/1.1 200"));
+        held.push(connection);
+    }
+    assert_eq!(request(&mut oldest, None).await, None, "the oldest gave way");
+    assert_eq!(
+        request(&mut app, None).await.as_deref(),
+        Some("HTTP/1.1 200"),
+        "a connection that sent the token stays"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn connections_of_an_address() {
+    // Behind a proxy on this machine everybody has the loopback address. That others are limited is tested in the API's crate.
+    let usher = limited("MAX_UNAUTHENTICATED_PER_ADDRESS", 1).await;
+    let mut connections = [connect(&usher).await, connect(&usher).await, connect(&usher).await];
+    for round in 0..2 {
+        for connection in &mut connections {
+            assert_eq!(request(connection, None).await.as_deref(), Some("HTTP/1.1 200"), "round {round}");
+        }
     }
 }
 

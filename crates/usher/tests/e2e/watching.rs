@@ -59,9 +59,23 @@ impl Metrics {
     /// Names, types and labels are by the conventions of Prometheus, each is explained here and listed for operators, and
     /// no label can have a value that somebody else chooses.
     fn are_well_made(&self) {
-        const LABELS: [&str; 14] = [
-            "call", "commit", "kind", "le", "match", "method", "origin", "outcome", "reason", "result", "route",
-            "state", "status", "type",
+        const LABELS: &[&str] = &[
+            "authenticated",
+            "call",
+            "commit",
+            "kind",
+            "le",
+            "match",
+            "method",
+            "origin",
+            "outcome",
+            "reason",
+            "result",
+            "route",
+            "state",
+            "status",
+            "table",
+            "type",
         ];
         let listed = include_str!("../../../../docs/operations.md");
         let names: BTreeSet<_> = self.families.iter().map(|family| &family.name).collect();
