@@ -77,7 +77,7 @@ fn what_look_ups_find_is_seen_only_of_what_says_that_it_is_a_payment() {
     assert_eq!(finds(json!({"type": "outgoing", "state": "settled", "preimage": preimage.to_hex()})), Finds::Settled);
     assert_eq!(finds(json!({"type": "outgoing", "preimage": preimage.to_hex()})), Finds::Settled);
     assert_eq!(finds(json!({"type": "outgoing", "state": "PENDING"})), Finds::Unsettled);
-    assert_eq!(finds(json!({"type": "outgoing", "state": "failed"})), Finds::Unsettled);
+    assert_eq!(finds(json!({"type": "outgoing", "state": "failed"})), Finds::Settled, "it is over");
     assert_eq!(finds(json!({"type": "incoming", "state": "settled"})), Finds::Nothing);
     assert_eq!(finds(json!({"state": "settled", "preimage": preimage.to_hex()})), Finds::Nothing);
     assert_eq!(answer(&json!({"error": {"code": "NOT_FOUND", "message": ""}})).finds(), Finds::Nothing);
