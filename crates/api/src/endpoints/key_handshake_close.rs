@@ -64,7 +64,7 @@ pub(crate) async fn key_handshake_close(
     State(state): State<ApiState>,
     stream: Result<Path<String>, PathRejection>,
 ) -> Result<Json<Closed>, Error> {
-    // What is no stream id names no stream.
+    // Text that is not a stream id names no stream.
     let stream: Option<StreamId> = stream.ok().and_then(|Path(text)| text.parse().ok());
     let stream = stream.ok_or(CloseHandshakeError::NotFound)?;
     gate::concerns(&stream);

@@ -265,7 +265,7 @@ async fn keys_are_64_hex_characters_in_either_case() {
     app.stop().await;
 }
 
-/// All that is wrong with a request is told at once: fields of a wrong form, and values that cannot be.
+/// One response names every error of a request: fields of the wrong form and impossible values.
 #[tokio::test]
 async fn forms_and_values_are_told_together() {
     let app = TestApp::start().await;
