@@ -168,8 +168,8 @@ impl Books {
     pub fn late_delivery(&self, stream: StreamId, index: u64, now: u64) -> Option<String> {
         let book = self.streams.get(&stream)?;
         let (_, at) = book.events.get(usize::try_from(index).ok()?)?;
-        // What failed for long is tried again after as long.
-        let allowed = IN_TIME + 4 * self.bad_between(at.saturating_sub(IN_TIME), now);
+        // Pauses grow with the time of failing: 5, 30, 120, 600, 1,800 s, and a fifth more. One that is unlucky twice waits longer.
+        let allowed = IN_TIME + 8 * self.bad_between(at.saturating_sub(IN_TIME), now);
         let took = now.saturating_sub(*at);
         (took > allowed).then(|| format!("{} event {index} was delivered after {} s", book.label, took / 1000))
     }

@@ -12,6 +12,7 @@ use usher_protocol::{Keys, envelope};
 
 use super::action::Action;
 use super::invoices::{invoice, preimage};
+use super::outage::Operation;
 use super::{State, keys};
 
 /// Kind of a request to it.
@@ -176,7 +177,11 @@ impl State {
             Fate::Fails,
             Fate::Refuses,
         ];
-        let fate = if self.plan.script.is_some() { Fate::Pays } else { self.dice.pick(&fates, Fate::Pays) };
+        let fate = match self.plan.script.map(|script| script.operation) {
+            None => self.dice.pick(&fates, Fate::Pays),
+            Some(Operation::PayRefused) => Fate::Refuses,
+            Some(_) => Fate::Pays,
+        };
         let made = invoice(&keys(203), number, 5_000, self.secs(), 1800)?;
         let outgoing = Outgoing {
             number,

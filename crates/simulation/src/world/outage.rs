@@ -50,6 +50,8 @@ pub enum Operation {
     PayTheirs,
     /// The service's own wallet pays another's invoice.
     PayOurs,
+    /// The same, and the wallet refuses: it has too little for it.
+    PayRefused,
 }
 
 /// Who is away.
@@ -59,6 +61,8 @@ pub enum Away {
     Nobody,
     /// The relay.
     Relay,
+    /// The relay, and it is back as soon as the service is, which is restarted later than otherwise.
+    RelayUntilRestart,
     /// The user's wallet.
     User,
     /// The wallet behind the Lightning backend.
@@ -83,9 +87,12 @@ pub enum Process {
 impl Script {
     /// Every outage.
     pub fn all() -> Vec<Self> {
-        use Operation::{Authenticate, Charge, Close, Handshake, Invoice, PayOurs, PayTheirs, Payment, Subscribe};
-        let operations = [Handshake, Authenticate, Payment, Subscribe, Charge, Close, Invoice, PayTheirs, PayOurs];
-        let aways = [Away::Nobody, Away::Relay, Away::User, Away::Lightning, Away::Receiver];
+        use Operation::{
+            Authenticate, Charge, Close, Handshake, Invoice, PayOurs, PayRefused, PayTheirs, Payment, Subscribe,
+        };
+        let operations =
+            [Handshake, Authenticate, Payment, Subscribe, Charge, Close, Invoice, PayTheirs, PayOurs, PayRefused];
+        let aways = [Away::Nobody, Away::Relay, Away::RelayUntilRestart, Away::User, Away::Lightning, Away::Receiver];
         let processes = [Process::GoesOn, Process::Restarted, Process::Killed, Process::KilledTwice];
         let mut all = Vec::new();
         for operation in operations {
@@ -118,17 +125,18 @@ impl State {
             Operation::Close => self.later(at(10_000), call(subscribe(first + 3000))),
             Operation::Invoice => self.later(at(BEGINS), call(What::Invoice(0))),
             Operation::PayTheirs => self.later(at(BEGINS), call(What::PayTheirs(0, None))),
-            Operation::PayOurs => self.later(at(BEGINS), call(What::PayOurs(None))),
+            Operation::PayOurs | Operation::PayRefused => self.later(at(BEGINS), call(What::PayOurs(None))),
         }
         let begins = at(BEGINS - 5_000);
         match script.away {
             Away::Nobody => {}
             Away::Relay => self.later(begins, Action::RelayDown(0, AWAY)),
+            Away::RelayUntilRestart => self.later(begins, Action::RelayDown(0, at(20_000))),
             Away::User => self.later(begins, Action::UserAway(0, AWAY)),
             Away::Lightning => self.later(begins, Action::NodeAway(AWAY)),
             Away::Receiver => self.later(begins, Action::ReceiverFails(AWAY)),
         }
-        let middle = at(BEGINS + 3_000);
+        let middle = at(BEGINS + if script.away == Away::RelayUntilRestart { 12_000 } else { 3_000 });
         match script.process {
             Process::GoesOn => {}
             Process::Restarted => self.later(middle, Action::Restart(Some(at(DOWN)))),
@@ -158,10 +166,19 @@ impl State {
             let mut events = self.books.streams.values().flat_map(|book| &book.events);
             events.any(|(event, _)| event.event_type == wanted)
         };
+        if script.operation == Operation::PayRefused {
+            let mut data = self.books.streams.values().flat_map(|book| &book.events).map(|(event, _)| &event.data);
+            let refused = data.any(|data| data.contains("\"not_paid\""));
+            // Of a request that may have been sent twice, by this process or another, nobody can say so.
+            if script.away == Away::Lightning || script.process == Process::KilledTwice {
+                return None;
+            }
+            return (!refused).then(|| format!("{script:?} is not said to be refused"));
+        }
         let there = match script.operation {
             Operation::Handshake => event(EventType::KeyHandshake) && said("approved"),
             Operation::Authenticate => said("approved"),
-            Operation::Payment | Operation::PayTheirs | Operation::PayOurs => said("paid"),
+            Operation::Payment | Operation::PayTheirs | Operation::PayOurs | Operation::PayRefused => said("paid"),
             Operation::Subscribe | Operation::Charge => {
                 event(EventType::Subscription) && event(EventType::SubscriptionPayment) && said("paid")
             }

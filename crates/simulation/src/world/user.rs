@@ -34,8 +34,8 @@ pub struct User {
     pub subscriptions: BTreeMap<String, bool>,
     conversation: Option<ConversationKey>,
     seen: BTreeSet<EventId>,
-    /// Requests they have answered, or decided not to.
-    decided: BTreeSet<String>,
+    /// Requests they have answered, and how, or decided not to.
+    decided: BTreeMap<String, Option<Deed>>,
 }
 
 /// What a user's wallet does after its user has thought about it.
@@ -70,7 +70,7 @@ impl State {
                 away_until: 0,
                 subscriptions: BTreeMap::new(),
                 seen: BTreeSet::new(),
-                decided: BTreeSet::new(),
+                decided: BTreeMap::new(),
             });
         }
     }
@@ -121,20 +121,25 @@ impl State {
         }
     }
 
-    /// The user decides once, and does it after a while; or never.
+    /// The user decides once, and does it after a while; or never. Asked again by another event, the wallet says it again:
+    /// what it said before may have been lost.
     fn decide(&mut self, who: usize, about: String, deed: Deed) -> bool {
+        let quick = self.plan.script.is_some() || self.dice.percent(50);
+        let think = self.dice.delay(if quick { 100..1500 } else { 1000..60_000 });
+        let moody = !self.calm && self.plan.is_troubled() && self.dice.percent(8);
         let Some(user) = self.users.get_mut(who) else { return false };
-        if !user.decided.insert(about) {
+        if let Some(before) = user.decided.get(&about) {
+            if let Some(deed @ Deed::Send(..)) = before.clone() {
+                self.later(think, Action::UserActs { who, deed });
+            }
             return false;
         }
-        if !self.calm && self.plan.is_troubled() && self.dice.percent(8) {
-            let name = self.users.get(who).map_or("?", |user| user.name);
+        let name = user.name;
+        user.decided.insert(about, (!moody).then(|| deed.clone()));
+        if moody {
             self.note(&format!("{name} does not answer"));
             return false;
         }
-        let quick = self.plan.script.is_some() || self.dice.percent(50);
-        let think = if quick { 100..1500 } else { 1000..60_000 };
-        let think = self.dice.delay(think);
         self.later(think, Action::UserActs { who, deed });
         true
     }
@@ -142,7 +147,7 @@ impl State {
     fn asked_to_pay(&mut self, who: usize, request: PaymentRequest) {
         let Some(user) = self.users.get(who) else { return };
         let (name, id) = (user.name, request.request_id.clone());
-        if user.decided.contains(&id) {
+        if user.decided.contains_key(&id) {
             return;
         }
         let closed = request.subscription_id.as_ref().and_then(|id| user.subscriptions.get(id)).copied();
@@ -203,9 +208,11 @@ impl State {
                 if let Some(event) = event {
                     self.books.agreements.insert(event, id.clone());
                 }
-                if let Some(user) = self.users.get_mut(who) {
-                    user.subscriptions.insert(id.clone(), false);
+                let Some(user) = self.users.get_mut(who) else { return };
+                if user.subscriptions.contains_key(&id) {
+                    return;
                 }
+                user.subscriptions.insert(id.clone(), false);
                 // Some think better of it, a few at once.
                 if self.plan.is_troubled() && self.dice.percent(40) {
                     let after = if self.dice.percent(40) { 0..300 } else { 1000..600_000 };
