@@ -18,7 +18,6 @@ mod idempotency;
 mod local;
 mod meters;
 mod openapi;
-mod page;
 mod problem;
 mod query;
 mod rate_limit;

@@ -2,6 +2,7 @@
 
 use axum::Router;
 use axum::middleware::from_fn_with_state;
+use axum::routing::get;
 use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
@@ -57,7 +58,14 @@ pub(crate) fn socket() -> OpenApiRouter<ApiState> {
 
 /// Endpoints that describe the interface.
 pub(crate) fn local() -> OpenApiRouter<ApiState> {
-    OpenApiRouter::default().routes(routes!(openapi_json::openapi_json)).routes(routes!(docs::docs))
+    OpenApiRouter::default()
+        .routes(routes!(openapi_json::openapi_json))
+        .routes(routes!(docs::docs))
+        // What the page loads is no part of the interface.
+        .route("/docs/viewer.js", get(docs::viewer))
+        .route("/docs/swagger-ui.js", get(docs::script))
+        .route("/docs/swagger-ui.css", get(docs::style))
+        .route("/docs/favicon.png", get(docs::icon))
 }
 
 /// The whole interface.

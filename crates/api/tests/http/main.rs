@@ -10,6 +10,7 @@ mod world;
 
 mod access;
 mod bodies;
+mod browser;
 mod calendar;
 mod connections;
 mod directory;

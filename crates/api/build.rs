@@ -1,0 +1,32 @@
+//! Takes the files of the viewer behind `/docs` out of the archive of Swagger UI, and compresses them.
+
+use std::error::Error;
+use std::io::{Cursor, Read as _, Write as _};
+use std::path::PathBuf;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use utoipa_swagger_ui_vendored::SWAGGER_UI_VENDORED;
+use zip::ZipArchive;
+
+/// File in the archive, and the name under which the crate includes it.
+const FILES: [(&str, &str); 3] = [
+    ("dist/swagger-ui-bundle.js", "swagger-ui.js.gz"),
+    ("dist/swagger-ui.css", "swagger-ui.css.gz"),
+    ("dist/favicon-32x32.png", "favicon.png.gz"),
+];
+
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo::rerun-if-changed=build.rs");
+    let folder = PathBuf::from(std::env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
+    let mut archive = ZipArchive::new(Cursor::new(SWAGGER_UI_VENDORED))?;
+    for (file, name) in FILES {
+        let path = archive.file_names().find(|path| path.ends_with(file)).ok_or(file)?.to_owned();
+        let mut content = Vec::new();
+        archive.by_name(&path)?.read_to_end(&mut content)?;
+        let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+        encoder.write_all(&content)?;
+        std::fs::write(folder.join(name), encoder.finish()?)?;
+    }
+    Ok(())
+}
