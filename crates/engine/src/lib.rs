@@ -14,11 +14,11 @@ pub mod testing;
 pub mod time;
 
 pub use engine::{
-    AuthenticateKey, CloseHandshakeError, Engine, EngineCounts, EngineOptions, EngineParts, EventsError, FieldValues,
-    HandshakePage, InvalidField, KeyHandshakeRequest, KeyHandshakeStarted, LightningParts, Live, LiveEvent, LiveEvents,
-    Once, OperationCounts, OperationOutcome, PayInvoiceRequest, PaymentRules, RecurringPaymentRequest, Rendered,
-    RequestInvoice, RetryError, ReusableHandshake, ScanLimit, SinglePaymentRequest, StartError, SubscriptionError,
-    SubscriptionFilter, SubscriptionPage,
+    AuthenticateKey, CloseHandshakeError, Engine, EngineMetrics, EngineOptions, EngineParts, EventsError, FieldValues,
+    HandshakePage, IdempotentRequest, InvalidField, KeyHandshakeRequest, KeyHandshakeStarted, LightningBackend, Live,
+    LiveEvent, LiveEvents, OperationMetrics, OperationOutcome, PayInvoiceRequest, PaymentRules,
+    RecurringPaymentRequest, RenderedResponse, RequestInvoice, RetryError, ReusableHandshake, ScanLimit,
+    SinglePaymentRequest, StartError, SubscriptionError, SubscriptionFilter, SubscriptionPage,
 };
 pub use event::{Event, EventPage, EventType};
 pub use stream_id::StreamId;

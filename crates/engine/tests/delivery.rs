@@ -14,7 +14,9 @@ use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use usher_engine::event::Event;
 use usher_engine::ports::{AnswerKey, DeliveryStatus, Posted, Receiver};
-use usher_engine::{KeyHandshakeRequest, KeyHandshakeStarted, Once, Rendered, StartError, StreamId, UnixMillis};
+use usher_engine::{
+    IdempotentRequest, KeyHandshakeRequest, KeyHandshakeStarted, RenderedResponse, StartError, StreamId, UnixMillis,
+};
 use usher_store::SqliteStore;
 
 /// A webhook that notes what it is given, refuses what it is told to, and hangs on one stream until let go.
@@ -271,11 +273,11 @@ impl Count for SqliteStore {
     }
 }
 
-fn once(key: u8) -> Once<KeyHandshakeStarted> {
-    Once {
+fn once(key: u8) -> IdempotentRequest<KeyHandshakeStarted> {
+    IdempotentRequest {
         key: AnswerKey([key; 32]),
         fingerprint: [9; 32],
-        render: Box::new(|started| Rendered {
+        render: Box::new(|started| RenderedResponse {
             status: 200,
             media_type: "application/json".to_owned(),
             body: started.stream_id.to_string().into_bytes(),
@@ -289,19 +291,19 @@ async fn an_answer_is_kept_with_what_it_answers() {
     let store = open(dir.path());
     let usher = Running::start(store.clone()).await;
     let first = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), Some(once(1))).await.unwrap();
-    let kept = usher.engine.answer(&AnswerKey([1; 32])).await.unwrap().unwrap();
+    let kept = usher.engine.idempotency_record(&AnswerKey([1; 32])).await.unwrap().unwrap();
     assert_eq!((kept.status, kept.fingerprint), (200, [9; 32]));
     assert_eq!(kept.body, first.stream_id.to_string().into_bytes());
     let open_before = usher.engine.open_streams();
     let again = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), Some(once(1))).await;
-    assert!(matches!(again, Err(StartError::Answered)));
+    assert!(matches!(again, Err(StartError::Repeated)));
     assert_eq!(usher.engine.open_streams(), open_before, "nothing was started");
     usher.stop().await;
 
     let usher = Running::start_at(store.clone(), options(), NOW.plus(Duration::from_secs(86_399)), 2).await;
-    assert_eq!(usher.engine.answer(&AnswerKey([1; 32])).await.unwrap(), Some(kept), "also after a restart");
+    assert_eq!(usher.engine.idempotency_record(&AnswerKey([1; 32])).await.unwrap(), Some(kept), "also after a restart");
     usher.clock.turn(Duration::from_secs(2));
-    assert_eq!(usher.engine.answer(&AnswerKey([1; 32])).await.unwrap(), None, "for 24 hours");
+    assert_eq!(usher.engine.idempotency_record(&AnswerKey([1; 32])).await.unwrap(), None, "for 24 hours");
     let next_day = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), Some(once(1))).await.unwrap();
     assert_ne!(next_day.stream_id, first.stream_id);
     usher.stop().await;
@@ -314,7 +316,7 @@ async fn an_answer_that_started_nothing_is_kept_too() {
     let stream = door(&usher, "door").await;
     let same = usher.engine.start_key_handshake(reusable("door"), Some(once(1))).await.unwrap();
     assert_eq!(same.stream_id, stream);
-    let kept = usher.engine.answer(&AnswerKey([1; 32])).await.unwrap().unwrap();
+    let kept = usher.engine.idempotency_record(&AnswerKey([1; 32])).await.unwrap().unwrap();
     assert_eq!(kept.body, stream.to_string().into_bytes());
     usher.stop().await;
 }

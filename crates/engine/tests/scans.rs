@@ -8,7 +8,7 @@ use std::time::Duration;
 use common::paying::until;
 use common::{Running, handshake, open, user};
 use usher_engine::ports::{Clock as _, Inbound, Via};
-use usher_engine::{EngineCounts, KeyHandshakeRequest, ScanLimit, StartError};
+use usher_engine::{EngineMetrics, KeyHandshakeRequest, ScanLimit, StartError};
 use usher_protocol::{EventId, PublicKey};
 
 /// A running service, with a reusable handshake, and the wallets that scan it.
@@ -42,14 +42,14 @@ impl Poster {
     }
 
     fn accepted(&self) -> u64 {
-        self.usher.engine.counts().scans_accepted
+        self.usher.engine.metrics().scans_accepted
     }
 
-    async fn seen(&self, scans: u64) -> EngineCounts {
+    async fn seen(&self, scans: u64) -> EngineMetrics {
         let of =
-            |counts: &EngineCounts| counts.scans_accepted + counts.scans_refused.iter().map(|(_, n)| n).sum::<u64>();
-        until("all scans are looked at", || of(&self.usher.engine.counts()) >= scans).await;
-        self.usher.engine.counts()
+            |counts: &EngineMetrics| counts.scans_accepted + counts.scans_refused.iter().map(|(_, n)| n).sum::<u64>();
+        until("all scans are looked at", || of(&self.usher.engine.metrics()) >= scans).await;
+        self.usher.engine.metrics()
     }
 
     async fn events(&self) -> usize {
@@ -101,7 +101,7 @@ async fn a_burst_and_then_twenty_a_second_of_one_key_let_every_honest_user_in() 
         scans += 21;
         poster.seen(scans).await;
     }
-    let counts = poster.usher.engine.counts();
+    let counts = poster.usher.engine.metrics();
     assert!(poster.accepted() >= before + 10, "{} of 10", poster.accepted() - before);
     let refused = counts.scans_refused.iter().find(|(limit, _)| *limit == ScanLimit::Author).unwrap().1;
     assert!(refused >= 180, "one key uses up nothing: {refused}");
@@ -230,7 +230,7 @@ async fn a_handshake_that_is_closed_takes_no_scan_and_is_done() {
     assert!(anew.stream_id != stream && token.starts_with("door.") && token.len() == 17, "{token}");
     assert_eq!(engine.start_key_handshake(reusable("door"), None).await.unwrap().url, anew.url, "the same again");
     poster.scan(2, "wss://a.example").await;
-    until("the scan is looked at", || engine.counts().unmatched == 1).await;
+    until("the scan is looked at", || engine.metrics().unmatched == 1).await;
     assert_eq!(engine.events(stream, 0, 10).await.unwrap().events.len(), 1);
     poster.usher.receive(201, &user(3), handshake(&token, &[])).await;
     assert_eq!(common::data(&poster.usher.page(anew.stream_id, 0).await, 0)["main_key"], user(3).public_key().to_hex());
@@ -298,7 +298,7 @@ async fn what_a_scan_keeps_on_disk_is_bounded() {
                 .await
                 .unwrap();
         }
-        until("all are in", || usher.engine.counts().scans_accepted == SCANS).await;
+        until("all are in", || usher.engine.metrics().scans_accepted == SCANS).await;
         while usher.engine.events(door, SCANS - 1, 1).await.unwrap().events.is_empty() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }

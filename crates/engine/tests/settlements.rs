@@ -114,7 +114,7 @@ async fn a_call_that_panics_is_made_again() {
 
 /// How many invoices the wallet was asked for with this result.
 fn made(usher: &Running, result: &str) -> u64 {
-    let calls = usher.engine.wallet_calls();
+    let calls = usher.engine.lightning_calls();
     calls.into_iter().filter(|(call, got, _)| (*call, *got) == ("make_invoice", result)).map(|(.., times)| times).sum()
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 use usher_engine::ports::AnswerKey;
 use usher_engine::{
-    AuthenticateKey, Engine, KeyHandshakeRequest, KeyHandshakeStarted, Once, PayInvoiceRequest,
-    RecurringPaymentRequest, Rendered, RequestInvoice, SinglePaymentRequest, StartError, StreamId,
+    AuthenticateKey, Engine, IdempotentRequest, KeyHandshakeRequest, KeyHandshakeStarted, PayInvoiceRequest,
+    RecurringPaymentRequest, RenderedResponse, RequestInvoice, SinglePaymentRequest, StartError, StreamId,
 };
 use usher_protocol::PublicKey;
 use usher_protocol::calendar::Calendar;
@@ -19,13 +19,13 @@ fn key(number: u64) -> AnswerKey {
     AnswerKey(Sha256::digest(number.to_be_bytes()).into())
 }
 
-fn once<T>(call: &Call, body: impl Fn(&T) -> String + Send + Sync + 'static) -> Option<Once<T>> {
-    let render = move |result: &T| Rendered {
+fn once<T>(call: &Call, body: impl Fn(&T) -> String + Send + Sync + 'static) -> Option<IdempotentRequest<T>> {
+    let render = move |result: &T| RenderedResponse {
         status: 200,
         media_type: "text/plain".to_owned(),
         body: body(result).into_bytes(),
     };
-    call.once.then(|| Once { key: key(call.number), fingerprint: [0; 32], render: Box::new(render) })
+    call.once.then(|| IdempotentRequest { key: key(call.number), fingerprint: [0; 32], render: Box::new(render) })
 }
 
 /// Makes a call, and tells the world how it was answered.
@@ -54,7 +54,7 @@ pub async fn make(world: Arc<World>, engine: Arc<Engine>, call: Call) {
     };
     // Done before: the answer is the one that was kept.
     let result = match result {
-        Err(StartError::Answered) => match engine.answer(&key(call.number)).await {
+        Err(StartError::Repeated) => match engine.idempotency_record(&key(call.number)).await {
             Ok(Some(answer)) => {
                 let text = String::from_utf8(answer.body).unwrap_or_default();
                 let (stream, token) = text.split_once(' ').unwrap_or((&text, ""));
@@ -160,7 +160,7 @@ async fn start(world: &World, engine: &Engine, call: &Call) -> Result<(StreamId,
             };
             engine.pay_invoice(request, once(call, stream)).await?
         }
-        What::PayTheirs(_, None) | What::PayOurs(None) | What::Close { .. } => return Err(StartError::NoWallet),
+        What::PayTheirs(_, None) | What::PayOurs(None) | What::Close { .. } => return Err(StartError::NoLightning),
     };
     Ok((started, None))
 }

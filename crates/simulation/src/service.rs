@@ -8,7 +8,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{Clock, Randomness};
-use usher_engine::{Engine, EngineOptions, EngineParts, LightningParts, PaymentRules};
+use usher_engine::{Engine, EngineOptions, EngineParts, LightningBackend, PaymentRules};
 use usher_lightning::nwc::{NwcOptions, NwcWallet, Settings};
 use usher_protocol::bolt11::Network as Chain;
 use usher_relays::{Identity, RelayAddress, RelayOptions, RelayPool};
@@ -90,7 +90,7 @@ impl Service {
             clock,
             randomness,
             inbox,
-            lightning: Some(LightningParts { wallet, backend: "nwc" }),
+            lightning: Some(LightningBackend { adapter: wallet, name: "nwc" }),
             notices: Some(notices),
         };
         let engine = Engine::start(options_of(&identity), parts, &operations.tasks, operations.stop.clone())

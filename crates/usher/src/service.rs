@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_api::{ApiParts, ApiState, ApiTokens, Limits, ServeOptions};
 use usher_engine::ports::{Clock, LightningNotices, OsRandomness, Randomness, Receiver, SystemClock};
-use usher_engine::{Engine, EngineOptions, EngineParts, LightningParts, PaymentRules};
+use usher_engine::{Engine, EngineOptions, EngineParts, LightningBackend, PaymentRules};
 use usher_lightning::nwc::{NwcOptions, NwcWallet, Settings};
 use usher_protocol::jwt::JwtIssuer;
 use usher_relays::{DirectoryOptions, Identity, ProfileDirectory, RelayManager, RelayOptions, RelayPool, RelayRoster};
@@ -260,7 +260,7 @@ fn wallet(
     clock: &Arc<dyn Clock>,
     randomness: &Arc<dyn Randomness>,
     floor: &Floor,
-) -> Result<Option<(LightningParts, LightningNotices)>, Failure> {
+) -> Result<Option<(LightningBackend, LightningNotices)>, Failure> {
     if config.wallet.ln_backend != LnBackend::Nwc {
         return Ok(None);
     }
@@ -272,7 +272,7 @@ fn wallet(
     let (clock, randomness) = (Arc::clone(clock), Arc::clone(randomness));
     let (wallet, notices) =
         NwcWallet::start(options, clock, randomness, &floor.tasks, floor.stop.clone()).map_err(|_| unusable())?;
-    Ok(Some((LightningParts { wallet, backend: "nwc" }, notices)))
+    Ok(Some((LightningBackend { adapter: wallet, name: "nwc" }, notices)))
 }
 
 fn engine_options(config: &Config, identity: &Identity) -> EngineOptions {

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use tracing::warn;
 use usher_api::{Family, Measure, Readiness, RelaysReadiness, Sample, Telemetry, WalletReadiness};
 use usher_engine::ports::{DeliveryStatus, OperationKind, Table};
-use usher_engine::{Engine, EngineCounts, ScanLimit};
+use usher_engine::{Engine, EngineMetrics, ScanLimit};
 use usher_relays::{CounterValues, Origin, Refusal, RelayPool};
 use usher_store::{HistogramValues, SqliteStore, StoreStats};
 
@@ -49,7 +49,7 @@ impl Telemetry for Parts {
     }
 
     async fn families(&self) -> Vec<Family> {
-        let mut families = operations(&self.engine.counts());
+        let mut families = operations(&self.engine.metrics());
         families.extend(self.deliveries().await);
         families.extend(self.engine.webhook_is_failing().map(|failing| {
             Family::single(
@@ -70,7 +70,7 @@ impl Telemetry for Parts {
 
 impl Parts {
     fn wallet(&self) -> WalletReadiness {
-        match self.engine.wallet_link() {
+        match self.engine.lightning_link() {
             Some((backend, link)) => WalletReadiness { backend, connected: link.connected },
             None => WalletReadiness { backend: "none", connected: true },
         }
@@ -78,8 +78,8 @@ impl Parts {
 
     /// None without a wallet.
     fn lightning(&self) -> Vec<Family> {
-        let Some((_, link)) = self.engine.wallet_link() else { return Vec::new() };
-        let calls = self.engine.wallet_calls().into_iter().map(|(call, result, count)| Sample {
+        let Some((_, link)) = self.engine.lightning_link() else { return Vec::new() };
+        let calls = self.engine.lightning_calls().into_iter().map(|(call, result, count)| Sample {
             labels: vec![("call", call.to_owned()), ("result", result.to_owned())],
             measure: Measure::Counter(count),
         });
@@ -123,7 +123,7 @@ impl Parts {
     }
 }
 
-fn operations(counts: &EngineCounts) -> Vec<Family> {
+fn operations(counts: &EngineMetrics) -> Vec<Family> {
     // The reserved stream is no operation.
     let kinds = || counts.operations.iter().filter(|counts| counts.kind != OperationKind::Subscriptions);
     let finished = kinds().flat_map(|counts| {

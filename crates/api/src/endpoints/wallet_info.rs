@@ -70,9 +70,9 @@ pub(crate) struct Info {
     ),
 )]
 pub(crate) async fn wallet_info(State(state): State<ApiState>) -> Result<Json<Info>, Error> {
-    let (backend, info) = state.engine.wallet_info().await.ok_or(Error::NotConfigured)?;
+    let (backend, info) = state.engine.lightning_info().await.ok_or(Error::NotConfigured)?;
     let info = info?;
-    let notifications = state.engine.wallet_link().is_some_and(|(_, link)| link.tells_settlements);
+    let notifications = state.engine.lightning_link().is_some_and(|(_, link)| link.tells_settlements);
     Ok(Json(Info {
         backend,
         balance: info.balance,

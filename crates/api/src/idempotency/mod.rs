@@ -25,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tracing::Instrument as _;
 use usher_engine::ports::{Answer, AnswerKey};
-use usher_engine::{Once, Rendered};
+use usher_engine::{IdempotentRequest, RenderedResponse};
 
 pub(crate) use self::in_flight::InFlight;
 pub(crate) use self::key::IDEMPOTENCY_KEY;
@@ -62,18 +62,18 @@ impl Keyed {
 
     /// For the engine: how the answer is written that is committed with the work. It is the one that the handler gives:
     /// 200, with this body as JSON.
-    pub(crate) fn once<T, B: Serialize>(self, body: impl Fn(&T) -> B + Send + Sync + 'static) -> Once<T> {
+    pub(crate) fn once<T, B: Serialize>(self, body: impl Fn(&T) -> B + Send + Sync + 'static) -> IdempotentRequest<T> {
         let (key, fingerprint) = (self.0.key, self.0.fingerprint);
         let render = Box::new(move |result: &T| {
             self.0.written.store(true, Ordering::Relaxed);
-            Rendered {
+            RenderedResponse {
                 status: StatusCode::OK.as_u16(),
                 media_type: "application/json".to_owned(),
                 // Strings and numbers: it cannot fail.
                 body: serde_json::to_vec(&body(result)).unwrap_or_default(),
             }
         });
-        Once { key, fingerprint, render }
+        IdempotentRequest { key, fingerprint, render }
     }
 
     /// What is answered when `answer` was given to this key.
@@ -125,7 +125,7 @@ pub(crate) async fn idempotency(
     let body = body::read(&head.headers, body, &state).await?;
     let call = Keyed::new(&head.method, head.uri.path(), &key, &body);
     let turn = state.in_flight.turn(call.0.key).await;
-    if let Some(answer) = state.engine.answer(&call.0.key).await? {
+    if let Some(answer) = state.engine.idempotency_record(&call.0.key).await? {
         return Ok(call.replay(answer));
     }
     let place = Arc::clone(&state.keyed_calls).acquire_owned().await.map_err(|_closed| ChangeLost(None))?;
@@ -147,7 +147,7 @@ async fn keep(state: &ApiState, call: &Keyed, response: Response) -> Response {
     fail::fail_point!("before-answer", |_| -> Response { std::process::abort() });
     if !response.status().is_success() {
         // It may have failed since the same call was answered meanwhile, by another process on the same store.
-        return match state.engine.answer(&call.0.key).await {
+        return match state.engine.idempotency_record(&call.0.key).await {
             Ok(Some(answer)) => call.replay(answer),
             Ok(None) | Err(_) => response,
         };
@@ -164,9 +164,10 @@ async fn keep(state: &ApiState, call: &Keyed, response: Response) -> Response {
     let (status, media_type) = (head.status.as_u16(), head.headers.get(CONTENT_TYPE));
     let media_type = media_type.and_then(|value| value.to_str().ok()).unwrap_or_default().to_owned();
     let kept = body.to_vec();
-    let render = Box::new(move |_: &()| Rendered { status, media_type: media_type.clone(), body: kept.clone() });
-    let once = Once { key: call.0.key, fingerprint: call.0.fingerprint, render };
-    match state.engine.keep_answer(&once, &()).await {
+    let render =
+        Box::new(move |_: &()| RenderedResponse { status, media_type: media_type.clone(), body: kept.clone() });
+    let once = IdempotentRequest { key: call.0.key, fingerprint: call.0.fingerprint, render };
+    match state.engine.keep_idempotency_record(&once, &()).await {
         Ok(()) => Response::from_parts(head, Body::from(body)),
         Err(error) => Problem::from(error).into_response(),
     }

@@ -210,9 +210,9 @@ impl From<StartError> for Problem {
     fn from(error: StartError) -> Self {
         match error {
             StartError::Invalid(fields) => Self::invalid(fields.into_iter().map(FieldError::from).collect()),
-            StartError::NoWallet => Self::wallet_not_configured(),
+            StartError::NoLightning => Self::wallet_not_configured(),
             // Only calls that say what is to be done once get this, and they look up the answer.
-            StartError::Answered => Self::overloaded("the same call is being answered"),
+            StartError::Repeated => Self::overloaded("the same call is being answered"),
             StartError::TooManyOpen => Self::overloaded("as many streams are open as limits.max_open_streams allows"),
             StartError::TooManyEnded => Self::overloaded(
                 "too many payments have ended within the last day, and are watched for late money: together with what is \
@@ -242,7 +242,7 @@ impl From<SubscriptionError> for Problem {
                 "there is no such subscription of this user, or it ended so long ago that it was removed",
             ),
             // Only calls that say what is to be done once get this, and they look up the answer.
-            SubscriptionError::Answered => Self::overloaded("the same call is being answered"),
+            SubscriptionError::Repeated => Self::overloaded("the same call is being answered"),
             SubscriptionError::Store(error) => error.into(),
         }
     }
@@ -252,7 +252,7 @@ impl From<RetryError> for Problem {
     fn from(error: RetryError) -> Self {
         match error {
             // Only calls that say what is to be done once get this, and they look up the answer.
-            RetryError::Answered => Self::overloaded("the same call is being answered"),
+            RetryError::Repeated => Self::overloaded("the same call is being answered"),
             RetryError::Store(error) => error.into(),
         }
     }

@@ -105,9 +105,9 @@ pub(super) struct Counts {
 
 /// The counters at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EngineCounts {
+pub struct EngineMetrics {
     /// Operations by kind.
-    pub operations: Vec<OperationCounts>,
+    pub operations: Vec<OperationMetrics>,
     /// Events by type.
     pub events: Vec<(EventType, u64)>,
     /// Wallets' messages that belong to an open operation.
@@ -128,7 +128,7 @@ pub struct EngineCounts {
 
 /// The operations of one kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OperationCounts {
+pub struct OperationMetrics {
     /// The kind.
     pub kind: OperationKind,
     /// Open now.
@@ -187,7 +187,7 @@ impl Counts {
         add(self.attempts.get(usize::from(status.code())));
     }
 
-    pub(super) fn values(&self) -> EngineCounts {
+    pub(super) fn values(&self) -> EngineMetrics {
         let operations = OperationKind::ALL.into_iter().map(|kind| {
             let finished = self.finished.get(place(kind));
             let finished = OperationOutcome::ALL
@@ -199,9 +199,9 @@ impl Counts {
             let over: u64 = finished.iter().map(|(_, count)| count).sum();
             let started = get(self.started.get(place(kind)));
             let open = (get(self.loaded.get(place(kind))) + started).saturating_sub(over);
-            OperationCounts { kind, open, started, finished }
+            OperationMetrics { kind, open, started, finished }
         });
-        EngineCounts {
+        EngineMetrics {
             operations: operations.collect(),
             events: EventType::ALL.into_iter().map(|kind| (kind, get(self.events.get(kind as usize)))).collect(),
             matched: get(Some(&self.matched)),

@@ -41,9 +41,9 @@ use tokio_util::task::TaskTracker;
 use usher_protocol::PublicKey;
 use usher_protocol::subkey::SubkeyProof;
 
-pub use self::answering::{Once, Rendered};
+pub use self::answering::{IdempotentRequest, RenderedResponse};
 use self::counts::Counts;
-pub use self::counts::{EngineCounts, OperationCounts, OperationOutcome};
+pub use self::counts::{EngineMetrics, OperationMetrics, OperationOutcome};
 use self::damage::Damage;
 use self::delivering::Deliveries;
 pub use self::delivering::RetryError;
@@ -63,7 +63,7 @@ use self::steps::Workers;
 pub use self::subscribing::{SubscriptionError, SubscriptionFilter, SubscriptionPage};
 use self::timers::{Alarm, Due, Timers};
 use self::waiters::Waiters;
-pub use self::wallet::LightningParts;
+pub use self::wallet::LightningBackend;
 use self::wallet::Wallet;
 use crate::operations::{self, Input};
 use crate::ports::{
@@ -147,10 +147,10 @@ pub enum StartError {
     Invalid(Vec<InvalidField>),
     /// It needs a Lightning wallet, and none is configured.
     #[error("no Lightning wallet is configured")]
-    NoWallet,
-    /// The call, which was to be done once, was answered before: [`Engine::answer`] has the answer.
+    NoLightning,
+    /// The call, which was to be done once, was answered before: [`Engine::idempotency_record`] has the answer.
     #[error("the call was answered before")]
-    Answered,
+    Repeated,
     /// `limits.max_open_streams` are open already.
     #[error("too many streams are open")]
     TooManyOpen,
@@ -204,7 +204,7 @@ pub struct EngineParts {
     /// The way from wallets.
     pub inbox: mpsc::Receiver<Inbound>,
     /// Our own Lightning wallet, if one is configured.
-    pub lightning: Option<LightningParts>,
+    pub lightning: Option<LightningBackend>,
     /// What our own wallet tells by itself.
     pub notices: Option<LightningNotices>,
 }
@@ -412,7 +412,7 @@ impl Engine {
     }
 
     /// What it has counted.
-    pub fn counts(&self) -> EngineCounts {
+    pub fn metrics(&self) -> EngineMetrics {
         self.counts.values()
     }
 

@@ -9,7 +9,7 @@ use usher_protocol::message::Recurrence;
 use super::committing::Change;
 use super::field_checks::{FieldValues, expiry};
 use super::starting::random_token;
-use super::{Engine, Once, StartError};
+use super::{Engine, IdempotentRequest, StartError};
 use crate::operations::{
     Asked, Input, InvoiceRequest, InvoiceTerms, Note, Operation, Outcome, OwnPayment, Payment, PaymentTerms,
     RecurringRequest, RecurringTerms, SubscriptionLink, SubscriptionRules,
@@ -111,14 +111,14 @@ pub struct RecurringPaymentRequest {
 impl Engine {
     /// Asks a user for a payment to us; the invoice is made after the answer.
     ///
-    /// Once polled it should be polled to its end, as [`start_key_handshake`](Self::start_key_handshake).
+    /// IdempotentRequest polled it should be polled to its end, as [`start_key_handshake`](Self::start_key_handshake).
     ///
     /// # Errors
     /// [`StartError`].
     pub async fn start_single_payment(
         &self,
         request: SinglePaymentRequest,
-        once: Option<Once<StreamId>>,
+        once: Option<IdempotentRequest<StreamId>>,
     ) -> Result<StreamId, StartError> {
         let now = self.clock.now();
         let SinglePaymentRequest { main_key, amount, expires_at, .. } = request;
@@ -172,14 +172,14 @@ impl Engine {
     /// Has another's invoice paid, by a user or by our own wallet. An invoice is never paid twice: asked again, the
     /// first payment's stream is the answer.
     ///
-    /// Once polled it should be polled to its end, as [`start_key_handshake`](Self::start_key_handshake).
+    /// IdempotentRequest polled it should be polled to its end, as [`start_key_handshake`](Self::start_key_handshake).
     ///
     /// # Errors
     /// [`StartError`].
     pub async fn pay_invoice(
         &self,
         request: PayInvoiceRequest,
-        once: Option<Once<StreamId>>,
+        once: Option<IdempotentRequest<StreamId>>,
     ) -> Result<StreamId, StartError> {
         let now = self.clock.now();
         let paying = CorrelationKey::paying(request.invoice.payment_hash());
@@ -225,14 +225,14 @@ impl Engine {
 
     /// Asks a user for an invoice.
     ///
-    /// Once polled it should be polled to its end, as [`start_key_handshake`](Self::start_key_handshake).
+    /// IdempotentRequest polled it should be polled to its end, as [`start_key_handshake`](Self::start_key_handshake).
     ///
     /// # Errors
     /// [`StartError`].
     pub async fn request_invoice(
         &self,
         request: RequestInvoice,
-        once: Option<Once<StreamId>>,
+        once: Option<IdempotentRequest<StreamId>>,
     ) -> Result<StreamId, StartError> {
         let now = self.clock.now();
         let RequestInvoice { amount, expires_at, .. } = request;
@@ -255,14 +255,14 @@ impl Engine {
 
     /// Asks a user to agree to a subscription.
     ///
-    /// Once polled it should be polled to its end, as [`start_key_handshake`](Self::start_key_handshake).
+    /// IdempotentRequest polled it should be polled to its end, as [`start_key_handshake`](Self::start_key_handshake).
     ///
     /// # Errors
     /// [`StartError`].
     pub async fn start_recurring_payment(
         &self,
         request: RecurringPaymentRequest,
-        once: Option<Once<StreamId>>,
+        once: Option<IdempotentRequest<StreamId>>,
     ) -> Result<StreamId, StartError> {
         let now = self.clock.now();
         self.check_values(FieldValues::RecurringPayment {
@@ -302,6 +302,6 @@ impl Engine {
     }
 
     fn need_wallet(&self) -> Result<(), StartError> {
-        if self.has_wallet() { Ok(()) } else { Err(StartError::NoWallet) }
+        if self.has_lightning() { Ok(()) } else { Err(StartError::NoLightning) }
     }
 }

@@ -4,7 +4,7 @@ use usher_protocol::handshake_url::HandshakeUrl;
 
 use super::committing::Change;
 use super::steps::Cause;
-use super::{AuthenticateKey, Engine, KeyHandshakeRequest, KeyHandshakeStarted, Once, StartError};
+use super::{AuthenticateKey, Engine, IdempotentRequest, KeyHandshakeRequest, KeyHandshakeStarted, StartError};
 use crate::StreamId;
 use crate::operations::{Authentication, Effect, KeyHandshake, Operation};
 use crate::ports::{Conflict, CorrelationKey, KeepAnswer, Randomness, StoreError};
@@ -22,7 +22,7 @@ const SUFFIX: usize = 12;
 impl Engine {
     /// Starts a key handshake; the same static token again gives the same stream.
     ///
-    /// Once polled it should be polled to its end: dropped between commit and answer, the operation would be durable
+    /// IdempotentRequest polled it should be polled to its end: dropped between commit and answer, the operation would be durable
     /// but unknown to this process until the next start.
     ///
     /// # Errors
@@ -30,7 +30,7 @@ impl Engine {
     pub async fn start_key_handshake(
         &self,
         request: KeyHandshakeRequest,
-        once: Option<Once<KeyHandshakeStarted>>,
+        once: Option<IdempotentRequest<KeyHandshakeStarted>>,
     ) -> Result<KeyHandshakeStarted, StartError> {
         let no_request = request.no_request;
         let Some(token) = request.static_token else {
@@ -67,7 +67,7 @@ impl Engine {
     async fn open_handshake(
         &self,
         handshake: KeyHandshake,
-        once: Option<&Once<KeyHandshakeStarted>>,
+        once: Option<&IdempotentRequest<KeyHandshakeStarted>>,
     ) -> Result<Result<KeyHandshakeStarted, StreamId>, StartError> {
         let url = self.handshake_url(handshake.token(), handshake.no_request());
         let stream_id = self.new_stream_id();
@@ -83,14 +83,14 @@ impl Engine {
 
     /// Starts an authentication.
     ///
-    /// Once polled it should be polled to its end, as [`start_key_handshake`](Self::start_key_handshake).
+    /// IdempotentRequest polled it should be polled to its end, as [`start_key_handshake`](Self::start_key_handshake).
     ///
     /// # Errors
     /// [`StartError`].
     pub async fn start_authentication(
         &self,
         request: AuthenticateKey,
-        once: Option<Once<StreamId>>,
+        once: Option<IdempotentRequest<StreamId>>,
     ) -> Result<StreamId, StartError> {
         if request.subkeys.len() > Self::MAX_SUBKEYS {
             let detail = format!("must have at most {} keys", Self::MAX_SUBKEYS);
@@ -130,9 +130,9 @@ impl Engine {
     }
 
     /// Keeps the answer to a call that changed nothing, when it is to be done once.
-    pub(super) async fn answered<T>(&self, once: Option<Once<T>>, result: T) -> Result<T, StartError> {
+    pub(super) async fn answered<T>(&self, once: Option<IdempotentRequest<T>>, result: T) -> Result<T, StartError> {
         if let Some(once) = once {
-            self.keep_answer(&once, &result).await?;
+            self.keep_idempotency_record(&once, &result).await?;
         }
         Ok(result)
     }
@@ -173,7 +173,7 @@ impl Engine {
             return Err(StartError::TooManyEnded);
         }
         match self.commit_all(changes, self.clock.now(), Cause::Call(answer)).await? {
-            Some(Conflict::Answered) => Err(StartError::Answered),
+            Some(Conflict::Answered) => Err(StartError::Repeated),
             conflict => Ok(conflict),
         }
     }

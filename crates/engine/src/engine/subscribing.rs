@@ -4,7 +4,7 @@ use usher_protocol::PublicKey;
 
 use super::committing::Change;
 use super::steps::Cause;
-use super::{Engine, Once};
+use super::{Engine, IdempotentRequest};
 use crate::StreamId;
 use crate::operations::{Input, Note, Operation, Outcome, Subscription, SubscriptionState, SubscriptionView};
 use crate::ports::{Conflict, CorrelationKey, Revision, StoreError};
@@ -38,7 +38,7 @@ pub enum SubscriptionError {
     NotFound,
     /// The call, which was to be done once, was answered before.
     #[error("the call was answered before")]
-    Answered,
+    Repeated,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -94,7 +94,7 @@ impl Engine {
         &self,
         main_key: PublicKey,
         id: &str,
-        once: Option<Once<SubscriptionView>>,
+        once: Option<IdempotentRequest<SubscriptionView>>,
     ) -> Result<SubscriptionView, SubscriptionError> {
         loop {
             let now = self.clock.now();
@@ -106,7 +106,7 @@ impl Engine {
             let Outcome::Stepped(effects) = subscription.step(&Input::Note(Note::Close), now) else {
                 let view = subscription.view();
                 if let Some(once) = &once {
-                    self.keep_answer(once, &view).await?;
+                    self.keep_idempotency_record(once, &view).await?;
                 }
                 return Ok(view);
             };
@@ -123,7 +123,7 @@ impl Engine {
                 None => return Ok(view),
                 // It was stepped meanwhile: look again.
                 Some(Conflict::Revision) => {}
-                Some(Conflict::Answered) => return Err(SubscriptionError::Answered),
+                Some(Conflict::Answered) => return Err(SubscriptionError::Repeated),
                 Some(Conflict::Correlation(_) | Conflict::InboundSeen) => {
                     return Err(StoreError::Unreadable("a subscription's key").into());
                 }

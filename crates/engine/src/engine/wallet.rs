@@ -47,16 +47,16 @@ const RESULTS: [&str; 4] = ["answered", "refused", "not_sent", "unknown"];
 
 /// Our own wallet, when there is one.
 #[derive(Clone)]
-pub struct LightningParts {
+pub struct LightningBackend {
     /// The wallet.
-    pub wallet: Arc<dyn Lightning>,
+    pub adapter: Arc<dyn Lightning>,
     /// Its name in the configuration (`wallet.ln_backend`).
-    pub backend: &'static str,
+    pub name: &'static str,
 }
 
 /// What operations ask of our own wallet, and which invoices are watched.
 pub(super) struct Wallet {
-    pub(super) lightning: Option<LightningParts>,
+    pub(super) lightning: Option<LightningBackend>,
     calls: Line,
     unattended: Line,
     pays: Line,
@@ -83,7 +83,7 @@ pub(super) struct Asked {
 type Sending = (StreamId, WalletCall, Option<OwnedSemaphorePermit>);
 
 impl Wallet {
-    pub(super) fn new(lightning: Option<LightningParts>) -> (Self, Asked) {
+    pub(super) fn new(lightning: Option<LightningBackend>) -> (Self, Asked) {
         let (calls, calls_asked) = Line::new();
         let (unattended, unattended_asked) = Line::new();
         let (pays, pays_asked) = Line::new();
@@ -129,23 +129,23 @@ impl Wallet {
 
 impl Engine {
     /// Whether there is a wallet of our own.
-    pub fn has_wallet(&self) -> bool {
+    pub fn has_lightning(&self) -> bool {
         self.wallet.lightning.is_some()
     }
 
     /// The wallet's name in the configuration and what it says of itself; `None` when there is no wallet.
-    pub async fn wallet_info(&self) -> Option<(&'static str, Result<WalletInfo, LightningError>)> {
+    pub async fn lightning_info(&self) -> Option<(&'static str, Result<WalletInfo, LightningError>)> {
         let parts = self.wallet.lightning.clone()?;
-        Some((parts.backend, parts.wallet.info().await))
+        Some((parts.name, parts.adapter.info().await))
     }
 
     /// The wallet's name in the configuration and how the connection to it stands; `None` when there is no wallet.
-    pub fn wallet_link(&self) -> Option<(&'static str, WalletLink)> {
-        self.wallet.lightning.as_ref().map(|parts| (parts.backend, parts.wallet.link()))
+    pub fn lightning_link(&self) -> Option<(&'static str, WalletLink)> {
+        self.wallet.lightning.as_ref().map(|parts| (parts.name, parts.adapter.link()))
     }
 
     /// What the wallet was asked and what came of it, with how often.
-    pub fn wallet_calls(&self) -> Vec<(&'static str, &'static str, u64)> {
+    pub fn lightning_calls(&self) -> Vec<(&'static str, &'static str, u64)> {
         let of = |(call, counts): (&'static str, &[AtomicU64; 4])| {
             RESULTS
                 .iter()
@@ -294,7 +294,7 @@ impl Engine {
                 _ => failed(&call, failure),
             };
         };
-        let wallet = &parts.wallet;
+        let wallet = &parts.adapter;
         // Tests end the process at these points, and see that the books are right after the next start.
         match call {
             WalletCall::MakeInvoice(wanted) => {

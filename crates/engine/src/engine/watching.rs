@@ -278,7 +278,7 @@ impl Engine {
         let Some(parts) = &self.wallet.lightning else { return };
         let found = self.wallet.watching.watched.lock().by_stream.get(&id).map(|watch| (watch.hash, watch.over));
         let Some((hash, over)) = found else { return };
-        let (engine, wallet) = (Arc::clone(self), Arc::clone(&parts.wallet));
+        let (engine, wallet) = (Arc::clone(self), Arc::clone(&parts.adapter));
         self.tasks.spawn(async move {
             let _place = tokio::select! {
                 place = engine.wallet.watching.places.acquire() => place,
@@ -342,7 +342,7 @@ impl Engine {
 
     /// How long from one look-up to the next, of an invoice among so many.
     fn look_up_interval(&self, watch: &Watch, among: usize) -> Duration {
-        let link = self.wallet.lightning.as_ref().map(|parts| parts.wallet.link());
+        let link = self.wallet.lightning.as_ref().map(|parts| parts.adapter.link());
         let told = link.is_some_and(|link| link.connected && link.tells_settlements);
         let schedule: &[u64] = match (watch.over, told) {
             (true, _) => &WHEN_OVER,

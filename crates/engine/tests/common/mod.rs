@@ -22,7 +22,9 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{Clock as _, DeliveryStore, Inbound, Letter, Receiver, Store, SystemClock, Via};
 use usher_engine::testing::{ManualClock, RecordingMessenger, SeededRandomness};
-use usher_engine::{Engine, EngineOptions, EngineParts, EventPage, LightningParts, PaymentRules, StreamId, UnixMillis};
+use usher_engine::{
+    Engine, EngineOptions, EngineParts, EventPage, LightningBackend, PaymentRules, StreamId, UnixMillis,
+};
 use usher_protocol::bolt11::Network;
 use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, WalletMessage};
 use usher_protocol::{EventId, Keys, SecretKey};
@@ -138,7 +140,7 @@ impl Running {
             clock: clock.clone(),
             randomness: Arc::new(SeededRandomness::new(seed)),
             inbox: inbound,
-            lightning: wallet.map(|wallet| LightningParts { wallet: wallet.clone(), backend: "fake" }),
+            lightning: wallet.map(|wallet| LightningBackend { adapter: wallet.clone(), name: "fake" }),
             notices: wallet.map(|wallet| wallet.begin(clock.clone())),
         };
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();

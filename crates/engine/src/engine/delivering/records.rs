@@ -4,16 +4,16 @@ use std::time::Duration;
 
 use super::{GIVE_UP_AFTER, PAGE};
 use crate::engine::timers::Alarm;
-use crate::engine::{Engine, Once};
+use crate::engine::{Engine, IdempotentRequest};
 use crate::ports::{Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, Retried, StoreError};
 use crate::{StreamId, UnixMillis};
 
 /// Why a delivery is not made once more.
 #[derive(Debug, thiserror::Error)]
 pub enum RetryError {
-    /// The call, which was to be done once, was answered before: [`Engine::answer`] has the answer.
+    /// The call, which was to be done once, was answered before: [`Engine::idempotency_record`] has the answer.
     #[error("the call was answered before")]
-    Answered,
+    Repeated,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -71,7 +71,7 @@ impl Engine {
         &self,
         stream: StreamId,
         index: u64,
-        once: Option<Once<Delivery>>,
+        once: Option<IdempotentRequest<Delivery>>,
     ) -> Result<Option<Delivery>, RetryError> {
         let now = self.clock.now();
         let Some(mut delivery) = self.deliveries.store.delivery(stream, index).await? else { return Ok(None) };
@@ -92,7 +92,7 @@ impl Engine {
             Retried::Due => {}
             // It was removed meanwhile.
             Retried::NotFound => return Ok(None),
-            Retried::Answered => return Err(RetryError::Answered),
+            Retried::Answered => return Err(RetryError::Repeated),
         }
         // Whatever the stream waits for: one timer too many finds nothing to do.
         self.deliveries.streams.lock().hurry(stream);
