@@ -16,19 +16,22 @@ fn the_documentation_has_the_limits_that_are_in_force() {
     let (limits, serve) = (Limits::default(), ServeOptions::default());
     let (kib, body) = (|bytes: usize| bytes / 1024, limits.body_timeout.as_secs());
     for row in [
-        format!("| head of a request | {} KiB,", kib(serve.header_bytes)),
-        format!("| until the first request of a connection is there | {} s |", serve.first_request_timeout.as_secs()),
-        format!("| until the next one is there (idle) | {} s |", serve.idle_timeout.as_secs()),
+        format!("| request head | {} KiB,", kib(serve.header_bytes)),
+        format!("| time to the first request of a connection | {} s |", serve.first_request_timeout.as_secs()),
+        format!("| time to the next request (idle) | {} s |", serve.idle_timeout.as_secs()),
         format!("| body | {} KiB within {body} s | 413, 408 |", kib(limits.body_bytes)),
-        format!("| a call | {} s, and what a long poll asked to wait | 503 |", limits.request_timeout.as_secs()),
-        format!("| an answer that nobody reads | {} s without progress |", serve.write_timeout.as_secs()),
-        format!("| a message over `/ws` | {} KiB | closed, 1009 |", kib(limits.body_bytes)),
+        format!(
+            "| duration of a request | {} s, plus the `wait` of a long poll | 503 |",
+            limits.request_timeout.as_secs()
+        ),
+        format!("| response that the client does not read | {} s without progress |", serve.write_timeout.as_secs()),
+        format!("| message over `/ws` | {} KiB | closed, 1009 |", kib(limits.body_bytes)),
         format!("connection | {}, 1,000 | 503 |", limits.calls_per_socket),
-        "| subscriptions of all `/ws` connections | 100,000 | 503 |".to_owned(),
-        format!("say `auth` as their first message, within {} s.", limits.socket_auth_timeout.as_secs()),
+        "| watched streams of all `/ws` connections | 100,000 | 503 |".to_owned(),
+        format!("send `auth` as their first message, within {} s.", limits.socket_auth_timeout.as_secs()),
         format!("was not taken within {} s", limits.socket_send_timeout.as_secs()),
-        format!("you did not answer a ping (ours, every {} s", limits.ping_interval.as_secs()),
-        format!("A comment every {} s of silence", limits.keep_alive.as_secs()),
+        format!("you did not reply to a ping (sent every {} s", limits.ping_interval.as_secs()),
+        format!("A comment after every {} s of silence", limits.keep_alive.as_secs()),
     ] {
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words(document).contains(&words(&row)), "docs/api.md does not say: {row}");

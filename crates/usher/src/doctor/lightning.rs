@@ -72,7 +72,7 @@ fn judge(config: &Config, info: &Info) -> Vec<Finding> {
             findings.push(Finding::fail(
                 CHECK,
                 format!("the connection does not permit {}: no payment works", missing.join(" and ")),
-                "make a new connection in the wallet that permits it (docs/operations.md, Lightning wallet)",
+                "make a new connection in the wallet that permits it (docs/operations.md, Lightning backend)",
             ));
         }
         if !methods.iter().any(|known| known == "pay_invoice") {
