@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderValue};
 use parking_lot::RwLock;
@@ -76,6 +78,20 @@ impl ApiTokens {
         self.admit_token(token)
     }
 
+    /// As [`admit`](Self::admit); the token may also be the password of HTTP Basic (RFC 7617) under any user name, for
+    /// which a browser asks. For pages only: a browser sends it again by itself, whichever site leads it here.
+    ///
+    /// # Errors
+    /// As [`admit`](Self::admit), with a challenge that has the browser ask.
+    pub(crate) fn admit_browser(&self, headers: &HeaderMap) -> Result<Admission, Problem> {
+        let admission = match basic_password(headers) {
+            Some(password) => self.admit_token(&password),
+            None => self.admit(headers),
+        };
+        let challenge = "Basic realm=\"usher\", Bearer realm=\"usher\"";
+        admission.map_err(|problem| problem.with_header(WWW_AUTHENTICATE, HeaderValue::from_static(challenge)))
+    }
+
     /// Passes when this is a token that is accepted.
     ///
     /// # Errors
@@ -118,16 +134,25 @@ pub(crate) fn has_token(headers: &HeaderMap) -> bool {
 
 /// The token of the one `Authorization` header there must be.
 fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
+    credentials(headers, b"bearer ")
+}
+
+/// The password of `Authorization: Basic <Base64 of user:password>`.
+fn basic_password(headers: &HeaderMap) -> Option<Vec<u8>> {
+    let decoded = STANDARD.decode(credentials(headers, b"basic ")?).ok()?;
+    let colon = decoded.iter().position(|byte| *byte == b':')?;
+    decoded.get(colon + 1..).map(<[u8]>::to_vec)
+}
+
+/// What follows the scheme (with its space) in the one `Authorization` header there must be.
+fn credentials<'a>(headers: &'a HeaderMap, scheme: &[u8]) -> Option<&'a [u8]> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let (Some(value), None) = (values.next(), values.next()) else {
         return None;
     };
-    let (scheme, token) = value.as_bytes().split_at_checked("bearer ".len())?;
-    if !scheme.eq_ignore_ascii_case(b"bearer ") {
-        return None;
-    }
-    let token = token.trim_ascii();
-    (!token.is_empty()).then_some(token)
+    let (found, credentials) = value.as_bytes().split_at_checked(scheme.len())?;
+    let credentials = credentials.trim_ascii();
+    (found.eq_ignore_ascii_case(scheme) && !credentials.is_empty()).then_some(credentials)
 }
 
 #[cfg(test)]
@@ -166,6 +191,25 @@ mod tests {
         ] {
             assert!(!admits(wrong), "{wrong:?}");
         }
+    }
+
+    #[test]
+    fn a_browser_sends_the_token_as_password() {
+        let tokens = ApiTokens::new(&SecretString::from("s3cret: token"), None);
+        let admits = |user_and_password: &str| {
+            let value = format!("Basic {}", STANDARD.encode(user_and_password));
+            assert!(tokens.admit(&headers(&[&value])).is_err(), "for pages only");
+            tokens.admit_browser(&headers(&[&value])).is_ok()
+        };
+        assert!(admits("admin:s3cret: token") && admits(":s3cret: token"));
+        for wrong in ["", ":", "s3cret: token", "s3cret: token:", "admin:s3cret", "admin: s3cret: token"] {
+            assert!(!admits(wrong), "{wrong:?}");
+        }
+        assert!(tokens.admit_browser(&headers(&["Bearer s3cret: token"])).is_ok());
+        for wrong in ["Basic", "Basic ???", "Bearer s3cret"] {
+            assert!(tokens.admit_browser(&headers(&[wrong])).is_err(), "{wrong:?}");
+        }
+        assert!(tokens.admit_browser(&HeaderMap::new()).is_err());
     }
 
     #[test]

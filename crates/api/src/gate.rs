@@ -23,7 +23,8 @@ use crate::host;
 use crate::local::{self, Peer};
 use crate::problem::{ErrorCode, Problem};
 use crate::request_id::{RequestId, X_REQUEST_ID};
-use crate::server::{BareLineFeed, Lease};
+use crate::server::{FramingError, Lease};
+use crate::state::DocsAccess;
 use crate::unauthenticated::Summary;
 
 /// Who may pass.
@@ -35,8 +36,8 @@ pub(crate) enum Access {
     Token,
     /// Whoever carries the token, or asks for a WebSocket without one: they say it there.
     Socket,
-    /// Whoever carries the token, or calls from the machine on which the service runs.
-    Local,
+    /// Whoever carries the token, also as the password that a browser asks for; for development, a browser on this machine.
+    Docs,
 }
 
 /// A call that came over a WebSocket, from somebody who has shown the token already. A request extension, which nobody
@@ -116,17 +117,20 @@ impl Gate {
             let detail = "the request must name its host in one `Host` header (RFC 9112 section 3.2)";
             return Err(Problem::new(ErrorCode::MalformedRequest, detail));
         }
-        if request.extensions().get::<BareLineFeed>().is_some() {
-            let detail = "each line of the request's head must end with CR LF (RFC 9112 section 2.2)";
-            return Err(Problem::new(ErrorCode::MalformedRequest, detail));
+        if let Some(error) = request.extensions().get::<FramingError>() {
+            return Err(Problem::new(ErrorCode::MalformedRequest, error.detail()));
         }
         match self.access {
             Access::Public => Ok(()),
             Access::Socket if may_say_it_later(request.headers()) => Ok(()),
-            Access::Local if local::is_local(request) => Ok(()),
-            Access::Token | Access::Socket | Access::Local => {
+            Access::Docs if self.state.docs == DocsAccess::WithTokenOrLocal && local::is_local(request) => Ok(()),
+            Access::Token | Access::Socket | Access::Docs => {
                 if !over_socket {
-                    let admission = self.state.tokens.admit(request.headers())?;
+                    let tokens = &self.state.tokens;
+                    let admission = match self.access {
+                        Access::Docs => tokens.admit_browser(request.headers())?,
+                        Access::Public | Access::Token | Access::Socket => tokens.admit(request.headers())?,
+                    };
                     if let Some(lease) = request.extensions().get::<Lease>() {
                         lease.authenticate();
                     }

@@ -20,7 +20,7 @@ pub fn openapi() -> OpenApi {
         (routes::public(), gate::Access::Public),
         (routes::protected(), gate::Access::Token),
         (routes::socket(), gate::Access::Socket),
-        (routes::local(), gate::Access::Local),
+        (routes::local(), gate::Access::Docs),
     ] {
         let mut part = part.into_openapi();
         for item in part.paths.paths.values_mut() {
@@ -132,9 +132,9 @@ fn complete(operation: &mut Operation, access: gate::Access) {
     let mut codes = vec![ErrorCode::InternalError];
     operation.security = match access {
         gate::Access::Public => Some(vec![SecurityRequirement::default()]),
-        gate::Access::Token | gate::Access::Socket | gate::Access::Local => {
+        gate::Access::Token | gate::Access::Socket | gate::Access::Docs => {
             codes.extend([ErrorCode::Unauthorized, ErrorCode::RateLimited, ErrorCode::DeadlineExceeded]);
-            let nothing = (access != gate::Access::Token).then(SecurityRequirement::default);
+            let nothing = (access == gate::Access::Socket).then(SecurityRequirement::default);
             Some([SecurityRequirement::new::<_, _, String>(BEARER, [])].into_iter().chain(nothing).collect())
         }
     };

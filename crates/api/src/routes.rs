@@ -90,7 +90,7 @@ fn assemble(
         .layer(once)
         .layer(gated(Access::Token));
     let socket = socket.method_not_allowed_fallback(method_not_allowed).layer(gated(Access::Socket));
-    let local = local.method_not_allowed_fallback(method_not_allowed).layer(gated(Access::Local));
+    let local = local.method_not_allowed_fallback(method_not_allowed).layer(gated(Access::Docs));
     protected.merge(public).merge(socket).merge(local).with_state(state)
 }
 

@@ -83,6 +83,16 @@ impl Default for Limits {
     }
 }
 
+/// Who may read `/docs` and `/openapi.json`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DocsAccess {
+    /// Callers with the token; a browser asks for it (HTTP Basic, with the token as the password).
+    WithToken,
+    /// Without the token also a browser on the machine itself: for development. A reverse proxy on this machine that adds
+    /// no header and rewrites `Host` to a loopback name cannot be told from such a browser.
+    WithTokenOrLocal,
+}
+
 /// What [`ApiState::new`] is made of.
 pub struct ApiParts {
     /// Runs the operations.
@@ -97,6 +107,8 @@ pub struct ApiParts {
     pub jwt: JwtIssuer,
     /// Limits.
     pub limits: Limits,
+    /// Who may read the interface's documentation.
+    pub docs: DocsAccess,
     /// Looks up profiles, and publishes the service's own.
     pub directory: Arc<dyn Directory>,
     /// Shows and changes the service's relays.
@@ -125,6 +137,7 @@ pub struct Shared {
     pub(crate) commit: String,
     pub(crate) jwt: JwtIssuer,
     pub(crate) limits: Limits,
+    pub(crate) docs: DocsAccess,
     pub(crate) rate: Option<RateLimit>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) randomness: Arc<dyn Randomness>,
@@ -157,6 +170,7 @@ impl ApiState {
             commit,
             jwt,
             limits,
+            docs,
             directory,
             relays,
             telemetry,
@@ -171,6 +185,7 @@ impl ApiState {
             version,
             commit,
             jwt,
+            docs,
             rate: limits.requests_per_second.map(RateLimit::new),
             clock,
             randomness,

@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use usher_api::{ApiParts, ApiState, ApiTokens, Limits, ServeOptions};
+use usher_api::{ApiParts, ApiState, ApiTokens, DocsAccess, Limits, ServeOptions};
 use usher_engine::ports::{Clock, LightningNotices, OsRandomness, Randomness, Receiver, SystemClock};
 use usher_engine::{Engine, EngineOptions, EngineParts, LightningBackend, PaymentRules};
 use usher_lightning::nwc::{NwcOptions, NwcWallet, Settings};
@@ -64,11 +64,16 @@ impl Floor {
 }
 
 impl Service {
-    /// Starts everything; when it returns, calls are answered. Does not wait for relays.
+    /// Starts everything; when it returns, requests are answered. Does not wait for relays.
     ///
     /// # Errors
     /// When the store cannot be read, or the configured keys cannot be used.
-    pub async fn start(config: &Config, store: Arc<SqliteStore>, listener: TcpListener) -> Result<Self, Failure> {
+    pub async fn start(
+        config: &Config,
+        docs: DocsAccess,
+        store: Arc<SqliteStore>,
+        listener: TcpListener,
+    ) -> Result<Self, Failure> {
         let address = listener.local_addr()?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let randomness: Arc<dyn Randomness> = Arc::new(OsRandomness);
@@ -116,6 +121,7 @@ impl Service {
             commit: version::COMMIT.to_owned(),
             jwt: JwtIssuer::new(identity.keys.clone()),
             limits: limits(config),
+            docs,
             directory,
             relays: Arc::new(RelayManager::new(Arc::clone(&pool), roster, store.clone())),
             telemetry: Arc::new(Parts { engine: Arc::clone(&engine), store: Arc::clone(&store), relays: pool }),

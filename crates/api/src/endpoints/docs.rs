@@ -22,8 +22,9 @@ const POLICY: HeaderValue = HeaderValue::from_static(
 
 /// Shows this interface in a browser and sends requests to it.
 ///
-/// "Authorize" takes the token; the page does not store it. The page needs no token itself when it is requested from the
-/// machine on which the service runs and not through a proxy: a browser cannot send one with a link.
+/// A browser asks for the token before it shows the page: enter any user name, and the token as the password. `usher dev`
+/// serves the page to browsers on the same machine without it. "Authorize" on the page takes the token for the requests that
+/// it sends; the page does not store it.
 #[utoipa::path(
     get,
     path = "/docs",

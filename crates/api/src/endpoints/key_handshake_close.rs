@@ -1,8 +1,7 @@
 //! `DELETE /key-handshake/{stream_id}`
 
 use axum::Json;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use usher_engine::{CloseHandshakeError, StreamId};
@@ -11,6 +10,7 @@ use utoipa::ToSchema;
 use crate::ApiState;
 use crate::change::{self, ChangeLost};
 use crate::gate;
+use crate::path::PathParameter;
 use crate::problem::Problem;
 
 /// Why a handshake was not closed.
@@ -62,10 +62,10 @@ pub(crate) struct Closed {
 )]
 pub(crate) async fn key_handshake_close(
     State(state): State<ApiState>,
-    stream: Result<Path<String>, PathRejection>,
+    PathParameter(stream): PathParameter,
 ) -> Result<Json<Closed>, Error> {
     // Text that is not a stream id names no stream.
-    let stream: Option<StreamId> = stream.ok().and_then(|Path(text)| text.parse().ok());
+    let stream: Option<StreamId> = stream.and_then(|text| text.parse().ok());
     let stream = stream.ok_or(CloseHandshakeError::NotFound)?;
     gate::concerns(&stream);
     let engine = state.engine.clone();

@@ -1,14 +1,14 @@
 //! `GET /nip05/{identifier}`
 
 use axum::Json;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
 use usher_engine::ports::{LookUpError, Nip05, Nip05Answer};
 use utoipa::ToSchema;
 
 use crate::ApiState;
+use crate::path::PathParameter;
 use crate::problem::{ErrorCode, FieldError, Problem};
 
 /// Why an identifier names nobody.
@@ -76,9 +76,9 @@ impl From<Nip05Answer> for Named {
 )]
 pub(crate) async fn nip05(
     State(state): State<ApiState>,
-    identifier: Result<Path<String>, PathRejection>,
+    PathParameter(text): PathParameter,
 ) -> Result<Json<Named>, Error> {
-    let Ok(Path(text)) = identifier else { return Err(Error::Identifier("is not UTF-8".to_owned())) };
+    let text = text.ok_or_else(|| Error::Identifier("is not UTF-8".to_owned()))?;
     let identifier: Nip05 =
         text.parse().map_err(|error: usher_engine::ports::Nip05Error| Error::Identifier(error.to_string()))?;
     let named = state.directory.nip05(&identifier).await?.ok_or(Error::NotFound)?;

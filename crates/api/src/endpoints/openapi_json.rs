@@ -11,7 +11,7 @@ static DOCUMENT: LazyLock<Bytes> = LazyLock::new(|| crate::openapi().to_json().u
 
 /// Describes this interface (OpenAPI 3.1), for programs.
 ///
-/// Also without the token when asked for from the machine on which the service runs, not by way of a proxy.
+/// `usher dev` also serves it without the token to programs on the same machine.
 #[utoipa::path(
     get,
     path = "/openapi.json",

@@ -1,7 +1,6 @@
 //! `POST /webhooks/deliveries/{id}/retry`
 
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use usher_engine::RetryError;
@@ -12,6 +11,7 @@ use crate::ApiState;
 use crate::change::{self, ChangeLost};
 use crate::gate;
 use crate::idempotency::Keyed;
+use crate::path::PathParameter;
 use crate::problem::{ErrorCode, Problem};
 
 /// Why a delivery is not tried again.
@@ -58,9 +58,9 @@ impl IntoResponse for Error {
 pub(crate) async fn webhook_delivery_retry(
     State(state): State<ApiState>,
     keyed: Option<Extension<Keyed>>,
-    id: Result<Path<String>, PathRejection>,
+    PathParameter(id): PathParameter,
 ) -> Result<Json<Item>, Error> {
-    let id: Option<DeliveryId> = id.ok().and_then(|Path(text)| text.parse().ok());
+    let id: Option<DeliveryId> = id.and_then(|text| text.parse().ok());
     let DeliveryId { stream, index } = id.ok_or(Error::NotFound)?;
     gate::concerns(&stream);
     let engine = state.engine.clone();

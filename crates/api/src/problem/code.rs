@@ -10,8 +10,8 @@ use utoipa::ToSchema;
 pub enum ErrorCode {
     /// The body is not JSON.
     MalformedJson,
-    /// The request is not proper HTTP: its `Host` header is missing, there more than once, or in a wrong form; or a line of
-    /// its head ends with a line feed alone.
+    /// The request is malformed HTTP: its `Host` header is missing, repeated or invalid, a line of its head ends with LF
+    /// alone, or the length of its body is ambiguous.
     MalformedRequest,
     /// The JWT is not one, is not signed by the key, or does not count yet.
     JwtInvalid,

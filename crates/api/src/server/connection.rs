@@ -1,7 +1,7 @@
 //! One connection.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -17,9 +17,9 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use tower::Service as _;
 
 use super::ServeOptions;
-use super::guarded::Guarded;
+use super::framing::RefusedRequest;
 use super::lease::Lease;
-use super::line_ends::BareLineFeed;
+use super::lingering_socket::LingeringSocket;
 use super::table::Place;
 use crate::local::Peer;
 
@@ -64,20 +64,20 @@ impl Connections {
             tracing::debug!(%error, "TCP_NODELAY was not set");
         }
         let peer = stream.peer_addr().ok().map(|address| Peer(address.ip()));
-        let begun = Arc::new(AtomicBool::new(false));
+        let requests = Arc::new(AtomicU64::new(0));
         let answering = Arc::new(AtomicBool::new(false));
-        let bare_line_feed = Arc::new(AtomicBool::new(false));
+        let refused = Arc::new(RefusedRequest::default());
         let service = {
-            let (router, begun, answering) = (self.router.clone(), Arc::clone(&begun), Arc::clone(&answering));
-            let bare_line_feed = Arc::clone(&bare_line_feed);
+            let (router, requests, answering) = (self.router.clone(), Arc::clone(&requests), Arc::clone(&answering));
+            let refused = Arc::clone(&refused);
             let lease = Lease::new(router.clone(), cut.clone(), place, open);
             service_fn(move |request: Request<Incoming>| {
-                begun.store(true, Ordering::Relaxed);
+                let number = requests.fetch_add(1, Ordering::Relaxed);
                 answering.store(true, Ordering::Relaxed);
                 let mut request = request.map(Body::new);
                 request.extensions_mut().insert(lease.clone());
-                if bare_line_feed.load(Ordering::Relaxed) {
-                    request.extensions_mut().insert(BareLineFeed);
+                if let Some(error) = refused.error(number) {
+                    request.extensions_mut().insert(error);
                 }
                 if let Some(peer) = peer {
                     request.extensions_mut().insert(peer);
@@ -90,8 +90,7 @@ impl Connections {
                 }
             })
         };
-        let io =
-            TokioIo::new(Guarded::new(stream, self.write_timeout, answering).telling_bare_line_feeds(bare_line_feed));
+        let io = TokioIo::new(LingeringSocket::new(stream, self.write_timeout, answering).checking_framing(refused));
         let connection = self.http.serve_connection(io, service).with_upgrades();
         let first_request_timeout = self.first_request_timeout;
         // A token of its own: waiting on the shared one would make all connections take turns at its lock.
@@ -118,7 +117,7 @@ impl Connections {
                     () = cut.cancelled() => return,
                     () = &mut first_request, if waits_for_first => {
                         waits_for_first = false;
-                        if !begun.load(Ordering::Relaxed) {
+                        if requests.load(Ordering::Relaxed) == 0 {
                             tracing::debug!("a connection asked for nothing in time");
                             return;
                         }

@@ -1,9 +1,9 @@
 //! The part that faces strangers: connections.
 
 mod connection;
-mod guarded;
+mod framing;
 mod lease;
-mod line_ends;
+mod lingering_socket;
 mod refusal;
 mod table;
 
@@ -17,8 +17,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use connection::Connections;
+pub(crate) use framing::FramingError;
 pub(crate) use lease::Lease;
-pub(crate) use line_ends::BareLineFeed;
 use refusal::Refusals;
 use table::Bounds;
 pub(crate) use table::{Address, ConnectionCounts, ConnectionTable};

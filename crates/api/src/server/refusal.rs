@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
-use super::guarded::Guarded;
+use super::lingering_socket::LingeringSocket;
 use crate::problem::{PROBLEM_JSON, Problem, RETRY_SECONDS};
 
 /// Most refusals that are being said at a time; a connection beyond these is closed without a word.
@@ -34,7 +34,7 @@ impl Refusals {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else { return };
         let answer = Arc::clone(&self.answer);
         self.tasks.spawn(async move {
-            let mut stream = Guarded::new(stream, PATIENCE, Arc::default());
+            let mut stream = LingeringSocket::new(stream, PATIENCE, Arc::default());
             if stream.write_all(answer.as_bytes()).await.is_ok() {
                 let _ = stream.shutdown().await;
             }

@@ -14,7 +14,8 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_api::{
-    ApiParts, ApiState, ApiTokens, Family, Limits, Readiness, RelaysReadiness, ServeOptions, Telemetry, WalletReadiness,
+    ApiParts, ApiState, ApiTokens, DocsAccess, Family, Limits, Readiness, RelaysReadiness, ServeOptions, Telemetry,
+    WalletReadiness,
 };
 use usher_engine::ports::{Clock, DeliveryStore, Inbound, Letter, Messenger, OsRandomness, Receiver, SystemClock, Via};
 use usher_engine::{Engine, EngineOptions, EngineParts, PaymentRules, UnixMillis};
@@ -108,6 +109,7 @@ impl Telemetry for PartsSay {
 
 pub struct Builder {
     pub limits: Limits,
+    pub docs: DocsAccess,
     pub serve: ServeOptions,
     pub max_open_streams: usize,
     pub handshake_ttl: Duration,
@@ -185,6 +187,7 @@ impl Builder {
             commit: "abcdef0".to_owned(),
             jwt: JwtIssuer::new(keys(SERVICE)),
             limits: self.limits,
+            docs: self.docs,
             directory: Arc::clone(&world) as _,
             relays: Arc::clone(&world) as _,
             telemetry: Arc::clone(&parts_say) as _,
@@ -221,6 +224,7 @@ impl TestApp {
     pub fn builder() -> Builder {
         Builder {
             limits: Limits::default(),
+            docs: DocsAccess::WithTokenOrLocal,
             serve: ServeOptions::default(),
             max_open_streams: 1_000,
             handshake_ttl: Duration::from_secs(600),

@@ -1,6 +1,7 @@
 //! The interface describes itself: for programs, and for people with a browser.
 
 use serde_json::Value;
+use usher_api::DocsAccess;
 
 use crate::app::{TOKEN, TestApp};
 use crate::browser::Browser;
@@ -30,6 +31,28 @@ async fn by_way_of_a_proxy_or_another_name_the_token_is_wanted() {
         }
         assert_eq!(app.http.get(app.url(path)).send().await.unwrap().status(), 200, "{path}");
     }
+    app.stop().await;
+}
+
+/// A proxy on this machine may add no header and rewrite `Host`: only the token tells its clients from the operator.
+#[tokio::test]
+async fn in_production_the_token_is_wanted_on_this_machine_too() {
+    let mut builder = TestApp::builder();
+    builder.docs = DocsAccess::WithToken;
+    let app = builder.start().await;
+    for path in ["/docs", "/openapi.json"] {
+        let refused = app.http.get(app.url(path)).send().await.unwrap();
+        assert_eq!(refused.status(), 401, "{path}");
+        let challenge = refused.headers()["www-authenticate"].to_str().unwrap().to_owned();
+        assert!(challenge.starts_with("Basic ") && challenge.contains("Bearer "), "a browser asks: {challenge}");
+        let with_password = |password| app.http.get(app.url(path)).basic_auth("anybody", Some(password)).send();
+        assert_eq!(with_password(TOKEN).await.unwrap().status(), 200, "{path}");
+        assert_eq!(with_password("guess").await.unwrap().status(), 401, "{path}");
+        assert_eq!(app.get(path).send().await.unwrap().status(), 200, "{path}");
+    }
+    // What a browser sends by itself, whichever page makes it, starts nothing.
+    let call = app.http.post(app.url("/key-handshake")).basic_auth("anybody", Some(TOKEN)).body("");
+    assert_eq!(call.send().await.unwrap().status(), 401);
     app.stop().await;
 }
 

@@ -117,3 +117,43 @@ async fn changes_that_run_are_bounded_and_those_that_wait_may_leave() {
     assert_eq!(app.engine.open_streams(), before + 2);
     app.stop().await;
 }
+
+/// Whatever stands in the path or the query, an error is a problem document.
+#[tokio::test]
+async fn paths_and_queries_that_are_not_utf_8() {
+    let app = TestApp::start().await;
+    let document = usher_api::openapi();
+    let mut parameters = 0;
+    for (path, item) in &document.paths.paths {
+        let item = serde_json::to_value(item).unwrap();
+        for (method, operation) in item.as_object().unwrap() {
+            let named = |place: &str| -> Vec<String> {
+                let all = operation["parameters"].as_array().into_iter().flatten();
+                let all = all.filter(|parameter| parameter["in"] == place);
+                all.map(|parameter| parameter["name"].as_str().unwrap().to_owned()).collect()
+            };
+            let queries = named("query").into_iter().map(|name| (path.clone(), format!("?{name}=%ff")));
+            let in_path = named("path").into_iter().flat_map(|name| {
+                ["%ff", "%", "%00", "%2f", "%f0%28%8c%28"]
+                    .map(|value| (path.replace(&format!("{{{name}}}"), value), String::new()))
+            });
+            for (path, query) in queries.chain(in_path) {
+                parameters += 1;
+                let target = format!("{}{query}", path.replace("{stream_id}", "subscriptions"));
+                let mut raw = Raw::connect(&app).await;
+                let line = head(&method.to_uppercase(), &target);
+                raw.send(&format!("{line}Content-Type: application/json\r\nContent-Length: 2\r\n\r\n{{}}")).await;
+                let answer = raw.answer().await.unwrap();
+                // A name that nobody has is an answer.
+                if answer.status != 200 {
+                    assert!([404, 422].contains(&answer.status), "{method} {target}: {}", answer.status);
+                    assert_eq!(answer.header("content-type"), Some("application/problem+json"), "{method} {target}");
+                    let body: Value = serde_json::from_str(&answer.body).unwrap();
+                    assert_eq!(body["status"], answer.status, "{method} {target}");
+                }
+            }
+        }
+    }
+    assert!(parameters > 25, "{parameters}: did it look?");
+    app.stop().await;
+}

@@ -20,6 +20,7 @@ mod endpoints;
 mod event_streams;
 mod events;
 mod failures;
+mod framing;
 mod idempotency;
 mod jwt;
 mod limits;

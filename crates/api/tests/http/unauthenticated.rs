@@ -161,31 +161,6 @@ async fn hosts_as_the_standard_has_them() {
 }
 
 #[tokio::test]
-async fn lines_that_end_with_a_line_feed_alone() {
-    let app = TestApp::start().await;
-    for text in [
-        format!("GET /version HTTP/1.1\nHost: x\nAuthorization: Bearer {TOKEN}\n\n"),
-        format!("GET /version HTTP/1.1\r\nHost: x\nX: y\r\nAuthorization: Bearer {TOKEN}\r\n\r\n"),
-    ] {
-        let mut raw = Raw::connect(&app).await;
-        raw.send(&text).await;
-        let answer = raw.answer().await.unwrap();
-        assert_eq!(answer.status, 400, "{text:?}");
-        assert!(answer.body.contains("\"code\":\"malformed_request\""), "{}", answer.body);
-        assert!(raw.closed().await.is_empty());
-    }
-    // Bodies may have them, and more requests after.
-    let mut raw = Raw::connect(&app).await;
-    for _ in 0..2 {
-        let body = "{\n\n}\n";
-        let post = head("POST", "/key-handshake");
-        raw.send(&format!("{post}Content-Type: application/json\r\nContent-Length: 5\r\n\r\n{body}")).await;
-        assert_eq!(raw.answer().await.unwrap().status, 200);
-    }
-    app.stop().await;
-}
-
-#[tokio::test]
 async fn a_connection_that_was_closed_for_another_counts_no_more() {
     let mut builder = TestApp::builder();
     builder.serve.max_connections = 2;

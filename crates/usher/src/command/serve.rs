@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use usher_api::DocsAccess;
+
 use super::environment::source;
 use super::reload::Reloader;
 use crate::config::setting::LogFilter;
@@ -53,7 +55,7 @@ async fn serve(config: &Config, source: &Source, mut reloader: Reloader) -> Resu
     let mut hangups = Hangups::listen()?;
     let starting = async {
         let listener = listen(config).await?;
-        Service::start(config, open_store(config, &source.data_dir)?, listener).await
+        Service::start(config, DocsAccess::WithToken, open_store(config, &source.data_dir)?, listener).await
     };
     let service = tokio::select! {
         started = starting => started.map_err(with_doctor)?,

@@ -18,6 +18,8 @@ use usher_engine::ports::{Clock as _, SystemClock};
 use usher_sandbox::dev::{DevError, DevWorld};
 use usher_sandbox::wallet::Policy;
 
+use usher_api::DocsAccess;
+
 use self::banner::Banner;
 use self::folder::Folder;
 use self::prompt::{Prompt, Reply};
@@ -97,7 +99,7 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
     process::raise_file_limit(0);
     process::log_panics();
 
-    let service = Service::start(config, store, listen(port).await?).await?;
+    let service = Service::start(config, DocsAccess::WithTokenOrLocal, store, listen(port).await?).await?;
     let request = KeyHandshakeRequest { static_token: Some(STATIC_TOKEN.to_owned()), no_request: None };
     let handshake = service.engine().start_key_handshake(request, None).await?;
 

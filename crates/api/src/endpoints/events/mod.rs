@@ -7,8 +7,7 @@ pub(crate) mod page;
 
 use std::time::Duration;
 
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, RawQuery, State};
+use axum::extract::{RawQuery, State};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, body::Body};
 use http::{HeaderMap, StatusCode, header};
@@ -17,6 +16,7 @@ use usher_engine::{EventPage, EventsError, StreamId};
 use crate::ApiState;
 use crate::fields::Errors;
 use crate::gate::{self, Patience};
+use crate::path::PathParameter;
 use crate::problem::{FieldError, Problem};
 use crate::query::{self, Query};
 
@@ -132,7 +132,7 @@ impl Parameters {
 )]
 pub(crate) async fn events(
     State(state): State<ApiState>,
-    stream: Result<Path<String>, PathRejection>,
+    PathParameter(stream): PathParameter,
     RawQuery(query): RawQuery,
     Extension(patience): Extension<Patience>,
     headers: HeaderMap,
@@ -142,7 +142,7 @@ pub(crate) async fn events(
     let last_event_id = headers.get("last-event-id").filter(|id| !id.is_empty()).map(|id| id.to_str().unwrap_or("?"));
     let parameters = Parameters::read(query.as_deref(), last_event_id, streaming).map_err(Error::Invalid)?;
     // What is no stream id names no stream: the same 404, so that an app has one case to handle.
-    let stream: Option<StreamId> = stream.ok().and_then(|Path(text)| text.parse().ok());
+    let stream: Option<StreamId> = stream.and_then(|text| text.parse().ok());
     let stream = stream.ok_or(EventsError::NotFound)?;
     gate::concerns(&stream);
 

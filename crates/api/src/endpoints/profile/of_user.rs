@@ -1,14 +1,14 @@
 //! `GET /profile/{main_key}`
 
 use axum::Json;
-use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use usher_engine::ports::LookUpError;
 use usher_protocol::keys::parse_public_key;
 
 use super::Profile;
 use crate::ApiState;
+use crate::path::PathParameter;
 use crate::problem::{ErrorCode, FieldError, Problem};
 
 /// Why there is no profile to answer.
@@ -55,9 +55,9 @@ impl IntoResponse for Error {
 )]
 pub(crate) async fn profile_of_user(
     State(state): State<ApiState>,
-    key: Result<Path<String>, PathRejection>,
+    PathParameter(text): PathParameter,
 ) -> Result<Json<Profile>, Error> {
-    let Ok(Path(text)) = key else { return Err(Error::Key("is not UTF-8".to_owned())) };
+    let text = text.ok_or_else(|| Error::Key("is not UTF-8".to_owned()))?;
     let key = parse_public_key(&text).map_err(|error| Error::Key(error.to_string()))?;
     let profile = state.directory.profile(&key).await?.ok_or(Error::NotFound)?;
     Ok(Json(profile.into()))

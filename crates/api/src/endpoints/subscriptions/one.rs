@@ -1,12 +1,13 @@
 //! `GET /subscriptions/{subscription_id}`
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use usher_engine::SubscriptionError;
 
 use super::Subscription;
 use crate::ApiState;
+use crate::path::PathParameter;
 use crate::problem::Problem;
 
 /// Why a subscription could not be read.
@@ -42,7 +43,8 @@ impl IntoResponse for Error {
 )]
 pub(crate) async fn subscription(
     State(state): State<ApiState>,
-    Path(id): Path<String>,
+    PathParameter(id): PathParameter,
 ) -> Result<Json<Subscription>, Error> {
+    let id = id.ok_or(SubscriptionError::NotFound)?;
     Ok(Json(state.engine.subscription(&id).await?.into()))
 }

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-use super::line_ends::LineEnds;
+use super::framing::{FramingScanner, RefusedRequest};
 
 /// How long to read on after everything is said, and how much at most.
 ///
@@ -26,11 +26,11 @@ const LINGER_BYTES: usize = 1024 * 1024;
 const HALF_CLOSED: Duration = Duration::from_secs(2);
 
 /// A socket with a time limit for writing, a lingering close, and an answer for who is done with asking.
-pub(super) struct Guarded<S> {
+pub(super) struct LingeringSocket<S> {
     socket: S,
     write_timeout: Duration,
-    /// Looks at the bytes of the first head.
-    line_ends: LineEnds,
+    /// Looks at every byte that is read.
+    scanner: Option<FramingScanner<Arc<RefusedRequest>>>,
     /// A call is being answered.
     answering: Arc<AtomicBool>,
     /// Runs from the moment that the client has said everything while it is being answered.
@@ -46,16 +46,15 @@ struct Linger {
     left: usize,
 }
 
-impl<S> Guarded<S> {
+impl<S> LingeringSocket<S> {
     /// Guards `socket`; `answering` says whether a call is being answered.
     pub(super) fn new(socket: S, write_timeout: Duration, answering: Arc<AtomicBool>) -> Self {
-        let line_ends = LineEnds::default();
-        Self { socket, write_timeout, line_ends, answering, half_closed: None, stalled: None, lingering: None }
+        Self { socket, write_timeout, scanner: None, answering, half_closed: None, stalled: None, lingering: None }
     }
 
-    /// The same, which tells by `bare` that a line of the first head ends with a line feed alone.
-    pub(super) fn telling_bare_line_feeds(mut self, bare: Arc<AtomicBool>) -> Self {
-        self.line_ends = LineEnds::new(bare);
+    /// The same, which notes in `refused` which of the requests it reads must be refused.
+    pub(super) fn checking_framing(mut self, refused: Arc<RefusedRequest>) -> Self {
+        self.scanner = Some(FramingScanner::new(refused));
         self
     }
 
@@ -72,12 +71,14 @@ impl<S> Guarded<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Guarded<S> {
+impl<S: AsyncRead + Unpin> AsyncRead for LingeringSocket<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         ready!(Pin::new(&mut self.socket).poll_read(cx, buf))?;
         let this = &mut *self;
-        this.line_ends.read(buf.filled().get(before..).unwrap_or_default());
+        if let Some(scanner) = &mut this.scanner {
+            scanner.read(buf.filled().get(before..).unwrap_or_default());
+        }
         let ended = buf.filled().len() == before && buf.remaining() > 0;
         if ended && self.answering.load(Ordering::Relaxed) {
             let kept_back = self.half_closed.get_or_insert_with(|| Box::pin(tokio::time::sleep(HALF_CLOSED)));
@@ -87,7 +88,7 @@ impl<S: AsyncRead + Unpin> AsyncRead for Guarded<S> {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Guarded<S> {
+impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for LingeringSocket<S> {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
         let outcome = Pin::new(&mut self.socket).poll_write(cx, buf);
         self.watch(cx, outcome)
@@ -149,15 +150,15 @@ mod tests {
 
     const FOREVER: Duration = Duration::from_secs(3_600);
 
-    fn guarded<S>(socket: S) -> Guarded<S> {
-        Guarded::new(socket, Duration::from_secs(30), Arc::default())
+    fn socket<S>(socket: S) -> LingeringSocket<S> {
+        LingeringSocket::new(socket, Duration::from_secs(30), Arc::default())
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_end_is_kept_back_while_an_answer_is_on_its_way() {
         let (ours, mut theirs) = duplex(1024);
         let answering = Arc::new(AtomicBool::new(true));
-        let mut ours = Guarded::new(ours, Duration::from_secs(30), Arc::clone(&answering));
+        let mut ours = LingeringSocket::new(ours, Duration::from_secs(30), Arc::clone(&answering));
         theirs.write_all(b"question").await.unwrap();
         theirs.shutdown().await.unwrap();
         assert_eq!(ours.read(&mut [0; 16]).await.unwrap(), 8);
@@ -168,7 +169,7 @@ mod tests {
         assert_eq!(before.elapsed().as_secs(), HALF_CLOSED.as_secs());
 
         let (ours, theirs) = duplex(1024);
-        let mut ours = guarded(ours);
+        let mut ours = socket(ours);
         drop(theirs);
         assert_eq!(ours.read(&mut [0; 16]).await.unwrap(), 0, "nobody waits for anything");
         assert_eq!(before.elapsed().as_secs(), HALF_CLOSED.as_secs());
@@ -177,7 +178,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_reader_that_takes_nothing_ends_the_writing() {
         let (ours, _theirs) = duplex(1024);
-        let mut ours = guarded(ours);
+        let mut ours = socket(ours);
         let written = timeout(FOREVER, ours.write_all(&[0; 4096])).await.unwrap();
         let error = written.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
@@ -186,7 +187,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_slow_reader_is_no_dead_reader() {
         let (ours, mut theirs) = duplex(1024);
-        let mut ours = guarded(ours);
+        let mut ours = socket(ours);
         let write = ours.write_all(&[7; 8192]);
         let read = async {
             let mut left = 8192;
@@ -202,7 +203,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn closing_waits_for_what_is_still_being_sent() {
         let (ours, mut theirs) = duplex(1024);
-        let mut ours = guarded(ours);
+        let mut ours = socket(ours);
         let send = async {
             theirs.write_all(&[1; 100_000]).await.unwrap();
             theirs.shutdown().await.unwrap();
@@ -215,7 +216,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn closing_does_not_wait_forever() {
         let (ours, mut theirs) = duplex(1024);
-        let mut ours = guarded(ours);
+        let mut ours = socket(ours);
         let before = Instant::now();
         ours.shutdown().await.unwrap();
         assert_eq!(before.elapsed().as_secs(), LINGER.as_secs(), "a client that keeps silent");
@@ -223,7 +224,7 @@ mod tests {
         assert!(theirs.write_all(b"late").await.is_err());
 
         let (ours, mut theirs) = duplex(1024);
-        let mut ours = guarded(ours);
+        let mut ours = socket(ours);
         let flood = async { while theirs.write_all(&[1; 1024]).await.is_ok() {} };
         let close = async move { ours.shutdown().await };
         let (closed, ()) = timeout(FOREVER, async { tokio::join!(close, flood) }).await.unwrap();
