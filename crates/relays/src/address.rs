@@ -4,10 +4,8 @@ use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 
-use rustls::pki_types::ServerName;
 use url::{Host, Url};
-
-use crate::guard;
+use usher_nostr_connection::address_guard::is_public;
 
 /// Longest address of a relay in bytes. Real ones have 20 to 60; the limit keeps handshake URLs scannable and what a
 /// user makes us store small.
@@ -96,7 +94,7 @@ impl RelayAddress {
     }
 
     /// Parses an address that a user supplied: beside the rules of [`parse`](Self::parse) it may not name an address
-    /// that is not public, nor a port of other services. Names are checked when they are [resolved](guard::resolve).
+    /// that is not public, nor a port of other services. Names are checked when they are [resolved](usher_nostr_connection::address_guard::resolve).
     ///
     /// # Errors
     /// [`AddressError`].
@@ -111,7 +109,7 @@ impl RelayAddress {
             Some(Host::Ipv6(ip)) => Some(IpAddr::V6(ip)),
             Some(Host::Domain(_)) | None => None,
         };
-        if ip.is_some_and(|ip| !guard::is_public(ip)) {
+        if ip.is_some_and(|ip| !is_public(ip)) {
             return Err(AddressError::NotPublic);
         }
         Ok(address)
@@ -120,6 +118,11 @@ impl RelayAddress {
     /// The normalised text.
     pub fn as_str(&self) -> &str {
         &self.text
+    }
+
+    /// The same as a URL.
+    pub(crate) const fn url(&self) -> &Url {
+        &self.url
     }
 
     /// The host to resolve; never empty.
@@ -150,20 +153,6 @@ impl RelayAddress {
             ("/" | "", None, Some(_)) => 1,
             _ => 0,
         }
-    }
-
-    /// The name that the relay's certificate is for; `None` without TLS.
-    pub(crate) fn server_name(&self) -> Option<ServerName<'static>> {
-        if self.url.scheme() != "wss" {
-            return None;
-        }
-        Some(match self.host() {
-            Host::Ipv4(ip) => IpAddr::V4(ip).into(),
-            Host::Ipv6(ip) => IpAddr::V6(ip).into(),
-            // One that is no name of the DNS gets a name that no certificate is for.
-            Host::Domain(name) => ServerName::try_from(name.to_owned())
-                .unwrap_or_else(|_| IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED).into()),
-        })
     }
 
     /// The port to connect to.
@@ -301,7 +290,6 @@ mod tests {
                 prop_assert_eq!(&RelayAddress::parse(address.as_str()).unwrap(), &address);
                 prop_assert_ne!(address.port(), 0);
                 address.site();
-                address.server_name();
             }
         }
     }

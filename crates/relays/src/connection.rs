@@ -3,12 +3,11 @@
 use std::sync::Arc;
 
 use tokio::time::{Instant, sleep};
+use usher_nostr_connection::{DialOptions, Pause, Quality, Reconnection, dial};
 
 use crate::counters::add;
-use crate::dial::{DialOptions, dial};
 use crate::link::Link;
-use crate::reconnection::{Pause, Reconnection};
-use crate::session::{Ended, Quality, Session};
+use crate::session::{Ended, Session};
 use crate::shared::Shared;
 use crate::status::Origin;
 
@@ -26,7 +25,7 @@ impl Apart {
 
 /// Keeps the relay connected until `link.close` is cancelled.
 pub(crate) async fn keep(shared: Arc<Shared>, link: Arc<Link>) {
-    let mut reconnection = Reconnection::new(&shared.options.timing, Instant::now());
+    let mut reconnection = Reconnection::new(&shared.options.connection, Instant::now());
     while let Some(apart) = connect_once(&shared, &link).await {
         add(&shared.counters.disconnects);
         let pause = match reconnection.after(apart.quality, Instant::now()) {
@@ -56,19 +55,19 @@ pub(crate) async fn keep(shared: Arc<Shared>, link: Arc<Link>) {
 /// One connection from attempt to end; says why it ended, or nothing when the relay is no longer wanted.
 async fn connect_once(shared: &Shared, link: &Link) -> Option<Apart> {
     let limits = &shared.options.limits;
-    let (frame_bytes, burden) = match link.origin {
-        Origin::Configured => (limits.frame_bytes, &limits.burden),
-        Origin::User => (limits.user_frame_bytes, &limits.user_burden),
+    let (max_message_bytes, overhead) = match link.origin {
+        Origin::Configured => (limits.frame_bytes, &limits.overhead),
+        Origin::User => (limits.user_frame_bytes, &limits.user_overhead),
     };
     let tls = match &shared.tls {
         Ok(tls) => tls,
         Err(error) => return Some(Apart::failed(format!("TLS cannot be used: {error}"))),
     };
-    let (timing, dialer) = (&shared.options.timing, shared.options.dialer.as_deref());
-    let options = DialOptions { trust: link.trust, timing, tls, frame_bytes, burden, dialer };
-    let socket = tokio::select! {
-        dialled = dial(&link.address, &options, |ip| shared.admit(link, ip)) => match dialled {
-            Ok(socket) => socket,
+    let (timing, dialer) = (&shared.options.connection, shared.options.dialer.as_deref());
+    let options = DialOptions { trust: link.trust, timing, tls, max_message_bytes, overhead, dialer };
+    let connection = tokio::select! {
+        dialled = dial(link.address.url(), &options, |ip| shared.admit(link, ip)) => match dialled {
+            Ok(connection) => connection,
             Err(error) => return Some(Apart::failed(error.to_string())),
         },
         () = link.close.cancelled() => return None,
@@ -77,7 +76,7 @@ async fn connect_once(shared: &Shared, link: &Link) -> Option<Apart> {
     link.connected(shared.clock.now());
     shared.changed();
     tracing::debug!(relay = %link.address, "relay connected");
-    let (ended, quality) = Session::new(shared, link, socket).run().await;
+    let (ended, quality) = Session::new(shared, link, connection).run().await;
     match ended {
         Ended::ByUs => None,
         ended => Some(Apart { reason: ended.to_string(), quality: Some(quality) }),

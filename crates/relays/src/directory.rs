@@ -18,10 +18,10 @@ use lru::LruCache;
 use tokio::time::Instant;
 use usher_engine::UnixMillis;
 use usher_protocol::PublicKey;
+use usher_token_bucket::{Rate, TokenBucket};
 
 use crate::RelayAddress;
 use crate::address::{PLAINEST, network_of};
-use crate::bucket::Bucket;
 use crate::link::Link;
 
 /// Users whose relays are counted. Those of a user who is forgotten stay until no answer is awaited.
@@ -48,7 +48,7 @@ pub(crate) struct Directory {
     of_users: HashMap<RelayAddress, UserRelay>,
     /// The relays of each user, the one used last at the end.
     by_user: LruCache<PublicKey, Vec<RelayAddress>>,
-    openings: LruCache<String, Bucket>,
+    openings: LruCache<String, TokenBucket<Instant>>,
     bounds: Bounds,
     uses: u64,
 }
@@ -236,7 +236,7 @@ impl Directory {
             return false;
         }
         let instant = Instant::now();
-        let fresh = || Bucket::new(OPENINGS, OPENINGS_PER_SECOND, instant);
+        let fresh = || TokenBucket::new(Rate::per_second(OPENINGS, OPENINGS_PER_SECOND), instant);
         // At a host that honest users use, too, what others make up must not count against the relay itself.
         let opening = if address.plainness() == PLAINEST { address.to_string() } else { site.clone() };
         if !self.openings.get_or_insert_mut_ref(&opening, fresh).has_one(instant) {

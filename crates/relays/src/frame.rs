@@ -134,12 +134,6 @@ impl Prefix {
     }
 }
 
-/// A relay's text as it may be shown in a status or a log: one line, not long.
-pub(crate) fn presentable(text: &str) -> String {
-    const LONGEST: usize = 160;
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST).collect::<String>().trim().to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -228,12 +222,6 @@ mod tests {
         assert_eq!(Prefix::of("duplicate: again"), Prefix::Duplicate);
         assert_eq!(Prefix::of("error: rate-limited: no"), Prefix::Other);
         assert_eq!(Prefix::of(""), Prefix::Other);
-    }
-
-    #[test]
-    fn a_relays_words_are_made_presentable() {
-        assert_eq!(presentable("a\r\nb\u{1b}[31m"), "a  b [31m");
-        assert_eq!(presentable(&"é".repeat(1000)).chars().count(), 160);
     }
 
     proptest! {

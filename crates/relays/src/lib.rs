@@ -17,27 +17,20 @@
 //! - [`ProfileDirectory`], the engine's [`Directory`](usher_engine::ports::Directory): profiles (short subscriptions on the
 //!   connections that are there, short visits to others), NIP-05 identifiers (HTTPS), and the service's own profile.
 //!
-//! Relays that users choose are untrusted input: the [`guard`] decides what may be connected to, `directory` how many, and
-//! `meter`, `session` and `turns` how much each connection, and all of them together, may cost.
+//! Relays that users choose are untrusted input: the [address guard](usher_nostr_connection::address_guard) decides what may be connected to, `directory` how many, and
+//! `session` and `turns` how much each connection, and all of them together, may cost.
 
 mod address;
-mod backoff;
-mod bucket;
 mod connection;
 mod conversations;
 mod counters;
-mod dial;
-mod dialer;
 mod directory;
 mod examiner;
 mod frame;
-mod frame_reader;
-pub mod guard;
 mod handshakes;
 mod identity;
 mod link;
 mod lookup;
-mod meter;
 mod minor_queue;
 mod nip05;
 mod options;
@@ -50,7 +43,6 @@ mod proofs;
 mod question;
 mod queue;
 mod recent;
-mod reconnection;
 mod relay_manager;
 mod relay_roster;
 mod remembered;
@@ -65,9 +57,8 @@ mod turns;
 
 pub use address::{AddressError, MAX_ADDRESS_BYTES, RelayAddress};
 pub use counters::{CounterValues, Refusal};
-pub use dialer::{Dialer, Stream};
 pub use identity::Identity;
-pub use options::{Burden, Limits, RelayOptions, Timing};
+pub use options::{Limits, RelayOptions, Timing};
 pub use pool::RelayPool;
 pub use probe::{ProbeError, Probed, probe};
 pub use profile_directory::{DirectoryError, DirectoryOptions, ProfileDirectory, RelaysOfUser, check_profile};

@@ -7,13 +7,13 @@ use tokio_util::sync::CancellationToken;
 use usher_engine::UnixMillis;
 
 use crate::RelayAddress;
-use crate::guard::Trust;
 use crate::minor_queue::MinorQueue;
 use crate::options::RelayOptions;
 use crate::question::{Question, Questions};
 use crate::queue::SendQueue;
 use crate::standing::Standing;
 use crate::status::{Origin, RelayState, RelayStatus};
+use usher_nostr_connection::address_guard::Trust;
 
 /// One relay that is wanted: its queue, its state, and the means to end its task.
 #[derive(Debug)]
@@ -48,8 +48,7 @@ const TELL_AFTER: u32 = 3;
 
 impl Link {
     pub(crate) fn new(address: RelayAddress, origin: Origin, options: &RelayOptions, stop: &CancellationToken) -> Self {
-        let trust =
-            if origin == Origin::Configured || options.allow_private { Trust::Operator } else { Trust::Stranger };
+        let trust = if origin == Origin::Configured || options.allow_private { Trust::Operator } else { Trust::User };
         let limits = &options.limits;
         let state = State {
             connection: RelayState::Connecting,

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::{Dialer, Identity, RelayAddress};
+use usher_nostr_connection::{Dialer, OverheadLimits, Timing as ConnectionTiming};
+
+use crate::{Identity, RelayAddress};
 
 /// How the relay pool behaves. [`RelayOptions::new`] has the defaults; the fields say what each is for.
 #[derive(Clone, Debug)]
@@ -26,7 +28,9 @@ pub struct RelayOptions {
     /// How far an event's `created_at` may be from now, either way: wallets' clocks are wrong, and old events are
     /// replays. Default 15 min. Also how far back a subscription reaches.
     pub created_at_tolerance: Duration,
-    /// Time limits of connections.
+    /// Time limits of connections, and the pauses between them.
+    pub connection: ConnectionTiming,
+    /// Time limits of what is said over a connection.
     pub timing: Timing,
     /// Size and count limits.
     pub limits: Limits,
@@ -36,40 +40,9 @@ pub struct RelayOptions {
     pub dialer: Option<Arc<dyn Dialer>>,
 }
 
-/// Time limits of a relay connection.
+/// Time limits of what is said over a relay connection.
 #[derive(Clone, Debug)]
 pub struct Timing {
-    /// For resolving a name. Default 5 s.
-    pub resolve: Duration,
-    /// For one TCP connection attempt; up to four addresses are tried. Default 4 s.
-    pub connect: Duration,
-    /// For TLS and the WebSocket handshake together. Default 10 s.
-    pub handshake: Duration,
-    /// The first pause before connecting again; it doubles with each failure, and 0 to 50 % of it is taken off by
-    /// chance, so that a fleet does not return at once. Default 0.8 s.
-    pub reconnect_first: Duration,
-    /// The longest pause before connecting again. Default 60 s.
-    pub reconnect_longest: Duration,
-    /// After a connection that worked, the first new attempt is made within this, at a moment chosen by chance: what a
-    /// wallet sends meanwhile is lost on relays that keep no ephemeral events. Default 100 ms. Thirty such attempts a
-    /// minute are made at a relay, more after the ordinary pause.
-    pub reconnect_at_once: Duration,
-    /// A connection that lived so long, and on which something was received, has worked. One that lived shorter, such as
-    /// that of a relay that cuts each connection at once, is followed by a pause. Default 1 s.
-    pub worked_after: Duration,
-    /// A connection that lived so long, and on which something was received, was a good one: pauses start anew. When it
-    /// lived shorter, pauses grow to eight times the first at most. Default 30 s.
-    pub healthy_after: Duration,
-    /// When nothing was received for so long, a WebSocket ping is sent. Default 30 s: below the minute after which
-    /// common proxies and NATs forget a connection.
-    pub ping_after: Duration,
-    /// When nothing was received for so long after a ping, the connection is dead. Default 20 s.
-    pub pong_within: Duration,
-    /// How long a message may take from its first byte to its last. Default 60 s.
-    pub message_within: Duration,
-    /// When the socket took nothing for so long although there was something to send, the connection is dead.
-    /// Default 20 s.
-    pub write_within: Duration,
     /// How long an event waits for its relay before it is dropped: the engine repeats unanswered requests with fresh
     /// events, so an old one helps nobody. Default 60 s.
     pub fresh_for: Duration,
@@ -78,7 +51,7 @@ pub struct Timing {
     /// How long we wait for a relay that demands authentication to challenge us, or to accept our answer, before we try
     /// anyway. Default 5 s.
     pub auth_within: Duration,
-    /// The first pause before asking again for a subscription that the relay closed; doubles up to `reconnect_longest`.
+    /// The first pause before asking again for a subscription that the relay closed; doubles up to [`ConnectionTiming::reconnect_longest`].
     /// Default 1 s.
     pub resubscribe_first: Duration,
     /// The pause before asking again when the relay said that we may not (`restricted:`, `blocked:`). Default 5 min.
@@ -118,11 +91,11 @@ pub struct Limits {
     /// How many useless messages all relays of users together are forgiven per second: beyond, they are read one after the
     /// other, each as much as the others. Default 2,000: a sixth of a core.
     pub user_relays_nuisance_per_second: u32,
-    /// What a connection to one of the operator's relays may cost beside its messages. Default 65,536 frames and 8,192 more
-    /// per second, 16 MiB and 4 MiB more per second.
-    pub burden: Burden,
-    /// The same for users' relays. Default 4,096 frames and 512 more per second, 1 MiB and 256 KiB more per second.
-    pub user_burden: Burden,
+    /// What a connection to one of the operator's relays may cost beside its messages. Default
+    /// [`OverheadLimits::OPERATOR`].
+    pub overhead: OverheadLimits,
+    /// The same for users' relays. Default [`OverheadLimits::USER`].
+    pub user_overhead: OverheadLimits,
     /// Most subkey proofs sent at once to those whose events we cannot read, in all. Over one relay half as many, and over
     /// all relays of users together a quarter. Default 240.
     pub proofs: u32,
@@ -130,19 +103,6 @@ pub struct Limits {
     pub proofs_per_second: u32,
     /// Most subkey proofs sent to one author in a minute. Default 3.
     pub proofs_per_author: u32,
-}
-
-/// What a connection may cost beside the messages that it brings, at once and per second.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Burden {
-    /// WebSocket frames that are no whole message: pings, pongs, fragments.
-    pub frames: u32,
-    /// More of them each second.
-    pub frames_per_second: u32,
-    /// Bytes that TLS adds. Of messages of 300 bytes, each in a record of its own, a twelfth.
-    pub overhead_bytes: u32,
-    /// More of them each second.
-    pub overhead_bytes_per_second: u32,
 }
 
 impl RelayOptions {
@@ -157,6 +117,7 @@ impl RelayOptions {
             user_relays_in_all: 64,
             user_relay_grace: Duration::from_secs(30),
             created_at_tolerance: Duration::from_secs(15 * 60),
+            connection: ConnectionTiming::default(),
             timing: Timing::default(),
             limits: Limits::default(),
             tls: None,
@@ -168,18 +129,6 @@ impl RelayOptions {
 impl Default for Timing {
     fn default() -> Self {
         Self {
-            resolve: Duration::from_secs(5),
-            connect: Duration::from_secs(4),
-            handshake: Duration::from_secs(10),
-            reconnect_first: Duration::from_millis(800),
-            reconnect_longest: Duration::from_secs(60),
-            reconnect_at_once: Duration::from_millis(100),
-            worked_after: Duration::from_secs(1),
-            healthy_after: Duration::from_secs(30),
-            ping_after: Duration::from_secs(30),
-            pong_within: Duration::from_secs(20),
-            message_within: Duration::from_secs(60),
-            write_within: Duration::from_secs(20),
             fresh_for: Duration::from_secs(60),
             resend_within: Duration::from_secs(10),
             auth_within: Duration::from_secs(5),
@@ -205,18 +154,8 @@ impl Default for Limits {
             user_relay_nuisance: 2000,
             user_relay_nuisance_per_second: 200,
             user_relays_nuisance_per_second: 2000,
-            burden: Burden {
-                frames: 65_536,
-                frames_per_second: 8192,
-                overhead_bytes: 16 * 1024 * 1024,
-                overhead_bytes_per_second: 4 * 1024 * 1024,
-            },
-            user_burden: Burden {
-                frames: 4096,
-                frames_per_second: 512,
-                overhead_bytes: 1024 * 1024,
-                overhead_bytes_per_second: 256 * 1024,
-            },
+            overhead: OverheadLimits::OPERATOR,
+            user_overhead: OverheadLimits::USER,
             proofs: 240,
             proofs_per_second: 60,
             proofs_per_author: 3,

@@ -3,23 +3,20 @@
 use std::error::Error;
 use std::time::Duration;
 
-use futures_util::{SinkExt as _, StreamExt as _};
 use serde_json::json;
 use tokio::time::{Instant, timeout};
-use tokio_tungstenite::tungstenite::Message;
+use usher_nostr_connection::address_guard::Trust;
+use usher_nostr_connection::{Activity, DialOptions, Interest, OverheadLimits, Timing, open, printable, web_tls};
 use usher_protocol::PublicKey;
 
 use crate::RelayAddress;
-use crate::dial::{DialOptions, open, web_tls};
-use crate::frame::{RelayFrame, presentable};
-use crate::guard::Trust;
-use crate::options::{Limits, Timing};
+use crate::frame::RelayFrame;
 
 /// The id of the one subscription.
 const SUBSCRIPTION: &str = "probe";
 
 /// Largest message that is read, in bytes: the filter asks for one event.
-const FRAME_BYTES: usize = 512 * 1024;
+const MAX_MESSAGE_BYTES: usize = 512 * 1024;
 
 /// Messages that are read at most.
 const MOST_MESSAGES: usize = 64;
@@ -68,30 +65,30 @@ async fn ask(address: &RelayAddress, key: PublicKey) -> Result<Probed, ProbeErro
         trust: Trust::Operator,
         timing: &Timing::default(),
         tls: &tls,
-        frame_bytes: FRAME_BYTES,
-        burden: &Limits::default().burden,
+        max_message_bytes: MAX_MESSAGE_BYTES,
+        overhead: &OverheadLimits::OPERATOR,
         dialer: None,
     };
-    let opened = open(address, &options, |_| true).await;
-    let (mut socket, response) = opened.map_err(|error| ProbeError::Unreachable(error.into()))?;
+    let opened = open(address.url(), &options, |_| true).await;
+    let (mut connection, response) = opened.map_err(|error| ProbeError::Unreachable(error.into()))?;
     let date = response.headers().get("date").and_then(|date| date.to_str().ok()).map(str::to_owned);
     let request = json!(["REQ", SUBSCRIPTION, { "#p": [key.to_hex()], "limit": 1 }]);
-    socket.send(Message::text(request.to_string())).await.map_err(|_| ProbeError::Closed)?;
+    connection.send(request.to_string()).await.map_err(|_| ProbeError::Closed)?;
     for _ in 0..MOST_MESSAGES {
-        let Some(Ok(message)) = socket.next().await else { break };
-        let Message::Text(text) = message else { continue };
+        let Ok(activity) = connection.next(Interest::READ).await else { break };
+        let Activity::Text(text) = activity else { continue };
         let wants_authentication = match RelayFrame::parse(&text) {
             Some(RelayFrame::EndOfStored { subscription }) if subscription == SUBSCRIPTION => false,
             Some(RelayFrame::Closed { subscription, text }) if subscription == SUBSCRIPTION => {
                 if !text.starts_with("auth-required:") {
-                    return Err(ProbeError::Refused(presentable(&text)));
+                    return Err(ProbeError::Refused(printable(&text)));
                 }
                 true
             }
             _ => continue,
         };
         // Whatever comes of it: the connection ends either way.
-        let _ = socket.close(None).await;
+        let _ = connection.send_close().await;
         return Ok(Probed { took: started.elapsed(), date, wants_authentication });
     }
     Err(ProbeError::Closed)

@@ -10,8 +10,8 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 use usher_engine::UnixMillis;
 use usher_protocol::{envelope, kind};
+use usher_token_bucket::{Rate, TokenBucket};
 
-use crate::bucket::Bucket;
 use crate::conversations::Conversations;
 use crate::counters::{Counters, add};
 use crate::options::Limits;
@@ -32,18 +32,18 @@ const RELAYS: usize = 256;
 pub(crate) struct Proofs {
     identity: Identity,
     proof: String,
-    per_author: u32,
-    per_relay: (u32, f64),
+    per_author: Rate,
+    per_relay: Rate,
     conversations: Arc<Conversations>,
     counters: Arc<Counters>,
     limits: Mutex<Counting>,
 }
 
 struct Counting {
-    authors: LruCache<PublicKey, Bucket>,
-    relays: LruCache<RelayAddress, Bucket>,
-    over_ours: Bucket,
-    over_users: Bucket,
+    authors: LruCache<PublicKey, TokenBucket<Instant>>,
+    relays: LruCache<RelayAddress, TokenBucket<Instant>>,
+    over_ours: TokenBucket<Instant>,
+    over_users: TokenBucket<Instant>,
 }
 
 /// Why there is no answer.
@@ -68,14 +68,14 @@ impl Proofs {
         let counting = Counting {
             authors: cache(AUTHORS),
             relays: cache(RELAYS),
-            over_ours: Bucket::new(limits.proofs, per_second, now),
-            over_users: Bucket::new(limits.proofs / 4, per_second / 4.0, now),
+            over_ours: TokenBucket::new(Rate::per_second(limits.proofs, per_second), now),
+            over_users: TokenBucket::new(Rate::per_second(limits.proofs / 4, per_second / 4.0), now),
         };
         Some(Self {
             identity: identity.clone(),
             proof,
-            per_author: limits.proofs_per_author,
-            per_relay: (limits.proofs / 2, per_second / 2.0),
+            per_author: Rate::full_after(limits.proofs_per_author, Duration::from_secs(60)),
+            per_relay: Rate::per_second(limits.proofs / 2, per_second / 2.0),
             conversations,
             counters,
             limits: Mutex::new(counting),
@@ -105,19 +105,18 @@ impl Proofs {
         let now = Instant::now();
         let mut limits = self.limits.lock();
         let Counting { authors, relays, over_ours, over_users } = &mut *limits;
-        let fresh = || Bucket::refilling_in(self.per_author, Duration::from_secs(60), now);
+        let fresh = || TokenBucket::new(self.per_author, now);
         let of_author = authors.get_or_insert_mut(author, fresh);
         if !of_author.take(now) {
             return Err(Withheld::ByAuthor);
         }
-        let (burst, per_second) = self.per_relay;
-        let of_relay = relays.get_or_insert_mut_ref(over, || Bucket::new(burst, per_second, now));
+        let of_relay = relays.get_or_insert_mut_ref(over, || TokenBucket::new(self.per_relay, now));
         let together = match origin {
             Origin::Configured => over_ours,
             Origin::User => over_users,
         };
         if !of_relay.take(now) || !together.take(now) {
-            of_author.give(1.0);
+            of_author.give_back(1.0);
             return Err(Withheld::ByRelay);
         }
         Ok(())

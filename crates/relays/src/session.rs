@@ -2,21 +2,18 @@
 
 mod ended;
 
-use std::future;
+use std::future::{self, poll_fn};
 use std::ops::ControlFlow;
 
-use futures_util::stream::{SplitSink, SplitStream};
-use futures_util::{SinkExt as _, StreamExt as _, future::poll_fn};
 use tokio::time::{Instant, sleep_until, timeout_at};
-use tokio_tungstenite::tungstenite::{self, Message};
 use tokio_util::sync::PollSender;
 use usher_engine::ports::Inbound;
+use usher_nostr_connection::{Activity, Connection, ConnectionError, Health, Interest, Quality};
+use usher_token_bucket::{Rate, TokenBucket};
 
-pub(crate) use ended::{Ended, Quality};
+pub(crate) use ended::Ended;
 
-use crate::bucket::Bucket;
 use crate::counters::{Refusal, add};
-use crate::dial::Socket;
 use crate::examiner::Verdict;
 use crate::link::Link;
 use crate::shared::Shared;
@@ -47,52 +44,32 @@ pub(crate) struct Session<'a> {
     shared: &'a Shared,
     link: &'a Link,
     talk: Talk<'a>,
-    sink: SplitSink<Socket, Message>,
-    stream: SplitStream<Socket>,
+    connection: Connection,
+    health: Health,
     /// A message the engine had no room for. As long as it waits, nothing is read: the relay feels the back-pressure.
     undelivered: Option<Inbound>,
     inbox: PollSender<Inbound>,
-    /// Something was written that may still be in the buffer.
-    unflushed: bool,
-    ping: bool,
-    started: Instant,
-    heard_at: Instant,
-    heard_anything: bool,
-    healthy: bool,
-    pinged_at: Option<Instant>,
-    /// Since when the socket has taken nothing.
-    stuck_since: Option<Instant>,
     /// What a user's relay may still burden us with.
-    allowance: Option<Bucket>,
+    allowance: Option<TokenBucket<Instant>>,
     /// It is other users' relays' turn until then.
     resting_until: Option<Instant>,
     since_yield: u32,
 }
 
 impl<'a> Session<'a> {
-    pub(crate) fn new(shared: &'a Shared, link: &'a Link, socket: Socket) -> Self {
+    pub(crate) fn new(shared: &'a Shared, link: &'a Link, connection: Connection) -> Self {
         let now = Instant::now();
-        let (sink, stream) = socket.split();
         let limits = &shared.options.limits;
-        let allowance =
-            || Bucket::new(limits.user_relay_nuisance, f64::from(limits.user_relay_nuisance_per_second), now);
+        let rate = Rate::per_second(limits.user_relay_nuisance, f64::from(limits.user_relay_nuisance_per_second));
         Self {
             shared,
             link,
             talk: Talk::begin(link, &shared.options, &shared.counters, shared.clock.clone(), now),
-            sink,
-            stream,
+            connection,
+            health: Health::new(now),
             undelivered: None,
             inbox: PollSender::new(shared.inbox.clone()),
-            unflushed: false,
-            ping: false,
-            started: now,
-            heard_at: now,
-            heard_anything: false,
-            healthy: false,
-            pinged_at: None,
-            stuck_since: None,
-            allowance: (link.origin == Origin::User).then(allowance),
+            allowance: (link.origin == Origin::User).then(|| TokenBucket::new(rate, now)),
             resting_until: None,
             since_yield: 0,
         }
@@ -104,13 +81,9 @@ impl<'a> Session<'a> {
             ControlFlow::Break(ended) => ended,
             ControlFlow::Continue(()) => Ended::ByUs,
         };
-        let worked = self.started.elapsed() >= self.shared.options.timing.worked_after;
-        let quality = match (self.healthy, self.heard_anything) {
-            _ if matches!(ended, Ended::Nuisance | Ended::Abuse(_)) => Quality::Abusive,
-            (true, _) => Quality::Good,
-            (false, true) if worked => Quality::Fair,
-            (false, true) => Quality::Short,
-            (false, false) => Quality::Useless,
+        let quality = match ended {
+            Ended::Nuisance | Ended::Lost(ConnectionError::Abuse(_)) => Quality::Abusive,
+            _ => self.health.quality(&self.shared.options.connection, Instant::now()),
         };
         if let Ended::ByUs = ended {
             self.part().await;
@@ -130,18 +103,16 @@ impl<'a> Session<'a> {
     async fn converse(&mut self) -> ControlFlow<Ended> {
         loop {
             let now = Instant::now();
-            let due = self.tick(now)?;
-            let writing = self.ping || self.talk.has_something(now);
-            self.watch_writing(writing, now);
+            let due = self.tick(now);
+            let interest = Interest { read: self.is_reading(), write: self.talk.has_something(now) };
             let link = self.link;
             tokio::select! {
                 () = link.close.cancelled() => return ControlFlow::Break(Ended::ByUs),
-                taken = poll_fn(|cx| if writing {
-                    self.sink.poll_ready_unpin(cx)
-                } else {
-                    self.sink.poll_flush_unpin(cx)
-                }), if writing || self.unflushed => if writing { self.write(taken)? } else { self.flushed(taken)? },
-                message = self.stream.next(), if self.is_reading() => self.read(message).await?,
+                activity = self.connection.next(interest) => match activity {
+                    Ok(Activity::Writable) => self.write()?,
+                    Ok(activity) => self.read(activity).await?,
+                    Err(error) => return ControlFlow::Break(Ended::Lost(error)),
+                },
                 room = poll_fn(|cx| self.inbox.poll_reserve(cx)), if self.undelivered.is_some() => {
                     // The engine is gone: the service stops.
                     if room.is_err() {
@@ -150,56 +121,22 @@ impl<'a> Session<'a> {
                     if let Some(message) = self.undelivered.take() {
                         self.hand_over(message);
                     }
-                    // We did not listen, so we cannot say that nobody spoke.
-                    self.heard(Instant::now());
                 }
-                () = link.queue.filled(), if !writing => {}
+                () = link.queue.filled(), if !interest.write => {}
                 () = at(due) => {}
             }
         }
     }
 
     /// Does what is due, and says when something is due next.
-    fn tick(&mut self, now: Instant) -> ControlFlow<Ended, Option<Instant>> {
-        let timing = &self.shared.options.timing;
-        let stuck_at = self.stuck_since.map(|since| since + timing.write_within);
-        if stuck_at.is_some_and(|at| at <= now) {
-            return ControlFlow::Break(Ended::Stuck);
-        }
-        if self.resting_until.is_some_and(|until| until <= now) {
-            self.resting_until = None;
-            // We did not listen, so we cannot say that nobody spoke.
-            self.heard(now);
-        }
-        let silent_at = match self.pinged_at {
-            _ if !self.is_reading() => None,
-            Some(pinged_at) => {
-                let dead_at = pinged_at + timing.pong_within;
-                if dead_at <= now {
-                    return ControlFlow::Break(Ended::Silent);
-                }
-                Some(dead_at)
-            }
-            None => {
-                let ping_at = self.heard_at + timing.ping_after;
-                if ping_at <= now {
-                    self.ping = true;
-                    self.pinged_at = Some(now);
-                    Some(now + timing.pong_within)
-                } else {
-                    Some(ping_at)
-                }
-            }
-        };
-        let healthy_at = self.started + timing.healthy_after;
-        if !self.healthy && healthy_at <= now && self.heard_anything {
-            self.healthy = true;
+    fn tick(&mut self, now: Instant) -> Option<Instant> {
+        self.resting_until = self.resting_until.filter(|until| *until > now);
+        let timing = &self.shared.options.connection;
+        if self.health.became_healthy(timing, now) {
             self.link.healthy();
         }
-        let healthy_at = Some(healthy_at).filter(|at| *at > now);
-        let due = [stuck_at, silent_at, healthy_at, self.resting_until, self.talk.tick(now)];
-        let due = due.into_iter().flatten().min();
-        ControlFlow::Continue(due)
+        let due = [self.health.due(timing, now), self.resting_until, self.talk.tick(now)];
+        due.into_iter().flatten().min()
     }
 
     /// Whether what the relay says is read now: not while a message waits for the engine, nor in others' turns.
@@ -207,54 +144,28 @@ impl<'a> Session<'a> {
         self.undelivered.is_none() && self.resting_until.is_none()
     }
 
-    fn watch_writing(&mut self, writing: bool, now: Instant) {
-        if !writing && !self.unflushed {
-            self.stuck_since = None;
-        } else if self.stuck_since.is_none() {
-            self.stuck_since = Some(now);
-        }
-    }
-
     /// The socket takes one more message.
-    fn write(&mut self, ready: Result<(), tungstenite::Error>) -> ControlFlow<Ended> {
-        let now = Instant::now();
-        let message = if std::mem::take(&mut self.ping) {
-            Some(Message::Ping(Default::default()))
-        } else {
-            self.talk.say(now).map(Message::Text)
-        };
-        let written = match (ready, message) {
-            (Ok(()), Some(message)) => self.sink.start_send_unpin(message),
-            (Ok(()), None) => return ControlFlow::Continue(()),
-            (Err(error), _) => Err(error),
-        };
-        self.stuck_since = None;
-        self.unflushed = true;
-        written.map_or_else(|error| ControlFlow::Break(error.into()), ControlFlow::Continue)
+    fn write(&mut self) -> ControlFlow<Ended> {
+        let Some(frame) = self.talk.say(Instant::now()) else { return ControlFlow::Continue(()) };
+        let written = self.connection.start_send(frame);
+        written.map_or_else(|error| ControlFlow::Break(Ended::Lost(error)), ControlFlow::Continue)
     }
 
-    fn flushed(&mut self, flushed: Result<(), tungstenite::Error>) -> ControlFlow<Ended> {
-        self.unflushed = false;
-        self.stuck_since = None;
-        flushed.map_or_else(|error| ControlFlow::Break(error.into()), ControlFlow::Continue)
-    }
-
-    async fn read(&mut self, message: Option<Result<Message, tungstenite::Error>>) -> ControlFlow<Ended> {
-        let message = match message {
-            None => return ControlFlow::Break(Ended::ByRelay(String::new())),
-            Some(Err(error)) => return ControlFlow::Break(error.into()),
-            Some(Ok(message)) => message,
-        };
-        self.heard(Instant::now());
-        self.burden(message.len() as f64 / BYTES_OF_A_BURDEN)?;
-        match message {
-            Message::Text(text) => self.hear(&text)?,
-            Message::Close(frame) => {
-                let reason = frame.map(|frame| crate::frame::presentable(&frame.reason)).unwrap_or_default();
-                return ControlFlow::Break(Ended::ByRelay(reason));
+    async fn read(&mut self, activity: Activity) -> ControlFlow<Ended> {
+        match activity {
+            Activity::Writable => {}
+            Activity::Text(text) => {
+                self.burden_of_bytes(text.len())?;
+                self.hear(&text)?;
             }
-            Message::Binary(_) => self.useless(Refusal::Malformed)?,
-            Message::Ping(_) | Message::Pong(_) | Message::Frame(_) => self.burden(CONTROL_BURDEN)?,
+            Activity::Binary(bytes) => {
+                self.burden_of_bytes(bytes)?;
+                self.useless(Refusal::Malformed)?;
+            }
+            Activity::Control(bytes) => {
+                self.burden_of_bytes(bytes)?;
+                self.burden(CONTROL_BURDEN)?;
+            }
         }
         self.since_yield += 1;
         if self.since_yield >= YIELD_AFTER {
@@ -293,7 +204,7 @@ impl<'a> Session<'a> {
                 }
             }
         }
-        self.heard_anything = true;
+        self.health.note_useful();
         ControlFlow::Continue(())
     }
 
@@ -337,9 +248,8 @@ impl<'a> Session<'a> {
         ControlFlow::Continue(())
     }
 
-    fn heard(&mut self, now: Instant) {
-        self.heard_at = now;
-        self.pinged_at = None;
+    fn burden_of_bytes(&mut self, bytes: usize) -> ControlFlow<Ended> {
+        self.burden(bytes as f64 / BYTES_OF_A_BURDEN)
     }
 
     /// Sends what is queued, says good-bye, and listens until the relay has said it too: were the socket closed with
@@ -350,23 +260,19 @@ impl<'a> Session<'a> {
             loop {
                 let now = Instant::now();
                 match (self.talk.say(now), self.talk.held_until(now)) {
-                    (Some(frame), _) => self.sink.feed(Message::Text(frame)).await?,
-                    (None, Some(at)) => {
-                        self.sink.flush().await?;
-                        sleep_until(at).await;
-                    }
+                    (Some(frame), _) => self.connection.send(frame).await?,
+                    (None, Some(at)) => sleep_until(at).await,
                     (None, None) => break,
                 }
             }
-            self.sink.send(Message::Close(None)).await?;
+            self.connection.send_close().await?;
             while self.undelivered.is_none() {
-                match self.stream.next().await {
-                    Some(Ok(Message::Text(text))) if self.hear(&text).is_continue() => {}
-                    Some(Ok(Message::Text(_) | Message::Close(_)) | Err(_)) | None => break,
-                    Some(Ok(_)) => {}
+                match self.connection.next(Interest::READ).await? {
+                    Activity::Text(text) if self.hear(&text).is_break() => break,
+                    _ => {}
                 }
             }
-            Ok::<_, tungstenite::Error>(())
+            Ok::<_, ConnectionError>(())
         };
         // Whatever comes of it: the connection ends either way.
         let _ = timeout_at(deadline, parting).await;

@@ -11,12 +11,12 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use usher_engine::ports::{Clock, Inbound};
+use usher_nostr_connection::web_tls;
 use usher_protocol::{EventId, PublicKey};
 
 use crate::RelayOptions;
 use crate::conversations::Conversations;
 use crate::counters::Counters;
-use crate::dial;
 use crate::directory::{Bounds, Directory};
 use crate::examiner::Examiner;
 use crate::link::Link;
@@ -54,7 +54,7 @@ impl Shared {
         let conversations = Arc::new(Conversations::new(options.identity.keys.clone(), limits.conversation_keys));
         let proofs = Proofs::new(&options.identity, limits, Arc::clone(&conversations), Arc::clone(&counters));
         let examiner = Examiner::new(&options, Arc::clone(&clock), Arc::clone(&conversations), Arc::clone(&counters));
-        let tls = options.tls.clone().map_or_else(dial::web_tls, Ok);
+        let tls = options.tls.clone().map_or_else(web_tls, Ok);
         let directory = Mutex::new(Directory::new(Bounds {
             per_user: options.user_relays_per_user,
             per_host: options.user_relays_per_host,

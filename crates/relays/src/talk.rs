@@ -27,11 +27,11 @@ use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 use usher_engine::UnixMillis;
 use usher_engine::ports::Clock;
+use usher_nostr_connection::{Backoff, printable};
 use usher_protocol::{EventId, kind};
 
-use crate::backoff::Backoff;
 use crate::counters::{Counters, add};
-use crate::frame::{Prefix, RelayFrame, presentable};
+use crate::frame::{Prefix, RelayFrame};
 use crate::link::Link;
 use crate::pacer::Pacer;
 use crate::queue::Outgoing;
@@ -113,13 +113,13 @@ impl<'a> Talk<'a> {
             subscribed_on: clock.now(),
             clock,
             subscription: Subscription::Open,
-            resubscribe: Backoff::new(timing.resubscribe_first, timing.reconnect_longest),
+            resubscribe: Backoff::new(timing.resubscribe_first, options.connection.reconnect_longest),
             subscribed_at: now,
             authentication: Authentication::new(now),
             asking: Asking::new(),
             in_flight: InFlight::default(),
             refusals: Refusals::default(),
-            pacer: Pacer::new(timing.rate_limit_pause, timing.reconnect_longest, now),
+            pacer: Pacer::new(timing.rate_limit_pause, options.connection.reconnect_longest, now),
             hold_until: None,
             first: VecDeque::new(),
         };
@@ -180,7 +180,7 @@ impl<'a> Talk<'a> {
             self.subscribe(now);
         }
         if self.subscription == Subscription::Open
-            && now.saturating_duration_since(self.subscribed_at) > self.options.timing.healthy_after
+            && now.saturating_duration_since(self.subscribed_at) > self.options.connection.healthy_after
         {
             self.resubscribe.reset();
         }
@@ -298,7 +298,7 @@ impl<'a> Talk<'a> {
             }
             Prefix::AuthRequired | Prefix::NotForUs | Prefix::Other => {
                 add(&self.counters.rejected);
-                let reason = presentable(text);
+                let reason = printable(text);
                 tracing::debug!(relay = %self.link.address, reason, "relay refuses an event");
                 self.refusals.events(self.link, Some(reason));
             }
@@ -311,23 +311,23 @@ impl<'a> Talk<'a> {
             return;
         }
         let timing = &self.options.timing;
-        let reason = presentable(text);
+        let reason = printable(text);
         tracing::debug!(relay = %self.link.address, reason, "relay closed our subscription");
         self.refusals.subscription(self.link, Some(reason));
         self.subscription = match Prefix::of(text) {
             Prefix::AuthRequired if !self.authentication.is_settled() => {
-                Subscription::AwaitAuth { until: now + timing.auth_within.max(self.resubscribe.next()) }
+                Subscription::AwaitAuth { until: now + timing.auth_within.max(self.resubscribe.next_pause()) }
             }
             // Whatever we do: but rules of relays change, and so does what their owners think of us.
             Prefix::AuthRequired | Prefix::NotForUs => Subscription::Closed { until: now + timing.restricted_retry },
             Prefix::RateLimited | Prefix::Duplicate | Prefix::Other => {
-                Subscription::Closed { until: now + self.resubscribe.next() }
+                Subscription::Closed { until: now + self.resubscribe.next_pause() }
             }
         };
     }
 
     fn on_notice(&mut self, text: &str, now: Instant) {
-        tracing::debug!(relay = %self.link.address, notice = presentable(text), "relay says");
+        tracing::debug!(relay = %self.link.address, notice = printable(text), "relay says");
         let text = text.to_ascii_lowercase();
         if text.contains("rate-limit") || text.contains("rate limit") {
             add(&self.counters.rate_limited);
@@ -352,7 +352,7 @@ impl<'a> Talk<'a> {
             // Also when it is open: some relays leave out what they show to authenticated clients alone.
             self.subscribe(now);
         } else {
-            let reason = presentable(text);
+            let reason = printable(text);
             tracing::debug!(relay = %self.link.address, reason, "relay does not accept our authentication");
             if let Subscription::AwaitAuth { .. } = self.subscription {
                 self.subscription = Subscription::Closed { until: now + self.options.timing.restricted_retry };

@@ -76,10 +76,9 @@ impl Service {
 
         let url = connection.parse().map_err(|_| "the connection string is none".to_owned())?;
         let settings = Settings(Some(disk.clone()));
-        let options = NwcOptions { dialer: Arc::new(network), settings, ..NwcOptions::new(url) };
-        let (wallet, notices) =
-            NwcWallet::start(options, Arc::clone(&clock), Arc::clone(&randomness), &relays.tasks, relays.stop.clone())
-                .map_err(|error| error.to_string())?;
+        let options = NwcOptions { dialer: Some(Arc::new(network)), settings, ..NwcOptions::new(url) };
+        let (wallet, notices) = NwcWallet::start(options, Arc::clone(&clock), &relays.tasks, relays.stop.clone())
+            .map_err(|error| error.to_string())?;
 
         let parts = EngineParts {
             store: disk.clone(),

@@ -86,7 +86,7 @@ impl Service {
         let (to_engine, inbox) = mpsc::channel(INBOX);
         let pool = RelayPool::start(options, to_engine, Arc::clone(&clock), &relays.tasks, relays.stop.clone());
 
-        let (lightning, notices) = wallet(config, &store, &clock, &randomness, &relays)?.unzip();
+        let (lightning, notices) = wallet(config, &store, &clock, &relays)?.unzip();
         let webhook = receiver(config)?;
         let parts = EngineParts {
             store: store.clone(),
@@ -264,7 +264,6 @@ fn wallet(
     config: &Config,
     store: &Arc<SqliteStore>,
     clock: &Arc<dyn Clock>,
-    randomness: &Arc<dyn Randomness>,
     floor: &Floor,
 ) -> Result<Option<(LightningBackend, LightningNotices)>, Failure> {
     if config.wallet.ln_backend != LnBackend::Nwc {
@@ -275,9 +274,9 @@ fn wallet(
     let url = config.nwc.url.as_ref().ok_or_else(unusable)?.secret().expose_secret();
     let settings = Settings(Some(store.clone()));
     let options = NwcOptions { settings, ..NwcOptions::new(url.parse().map_err(|_| unusable())?) };
-    let (clock, randomness) = (Arc::clone(clock), Arc::clone(randomness));
+    let clock = Arc::clone(clock);
     let (wallet, notices) =
-        NwcWallet::start(options, clock, randomness, &floor.tasks, floor.stop.clone()).map_err(|_| unusable())?;
+        NwcWallet::start(options, clock, &floor.tasks, floor.stop.clone()).map_err(|_| unusable())?;
     Ok(Some((LightningBackend { adapter: wallet, name: "nwc" }, notices)))
 }
 

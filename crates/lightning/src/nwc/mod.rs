@@ -15,7 +15,6 @@
 mod answer;
 mod cipher;
 mod desk;
-mod dialer;
 mod flight;
 mod life;
 mod lookups;
@@ -25,6 +24,5 @@ mod url;
 mod wallet;
 
 pub use answer::{Announcement, Answer, NoSense, Notice};
-pub use dialer::{Dialer, Stream, TcpDialer};
 pub use url::{ConnectionUrl, NotAConnectionUrl};
 pub use wallet::{NwcOptions, NwcWallet, Settings};

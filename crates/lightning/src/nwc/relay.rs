@@ -1,27 +1,25 @@
 //! One relay of the connection string: connected, subscribed, and again when that ends.
 
-mod back_off;
 mod outgoing;
 mod session;
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
 use nostr::{Event, EventId};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::ClientConfig;
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, sleep, timeout};
-use tokio_tungstenite::tungstenite;
-use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
-use tokio_tungstenite::{Connector, MaybeTlsStream, WebSocketStream, client_async_tls_with_config};
+use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 use url::Url;
-use usher_engine::ports::{Clock, Randomness};
+use usher_engine::ports::Clock;
+use usher_nostr_connection::address_guard::Trust;
+use usher_nostr_connection::{
+    ConnectionError, DialError, DialOptions, Dialer, OverheadLimits, Quality, Reconnection, Timing, dial,
+};
 
-use super::dialer::{Dialer, Stream};
 use super::url::ConnectionUrl;
-use back_off::BackOff;
 pub(crate) use outgoing::Outgoing;
 use session::Session;
 
@@ -39,17 +37,8 @@ pub(crate) const NOTIFICATION: u16 = 23_197;
 /// Largest message that is read, in bytes.
 const MAX_MESSAGE_BYTES: usize = 256 * 1024;
 
-/// How long connecting may take, TLS and the WebSocket's handshake included.
-const CONNECT: Duration = Duration::from_secs(15);
-
 /// How long a relay that does not say so is waited for to have subscribed us.
 const SUBSCRIBE: Duration = Duration::from_secs(2);
-
-/// How long one write may take.
-const WRITE: Duration = Duration::from_secs(10);
-
-/// After how much silence the relay is pinged; after as much again the connection is given up.
-const SILENCE: Duration = Duration::from_secs(30);
 
 /// How long a relay that wants to know who we are is given to ask.
 const AUTHENTICATE: Duration = Duration::from_secs(15);
@@ -58,7 +47,23 @@ const AUTHENTICATE: Duration = Duration::from_secs(15);
 /// for long.
 const CLOCKS: Duration = Duration::from_secs(900);
 
-type Socket = WebSocketStream<MaybeTlsStream<Box<dyn Stream>>>;
+/// How often a relay that is down is logged at most, as long as its connections end sooner than this.
+const LASTED: Duration = Duration::from_secs(30);
+
+/// A relay that had us subscribed for this long was healthy.
+const HEALTHY: Duration = Duration::from_secs(2);
+
+/// Time limits and pauses. A backend is asked for an invoice while a user waits: pauses are shorter than with other relays.
+pub(crate) fn timing() -> Timing {
+    Timing {
+        reconnect_first: Duration::from_millis(500),
+        reconnect_longest: Duration::from_secs(30),
+        worked_after: HEALTHY,
+        healthy_after: HEALTHY,
+        write_within: Duration::from_secs(10),
+        ..Timing::default()
+    }
+}
 
 /// What a relay says that the wallet said.
 pub(crate) struct Heard {
@@ -71,25 +76,17 @@ pub(crate) struct Heard {
 pub(crate) struct Shared {
     pub(crate) url: ConnectionUrl,
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) randomness: Arc<dyn Randomness>,
     /// Which relays have subscribed us.
     pub(crate) up: watch::Sender<Vec<bool>>,
     pub(crate) heard: mpsc::Sender<Heard>,
     pub(crate) stop: CancellationToken,
     pub(crate) tls: Arc<ClientConfig>,
-    pub(crate) dialer: Arc<dyn Dialer>,
+    /// Replaces TCP in simulations.
+    pub(crate) dialer: Option<Arc<dyn Dialer>>,
+    pub(crate) timing: Timing,
 }
 
 impl Shared {
-    /// The roots that browsers trust, and ring.
-    pub(crate) fn tls() -> Result<Arc<ClientConfig>, rustls::Error> {
-        let mut roots = RootCertStore::empty();
-        roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-        let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
-        Ok(Arc::new(config.with_root_certificates(roots).with_no_client_auth()))
-    }
-
     fn set_up(&self, relay: usize, is_up: bool) {
         self.up.send_if_modified(|up| match up.get_mut(relay) {
             Some(was) if *was != is_up => {
@@ -104,31 +101,27 @@ impl Shared {
 /// Keeps a connection to the relay until everything stops.
 pub(crate) async fn run(shared: Arc<Shared>, relay: usize, url: Url, mut outgoing: mpsc::Receiver<Arc<Outgoing>>) {
     let host = url.host_str().unwrap_or_default().to_owned();
-    let mut back_off = BackOff::default();
-    let mut told = false;
+    let mut reconnection = Reconnection::new(&shared.timing, Instant::now());
+    let mut was_logged = false;
     loop {
         let begun = Instant::now();
-        let listening = OnceLock::new();
-        let ended = tokio::select! {
-            ended = connect(&shared, relay, &url, &mut outgoing, &listening) => ended,
+        let (ended, quality) = tokio::select! {
+            ended = connect_once(&shared, relay, &url, &mut outgoing) => ended,
             () = shared.stop.cancelled() => return shared.set_up(relay, false),
         };
         shared.set_up(relay, false);
-        // What is queued was meant for this connection: it is taken back by whoever waits for the answer.
+        // What is queued was meant for this connection: whoever waits for the response takes it back.
         while outgoing.try_recv().is_ok() {}
-        told &= begun.elapsed() <= SILENCE;
-        if told {
-            debug!(relay = host, reason = %ended, "the wallet's relay is down");
+        was_logged &= begun.elapsed() <= LASTED;
+        if was_logged {
+            debug!(relay = host, reason = %ended, "the Lightning backend's relay is down");
         } else {
-            // Of its address the host alone: the rest may be a secret.
-            warn!(relay = host, reason = %ended, "the wallet's relay is down; trying again until it is back");
-            told = true;
+            // Only the host of its URL: the rest may be a secret.
+            warn!(relay = host, reason = %ended, "the Lightning backend's relay is down; trying again until it is back");
+            was_logged = true;
         }
-        let mut random = [0; 1];
-        shared.randomness.fill(&mut random);
-        let pause = back_off.after(listening.get().map(Instant::elapsed), random[0]);
         tokio::select! {
-            () = sleep(pause) => {}
+            () = sleep(reconnection.after(quality, Instant::now()).duration()) => {}
             () = shared.stop.cancelled() => return,
         }
     }
@@ -137,44 +130,37 @@ pub(crate) async fn run(shared: Arc<Shared>, relay: usize, url: Url, mut outgoin
 /// Why a connection ended.
 #[derive(Debug, thiserror::Error)]
 enum Ended {
-    #[error("cannot connect: {0}")]
-    Connect(#[source] Box<tungstenite::Error>),
-    #[error("connecting took too long")]
-    ConnectTimeout,
-    #[error("the connection broke: {0}")]
-    Broken(#[source] Box<tungstenite::Error>),
-    #[error("the relay closed the connection")]
-    Closed,
-    #[error("the relay takes nothing")]
-    Stuck,
-    #[error("the relay has fallen silent")]
-    Silent,
-    #[error("the relay does not let us listen")]
-    Unwelcome,
+    #[error(transparent)]
+    Dial(#[from] DialError),
+    #[error(transparent)]
+    Lost(#[from] ConnectionError),
+    #[error("no more requests")]
+    Stopped,
+    #[error("the relay refuses our subscription")]
+    Refused,
 }
 
-async fn connect(
+/// One connection from the attempt to its end: why it ended, and how good it was, if there was one.
+async fn connect_once(
     shared: &Shared,
     relay: usize,
     url: &Url,
     outgoing: &mut mpsc::Receiver<Arc<Outgoing>>,
-    listening: &OnceLock<Instant>,
-) -> Ended {
-    let config =
-        WebSocketConfig::default().max_message_size(Some(MAX_MESSAGE_BYTES)).max_frame_size(Some(MAX_MESSAGE_BYTES));
-    let connector = Connector::Rustls(Arc::clone(&shared.tls));
-    let connecting = async {
-        let stream = shared.dialer.dial(url).await.map_err(tungstenite::Error::Io)?;
-        client_async_tls_with_config(url.as_str(), stream, Some(config), Some(connector)).await
+) -> (Ended, Option<Quality>) {
+    let options = DialOptions {
+        trust: Trust::Operator,
+        timing: &shared.timing,
+        tls: &shared.tls,
+        max_message_bytes: MAX_MESSAGE_BYTES,
+        overhead: &OverheadLimits::OPERATOR,
+        dialer: shared.dialer.as_deref(),
     };
-    let socket = match timeout(CONNECT, connecting).await {
-        Ok(Ok((socket, _))) => socket,
-        Ok(Err(error)) => return Ended::Connect(Box::new(error)),
-        Err(_) => return Ended::ConnectTimeout,
-    };
-    match Session::new(shared, relay, url, socket, listening).run(outgoing).await {
-        Ok(never) => match never {},
-        Err(ended) => ended,
+    match dial(url, &options, |_| true).await {
+        Ok(connection) => {
+            let (ended, quality) = Session::new(shared, relay, url, connection).run(outgoing).await;
+            (ended, Some(quality))
+        }
+        Err(error) => (error.into(), None),
     }
 }
 

@@ -10,15 +10,15 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{
-    Clock, InvoiceStatus, Lightning, LightningError, LightningNotices, OutgoingStatus, PaidInvoice, Randomness,
-    SettingStore, SignedPayment, WalletInfo, WalletLink, WantedInvoice,
+    Clock, InvoiceStatus, Lightning, LightningError, LightningNotices, OutgoingStatus, PaidInvoice, SettingStore,
+    SignedPayment, WalletInfo, WalletLink, WantedInvoice,
 };
+use usher_nostr_connection::{Dialer, web_tls};
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 
 use super::cipher::Cipher;
 use super::desk::{Call, Desk, LOOK_UP};
-use super::dialer::{Dialer, TcpDialer};
 use super::lookups::LookUps;
 use super::relay::{self, Shared};
 use super::url::{ConnectionUrl, NotAConnectionUrl};
@@ -51,8 +51,8 @@ pub struct NwcOptions {
     pub patience: Duration,
     /// How much longer than the wallet may act on it the answer to a payment is waited for.
     pub grace: Duration,
-    /// How connections to its relays are made.
-    pub dialer: Arc<dyn Dialer>,
+    /// Replaces TCP; `None` outside simulations.
+    pub dialer: Option<Arc<dyn Dialer>>,
     /// Where it is kept what the wallet's look-ups are worth.
     pub settings: Settings,
 }
@@ -74,7 +74,7 @@ impl NwcOptions {
             url,
             patience: Duration::from_secs(20),
             grace: Duration::from_secs(5),
-            dialer: Arc::new(TcpDialer),
+            dialer: None,
             settings: Settings::default(),
         }
     }
@@ -105,26 +105,25 @@ impl NwcWallet {
     pub fn start(
         options: NwcOptions,
         clock: Arc<dyn Clock>,
-        randomness: Arc<dyn Randomness>,
         tasks: &TaskTracker,
         stop: CancellationToken,
     ) -> Result<(Arc<Self>, LightningNotices), NotAConnectionUrl> {
         let NwcOptions { url, patience, grace, dialer, settings } = options;
         let look_ups = Arc::new(LookUps::of(&url, settings.0));
         let cipher = Cipher::new(url.keys.secret_key(), url.wallet).map_err(|_| NotAConnectionUrl)?;
-        let tls = Shared::tls().map_err(|_| NotAConnectionUrl)?;
+        let tls = web_tls().map_err(|_| NotAConnectionUrl)?;
         let (heard, hearing) = mpsc::channel(HEARD);
         let (notices, noticed) = mpsc::channel(NOTICES);
         let addresses = url.relays.clone();
         let shared = Arc::new(Shared {
             url,
             clock: Arc::clone(&clock),
-            randomness,
             up: watch::Sender::new(vec![false; addresses.len()]),
             heard,
             stop,
             tls,
             dialer,
+            timing: relay::timing(),
         });
         let mut relays = Vec::new();
         for (index, address) in addresses.into_iter().enumerate() {

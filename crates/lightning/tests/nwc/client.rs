@@ -9,7 +9,6 @@ use usher_engine::ports::{
     Clock, Lightning, LightningError, LightningNotice, LightningNotices, PaidInvoice, SettingStore, Settlement,
     SystemClock, WalletLink, WantedInvoice,
 };
-use usher_engine::testing::SeededRandomness;
 use usher_lightning::nwc::{NwcOptions, NwcWallet, Settings};
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
@@ -51,8 +50,7 @@ impl Client {
             settings,
             ..NwcOptions::new(url.parse().unwrap())
         };
-        let randomness = Arc::new(SeededRandomness::new(1));
-        let (wallet, notices) = NwcWallet::start(options, clock, randomness, &tasks, stop.clone()).unwrap();
+        let (wallet, notices) = NwcWallet::start(options, clock, &tasks, stop.clone()).unwrap();
         Self { wallet, notices, tasks, stop }
     }
 

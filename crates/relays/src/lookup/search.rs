@@ -14,9 +14,9 @@ use super::document::Document;
 use super::newest::{Newest, News, PROFILE};
 use super::relay_list::{RELAY_LIST, write_relays};
 use super::visit::Visits;
-use crate::guard::Trust;
 use crate::question::{Question, Reply};
 use crate::{RelayAddress, RelayPool};
+use usher_nostr_connection::address_guard::Trust;
 
 /// Most of our own relays that are asked, the first ones.
 const OUR_RELAYS: usize = 8;
@@ -174,10 +174,10 @@ impl Search<'_> {
             && (shared.options.allow_private || RelayAddress::parse_from_stranger(address.as_str()).is_ok())
         {
             let visits = Visits {
-                trust: if shared.options.allow_private { Trust::Operator } else { Trust::Stranger },
-                timing: shared.options.timing.clone(),
+                trust: if shared.options.allow_private { Trust::Operator } else { Trust::User },
+                timing: shared.options.connection.clone(),
                 tls: Arc::clone(tls),
-                burden: shared.options.limits.user_burden,
+                overhead: shared.options.limits.user_overhead,
                 permits: Arc::clone(&self.searcher.permits),
             };
             self.visits.push(Box::pin(visits.ask(address.clone(), question)));

@@ -3,18 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::{SinkExt as _, StreamExt as _};
 use rustls::ClientConfig;
 use serde_json::json;
 use tokio::sync::Semaphore;
 use tokio::time::timeout;
-use tokio_tungstenite::tungstenite::Message;
+use usher_nostr_connection::address_guard::Trust;
+use usher_nostr_connection::{Activity, DialOptions, Interest, OverheadLimits, Timing, dial};
 
 use crate::RelayAddress;
-use crate::dial::{DialOptions, dial};
 use crate::frame::RelayFrame;
-use crate::guard::Trust;
-use crate::options::{Burden, Timing};
 use crate::question::{MOST_EVENT_BYTES, Question};
 
 /// The id of the one subscription.
@@ -32,7 +29,7 @@ pub(crate) struct Visits {
     pub(crate) trust: Trust,
     pub(crate) timing: Timing,
     pub(crate) tls: Arc<ClientConfig>,
-    pub(crate) burden: Burden,
+    pub(crate) overhead: OverheadLimits,
     /// Most visits at a time; others wait.
     pub(crate) permits: Arc<Semaphore>,
 }
@@ -46,23 +43,23 @@ impl Visits {
             trust: self.trust,
             timing: &self.timing,
             tls: &self.tls,
-            frame_bytes: 2 * MOST_EVENT_BYTES,
-            burden: &self.burden,
+            max_message_bytes: 2 * MOST_EVENT_BYTES,
+            overhead: &self.overhead,
             dialer: None,
         };
-        let mut socket = match dial(&address, &options, |_| true).await {
-            Ok(socket) => socket,
+        let mut connection = match dial(address.url(), &options, |_| true).await {
+            Ok(connection) => connection,
             Err(error) => {
                 tracing::debug!(relay = %address, %error, "a user's relay cannot be asked");
                 return;
             }
         };
-        if socket.send(Message::Text(question.request(SUBSCRIPTION))).await.is_err() {
+        if connection.send(question.request(SUBSCRIPTION)).await.is_err() {
             return;
         }
         for _ in 0..MOST_MESSAGES {
-            let Some(Ok(message)) = socket.next().await else { return };
-            let Message::Text(text) = message else { continue };
+            let Ok(activity) = connection.next(Interest::READ).await else { return };
+            let Activity::Text(text) = activity else { continue };
             let enough = match RelayFrame::parse(&text) {
                 Some(RelayFrame::Event { subscription, event }) if subscription == SUBSCRIPTION => {
                     !question.take(event)
@@ -76,8 +73,8 @@ impl Visits {
             }
         }
         let parting = async {
-            socket.feed(Message::text(json!(["CLOSE", SUBSCRIPTION]).to_string())).await?;
-            socket.send(Message::Close(None)).await
+            connection.send(json!(["CLOSE", SUBSCRIPTION]).to_string()).await?;
+            connection.send_close().await
         };
         // Whatever comes of it: the connection ends either way.
         let _ = timeout(PARTING, parting).await;

@@ -19,10 +19,10 @@ use tokio::time::timeout;
 use usher_engine::ports::{Nip05, Nip05Answer};
 use usher_http_client::{BodyError, Client, ClientOptions};
 
-use crate::guard::Trust;
 use answer::MAX_ANSWER_BYTES;
 pub(crate) use identifiers::Identifiers;
 use resolver::GuardedResolver;
+use usher_nostr_connection::address_guard::Trust;
 
 /// Why a domain does not answer, for the log.
 #[derive(Debug, thiserror::Error)]
@@ -56,7 +56,7 @@ pub(crate) struct Domains {
 impl Domains {
     /// With `allow_private`, for development and closed networks, domains may be anywhere and may speak plain HTTP.
     pub(crate) fn new(tls: &ClientConfig, within: Duration, allow_private: bool) -> Self {
-        let trust = if allow_private { Trust::Operator } else { Trust::Stranger };
+        let trust = if allow_private { Trust::Operator } else { Trust::User };
         let options = ClientOptions {
             tls: tls.clone(),
             https_only: !allow_private,

@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use url::Host;
 use usher_http_client::{BoxError, Resolve};
 
-use crate::guard::{self, Trust};
+use usher_nostr_connection::address_guard::{self, Trust};
 
 /// Gives the HTTP client the addresses that the guard lets pass, and it connects to no other: there is no second
 /// resolution between the check and the connection that a name server could answer otherwise.
@@ -26,7 +26,7 @@ impl Resolve for GuardedResolver {
                 Host::Ipv4(address) => Host::Ipv4(*address),
                 Host::Ipv6(address) => Host::Ipv6(*address),
             };
-            Ok(guard::resolve(host, port, trust, within).await?)
+            Ok(address_guard::resolve(host, port, trust, within).await?)
         })
     }
 }
@@ -41,7 +41,7 @@ mod tests {
             let resolve = |trust| {
                 GuardedResolver { trust, within: Duration::from_secs(20) }.resolve(Host::parse(host).unwrap(), 443)
             };
-            assert!(resolve(Trust::Stranger).await.is_err(), "{host}");
+            assert!(resolve(Trust::User).await.is_err(), "{host}");
             let addresses = resolve(Trust::Operator).await.unwrap();
             assert!(addresses.iter().all(|address| address.ip().is_loopback() && address.port() == 443), "{host}");
         }

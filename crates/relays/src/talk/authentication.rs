@@ -7,8 +7,7 @@ use serde_json::json;
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 use usher_protocol::EventId;
-
-use crate::bucket::Bucket;
+use usher_token_bucket::{Rate, TokenBucket};
 
 /// Most challenges answered in a minute: each costs a signature, and one per connection is ordinary.
 const PER_MINUTE: u32 = 6;
@@ -21,12 +20,12 @@ const MAX_CHALLENGE_BYTES: usize = 1024;
 pub(super) struct Authentication {
     answer: Option<EventId>,
     settled: bool,
-    allowance: Bucket,
+    allowance: TokenBucket<Instant>,
 }
 
 impl Authentication {
     pub(super) fn new(now: Instant) -> Self {
-        let allowance = Bucket::refilling_in(PER_MINUTE, Duration::from_secs(60), now);
+        let allowance = TokenBucket::new(Rate::full_after(PER_MINUTE, Duration::from_secs(60)), now);
         Self { answer: None, settled: false, allowance }
     }
 

@@ -22,7 +22,6 @@ use usher_engine::testing::ManualClock;
 use usher_protocol::{Keys, PublicKey};
 use usher_relays::{
     DirectoryOptions, Identity, ProfileDirectory, RelayAddress, RelayManager, RelayOptions, RelayPool, RelayRoster,
-    Timing,
 };
 
 /// Long enough on the slowest machine; nothing waits for it to pass.
@@ -78,12 +77,9 @@ impl Plan {
         let relays = relays.iter().map(|url| RelayAddress::parse(url).unwrap()).collect();
         let mut options = RelayOptions::new(Identity::of_main_key(keys.clone()), relays);
         options.allow_private = true;
-        options.timing = Timing {
-            reconnect_first: Duration::from_millis(100),
-            reconnect_longest: Duration::from_secs(1),
-            sweep: Duration::from_millis(50),
-            ..Timing::default()
-        };
+        options.connection.reconnect_first = Duration::from_millis(100);
+        options.connection.reconnect_longest = Duration::from_secs(1);
+        options.timing.sweep = Duration::from_millis(50);
         // Patient, for slow machines; tests of time limits set their own.
         let directory = DirectoryOptions {
             relays_within: Duration::from_secs(30),

@@ -112,11 +112,11 @@ async fn whatever_it_sends_without_end_a_users_relay_is_left_soon() {
         let hostile = Hostile::start(head, tail).await;
         let service = Service::start_with(&[], |options| {
             options.allow_private = true;
-            options.timing.reconnect_longest = Duration::from_secs(3600);
+            options.connection.reconnect_longest = Duration::from_secs(3600);
             // However slow this machine is at the moment.
             options.limits.user_relay_nuisance = 200;
             options.limits.user_relay_nuisance_per_second = 1;
-            options.limits.user_burden.frames_per_second = 1;
+            options.limits.user_overhead.frames_per_second = 1;
         });
         service.pool.send(&letter_to(&service, &hostile.url));
         eventually(name, || format!("{:?}", service.status_of(&hostile.url).state).contains("floods us")).await;
@@ -138,8 +138,8 @@ async fn one_of_ours_that_sends_frames_without_messages_is_left_too() {
     {
         let hostile = Hostile::start(head, tail).await;
         let service = Service::start_with(&[&hostile.url], |options| {
-            options.timing.reconnect_longest = Duration::from_secs(3600);
-            options.limits.burden.frames_per_second = 1;
+            options.connection.reconnect_longest = Duration::from_secs(3600);
+            options.limits.overhead.frames_per_second = 1;
         });
         eventually(name, || format!("{:?}", service.status_of(&hostile.url).state).contains("floods us")).await;
         service.stop().await;
@@ -167,7 +167,7 @@ async fn a_message_that_never_ends_ends_the_connection() {
     });
     let service = Service::start_with(&[], |options| {
         options.allow_private = true;
-        options.timing.message_within = Duration::from_secs(1);
+        options.connection.message_within = Duration::from_secs(1);
     });
     service.pool.send(&letter_to(&service, &url));
     eventually("left", || format!("{:?}", service.status_of(&url).state).contains("took too long to arrive")).await;
@@ -205,7 +205,7 @@ fn measure_what_floods_cost() {
         ours.block_on(async {
             let service = Service::start_with(&[], |options| {
                 options.allow_private = true;
-                options.timing = usher_relays::Timing::default();
+                (options.timing, options.connection) = Default::default();
             });
             for relay in &relays {
                 service.pool.send(&letter_to(&service, &relay.url));

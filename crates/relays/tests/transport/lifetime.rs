@@ -12,7 +12,7 @@ use crate::support::{DEADLINE, Service, Wallet, address, approval, eventually};
 async fn an_idle_service_says_nothing() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let service = Service::start_with(&[relay.url()], |options| {
-        options.timing.ping_after = Duration::from_millis(100);
+        options.connection.ping_after = Duration::from_millis(100);
     });
     service.subscribed_at(relay.url()).await;
     tokio::time::sleep(Duration::from_secs(3)).await;

@@ -8,7 +8,7 @@ use usher_protocol::Keys;
 use usher_sandbox::proxy::BreakableProxy;
 use usher_sandbox::relay::{EmbeddedRelay, Quirks, QuirkyRelay};
 
-use crate::support::{DEADLINE, Service, Wallet, approval, eventually, quick};
+use crate::support::{DEADLINE, Service, Wallet, approval, eventually, quick, quick_connection};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_same_event_from_five_relays_is_one_message() {
@@ -125,9 +125,9 @@ async fn a_half_open_connection_is_noticed() {
     let proxy = BreakableProxy::start(relay.url().trim_start_matches("ws://")).await.unwrap();
     let url = proxy.ws_url();
     let service = Service::start_with(&[&url], |options| {
-        options.timing.ping_after = Duration::from_millis(200);
+        options.connection.ping_after = Duration::from_millis(200);
         // As long as a machine may be busy with something else.
-        options.timing.pong_within = Duration::from_secs(3);
+        options.connection.pong_within = Duration::from_secs(3);
     });
     service.subscribed_at(&url).await;
     // A quiet relay that answers pings stays connected.
@@ -144,7 +144,7 @@ async fn a_half_open_connection_is_noticed() {
 async fn a_relay_that_stops_reading_is_left() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let service = Service::start_with(&[relay.url()], |options| {
-        options.timing.write_within = Duration::from_millis(300);
+        options.connection.write_within = Duration::from_millis(300);
     });
     service.subscribed_at(relay.url()).await;
     relay.set(|quirks| quirks.stop_reading = true);
@@ -182,6 +182,7 @@ async fn a_slow_engine_loses_nothing() {
     let addresses = relays.iter().map(|relay| crate::support::address(relay.url())).collect();
     let mut options = usher_relays::RelayOptions::new(usher_relays::Identity::of_main_key(keys.clone()), addresses);
     options.timing = quick();
+    options.connection = quick_connection();
     let mut service = Service::start_from(options, keys, 1);
     for relay in &relays {
         service.subscribed_at(relay.url()).await;

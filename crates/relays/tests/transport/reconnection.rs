@@ -49,9 +49,9 @@ async fn after_a_connection_that_worked_the_next_one_is_made_at_once() {
     let relay = QuirkyRelay::start(Quirks { drop_every: Some(Duration::from_millis(400)), ..Quirks::default() });
     let relay = relay.await.unwrap();
     let service = Service::start_with(&[relay.url()], |options| {
-        options.timing.worked_after = Duration::from_millis(200);
-        options.timing.reconnect_first = NEVER;
-        options.timing.reconnect_longest = NEVER;
+        options.connection.worked_after = Duration::from_millis(200);
+        options.connection.reconnect_first = NEVER;
+        options.connection.reconnect_longest = NEVER;
     });
     relay.wait_for(DEADLINE, |counts| counts.reqs >= 4).await.unwrap();
     service.stop().await;
@@ -62,8 +62,8 @@ async fn a_relay_that_cuts_every_connection_at_once_is_not_hammered() {
     let relay = QuirkyRelay::start(Quirks { drop_every: Some(Duration::from_millis(50)), ..Quirks::default() });
     let relay = relay.await.unwrap();
     let service = Service::start_with(&[relay.url()], |options| {
-        options.timing.reconnect_first = NEVER;
-        options.timing.reconnect_longest = NEVER;
+        options.connection.reconnect_first = NEVER;
+        options.connection.reconnect_longest = NEVER;
     });
     eventually("cut", || service.pool.counters().disconnects == 1).await;
     sleep(Duration::from_secs(1)).await;
@@ -77,9 +77,9 @@ async fn when_the_attempt_at_once_fails_there_is_a_pause() {
     let (relay, proxy) = proxied(Quirks::default()).await;
     let url = proxy.ws_url();
     let service = Service::start_with(&[&url], |options| {
-        options.timing.worked_after = Duration::ZERO;
-        options.timing.reconnect_first = NEVER;
-        options.timing.reconnect_longest = NEVER;
+        options.connection.worked_after = Duration::ZERO;
+        options.connection.reconnect_first = NEVER;
+        options.connection.reconnect_longest = NEVER;
     });
     service.subscribed_at(&url).await;
     proxy.cut();
@@ -96,9 +96,9 @@ async fn two_relays_cut_out_of_step_lose_no_handshake() {
     let relays =
         [QuirkyRelay::start(Quirks::default()).await.unwrap(), QuirkyRelay::start(Quirks::default()).await.unwrap()];
     let mut service = Service::start_with(&[relays[0].url(), relays[1].url()], |options| {
-        options.timing.worked_after = Duration::ZERO;
-        options.timing.reconnect_first = NEVER;
-        options.timing.reconnect_longest = NEVER;
+        options.connection.worked_after = Duration::ZERO;
+        options.connection.reconnect_first = NEVER;
+        options.connection.reconnect_longest = NEVER;
     });
     for relay in &relays {
         service.subscribed_at(relay.url()).await;
@@ -169,7 +169,9 @@ async fn measure_handshakes_at_a_relay_that_is_cut_every_three_seconds() {
             sleep(Duration::from_millis(1500)).await;
         }
         let urls: Vec<_> = relays.iter().map(QuirkyRelay::url).collect();
-        let mut service = Service::start_with(&urls, |options| options.timing = usher_relays::Timing::default());
+        let mut service = Service::start_with(&urls, |options| {
+            (options.timing, options.connection) = Default::default();
+        });
         let (begun, mut sent, mut arrived) = (Instant::now(), 0, 0);
         while begun.elapsed() < Duration::from_secs(15) {
             let event = handshake(&service, now().secs());

@@ -9,7 +9,7 @@ use usher_protocol::{Keys, kind};
 use usher_relays::{Identity, RelayOptions};
 use usher_sandbox::relay::{Quirks, QuirkyRelay};
 
-use crate::support::{DEADLINE, Service, Wallet, address, eventually, now, quick, seal};
+use crate::support::{DEADLINE, Service, Wallet, address, eventually, now, quick, quick_connection, seal};
 
 fn identity(main: &Keys) -> Identity {
     let metadata = Metadata {
@@ -33,6 +33,7 @@ fn service(main: &Keys, relay: &QuirkyRelay) -> Service {
     let keys = identity.keys.clone();
     let mut options = RelayOptions::new(identity, vec![address(relay.url())]);
     options.timing = quick();
+    options.connection = quick_connection();
     Service::start_from(options, keys, 100)
 }
 
@@ -131,6 +132,7 @@ async fn a_flood_at_one_relay_leaves_the_others_share() {
     let keys = identity.keys.clone();
     let mut options = RelayOptions::new(identity, vec![address(flooded.url()), address(quiet.url())]);
     options.timing = quick();
+    options.connection = quick_connection();
     // Half of it for each relay; and nothing comes after it.
     options.limits.proofs = 20;
     options.limits.proofs_per_second = 0;

@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::UnixMillis;
 use usher_engine::ports::{Clock as _, Inbound, Letter, Messenger as _, SystemClock};
+use usher_nostr_connection::Timing as ConnectionTiming;
 use usher_protocol::message::WalletMessage;
 use usher_protocol::{EventId, Keys, PublicKey, envelope, kind};
 use usher_relays::{Identity, RelayAddress, RelayOptions, RelayPool, RelayStatus, Timing};
@@ -20,11 +21,18 @@ use usher_relays::{Identity, RelayAddress, RelayOptions, RelayPool, RelayStatus,
 /// Long enough on the slowest machine; nothing waits for it to pass.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
-/// A quick life: what takes minutes in production takes moments.
-pub(crate) fn quick() -> Timing {
-    Timing {
+/// Short pauses between connections.
+pub(crate) fn quick_connection() -> ConnectionTiming {
+    ConnectionTiming {
         reconnect_first: Duration::from_millis(100),
         reconnect_longest: Duration::from_secs(1),
+        ..ConnectionTiming::default()
+    }
+}
+
+/// Short time limits: what takes minutes in production takes moments.
+pub(crate) fn quick() -> Timing {
+    Timing {
         resubscribe_first: Duration::from_millis(50),
         auth_within: Duration::from_secs(1),
         rate_limit_pause: Duration::from_millis(100),
@@ -61,6 +69,7 @@ impl Service {
         let relays = relays.iter().map(|url| address(url)).collect();
         let mut options = RelayOptions::new(Identity::of_main_key(keys), relays);
         options.timing = quick();
+        options.connection = quick_connection();
         change(&mut options);
         let keys = options.identity.keys.clone();
         Self::start_from(options, keys, 1024)

@@ -113,8 +113,8 @@ async fn a_record_for_each_byte_is_too_much() {
     let service = Service::start_with(&[], |options| {
         options.tls = Some(client);
         options.allow_private = true;
-        options.limits.user_burden.overhead_bytes = 100_000;
-        options.limits.user_burden.overhead_bytes_per_second = 1;
+        options.limits.user_overhead.bytes = 100_000;
+        options.limits.user_overhead.bytes_per_second = 1;
     });
     let mut letter = service.letter(&usher_protocol::Keys::generate().public_key(), "x");
     letter.relays = vec![url.clone()];
@@ -160,7 +160,7 @@ async fn handshakes_without_end_come_to_one() {
     ] {
         let url = answering(first, again, pause).await;
         let service = Service::start_with(&[&url], |options| {
-            options.timing.handshake = std::time::Duration::from_secs(2);
+            options.connection.handshake = std::time::Duration::from_secs(2);
         });
         eventually(name, || service.pool.counters().disconnects >= 2).await;
         assert!(

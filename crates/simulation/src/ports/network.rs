@@ -13,7 +13,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use url::Url;
-use usher_relays::RelayAddress;
+use usher_nostr_connection::{ByteStream, Dialer};
 
 use crate::world::World;
 
@@ -106,21 +106,9 @@ async fn serve(
     }
 }
 
-/// The host of an address.
-fn host(address: &str) -> String {
-    Url::parse(address).ok().and_then(|url| url.host_str().map(str::to_owned)).unwrap_or_default()
-}
-
 #[async_trait]
-impl usher_relays::Dialer for Network {
-    async fn dial(&self, address: &RelayAddress) -> io::Result<Box<dyn usher_relays::Stream>> {
-        Ok(Box::new(self.connect(&host(address.as_str())).await?))
-    }
-}
-
-#[async_trait]
-impl usher_lightning::nwc::Dialer for Network {
-    async fn dial(&self, url: &Url) -> io::Result<Box<dyn usher_lightning::nwc::Stream>> {
+impl Dialer for Network {
+    async fn dial(&self, url: &Url) -> io::Result<Box<dyn ByteStream>> {
         Ok(Box::new(self.connect(url.host_str().unwrap_or_default()).await?))
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use reqwest::StatusCode;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use usher_engine::ports::{Clock, Lightning as _, LightningError, OsRandomness, Randomness, SystemClock};
+use usher_engine::ports::{Clock, Lightning as _, LightningError, SystemClock};
 use usher_lightning::nwc::{NwcOptions, NwcWallet};
 
 use super::finding::Finding;
@@ -104,10 +104,9 @@ async fn from_here(config: &Config) -> Result<Info, String> {
     let unusable = || "wallet.nwc.url cannot be used".to_owned();
     let url = config.nwc.url.as_ref().ok_or_else(unusable)?.secret().expose_secret();
     let options = NwcOptions::new(url.parse().map_err(|_| unusable())?);
-    let (clock, randomness): (Arc<dyn Clock>, Arc<dyn Randomness>) = (Arc::new(SystemClock), Arc::new(OsRandomness));
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-    let (wallet, notices) =
-        NwcWallet::start(options, clock, randomness, &tasks, stop.clone()).map_err(|_| unusable())?;
+    let (wallet, notices) = NwcWallet::start(options, clock, &tasks, stop.clone()).map_err(|_| unusable())?;
     // What happens there meanwhile is not our business.
     drop(notices);
     let connected = tokio::time::timeout(CONNECT, async {

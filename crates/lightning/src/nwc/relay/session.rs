@@ -1,22 +1,21 @@
 //! One connection to a relay, from the first subscription to the end.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, OnceLock};
+use std::convert::Infallible;
+use std::sync::Arc;
 
-use futures_util::{SinkExt as _, StreamExt as _};
 use nostr::{
     ClientMessage, EventBuilder, EventId, Filter, JsonUtil as _, Kind, RelayMessage, RelayUrl, SubscriptionId,
     Timestamp,
 };
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep_until, timeout};
-use tokio_tungstenite::tungstenite::Message;
+use tokio::time::{Instant, sleep_until};
 use tracing::{info, warn};
 use url::Url;
+use usher_nostr_connection::{Activity, Connection, ConnectionError, Health, Interest, Quality};
 
 use super::{
-    AUTHENTICATE, CLOCKS, Ended, Heard, INFO, NOTIFICATION, NOTIFICATION_NIP04, Outgoing, RESPONSE, SILENCE, SUBSCRIBE,
-    Shared, Socket, WRITE,
+    AUTHENTICATE, CLOCKS, Ended, Heard, INFO, NOTIFICATION, NOTIFICATION_NIP04, Outgoing, RESPONSE, SUBSCRIBE, Shared,
 };
 use crate::nwc::answer::clean;
 
@@ -31,7 +30,7 @@ pub(super) struct Session<'a> {
     shared: &'a Shared,
     relay: usize,
     url: &'a Url,
-    socket: Socket,
+    connection: Connection,
     /// How often a subscription was asked for.
     subscriptions: u32,
     standing: Standing,
@@ -45,8 +44,8 @@ pub(super) struct Session<'a> {
     refused: Vec<Arc<Outgoing>>,
     /// What has been logged once.
     told: Told,
-    /// Since when the relay has us subscribed.
-    listening: &'a OnceLock<Instant>,
+    /// Begins when the relay has us subscribed.
+    health: Option<Health>,
 }
 
 #[derive(Default)]
@@ -65,21 +64,13 @@ enum Standing {
     Open,
 }
 
-pub(super) enum Never {}
-
 impl<'a> Session<'a> {
-    pub(super) fn new(
-        shared: &'a Shared,
-        relay: usize,
-        url: &'a Url,
-        socket: Socket,
-        listening: &'a OnceLock<Instant>,
-    ) -> Self {
+    pub(super) fn new(shared: &'a Shared, relay: usize, url: &'a Url, connection: Connection) -> Self {
         Self {
             shared,
             relay,
             url,
-            socket,
+            connection,
             subscriptions: 0,
             standing: Standing::Asked(Instant::now()),
             challenges: 0,
@@ -88,41 +79,38 @@ impl<'a> Session<'a> {
             offered: VecDeque::new(),
             refused: Vec::new(),
             told: Told::default(),
-            listening,
+            health: None,
         }
     }
 
-    pub(super) async fn run(mut self, outgoing: &mut mpsc::Receiver<Arc<Outgoing>>) -> Result<Never, Ended> {
+    /// Runs until the connection ends. Returns why, and how good a connection it was.
+    pub(super) async fn run(mut self, outgoing: &mut mpsc::Receiver<Arc<Outgoing>>) -> (Ended, Quality) {
+        let ended = match self.serve(outgoing).await {
+            Ok(never) => match never {},
+            Err(ended) => ended,
+        };
+        let quality = match (&ended, self.health) {
+            (Ended::Lost(ConnectionError::Abuse(_)), _) => Quality::Abusive,
+            (_, Some(health)) => health.quality(&self.shared.timing, Instant::now()),
+            (_, None) => Quality::Useless,
+        };
+        (ended, quality)
+    }
+
+    async fn serve(&mut self, outgoing: &mut mpsc::Receiver<Arc<Outgoing>>) -> Result<Infallible, Ended> {
         self.subscribe().await?;
-        let mut heard_at = Instant::now();
-        let mut pinged = false;
         loop {
-            let silent = heard_at + if pinged { SILENCE * 2 } else { SILENCE };
             let due = self.due();
             tokio::select! {
-                message = self.socket.next() => {
-                    heard_at = Instant::now();
-                    pinged = false;
-                    match message {
-                        Some(Ok(Message::Text(text))) => self.heard(&text).await?,
-                        Some(Ok(Message::Close(_))) | None => return Err(Ended::Closed),
-                        Some(Ok(_)) => {}
-                        Some(Err(error)) => return Err(Ended::Broken(Box::new(error))),
-                    }
-                }
-                // Nothing is sent before we can hear the answer.
+                activity = self.connection.next(Interest::READ) => if let Activity::Text(text) = activity? {
+                    self.heard(&text).await?;
+                },
+                // Nothing is sent before we can receive the response.
                 request = outgoing.recv(), if matches!(self.standing, Standing::Open) => match request {
                     Some(request) => self.offer(request).await?,
-                    None => return Err(Ended::Closed),
+                    None => return Err(Ended::Stopped),
                 },
                 () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => self.overdue().await?,
-                () = sleep_until(silent) => {
-                    if pinged {
-                        return Err(Ended::Silent);
-                    }
-                    pinged = true;
-                    self.write(Message::Ping(Vec::new().into())).await?;
-                }
             }
         }
     }
@@ -140,16 +128,8 @@ impl<'a> Session<'a> {
         match (self.introduced, self.standing) {
             (Some((id, _)), _) => self.answered(id, true, "").await,
             (None, Standing::Asked(_)) => self.subscribed().await,
-            (None, Standing::Refused(_)) => Err(Ended::Unwelcome),
+            (None, Standing::Refused(_)) => Err(Ended::Refused),
             (None, Standing::Open) => Ok(()),
-        }
-    }
-
-    async fn write(&mut self, message: Message) -> Result<(), Ended> {
-        match timeout(WRITE, self.socket.send(message)).await {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(Ended::Broken(Box::new(error))),
-            Err(_) => Err(Ended::Stuck),
         }
     }
 
@@ -158,19 +138,19 @@ impl<'a> Session<'a> {
         if !request.begin(self.shared.clock.now().secs()) {
             return Ok(());
         }
-        let text = Message::text(request.text.clone());
+        let text = request.text.clone();
         if self.offered.len() >= MAX_OFFERED {
             self.offered.pop_front();
         }
         self.offered.push_back(request);
-        self.write(text).await
+        Ok(self.connection.send(text).await?)
     }
 
     /// What the wallet announces, and from now on what it says to us.
     async fn subscribe(&mut self) -> Result<(), Ended> {
         self.subscriptions += 1;
         if self.subscriptions > MAX_AGAIN {
-            return Err(Ended::Unwelcome);
+            return Err(Ended::Refused);
         }
         self.standing = Standing::Asked(Instant::now());
         let wallet = self.shared.url.wallet;
@@ -182,7 +162,7 @@ impl<'a> Session<'a> {
             .pubkey(self.shared.url.keys.public_key())
             .since(Timestamp::from_secs(since));
         let request = ClientMessage::req(self.subscription(), vec![announced, said]);
-        self.write(Message::text(request.as_json())).await
+        Ok(self.connection.send(request.as_json()).await?)
     }
 
     /// Each has a name of its own: what a relay says of one before is not said of this one.
@@ -193,7 +173,7 @@ impl<'a> Session<'a> {
     async fn again(&mut self) -> Result<(), Ended> {
         self.shared.set_up(self.relay, false);
         if !matches!(self.standing, Standing::Refused(_)) {
-            self.write(Message::text(ClientMessage::close(self.subscription()).as_json())).await?;
+            self.connection.send(ClientMessage::close(self.subscription()).as_json()).await?;
         }
         self.subscribe().await
     }
@@ -203,7 +183,11 @@ impl<'a> Session<'a> {
         if !std::mem::replace(&mut self.told.subscribed, true) {
             info!(relay = self.url.host_str(), "connected to the wallet's relay");
         }
-        self.listening.get_or_init(Instant::now);
+        if self.health.is_none() {
+            let mut health = Health::new(Instant::now());
+            health.note_useful();
+            self.health = Some(health);
+        }
         self.shared.set_up(self.relay, true);
         if self.known {
             self.offer_again().await?;
@@ -215,7 +199,7 @@ impl<'a> Session<'a> {
     async fn offer_again(&mut self) -> Result<(), Ended> {
         for request in std::mem::take(&mut self.refused) {
             if request.begin(self.shared.clock.now().secs()) {
-                self.write(Message::text(request.text.clone())).await?;
+                self.connection.send(request.text.clone()).await?;
             }
         }
         Ok(())
@@ -254,14 +238,14 @@ impl<'a> Session<'a> {
     async fn introduce(&mut self, challenge: &str) -> Result<(), Ended> {
         self.challenges += 1;
         if self.challenges > MAX_AGAIN {
-            return Err(Ended::Unwelcome);
+            return Err(Ended::Refused);
         }
         let Ok(relay) = RelayUrl::parse(self.url.as_str()) else { return Ok(()) };
         let event = EventBuilder::auth(challenge, relay)
             .custom_created_at(Timestamp::from_secs(self.shared.clock.now().secs()));
         let Ok(event) = event.sign_with_keys(&self.shared.url.keys) else { return Ok(()) };
         self.introduced = Some((event.id, Instant::now()));
-        self.write(Message::text(ClientMessage::auth(event).as_json())).await
+        Ok(self.connection.send(ClientMessage::auth(event).as_json()).await?)
     }
 
     /// The relay says whether it takes an event.
@@ -271,7 +255,7 @@ impl<'a> Session<'a> {
             self.known |= taken;
             return match self.standing {
                 _ if taken => self.again().await,
-                Standing::Refused(_) => Err(Ended::Unwelcome),
+                Standing::Refused(_) => Err(Ended::Refused),
                 // It wanted to know, and does not insist.
                 Standing::Asked(_) | Standing::Open => Ok(()),
             };

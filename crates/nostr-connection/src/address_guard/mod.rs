@@ -1,13 +1,13 @@
-//! The address guard: which network addresses a stranger may make us connect to.
+//! The address guard: which network addresses a user may make us connect to.
 //!
-//! Users choose relays and NIP-05 domains, so their addresses are input from strangers.
-//! Without a guard anybody with a wallet could let the service talk to the operator's own network. A name says
-//! nothing; what counts is the address that is connected to. So the name is resolved here, the addresses are
-//! checked, and the caller connects to exactly one of the addresses returned, without resolving a second time:
-//! otherwise a name server could answer a public address to the check and a private one to the connection.
+//! Users choose relays and NIP-05 domains, so these addresses are untrusted input. Without a guard, anybody with a wallet
+//! could make the service connect to the operator's own network. Checking the name is not enough: what matters is the
+//! address that is connected to. So the name is resolved here, the addresses are checked, and the caller connects to
+//! exactly one of the addresses returned, without resolving a second time. Otherwise a name server could return a public
+//! address to the check and a private one to the connection (DNS rebinding).
 
-mod names;
-mod ranges;
+mod name_lookup;
+mod public_ranges;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -15,22 +15,22 @@ use std::time::Duration;
 
 use url::Host;
 
-pub use ranges::is_public;
+pub use public_ranges::is_public;
 
 /// Who supplied an address, and so how far it is trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Trust {
-    /// The operator: may be anywhere.
+    /// The operator: any address is allowed.
     Operator,
-    /// A stranger: must be on the public Internet.
-    Stranger,
+    /// A user: the address must be on the public Internet.
+    User,
 }
 
-/// Why an address is not connected to.
+/// Why an address is refused.
 #[derive(Debug, thiserror::Error)]
 pub enum GuardError {
     /// The name could not be resolved.
-    #[error("the name cannot be resolved: {0}")]
+    #[error("cannot resolve the name: {0}")]
     Unresolved(#[source] io::Error),
     /// Resolving took too long.
     #[error("resolving the name took too long")]
@@ -38,15 +38,15 @@ pub enum GuardError {
     /// The name has no address.
     #[error("the name has no address")]
     NoAddress,
-    /// Every address is in a range that strangers may not point us to.
+    /// Every address is in a range that users may not point us to.
     #[error("the address is not on the public Internet")]
     NotPublic,
 }
 
 /// Resolves `host` and returns the addresses that may be connected to, IPv6 and IPv4 in turn, at most 16.
 ///
-/// With [`Trust::Stranger`] addresses that are not [public](is_public) are left out, and only so many names are looked up
-/// at a time, however slowly their name servers answer.
+/// With [`Trust::User`], addresses that are not [public](is_public) are left out, and the number of concurrent look-ups is
+/// limited, however slowly their name servers respond.
 ///
 /// # Errors
 /// [`GuardError`].
@@ -59,12 +59,12 @@ pub async fn resolve(
     let found: Vec<IpAddr> = match host {
         Host::Ipv4(ip) => vec![IpAddr::V4(ip)],
         Host::Ipv6(ip) => vec![IpAddr::V6(ip)],
-        Host::Domain(name) => names::look_up(name, trust, limit).await?,
+        Host::Domain(name) => name_lookup::look_up(name, trust, limit).await?,
     };
     admit(found, port, trust)
 }
 
-/// Those of the addresses found for a name that may be connected to.
+/// The addresses found for a name that may be connected to.
 fn admit(found: Vec<IpAddr>, port: u16, trust: Trust) -> Result<Vec<SocketAddr>, GuardError> {
     if found.is_empty() {
         return Err(GuardError::NoAddress);
@@ -73,12 +73,12 @@ fn admit(found: Vec<IpAddr>, port: u16, trust: Trust) -> Result<Vec<SocketAddr>,
     if allowed.is_empty() {
         return Err(GuardError::NotPublic);
     }
-    Ok(in_turn(&allowed).into_iter().map(|ip| SocketAddr::new(ip, port)).collect())
+    Ok(alternate_families(&allowed).into_iter().map(|ip| SocketAddr::new(ip, port)).collect())
 }
 
-/// The addresses with the families taking turns, starting with the resolver's first: when one family does not work
+/// Alternates the address families, starting with that of the resolver's first address: when one family does not work
 /// here, the second attempt already uses the other.
-fn in_turn(addresses: &[IpAddr]) -> Vec<IpAddr> {
+fn alternate_families(addresses: &[IpAddr]) -> Vec<IpAddr> {
     let first_is_v4 = addresses.first().is_some_and(IpAddr::is_ipv4);
     let (mut first, mut second): (Vec<_>, Vec<_>) =
         addresses.iter().copied().rev().partition(|ip| ip.is_ipv4() == first_is_v4);
@@ -97,10 +97,10 @@ mod tests {
     const LIMIT: Duration = Duration::from_secs(20);
 
     #[tokio::test]
-    async fn a_stranger_reaches_no_loopback_by_number_or_name() {
+    async fn a_user_reaches_no_loopback_address_by_number_or_name() {
         for host in ["127.0.0.1", "[::1]", "0x7f.1", "2130706433", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"] {
             let parsed = url::Url::parse(&format!("ws://{host}/")).unwrap();
-            let refused = resolve(parsed.host().unwrap(), 443, Trust::Stranger, LIMIT).await;
+            let refused = resolve(parsed.host().unwrap(), 443, Trust::User, LIMIT).await;
             assert!(matches!(refused, Err(GuardError::NotPublic)), "{host}: {refused:?}");
         }
     }
@@ -113,23 +113,23 @@ mod tests {
     }
 
     #[test]
-    fn a_name_server_that_mixes_private_addresses_in_gains_nothing() {
+    fn private_addresses_among_public_ones_are_left_out() {
         let ip = |text: &str| text.parse::<IpAddr>().unwrap();
         let found = || ["127.0.0.1", "8.8.8.8", "::1", "10.0.0.1", "::ffff:192.168.0.1", "fe80::1"].map(ip).to_vec();
-        assert_eq!(admit(found(), 443, Trust::Stranger).unwrap(), [SocketAddr::new(ip("8.8.8.8"), 443)]);
+        assert_eq!(admit(found(), 443, Trust::User).unwrap(), [SocketAddr::new(ip("8.8.8.8"), 443)]);
         assert_eq!(admit(found(), 443, Trust::Operator).unwrap().len(), 6);
         let private = found().into_iter().filter(|ip| !is_public(*ip)).collect();
-        assert!(matches!(admit(private, 443, Trust::Stranger), Err(GuardError::NotPublic)));
+        assert!(matches!(admit(private, 443, Trust::User), Err(GuardError::NotPublic)));
         assert!(matches!(admit(Vec::new(), 443, Trust::Operator), Err(GuardError::NoAddress)));
     }
 
     #[test]
-    fn families_take_turns() {
+    fn families_alternate() {
         let ip = |text: &str| text.parse::<IpAddr>().unwrap();
         let given = [ip("2001:4860::1"), ip("2001:4860::2"), ip("2001:4860::3"), ip("8.8.8.8"), ip("8.8.4.4")];
         let expected = [ip("2001:4860::1"), ip("8.8.8.8"), ip("2001:4860::2"), ip("8.8.4.4"), ip("2001:4860::3")];
-        assert_eq!(in_turn(&given), expected);
-        assert_eq!(in_turn(&[ip("8.8.8.8"), ip("2001:4860::1")]), [ip("8.8.8.8"), ip("2001:4860::1")]);
-        assert!(in_turn(&[]).is_empty());
+        assert_eq!(alternate_families(&given), expected);
+        assert_eq!(alternate_families(&[ip("8.8.8.8"), ip("2001:4860::1")]), [ip("8.8.8.8"), ip("2001:4860::1")]);
+        assert!(alternate_families(&[]).is_empty());
     }
 }

@@ -1,65 +1,75 @@
-//! When to connect to a relay again.
+//! The pause before the next connection to a relay.
 
 use std::time::Duration;
 
 use rand::Rng as _;
 use tokio::time::Instant;
+use usher_token_bucket::{Rate, TokenBucket};
 
 use crate::backoff::Backoff;
-use crate::bucket::Bucket;
-use crate::options::Timing;
-use crate::session::Quality;
+use crate::health::Quality;
+use crate::timing::Timing;
 
-/// Attempts at once in a minute: a relay that is cut every three seconds needs 20.
+/// Immediate attempts per minute: a relay whose connection breaks every three seconds needs 20.
 const AT_ONCE_PER_MINUTE: u32 = 30;
 
 /// Decides on the pause before each attempt.
 ///
-/// Wallets send once, and many relays keep no ephemeral events: what is sent while we are away is lost. So the first
-/// attempt after a connection that worked is made at once, and only when it fails do pauses begin. A relay that accepts
-/// connections and cuts them right away gets pauses from the beginning.
+/// Wallets send a message once, and many relays keep no ephemeral events: what is sent while we are disconnected is lost.
+/// So the first attempt after a connection that worked is made at once, and pauses begin only when it fails. A relay that
+/// accepts connections and closes them right away gets pauses from the beginning.
 #[derive(Debug)]
-pub(crate) struct Reconnection {
+pub struct Reconnection {
     backoff: Backoff,
     at_once_within: Duration,
-    at_once: Bucket,
+    at_once: TokenBucket<Instant>,
 }
 
-/// What comes before the next attempt.
+/// The pause before the next attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pause {
-    /// Hardly anything: the connection worked until now.
+pub enum Pause {
+    /// Hardly any: the connection worked until now.
     AtOnce(Duration),
-    /// The relay is down, or no good.
+    /// The relay is down or useless.
     BackOff(Duration),
 }
 
+impl Pause {
+    /// How long it is.
+    pub const fn duration(self) -> Duration {
+        match self {
+            Self::AtOnce(pause) | Self::BackOff(pause) => pause,
+        }
+    }
+}
+
 impl Reconnection {
-    pub(crate) fn new(timing: &Timing, now: Instant) -> Self {
+    /// No connection was made yet.
+    pub fn new(timing: &Timing, now: Instant) -> Self {
         Self {
             backoff: Backoff::new(timing.reconnect_first, timing.reconnect_longest),
             at_once_within: timing.reconnect_at_once,
-            at_once: Bucket::refilling_in(AT_ONCE_PER_MINUTE, Duration::from_secs(60), now),
+            at_once: TokenBucket::new(Rate::full_after(AT_ONCE_PER_MINUTE, Duration::from_secs(60)), now),
         }
     }
 
     /// The pause after a connection of this quality; `None` when there was none.
-    pub(crate) fn after(&mut self, connection: Option<Quality>, now: Instant) -> Pause {
+    pub fn after(&mut self, connection: Option<Quality>, now: Instant) -> Pause {
         let worked = match connection {
-            Some(Quality::Good) => {
+            Some(Quality::Healthy) => {
                 self.backoff.reset();
                 true
             }
-            Some(Quality::Fair) => {
-                self.backoff.forgive();
+            Some(Quality::Worked) => {
+                self.backoff.halve();
                 true
             }
             Some(Quality::Short) => {
-                self.backoff.ease();
+                self.backoff.cap();
                 false
             }
             Some(Quality::Abusive) => {
-                self.backoff.worst();
+                self.backoff.maximize();
                 false
             }
             Some(Quality::Useless) | None => false,
@@ -67,7 +77,7 @@ impl Reconnection {
         if worked && self.at_once.take(now) {
             Pause::AtOnce(self.at_once_within.mul_f64(rand::rng().random_range(0.0..=1.0)))
         } else {
-            Pause::BackOff(self.backoff.next())
+            Pause::BackOff(self.backoff.next_pause())
         }
     }
 }
@@ -90,10 +100,10 @@ mod tests {
     }
 
     #[test]
-    fn at_once_after_what_worked_and_with_pauses_after_what_did_not() {
+    fn at_once_after_a_connection_that_worked_and_with_pauses_otherwise() {
         let (timing, now) = (Timing::default(), Instant::now());
         let mut reconnection = Reconnection::new(&timing, now);
-        for quality in [Quality::Good, Quality::Fair] {
+        for quality in [Quality::Healthy, Quality::Worked] {
             assert!(at_once(reconnection.after(Some(quality), now)));
             assert!(backoff(reconnection.after(None, now)) >= timing.reconnect_first / 2, "then it failed");
         }
@@ -102,17 +112,17 @@ mod tests {
         }
         assert!(backoff(reconnection.after(Some(Quality::Short), now)) <= timing.reconnect_first * 8);
         assert!(backoff(reconnection.after(Some(Quality::Abusive), now)) >= timing.reconnect_longest / 2);
-        assert!(at_once(reconnection.after(Some(Quality::Good), now)));
-        assert!(backoff(reconnection.after(None, now)) <= timing.reconnect_first, "pauses start anew");
+        assert!(at_once(reconnection.after(Some(Quality::Healthy), now)));
+        assert!(backoff(reconnection.after(None, now)) <= timing.reconnect_first, "pauses start again");
     }
 
     #[test]
-    fn a_relay_that_cuts_every_few_seconds_is_always_connected_to_at_once_and_one_every_second_is_not() {
+    fn connections_that_break_every_few_seconds_are_renewed_at_once_but_not_those_that_break_every_second() {
         let (timing, start) = (Timing::default(), Instant::now());
         let count = |every: Duration| {
             let mut reconnection = Reconnection::new(&timing, start);
             let times = (MINUTE * 10).div_duration_f64(every) as u32;
-            (0..times).filter(|n| at_once(reconnection.after(Some(Quality::Fair), start + every * *n))).count()
+            (0..times).filter(|n| at_once(reconnection.after(Some(Quality::Worked), start + every * *n))).count()
         };
         assert_eq!(count(Duration::from_secs(3)), 200);
         assert!((300..=330).contains(&count(Duration::from_secs(1))));

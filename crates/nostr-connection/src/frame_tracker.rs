@@ -1,11 +1,11 @@
-//! Where WebSocket frames begin and end in a stream of bytes, and nothing else of them (RFC 6455, section 5.2).
+//! Finds where WebSocket frames begin and end in a stream of bytes (RFC 6455, section 5.2), without decoding them.
 
 /// Longest header of a frame: two bytes, eight of length, four of mask.
 const LONGEST_HEADER: usize = 14;
 
-/// Follows the bytes that a relay sends, from its answer to the handshake on.
+/// Follows the bytes that a relay sends, beginning with its response to the handshake.
 #[derive(Debug)]
-pub(crate) struct FrameReader {
+pub(crate) struct FrameTracker {
     state: State,
     /// A data message has begun and has not ended.
     fragmented: bool,
@@ -15,8 +15,8 @@ pub(crate) struct FrameReader {
 
 #[derive(Debug)]
 enum State {
-    /// In the HTTP head, which ends with the first empty line after one that is not: as the parser of the handshake has it,
-    /// to which an end of line may lack the carriage return.
+    /// In the HTTP head, which ends with the first empty line after a line that is not empty. As in the parser of the
+    /// handshake, a line may end without a carriage return.
     Head { line: usize, begun: bool },
     /// In the header of a frame.
     Header { bytes: [u8; LONGEST_HEADER], have: usize },
@@ -28,7 +28,7 @@ impl State {
     const HEADER: Self = Self::Header { bytes: [0; LONGEST_HEADER], have: 0 };
 }
 
-impl FrameReader {
+impl FrameTracker {
     pub(crate) const fn new() -> Self {
         Self { state: State::Head { line: 0, begun: false }, fragmented: false, messages: 0 }
     }
@@ -43,7 +43,7 @@ impl FrameReader {
         self.messages
     }
 
-    /// Takes what came; says how many frames began in it that are no whole message: control frames and fragments.
+    /// Reads what was received; returns how many frames began in it that are not a whole message: control frames and fragments.
     pub(crate) fn read(&mut self, mut bytes: &[u8]) -> u32 {
         let mut costly = 0_u32;
         while let Some((&first, rest)) = bytes.split_first() {
@@ -102,7 +102,7 @@ impl FrameReader {
     }
 }
 
-/// What a frame's header says.
+/// The header of a frame.
 struct Frame {
     opcode: u8,
     last: bool,
@@ -110,7 +110,7 @@ struct Frame {
 }
 
 impl Frame {
-    /// Reads a header of which `have` bytes are there; `None` when it goes on.
+    /// Parses a header of which `have` bytes were received; `None` when it is not complete.
     fn parse(bytes: &[u8; LONGEST_HEADER], have: usize) -> Option<Self> {
         let [first, second, a, b, c, d, e, f, g, h, ..] = *bytes;
         let (extended, length) = match second & 0x7f {
@@ -136,9 +136,9 @@ mod tests {
 
     /// After the head, the frames of these bytes.
     fn read(head: &[u8], frames: &[u8]) -> (u32, bool) {
-        let mut reader = FrameReader::new();
-        let costly = reader.read(&[head, frames].concat());
-        (costly, reader.within_message())
+        let mut tracker = FrameTracker::new();
+        let costly = tracker.read(&[head, frames].concat());
+        (costly, tracker.within_message())
     }
 
     #[test]
@@ -183,10 +183,10 @@ mod tests {
                 }
                 bytes.extend(vec![0x81; length]);
             }
-            let (mut reader, mut seen, mut rest, mut cuts) = (FrameReader::new(), 0, &bytes[..], cuts.iter().cycle());
+            let (mut tracker, mut seen, mut rest, mut cuts) = (FrameTracker::new(), 0, &bytes[..], cuts.iter().cycle());
             while !rest.is_empty() {
                 let (here, later) = rest.split_at(rest.len().min(*cuts.next().unwrap()));
-                seen += reader.read(here);
+                seen += tracker.read(here);
                 rest = later;
             }
             prop_assert_eq!(seen, costly);
@@ -194,7 +194,7 @@ mod tests {
 
         #[test]
         fn any_bytes_can_be_read(bytes in prop::collection::vec(any::<u8>(), 0..500)) {
-            FrameReader::new().read(&bytes);
+            FrameTracker::new().read(&bytes);
         }
     }
 }

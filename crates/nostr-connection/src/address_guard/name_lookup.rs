@@ -1,8 +1,8 @@
-//! Looking names up.
+//! Resolving names.
 //!
-//! The system's resolver takes a thread of the runtime's for as long as it likes, also when nobody waits for it any more,
-//! and the name servers of strangers' names answer when they like. The runtime has 512 such threads: without a bound a
-//! stranger with slow names would have them all, and the operator's own relays could not be connected to.
+//! The system's resolver blocks one of the runtime's threads for as long as it likes, even when nobody waits for it any
+//! more, and users may name hosts whose name servers respond slowly. The runtime has 512 such threads: without a limit, a
+//! user with slow names could occupy all of them, and the operator's own relays could not be connected to.
 
 use std::io;
 use std::net::{IpAddr, ToSocketAddrs as _};
@@ -14,35 +14,35 @@ use tokio::time::timeout;
 
 use super::{GuardError, Trust};
 
-/// Most addresses of one name that are looked at: a name server of a stranger may answer thousands.
+/// Most addresses of one name that are used: a name server may return thousands.
 const MAX_ADDRESSES: usize = 16;
 
-/// Places for strangers' names: as many as there may be relays of users.
-static PLACES: Semaphore = Semaphore::const_new(64);
+/// Concurrent look-ups of names that users supplied: as many as there may be relays of users.
+static PERMITS: Semaphore = Semaphore::const_new(64);
 
-/// The addresses of `name`, whatever they are.
+/// The addresses of `name`, public or not.
 pub(super) async fn look_up(name: &str, trust: Trust, limit: Duration) -> Result<Vec<IpAddr>, GuardError> {
     let name = name.to_owned();
     // The port is not looked up.
     let ask = move || Ok((name.as_str(), 0).to_socket_addrs()?.map(|found| found.ip()).take(MAX_ADDRESSES).collect());
-    look_up_by(ask, &PLACES, trust, limit).await
+    look_up_by(ask, &PERMITS, trust, limit).await
 }
 
 async fn look_up_by(
     ask: impl FnOnce() -> io::Result<Vec<IpAddr>> + Send + 'static,
-    places: &'static Semaphore,
+    permits: &'static Semaphore,
     trust: Trust,
     limit: Duration,
 ) -> Result<Vec<IpAddr>, GuardError> {
     let looking = async {
-        let place = match trust {
-            // Fails only when it is closed, which nobody does.
-            Trust::Stranger => places.acquire().await.ok(),
+        let permit = match trust {
+            // Fails only when the semaphore is closed, which it never is.
+            Trust::User => permits.acquire().await.ok(),
             Trust::Operator => None,
         };
         let asked = spawn_blocking(move || {
-            // Given back when the resolver is done, not when we have given up.
-            let _place = place;
+            // Released when the resolver returns, not when we give up.
+            let _permit = permit;
             ask()
         });
         asked.await.map_err(io::Error::other)?
@@ -61,21 +61,21 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(50);
 
     #[tokio::test]
-    async fn names_of_strangers_that_hang_take_no_place_of_the_operators() {
+    async fn slow_names_of_users_do_not_delay_names_of_the_operator() {
         static ONE: Semaphore = Semaphore::const_new(1);
         let (answer, hanging) = mpsc::channel();
         let found = || vec![IpAddr::V4(Ipv4Addr::LOCALHOST)];
         let hangs = move || hanging.recv().map_err(io::Error::other);
-        let given_up = look_up_by(hangs, &ONE, Trust::Stranger, SHORT).await;
+        let given_up = look_up_by(hangs, &ONE, Trust::User, SHORT).await;
         assert!(matches!(given_up, Err(GuardError::TooSlow)), "{given_up:?}");
 
-        let second = look_up_by(move || Ok(found()), &ONE, Trust::Stranger, SHORT).await;
+        let second = look_up_by(move || Ok(found()), &ONE, Trust::User, SHORT).await;
         assert!(matches!(second, Err(GuardError::TooSlow)), "the first is still being looked up: {second:?}");
         let operators = look_up_by(move || Ok(found()), &ONE, Trust::Operator, LONG).await;
         assert_eq!(operators.unwrap(), found());
 
         answer.send(found()).unwrap();
-        let third = look_up_by(move || Ok(found()), &ONE, Trust::Stranger, LONG).await;
+        let third = look_up_by(move || Ok(found()), &ONE, Trust::User, LONG).await;
         assert_eq!(third.unwrap(), found());
     }
 }

@@ -1,0 +1,174 @@
+//! Connecting to a relay.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use socket2::{SockRef, TcpKeepalive};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, timeout};
+use tokio_rustls::TlsConnector;
+use tokio_tungstenite::client_async_with_config;
+use tokio_tungstenite::tungstenite;
+use tokio_tungstenite::tungstenite::handshake::client::Response;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use url::{Host, Url};
+
+use crate::address_guard::{self, GuardError, Trust};
+use crate::connection::Connection;
+use crate::dialer::{ByteStream, Dialer};
+use crate::overhead_limiter::{ByteCounter, FrameCounter, OverheadLimiter, OverheadLimits};
+use crate::timing::Timing;
+
+/// Most addresses of one relay that are tried before a pause.
+const MAX_ATTEMPTS: usize = 4;
+
+/// How much is read from or written to the socket at a time, in bytes.
+const BUFFER_BYTES: usize = 32 * 1024;
+
+/// Why there is no connection. No variant names the relay's URL: it may hold a secret.
+#[derive(Debug, thiserror::Error)]
+pub enum DialError {
+    /// The URL has no host.
+    #[error("the URL has no host")]
+    NoHost,
+    /// The relay's name has no address that may be connected to.
+    #[error(transparent)]
+    Guard(#[from] GuardError),
+    /// TCP failed.
+    #[error("cannot connect: {0}")]
+    Tcp(#[source] io::Error),
+    /// No address accepted the connection in time.
+    #[error("no address accepted the connection in time")]
+    TcpTimeout,
+    /// TLS or the WebSocket handshake failed.
+    #[error("the handshake failed: {0}")]
+    Handshake(#[source] Box<tungstenite::Error>),
+    /// The caller has too many connections to this network address already.
+    #[error("too many connections to the same network address")]
+    NotAdmitted,
+    /// TLS and the WebSocket handshake took too long.
+    #[error("the handshake took too long")]
+    HandshakeTimeout,
+}
+
+/// How a relay is connected to.
+#[derive(Clone, Copy, Debug)]
+pub struct DialOptions<'a> {
+    /// Who supplied the URL.
+    pub trust: Trust,
+    /// Time limits, also of the connection.
+    pub timing: &'a Timing,
+    /// For `wss://`.
+    pub tls: &'a Arc<ClientConfig>,
+    /// Largest message that is received at all, in bytes; a larger one ends the connection.
+    pub max_message_bytes: usize,
+    /// What the connection may cost beside its messages.
+    pub overhead: &'a OverheadLimits,
+    /// Replaces name resolution, the address guard and TCP.
+    pub dialer: Option<&'a dyn Dialer>,
+}
+
+/// Connects as [`open`] does, without the response to the handshake.
+///
+/// # Errors
+/// [`DialError`].
+pub async fn dial(
+    url: &Url,
+    options: &DialOptions<'_>,
+    admit: impl FnOnce(IpAddr) -> bool,
+) -> Result<Connection, DialError> {
+    open(url, options, admit).await.map(|(connection, _)| connection)
+}
+
+/// Connects to `url` (`ws` or `wss`) at exactly one of the network addresses that the [address guard](address_guard)
+/// allows, if `admit` accepts that address too. Does not follow redirects. Also returns the relay's response to the
+/// WebSocket handshake.
+///
+/// # Errors
+/// [`DialError`].
+pub async fn open(
+    url: &Url,
+    options: &DialOptions<'_>,
+    admit: impl FnOnce(IpAddr) -> bool,
+) -> Result<(Connection, Response), DialError> {
+    let DialOptions { trust, timing, tls, max_message_bytes, overhead, dialer } = *options;
+    let host = url.host().ok_or(DialError::NoHost)?;
+    let stream: Box<dyn ByteStream> = match dialer {
+        Some(dialer) => dialer.dial(url).await.map_err(DialError::Tcp)?,
+        None => {
+            let port = url.port_or_known_default().unwrap_or(443);
+            let candidates = address_guard::resolve(host.clone(), port, trust, timing.resolve).await?;
+            let (stream, peer) = connect(&candidates, timing).await?;
+            if !admit(peer.ip()) {
+                return Err(DialError::NotAdmitted);
+            }
+            Box::new(stream)
+        }
+    };
+    let config = WebSocketConfig::default()
+        .read_buffer_size(BUFFER_BYTES)
+        .write_buffer_size(BUFFER_BYTES)
+        // Never reached: no more is handed over than the socket accepts, except for one message.
+        .max_write_buffer_size(BUFFER_BYTES + max_message_bytes.max(1024 * 1024))
+        .max_message_size(Some(max_message_bytes))
+        .max_frame_size(Some(max_message_bytes));
+    let handshake = async {
+        let limiter = Arc::new(OverheadLimiter::new(overhead, timing.message_within, Instant::now()));
+        let counted = ByteCounter::new(stream, Arc::clone(&limiter));
+        let plaintext: Box<dyn ByteStream> = if url.scheme() == "wss" {
+            let connecting = TlsConnector::from(Arc::clone(tls)).connect(server_name(&host), counted);
+            Box::new(connecting.await.map_err(|error| DialError::Handshake(Box::new(error.into())))?)
+        } else {
+            Box::new(counted)
+        };
+        let stream = FrameCounter::new(plaintext, limiter);
+        let upgraded = client_async_with_config(url.as_str(), stream, Some(config)).await;
+        upgraded.map_err(|error| DialError::Handshake(Box::new(error)))
+    };
+    let upgraded = timeout(timing.handshake, handshake).await;
+    let (socket, response) = upgraded.unwrap_or(Err(DialError::HandshakeTimeout))?;
+    Ok((Connection::new(socket, timing.clone(), Instant::now()), response))
+}
+
+/// The name that the relay's certificate must be for.
+fn server_name(host: &Host<&str>) -> ServerName<'static> {
+    match host {
+        Host::Ipv4(ip) => IpAddr::V4(*ip).into(),
+        Host::Ipv6(ip) => IpAddr::V6(*ip).into(),
+        // A host that is no DNS name gets a name that no certificate is for.
+        Host::Domain(name) => ServerName::try_from((*name).to_owned())
+            .unwrap_or_else(|_| IpAddr::V4(std::net::Ipv4Addr::UNSPECIFIED).into()),
+    }
+}
+
+async fn connect(candidates: &[SocketAddr], timing: &Timing) -> Result<(TcpStream, SocketAddr), DialError> {
+    let mut failure = DialError::TcpTimeout;
+    for candidate in candidates.iter().take(MAX_ATTEMPTS) {
+        match timeout(timing.connect, TcpStream::connect(candidate)).await {
+            Ok(Ok(stream)) => {
+                prepare(&stream, timing).map_err(DialError::Tcp)?;
+                return Ok((stream, *candidate));
+            }
+            Ok(Err(error)) => failure = DialError::Tcp(error),
+            Err(_) => {}
+        }
+    }
+    Err(failure)
+}
+
+/// Turns off Nagle's delay: messages are small and somebody waits for each. And lets the kernel notice a dead peer by
+/// itself: when there is something to send, that is sooner than our own pings.
+fn prepare(stream: &TcpStream, timing: &Timing) -> io::Result<()> {
+    stream.set_nodelay(true)?;
+    let socket = SockRef::from(stream);
+    #[cfg(target_os = "linux")]
+    socket.set_tcp_user_timeout(Some(timing.write_within))?;
+    // The kernel counts in seconds and accepts no zero.
+    let whole = |time: Duration| time.max(Duration::from_secs(1));
+    let keepalive = TcpKeepalive::new().with_time(whole(timing.ping_after)).with_interval(whole(timing.pong_within));
+    socket.set_tcp_keepalive(&keepalive)
+}

@@ -1,0 +1,24 @@
+//! The seam where simulations replace TCP.
+
+use std::fmt::Debug;
+use std::io;
+
+use async_trait::async_trait;
+use tokio::io::{AsyncRead, AsyncWrite};
+use url::Url;
+
+/// A stream of bytes in both directions.
+pub trait ByteStream: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> ByteStream for T {}
+
+/// Opens the stream to a relay, below TLS and the WebSocket. For simulations, which have no network: it replaces name
+/// resolution, the address guard and TCP.
+#[async_trait]
+pub trait Dialer: Debug + Send + Sync {
+    /// Connects to the host and port of `url`.
+    ///
+    /// # Errors
+    /// What the network would report.
+    async fn dial(&self, url: &Url) -> io::Result<Box<dyn ByteStream>>;
+}

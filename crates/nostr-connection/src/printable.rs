@@ -1,0 +1,20 @@
+//! Text of a relay, for statuses and logs.
+
+/// Longest text, in characters.
+const MAX_CHARS: usize = 160;
+
+/// A relay's text as it may be shown in a status or a log: one line, at most 160 characters.
+pub fn printable(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() { ' ' } else { c }).take(MAX_CHARS).collect::<String>().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_and_length_are_removed() {
+        assert_eq!(printable("a\r\nb\u{1b}[31m"), "a  b [31m");
+        assert_eq!(printable(&"é".repeat(1000)).chars().count(), 160);
+    }
+}
