@@ -77,6 +77,10 @@ impl Store for Stuck {
         self.store.user_relays(main_key).await
     }
 
+    async fn known_users(&self, main_keys: &[PublicKey]) -> Result<Vec<bool>, StoreError> {
+        self.store.known_users(main_keys).await
+    }
+
     async fn remove_finished(&self, _: UnixMillis, _: usize) -> Result<usize, StoreError> {
         self.tried.fetch_add(1, Ordering::SeqCst);
         Err(StoreError::Failed("as if it could not".into()))

@@ -3,13 +3,17 @@
 
 mod common;
 
+use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use common::paying::until;
 use common::{Running, handshake, open, user};
 use usher_engine::ports::{Clock as _, Inbound, Via};
 use usher_engine::{EngineMetrics, KeyHandshakeRequest, ScanLimit, StartError};
+use usher_protocol::message::WalletMessage;
 use usher_protocol::{EventId, PublicKey};
+use usher_store::SqliteStore;
 
 /// A running service, with a reusable handshake, and the wallets that scan it.
 struct Poster {
@@ -20,7 +24,11 @@ struct Poster {
 
 impl Poster {
     async fn put_up(dir: &std::path::Path) -> Self {
-        let usher = Running::start(open(dir)).await;
+        Self::put_up_on(open(dir)).await
+    }
+
+    async fn put_up_on(store: Arc<SqliteStore>) -> Self {
+        let usher = Running::start(store).await;
         let stream = usher.engine.start_key_handshake(reusable("door"), None).await.unwrap().stream_id;
         Self { usher, stream, events: 0 }
     }
@@ -34,11 +42,41 @@ impl Poster {
     }
 
     async fn deliver(&self, author: u64, event_id: EventId, via: Via, created_at: u64) {
-        let mut key = [7; 32];
-        key[..8].copy_from_slice(&author.to_be_bytes());
-        let message = handshake("door", &[]);
-        let inbound = Inbound { event_id, author: PublicKey::from_byte_array(key), created_at, message, via };
+        self.deliver_message(author, event_id, via, created_at, handshake("door", &[])).await;
+    }
+
+    async fn deliver_message(&self, author: u64, event_id: EventId, via: Via, created_at: u64, message: WalletMessage) {
+        let inbound = Inbound { event_id, author: key(author), created_at, message, via };
         self.usher.inbox.send(inbound).await.unwrap();
+    }
+
+    /// A scan with relays that a user's wallet names.
+    async fn scan_naming(&mut self, author: u64, relay: &str, preferred: &str) {
+        self.events += 1;
+        let (event_id, created_at) = (id(self.events), self.usher.clock.now().secs());
+        self.deliver_message(author, event_id, over(relay), created_at, handshake("door", &[preferred])).await;
+    }
+
+    /// `count` new keys over both relays.
+    async fn flood(&mut self, keys: &mut u64, count: u64) {
+        for n in 0..count {
+            *keys += 1;
+            self.scan(*keys, ["wss://a.example", "wss://b.example"][n as usize % 2]).await;
+        }
+    }
+
+    /// Who is in by the events of the stream from `after` on, and where they end.
+    async fn users(&self, after: &mut u64, users: &mut HashSet<String>) {
+        loop {
+            let page = self.usher.engine.events(self.stream, *after, 1000).await.unwrap();
+            users.extend(
+                (0..page.events.len()).map(|n| common::data(&page, n)["main_key"].as_str().unwrap().to_owned()),
+            );
+            if page.events.is_empty() {
+                return;
+            }
+            *after = page.next;
+        }
     }
 
     fn accepted(&self) -> u64 {
@@ -46,8 +84,9 @@ impl Poster {
     }
 
     async fn seen(&self, scans: u64) -> EngineMetrics {
-        let of =
-            |counts: &EngineMetrics| counts.scans_accepted + counts.scans_refused.iter().map(|(_, n)| n).sum::<u64>();
+        let of = |counts: &EngineMetrics| {
+            counts.scans_accepted + counts.scans_waiting + counts.scans_refused.iter().map(|(_, n)| n).sum::<u64>()
+        };
         until("all scans are looked at", || of(&self.usher.engine.metrics()) >= scans).await;
         self.usher.engine.metrics()
     }
@@ -66,6 +105,12 @@ impl Poster {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     }
+}
+
+fn key(author: u64) -> PublicKey {
+    let mut key = [7; 32];
+    key[..8].copy_from_slice(&author.to_be_bytes());
+    PublicKey::from_byte_array(key)
 }
 
 fn id(n: u64) -> EventId {
@@ -125,8 +170,61 @@ async fn a_flood_of_keys_over_one_relay_locks_nobody_out_who_comes_over_two() {
         let copy = Via { copy: true, ..over("wss://b.example") };
         poster.deliver(1_000_000 + honest, event_id, copy, created_at).await;
     }
-    poster.seen(4_200).await;
-    assert_eq!(poster.accepted(), before + 100);
+    until("they are in", || poster.accepted() == before + 100).await;
+    poster.usher.stop().await;
+}
+
+/// New keys without end over every relay: who was there before comes in, also after a restart; new users come in by lot, also
+/// though the flood goes on; and another URL is as free as ever.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_flood_of_keys_over_every_relay_locks_nobody_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let mut poster = Poster::put_up_on(store.clone()).await;
+    for user in 0..50 {
+        // Some wallets name no relays.
+        if user % 2 == 0 {
+            poster.scan(user, "wss://a.example").await;
+        } else {
+            poster.scan_naming(user, "wss://a.example", "wss://nos.lol").await;
+        }
+    }
+    poster.seen(50).await;
+    assert_eq!(poster.events().await, 50);
+    let (stream, events) = (poster.stream, poster.events);
+    poster.usher.stop().await;
+
+    let usher = Running::start_at(store, common::options(), common::NOW.plus(Duration::from_secs(120)), 2).await;
+    let mut poster = Poster { usher, stream, events };
+    let (mut keys, mut after, mut users) = (1_000_000, 50, HashSet::new());
+    poster.flood(&mut keys, 6_500).await;
+    let counts = poster.seen(6_500).await;
+    assert!(counts.scans_waiting > 300, "{counts:?}");
+    for user in 0..50 {
+        poster.scan(user, "wss://a.example").await;
+    }
+    for user in 100..110 {
+        poster.scan_naming(user, "wss://b.example", "wss://relay.damus.io").await;
+    }
+    let expected: Vec<_> = (0..50).chain(100..110).map(|user| key(user).to_hex()).collect();
+    let begun = std::time::Instant::now();
+    let mut turns = 0;
+    while !expected.iter().all(|user| users.contains(user)) {
+        assert!(begun.elapsed() < 2 * common::paying::PATIENCE, "after {turns} turns {} users", users.len());
+        poster.flood(&mut keys, 10).await;
+        poster.usher.clock.turn(Duration::from_millis(50));
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        poster.users(&mut after, &mut users).await;
+        turns += 1;
+    }
+    let counts = poster.usher.engine.metrics();
+    assert!(counts.scans_waiting > 100, "the flood waits still: {counts:?}");
+    let listed = poster.usher.engine.reusable_handshakes(None, 10).await.unwrap().handshakes;
+    assert!(listed[0].waiting > 100 && listed[0].accepted < 7_500, "{listed:?}");
+
+    let other = poster.usher.engine.start_key_handshake(reusable("other"), None).await.unwrap().stream_id;
+    poster.usher.receive(250, &user(3), handshake("other", &[])).await;
+    assert_eq!(common::data(&poster.usher.page(other, 0).await, 0)["main_key"], user(3).public_key().to_hex());
     poster.usher.stop().await;
 }
 

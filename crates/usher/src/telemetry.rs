@@ -171,11 +171,16 @@ fn operations(counts: &EngineMetrics) -> Vec<Family> {
         ),
         Family::counters(
             "usher_handshake_scans_total",
-            "Scans of reusable handshake URLs, by whether they were accepted or which limit refused them.",
+            "Scans of reusable handshake URLs, by whether they were accepted or which limit refused them in the end.",
             "result",
             [("accepted", counts.scans_accepted)]
                 .into_iter()
                 .chain(counts.scans_refused.iter().map(|(limit, count)| (refused_by(*limit), *count))),
+        ),
+        Family::single(
+            "usher_handshake_scans_waiting",
+            "Scans of reusable handshake URLs that wait for a limit to have room.",
+            number(counts.scans_waiting),
         ),
         Family::single(
             "usher_messages_sent_total",

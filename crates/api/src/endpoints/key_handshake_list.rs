@@ -53,6 +53,9 @@ pub(crate) struct Handshake {
     /// How many scans were accepted: the events of its stream.
     #[schema(example = 120)]
     accepted: u64,
+    /// How many scans wait now: its limits have no room for them, and some are drawn at random every moment.
+    #[schema(example = 0)]
+    waiting: u64,
     /// How many scans its limits refused since the service started.
     #[schema(example = 0)]
     refused: u64,
@@ -67,6 +70,7 @@ impl From<ReusableHandshake> for Handshake {
             no_request: handshake.no_request,
             created_at: handshake.created_at,
             accepted: handshake.accepted,
+            waiting: handshake.waiting,
             refused: handshake.refused,
         }
     }
@@ -86,7 +90,7 @@ pub(crate) struct List {
 
 /// Lists reusable handshakes.
 ///
-/// Those with a `static_token` that are open, each with how many scans were accepted and how many its limits refused. One that
+/// Those with a `static_token` that are open, each with how many scans were accepted, wait, and were refused. One that
 /// is ended (`DELETE /key-handshake/{stream_id}`) is listed no more.
 #[utoipa::path(
     get,

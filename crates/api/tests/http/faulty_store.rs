@@ -160,6 +160,10 @@ impl Store for FaultyStore {
         self.inner.forget_inbound(before, limit).await
     }
 
+    async fn known_users(&self, main_keys: &[PublicKey]) -> Result<Vec<bool>, StoreError> {
+        self.inner.known_users(main_keys).await
+    }
+
     async fn keep_user_relays(&self, users: &[PublicKey], at: UnixMillis) -> Result<(), StoreError> {
         self.inner.keep_user_relays(users, at).await
     }

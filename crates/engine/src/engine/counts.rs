@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Deserialize;
 
-use super::scan_limiter::ScanLimit;
+use super::scan_limiter::{ScanCounts, ScanLimit};
 use crate::event::{EventType, NewEvent};
 use crate::ports::{DeliveryStatus, OperationKind};
 
@@ -85,8 +85,6 @@ const KINDS: usize = OperationKind::ALL.len();
 const OUTCOMES: usize = OperationOutcome::ALL.len();
 const ATTEMPTS: usize = DeliveryStatus::ALL.len();
 const TYPES: usize = EventType::ALL.len();
-/// Those accepted, and those refused by each limit.
-const SCANS: usize = 1 + ScanLimit::ALL.len();
 
 /// Counters since the engine started; they only grow.
 #[derive(Debug, Default)]
@@ -97,7 +95,6 @@ pub(super) struct Counts {
     events: [AtomicU64; TYPES],
     matched: AtomicU64,
     unmatched: AtomicU64,
-    scans: [AtomicU64; SCANS],
     sent: AtomicU64,
     store_failures: AtomicU64,
     attempts: [AtomicU64; ATTEMPTS],
@@ -114,10 +111,12 @@ pub struct EngineMetrics {
     pub matched: u64,
     /// Wallets' messages that belong to none: late, stray, or guessed.
     pub unmatched: u64,
-    /// Scans of reusable handshakes that their limits let pass.
+    /// Scans of reusable handshakes that were accepted.
     pub scans_accepted: u64,
-    /// Scans of reusable handshakes that a limit refused; one that is refused over one relay may come in over another.
+    /// Scans of reusable handshakes that were refused, by the limit that had no room for them.
     pub scans_refused: Vec<(ScanLimit, u64)>,
+    /// Scans of reusable handshakes that wait now for a limit to have room.
+    pub scans_waiting: u64,
     /// Messages to users handed to the relays, repetitions among them.
     pub sent: u64,
     /// Steps that failed because the store did; they are tried again.
@@ -167,11 +166,6 @@ impl Counts {
         add(Some(if matched { &self.matched } else { &self.unmatched }));
     }
 
-    /// A reusable handshake was scanned; what refused it, if anything did.
-    pub(super) fn scanned(&self, refused: Option<ScanLimit>) {
-        add(self.scans.get(refused.map_or(0, |limit| 1 + limit as usize)));
-    }
-
     /// A message to a user was handed to the relays.
     pub(super) fn sent(&self) {
         add(Some(&self.sent));
@@ -187,7 +181,7 @@ impl Counts {
         add(self.attempts.get(usize::from(status.code())));
     }
 
-    pub(super) fn values(&self) -> EngineMetrics {
+    pub(super) fn values(&self, scans: ScanCounts) -> EngineMetrics {
         let operations = OperationKind::ALL.into_iter().map(|kind| {
             let finished = self.finished.get(place(kind));
             let finished = OperationOutcome::ALL
@@ -206,8 +200,9 @@ impl Counts {
             events: EventType::ALL.into_iter().map(|kind| (kind, get(self.events.get(kind as usize)))).collect(),
             matched: get(Some(&self.matched)),
             unmatched: get(Some(&self.unmatched)),
-            scans_accepted: get(self.scans.first()),
-            scans_refused: ScanLimit::ALL.map(|limit| (limit, get(self.scans.get(1 + limit as usize)))).to_vec(),
+            scans_accepted: scans.accepted,
+            scans_refused: ScanLimit::ALL.into_iter().zip(scans.refused).collect(),
+            scans_waiting: scans.waiting,
             sent: get(Some(&self.sent)),
             store_failures: get(Some(&self.store_failures)),
             attempts: DeliveryStatus::ALL
@@ -268,7 +263,7 @@ mod tests {
         counts.started(OperationKind::KeyHandshake);
         counts.started(OperationKind::Authentication);
         counts.finished(OperationKind::Authentication, &[event(r#"{"status":"declined"}"#)]);
-        let values = counts.values();
+        let values = counts.values(ScanCounts::default());
         let of = |kind| values.operations.iter().find(|counts| counts.kind == kind).unwrap();
         assert_eq!((of(OperationKind::KeyHandshake).open, of(OperationKind::KeyHandshake).started), (2, 1));
         assert_eq!((of(OperationKind::Authentication).open, of(OperationKind::Authentication).started), (0, 1));

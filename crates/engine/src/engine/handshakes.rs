@@ -31,6 +31,8 @@ pub struct ReusableHandshake {
     pub created_at: u64,
     /// How many scans were accepted: the events of its stream, removed ones included.
     pub accepted: u64,
+    /// How many scans wait now for a limit to have room.
+    pub waiting: u64,
     /// How many scans its limits refused since the service started.
     pub refused: u64,
 }
@@ -101,6 +103,7 @@ impl Engine {
                 no_request: handshake.no_request(),
                 created_at: stream_id.created_at().secs(),
                 accepted: stored.next_index,
+                waiting: self.scans.waiting(stream_id),
                 refused: self.scans.refused(stream_id),
             });
         }

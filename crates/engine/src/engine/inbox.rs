@@ -5,14 +5,13 @@
 use std::sync::Arc;
 
 use tokio::sync::mpsc;
-use tracing::warn;
 use usher_protocol::handshake_url::decode_token;
 use usher_protocol::message::WalletMessage;
 
 use super::Engine;
-use super::scan_limiter::{Scan, ScanLimit};
+use super::scan_limiter::{Admission, Scan};
 use crate::operations::Input;
-use crate::ports::{CorrelationKey, Inbound, Via};
+use crate::ports::{CorrelationKey, Inbound};
 use crate::{StreamId, UnixMillis};
 
 impl Engine {
@@ -54,24 +53,21 @@ impl Engine {
             }
             return;
         };
-        let is_handshake = matches!(message, WalletMessage::KeyHandshake(_));
-        // One that never ends is open to everybody who knows its token.
-        let reusable = is_handshake && self.index.get(id).is_some_and(|stream| stream.wake_at.is_none());
-        if reusable {
-            match self.scans.admit(id, author, event_id, &via, self.clock.now()) {
-                Scan::Accepted => self.counts.scanned(None),
-                Scan::Copy => return,
-                Scan::Refused { limit, warn } => {
-                    self.counts.scanned(Some(limit));
-                    if let Some(refused) = warn {
-                        warn_of_refusals(id, limit, &via, refused);
-                    }
-                    return;
+        let message = match message {
+            // One that never ends is open to everybody who knows its token.
+            WalletMessage::KeyHandshake(handshake) if self.index.get(id).is_some_and(|open| open.wake_at.is_none()) => {
+                let scan = Scan { author, event: event_id, sent_at, handshake, via };
+                match self.scans.admit(id, scan, self.moment(), &*self.randomness) {
+                    Admission::Accepted(scan) => self.take_scan(id, scan).await,
+                    Admission::Copy => {}
+                    Admission::Waits | Admission::Refused => self.warn_of_refusals(),
                 }
+                return;
             }
-        } else if via.copy {
-            return;
-        }
+            // Only a scan of a reusable handshake is of use once more.
+            _ if via.copy => return,
+            message => message,
+        };
         self.workers.wallet(id, Input::Wallet { author, sent_at, message }, event_id).await;
     }
 
@@ -100,15 +96,4 @@ impl Engine {
             _ => None,
         }
     }
-}
-
-fn warn_of_refusals(id: StreamId, limit: ScanLimit, via: &Via, refused: u64) {
-    warn!(
-        stream_id = %id,
-        limit = limit.as_str(),
-        relay = via.relay.as_deref().unwrap_or("a user's relay"),
-        refused,
-        "scans of reusable handshake URLs are refused by their limits; GET /key-handshake lists how many of each, and \
-         DELETE /key-handshake/{{stream_id}} ends one"
-    );
 }

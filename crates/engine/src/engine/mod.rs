@@ -304,6 +304,7 @@ impl Engine {
         engine.spawn_vital(Arc::clone(&engine).deliver_to_app(due));
         engine.spawn_vital(Arc::clone(&engine).keep_deliveries_loaded());
         engine.spawn_vital(Arc::clone(&engine).take_in(parts.inbox));
+        engine.spawn_vital(Arc::clone(&engine).draw_scans());
         engine.spawn_vital(Arc::clone(&engine).pace_look_ups());
         engine.spawn_vital(Arc::clone(&engine).ask_wallet(asked));
         engine.spawn_vital(Arc::clone(&engine).resume(resumed));
@@ -413,7 +414,7 @@ impl Engine {
 
     /// What it has counted.
     pub fn metrics(&self) -> EngineMetrics {
-        self.counts.values()
+        self.counts.values(self.scans.counts())
     }
 
     /// Hands what is due to whom it concerns.

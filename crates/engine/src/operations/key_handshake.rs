@@ -71,7 +71,7 @@ const REMEMBERED: Duration = Duration::from_secs(30 * 60);
 /// How many scans a reusable handshake remembers: 128 × 31 bytes keep the stored state under 4 KiB.
 const RECENT_SCANS: usize = 128;
 
-/// Most relays of a user that are told and remembered, the longest address, and all of them together: more are never used,
+/// Most relays of a user that are reported and remembered, the longest address, and all of them together: more are never used,
 /// and on a public URL anybody may name some. The list of an honest wallet has about 100 bytes.
 const MAX_USER_RELAYS: usize = 8;
 const MAX_RELAY_BYTES: usize = 256;
@@ -199,19 +199,13 @@ impl KeyHandshake {
         if !counts {
             return Outcome::Ignored;
         }
-        let mut left = MAX_RELAYS_BYTES;
-        let relays = relays.iter().filter(|relay| relay.len() <= MAX_RELAY_BYTES).take(MAX_USER_RELAYS);
-        let fits = |relay: &&String| {
-            let rest = left.checked_sub(relay.len());
-            left = rest.unwrap_or(left);
-            rest.is_some()
-        };
-        let relays: Vec<String> = relays.filter(fits).cloned().collect();
+        let relays = usable_relays(relays);
         let data = json!({ "main_key": author.to_hex(), "preferred_relays": relays });
-        let mut effects = vec![emit(EventType::KeyHandshake, data, now)];
-        if !relays.is_empty() {
-            effects.push(Effect::RememberRelays(UserRelays { main_key: *author, relays }));
-        }
+        // Also without relays: the user is known from now on.
+        let mut effects = vec![
+            emit(EventType::KeyHandshake, data, now),
+            Effect::RememberRelays(UserRelays { main_key: *author, relays }),
+        ];
         if !self.is_reusable() {
             effects.push(Effect::Finish);
         }
@@ -227,6 +221,18 @@ impl KeyHandshake {
             _ => Outcome::Ignored,
         }
     }
+}
+
+/// Those of a user's relays that are reported and remembered.
+pub(crate) fn usable_relays(relays: &[String]) -> Vec<String> {
+    let mut left = MAX_RELAYS_BYTES;
+    let relays = relays.iter().filter(|relay| relay.len() <= MAX_RELAY_BYTES).take(MAX_USER_RELAYS);
+    let fits = |relay: &&String| {
+        let rest = left.checked_sub(relay.len());
+        left = rest.unwrap_or(left);
+        rest.is_some()
+    };
+    relays.filter(fits).cloned().collect()
 }
 
 fn counts_as_scan(recent: &mut Vec<Scan>, author: &PublicKey, sent_at: UnixMillis, now: UnixMillis) -> bool {

@@ -27,6 +27,7 @@ pub use authentication::Authentication;
 pub use conversation::MAX_SUBKEYS;
 pub use invoice_request::{InvoiceRequest, InvoiceTerms};
 pub use key_handshake::KeyHandshake;
+pub(crate) use key_handshake::usable_relays;
 pub use own_payment::OwnPayment;
 pub use payment::{Charge, Payment, PaymentTerms, SubscriptionLink};
 pub use recurring_request::{RecurringRequest, RecurringTerms, SubscriptionRules};
@@ -154,7 +155,7 @@ pub enum Effect {
     SendAlso(OutboxMessage),
     /// What is being sent is not sent again before this time.
     Pause(UnixMillis),
-    /// A user's relays are remembered.
+    /// A user is remembered, with their relays if there are any.
     RememberRelays(UserRelays),
     /// What is being sent is sent no more.
     Silence,

@@ -63,6 +63,9 @@ pub trait Store: Send + Sync {
     /// The relays a user prefers, in their order; empty when unknown.
     async fn user_relays(&self, main_key: &PublicKey) -> Result<Vec<String>, StoreError>;
 
+    /// Which of these users are remembered ([`Commit::user_relays`]), in the order of the keys.
+    async fn known_users(&self, main_keys: &[PublicKey]) -> Result<Vec<bool>, StoreError>;
+
     /// Removes operations finished before `finished_before` with everything of theirs, at most `limit`; says how many.
     ///
     /// One with pending deliveries stays until they are delivered or given up.
@@ -173,7 +176,7 @@ pub struct Commit {
     pub outbox: OutboxChange,
     /// The inbound events that caused the step, each once: recorded, and a conflict when one was recorded before.
     pub inbound: Vec<EventId>,
-    /// Relays of users to remember; replaces what was known of each.
+    /// Users to remember, with their relays, which replace those known of each. Without relays those known stay.
     pub user_relays: Vec<UserRelays>,
     /// Whether the events are also delivered to the app's webhook: a pending delivery for each, due at once.
     pub deliver: bool,

@@ -98,6 +98,10 @@ impl Store for Failing {
         self.store.user_relays(main_key).await
     }
 
+    async fn known_users(&self, main_keys: &[PublicKey]) -> Result<Vec<bool>, StoreError> {
+        self.store.known_users(main_keys).await
+    }
+
     async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.store.remove_finished(finished_before, limit).await
     }

@@ -6,7 +6,7 @@ use usher_engine::{StreamId, UnixMillis};
 
 use super::{Subject, commit_conflicts, commit_done, create, event, id, key, message, public_key, step};
 
-/// Each user's own, in order; the last word counts, also when it is "none".
+/// Each user's own, in order; the last list replaces the one before unless it is empty, and an empty one makes a user known.
 pub async fn user_relays_are_replaced(subject: impl Subject) {
     let store = subject.store();
     let relays = |user, names: &[&str]| {
@@ -23,7 +23,12 @@ pub async fn user_relays_are_replaced(subject: impl Subject) {
     store.remove_finished(UnixMillis(u64::MAX), 10).await.unwrap();
     assert_eq!(store.user_relays(&public_key(1)).await.unwrap(), ["wss://c"], "outlive the operation");
     commit_done(&*store, Commit { user_relays: relays(1, &[]), ..create(id(2)) }).await;
-    assert!(store.user_relays(&public_key(1)).await.unwrap().is_empty());
+    assert_eq!(store.user_relays(&public_key(1)).await.unwrap(), ["wss://c"]);
+    commit_done(&*store, Commit { user_relays: relays(3, &[]), ..step(id(2), 1) }).await;
+    assert!(store.user_relays(&public_key(3)).await.unwrap().is_empty());
+    let users = [4, 3, 2, 1, 3].map(public_key);
+    assert_eq!(store.known_users(&users).await.unwrap(), [false, true, true, true, true]);
+    assert!(store.known_users(&[]).await.unwrap().is_empty());
 }
 
 /// A megabyte each, far above what any limit lets through.

@@ -316,7 +316,8 @@ fn remember_relays(connection: &Connection, commit: &Commit, relays: &UserRelays
     prepare(
         connection,
         "INSERT INTO user_relays (main_key, relays, at) VALUES (?1, ?2, ?3)
-         ON CONFLICT (main_key) DO UPDATE SET relays = excluded.relays, at = excluded.at",
+         ON CONFLICT (main_key) DO UPDATE SET
+             relays = CASE excluded.relays WHEN '[]' THEN relays ELSE excluded.relays END, at = excluded.at",
     )?
     .execute(params![relays.main_key.as_bytes(), addresses, codec::time(commit.at)])
     .during("remember a user's relays")

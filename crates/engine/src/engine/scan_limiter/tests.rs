@@ -1,14 +1,19 @@
+use std::cell::Cell;
+
+use super::waiting::WAITS;
 use super::*;
+use crate::testing::SeededRandomness;
 
 const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 
 struct World {
     limiter: ScanLimiter,
-    scans: std::cell::Cell<u64>,
+    scans: Cell<u64>,
+    randomness: SeededRandomness,
 }
 
 fn world() -> World {
-    World { limiter: ScanLimiter::default(), scans: std::cell::Cell::new(0) }
+    World { limiter: ScanLimiter::default(), scans: Cell::new(0), randomness: SeededRandomness::new(1) }
 }
 
 fn stream(n: u8) -> StreamId {
@@ -25,17 +30,50 @@ fn over(relay: &str) -> Via {
     Via { relay: Some(relay.into()), copy: false }
 }
 
+/// What one program sends, and what a user's wallet sends.
+fn handshake(relay: &str) -> KeyHandshake {
+    KeyHandshake { token: "door".to_owned(), client_info: None, preferred_relays: vec![relay.to_owned()] }
+}
+
+fn moment(now: UnixMillis) -> Moment {
+    Moment { now, monotonic: now.since(NOW) }
+}
+
 impl World {
-    fn scan(&self, author: u64, via: &Via, now: UnixMillis) -> Scan {
+    fn scan_of(&self, author: u64, via: &Via) -> Scan {
         self.scans.set(self.scans.get() + 1);
         let mut event = [0; 32];
         event[..8].copy_from_slice(&self.scans.get().to_be_bytes());
-        self.limiter.admit(stream(1), key(author), EventId::from_byte_array(event), via, now)
+        let event = EventId::from_byte_array(event);
+        Scan { author: key(author), event, sent_at: NOW, handshake: handshake("wss://a"), via: via.clone() }
     }
 
-    /// How many of these authors are accepted.
+    fn admit(&self, on: StreamId, scan: Scan, now: UnixMillis) -> Admission {
+        self.limiter.admit(on, scan, moment(now), &self.randomness)
+    }
+
+    fn scan(&self, author: u64, via: &Via, now: UnixMillis) -> Admission {
+        self.admit(stream(1), self.scan_of(author, via), now)
+    }
+
+    fn is_accepted(&self, author: u64, via: &Via, now: UnixMillis) -> bool {
+        matches!(self.scan(author, via, now), Admission::Accepted(_))
+    }
+
+    /// How many of these authors are accepted at once.
     fn crowd(&self, authors: std::ops::Range<u64>, via: &Via, now: UnixMillis) -> usize {
-        authors.filter(|author| self.scan(*author, via, now) == Scan::Accepted).count()
+        authors.filter(|author| self.is_accepted(*author, via, now)).count()
+    }
+
+    fn draw(&self, now: UnixMillis) -> Vec<(StreamId, PublicKey)> {
+        let drawn = self.limiter.draw(moment(now), &self.randomness);
+        drawn.into_iter().map(|(stream, scan)| (stream, scan.author)).collect()
+    }
+
+    fn look_up(&self, known: impl Fn(&PublicKey) -> bool, now: UnixMillis) {
+        for (stream, author) in self.limiter.unchecked(usize::MAX) {
+            self.limiter.checked(stream, &author, known(&author), now, &self.randomness);
+        }
     }
 }
 
@@ -43,24 +81,24 @@ impl World {
 fn one_key_uses_up_one_scan_a_minute_and_nothing_of_anybody_else() {
     let world = world();
     // What the report had: a burst of one key, then 20 a second of it.
-    assert_eq!((0..3_100).filter(|_| world.scan(1, &over("a"), NOW) == Scan::Accepted).count(), 1);
+    assert_eq!((0..3_100).filter(|_| world.is_accepted(1, &over("a"), NOW)).count(), 1);
     let mut accepted = 0;
     for tick in 0..600_u64 {
         let now = NOW.plus(Duration::from_millis(tick * 50));
-        assert_ne!(world.scan(1, &over("a"), now), Scan::Accepted);
+        assert!(!world.is_accepted(1, &over("a"), now));
         if tick % 60 == 0 {
             accepted += world.crowd(100 + tick..101 + tick, &over("a"), now);
         }
     }
     assert_eq!(accepted, 10, "every honest user");
-    assert_eq!(world.scan(1, &over("a"), NOW.plus(PER_AUTHOR)), Scan::Accepted, "a minute later it is another scan");
+    assert!(world.is_accepted(1, &over("a"), NOW.plus(PER_AUTHOR)), "a minute later it is another scan");
 }
 
 #[test]
 fn a_flood_of_keys_over_one_relay_leaves_the_others_open() {
     let world = world();
     assert_eq!(world.crowd(0..100_000, &over("a"), NOW), 3_000);
-    assert!(matches!(world.scan(200_000, &over("a"), NOW), Scan::Refused { limit: ScanLimit::Relay, .. }));
+    assert_eq!(world.scan(200_000, &over("a"), NOW), Admission::Waits);
     assert_eq!(world.crowd(300_000..300_010, &over("b"), NOW), 10);
     assert_eq!(
         world.crowd(400_000..400_010, &Via { relay: None, copy: false }, NOW),
@@ -70,7 +108,7 @@ fn a_flood_of_keys_over_one_relay_leaves_the_others_open() {
     // Two relays flooded: the sum is used up, and the third has a reserve of its own.
     world.crowd(500_000..600_000, &over("b"), NOW);
     assert_eq!(world.crowd(600_000..600_100, &over("c"), NOW), 60);
-    assert!(matches!(world.scan(700_000, &over("c"), NOW), Scan::Refused { limit: ScanLimit::Total, .. }));
+    assert_eq!(world.scan(700_000, &over("c"), NOW), Admission::Waits);
 }
 
 #[test]
@@ -99,20 +137,21 @@ fn who_was_accepted_before_comes_in_during_a_flood_over_every_relay() {
 fn a_copy_over_another_relay_counts_where_there_is_room_and_once() {
     let world = world();
     world.crowd(0..5_000, &over("a"), NOW);
-    let (event, via_b) = (EventId::from_byte_array([9; 32]), Via { copy: true, ..over("b") });
-    let scan = |via: &Via| world.limiter.admit(stream(1), key(9_999), event, via, NOW);
-    assert!(matches!(scan(&over("a")), Scan::Refused { limit: ScanLimit::Relay, .. }));
-    assert_eq!(scan(&via_b), Scan::Accepted);
-    assert_eq!(scan(&Via { copy: true, ..over("c") }), Scan::Copy);
+    let event = world.scan_of(9_999, &over("a"));
+    let copy = |relay: &str| Scan { via: Via { copy: true, ..over(relay) }, ..event.clone() };
+    assert_eq!(world.admit(stream(1), event.clone(), NOW), Admission::Waits);
+    assert_eq!(world.admit(stream(1), copy("b"), NOW), Admission::Accepted(copy("b")));
+    assert_eq!(world.admit(stream(1), copy("c"), NOW), Admission::Copy);
+    assert_eq!(world.limiter.waiting(stream(1)), 2_000, "it waits no longer");
 }
 
 #[test]
 fn handshakes_are_counted_one_by_one() {
     let world = world();
     world.crowd(0..5_000, &over("a"), NOW);
-    let scan = world.limiter.admit(stream(2), key(1), EventId::from_byte_array([1; 32]), &over("a"), NOW);
-    assert_eq!(scan, Scan::Accepted);
-    assert_eq!(world.limiter.refused(stream(1)), 2_000);
+    assert!(matches!(world.admit(stream(2), world.scan_of(1, &over("a")), NOW), Admission::Accepted(_)));
+    world.draw(NOW.plus(WAITS));
+    assert_eq!((world.limiter.waiting(stream(1)), world.limiter.refused(stream(1))), (0, 2_000));
     assert_eq!(world.limiter.refused(stream(2)), 0);
     world.limiter.forget(stream(1));
     assert_eq!(world.limiter.refused(stream(1)), 0);
@@ -125,7 +164,7 @@ fn a_clock_that_is_set_back_locks_nobody_out() {
     assert_eq!(world.crowd(0..3_000, &over("a"), ahead), 3_000);
     assert_eq!(world.crowd(5_000..5_010, &over("a"), NOW), 0);
     assert_eq!(world.crowd(5_000..5_010, &over("a"), NOW.plus(Duration::from_secs(2))), 10);
-    assert_eq!(world.scan(1, &over("a"), NOW.plus(Duration::from_secs(10))), Scan::Accepted, "it was not a minute ago");
+    assert!(world.is_accepted(1, &over("a"), NOW.plus(Duration::from_secs(10))), "it was not a minute ago");
 }
 
 #[test]
@@ -134,28 +173,155 @@ fn warnings_are_few_and_tell_how_many() {
     world.crowd(0..3_000, &over("a"), NOW);
     let mut warnings = Vec::new();
     for tick in 0..1_200_u64 {
-        let now = NOW.plus(Duration::from_millis(tick * 100));
-        if let Scan::Refused { warn: Some(count), .. } = world.scan(0, &over("a"), now) {
-            warnings.push(count);
-        }
+        world.scan(0, &over("a"), NOW.plus(Duration::from_millis(tick * 100)));
+        warnings.extend(world.limiter.take_warning().map(|warning| warning.count));
     }
     // 0 is the key of a user who was accepted, so each minute one is, and the rest refused for its author.
     assert_eq!(warnings.len(), 2, "{warnings:?}");
     assert!(warnings[1] > 500, "{warnings:?}");
 }
 
+/// All limits of new users are used up, over all relays.
+fn flooded() -> World {
+    let world = world();
+    for (n, relay) in (1..).zip(["a", "b", "c"]) {
+        world.crowd(n * 1_000_000..n * 1_000_000 + 10_000, &over(relay), NOW);
+    }
+    assert_eq!(world.limiter.waiting(stream(1)), WAITING as u64);
+    world
+}
+
+/// The honest users, each at another second of a flood of `per_second` new keys over all relays, who are not in within `wait`
+/// seconds; and how many were let in of all in a second.
+fn left_out(world: &World, per_second: u64, honest: impl Fn(u64) -> Scan, wait: u64) -> (Vec<u64>, u64) {
+    const USERS: u64 = 50;
+    let (mut keys, mut accepted, mut all) = (100_000_000, std::collections::HashMap::new(), 0);
+    let begin = world.limiter.counts().accepted;
+    for tick in 0..(USERS + wait) * 20 {
+        let now = NOW.plus(Duration::from_millis((tick + 1) * 50));
+        for n in 0..(per_second * (tick + 1) / 20 - per_second * tick / 20) {
+            keys += 1;
+            world.scan(keys, &over(["a", "b", "c"][n as usize % 3]), now);
+        }
+        if tick % 20 == 0 && tick / 20 < USERS {
+            let user = tick / 20;
+            if let Admission::Accepted(scan) = world.admit(stream(1), honest(user), now) {
+                accepted.insert(scan.author, tick);
+            }
+        }
+        accepted.extend(world.draw(now).into_iter().map(|(_, author)| (author, tick)));
+        all = world.limiter.counts().accepted - begin;
+    }
+    let in_time = |user: &u64| accepted.get(&honest(*user).author).is_some_and(|tick| *tick <= (user + wait) * 20);
+    ((0..USERS).filter(|user| !in_time(user)).collect(), all / (USERS + wait))
+}
+
+#[test]
+fn new_users_come_in_by_lot_during_a_flood_over_every_relay() {
+    // As many as are let in: everybody comes in, though the flood sends exactly what they send.
+    let world = flooded();
+    let same = |user| world.scan_of(user, &over("a"));
+    let (out, _) = left_out(&world, 10, same, 300);
+    assert!(out.len() <= 3, "{out:?}");
+}
+
+#[test]
+fn a_large_flood_of_one_program_leaves_half_of_the_draws_to_others() {
+    for per_second in [20, 200, 1000] {
+        let world = flooded();
+        let other = |user| Scan { handshake: handshake("wss://nos.lol"), ..world.scan_of(user, &over("a")) };
+        let (out, rate) = left_out(&world, per_second, other, 5);
+        assert!(out.len() <= 5, "{per_second} a second: {out:?} of 50");
+        assert!(rate <= 30, "what is stored is bounded: {rate} a second");
+    }
+}
+
+#[test]
+fn every_scan_that_waits_has_the_same_chance() {
+    let world = flooded();
+    let same = |user| world.scan_of(user, &over("a"));
+    let (out, _) = left_out(&world, 80, same, 150);
+    assert!((22..46).contains(&out.len()), "about a third comes in: {} of 50 do not", out.len());
+}
+
+#[test]
+fn known_users_come_in_whatever_waits() {
+    let world = flooded();
+    let now = NOW.plus(Duration::from_secs(1));
+    let known: Vec<_> = (0..100).map(key).collect();
+    // Nothing is known of them after a restart.
+    let mut accepted = world.crowd(0..100, &over("a"), now);
+    assert!(accepted < 10, "{accepted}");
+    world.look_up(|author| known.contains(author), now);
+    accepted += world.draw(now).into_iter().filter(|(_, author)| known.contains(author)).count();
+    assert_eq!(accepted, 100);
+    assert!(world.limiter.unchecked(1).is_empty(), "the store is asked once");
+    // From then on without the store, once a minute.
+    assert!(!world.is_accepted(1, &over("a"), now));
+    assert!(world.is_accepted(1, &over("a"), now.plus(PER_AUTHOR)));
+}
+
+#[test]
+fn a_flood_of_one_handshake_takes_nothing_from_another() {
+    let world = flooded();
+    for user in 0..200 {
+        let scan = world.scan_of(user, &over("a"));
+        assert!(matches!(world.admit(stream(2), scan, NOW), Admission::Accepted(_)), "{user}");
+    }
+    // Also when all of them are flooded: each has its turn.
+    for n in 2..12 {
+        for user in 0..3_100 {
+            world.admit(stream(n), world.scan_of(1_000_000 + user, &over("a")), NOW);
+        }
+    }
+    let drawn = world.draw(NOW.plus(Duration::from_secs(1)));
+    for n in 1..12 {
+        let of = drawn.iter().filter(|(on, _)| *on == stream(n)).count();
+        assert!((9..=10).contains(&of), "{n}: {of} of {}", drawn.len());
+    }
+}
+
+#[test]
+fn every_scan_is_accepted_or_refused_or_waits() {
+    let world = flooded();
+    let counts = world.limiter.counts();
+    assert_eq!(counts.accepted + counts.refused.iter().sum::<u64>() + counts.waiting, 30_000);
+    assert_eq!(counts.refused[ScanLimit::Author as usize], 0);
+    // Another scan of a key that waits is none more, and what it says last counts.
+    let mut waiting = world.scan_of(9, &over("a"));
+    world.admit(stream(1), waiting.clone(), NOW);
+    let before = world.limiter.counts();
+    waiting.event = EventId::from_byte_array([9; 32]);
+    assert_eq!(world.admit(stream(1), waiting, NOW), Admission::Waits);
+    assert_eq!(world.limiter.counts(), before);
+    world.limiter.forget(stream(1));
+    let counts = world.limiter.counts();
+    assert_eq!((counts.waiting, counts.accepted + counts.refused.iter().sum::<u64>()), (0, 30_001));
+    assert!(!world.limiter.has_waiting());
+}
+
 #[test]
 fn memory_is_bounded() {
     let world = world();
+    let long: Vec<_> = (0..16).map(|n| format!("wss://{n}{}.example", "x".repeat(200))).collect();
     for n in 0..200_000_u64 {
         let mut id = [0; 10];
         id[..8].copy_from_slice(&n.to_be_bytes());
-        let event = EventId::from_byte_array([1; 32]);
-        let via = over(&n.to_string());
-        world.limiter.admit(StreamId::from_parts(NOW.0, id), key(n), event, &via, NOW);
-        world.limiter.admit(stream(1), key(n), event, &via, NOW);
+        let scan = world.scan_of(n, &over(&n.to_string()));
+        world.admit(StreamId::from_parts(NOW.0, id), scan, NOW);
+        let handshake = KeyHandshake { preferred_relays: long.clone(), ..handshake("wss://a") };
+        world.admit(stream((n % 20) as u8), Scan { handshake, ..world.scan_of(n, &over("a")) }, NOW);
     }
-    let state = world.limiter.0.lock();
+    let state = world.limiter.state.lock();
     assert_eq!((state.handshakes.len(), state.authors.len()), (HANDSHAKES, AUTHORS));
-    assert!(state.handshakes.iter().all(|(_, handshake)| handshake.new_users.relays.len() <= RELAYS));
+    let relays = state.handshakes.iter().map(|(_, handshake)| handshake.new_users.relays()).max();
+    assert!(relays.is_some_and(|relays| relays <= rates::RELAYS));
+    assert_eq!(state.waiting(), WAITING_IN_ALL);
+    for pools in state.pools.values() {
+        assert!((WAITING_IN_ALL / 21..=WAITING).contains(&pools.len()), "the largest make room: {}", pools.len());
+        for scan in pools.new_users.scans() {
+            let relays = &scan.handshake.preferred_relays;
+            assert!(relays.iter().map(String::len).sum::<usize>() <= 512 && scan.handshake.token.len() < 800);
+        }
+    }
 }

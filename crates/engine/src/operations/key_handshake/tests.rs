@@ -25,7 +25,8 @@ fn the_first_user_completes_a_single_use_handshake() {
 #[test]
 fn a_user_without_relays_leaves_what_is_known() {
     let got = effects(single_use().step(&handshake(&user(1), "token", &[]), NOW));
-    assert_eq!(got[1..], [Effect::Finish]);
+    let known = UserRelays { main_key: user(1).public_key(), relays: Vec::new() };
+    assert_eq!(got[1..], [Effect::RememberRelays(known), Effect::Finish]);
 }
 
 #[test]

@@ -193,7 +193,11 @@ impl Rows {
             self.inbound.insert(inbound, commit.at);
         }
         for relays in commit.user_relays {
-            self.user_relays.insert(relays.main_key, (commit.at, relays.relays));
+            let known = self.user_relays.entry(relays.main_key).or_default();
+            known.0 = commit.at;
+            if !relays.relays.is_empty() {
+                known.1 = relays.relays;
+            }
         }
         if let Some(keep) = commit.answer {
             self.answers.insert(keep.answer.key, keep.answer);
@@ -336,6 +340,11 @@ impl Store for Model {
         let gone = operation.events.iter().take_while(|event| goes(event)).take(limit).count();
         operation.events.drain(..gone);
         Ok(gone)
+    }
+
+    async fn known_users(&self, main_keys: &[PublicKey]) -> Result<Vec<bool>, StoreError> {
+        let rows = self.rows.lock();
+        Ok(main_keys.iter().map(|key| rows.user_relays.contains_key(key)).collect())
     }
 
     async fn keep_user_relays(&self, users: &[PublicKey], at: UnixMillis) -> Result<(), StoreError> {
