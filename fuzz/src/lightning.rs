@@ -2,11 +2,11 @@
 //! string.
 //!
 //! None may panic, and nothing may be read into a text that it does not say. The tests of the Lightning crate
-//! (`crates/lightning/tests/nwc/garbage.rs`) drive the same functions, so that they run without cargo-fuzz, too. Apart from
+//! (`crates/lightning/tests/nwc/fuzz_targets.rs`) drive the same functions, so that they run without cargo-fuzz, too. Apart from
 //! `lib.rs`, which the tests of the protocol crate take in, and that crate knows nothing of Lightning backends.
 
 use usher_engine::ports::{InvoiceStatus, LightningError, OutgoingStatus};
-use usher_lightning::nwc::{Announcement, Answer, ConnectionUrl, Notice};
+use usher_lightning::nwc::{Announcement, ConnectionUri, Notification, Response};
 use usher_protocol::message::{PaymentHash, Preimage};
 
 /// A target: takes any bytes.
@@ -14,19 +14,19 @@ pub type Target = fn(&[u8]);
 
 /// Every target by its name.
 pub const TARGETS: [(&str, Target); 4] = [
-    ("nwc_answer", nwc_answer),
+    ("nwc_response", nwc_response),
     ("nwc_notification", nwc_notification),
     ("nwc_announcement", nwc_announcement),
-    ("nwc_url", nwc_url),
+    ("nwc_connection_uri", nwc_connection_uri),
 ];
 
 /// The preimage of what is looked up.
 pub const PREIMAGE: [u8; 32] = [6; 32];
 
 /// The JSON text of an answer, read as the answer to each method.
-pub fn nwc_answer(bytes: &[u8]) {
+pub fn nwc_response(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let Ok(answer) = Answer::parse(text) else { return };
+    let Ok(answer) = Response::parse(text) else { return };
     let hash = Preimage::from_bytes(PREIMAGE).payment_hash();
     let (made, paid) = (answer.invoice(), answer.paid());
     let (invoice, payment) = (answer.invoice_status(hash), answer.outgoing_status(hash));
@@ -63,13 +63,13 @@ pub fn nwc_answer(bytes: &[u8]) {
 /// The JSON text of a notification.
 pub fn nwc_notification(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let Ok(Some(notice)) = Notice::parse(text) else { return };
+    let Ok(Some(notice)) = Notification::parse(text) else { return };
     let hash: PaymentHash = match &notice {
-        Notice::Received(hash, settlement) => {
+        Notification::Received(hash, settlement) => {
             settlement.preimage.iter().for_each(|preimage| says(text, &preimage.to_hex()));
             *hash
         }
-        Notice::Sent(hash, paid) => {
+        Notification::Sent(hash, paid) => {
             says(text, &paid.preimage.to_hex());
             *hash
         }
@@ -85,15 +85,15 @@ pub fn nwc_announcement(bytes: &[u8]) {
     let announced = Announcement::read(lines.next().unwrap_or_default(), lines.next(), lines.next());
     assert!(announced.methods.len() <= 64 && announced.methods.iter().all(|method| is_harmless(method)));
     assert!(!announced.nip44 || text.contains("nip44_v2"));
-    assert!(!announced.tells_received || text.contains("payment_received"));
+    assert!(!announced.sends_notifications || text.contains("payment_received"));
 }
 
 /// The text of a connection string.
-pub fn nwc_url(bytes: &[u8]) {
+pub fn nwc_connection_uri(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    match text.parse::<ConnectionUrl>() {
+    match text.parse::<ConnectionUri>() {
         // Whatever was read of it, nothing is shown.
-        Ok(url) => assert_eq!(format!("{url:?}"), "ConnectionUrl(…)"),
+        Ok(url) => assert_eq!(format!("{url:?}"), "ConnectionUri(…)"),
         Err(error) => assert!(format!("{error}").starts_with("is not a connection string")),
     }
 }

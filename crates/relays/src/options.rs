@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use usher_nostr_connection::{Dialer, OverheadLimits, Timing as ConnectionTiming};
 
-use crate::{Identity, RelayAddress};
+use crate::identity::Identity;
+use crate::relay_address::RelayAddress;
 
 /// How the relay pool behaves. [`RelayOptions::new`] has the defaults; the fields say what each is for.
 #[derive(Clone, Debug)]
@@ -85,12 +86,12 @@ pub struct Limits {
     /// How many conversation keys are kept, by author. Default 4,096.
     pub conversation_keys: usize,
     /// A user's relay may send us so many useless messages at once before it is dropped. Default 2,000.
-    pub user_relay_nuisance: u32,
+    pub user_relay_useless: u32,
     /// How many useless messages a user's relay is forgiven per second. Default 200.
-    pub user_relay_nuisance_per_second: u32,
+    pub user_relay_useless_per_second: u32,
     /// How many useless messages all relays of users together are forgiven per second: beyond, they are read one after the
     /// other, each as much as the others. Default 2,000: a sixth of a core.
-    pub user_relays_nuisance_per_second: u32,
+    pub user_relays_useless_per_second: u32,
     /// What a connection to one of the operator's relays may cost beside its messages. Default
     /// [`OverheadLimits::OPERATOR`].
     pub overhead: OverheadLimits,
@@ -151,9 +152,9 @@ impl Default for Limits {
             user_frame_bytes: 512 * 1024,
             remembered_events: 32_768,
             conversation_keys: 4096,
-            user_relay_nuisance: 2000,
-            user_relay_nuisance_per_second: 200,
-            user_relays_nuisance_per_second: 2000,
+            user_relay_useless: 2000,
+            user_relay_useless_per_second: 200,
+            user_relays_useless_per_second: 2000,
             overhead: OverheadLimits::OPERATOR,
             user_overhead: OverheadLimits::USER,
             proofs: 240,

@@ -9,8 +9,8 @@ use usher_nostr_connection::address_guard::Trust;
 use usher_nostr_connection::{Activity, DialOptions, Interest, OverheadLimits, Timing, open, printable, web_tls};
 use usher_protocol::PublicKey;
 
-use crate::RelayAddress;
-use crate::frame::RelayFrame;
+use crate::relay_address::RelayAddress;
+use crate::relay_message::RelayMessage;
 
 /// The id of the one subscription.
 const SUBSCRIPTION: &str = "probe";
@@ -77,9 +77,9 @@ async fn ask(address: &RelayAddress, key: PublicKey) -> Result<Probed, ProbeErro
     for _ in 0..MOST_MESSAGES {
         let Ok(activity) = connection.next(Interest::READ).await else { break };
         let Activity::Text(text) = activity else { continue };
-        let wants_authentication = match RelayFrame::parse(&text) {
-            Some(RelayFrame::EndOfStored { subscription }) if subscription == SUBSCRIPTION => false,
-            Some(RelayFrame::Closed { subscription, text }) if subscription == SUBSCRIPTION => {
+        let wants_authentication = match RelayMessage::parse(&text) {
+            Some(RelayMessage::EndOfStored { subscription }) if subscription == SUBSCRIPTION => false,
+            Some(RelayMessage::Closed { subscription, text }) if subscription == SUBSCRIPTION => {
                 if !text.starts_with("auth-required:") {
                     return Err(ProbeError::Refused(printable(&text)));
                 }

@@ -16,11 +16,11 @@ use usher_engine::ports::{
 };
 use usher_protocol::PublicKey;
 
-use crate::RelayPool;
-use crate::lookup::document::{self, Document};
-use crate::lookup::{Cache, Flights, Found, Searcher};
-use crate::nip05::{Domains, Identifiers};
-use crate::own::OwnProfile;
+use crate::nip05::{CachingResolver, Nip05Client};
+use crate::profile_lookup::profile_content::{self, ProfileContent};
+use crate::profile_lookup::{ExpiringCache, Found, ProfileSearcher, SingleFlight};
+use crate::relay_pool::RelayPool;
+use crate::service_profile::ServiceProfile;
 
 /// How look-ups behave. The default has the numbers; the fields say what each is for.
 #[derive(Clone, Debug)]
@@ -89,24 +89,24 @@ pub enum DirectoryError {
 
 /// Looks up profiles and identifiers, and keeps the service's own profile published.
 pub struct ProfileDirectory {
-    desk: Arc<Desk>,
-    profiles: Arc<Flights<PublicKey, Result<Option<Profile>, LookUpError>>>,
+    context: Arc<LookupContext>,
+    profiles: Arc<SingleFlight<PublicKey, Result<Option<Profile>, LookUpError>>>,
 }
 
 /// What a look-up needs, however long its caller stays.
-struct Desk {
+struct LookupContext {
     options: DirectoryOptions,
     pool: Arc<RelayPool>,
-    searcher: Arc<Searcher>,
+    searcher: Arc<ProfileSearcher>,
     relays_of: RelaysOfUser,
-    identifiers: Arc<Identifiers>,
-    profiles: Cache<PublicKey, Option<Profile>>,
-    own: Arc<OwnProfile>,
+    identifiers: Arc<CachingResolver>,
+    profiles: ExpiringCache<PublicKey, Option<Profile>>,
+    own: Arc<ServiceProfile>,
 }
 
 /// What is wrong with a profile of our own, by field; nothing when it can be published.
 pub fn check_profile(profile: &ProfileChange) -> Vec<ProfileFault> {
-    profile.faults(|picture| document::picture(picture).is_some() && picture.trim() == picture)
+    profile.faults(|picture| profile_content::picture(picture).is_some() && picture.trim() == picture)
 }
 
 impl ProfileDirectory {
@@ -127,47 +127,48 @@ impl ProfileDirectory {
         if !faults.is_empty() {
             return Err(DirectoryError::Profile(faults));
         }
-        let searcher = Searcher::new(Arc::clone(&pool), options.visits_at_once, options.relays_within, options.settle);
+        let searcher =
+            ProfileSearcher::new(Arc::clone(&pool), options.visits_at_once, options.relays_within, options.settle);
         let searcher = Arc::new(searcher);
         let tls = pool.shared.tls.clone().map_err(DirectoryError::Tls)?;
-        let domains = Domains::new(&tls, options.domain_within, pool.shared.options.allow_private);
-        let own = OwnProfile::load(Arc::clone(&pool), Arc::clone(&searcher), settings, &options.profile).await?;
+        let domains = Nip05Client::new(&tls, options.domain_within, pool.shared.options.allow_private);
+        let own = ServiceProfile::load(Arc::clone(&pool), Arc::clone(&searcher), settings, &options.profile).await?;
         tasks.spawn(stop.clone().run_until_cancelled_owned(Arc::clone(&own).keep_published()));
-        let profiles = Flights::new(options.at_once, tasks.clone(), stop.clone());
-        let identifiers = Identifiers::new(
+        let profiles = SingleFlight::new(options.at_once, tasks.clone(), stop.clone());
+        let identifiers = CachingResolver::new(
             domains,
             Arc::clone(&pool.shared.clock),
-            Cache::new(options.cache_entries, options.cache_bytes),
-            Flights::new(options.at_once, tasks.clone(), stop),
+            ExpiringCache::new(options.cache_entries, options.cache_bytes),
+            SingleFlight::new(options.at_once, tasks.clone(), stop),
             (options.keep_found, options.keep_missing),
         );
-        let desk = Desk {
+        let context = LookupContext {
             pool,
             searcher,
             relays_of,
             identifiers,
-            profiles: Cache::new(options.cache_entries, options.cache_bytes),
+            profiles: ExpiringCache::new(options.cache_entries, options.cache_bytes),
             own,
             options,
         };
-        Ok(Arc::new(Self { desk: Arc::new(desk), profiles }))
+        Ok(Arc::new(Self { context: Arc::new(context), profiles }))
     }
 }
 
 #[async_trait]
 impl Directory for ProfileDirectory {
     async fn profile(&self, key: &PublicKey) -> Result<Option<Profile>, LookUpError> {
-        let (desk, key) = (Arc::clone(&self.desk), *key);
-        let known = || self.desk.profiles.get(&key, self.desk.pool.shared.clock.now()).map(Ok);
-        self.profiles.join(key, known, || async move { desk.look_up(key).await }).await?
+        let (context, key) = (Arc::clone(&self.context), *key);
+        let known = || self.context.profiles.get(&key, self.context.pool.shared.clock.now()).map(Ok);
+        self.profiles.join(key, known, || async move { context.look_up(key).await }).await?
     }
 
     async fn nip05(&self, identifier: &Nip05) -> Result<Option<Nip05Answer>, LookUpError> {
-        self.desk.identifiers.resolve(identifier).await
+        self.context.identifiers.resolve(identifier).await
     }
 
     fn own_profile(&self) -> Option<Profile> {
-        self.desk.own.published()
+        self.context.own.published()
     }
 
     fn profile_faults(&self, change: &ProfileChange) -> Vec<ProfileFault> {
@@ -179,24 +180,24 @@ impl Directory for ProfileDirectory {
         if !faults.is_empty() {
             return Err(PublishError::Invalid(faults));
         }
-        let profile = self.desk.own.publish(&change).await?;
-        self.desk.profiles.remove(&profile.pubkey);
+        let profile = self.context.own.publish(&change).await?;
+        self.context.profiles.remove(&profile.pubkey);
         Ok(profile)
     }
 
     fn well_known(&self) -> WellKnown {
-        let Some(Profile { name, nip05, .. }) = self.desk.own.published() else { return WellKnown::default() };
+        let Some(Profile { name, nip05, .. }) = self.context.own.published() else { return WellKnown::default() };
         let name = nip05.map(|nip05| nip05.name().to_owned()).or(name.map(|name| name.to_lowercase()));
         let Some(name) = name.filter(|name| Nip05::is_name(name)) else { return WellKnown::default() };
-        let key = self.desk.pool.shared.options.identity.main_key.to_hex();
+        let key = self.context.pool.shared.options.identity.main_key.to_hex();
         WellKnown {
             names: BTreeMap::from([(name, key.clone())]),
-            relays: BTreeMap::from([(key, self.desk.own.public_relays())]),
+            relays: BTreeMap::from([(key, self.context.own.public_relays())]),
         }
     }
 }
 
-impl Desk {
+impl LookupContext {
     async fn look_up(&self, key: PublicKey) -> Result<Option<Profile>, LookUpError> {
         let told = (self.relays_of)(key).await;
         let Found { profile, answered, .. } = self.searcher.everywhere(key, &told).await;
@@ -211,12 +212,12 @@ impl Desk {
     }
 
     /// The profile with its identifier if the domain confirms it, its size, and how long to keep it.
-    async fn confirm(&self, event: &Event, document: Document) -> (Option<Profile>, usize, Duration) {
+    async fn confirm(&self, event: &Event, document: ProfileContent) -> (Option<Profile>, usize, Duration) {
         let bytes = document.bytes();
         let mut profile = document.into_profile(event);
         let Some(identifier) = profile.nip05.take() else { return (Some(profile), bytes, self.options.keep_found) };
-        let asking = timeout(self.options.profile_waits_for_domain, self.identifiers.resolve(&identifier));
-        let named = matches!(asking.await, Ok(Ok(Some(answer))) if answer.pubkey == profile.pubkey);
+        let open_queries = timeout(self.options.profile_waits_for_domain, self.identifiers.resolve(&identifier));
+        let named = matches!(open_queries.await, Ok(Ok(Some(answer))) if answer.pubkey == profile.pubkey);
         profile.nip05 = named.then_some(identifier);
         // The domain may be down for a moment.
         (Some(profile), bytes, if named { self.options.keep_found } else { self.options.keep_missing })

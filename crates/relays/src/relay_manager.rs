@@ -7,10 +7,11 @@ use async_trait::async_trait;
 use tokio::time::{sleep, timeout};
 use usher_engine::ports::{RelayChangeError, RelayControl, RelayInfo, RelayLinkState, RelayOrigin, SettingStore};
 
-use crate::link::Link;
+use crate::relay_address::RelayAddress;
+use crate::relay_handle::RelayHandle;
+use crate::relay_pool::RelayPool;
 use crate::relay_roster::RelayRoster;
-use crate::status::{Origin, RelayState, RelayStatus};
-use crate::{RelayAddress, RelayPool};
+use crate::relay_status::{Origin, RelayState, RelayStatus};
 
 /// Most relays of ours: as many as a handshake URL may name. Each gets every event; three to five are common.
 pub const MAX_RELAYS: usize = usher_protocol::handshake_url::MAX_RELAYS;
@@ -60,8 +61,8 @@ impl RelayManager {
     }
 
     /// The connection to one of our relays.
-    fn link(&self, address: &RelayAddress) -> Result<Arc<Link>, RelayChangeError> {
-        self.pool.links().into_iter().find(|link| link.address == *address).ok_or(RelayChangeError::NotFound)
+    fn handle(&self, address: &RelayAddress) -> Result<Arc<RelayHandle>, RelayChangeError> {
+        self.pool.handles().into_iter().find(|handle| handle.address == *address).ok_or(RelayChangeError::NotFound)
     }
 }
 
@@ -84,11 +85,11 @@ impl RelayControl for RelayManager {
             tracing::info!(relay = %address, "relay added");
         }
         self.pool.add(address.clone());
-        let link = self.link(&address)?;
+        let handle = self.handle(&address)?;
         drop(roster);
         // The answer is right whether it comes to that in time or not.
-        let _ = timeout(WAIT, tried(&link)).await;
-        Ok(self.info(link.status()))
+        let _ = timeout(WAIT, tried(&handle)).await;
+        Ok(self.info(handle.status()))
     }
 
     async fn remove(&self, url: &str) -> Result<RelayInfo, RelayChangeError> {
@@ -97,11 +98,11 @@ impl RelayControl for RelayManager {
         if !roster.contains(&address) {
             return Err(RelayChangeError::NotFound);
         }
-        let link = self.link(&address)?;
+        let handle = self.handle(&address)?;
         let changed = roster.without(&address);
         changed.save(&*self.settings).await?;
         *roster = changed;
-        let info = self.info(link.status());
+        let info = self.info(handle.status());
         self.pool.remove(&address);
         tracing::info!(relay = %address, "relay removed");
         if roster.relays().is_empty() {
@@ -116,8 +117,8 @@ fn parse(url: &str) -> Result<RelayAddress, RelayChangeError> {
 }
 
 /// Waits until the relay serves our subscription, or could not be reached.
-async fn tried(link: &Link) {
-    while !link.status().subscribed && !link.is_down() {
+async fn tried(handle: &RelayHandle) {
+    while !handle.status().subscribed && !handle.is_down() {
         sleep(LOOK).await;
     }
 }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use usher_engine::ports::{SettingStore, StoreError};
 
-use crate::RelayAddress;
+use crate::relay_address::RelayAddress;
 
 /// The name of the setting.
 const SETTING: &str = "relays";
@@ -118,7 +118,7 @@ fn read(text: &str) -> Option<(Vec<RelayAddress>, Vec<RelayAddress>)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Settings;
+    use crate::test_settings::Settings;
 
     fn addresses(names: &str) -> Vec<RelayAddress> {
         names.chars().map(|name| RelayAddress::parse(&format!("wss://{name}.example")).unwrap()).collect()

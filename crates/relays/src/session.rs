@@ -1,6 +1,6 @@
 //! One connection from the handshake to its end: reads, writes, and notices when nobody is there any more.
 
-mod ended;
+mod end_reason;
 
 use std::future::{self, poll_fn};
 use std::ops::ControlFlow;
@@ -11,14 +11,14 @@ use usher_engine::ports::Inbound;
 use usher_nostr_connection::{Activity, Connection, ConnectionError, Health, Interest, Quality};
 use usher_token_bucket::{Rate, TokenBucket};
 
-pub(crate) use ended::Ended;
+pub(crate) use end_reason::EndReason;
 
-use crate::counters::{Refusal, add};
-use crate::examiner::Verdict;
-use crate::link::Link;
-use crate::shared::Shared;
-use crate::status::Origin;
-use crate::talk::{Heard, Talk};
+use crate::event_verifier::Verdict;
+use crate::metrics::{Refusal, add};
+use crate::protocol::{Protocol, Received};
+use crate::relay_handle::RelayHandle;
+use crate::relay_status::Origin;
+use crate::shared_state::SharedState;
 
 /// After so many messages other tasks get their turn: at 75 µs each about a millisecond.
 const YIELD_AFTER: u32 = 16;
@@ -41,9 +41,9 @@ const MESSAGE_BURDEN: f64 = 0.2;
 
 /// A connection and everything that is known of it.
 pub(crate) struct Session<'a> {
-    shared: &'a Shared,
-    link: &'a Link,
-    talk: Talk<'a>,
+    shared: &'a SharedState,
+    handle: &'a RelayHandle,
+    protocol: Protocol<'a>,
     connection: Connection,
     health: Health,
     /// A message the engine had no room for. As long as it waits, nothing is read: the relay feels the back-pressure.
@@ -57,35 +57,35 @@ pub(crate) struct Session<'a> {
 }
 
 impl<'a> Session<'a> {
-    pub(crate) fn new(shared: &'a Shared, link: &'a Link, connection: Connection) -> Self {
+    pub(crate) fn new(shared: &'a SharedState, handle: &'a RelayHandle, connection: Connection) -> Self {
         let now = Instant::now();
         let limits = &shared.options.limits;
-        let rate = Rate::per_second(limits.user_relay_nuisance, f64::from(limits.user_relay_nuisance_per_second));
+        let rate = Rate::per_second(limits.user_relay_useless, f64::from(limits.user_relay_useless_per_second));
         Self {
             shared,
-            link,
-            talk: Talk::begin(link, &shared.options, &shared.counters, shared.clock.clone(), now),
+            handle,
+            protocol: Protocol::begin(handle, &shared.options, &shared.metrics, shared.clock.clone(), now),
             connection,
             health: Health::new(now),
             undelivered: None,
             inbox: PollSender::new(shared.inbox.clone()),
-            allowance: (link.origin == Origin::User).then(|| TokenBucket::new(rate, now)),
+            allowance: (handle.origin == Origin::User).then(|| TokenBucket::new(rate, now)),
             resting_until: None,
             since_yield: 0,
         }
     }
 
     /// Runs until the connection ends or the relay is no longer wanted. Says why, and how good a connection it was.
-    pub(crate) async fn run(mut self) -> (Ended, Quality) {
+    pub(crate) async fn run(mut self) -> (EndReason, Quality) {
         let ended = match self.converse().await {
             ControlFlow::Break(ended) => ended,
-            ControlFlow::Continue(()) => Ended::ByUs,
+            ControlFlow::Continue(()) => EndReason::ByUs,
         };
         let quality = match ended {
-            Ended::Nuisance | Ended::Lost(ConnectionError::Abuse(_)) => Quality::Abusive,
+            EndReason::Nuisance | EndReason::Lost(ConnectionError::Abuse(_)) => Quality::Abusive,
             _ => self.health.quality(&self.shared.options.connection, Instant::now()),
         };
-        if let Ended::ByUs = ended {
+        if let EndReason::ByUs = ended {
             self.part().await;
         }
         // The event's id is remembered already: were the message dropped, its copies at other relays would not count.
@@ -96,33 +96,33 @@ impl<'a> Session<'a> {
                 () = self.shared.stop.cancelled() => {}
             }
         }
-        self.talk.end(Instant::now());
+        self.protocol.end(Instant::now());
         (ended, quality)
     }
 
-    async fn converse(&mut self) -> ControlFlow<Ended> {
+    async fn converse(&mut self) -> ControlFlow<EndReason> {
         loop {
             let now = Instant::now();
             let due = self.tick(now);
-            let interest = Interest { read: self.is_reading(), write: self.talk.has_something(now) };
-            let link = self.link;
+            let interest = Interest { read: self.is_reading(), write: self.protocol.has_something(now) };
+            let handle = self.handle;
             tokio::select! {
-                () = link.close.cancelled() => return ControlFlow::Break(Ended::ByUs),
+                () = handle.close.cancelled() => return ControlFlow::Break(EndReason::ByUs),
                 activity = self.connection.next(interest) => match activity {
                     Ok(Activity::Writable) => self.write()?,
                     Ok(activity) => self.read(activity).await?,
-                    Err(error) => return ControlFlow::Break(Ended::Lost(error)),
+                    Err(error) => return ControlFlow::Break(EndReason::Lost(error)),
                 },
                 room = poll_fn(|cx| self.inbox.poll_reserve(cx)), if self.undelivered.is_some() => {
                     // The engine is gone: the service stops.
                     if room.is_err() {
-                        return ControlFlow::Break(Ended::ByUs);
+                        return ControlFlow::Break(EndReason::ByUs);
                     }
                     if let Some(message) = self.undelivered.take() {
                         self.hand_over(message);
                     }
                 }
-                () = link.queue.filled(), if !interest.write => {}
+                () = handle.queue.filled(), if !interest.write => {}
                 () = at(due) => {}
             }
         }
@@ -133,9 +133,9 @@ impl<'a> Session<'a> {
         self.resting_until = self.resting_until.filter(|until| *until > now);
         let timing = &self.shared.options.connection;
         if self.health.became_healthy(timing, now) {
-            self.link.healthy();
+            self.handle.healthy();
         }
-        let due = [self.health.due(timing, now), self.resting_until, self.talk.tick(now)];
+        let due = [self.health.due(timing, now), self.resting_until, self.protocol.tick(now)];
         due.into_iter().flatten().min()
     }
 
@@ -145,13 +145,13 @@ impl<'a> Session<'a> {
     }
 
     /// The socket takes one more message.
-    fn write(&mut self) -> ControlFlow<Ended> {
-        let Some(frame) = self.talk.say(Instant::now()) else { return ControlFlow::Continue(()) };
+    fn write(&mut self) -> ControlFlow<EndReason> {
+        let Some(frame) = self.protocol.say(Instant::now()) else { return ControlFlow::Continue(()) };
         let written = self.connection.start_send(frame);
-        written.map_or_else(|error| ControlFlow::Break(Ended::Lost(error)), ControlFlow::Continue)
+        written.map_or_else(|error| ControlFlow::Break(EndReason::Lost(error)), ControlFlow::Continue)
     }
 
-    async fn read(&mut self, activity: Activity) -> ControlFlow<Ended> {
+    async fn read(&mut self, activity: Activity) -> ControlFlow<EndReason> {
         match activity {
             Activity::Writable => {}
             Activity::Text(text) => {
@@ -175,30 +175,30 @@ impl<'a> Session<'a> {
         ControlFlow::Continue(())
     }
 
-    fn hear(&mut self, text: &str) -> ControlFlow<Ended> {
+    fn hear(&mut self, text: &str) -> ControlFlow<EndReason> {
         let shared = self.shared;
         if text.len() > shared.options.limits.message_bytes {
             return self.useless(Refusal::TooLong);
         }
-        match self.talk.hear(text, Instant::now()) {
-            Heard::Nonsense => return self.useless(Refusal::Malformed),
-            Heard::NotAsked => return self.useless(Refusal::NotAsked),
-            Heard::Protocol => self.burden(PROTOCOL_BURDEN)?,
-            Heard::Event(event) => {
-                add(&shared.counters.received);
-                self.talk.confirmed();
-                match shared.examiner.examine(event, self.link.name.as_ref()) {
+        match self.protocol.hear(text, Instant::now()) {
+            Received::Nonsense => return self.useless(Refusal::Malformed),
+            Received::NotAsked => return self.useless(Refusal::NotAsked),
+            Received::Protocol => self.burden(PROTOCOL_BURDEN)?,
+            Received::Event(event) => {
+                add(&shared.metrics.received);
+                self.protocol.confirmed();
+                match shared.event_verifier.verify(event, self.handle.name.as_ref()) {
                     Verdict::Message(message) => {
                         self.deliver(*message);
                         self.burden_of(MESSAGE_BURDEN, 1.0)?;
                     }
                     Verdict::NotOurs { author, event } => {
-                        shared.prove(author, event, self.link);
+                        shared.prove(author, event, self.handle);
                         self.burden(1.0)?;
                     }
                     Verdict::Known => self.burden(KNOWN_BURDEN)?,
                     Verdict::Refused(reason) => {
-                        tracing::debug!(relay = %self.link.address, reason = reason.as_str(), "event refused");
+                        tracing::debug!(relay = %self.handle.address, reason = reason.as_str(), "event refused");
                         self.burden(1.0)?;
                     }
                 }
@@ -212,7 +212,7 @@ impl<'a> Session<'a> {
         match self.shared.inbox.try_reserve() {
             Ok(permit) => {
                 permit.send(message);
-                add(&self.shared.counters.delivered);
+                add(&self.shared.metrics.delivered);
             }
             Err(_) => self.undelivered = Some(message),
         }
@@ -221,34 +221,34 @@ impl<'a> Session<'a> {
     /// Hands a message over after room was reserved.
     fn hand_over(&mut self, message: Inbound) {
         if self.inbox.send_item(message).is_ok() {
-            add(&self.shared.counters.delivered);
+            add(&self.shared.metrics.delivered);
         }
     }
 
-    fn useless(&mut self, reason: Refusal) -> ControlFlow<Ended> {
-        self.shared.counters.refuse(reason);
+    fn useless(&mut self, reason: Refusal) -> ControlFlow<EndReason> {
+        self.shared.metrics.refuse(reason);
         self.burden(1.0)
     }
 
     /// A relay that a user chose may only be so much of a burden, and all of them together.
-    fn burden(&mut self, burden: f64) -> ControlFlow<Ended> {
+    fn burden(&mut self, burden: f64) -> ControlFlow<EndReason> {
         self.burden_of(burden, burden)
     }
 
     /// The same of something that costs more than it is counted for.
-    fn burden_of(&mut self, burden: f64, cost: f64) -> ControlFlow<Ended> {
+    fn burden_of(&mut self, burden: f64, cost: f64) -> ControlFlow<EndReason> {
         let Some(allowance) = &mut self.allowance else { return ControlFlow::Continue(()) };
         let now = Instant::now();
         if !allowance.take_part(burden, now) {
-            return ControlFlow::Break(Ended::Nuisance);
+            return ControlFlow::Break(EndReason::Nuisance);
         }
-        if let Some(until) = self.shared.turns.take(cost, now) {
+        if let Some(until) = self.shared.read_budget.take(cost, now) {
             self.resting_until = Some(until);
         }
         ControlFlow::Continue(())
     }
 
-    fn burden_of_bytes(&mut self, bytes: usize) -> ControlFlow<Ended> {
+    fn burden_of_bytes(&mut self, bytes: usize) -> ControlFlow<EndReason> {
         self.burden(bytes as f64 / BYTES_OF_A_BURDEN)
     }
 
@@ -259,7 +259,7 @@ impl<'a> Session<'a> {
         let parting = async {
             loop {
                 let now = Instant::now();
-                match (self.talk.say(now), self.talk.held_until(now)) {
+                match (self.protocol.say(now), self.protocol.held_until(now)) {
                     (Some(frame), _) => self.connection.send(frame).await?,
                     (None, Some(at)) => sleep_until(at).await,
                     (None, None) => break,

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{Clock, Randomness};
 use usher_engine::{Engine, EngineOptions, EngineParts, LightningBackend, PaymentRules};
-use usher_lightning::nwc::{NwcOptions, NwcWallet, Settings};
+use usher_lightning::nwc::{NwcBackend, NwcOptions, Settings};
 use usher_protocol::bolt11::Network as Chain;
 use usher_relays::{Identity, RelayAddress, RelayOptions, RelayPool};
 use usher_store::conformance::FullStore;
@@ -77,7 +77,7 @@ impl Service {
         let url = connection.parse().map_err(|_| "the connection string is none".to_owned())?;
         let settings = Settings(Some(disk.clone()));
         let options = NwcOptions { dialer: Some(Arc::new(network)), settings, ..NwcOptions::new(url) };
-        let (wallet, notices) = NwcWallet::start(options, Arc::clone(&clock), &relays.tasks, relays.stop.clone())
+        let (wallet, notices) = NwcBackend::start(options, Arc::clone(&clock), &relays.tasks, relays.stop.clone())
             .map_err(|error| error.to_string())?;
 
         let parts = EngineParts {

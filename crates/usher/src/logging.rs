@@ -230,7 +230,7 @@ mod tests {
         for (target, ours) in [
             ("usher", true),
             ("usher::service", true),
-            ("usher_relays::talk", true),
+            ("usher_relays::protocol", true),
             ("ushers::x", false),
             ("tungstenite::protocol", false),
             ("reqwest", false),

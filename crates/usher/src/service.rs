@@ -15,7 +15,7 @@ use tokio_util::task::TaskTracker;
 use usher_api::{ApiParts, ApiState, ApiTokens, DocsAccess, Limits, ServeOptions};
 use usher_engine::ports::{Clock, LightningNotices, OsRandomness, Randomness, Receiver, SystemClock};
 use usher_engine::{Engine, EngineOptions, EngineParts, LightningBackend, PaymentRules};
-use usher_lightning::nwc::{NwcOptions, NwcWallet, Settings};
+use usher_lightning::nwc::{NwcBackend, NwcOptions, Settings};
 use usher_protocol::jwt::JwtIssuer;
 use usher_relays::{DirectoryOptions, Identity, ProfileDirectory, RelayManager, RelayOptions, RelayPool, RelayRoster};
 use usher_store::{OpenError, SqliteOptions, SqliteStore};
@@ -276,7 +276,7 @@ fn wallet(
     let options = NwcOptions { settings, ..NwcOptions::new(url.parse().map_err(|_| unusable())?) };
     let clock = Arc::clone(clock);
     let (wallet, notices) =
-        NwcWallet::start(options, clock, &floor.tasks, floor.stop.clone()).map_err(|_| unusable())?;
+        NwcBackend::start(options, clock, &floor.tasks, floor.stop.clone()).map_err(|_| unusable())?;
     Ok(Some((LightningBackend { adapter: wallet, name: "nwc" }, notices)))
 }
 

@@ -8,7 +8,7 @@ use tracing::warn;
 use usher_api::{Family, Measure, Readiness, RelaysReadiness, Sample, Telemetry, WalletReadiness};
 use usher_engine::ports::{DeliveryStatus, OperationKind, Table};
 use usher_engine::{Engine, EngineMetrics, ScanLimit};
-use usher_relays::{CounterValues, Origin, Refusal, RelayPool};
+use usher_relays::{MetricsSnapshot, Origin, Refusal, RelayPool};
 use usher_store::{HistogramValues, SqliteStore, StoreStats};
 
 use crate::process;
@@ -62,7 +62,7 @@ impl Telemetry for Parts {
         families.extend(store(self.store.stats()));
         families.push(self.damaged());
         families.extend(relays(&self.relays));
-        families.extend(messages(&self.relays.counters()));
+        families.extend(messages(&self.relays.metrics()));
         families.extend(files());
         families
     }
@@ -252,7 +252,7 @@ fn relays(pool: &RelayPool) -> [Family; 2] {
     ]
 }
 
-fn messages(counters: &CounterValues) -> Vec<Family> {
+fn messages(counters: &MetricsSnapshot) -> Vec<Family> {
     let counter = |name, help, count| Family::single(name, help, Measure::Counter(count));
     vec![
         counter("usher_relay_received_total", "Events received from relays.", counters.received),

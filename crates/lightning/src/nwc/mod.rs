@@ -12,17 +12,17 @@
 //! A request to pay is another matter (`payment.rs`): it is signed, then stored by the engine, then sent to one relay, and only the
 //! same request is ever sent again.
 
-mod answer;
-mod cipher;
-mod desk;
-mod flight;
-mod life;
-mod lookups;
+mod backend;
+mod client;
+mod connection_uri;
+mod encryption;
+mod liveness;
+mod lookup_reliability;
 mod payment;
-mod relay;
-mod url;
-mod wallet;
+mod pending_request;
+mod relay_task;
+mod response;
 
-pub use answer::{Announcement, Answer, NoSense, Notice};
-pub use url::{ConnectionUrl, NotAConnectionUrl};
-pub use wallet::{NwcOptions, NwcWallet, Settings};
+pub use backend::{NwcBackend, NwcOptions, Settings};
+pub use connection_uri::{ConnectionUri, InvalidConnectionUri};
+pub use response::{Announcement, InvalidResponse, Notification, Response};

@@ -10,9 +10,9 @@ use usher_engine::ports::{LightningError, OutgoingStatus, PaidInvoice, SignedPay
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 
-use super::desk::{Call, Desk, LOOK_UP, QUIET, no_reply, stopping};
-use super::flight::Flight;
-use super::relay::{self};
+use super::client::{Client, LOOK_UP, QUIET, Request, no_reply, stopping};
+use super::pending_request::PendingRequest;
+use super::relay_task;
 
 /// The method that pays.
 const PAY: &str = "pay_invoice";
@@ -23,7 +23,7 @@ const EXPIRATION: Duration = Duration::from_secs(60);
 /// How long a connection is waited for before a payment counts as not sent.
 const REACH: Duration = Duration::from_secs(15);
 
-impl Desk {
+impl Client {
     /// Signs a request to pay as soon as there is a connection. Sends nothing.
     pub(super) async fn prepare_payment(&self, invoice: &Invoice, until: u64) -> Result<SignedPayment, LightningError> {
         let signing = async {
@@ -45,7 +45,7 @@ impl Desk {
         let event = Event::from_json(&payment.request).ok()?;
         let url = &self.shared.url;
         let is_ours = event.pubkey == url.keys.public_key()
-            && event.kind.as_u16() == relay::REQUEST
+            && event.kind.as_u16() == relay_task::REQUEST
             && event.tags.public_keys().any(|key| *key == url.wallet)
             && event.tags.expiration().is_some_and(|at| at.as_secs() <= payment.until);
         is_ours.then_some(event)
@@ -83,13 +83,13 @@ impl Desk {
             return Err(not_sent());
         };
         self.expect(event.id, hash);
-        let mut connects = self.life.connects();
+        let mut connects = self.liveness.connects();
         let mut announced = self.announced.subscribe();
         announced.mark_unchanged();
-        let (mut flight, mut replies) = Flight::of(self);
-        flight.listen(event.id);
+        let (mut pending, mut replies) = PendingRequest::of(self);
+        pending.listen(event.id);
         // To one relay: a wallet service that remembers no requests would act on each copy, and refuse the second.
-        if !again && !flight.hand_to_one(event, until) {
+        if !again && !pending.hand_to_one(event, until) {
             return Err(LightningError::NotSent);
         }
         let mut sent: u32 = 1;
@@ -102,9 +102,9 @@ impl Desk {
                     Err(failure) if again || sent > 1 => Err(doubtful(failure)),
                     result => result,
                 },
-                () = flight.gone(), if !again && sent == 1 => return Err(LightningError::NotSent),
+                () = pending.gone(), if !again && sent == 1 => return Err(LightningError::NotSent),
                 () = sleep_until(deadline) => {
-                    return Err(if flight.take_back() { not_sent() } else { no_reply() });
+                    return Err(if pending.take_back() { not_sent() } else { no_reply() });
                 }
                 () = connects.next() => look_at = Instant::now(),
                 Ok(()) = announced.changed() => look_at = Instant::now(),
@@ -118,7 +118,7 @@ impl Desk {
                         Ok(OutgoingStatus::Paid(paid)) if paid.preimage.payment_hash() == hash => return Ok(paid),
                         // The wallet is there, and does not know the payment, or does not look up.
                         Ok(OutgoingStatus::Unknown(_)) | Err(LightningError::Refused { again: false, .. }) => {
-                            if flight.hand_to_all(event, until) > 0 {
+                            if pending.hand_to_all(event, until) > 0 {
                                 info!("a payment that the wallet does not know is sent again: the same request");
                                 sent += 1;
                             }
@@ -146,7 +146,7 @@ impl Desk {
 
     /// Whether the wallet knows the payment; it has a moment to say so.
     async fn look_for(&self, hash: PaymentHash) -> Result<OutgoingStatus, LightningError> {
-        let call = Call {
+        let call = Request {
             method: LOOK_UP,
             params: json!({ "payment_hash": hash.to_string() }),
             until: self.shared.clock.now().plus(EXPIRATION).secs(),

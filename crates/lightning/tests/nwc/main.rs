@@ -2,18 +2,18 @@
 //! or lies, and strangers who send what they like.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
-mod away;
-mod client;
-mod comeback;
-mod garbage;
-mod junk;
-mod lies;
+mod backend_handle;
+mod error_codes;
+mod fixture;
+mod fuzz_targets;
+mod invalid_responses;
+mod malformed_responses;
 mod methods;
-mod nonsense;
-mod paying;
-mod puppet;
-mod refusals;
-mod relays;
+mod outages;
+mod payments;
+mod recovery;
+mod relay_authentication;
+mod scripted_wallet;
 mod secrets;
-mod stage;
-mod wary;
+mod two_relays;
+mod unsolicited_events;

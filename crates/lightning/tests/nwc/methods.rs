@@ -12,8 +12,8 @@ use usher_sandbox::lightning::{Behaviour, Encryptions, LightningWorld, Method, N
 use usher_sandbox::relay::EmbeddedRelay;
 use usher_sandbox::wallet::UnixClock;
 
-use crate::client::{Client, LONG, wanted, within};
-use crate::stage::Stage;
+use crate::backend_handle::{BackendHandle, LONG, wanted, within};
+use crate::fixture::Fixture;
 
 const REQUEST: u16 = 23_194;
 
@@ -23,8 +23,8 @@ fn tag<'a>(event: &'a Event, name: &str) -> Option<&'a str> {
 
 /// Each method once, and what was on the wire.
 async fn everything(change: impl FnOnce(&mut Behaviour), nip44: bool) {
-    let mut stage = Stage::set_with(change).await;
-    let wallet = Arc::clone(&stage.client.wallet);
+    let mut fixture = Fixture::set_with(change).await;
+    let wallet = Arc::clone(&fixture.client.wallet);
 
     let made = wallet.make_invoice(&wanted(7_000)).await.unwrap();
     assert_eq!((made.amount(), made.description()), (Some(7_000), Some("two teas, très chaud")));
@@ -32,46 +32,46 @@ async fn everything(change: impl FnOnce(&mut Behaviour), nip44: bool) {
     assert!(made.expires_at().abs_diff(within(600)) < 30);
     let hash = made.payment_hash();
     assert_eq!(wallet.look_up_invoice(hash).await, Ok(InvoiceStatus::Open));
-    let paid = stage.user.pay(made.as_str(), None).unwrap();
+    let paid = fixture.user.pay(made.as_str(), None).unwrap();
     let settlement = Settlement { amount: Some(7_000), preimage: Some(paid.preimage) };
     assert_eq!(wallet.look_up_invoice(hash).await, Ok(InvoiceStatus::Settled(settlement.clone())));
-    if stage.service.behaviour().notifications {
-        assert_eq!(stage.client.settled().await, (hash, settlement));
+    if fixture.service.behaviour().notifications {
+        assert_eq!(fixture.client.settled().await, (hash, settlement));
     }
-    let cancelled = stage.client.invoice(1_000).await.payment_hash();
-    assert!(stage.shop.cancel_invoice(cancelled));
+    let cancelled = fixture.client.invoice(1_000).await.payment_hash();
+    assert!(fixture.shop.cancel_invoice(cancelled));
     assert_eq!(wallet.look_up_invoice(cancelled).await, Ok(InvoiceStatus::Dead));
     let nobodys = Preimage::from_bytes([9; 32]).payment_hash();
     assert_eq!(wallet.look_up_invoice(nobodys).await, Ok(InvoiceStatus::Unknown));
     assert_eq!(wallet.look_up_payment(nobodys, None).await, Ok(OutgoingStatus::Unknown(Finds::Nothing)));
 
-    let bill = stage.bill(2_000);
-    let paid = stage.pay(&bill, 60).await.unwrap();
+    let bill = fixture.bill(2_000);
+    let paid = fixture.pay(&bill, 60).await.unwrap();
     assert_eq!((paid.preimage.payment_hash(), paid.fees_paid), (bill.payment_hash(), Some(2)));
     assert_eq!(wallet.look_up_payment(bill.payment_hash(), None).await, Ok(OutgoingStatus::Paid(paid.clone())));
-    if stage.service.behaviour().notifications {
-        assert_eq!(stage.client.notice().await, LightningNotice::Sent(bill.payment_hash(), paid));
+    if fixture.service.behaviour().notifications {
+        assert_eq!(fixture.client.notice().await, LightningNotice::Sent(bill.payment_hash(), paid));
     }
     // An invoice of ours is no payment of ours.
     assert_eq!(wallet.look_up_payment(hash, None).await, Ok(OutgoingStatus::Unknown(Finds::Nothing)));
 
     let info = wallet.info().await.unwrap();
     assert_eq!((info.alias.as_deref(), info.network), (Some("shop"), Some(Network::Regtest)));
-    assert_eq!((info.balance, info.methods.len()), (Some(stage.shop.balance()), Method::ALL.len()));
-    let told = stage.service.behaviour().announces && stage.service.behaviour().notifications;
+    assert_eq!((info.balance, info.methods.len()), (Some(fixture.shop.balance()), Method::ALL.len()));
+    let told = fixture.service.behaviour().announces && fixture.service.behaviour().notifications;
     assert_eq!((wallet.link().connected, wallet.link().tells_settlements), (true, told));
     // Each was told once, by however many events.
-    stage.client.quiet().await;
+    fixture.client.quiet().await;
 
-    let asked: Vec<Event> = stage.relay.seen().into_iter().filter(|event| event.kind.as_u16() == REQUEST).collect();
-    assert_eq!(asked.len() as u64, stage.service.counts().total());
-    let (app, service) = (stage.service.keys().app.public_key(), stage.service.keys().wallet.public_key());
+    let asked: Vec<Event> = fixture.relay.seen().into_iter().filter(|event| event.kind.as_u16() == REQUEST).collect();
+    assert_eq!(asked.len() as u64, fixture.service.counts().total());
+    let (app, service) = (fixture.service.keys().app.public_key(), fixture.service.keys().wallet.public_key());
     for event in asked {
         assert_eq!((event.pubkey, tag(&event, "p")), (app, Some(service.to_hex().as_str())));
         assert_eq!((tag(&event, "encryption"), event.content.contains("?iv=")), (nip44.then_some("nip44_v2"), !nip44));
         assert!(event.tags.expiration().is_some_and(|at| *at > Timestamp::now()));
     }
-    assert_eq!(stage.service.counts().unreadable, 0);
+    assert_eq!(fixture.service.counts().unreadable, 0);
 }
 
 #[tokio::test]
@@ -105,50 +105,50 @@ async fn a_wallet_without_notifications() {
 
 #[tokio::test]
 async fn what_is_announced_later_counts_from_then_on() {
-    let stage = Stage::set_with(|behaviour| behaviour.announces = false).await;
-    stage.client.invoice(1_000).await;
-    assert!(!stage.client.wallet.link().tells_settlements);
-    stage.service.set(|behaviour| behaviour.announces = true);
-    stage.client.until_link(|link| link.tells_settlements).await;
-    stage.client.invoice(1_000).await;
-    let asked = stage.relay.seen().into_iter().filter(|event| event.kind.as_u16() == REQUEST);
+    let fixture = Fixture::set_with(|behaviour| behaviour.announces = false).await;
+    fixture.client.invoice(1_000).await;
+    assert!(!fixture.client.wallet.link().tells_settlements);
+    fixture.service.set(|behaviour| behaviour.announces = true);
+    fixture.client.until_link(|link| link.tells_settlements).await;
+    fixture.client.invoice(1_000).await;
+    let asked = fixture.relay.seen().into_iter().filter(|event| event.kind.as_u16() == REQUEST);
     let schemes: Vec<bool> = asked.map(|event| tag(&event, "encryption").is_some()).collect();
     assert_eq!(schemes, [false, true]);
     // A second one in the place of the first.
-    stage.service.set(|behaviour| behaviour.notifications = false);
-    stage.client.until_link(|link| !link.tells_settlements).await;
+    fixture.service.set(|behaviour| behaviour.notifications = false);
+    fixture.client.until_link(|link| !link.tells_settlements).await;
     // Read in one way alone, whatever it was before.
     for encryptions in [Encryptions::Nip04, Encryptions::Nip44, Encryptions::Both] {
-        stage.service.set(|behaviour| (behaviour.encryptions, behaviour.notifications) = (encryptions, true));
-        stage.client.until_link(|link| link.tells_settlements).await;
-        stage.client.invoice(1_000).await;
-        stage.service.set(|behaviour| behaviour.notifications = false);
-        stage.client.until_link(|link| !link.tells_settlements).await;
+        fixture.service.set(|behaviour| (behaviour.encryptions, behaviour.notifications) = (encryptions, true));
+        fixture.client.until_link(|link| link.tells_settlements).await;
+        fixture.client.invoice(1_000).await;
+        fixture.service.set(|behaviour| behaviour.notifications = false);
+        fixture.client.until_link(|link| !link.tells_settlements).await;
     }
 }
 
 #[tokio::test]
 async fn a_wallet_that_does_not_say_its_balance_or_its_name() {
-    let stage = Stage::set_with(|behaviour| {
+    let fixture = Fixture::set_with(|behaviour| {
         behaviour.offers.remove(&Method::GetBalance);
     })
     .await;
-    let info = stage.client.wallet.info().await.unwrap();
+    let info = fixture.client.wallet.info().await.unwrap();
     assert_eq!((info.alias.as_deref(), info.balance), (Some("shop"), None));
-    stage.service.set(|behaviour| behaviour.offers = [Method::GetBalance, Method::MakeInvoice].into());
-    stage.relay.wait_for(LONG, |counts| counts.events_of(13_194) == 2).await.expect("announced anew");
-    let info = stage.client.wallet.info().await.unwrap();
-    assert_eq!((info.alias, info.network, info.balance), (None, None, Some(Stage::SHOP)));
+    fixture.service.set(|behaviour| behaviour.offers = [Method::GetBalance, Method::MakeInvoice].into());
+    fixture.relay.wait_for(LONG, |counts| counts.events_of(13_194) == 2).await.expect("announced anew");
+    let info = fixture.client.wallet.info().await.unwrap();
+    assert_eq!((info.alias, info.network, info.balance), (None, None, Some(Fixture::SHOP)));
     assert!(info.methods.contains(&"make_invoice".to_owned()), "{:?}", info.methods);
 }
 
 #[tokio::test]
 async fn a_wallet_whose_clock_is_minutes_behind() {
     let behind = UnixClock(Arc::new(|| Timestamp::now().as_secs() - 300));
-    let mut stage = Stage::set_in(LightningWorld::with_clock(behind), |_| {}).await;
-    let made = stage.client.invoice(1_000).await;
-    stage.user.pay(made.as_str(), None).unwrap();
-    assert_eq!(stage.client.settled().await.0, made.payment_hash());
+    let mut fixture = Fixture::set_in(LightningWorld::with_clock(behind), |_| {}).await;
+    let made = fixture.client.invoice(1_000).await;
+    fixture.user.pay(made.as_str(), None).unwrap();
+    assert_eq!(fixture.client.settled().await.0, made.payment_hash());
 }
 
 #[tokio::test]
@@ -158,7 +158,7 @@ async fn at_a_relay_of_others_making() {
     let relay = EmbeddedRelay::start().await.unwrap();
     let service = NwcService::start(&shop, &[relay.url()]).await;
     service.ready(LONG).await.unwrap();
-    let mut client = Client::start(&service.url());
+    let mut client = BackendHandle::start(&service.url());
     let made = client.invoice(1_000).await;
     user.pay(made.as_str(), None).unwrap();
     assert_eq!(client.settled().await.0, made.payment_hash());
@@ -170,9 +170,9 @@ async fn at_a_relay_of_others_making() {
 
 #[tokio::test]
 async fn many_at_once_each_get_their_own_answer() {
-    let stage = Stage::set().await;
+    let fixture = Fixture::set().await;
     let asking = (1..=100_u64).map(|amount| {
-        let wallet = &stage.client.wallet;
+        let wallet = &fixture.client.wallet;
         async move {
             let made = wallet.make_invoice(&wanted(amount)).await.unwrap();
             assert_eq!(made.amount(), Some(amount));
@@ -180,5 +180,5 @@ async fn many_at_once_each_get_their_own_answer() {
         }
     });
     futures_util::future::join_all(asking).await;
-    assert_eq!(stage.service.counts().total(), 200);
+    assert_eq!(fixture.service.counts().total(), 200);
 }

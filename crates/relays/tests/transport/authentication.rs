@@ -3,7 +3,7 @@
 use nostr::Kind;
 use usher_sandbox::relay::{Quirks, QuirkyRelay};
 
-use crate::support::{DEADLINE, Service, approval, eventually};
+use crate::fixture::{DEADLINE, Service, approval, eventually};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_relay_that_demands_authentication_gets_it_and_serves_us() {

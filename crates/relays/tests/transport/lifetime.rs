@@ -6,7 +6,7 @@ use usher_engine::ports::Messenger as _;
 use usher_protocol::Keys;
 use usher_sandbox::relay::{Quirks, QuirkyRelay};
 
-use crate::support::{DEADLINE, Service, Wallet, address, approval, eventually};
+use crate::fixture::{DEADLINE, Service, Wallet, address, approval, eventually};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn an_idle_service_says_nothing() {
@@ -64,7 +64,7 @@ async fn a_message_that_waits_for_the_engine_survives_the_removal_of_its_relay()
     let wallet = Keys::generate();
     relay.inject(approval(&wallet, &service.key(), "first"));
     relay.inject(approval(&wallet, &service.key(), "second"));
-    eventually("both examined", || service.pool.counters().verified == 2).await;
+    eventually("both examined", || service.pool.metrics().verified == 2).await;
     service.pool.remove(&address(relay.url()));
     relay.wait_for(DEADLINE, |counts| counts.open_connections == 0).await.unwrap();
     assert_eq!(service.next_answer().await, "first");

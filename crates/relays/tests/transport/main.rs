@@ -1,14 +1,14 @@
 //! The transport over real sockets, beside relays that misbehave in every way we know of.
 #![allow(clippy::disallowed_methods, clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
-mod abuse;
 mod authentication;
-mod beside_a_good_relay;
-mod hostile;
+mod exactly_once;
+mod expensive_relays;
+mod fixture;
 mod lifetime;
-mod once;
+mod one_good_relay;
 mod reconnection;
 mod subkeys;
-mod support;
 mod tls;
+mod unsolicited_events;
 mod user_relays;

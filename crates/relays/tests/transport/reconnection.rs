@@ -13,7 +13,7 @@ use usher_protocol::{Keys, envelope, kind};
 use usher_sandbox::proxy::BreakableProxy;
 use usher_sandbox::relay::{Quirks, QuirkyRelay};
 
-use crate::support::{DEADLINE, Service, eventually, now};
+use crate::fixture::{DEADLINE, Service, eventually, now};
 
 /// Nobody waits so long: a test that ends has shown that nothing paused.
 const NEVER: Duration = Duration::from_secs(3600);
@@ -65,9 +65,9 @@ async fn a_relay_that_cuts_every_connection_at_once_is_not_hammered() {
         options.connection.reconnect_first = NEVER;
         options.connection.reconnect_longest = NEVER;
     });
-    eventually("cut", || service.pool.counters().disconnects == 1).await;
+    eventually("cut", || service.pool.metrics().disconnects == 1).await;
     sleep(Duration::from_secs(1)).await;
-    assert_eq!((relay.counts().connections, service.pool.counters().disconnects), (1, 1));
+    assert_eq!((relay.counts().connections, service.pool.metrics().disconnects), (1, 1));
     assert!(!service.status_of(relay.url()).state.is_connected());
     service.stop().await;
 }
@@ -83,9 +83,9 @@ async fn when_the_attempt_at_once_fails_there_is_a_pause() {
     });
     service.subscribed_at(&url).await;
     proxy.cut();
-    eventually("tried once more", || service.pool.counters().disconnects == 2).await;
+    eventually("tried once more", || service.pool.metrics().disconnects == 2).await;
     sleep(Duration::from_secs(1)).await;
-    assert_eq!(service.pool.counters().disconnects, 2);
+    assert_eq!(service.pool.metrics().disconnects, 2);
     assert_eq!(service.status_of(&url).state.as_str(), "disconnected");
     drop(relay);
     service.stop().await;
@@ -104,13 +104,13 @@ async fn two_relays_cut_out_of_step_lose_no_handshake() {
         service.subscribed_at(relay.url()).await;
     }
     for round in 0..12 {
-        let (cut, broken) = (&relays[round % 2], service.pool.counters().disconnects);
+        let (cut, broken) = (&relays[round % 2], service.pool.metrics().disconnects);
         cut.hang_up();
         // Right then a wallet sends its handshake, once, to both.
         let event = handshake(&service, now().secs());
         relays.iter().for_each(|relay| relay.inject(event.clone()));
         assert_eq!(service.next().await.event_id, event.id);
-        eventually("noticed", || service.pool.counters().disconnects > broken).await;
+        eventually("noticed", || service.pool.metrics().disconnects > broken).await;
         service.subscribed_at(cut.url()).await;
     }
     service.stop().await;
@@ -145,12 +145,12 @@ async fn a_relay_that_keeps_ephemeral_events_for_a_while_gives_back_what_was_mis
 
     // Each further connection gets all of it again, which is known by now.
     for round in 1..=3 {
-        let received = service.pool.counters().received;
+        let received = service.pool.metrics().received;
         proxy.cut();
         eventually("noticed", || !service.status_of(&url).state.is_connected()).await;
         proxy.restore();
-        eventually("all of it again", || service.pool.counters().received >= received + 4).await;
-        assert_eq!(service.pool.counters().delivered, 4, "round {round}");
+        eventually("all of it again", || service.pool.metrics().received >= received + 4).await;
+        assert_eq!(service.pool.metrics().delivered, 4, "round {round}");
     }
     assert!(service.inbox.try_recv().is_err());
     service.stop().await;

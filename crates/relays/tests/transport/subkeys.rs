@@ -9,7 +9,7 @@ use usher_protocol::{Keys, kind};
 use usher_relays::{Identity, RelayOptions};
 use usher_sandbox::relay::{Quirks, QuirkyRelay};
 
-use crate::support::{DEADLINE, Service, Wallet, address, eventually, now, quick, quick_connection, seal};
+use crate::fixture::{DEADLINE, Service, Wallet, address, eventually, now, quick, quick_connection, seal};
 
 fn identity(main: &Keys) -> Identity {
     let metadata = Metadata {
@@ -65,7 +65,7 @@ async fn who_knows_only_the_main_key_gets_the_proof_and_tries_again() {
     let inbound = service.next().await;
     assert_eq!(inbound.event_id, readable.id);
     assert!(matches!(inbound.message, WalletMessage::KeyHandshake(_)));
-    assert_eq!(service.pool.counters().proofs_sent, 1);
+    assert_eq!(service.pool.metrics().proofs_sent, 1);
     service.stop().await;
 }
 
@@ -86,13 +86,13 @@ async fn proofs_are_limited_per_author_and_per_relay() {
     for _ in 0..20 {
         relay.inject(for_the_main_key(&author, &main));
     }
-    eventually("twenty seen", || service.pool.counters().verified == 20).await;
-    assert_eq!(service.pool.counters().proofs_sent, 3);
+    eventually("twenty seen", || service.pool.metrics().verified == 20).await;
+    assert_eq!(service.pool.metrics().proofs_sent, 3);
     for _ in 0..1000 {
         relay.inject(for_the_main_key(&Keys::generate(), &main));
     }
-    eventually("all seen", || service.pool.counters().verified == 1020).await;
-    let counters = service.pool.counters();
+    eventually("all seen", || service.pool.metrics().verified == 1020).await;
+    let counters = service.pool.metrics();
     assert!(counters.proofs_sent >= 120 && counters.proofs_withheld > 0, "{counters:?}");
     assert_eq!(counters.proofs_sent + counters.proofs_withheld, 1020);
     assert!(relay.seen().iter().all(|event| !event.as_json().contains("server")), "encrypted");
@@ -112,7 +112,7 @@ async fn twenty_others_a_second_do_not_keep_a_service_from_proving_itself() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
     }
-    eventually("all seen", || service.pool.counters().verified == 1200).await;
+    eventually("all seen", || service.pool.metrics().verified == 1200).await;
     tokio::time::sleep(Duration::from_secs(1)).await;
     let mut wallet = Wallet::connect(&[relay.url()]).await;
     for _ in 0..20 {
@@ -142,13 +142,13 @@ async fn a_flood_at_one_relay_leaves_the_others_share() {
     for _ in 0..200 {
         flooded.inject(for_the_main_key(&Keys::generate(), &main));
     }
-    eventually("all seen", || service.pool.counters().verified == 200).await;
-    assert_eq!(service.pool.counters().proofs_sent, 10);
+    eventually("all seen", || service.pool.metrics().verified == 200).await;
+    assert_eq!(service.pool.metrics().proofs_sent, 10);
     let mut wallet = Wallet::connect(&[quiet.url()]).await;
     // Over the flooded relay it comes first, and to nothing.
     let asked = for_the_main_key(&wallet.keys, &main);
     flooded.inject(asked.clone());
-    eventually("seen", || service.pool.counters().verified == 201).await;
+    eventually("seen", || service.pool.metrics().verified == 201).await;
     quiet.inject(asked);
     assert_eq!(wallet.next().await.0.kind.as_u16(), kind::SUBKEY_PROOF);
     service.stop().await;
@@ -165,7 +165,7 @@ async fn a_relay_that_limits_us_for_proofs_gets_no_more_of_them() {
     }
     relay.wait_for(DEADLINE, |counts| counts.events_refused > 0).await.unwrap();
     eventually("told", || {
-        let counters = service.pool.counters();
+        let counters = service.pool.metrics();
         counters.rate_limited > 0 && counters.verified == 100
     })
     .await;
@@ -175,7 +175,7 @@ async fn a_relay_that_limits_us_for_proofs_gets_no_more_of_them() {
     relay.wait_for(DEADLINE, |counts| counts.events_of(27_000) == 1).await.unwrap();
     let before = relay.counts().events_of(kind::SUBKEY_PROOF);
     relay.inject(for_the_main_key(&Keys::generate(), &main));
-    eventually("seen", || service.pool.counters().verified == 101).await;
+    eventually("seen", || service.pool.metrics().verified == 101).await;
     service.ask(&Keys::generate().public_key(), "another");
     relay.wait_for(DEADLINE, |counts| counts.events_of(27_000) == 2).await.unwrap();
     assert_eq!(relay.counts().events_of(kind::SUBKEY_PROOF), before);

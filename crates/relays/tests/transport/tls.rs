@@ -10,7 +10,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::TlsAcceptor;
 use usher_sandbox::relay::{Quirks, QuirkyRelay};
 
-use crate::support::{Service, Wallet, eventually};
+use crate::fixture::{Service, Wallet, eventually};
 
 /// A relay's address behind TLS for `name`, and the configuration of a client that trusts its certificate.
 async fn behind_tls(relay: &QuirkyRelay, name: &str) -> (String, Arc<ClientConfig>) {
@@ -162,13 +162,13 @@ async fn handshakes_without_end_come_to_one() {
         let service = Service::start_with(&[&url], |options| {
             options.connection.handshake = std::time::Duration::from_secs(2);
         });
-        eventually(name, || service.pool.counters().disconnects >= 2).await;
+        eventually(name, || service.pool.metrics().disconnects >= 2).await;
         assert!(
             format!("{:?}", service.status_of(&url).state).contains("handshake"),
             "{name}: {:?}",
             service.status_of(&url)
         );
-        assert_eq!(service.pool.counters().connects, 0, "{name}");
+        assert_eq!(service.pool.metrics().connects, 0, "{name}");
         service.stop().await;
     }
 }
@@ -185,8 +185,8 @@ async fn what_is_compressed_though_we_did_not_offer_it_ends_the_connection() {
         }
     });
     let service = Service::start(&[&url]);
-    eventually("left twice", || service.pool.counters().disconnects >= 2).await;
-    assert_eq!(service.pool.counters().received, 0);
+    eventually("left twice", || service.pool.metrics().disconnects >= 2).await;
+    assert_eq!(service.pool.metrics().received, 0);
     service.stop().await;
 }
 
@@ -203,7 +203,7 @@ async fn redirects_are_not_followed() {
         }
     });
     let service = Service::start(&[&url]);
-    eventually("refused twice", || service.pool.counters().disconnects >= 2).await;
+    eventually("refused twice", || service.pool.metrics().disconnects >= 2).await;
     assert!(format!("{:?}", service.status_of(&url).state).contains("302"));
     assert_eq!(elsewhere.counts().connections, 0);
     service.stop().await;

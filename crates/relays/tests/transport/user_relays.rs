@@ -11,7 +11,7 @@ use usher_protocol::{Keys, PublicKey};
 use usher_relays::Origin;
 use usher_sandbox::relay::{Flood, Junk, JunkEvents, Quirks, QuirkyRelay};
 
-use crate::support::{DEADLINE, Service, Wallet, address, approval, eventually, now};
+use crate::fixture::{DEADLINE, Service, Wallet, address, approval, eventually, now};
 
 fn letter(service: &Service, wallet: &PublicKey, challenge: &str, relays: &[&str]) -> Letter {
     let mut letter = service.letter(wallet, challenge);
@@ -87,7 +87,7 @@ async fn private_addresses_of_users_are_never_connected_to() {
         service.pool.send(&letter(&service, &wallet, "x", &[url]));
     }
     assert!(open(&service).is_empty(), "{:?}", open(&service));
-    assert_eq!(service.pool.counters().user_relays_refused, by_number.len() as u64);
+    assert_eq!(service.pool.metrics().user_relays_refused, by_number.len() as u64);
 
     // By name: known only when it has been resolved.
     let by_name = format!("ws://localhost:{port}");
@@ -132,7 +132,7 @@ async fn relays_of_users_are_bounded_per_user_and_in_all() {
         service.pool.send(&letter(&service, &Keys::generate().public_key(), "x", &[url]));
         assert!(open(&service).len() <= 5);
     }
-    let refused = service.pool.counters().user_relays_refused;
+    let refused = service.pool.metrics().user_relays_refused;
     assert!(refused > 0, "when an answer is awaited on all of them, one more gets no place");
     let now_open = open(&service);
     assert!(waiting.iter().all(|url| now_open.contains(url)), "{waiting:?} {now_open:?}");
@@ -173,7 +173,7 @@ async fn made_up_relays_of_made_up_users_do_not_cost_a_user_theirs() {
     theirs.inject(approval(&wallet, &service.key(), "honest"));
     assert_eq!(service.next_answer().await, "honest");
     assert_eq!(theirs.counts().connections, 1);
-    assert_eq!(service.pool.counters().user_relays_refused, 72);
+    assert_eq!(service.pool.metrics().user_relays_refused, 72);
     service.stop().await;
     accepting.abort();
 }
@@ -262,8 +262,8 @@ async fn a_users_relay_that_floods_us_is_left_but_not_one_of_ours() {
     let theirs = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let service = Service::start_with(&[ours.url()], |options| {
         options.allow_private = true;
-        options.limits.user_relay_nuisance = 100;
-        options.limits.user_relay_nuisance_per_second = 1;
+        options.limits.user_relay_useless = 100;
+        options.limits.user_relay_useless_per_second = 1;
     });
     service.subscribed_at(ours.url()).await;
     service.pool.send(&letter(&service, &Keys::generate().public_key(), "x", &[theirs.url()]));
@@ -273,7 +273,7 @@ async fn a_users_relay_that_floods_us_is_left_but_not_one_of_ours() {
     theirs.set(|quirks| quirks.flood = Some(flood.clone()));
     eventually("left", || format!("{:?}", service.status_of(theirs.url()).state).contains("floods us")).await;
     ours.set(|quirks| quirks.flood = Some(flood));
-    eventually("much junk", || service.pool.counters().received > 500).await;
+    eventually("much junk", || service.pool.metrics().received > 500).await;
     assert!(service.status_of(ours.url()).state.is_connected());
     assert_eq!(ours.counts().connections, 1);
     service.stop().await;
@@ -300,8 +300,8 @@ async fn a_users_relay_that_floods_us_with_pings_is_left_too() {
     let (url, pinging) = pinging_relay().await;
     let service = Service::start_with(&[], |options| {
         options.allow_private = true;
-        options.limits.user_relay_nuisance = 100;
-        options.limits.user_relay_nuisance_per_second = 1;
+        options.limits.user_relay_useless = 100;
+        options.limits.user_relay_useless_per_second = 1;
     });
     service.pool.send(&letter(&service, &Keys::generate().public_key(), "x", &[&url]));
     eventually("left", || format!("{:?}", service.status_of(&url).state).contains("floods us")).await;
@@ -319,6 +319,6 @@ async fn a_users_relay_may_send_less_at_a_time_than_ours() {
     let mut huge = approval(&wallet, &service.key(), "huge");
     huge.content = "A".repeat(1_000_000);
     theirs.inject(huge);
-    eventually("left", || service.pool.counters().disconnects == 1).await;
+    eventually("left", || service.pool.metrics().disconnects == 1).await;
     service.stop().await;
 }

@@ -7,7 +7,7 @@ use reqwest::StatusCode;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{Clock, Lightning as _, LightningError, SystemClock};
-use usher_lightning::nwc::{NwcOptions, NwcWallet};
+use usher_lightning::nwc::{NwcBackend, NwcOptions};
 
 use super::finding::Finding;
 use super::service::Service;
@@ -106,7 +106,7 @@ async fn from_here(config: &Config) -> Result<Info, String> {
     let options = NwcOptions::new(url.parse().map_err(|_| unusable())?);
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-    let (wallet, notices) = NwcWallet::start(options, clock, &tasks, stop.clone()).map_err(|_| unusable())?;
+    let (wallet, notices) = NwcBackend::start(options, clock, &tasks, stop.clone()).map_err(|_| unusable())?;
     // What happens there meanwhile is not our business.
     drop(notices);
     let connected = tokio::time::timeout(CONNECT, async {

@@ -100,7 +100,7 @@ fn a_property_based_client_finds_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let mut command = configured(folder.path());
     command
-        .env("RUST_LOG", "info,usher_relays::connection=debug")
+        .env("RUST_LOG", "info,usher_relays::relay_task=debug")
         .env("SERVICE__NOSTR__RELAYS", relay.url())
         .env("SERVICE__WALLET__LN_BACKEND", "nwc")
         .env("SERVICE__WALLET__NWC__URL", wallet.url());

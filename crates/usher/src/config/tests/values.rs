@@ -2,7 +2,7 @@
 
 use secrecy::ExposeSecret as _;
 
-use usher_lightning::nwc::ConnectionUrl;
+use usher_lightning::nwc::ConnectionUri;
 use usher_protocol::bolt11::Network;
 use usher_relays::RelayAddress;
 
@@ -101,7 +101,7 @@ fn an_address_of_a_wallet_that_is_right_can_be_used() {
     for address in [nwc(), twice].into_iter().chain(others) {
         let url = Given::required().variable("WALLET__NWC__URL", &address).config().nwc.url.unwrap();
         assert_eq!(url.secret().expose_secret(), address);
-        assert!(address.parse::<ConnectionUrl>().is_ok(), "{address}");
+        assert!(address.parse::<ConnectionUri>().is_ok(), "{address}");
     }
     let file = Given::required()
         .other_file("nwc", format!("{}\n", nwc()).as_bytes())

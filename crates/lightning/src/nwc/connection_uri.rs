@@ -1,0 +1,106 @@
+//! Connection strings.
+
+use std::fmt;
+use std::str::FromStr;
+
+use nostr::{Keys, SecretKey};
+use url::Url;
+use usher_protocol::PublicKey;
+
+/// Most relays of a connection string that are used.
+const MAX_RELAYS: usize = 8;
+
+/// A connection string: `nostr+walletconnect://<wallet's key>?relay=<url>&relay=<url>&secret=<our key>`. Whoever has it can
+/// spend: `Debug` shows nothing of it.
+#[derive(Clone)]
+pub struct ConnectionUri {
+    /// The wallet's key.
+    pub(crate) wallet: PublicKey,
+    /// Our key, by which the wallet knows us.
+    pub(crate) keys: Keys,
+    /// Where to meet.
+    pub(crate) relays: Vec<Url>,
+}
+
+/// A text is no connection string. Says nothing of it: it is a secret.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("is not a connection string of Nostr Wallet Connect: nostr+walletconnect://<key>?relay=<url>&secret=<key>")]
+pub struct InvalidConnectionUri;
+
+impl fmt::Debug for ConnectionUri {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ConnectionUri(…)")
+    }
+}
+
+impl FromStr for ConnectionUri {
+    type Err = InvalidConnectionUri;
+
+    fn from_str(text: &str) -> Result<Self, InvalidConnectionUri> {
+        let url = Url::parse(text.trim()).map_err(|_| InvalidConnectionUri)?;
+        if !matches!(url.scheme(), "nostr+walletconnect" | "nostrwalletconnect") {
+            return Err(InvalidConnectionUri);
+        }
+        // Some wallets leave the slashes out.
+        let key = url.host_str().unwrap_or_else(|| url.path());
+        let wallet = PublicKey::from_hex(key).map_err(|_| InvalidConnectionUri)?;
+        let mut relays = Vec::new();
+        let mut secret = None;
+        for (name, value) in url.query_pairs() {
+            match name.as_ref() {
+                "relay" => {
+                    let relay = Url::parse(&value).map_err(|_| InvalidConnectionUri)?;
+                    if !matches!(relay.scheme(), "ws" | "wss") || relay.host_str().is_none() {
+                        return Err(InvalidConnectionUri);
+                    }
+                    if relays.len() < MAX_RELAYS && !relays.contains(&relay) {
+                        relays.push(relay);
+                    }
+                }
+                "secret" => secret = SecretKey::from_hex(&value).ok(),
+                _ => {}
+            }
+        }
+        match secret {
+            Some(secret) if !relays.is_empty() => Ok(Self { wallet, keys: Keys::new(secret), relays }),
+            _ => Err(InvalidConnectionUri),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "b889ff5b1513b641e2a139f661a661364979c5beee91842f8f0ef42ab558e9d4";
+    const SECRET: &str = "71a8c14c1407c113601079c4302dab36460f0ccd0ad506f1f2dc73b5100e4f3c";
+
+    #[test]
+    fn all_relays_are_kept() {
+        let text = format!(
+            "nostr+walletconnect://{KEY}?relay=wss%3A%2F%2Frelay.one&relay=ws://127.0.0.1:7000/x&secret={SECRET}&lud16=me%40x.y"
+        );
+        let url: ConnectionUri = text.parse().unwrap();
+        let relays: Vec<_> = url.relays.iter().map(Url::as_str).collect();
+        assert_eq!(relays, ["wss://relay.one/", "ws://127.0.0.1:7000/x"]);
+        assert_eq!(url.wallet.to_hex(), KEY);
+        assert_eq!(url.keys.secret_key().to_secret_hex(), SECRET);
+    }
+
+    #[test]
+    fn what_is_none_and_nothing_is_shown() {
+        for text in [
+            String::new(),
+            format!("nostr+walletconnect://{KEY}?secret={SECRET}"),
+            format!("nostr+walletconnect://{KEY}?relay=wss://relay.one"),
+            format!("nostr+walletconnect://{KEY}?relay=https://relay.one&secret={SECRET}"),
+            format!("nostr+walletconnect://{}?relay=wss://relay.one&secret={SECRET}", &KEY[1..]),
+            format!("nostr+walletconnect://{KEY}?relay=wss://relay.one&secret=0"),
+            format!("https://{KEY}?relay=wss://relay.one&secret={SECRET}"),
+        ] {
+            assert!(text.parse::<ConnectionUri>().is_err(), "{text}");
+        }
+        let good = format!("nostr+walletconnect:{KEY}?relay=wss://relay.one&secret={SECRET}");
+        assert_eq!(format!("{:?}", good.parse::<ConnectionUri>().unwrap()), "ConnectionUri(…)");
+    }
+}

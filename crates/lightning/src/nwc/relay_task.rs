@@ -1,0 +1,178 @@
+//! One relay of the connection string: connected, subscribed, and again when that ends.
+
+mod outgoing_request;
+mod session;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use nostr::{Event, EventId};
+use rustls::ClientConfig;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+use tracing::{debug, warn};
+use url::Url;
+use usher_engine::ports::Clock;
+use usher_nostr_connection::address_guard::Trust;
+use usher_nostr_connection::{
+    ConnectionError, DialError, DialOptions, Dialer, OverheadLimits, Quality, Reconnection, Timing, dial,
+};
+
+use super::connection_uri::ConnectionUri;
+pub(crate) use outgoing_request::OutgoingRequest;
+use session::Session;
+
+/// What a wallet announces of itself.
+pub(crate) const INFO: u16 = 13_194;
+/// A request to a wallet.
+pub(crate) const REQUEST: u16 = 23_194;
+/// A wallet's answer.
+pub(crate) const RESPONSE: u16 = 23_195;
+/// What a wallet tells by itself, with NIP-04.
+pub(crate) const NOTIFICATION_NIP04: u16 = 23_196;
+/// What a wallet tells by itself, with NIP-44.
+pub(crate) const NOTIFICATION: u16 = 23_197;
+
+/// Largest message that is read, in bytes.
+const MAX_MESSAGE_BYTES: usize = 256 * 1024;
+
+/// How long a relay that does not say so is waited for to have subscribed us.
+const SUBSCRIBE: Duration = Duration::from_secs(2);
+
+/// How long a relay that wants to know who we are is given to ask.
+const AUTHENTICATE: Duration = Duration::from_secs(15);
+
+/// How far the wallet's clock may be behind ours: what it says is heard only if it is no older. Relays keep none of it, or not
+/// for long.
+const CLOCKS: Duration = Duration::from_secs(900);
+
+/// How often a relay that is down is logged at most, as long as its connections end sooner than this.
+const LASTED: Duration = Duration::from_secs(30);
+
+/// A relay that had us subscribed for this long was healthy.
+const HEALTHY: Duration = Duration::from_secs(2);
+
+/// Time limits and pauses. A backend is asked for an invoice while a user waits: pauses are shorter than with other relays.
+pub(crate) fn timing() -> Timing {
+    Timing {
+        reconnect_first: Duration::from_millis(500),
+        reconnect_longest: Duration::from_secs(30),
+        worked_after: HEALTHY,
+        healthy_after: HEALTHY,
+        write_within: Duration::from_secs(10),
+        ..Timing::default()
+    }
+}
+
+/// What a relay says that the wallet said.
+pub(crate) struct ReceivedEvent {
+    /// Which relay.
+    pub(crate) relay: usize,
+    pub(crate) event: Event,
+}
+
+/// What the relays' tasks share.
+pub(crate) struct Shared {
+    pub(crate) url: ConnectionUri,
+    pub(crate) clock: Arc<dyn Clock>,
+    /// Which relays have subscribed us.
+    pub(crate) up: watch::Sender<Vec<bool>>,
+    pub(crate) heard: mpsc::Sender<ReceivedEvent>,
+    pub(crate) stop: CancellationToken,
+    pub(crate) tls: Arc<ClientConfig>,
+    /// Replaces TCP in simulations.
+    pub(crate) dialer: Option<Arc<dyn Dialer>>,
+    pub(crate) timing: Timing,
+}
+
+impl Shared {
+    fn set_up(&self, relay: usize, is_up: bool) {
+        self.up.send_if_modified(|up| match up.get_mut(relay) {
+            Some(was) if *was != is_up => {
+                *was = is_up;
+                true
+            }
+            _ => false,
+        });
+    }
+}
+
+/// Keeps a connection to the relay until everything stops.
+pub(crate) async fn run(
+    shared: Arc<Shared>,
+    relay: usize,
+    url: Url,
+    mut outgoing: mpsc::Receiver<Arc<OutgoingRequest>>,
+) {
+    let host = url.host_str().unwrap_or_default().to_owned();
+    let mut reconnection = Reconnection::new(&shared.timing, Instant::now());
+    let mut was_logged = false;
+    loop {
+        let begun = Instant::now();
+        let (ended, quality) = tokio::select! {
+            ended = connect_once(&shared, relay, &url, &mut outgoing) => ended,
+            () = shared.stop.cancelled() => return shared.set_up(relay, false),
+        };
+        shared.set_up(relay, false);
+        // What is queued was meant for this connection: whoever waits for the response takes it back.
+        while outgoing.try_recv().is_ok() {}
+        was_logged &= begun.elapsed() <= LASTED;
+        if was_logged {
+            debug!(relay = host, reason = %ended, "the Lightning backend's relay is down");
+        } else {
+            // Only the host of its URL: the rest may be a secret.
+            warn!(relay = host, reason = %ended, "the Lightning backend's relay is down; trying again until it is back");
+            was_logged = true;
+        }
+        tokio::select! {
+            () = sleep(reconnection.after(quality, Instant::now()).duration()) => {}
+            () = shared.stop.cancelled() => return,
+        }
+    }
+}
+
+/// Why a connection ended.
+#[derive(Debug, thiserror::Error)]
+enum Ended {
+    #[error(transparent)]
+    Dial(#[from] DialError),
+    #[error(transparent)]
+    Lost(#[from] ConnectionError),
+    #[error("no more requests")]
+    Stopped,
+    #[error("the relay refuses our subscription")]
+    Refused,
+}
+
+/// One connection from the attempt to its end: why it ended, and how good it was, if there was one.
+async fn connect_once(
+    shared: &Shared,
+    relay: usize,
+    url: &Url,
+    outgoing: &mut mpsc::Receiver<Arc<OutgoingRequest>>,
+) -> (Ended, Option<Quality>) {
+    let options = DialOptions {
+        trust: Trust::Operator,
+        timing: &shared.timing,
+        tls: &shared.tls,
+        max_message_bytes: MAX_MESSAGE_BYTES,
+        overhead: &OverheadLimits::OPERATOR,
+        dialer: shared.dialer.as_deref(),
+    };
+    match dial(url, &options, |_| true).await {
+        Ok(connection) => {
+            let (ended, quality) = Session::new(shared, relay, url, connection).run(outgoing).await;
+            (ended, Some(quality))
+        }
+        Err(error) => (error.into(), None),
+    }
+}
+
+/// The request that an answer is about: its first `e` tag.
+pub(crate) fn answers_to(event: &Event) -> Option<EventId> {
+    event.tags.iter().take(16).find_map(|tag| match tag.as_slice() {
+        [name, id, ..] if name == "e" => EventId::from_hex(id).ok(),
+        _ => None,
+    })
+}

@@ -1,0 +1,315 @@
+//! What a wallet says, once decrypted: read strictly, and never relied on for more than it says.
+
+mod transaction;
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde_json::Value;
+use usher_engine::ports::{Finds, InvoiceStatus, LightningError, OutgoingStatus, PaidInvoice, Settlement, WalletInfo};
+use usher_protocol::bolt11::{Invoice, Network};
+use usher_protocol::message::PaymentHash;
+
+use transaction::Transaction;
+
+/// Longest text of a wallet's own words, in characters.
+const MAX_WORDS: usize = 200;
+
+/// Most methods that are kept of a wallet's announcement.
+const MAX_METHODS: usize = 64;
+
+/// A wallet's answer makes no sense. What was asked for may have been done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the answer makes no sense")]
+pub struct InvalidResponse;
+
+/// What a wallet announces of itself (kind 13194).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Announcement {
+    /// It reads NIP-44.
+    pub nip44: bool,
+    /// It tells of payments that it receives.
+    pub sends_notifications: bool,
+    /// Methods it offers.
+    pub methods: Vec<String>,
+}
+
+impl Announcement {
+    /// Reads the content and the tags of the event.
+    pub fn read(content: &str, encryption: Option<&str>, notifications: Option<&str>) -> Self {
+        let words = |text: Option<&str>| text.unwrap_or_default().split_whitespace().map(str::to_owned).collect();
+        let (encryption, notifications): (Vec<String>, Vec<String>) = (words(encryption), words(notifications));
+        Self {
+            nip44: encryption.iter().any(|word| word == "nip44_v2"),
+            sends_notifications: notifications.iter().any(|word| word == "payment_received"),
+            methods: content.split_whitespace().take(MAX_METHODS).map(clean).collect(),
+        }
+    }
+}
+
+/// An answer to a request (kind 23195). `Debug` shows no result: there may be a preimage in it.
+#[derive(Clone, Deserialize)]
+pub struct Response {
+    #[serde(default)]
+    result_type: Option<String>,
+    #[serde(default)]
+    error: Option<ErrorObject>,
+    #[serde(default)]
+    result: Option<Value>,
+    /// Unix seconds at which the wallet says that it said so.
+    #[serde(skip)]
+    said_at: u64,
+}
+
+impl fmt::Debug for Response {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let error = self.error.as_ref().map(|refusal| clean(&refusal.code));
+        f.debug_struct("Response").field("error", &error).finish_non_exhaustive()
+    }
+}
+
+#[derive(Clone, Deserialize)]
+struct ErrorObject {
+    #[serde(default)]
+    code: String,
+    #[serde(default)]
+    message: String,
+}
+
+/// What a wallet tells by itself (kinds 23196 and 23197).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notification {
+    /// An invoice of ours was paid.
+    Received(PaymentHash, Settlement),
+    /// A payment of ours reached the payee.
+    Sent(PaymentHash, PaidInvoice),
+}
+
+impl Response {
+    /// Reads the decrypted text of an answer.
+    ///
+    /// # Errors
+    /// [`InvalidResponse`].
+    pub fn parse(text: &str) -> Result<Self, InvalidResponse> {
+        let answer: Self = serde_json::from_str(text).map_err(|_| InvalidResponse)?;
+        let has_result = answer.result.as_ref().is_some_and(|result| !result.is_null());
+        if answer.error.is_none() && !has_result { Err(InvalidResponse) } else { Ok(answer) }
+    }
+
+    /// Notes when the wallet said so, by its own clock (Unix seconds).
+    pub(crate) const fn said_at(mut self, at: u64) -> Self {
+        self.said_at = at;
+        self
+    }
+
+    /// Whether the wallet's own clock had come to `until` (Unix seconds) when it said so.
+    pub(crate) const fn is_after(&self, until: u64) -> bool {
+        self.said_at >= until
+    }
+
+    /// Which payments of ours this look-up is seen to find. What does not say that it is outgoing shows nothing: some
+    /// wallets find the invoice, not the payment.
+    pub(crate) fn finds(&self) -> Finds {
+        let Ok(Some(transaction)) = self.found() else { return Finds::Nothing };
+        match transaction.state().as_deref() {
+            _ if transaction.text("type") != Some("outgoing") => Finds::Nothing,
+            // A wallet may list what is over, and nothing that is under way: "failed" shows no more than "settled".
+            Some("pending") => Finds::Unsettled,
+            _ => Finds::Settled,
+        }
+    }
+
+    /// The result of `method`.
+    ///
+    /// # Errors
+    /// [`LightningError`]: definite only when the wallet's code says that it was not done.
+    pub fn result(&self, method: &str) -> Result<&Value, LightningError> {
+        // Of what is said about something else nothing follows; a wallet that could not read us leaves it out.
+        if self.result_type.as_deref().is_some_and(|result_type| !result_type.is_empty() && result_type != method) {
+            return Err(unclear());
+        }
+        match (&self.error, &self.result) {
+            (Some(refusal), _) => Err(refusal.to_error()),
+            (None, Some(result)) => Ok(result),
+            (None, None) => Err(unclear()),
+        }
+    }
+
+    /// What was looked up; `None` when the wallet says that it does not know it.
+    fn found(&self) -> Result<Option<Transaction<'_>>, LightningError> {
+        match self.result("lookup_invoice") {
+            Ok(result) => Ok(Some(Transaction(result))),
+            Err(LightningError::Refused { .. })
+                if self.error.as_ref().is_some_and(|refusal| refusal.code == "NOT_FOUND") =>
+            {
+                Ok(None)
+            }
+            Err(failure) => Err(failure),
+        }
+    }
+
+    /// What `make_invoice` gave.
+    ///
+    /// # Errors
+    /// [`LightningError`].
+    pub fn invoice(&self) -> Result<Invoice, LightningError> {
+        let result = self.result("make_invoice")?;
+        let text = Transaction(result).text("invoice").map(str::to_owned).ok_or_else(unclear)?;
+        let refused = |reason: &str| LightningError::Refused { again: false, reason: reason.to_owned() };
+        let invoice: Invoice = text.parse().map_err(|_| refused("what it made is no valid invoice"))?;
+        match Transaction(result).payment_hash() {
+            Some(hash) if hash != invoice.payment_hash() => {
+                Err(refused("the invoice it made has another payment hash than it says"))
+            }
+            _ => Ok(invoice),
+        }
+    }
+
+    /// What `lookup_invoice` says of an invoice of ours.
+    ///
+    /// # Errors
+    /// [`LightningError`].
+    pub fn invoice_status(&self, hash: PaymentHash) -> Result<InvoiceStatus, LightningError> {
+        let Some(transaction) = self.found()? else { return Ok(InvoiceStatus::Unknown) };
+        if !transaction.is_about(hash) || !transaction.may_be("incoming") {
+            return Err(unclear());
+        }
+        Ok(if transaction.is_settled() {
+            InvoiceStatus::Settled(transaction.settlement())
+        } else {
+            match transaction.state().as_deref() {
+                Some("expired" | "failed") => InvoiceStatus::Dead,
+                _ => InvoiceStatus::Open,
+            }
+        })
+    }
+
+    /// What `lookup_invoice` says of a payment of ours.
+    ///
+    /// # Errors
+    /// [`LightningError`].
+    pub fn outgoing_status(&self, hash: PaymentHash) -> Result<OutgoingStatus, LightningError> {
+        let Some(transaction) = self.found()? else { return Ok(OutgoingStatus::Unknown(Finds::Nothing)) };
+        if !transaction.is_about(hash) {
+            return Err(unclear());
+        }
+        if !transaction.may_be("outgoing") {
+            // An invoice of the wallet's own with this payment hash: of a payment it knows nothing.
+            return Ok(OutgoingStatus::Unknown(Finds::Nothing));
+        }
+        match (transaction.state().as_deref(), transaction.preimage()) {
+            (Some("failed"), _) => Ok(OutgoingStatus::Failed),
+            (Some("settled") | None, Some(preimage)) => {
+                Ok(OutgoingStatus::Paid(PaidInvoice { preimage, fees_paid: transaction.number("fees_paid") }))
+            }
+            _ => Ok(OutgoingStatus::Pending),
+        }
+    }
+
+    /// What `pay_invoice` gave.
+    ///
+    /// # Errors
+    /// [`LightningError`].
+    pub fn paid(&self) -> Result<PaidInvoice, LightningError> {
+        let result = Transaction(self.result("pay_invoice")?);
+        let preimage = result.preimage().ok_or_else(unclear)?;
+        Ok(PaidInvoice { preimage, fees_paid: result.number("fees_paid") })
+    }
+
+    /// What `get_balance` gave, in millisats.
+    ///
+    /// # Errors
+    /// [`LightningError`].
+    pub fn balance(&self) -> Result<u64, LightningError> {
+        Transaction(self.result("get_balance")?).number("balance").ok_or_else(unclear)
+    }
+
+    /// What `get_info` gave, without the balance.
+    ///
+    /// # Errors
+    /// [`LightningError`].
+    pub fn info(&self) -> Result<WalletInfo, LightningError> {
+        let result = self.result("get_info")?;
+        let methods = result.get("methods").and_then(Value::as_array);
+        Ok(WalletInfo {
+            alias: Transaction(result).text("alias").map(clean),
+            network: match Transaction(result).text("network") {
+                Some("mainnet" | "bitcoin") => Some(Network::Bitcoin),
+                Some("testnet" | "testnet3" | "testnet4") => Some(Network::Testnet),
+                Some("signet" | "mutinynet") => Some(Network::Signet),
+                Some("regtest") => Some(Network::Regtest),
+                _ => None,
+            },
+            balance: None,
+            methods: methods
+                .map(|methods| methods.iter().filter_map(Value::as_str).take(MAX_METHODS).map(clean).collect())
+                .unwrap_or_default(),
+        })
+    }
+}
+
+impl ErrorObject {
+    /// The codes of NIP-47 that say that it was not done; of `INTERNAL`, `OTHER` and codes that nobody knows, nothing follows.
+    fn to_error(&self) -> LightningError {
+        let reason = || {
+            let (code, message) = (clean(&self.code), clean(&self.message));
+            if message.is_empty() { code } else { format!("{message} ({code})") }
+        };
+        match self.code.as_str() {
+            // A wallet that has just changed how it reads announces it, and is asked in that way the next time.
+            "RATE_LIMITED" | "INSUFFICIENT_BALANCE" | "QUOTA_EXCEEDED" | "UNSUPPORTED_ENCRYPTION" => {
+                LightningError::Refused { again: true, reason: reason() }
+            }
+            "RESTRICTED" | "UNAUTHORIZED" | "NOT_IMPLEMENTED" | "NOT_FOUND" => {
+                LightningError::Refused { again: false, reason: reason() }
+            }
+            // "This may be due to a timeout" (NIP-47): by the code alone it is not known.
+            "PAYMENT_FAILED" => LightningError::Failed(reason()),
+            _ => LightningError::Unknown(reason()),
+        }
+    }
+}
+
+impl Notification {
+    /// Reads the decrypted text of a notification; `None` for those that are not needed.
+    ///
+    /// # Errors
+    /// [`InvalidResponse`].
+    pub fn parse(text: &str) -> Result<Option<Self>, InvalidResponse> {
+        #[derive(Deserialize)]
+        struct Logged {
+            notification_type: String,
+            #[serde(default)]
+            notification: Value,
+        }
+        let told: Logged = serde_json::from_str(text).map_err(|_| InvalidResponse)?;
+        let transaction = Transaction(&told.notification);
+        let hash = || transaction.payment_hash().ok_or(InvalidResponse);
+        let is_over = !matches!(transaction.state().as_deref(), Some("pending" | "accepted" | "expired" | "failed"));
+        match told.notification_type.as_str() {
+            "payment_received" if is_over && transaction.may_be("incoming") => {
+                Ok(Some(Self::Received(hash()?, transaction.settlement())))
+            }
+            "payment_sent" if is_over && transaction.may_be("outgoing") => {
+                let preimage = transaction.preimage().ok_or(InvalidResponse)?;
+                let paid = PaidInvoice { preimage, fees_paid: transaction.number("fees_paid") };
+                Ok(Some(Self::Sent(hash()?, paid)))
+            }
+            // It says what it was not.
+            "payment_received" | "payment_sent" => Err(InvalidResponse),
+            _ => Ok(None),
+        }
+    }
+}
+
+fn unclear() -> LightningError {
+    LightningError::Unknown(InvalidResponse.to_string())
+}
+
+/// A wallet's own words, made harmless and short.
+pub(crate) fn clean(text: &str) -> String {
+    text.chars().filter(|char| !char.is_control()).take(MAX_WORDS).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+//! What comes of a wallet's "no".
+
+use usher_engine::ports::{Finds, InvoiceStatus, Lightning as _, LightningError, OutgoingStatus};
+use usher_protocol::message::Preimage;
+use usher_sandbox::lightning::{Conduct, ErrorCode, Method};
+
+use crate::backend_handle::wanted;
+use crate::fixture::Fixture;
+
+/// What each code is to the engine: `Some(again)` for a definite refusal, `None` when it may have been done all the same.
+const CODES: [(ErrorCode, Option<bool>); 11] = [
+    (ErrorCode::RateLimited, Some(true)),
+    (ErrorCode::InsufficientBalance, Some(true)),
+    (ErrorCode::QuotaExceeded, Some(true)),
+    (ErrorCode::NotImplemented, Some(false)),
+    (ErrorCode::Restricted, Some(false)),
+    (ErrorCode::Unauthorized, Some(false)),
+    (ErrorCode::UnsupportedEncryption, Some(true)),
+    (ErrorCode::PaymentFailed, None),
+    (ErrorCode::NotFound, Some(false)),
+    (ErrorCode::Internal, None),
+    (ErrorCode::Other, None),
+];
+
+#[tokio::test]
+async fn each_code_is_a_refusal_or_says_nothing() {
+    let fixture = Fixture::set().await;
+    let bill = fixture.bill(1_000);
+    for (code, definite) in CODES {
+        fixture.service.set(|behaviour| behaviour.on_all(Conduct::Refuse(code)));
+        let reason = format!("the wallet refuses ({})", code.as_str());
+        let expected = match definite {
+            _ if code == ErrorCode::PaymentFailed => LightningError::Failed(reason),
+            Some(again) => LightningError::Refused { again, reason },
+            None => LightningError::Unknown(reason),
+        };
+        assert_eq!(fixture.pay(&bill, 60).await, Err(expected.clone()));
+        assert_eq!(fixture.client.wallet.make_invoice(&wanted(1_000)).await, Err(expected.clone()));
+        assert_eq!(fixture.client.wallet.info().await, Err(expected.clone()));
+        let hash = Preimage::from_bytes([3; 32]).payment_hash();
+        let (invoice, payment) = (
+            fixture.client.wallet.look_up_invoice(hash).await,
+            fixture.client.wallet.look_up_payment(hash, None).await,
+        );
+        if code == ErrorCode::NotFound {
+            assert_eq!((invoice, payment), (Ok(InvoiceStatus::Unknown), Ok(OutgoingStatus::Unknown(Finds::Nothing))));
+        } else {
+            assert_eq!((invoice, payment), (Err(expected.clone()), Err(expected)));
+        }
+    }
+    assert_eq!(fixture.world.executed(bill.payment_hash()), 0);
+}
+
+#[tokio::test]
+async fn what_the_account_cannot_pay_is_refused_and_nothing_moves() {
+    let fixture = Fixture::set().await;
+    let refused = |result| match result {
+        Err(LightningError::Refused { again, .. }) => again,
+        Err(LightningError::Failed(_)) => false,
+        other => panic!("{other:?}"),
+    };
+    assert!(refused(fixture.pay(&fixture.bill(Fixture::SHOP + 1), 60).await), "there may be more later");
+    let cancelled = fixture.bill(1_000);
+    fixture.user.cancel_invoice(cancelled.payment_hash());
+    assert!(!refused(fixture.pay(&cancelled, 60).await));
+    let paid = fixture.bill(1_000);
+    fixture.pay(&paid, 60).await.unwrap();
+    assert!(!refused(fixture.pay(&paid, 60).await), "it is paid once");
+    assert_eq!(fixture.world.executed(paid.payment_hash()), 1);
+}
+
+#[tokio::test]
+async fn a_call_is_made_once_whatever_is_answered() {
+    let fixture = Fixture::set().await;
+    let conducts = [Conduct::Refuse(ErrorCode::RateLimited), Conduct::Garble, Conduct::Empty, Conduct::Twice];
+    for (count, conduct) in (1..).zip(conducts) {
+        fixture.service.set(|behaviour| behaviour.once(Method::PayInvoice, conduct));
+        let bill = fixture.bill(1_000);
+        let paid = fixture.pay(&bill, 60).await;
+        match conduct {
+            Conduct::Twice => assert!(paid.is_ok()),
+            Conduct::Refuse(_) => assert!(matches!(paid, Err(LightningError::Refused { again: true, .. })), "{paid:?}"),
+            _ => assert!(matches!(paid, Err(LightningError::Unknown(_))), "{paid:?}"),
+        }
+        assert_eq!(fixture.asked_to_pay().await, count, "{conduct:?}");
+    }
+    assert_eq!(fixture.service.counts().copies, 0);
+}

@@ -1,0 +1,61 @@
+//! A wallet service at a relay, a payer, and the backend.
+
+use usher_engine::ports::{Lightning, LightningError, PaidInvoice};
+use usher_protocol::bolt11::Invoice;
+use usher_sandbox::lightning::{Account, Behaviour, InvoiceTerms, LightningWorld, Method, NwcKeys, NwcService};
+use usher_sandbox::relay::{Quirks, QuirkyRelay};
+
+use crate::backend_handle::{BackendHandle, LONG, within};
+
+/// Seconds in which a wallet acts on a request, on any machine; and as many are waited for an answer that does not come.
+pub(crate) const SOON: u64 = 4;
+
+pub(crate) struct Fixture {
+    pub(crate) world: LightningWorld,
+    pub(crate) relay: QuirkyRelay,
+    pub(crate) service: NwcService,
+    pub(crate) shop: Account,
+    pub(crate) user: Account,
+    pub(crate) client: BackendHandle,
+}
+
+impl Fixture {
+    /// What the shop has.
+    pub(crate) const SHOP: u64 = 1_000_000;
+
+    pub(crate) async fn set() -> Self {
+        Self::set_with(|_| {}).await
+    }
+
+    pub(crate) async fn set_with(change: impl FnOnce(&mut Behaviour)) -> Self {
+        Self::set_in(LightningWorld::new(), change).await
+    }
+
+    pub(crate) async fn set_in(world: LightningWorld, change: impl FnOnce(&mut Behaviour)) -> Self {
+        let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+        let (shop, user) = (world.open_account("shop", Self::SHOP), world.open_account("user", 1_000_000));
+        let mut behaviour = Behaviour::default();
+        change(&mut behaviour);
+        let service = NwcService::start_with(&shop, &[relay.url()], NwcKeys::of(&shop), behaviour).await;
+        service.ready(LONG).await.unwrap();
+        let client = BackendHandle::start(&service.url());
+        client.until(true).await;
+        Self { world, relay, service, shop, user, client }
+    }
+
+    /// An invoice of the user's.
+    pub(crate) fn bill(&self, amount: u64) -> Invoice {
+        self.user.make_invoice(&InvoiceTerms::of(amount)).unwrap()
+    }
+
+    /// Has it paid by the shop, within so many seconds.
+    pub(crate) async fn pay(&self, bill: &Invoice, secs: u64) -> Result<PaidInvoice, LightningError> {
+        self.client.pay(bill, within(secs)).await
+    }
+
+    /// How often the service was asked to pay. What was asked before this is called has arrived.
+    pub(crate) async fn asked_to_pay(&self) -> u64 {
+        self.client.wallet.info().await.unwrap();
+        self.service.counts().calls(Method::PayInvoice)
+    }
+}

@@ -1,0 +1,168 @@
+//! The fuzz targets, driven by generated garbage and by samples with damage, so that they run in every test run.
+
+use std::sync::LazyLock;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use usher_protocol::message::Preimage;
+use usher_sandbox::lightning::{InvoiceTerms, LightningWorld};
+
+#[path = "../../../../fuzz/src/lightning.rs"]
+#[allow(missing_docs, unreachable_pub)]
+mod targets;
+
+fn target(name: &str) -> targets::Target {
+    targets::TARGETS.into_iter().find(|(known, _)| *known == name).map(|(_, target)| target).unwrap()
+}
+
+/// A transaction with everything that NIP-47 has.
+fn transaction(direction: &str, state: &str) -> Value {
+    let preimage = Preimage::from_bytes(targets::PREIMAGE);
+    json!({
+        "type": direction,
+        "state": state,
+        "invoice": "lnbcrt1…",
+        "description": "two teas",
+        "preimage": preimage.to_hex(),
+        "payment_hash": preimage.payment_hash().to_string(),
+        "amount": 1_000,
+        "fees_paid": 2,
+        "created_at": 1_700_000_000,
+        "expires_at": 1_700_003_600,
+        "settled_at": 1_700_000_060,
+        "metadata": {},
+    })
+}
+
+/// Good input for each target.
+static SEEDS: LazyLock<Vec<(&str, String)>> = LazyLock::new(|| {
+    let shop = LightningWorld::new().open_account("shop", 0);
+    let invoice = shop.make_invoice(&InvoiceTerms::of(1_000).described("two teas")).unwrap();
+    let made = json!({"invoice": invoice.as_str(), "payment_hash": invoice.payment_hash().to_string()});
+    let info =
+        json!({"alias": "shop", "network": "regtest", "methods": ["get_info", "pay_invoice"], "notifications": []});
+    let preimage = Preimage::from_bytes(targets::PREIMAGE).to_hex();
+    let results = [
+        ("make_invoice", made),
+        ("pay_invoice", json!({"preimage": preimage, "fees_paid": 2})),
+        ("get_balance", json!({"balance": 1_000})),
+        ("get_info", info),
+        ("lookup_invoice", transaction("incoming", "settled")),
+        ("lookup_invoice", transaction("incoming", "pending")),
+        ("lookup_invoice", transaction("outgoing", "settled")),
+        ("lookup_invoice", transaction("outgoing", "failed")),
+    ];
+    let mut seeds: Vec<(&str, String)> = Vec::new();
+    for (method, result) in results {
+        seeds.push(("nwc_response", json!({"result_type": method, "error": null, "result": result}).to_string()));
+    }
+    for code in ["RATE_LIMITED", "NOT_FOUND", "INTERNAL"] {
+        let error = json!({"code": code, "message": "not now"});
+        seeds.push(("nwc_response", json!({"result_type": "pay_invoice", "error": error, "result": null}).to_string()));
+    }
+    for (kind, direction) in [("payment_received", "incoming"), ("payment_sent", "outgoing")] {
+        let told = json!({"notification_type": kind, "notification": transaction(direction, "settled")});
+        seeds.push(("nwc_notification", told.to_string()));
+    }
+    let announced = "pay_invoice get_balance notifications\nnip44_v2 nip04\npayment_received payment_sent";
+    seeds.push(("nwc_announcement", announced.to_owned()));
+    let (key, secret) = ("b8".repeat(32), "71".repeat(32));
+    let query = format!("relay=wss%3A%2F%2Frelay.one&relay=ws://127.0.0.1:7000/x&secret={secret}&lud16=me%40x.y");
+    seeds.push(("nwc_connection_uri", format!("nostr+walletconnect://{key}?{query}")));
+    seeds.push(("nwc_connection_uri", format!("nostr+walletconnect:{key}?{query}")));
+    seeds
+});
+
+#[test]
+fn seeds_pass_and_every_target_has_one() {
+    for (name, seed) in SEEDS.iter() {
+        target(name)(seed.as_bytes());
+    }
+    for (name, _) in targets::TARGETS {
+        assert!(SEEDS.iter().any(|(seeded, _)| *seeded == name), "{name}");
+    }
+}
+
+/// What can happen to a text in the hands of somebody who means ill: a piece is cut out, and another put in its place.
+fn damaged(seed: &str, damages: &[(prop::sample::Index, usize, String)]) -> Vec<u8> {
+    let mut bytes = seed.as_bytes().to_vec();
+    for (at, length, more) in damages {
+        let at = at.index(bytes.len() + 1);
+        let end = (at + length).min(bytes.len());
+        bytes.splice(at..end, more.bytes());
+    }
+    bytes
+}
+
+fn spice() -> impl Strategy<Value = String> {
+    let known = prop::sample::select(vec![
+        "null",
+        "{}",
+        "[]",
+        "\"\"",
+        "-1",
+        "18446744073709551616",
+        "1e999",
+        "1.5",
+        "\\u0000",
+        "\\ud800",
+        "[[[[[[[[",
+        "\u{7}",
+        "settled",
+        "SETTLED",
+        "outgoing",
+        "incoming",
+        "%",
+        "&secret=",
+        "&relay=ws://",
+        "#",
+        "\u{202e}",
+    ]);
+    prop_oneof![known.prop_map(str::to_owned), any::<String>(), Just(String::new())]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(3_000))]
+
+    #[test]
+    fn damaged_seeds(
+        seed in 0..SEEDS.len(),
+        damages in proptest::collection::vec((any::<prop::sample::Index>(), 0usize..12, spice()), 1..4),
+    ) {
+        let (name, text) = &SEEDS[seed];
+        target(name)(&damaged(text, &damages));
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn bytes_and_texts(
+        bytes in proptest::collection::vec(any::<u8>(), 0..300), text in any::<String>(), json in "[{}\\[\\]\":,a-z0-9\\\\]{0,80}",
+    ) {
+        for (_, target) in targets::TARGETS {
+            target(&bytes);
+            target(text.as_bytes());
+            target(json.as_bytes());
+        }
+    }
+
+    /// Fields of any type where NIP-47 wants another.
+    #[test]
+    fn fields_of_other_types(
+        field in prop::sample::select(vec!["type", "state", "preimage", "payment_hash", "amount", "settled_at", "fees_paid"]),
+        value in prop::sample::select(vec![
+            json!(null), json!(true), json!(-1), json!(1.5), json!(u64::MAX), json!(""), json!("x"), json!("00"), json!([[]]), json!({"a": 1}),
+        ]),
+        direction in prop::sample::select(vec!["incoming", "outgoing"]),
+    ) {
+        let mut fields = transaction(direction, "settled");
+        fields[field] = value;
+        target("nwc_response")(json!({"result": fields}).to_string().as_bytes());
+        for kind in ["payment_received", "payment_sent"] {
+            let told = json!({"notification_type": kind, "notification": fields});
+            target("nwc_notification")(told.to_string().as_bytes());
+        }
+    }
+}

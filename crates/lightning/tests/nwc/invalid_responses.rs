@@ -1,0 +1,111 @@
+//! A wallet that lies. What can be seen from its words alone is an error here; what needs to be compared with what was asked is
+//! the engine's to check (`usher_engine::operations`), which must be given it unchanged.
+
+use usher_engine::ports::{Finds, InvoiceStatus, Lightning as _, LightningError, OutgoingStatus};
+use usher_protocol::bolt11::Network;
+use usher_sandbox::lightning::{Conduct, InvoiceLie, LookupLie, Method, PayLie};
+
+use crate::backend_handle::wanted;
+use crate::fixture::{Fixture, SOON};
+
+async fn made(lie: InvoiceLie) -> Result<usher_protocol::bolt11::Invoice, LightningError> {
+    let fixture = Fixture::set_with(|behaviour| behaviour.invoices = Some(lie)).await;
+    fixture.client.wallet.make_invoice(&wanted(1_000)).await
+}
+
+#[tokio::test]
+async fn invoices_that_contradict_themselves_are_none() {
+    for lie in [InvoiceLie::OtherHash, InvoiceLie::Garbage] {
+        let made = made(lie).await;
+        // There is nothing that could be paid, and no use in asking again.
+        assert!(matches!(made, Err(LightningError::Refused { again: false, .. })), "{lie:?}: {made:?}");
+    }
+}
+
+#[tokio::test]
+async fn invoices_that_are_not_what_was_asked_for_are_shown_as_they_are() {
+    assert_eq!(made(InvoiceLie::LessAmount).await.unwrap().amount(), Some(999));
+    assert_eq!(made(InvoiceLie::MoreAmount).await.unwrap().amount(), Some(1_001));
+    assert_eq!(made(InvoiceLie::NoAmount).await.unwrap().amount(), None);
+    assert_eq!(made(InvoiceLie::OtherNetwork).await.unwrap().network(), Network::Bitcoin);
+    assert!(made(InvoiceLie::Expired).await.unwrap().is_expired(crate::backend_handle::within(0)));
+}
+
+#[tokio::test]
+async fn look_ups() {
+    let fixture = Fixture::set().await;
+    let wallet = &fixture.client.wallet;
+    let open = fixture.client.invoice(1_000).await.payment_hash();
+    let bill = fixture.bill(1_000);
+    fixture.pay(&bill, 60).await.unwrap();
+    let set = |lie| fixture.service.set(|behaviour| behaviour.lookups = Some(lie));
+
+    set(LookupLie::OtherHash);
+    let (invoice, payment) =
+        (wallet.look_up_invoice(open).await, wallet.look_up_payment(bill.payment_hash(), None).await);
+    assert!(matches!(invoice, Err(LightningError::Unknown(_))), "{invoice:?}");
+    assert!(matches!(payment, Err(LightningError::Unknown(_))), "{payment:?}");
+
+    set(LookupLie::SettledWithWrongPreimage);
+    let Ok(InvoiceStatus::Settled(settlement)) = wallet.look_up_invoice(open).await else { panic!("as it says") };
+    assert_ne!(settlement.preimage.unwrap().payment_hash(), open, "for the engine to see");
+    let Ok(OutgoingStatus::Paid(paid)) = wallet.look_up_payment(bill.payment_hash(), None).await else {
+        panic!("as it says")
+    };
+    assert_ne!(paid.preimage.payment_hash(), bill.payment_hash(), "for the engine to see");
+
+    set(LookupLie::Settled);
+    let Ok(InvoiceStatus::Settled(settlement)) = wallet.look_up_invoice(open).await else { panic!("as it says") };
+    assert_eq!(settlement.preimage, None, "it proves nothing");
+
+    for (lie, invoice, payment) in [
+        (LookupLie::Forget, InvoiceStatus::Unknown, OutgoingStatus::Unknown(Finds::Nothing)),
+        (LookupLie::Pending, InvoiceStatus::Open, OutgoingStatus::Pending),
+        (LookupLie::Failed, InvoiceStatus::Dead, OutgoingStatus::Failed),
+        // No word for a payment: it is not known how it stands.
+        (LookupLie::Expired, InvoiceStatus::Dead, OutgoingStatus::Pending),
+    ] {
+        set(lie);
+        assert_eq!(wallet.look_up_invoice(open).await, Ok(invoice), "{lie:?}");
+        assert_eq!(wallet.look_up_payment(bill.payment_hash(), None).await, Ok(payment), "{lie:?}");
+    }
+}
+
+#[tokio::test]
+async fn payments() {
+    let fixture = Fixture::set().await;
+    for (lie, executed) in [(PayLie::WrongPreimage, 1), (PayLie::Pretend, 0)] {
+        fixture.service.set(|behaviour| behaviour.pays = Some(lie));
+        let bill = fixture.bill(1_000);
+        let paid = fixture.pay(&bill, 60).await.unwrap();
+        assert_ne!(paid.preimage.payment_hash(), bill.payment_hash(), "for the engine to see");
+        assert_eq!(fixture.world.executed(bill.payment_hash()), executed);
+    }
+}
+
+#[tokio::test]
+async fn a_settlement_that_was_none_is_shown_as_it_is() {
+    let mut fixture = Fixture::set().await;
+    let open = fixture.client.invoice(1_000).await.payment_hash();
+    assert!(fixture.service.claim_received(open));
+    let (hash, settlement) = fixture.client.settled().await;
+    assert_eq!(hash, open);
+    assert_ne!(settlement.preimage.unwrap().payment_hash(), open, "for the engine to see");
+    assert_eq!(fixture.client.wallet.look_up_invoice(open).await, Ok(InvoiceStatus::Open), "the truth");
+}
+
+#[tokio::test]
+async fn an_answer_in_the_wallets_name_is_not_the_wallets() {
+    let fixture = Fixture::set().await;
+    fixture.service.set(|behaviour| {
+        behaviour.lookups = Some(LookupLie::ForgetPayments);
+        behaviour.once(Method::PayInvoice, Conduct::Impersonate);
+    });
+    let bill = fixture.bill(1_000);
+    let paid = fixture.pay(&bill, SOON).await;
+    assert!(matches!(paid, Err(LightningError::Unknown(_))), "{paid:?}");
+    fixture.service.set(|behaviour| behaviour.lookups = None);
+    let Ok(OutgoingStatus::Paid(_)) = fixture.client.wallet.look_up_payment(bill.payment_hash(), None).await else {
+        panic!("it was paid")
+    };
+}

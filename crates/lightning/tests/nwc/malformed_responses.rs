@@ -1,0 +1,247 @@
+//! What the wallet itself says and nobody can make sense of.
+
+use serde_json::{Value, json};
+use usher_engine::ports::{Lightning as _, LightningError, Settlement};
+use usher_protocol::message::{PaymentHash, Preimage};
+
+use crate::backend_handle::{BackendHandle, LONG, wanted, within};
+use crate::scripted_wallet::{ANSWER, NOTIFICATION, NOTIFICATION_NIP04, ScriptedWallet, Wire};
+
+fn hash() -> PaymentHash {
+    Preimage::from_bytes([6; 32]).payment_hash()
+}
+
+async fn connected() -> (ScriptedWallet, BackendHandle, Wire) {
+    let scripted = ScriptedWallet::start().await;
+    let client = BackendHandle::start_with(&scripted.url(), LONG);
+    let wire = scripted.subscribed().await;
+    client.until(true).await;
+    (scripted, client, wire)
+}
+
+/// Texts that are no answer to `lookup_invoice`.
+fn texts() -> Vec<String> {
+    let long = "A".repeat(60_000);
+    vec![
+        String::from("{}"),
+        String::from("null"),
+        String::from("[]"),
+        String::from("\"settled\""),
+        String::from("{\"result\":"),
+        String::from("{\"result\":null,\"error\":null}"),
+        String::from("{\"result_type\":7,\"result\":{}}"),
+        String::from("{\"error\":\"RATE_LIMITED\"}"),
+        String::from("{\"error\":{\"code\":5,\"message\":\"RATE_LIMITED\"}}"),
+        String::from("{\"result\":{\"state\":\"settled\",\"amount\":1e999}}"),
+        format!("{}1{}", "[".repeat(5_000), "]".repeat(5_000)),
+        format!("{{\"result\":{}1{}}}", "[".repeat(5_000), "]".repeat(5_000)),
+        json!({"result_type": "lookup_invoice", "result": long}).to_string(),
+        json!({"result_type": "lookup_invoice", "result": 7}).to_string(),
+        json!({"result_type": "lookup_invoice", "result": {}}).to_string(),
+        json!({"result_type": "lookup_invoice", "result": {"payment_hash": "00".repeat(32), "state": "settled"}})
+            .to_string(),
+        json!({"result_type": "lookup_invoice", "result": {"payment_hash": "x", "state": "settled"}}).to_string(),
+        json!({"result_type": "get_balance", "result": {"balance": 1}}).to_string(),
+        json!({"result_type": "get_balance", "error": {"code": "NOT_FOUND", "message": ""}}).to_string(),
+        json!({"result_type": "lookup_invoice", "error": {"code": "NEW_CODE", "message": "\u{7}\n"}}).to_string(),
+        json!({"result_type": "lookup_invoice", "error": {}}).to_string(),
+    ]
+}
+
+#[tokio::test]
+async fn an_answer_without_sense_leaves_it_unknown_at_once() {
+    let (scripted, mut client, mut wire) = connected().await;
+    for text in texts() {
+        let answering = async {
+            let request = wire.request().await;
+            let content = wire.sealed(&scripted.wallet, ANSWER, &text);
+            let answer = wire.signed(&scripted.wallet, ANSWER, &content, &[request.event.id]);
+            wire.event(&answer).await;
+        };
+        let (found, ()) = tokio::join!(client.wallet.look_up_payment(hash(), None), answering);
+        let shown = text.get(..text.len().min(200)).unwrap_or_default();
+        assert!(matches!(found, Err(LightningError::Unknown(_))), "{shown}: {found:?}");
+    }
+    client.quiet().await;
+}
+
+#[tokio::test]
+async fn so_does_one_that_cannot_be_decrypted() {
+    let (scripted, client, mut wire) = connected().await;
+    let huge = wire.sealed(&scripted.wallet, ANSWER, &json!({"result": {"state": "pending"}}).to_string());
+    let huge = format!("{huge}{}", "=".repeat(100_000));
+    for content in ["", "?iv=", "AAAA?iv=AAAA", "AgAA", "é", &"A".repeat(200_000), &huge, "{\"result\":{}}"] {
+        let answering = async {
+            let request = wire.request().await;
+            let answer = wire.signed(&scripted.wallet, ANSWER, content, &[request.event.id]);
+            wire.event(&answer).await;
+        };
+        let (paid, ()) = tokio::join!(client.wallet.look_up_payment(hash(), None), answering);
+        assert!(matches!(paid, Err(LightningError::Unknown(_))), "{} bytes: {paid:?}", content.len());
+    }
+}
+
+#[tokio::test]
+async fn an_event_too_large_to_be_read_ends_the_connection_and_no_more() {
+    let (scripted, client, mut wire) = connected().await;
+    let answering = async {
+        let request = wire.request().await;
+        let answer = wire.signed(&scripted.wallet, ANSWER, &"A".repeat(2 << 20), &[request.event.id]);
+        // The backend may hang up before it has read all of it.
+        let _ = wire.try_event(&answer).await;
+        let mut wire = scripted.subscribed().await;
+        wire.answer(&request, &json!({"state": "pending"})).await;
+        wire
+    };
+    let (found, _wire) = tokio::join!(client.wallet.look_up_invoice(hash()), answering);
+    assert_eq!(found, Ok(usher_engine::ports::InvoiceStatus::Open), "the true answer counts, on any connection");
+}
+
+#[tokio::test]
+async fn a_payment_that_proves_nothing_is_not_known() {
+    let (_puppet, client, mut wire) = connected().await;
+    let bill = usher_sandbox::lightning::LightningWorld::new()
+        .open_account("payee", 0)
+        .make_invoice(&usher_sandbox::lightning::InvoiceTerms::of(1_000))
+        .unwrap();
+    for result in [
+        json!({"preimage": ""}),
+        json!({"preimage": null}),
+        json!({"preimage": "00"}),
+        json!({"preimage": "z".repeat(64)}),
+        json!({"preimage": 7, "fees_paid": 1}),
+        json!({"payment_hash": hash().to_string()}),
+        json!(true),
+    ] {
+        let answering = async {
+            let request = wire.request().await;
+            assert_eq!(request.method, "pay_invoice");
+            wire.answer(&request, &result).await;
+        };
+        let (paid, ()) = tokio::join!(client.pay(&bill, within(60)), answering);
+        assert!(matches!(paid, Err(LightningError::Unknown(_))), "{result}: {paid:?}");
+    }
+}
+
+#[tokio::test]
+async fn numbers_without_sense_are_left_out() {
+    let (_puppet, client, mut wire) = connected().await;
+    for amount in [json!(-1), json!(1.5), json!("7"), json!(1e300), json!(null), json!([])] {
+        let answering = async {
+            let request = wire.request().await;
+            let result = json!({"type": "incoming", "state": "settled", "amount": amount, "preimage": "06".repeat(32)});
+            wire.answer(&request, &result).await;
+        };
+        let (found, ()) = tokio::join!(client.wallet.look_up_invoice(hash()), answering);
+        let settlement = Settlement { amount: None, preimage: Some(Preimage::from_bytes([6; 32])) };
+        assert_eq!(found, Ok(usher_engine::ports::InvoiceStatus::Settled(settlement)), "{amount}");
+    }
+}
+
+#[tokio::test]
+async fn words_of_the_wallet_are_short_and_harmless() {
+    let (_puppet, client, mut wire) = connected().await;
+    let message = format!("no\u{1b}[2J\r\n{}", "x".repeat(10_000));
+    let answering = async {
+        let request = wire.request().await;
+        let error = json!({"code": "RESTRICTED", "message": message});
+        let answer = wire.answer_to(&request, &json!({"result_type": "make_invoice", "error": error}));
+        wire.event(&answer).await;
+    };
+    let wish = wanted(1);
+    let (made, ()) = tokio::join!(client.wallet.make_invoice(&wish), answering);
+    let Err(LightningError::Refused { again: false, reason }) = made else { panic!("{made:?}") };
+    assert!(reason.starts_with("no[2Jxxx") && reason.ends_with("(RESTRICTED)"), "{reason}");
+    assert!(reason.len() < 300 && !reason.chars().any(char::is_control), "{reason}");
+}
+
+/// Notifications that say nothing.
+fn notifications() -> Vec<Value> {
+    let told = |kind: &str, fields: Value| json!({"notification_type": kind, "notification": fields});
+    vec![
+        json!(null),
+        json!([]),
+        json!({}),
+        json!({"notification_type": 7}),
+        json!({"notification_type": "payment_received"}),
+        json!({"notification": {"payment_hash": hash().to_string()}}),
+        told("payment_received", json!(null)),
+        told("payment_received", json!("paid")),
+        told("payment_received", json!({"payment_hash": 7})),
+        told("payment_received", json!({"payment_hash": "00"})),
+        told("payment_received", json!({"payment_hash": hash().to_string(), "type": "outgoing"})),
+        told("payment_received", json!({"payment_hash": hash().to_string(), "state": "pending"})),
+        told("payment_sent", json!({"payment_hash": hash().to_string()})),
+        told("payment_sent", json!({"payment_hash": hash().to_string(), "preimage": "00"})),
+        told("payment_sent", json!({"preimage": "06".repeat(32)})),
+        told(
+            "payment_sent",
+            json!({"payment_hash": hash().to_string(), "preimage": "06".repeat(32), "state": "failed"}),
+        ),
+        told("hold_invoice_accepted", json!({"payment_hash": hash().to_string()})),
+        told("PAYMENT_RECEIVED", json!({"payment_hash": hash().to_string()})),
+        told("something_new", json!({"a": "A".repeat(30_000)})),
+    ]
+}
+
+#[tokio::test]
+async fn notifications_without_sense_are_left_out() {
+    let (scripted, mut client, mut wire) = connected().await;
+    for kind in [NOTIFICATION, NOTIFICATION_NIP04] {
+        for value in notifications() {
+            wire.tell(kind, &value.to_string()).await;
+        }
+        for content in ["", "AgAA", "AAAA?iv=AAAA", &"A".repeat(200_000)] {
+            let event = wire.signed(&scripted.wallet, kind, content, &[]);
+            wire.event(&event).await;
+        }
+        wire.tell(kind, "not JSON").await;
+    }
+    let fields = json!({"payment_hash": hash().to_string(), "preimage": "not one", "amount": -1});
+    wire.tell(NOTIFICATION, &json!({"notification_type": "payment_received", "notification": fields}).to_string())
+        .await;
+    // What it is about is plain; the engine looks it up, as there is no proof.
+    assert_eq!(client.settled().await, (hash(), Settlement { amount: None, preimage: None }));
+    client.quiet().await;
+}
+
+#[tokio::test]
+async fn announcements_without_sense_change_nothing() {
+    let (scripted, client, mut wire) = connected().await;
+    let announcement = |content: &str, tags: &[&[&str]], at: i64| {
+        let at = nostr::Timestamp::from_secs(nostr::Timestamp::now().as_secs().wrapping_add_signed(at));
+        nostr::EventBuilder::new(nostr::Kind::from_u16(13_194), content)
+            .tags(tags.iter().map(|tag| nostr::Tag::parse(tag.iter().copied()).unwrap()))
+            .custom_created_at(at)
+            .sign_with_keys(&scripted.wallet)
+            .unwrap()
+    };
+    // Of before: superseded. Of a stranger, or forged: not the wallet's.
+    let old = announcement("", &[], -1_000);
+    wire.event(&old).await;
+    let mut forged = announcement("", &[], 1_000);
+    forged.sig = old.sig;
+    wire.event(&forged).await;
+    let stranger = wire.signed(&nostr::Keys::generate(), 13_194, "", &[]);
+    wire.event(&stranger).await;
+    let asked = async {
+        let request = wire.request().await;
+        assert!(!request.event.content.contains("?iv="), "NIP-44 still");
+        wire.answer(&request, &json!({"state": "pending"})).await;
+        // A new one counts, whatever it is full of.
+        let long = "x ".repeat(20_000);
+        let new =
+            announcement(&long, &[&["encryption"], &["notifications", &long], &["encryption", "nip44_v2"]], 1_000);
+        wire.event(&new).await;
+    };
+    let (found, ()) = tokio::join!(client.wallet.look_up_invoice(hash()), asked);
+    assert!(found.is_ok());
+    client.until_link(|link| !link.tells_settlements).await;
+    let asked = async {
+        let request = wire.request().await;
+        assert!(request.event.content.contains("?iv="), "it says nothing of NIP-44 where it should");
+        wire.answer(&request, &json!({"state": "pending"})).await;
+    };
+    let (found, ()) = tokio::join!(client.wallet.look_up_invoice(hash()), asked);
+    assert!(found.is_ok());
+}

@@ -1,0 +1,315 @@
+//! A relay or a wallet that is away: what is said to have failed is not done later, and what is not known can be looked up.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use usher_engine::ports::{Finds, InvoiceStatus, Lightning as _, LightningError, OutgoingStatus};
+use usher_protocol::message::Preimage;
+use usher_sandbox::lightning::{Conduct, InvoiceTerms, LightningWorld, LookupLie, Method, NwcService};
+use usher_sandbox::proxy::BreakableProxy;
+use usher_sandbox::relay::{Quirks, QuirkyRelay};
+
+use crate::backend_handle::{BackendHandle, LONG, QUIET, wanted, within};
+use crate::fixture::{Fixture, SOON};
+use crate::scripted_wallet::{NOTIFICATION, ScriptedWallet};
+
+fn is_unknown<T: std::fmt::Debug>(result: Result<T, LightningError>) {
+    assert!(matches!(result, Err(LightningError::Unknown(_))), "{result:?}");
+}
+
+/// A relay that was there, so that its port is one that nothing listens on.
+async fn gone() -> (u16, String) {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let gone = (relay.port(), relay.url().to_owned());
+    relay.stop().await;
+    gone
+}
+
+#[tokio::test]
+async fn what_was_not_sent_is_never_sent() {
+    let (port, url) = gone().await;
+    let world = LightningWorld::new();
+    let (shop, user) = (world.open_account("shop", 10_000), world.open_account("user", 0));
+    let service = NwcService::start(&shop, &[&url]).await;
+    let client = BackendHandle::start(&service.url());
+    let bill = user.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+    let hash = bill.payment_hash();
+    // All at once: each waits for a connection for a while.
+    let wallet = Arc::clone(&client.wallet);
+    let wish = wanted(1);
+    let (paid, made, invoice, payment, info) = tokio::join!(
+        client.pay(&bill, within(60)),
+        wallet.make_invoice(&wish),
+        wallet.look_up_invoice(hash),
+        wallet.look_up_payment(hash, None),
+        wallet.info(),
+    );
+    assert_eq!(paid, Err(LightningError::NotSent));
+    assert_eq!(made, Err(LightningError::NotSent));
+    assert_eq!((invoice, payment), (Err(LightningError::NotSent), Err(LightningError::NotSent)));
+    assert_eq!(info, Err(LightningError::NotSent));
+    assert!(!wallet.link().connected);
+
+    let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
+    relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("both are there");
+    client.until(true).await;
+    assert_eq!(wallet.look_up_payment(hash, None).await, Ok(OutgoingStatus::Unknown(Finds::Nothing)));
+    assert_eq!(service.counts().total(), 1, "this look-up and nothing that was asked before");
+    assert_eq!((user.balance(), shop.balance()), (0, 10_000));
+}
+
+#[tokio::test]
+async fn what_nobody_waits_for_any_more_is_not_sent() {
+    let (port, url) = gone().await;
+    let world = LightningWorld::new();
+    let (shop, user) = (world.open_account("shop", 10_000), world.open_account("user", 0));
+    let service = NwcService::start(&shop, &[&url]).await;
+    let client = BackendHandle::start(&service.url());
+    let bill = user.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+    let asked = tokio::time::timeout(Duration::from_millis(50), client.pay(&bill, within(60))).await;
+    assert!(asked.is_err(), "{asked:?}");
+    let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
+    relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("both are there");
+    client.until(true).await;
+    assert_eq!(
+        client.wallet.look_up_payment(bill.payment_hash(), None).await,
+        Ok(OutgoingStatus::Unknown(Finds::Nothing))
+    );
+    assert_eq!(service.counts().total(), 1);
+}
+
+#[tokio::test]
+async fn a_relay_that_comes_in_time_has_the_request() {
+    let (port, url) = gone().await;
+    let world = LightningWorld::new();
+    let (shop, user) = (world.open_account("shop", 10_000), world.open_account("user", 0));
+    let service = NwcService::start(&shop, &[&url]).await;
+    let client = BackendHandle::start(&service.url());
+    let bill = user.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+    let back = async {
+        let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
+        // The wallet service may come later than the request: relays keep none of those.
+        relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("both are there");
+        relay
+    };
+    let (paid, relay) = tokio::join!(client.pay(&bill, within(60)), back);
+    // Or it counts as not sent, on a machine that is very slow; but it is never both.
+    let asked = relay.counts().events_of(23_194);
+    assert_eq!(asked, u64::from(paid != Err(LightningError::NotSent)), "{paid:?}");
+}
+
+#[tokio::test]
+async fn a_request_whose_time_is_over_is_not_sent() {
+    let fixture = Fixture::set().await;
+    let bill = fixture.bill(1_000);
+    for until in [0, within(0) - 1, within(0)] {
+        assert_eq!(fixture.client.pay(&bill, until).await, Err(LightningError::NotSent), "{until}");
+    }
+    assert_eq!(fixture.asked_to_pay().await, 0);
+    let seen = fixture.relay.seen().into_iter().filter(|event| event.kind.as_u16() == 23_194).count();
+    assert_eq!(seen, 2, "the two requests for the wallet's information alone");
+}
+
+#[tokio::test]
+async fn a_wallet_that_is_away_may_have_paid() {
+    let fixture = Fixture::set().await;
+    let client = BackendHandle::start_with(&fixture.service.url(), Duration::from_millis(500));
+    client.until(true).await;
+    client.wallet.info().await.unwrap();
+    fixture.service.stop().await;
+    let bill = fixture.bill(1_000);
+    let hash = bill.payment_hash();
+    let wish = wanted(1);
+    let (paid, made, invoice, payment, info) = tokio::join!(
+        client.pay(&bill, within(2)),
+        client.wallet.make_invoice(&wish),
+        client.wallet.look_up_invoice(hash),
+        client.wallet.look_up_payment(hash, None),
+        client.wallet.info(),
+    );
+    is_unknown(paid);
+    is_unknown(made);
+    is_unknown(invoice);
+    is_unknown(payment);
+    is_unknown(info);
+    assert!(client.wallet.link().connected, "its relay is there");
+    fixture.service.start_again().await;
+    fixture.service.ready(LONG).await.unwrap();
+    assert_eq!(fixture.client.wallet.look_up_payment(hash, None).await, Ok(OutgoingStatus::Unknown(Finds::Nothing)));
+    assert_eq!(fixture.asked_to_pay().await, 0);
+}
+
+#[tokio::test]
+async fn a_payment_whose_answer_is_lost_is_found_by_looking() {
+    let fixture = Fixture::set_with(|behaviour| {
+        behaviour.notifications = false;
+        behaviour.on(Method::PayInvoice, Conduct::Mute);
+    })
+    .await;
+    let bill = fixture.bill(1_000);
+    let paid = fixture.pay(&bill, 60).await.unwrap();
+    assert_eq!(
+        fixture.client.wallet.look_up_payment(bill.payment_hash(), None).await,
+        Ok(OutgoingStatus::Paid(paid.clone()))
+    );
+    assert_eq!(paid.preimage.payment_hash(), bill.payment_hash());
+    assert_eq!((fixture.world.executed(bill.payment_hash()), fixture.asked_to_pay().await), (1, 1));
+}
+
+#[tokio::test]
+async fn a_payment_under_way_is_pending_until_it_is_not() {
+    for arrives in [true, false] {
+        let mut fixture = Fixture::set_with(|behaviour| behaviour.holds_payments = true).await;
+        let bill = fixture.bill(1_000);
+        let hash = bill.payment_hash();
+        is_unknown(fixture.pay(&bill, SOON).await);
+        assert_eq!(fixture.client.wallet.look_up_payment(hash, None).await, Ok(OutgoingStatus::Pending));
+        assert_eq!(fixture.service.release_payments(arrives), 1);
+        if arrives {
+            let (told, paid) = fixture.client.sent().await;
+            assert_eq!(told, hash);
+            assert_eq!(fixture.client.wallet.look_up_payment(hash, None).await, Ok(OutgoingStatus::Paid(paid)));
+        } else {
+            assert_eq!(fixture.client.wallet.look_up_payment(hash, None).await, Ok(OutgoingStatus::Failed));
+        }
+        fixture.client.quiet().await;
+        assert_eq!(fixture.world.executed(hash), u32::from(arrives));
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_comes_late_is_no_other_requests_and_not_lost() {
+    let mut fixture = Fixture::set_with(|behaviour| {
+        behaviour.notifications = false;
+        behaviour.lookups = Some(LookupLie::ForgetPayments);
+        behaviour.once(Method::PayInvoice, Conduct::Hold);
+    })
+    .await;
+    let bill = fixture.bill(1_000);
+    is_unknown(fixture.pay(&bill, SOON).await);
+    let next = fixture.bill(2_000);
+    assert_eq!(fixture.service.release(), 1);
+    let paid = fixture.pay(&next, 60).await.unwrap();
+    assert_eq!(paid.preimage.payment_hash(), next.payment_hash(), "the answer to this request, not to the other");
+    let (hash, paid) = fixture.client.sent().await;
+    assert_eq!((hash, paid.preimage.payment_hash()), (bill.payment_hash(), bill.payment_hash()));
+    fixture.client.quiet().await;
+}
+
+#[tokio::test]
+async fn a_request_that_lies_about_at_the_relay_is_void_when_it_is_read() {
+    let fixture = Fixture::set().await;
+    fixture.relay.set(|quirks| quirks.stop_reading = true);
+    let bill = fixture.bill(1_000);
+    is_unknown(fixture.pay(&bill, SOON).await);
+    fixture.relay.set(|quirks| quirks.stop_reading = false);
+    fixture.relay.wait_for(LONG, |counts| counts.events_of(23_194) >= 1).await.expect("read after all");
+    assert_eq!(
+        fixture.client.wallet.look_up_payment(bill.payment_hash(), None).await,
+        Ok(OutgoingStatus::Unknown(Finds::Nothing))
+    );
+    assert_eq!(fixture.world.executed(bill.payment_hash()), 0);
+}
+
+#[tokio::test]
+async fn on_a_line_that_swallows_it_is_not_known() {
+    let fixture = Fixture::set().await;
+    let proxy = BreakableProxy::start(fixture.relay.url().trim_start_matches("ws://").to_owned()).await.unwrap();
+    let mut client = BackendHandle::start(&fixture.service.keys().url(&[proxy.ws_url()]));
+    client.until(true).await;
+    client.wallet.info().await.unwrap();
+    let before = fixture.relay.counts().events_of(23_194);
+    proxy.swallow();
+    let bill = fixture.bill(1_000);
+    is_unknown(client.pay(&bill, within(1)).await);
+    // The line is back: those who lost bytes are hung up, and the request does not come again.
+    proxy.restore();
+    assert_eq!(client.notice().await, usher_engine::ports::LightningNotice::Reconnected);
+    assert_eq!(
+        client.wallet.look_up_payment(bill.payment_hash(), None).await,
+        Ok(OutgoingStatus::Unknown(Finds::Nothing))
+    );
+    assert_eq!(fixture.relay.counts().events_of(23_194), before + 1);
+    assert_eq!(fixture.world.executed(bill.payment_hash()), 0);
+}
+
+#[tokio::test]
+async fn a_relay_that_goes_with_a_look_up_has_it_again() {
+    let scripted = ScriptedWallet::start().await;
+    let client = BackendHandle::start(&scripted.url());
+    let mut wire = scripted.subscribed().await;
+    client.until(true).await;
+    let hash = Preimage::from_bytes([4; 32]).payment_hash();
+    let gone = async {
+        let request = wire.request().await;
+        drop(wire);
+        let mut wire = scripted.subscribed().await;
+        let next = wire.request().await;
+        assert_eq!(next.event.id, request.event.id, "the same request");
+        wire.answer(&next, &serde_json::json!({"state": "pending"})).await;
+    };
+    let (found, ()) = tokio::join!(client.wallet.look_up_invoice(hash), gone);
+    assert_eq!(found, Ok(InvoiceStatus::Open));
+}
+
+#[tokio::test]
+async fn what_could_not_be_written_in_time_is_not_written_later() {
+    // More than may wait to be read: the connection stands still until the engine takes what it was told.
+    const NEWS: usize = 2_000;
+    let scripted = ScriptedWallet::start().await;
+    let mut client = BackendHandle::start(&scripted.url());
+    let mut wire = scripted.subscribed().await;
+    client.until(true).await;
+    for number in 0..NEWS {
+        let hash = Preimage::from_bytes([1; 32]).payment_hash().to_string();
+        let hash = format!("{number:08x}{}", &hash[8..]);
+        let fields = serde_json::json!({"payment_hash": hash});
+        let told = serde_json::json!({"notification_type": "payment_received", "notification": fields});
+        wire.tell(NOTIFICATION, &told.to_string()).await;
+    }
+    let bill = LightningWorld::new().open_account("payee", 0).make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+    // Then some hundred more are read, and no more: the connection does not read, and so does not write either.
+    client.until_full().await;
+    tokio::time::sleep(QUIET).await;
+    let paid = client.pay(&bill, within(1)).await;
+    assert_eq!(paid, Err(LightningError::NotSent));
+    // Nor what its caller gave up while it might still have been written.
+    let given_up = tokio::time::timeout(Duration::from_millis(50), client.pay(&bill, within(600))).await;
+    assert!(given_up.is_err(), "{given_up:?}");
+    for _ in 0..NEWS {
+        client.settled().await;
+    }
+    let answering = async {
+        let request = wire.request().await;
+        assert_eq!(request.method, "lookup_invoice", "and not what was said not to have been sent");
+        wire.answer(&request, &serde_json::json!({"state": "pending"})).await;
+    };
+    let (found, ()) = tokio::join!(client.wallet.look_up_invoice(bill.payment_hash()), answering);
+    assert_eq!(found, Ok(InvoiceStatus::Open));
+}
+
+#[tokio::test]
+async fn a_stop_ends_everything_at_once() {
+    let scripted = ScriptedWallet::start().await;
+    let client = BackendHandle::start_with(&scripted.url(), LONG * 10);
+    let mut wire = scripted.subscribed().await;
+    client.until(true).await;
+    let stopping = async {
+        // One request without an answer, and nobody takes the news.
+        wire.request().await;
+        for number in 0..1_100 {
+            let fields = serde_json::json!({"payment_hash": format!("{number:064x}")});
+            let told = serde_json::json!({"notification_type": "payment_received", "notification": fields});
+            wire.tell(NOTIFICATION, &told.to_string()).await;
+        }
+        client.until_full().await;
+        client.stop().await;
+        wire
+    };
+    let hash = Preimage::from_bytes([4; 32]).payment_hash();
+    let all = async { tokio::join!(client.wallet.look_up_invoice(hash), stopping) };
+    let (found, mut wire) = tokio::time::timeout(LONG, all).await.expect("its answer is not waited for");
+    is_unknown(found);
+    wire.ended().await;
+    assert!(!client.wallet.link().connected);
+}

@@ -1,0 +1,357 @@
+//! Payments while the wallet, a relay or the service is away for a moment: made once, and told.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use nostr::Timestamp;
+use parking_lot::Mutex;
+use serde_json::json;
+use usher_engine::ports::{
+    Finds, Lightning as _, LightningError, OutgoingStatus, SettingStore, SignedPayment, StoreError,
+};
+use usher_protocol::bolt11::Invoice;
+use usher_protocol::message::Preimage;
+use usher_sandbox::lightning::{
+    Conduct, ErrorCode, InvoiceTerms, LightningWorld, LookupLie, Memory, Method, NwcKeys, NwcService,
+};
+use usher_sandbox::proxy::BreakableProxy;
+
+use crate::backend_handle::{BackendHandle, LONG, QUIET, wanted, within};
+use crate::fixture::{Fixture, SOON};
+use crate::scripted_wallet::ScriptedWallet;
+
+/// Every kind of memory that deployed services have.
+const MEMORIES: [Memory; 3] = [Memory::Lasting, Memory::WhileRunning, Memory::None];
+
+/// What was asked for, signed and not sent.
+async fn signed(fixture: &Fixture, bill: &Invoice, secs: u64) -> SignedPayment {
+    fixture.client.wallet.prepare_payment(bill, within(secs)).await.unwrap()
+}
+
+/// How often it was paid, and how many different requests the service had for that.
+fn paid_and_asked(fixture: &Fixture, bill: &Invoice) -> (u32, u64) {
+    (fixture.world.executed(bill.payment_hash()), fixture.service.counts().calls(Method::PayInvoice))
+}
+
+#[derive(Default)]
+struct Kept(Mutex<HashMap<String, String>>);
+
+#[async_trait]
+impl SettingStore for Kept {
+    async fn setting(&self, name: &str) -> Result<Option<String>, StoreError> {
+        Ok(self.0.lock().get(name).cloned())
+    }
+
+    async fn set_setting(&self, name: &str, value: Option<&str>) -> Result<(), StoreError> {
+        match value {
+            Some(value) => self.0.lock().insert(name.to_owned(), value.to_owned()),
+            None => self.0.lock().remove(name),
+        };
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_wallet_that_was_away_has_the_same_request_when_it_is_back() {
+    for memory in MEMORIES {
+        let fixture = Fixture::set_with(|behaviour| {
+            behaviour.memory = memory;
+            // It knows nothing of its payments, as many.
+            behaviour.lookups = Some(LookupLie::ForgetPayments);
+        })
+        .await;
+        fixture.service.stop().await;
+        let bill = fixture.bill(1_000);
+        let back = async {
+            fixture.relay.wait_for(LONG, |counts| counts.events_of(23_194) >= 1).await.expect("asked in vain");
+            tokio::time::sleep(QUIET).await;
+            fixture.service.start_again().await;
+        };
+        let (paid, ()) = tokio::join!(fixture.pay(&bill, 60), back);
+        assert_eq!(paid.unwrap().preimage.payment_hash(), bill.payment_hash(), "{memory:?}");
+        assert_eq!(paid_and_asked(&fixture, &bill), (1, 1), "{memory:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_invoice_is_made_as_soon_as_the_wallet_is_back() {
+    let fixture = Fixture::set().await;
+    fixture.service.stop().await;
+    let wish = wanted(5_000);
+    let back = async {
+        // The request, and then probes: the wallet answers none.
+        fixture.relay.wait_for(LONG, |counts| counts.events_of(23_194) >= 2).await.expect("probed");
+        fixture.service.start_again().await;
+    };
+    let (made, ()) = tokio::join!(fixture.client.wallet.make_invoice(&wish), back);
+    assert_eq!(made.unwrap().amount(), Some(5_000));
+    assert_eq!(fixture.service.counts().executed(Method::MakeInvoice), 1);
+}
+
+#[tokio::test]
+async fn a_slow_wallet_is_not_asked_for_more_invoices_than_it_is_silent() {
+    let fixture = Fixture::set_with(|behaviour| behaviour.latency = Duration::from_millis(1_000)).await;
+    assert!(fixture.client.wallet.make_invoice(&wanted(5_000)).await.is_ok());
+    assert_eq!(fixture.service.counts().calls(Method::MakeInvoice), 1);
+}
+
+#[tokio::test]
+async fn a_service_that_acts_on_each_copy_pays_once_and_its_late_word_is_heard() {
+    let mut fixture = Fixture::set_with(|behaviour| {
+        behaviour.memory = Memory::None;
+        behaviour.holds_payments = true;
+        behaviour.notifications = false;
+        behaviour.lookups = Some(LookupLie::ForgetPayments);
+    })
+    .await;
+    let bill = fixture.bill(1_000);
+    // The payment is under way, the wallet says "not found", has the request again, and its node refuses the copy.
+    let failure = fixture.pay(&bill, 60).await.unwrap_err();
+    assert!(matches!(failure, LightningError::Failed(_)), "that is no proof that nothing is under way: {failure:?}");
+    assert_eq!(fixture.service.release_payments(true), 1);
+    let (hash, paid) = fixture.client.sent().await;
+    assert_eq!((hash, paid.preimage.payment_hash()), (bill.payment_hash(), bill.payment_hash()));
+    assert_eq!(paid_and_asked(&fixture, &bill).0, 1);
+    fixture.client.quiet().await;
+}
+
+#[tokio::test]
+async fn a_refusal_of_what_was_sent_more_than_once_is_not_definite() {
+    let fixture = Fixture::set_with(|behaviour| {
+        behaviour.once(Method::PayInvoice, Conduct::Ignore);
+        behaviour.memory = Memory::None;
+        behaviour.on(Method::PayInvoice, Conduct::Refuse(ErrorCode::InsufficientBalance));
+    })
+    .await;
+    let bill = fixture.bill(1_000);
+    let failure = fixture.pay(&bill, 60).await.unwrap_err();
+    assert!(matches!(failure, LightningError::Failed(_)), "{failure:?}");
+    // Sent once, it is.
+    let failure = fixture.pay(&fixture.bill(1_000), 60).await.unwrap_err();
+    assert!(matches!(failure, LightningError::Refused { again: true, .. }), "{failure:?}");
+}
+
+#[tokio::test]
+async fn after_a_restart_the_same_request_is_sent_when_the_wallet_does_not_know_it() {
+    for memory in MEMORIES {
+        for lookups in [None, Some(LookupLie::ForgetPayments), Some(LookupLie::PaymentsAsInvoices)] {
+            let fixture =
+                Fixture::set_with(|behaviour| (behaviour.memory, behaviour.lookups) = (memory, lookups)).await;
+            // Stored, and not sent.
+            let bill = fixture.bill(1_000);
+            let payment = signed(&fixture, &bill, 60).await;
+            let client = BackendHandle::start(&fixture.service.url());
+            let paid = client.wallet.pay(&bill, &payment, true).await.unwrap();
+            assert_eq!(paid.preimage.payment_hash(), bill.payment_hash());
+            assert_eq!(paid_and_asked(&fixture, &bill), (1, 1), "{memory:?} {lookups:?}");
+
+            // Sent and done, and the reply was lost with the process.
+            let bill = fixture.bill(2_000);
+            let payment = signed(&fixture, &bill, SOON).await;
+            fixture.service.set(|behaviour| behaviour.once(Method::PayInvoice, Conduct::Mute));
+            let reply = tokio::time::timeout(QUIET, fixture.client.wallet.pay(&bill, &payment, false)).await;
+            assert!(reply.is_err(), "{reply:?}");
+            fixture.service.wait_for(LONG, |counts| counts.executed(Method::PayInvoice) == 2).await.expect("paid");
+            let again = client.wallet.pay(&bill, &payment, true).await;
+            match lookups {
+                None => assert!(again.is_ok(), "{memory:?}: {again:?}"),
+                // Nobody can know; a node that refuses the second payment says nothing of the first.
+                _ => assert!(
+                    matches!(again, Err(LightningError::Unknown(_) | LightningError::Failed(_))),
+                    "{memory:?} {lookups:?}: {again:?}"
+                ),
+            }
+            assert_eq!(fixture.world.executed(bill.payment_hash()), 1, "{memory:?} {lookups:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_connection_that_is_cut_while_a_payment_is_asked_for_costs_no_payment_and_makes_none_twice() {
+    for memory in MEMORIES {
+        let fixture = Fixture::set_with(|behaviour| {
+            behaviour.memory = memory;
+            behaviour.lookups = Some(LookupLie::ForgetPayments);
+        })
+        .await;
+        let proxy = BreakableProxy::start(fixture.relay.url().trim_start_matches("ws://").to_owned()).await.unwrap();
+        let client = BackendHandle::start(&fixture.service.keys().url(&[proxy.ws_url()]));
+        client.until(true).await;
+        let bill = fixture.bill(1_000);
+        let payment = client.wallet.prepare_payment(&bill, within(60)).await.unwrap();
+        // Written into a line that swallows it.
+        proxy.swallow();
+        let back = async {
+            tokio::time::sleep(QUIET).await;
+            proxy.restore();
+        };
+        let (paid, ()) = tokio::join!(client.wallet.pay(&bill, &payment, false), back);
+        assert_eq!(paid.unwrap().preimage.payment_hash(), bill.payment_hash(), "{memory:?}");
+        assert_eq!(paid_and_asked(&fixture, &bill), (1, 1), "{memory:?}");
+        // And cut before it could be written: it was not sent, and another attempt may be begun.
+        let bill = fixture.bill(2_000);
+        let payment = client.wallet.prepare_payment(&bill, within(60)).await.unwrap();
+        proxy.cut();
+        client.until(false).await;
+        assert_eq!(client.wallet.pay(&bill, &payment, false).await, Err(LightningError::NotSent));
+        proxy.restore();
+        client.until(true).await;
+        assert!(client.pay(&bill, within(60)).await.is_ok());
+        assert_eq!(fixture.world.executed(bill.payment_hash()), 1, "{memory:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_reply_that_was_sent_while_the_connection_was_renewed_is_kept_by_the_relay_for_us() {
+    let scripted = ScriptedWallet::start().await;
+    let client = BackendHandle::start(&scripted.url());
+    let mut wire = scripted.subscribed().await;
+    client.until(true).await;
+    let preimage = Preimage::from_bytes([6; 32]);
+    let bill = LightningWorld::new().open_account("payee", 0).make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+    let relay = async {
+        let request = wire.request().await;
+        let answer = json!({"result_type": "pay_invoice", "result": {"preimage": preimage.to_hex()}});
+        let reply = wire.answer_to(&request, &answer);
+        drop(wire);
+        // As relays do that keep ephemeral events for some minutes.
+        let mut wire = scripted.accept().await;
+        let message = wire.subscription().await;
+        let since = Timestamp::from_secs(message[3]["since"].as_u64().expect("a time"));
+        assert!(since <= reply.created_at, "{message}");
+        wire.event(&reply).await;
+        wire.greet().await;
+        wire
+    };
+    let (paid, _wire) = tokio::join!(client.pay(&bill, within(60)), relay);
+    assert_eq!(paid.unwrap().preimage, preimage);
+}
+
+#[tokio::test]
+async fn of_what_was_asked_for_over_another_connection_this_one_says_nothing() {
+    let fixture = Fixture::set().await;
+    let (bill, paid) = (fixture.bill(1_000), fixture.bill(2_000));
+    let other =
+        NwcService::start_with(&fixture.shop, &[fixture.relay.url()], NwcKeys::generate(), fixture.service.behaviour())
+            .await;
+    other.ready(LONG).await.unwrap();
+    let payment = signed(&fixture, &bill, SOON).await;
+    let client = BackendHandle::start(&other.url());
+    client.until(true).await;
+    assert!(client.pay(&paid, within(60)).await.is_ok());
+    let again = client.wallet.pay(&bill, &payment, true).await;
+    assert!(matches!(again, Err(LightningError::Unknown(_))), "{again:?}");
+    until_void(&payment).await;
+    // Though its own look-ups are known to find payments.
+    let finds = |client: &BackendHandle, payment: &SignedPayment| {
+        let (wallet, payment) = (Arc::clone(&client.wallet), payment.clone());
+        let hash = bill.payment_hash();
+        async move { wallet.look_up_payment(hash, Some(&payment)).await }
+    };
+    assert_eq!(finds(&client, &payment).await, Ok(OutgoingStatus::Unknown(Finds::Nothing)));
+    let own = SignedPayment { until: 0, ..payment.clone() };
+    assert_eq!(
+        finds(&client, &own).await,
+        Ok(OutgoingStatus::Unknown(Finds::Nothing)),
+        "nor a request that is altered"
+    );
+}
+
+async fn until_void(payment: &SignedPayment) {
+    while within(0) < payment.until {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    }
+}
+
+#[tokio::test]
+async fn what_look_ups_are_worth_is_learned_and_kept() {
+    let fixture = Fixture::set().await;
+    let kept = Arc::new(Kept::default());
+    let client = BackendHandle::start_keeping(&fixture.service.url(), &kept);
+    client.until(true).await;
+    let never = fixture.bill(1_000);
+    let payment = client.wallet.prepare_payment(&never, within(1)).await.unwrap();
+    let early = client.wallet.look_up_payment(never.payment_hash(), Some(&payment)).await;
+    assert_eq!(early, Ok(OutgoingStatus::Unknown(Finds::Nothing)));
+    until_void(&payment).await;
+    let worth = async |client: &BackendHandle| match client
+        .wallet
+        .look_up_payment(never.payment_hash(), Some(&payment))
+        .await
+    {
+        Ok(OutgoingStatus::Unknown(finds)) => finds,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(worth(&client).await, Finds::Nothing, "nothing was seen yet");
+    client.pay(&fixture.bill(2_000), within(60)).await.unwrap();
+    until_worth(&worth, &client, Finds::Settled).await;
+    // A payment under way that is found is worth more.
+    fixture.service.set(|behaviour| behaviour.holds_payments = true);
+    let held = fixture.bill(3_000);
+    assert!(client.pay(&held, within(1)).await.is_err());
+    assert_eq!(client.wallet.look_up_payment(held.payment_hash(), None).await, Ok(OutgoingStatus::Pending));
+    until_worth(&worth, &client, Finds::Unsettled).await;
+    // After a restart it is known.
+    client.stop().await;
+    let client = BackendHandle::start_keeping(&fixture.service.url(), &kept);
+    assert_eq!(worth(&client).await, Finds::Unsettled);
+    // Until it is seen that it is so no more.
+    fixture.service.set(|behaviour| {
+        behaviour.holds_payments = false;
+        behaviour.lookups = Some(LookupLie::PaymentsAsInvoices);
+    });
+    client.pay(&fixture.bill(4_000), within(60)).await.unwrap();
+    until_worth(&worth, &client, Finds::Nothing).await;
+    assert!(kept.0.lock().is_empty());
+}
+
+async fn until_worth(worth: &impl AsyncFn(&BackendHandle) -> Finds, client: &BackendHandle, expected: Finds) {
+    let looking = async {
+        while worth(client).await != expected {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(LONG, looking).await.unwrap_or_else(|_| panic!("never {expected:?}"));
+}
+
+#[tokio::test]
+async fn a_wallet_whose_clock_is_behind_may_still_act_on_a_request() {
+    let clock = usher_sandbox::wallet::UnixClock(Arc::new(|| within(0) - 600));
+    let fixture = Fixture::set_in(LightningWorld::with_clock(clock), |_| {}).await;
+    fixture.pay(&fixture.bill(2_000), 60).await.unwrap();
+    let bill = fixture.bill(1_000);
+    let payment = signed(&fixture, &bill, 1).await;
+    until_void(&payment).await;
+    tokio::time::sleep(QUIET).await;
+    let status = fixture.client.wallet.look_up_payment(bill.payment_hash(), Some(&payment)).await;
+    assert_eq!(status, Ok(OutgoingStatus::Unknown(Finds::Nothing)), "by its clock it is not void");
+}
+
+#[tokio::test]
+async fn a_relay_that_was_healthy_is_come_back_to_at_once_and_a_payment_with_it() {
+    let scripted = ScriptedWallet::start().await;
+    let client = BackendHandle::start(&scripted.url());
+    let bill = LightningWorld::new().open_account("payee", 0).make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+    let mut wire = scripted.subscribed().await;
+    client.until(true).await;
+    // Long enough to be healthy.
+    tokio::time::sleep(Duration::from_millis(2_500)).await;
+    let lost = async {
+        let first = wire.request().await;
+        drop(wire);
+        let mut wire = scripted.subscribed().await;
+        let look_up = wire.request().await;
+        assert_eq!(look_up.method, "lookup_invoice", "first it is asked whether it knows the payment");
+        let refusal = json!({"result_type": "lookup_invoice", "error": {"code": "NOT_FOUND", "message": ""}});
+        let refusal = wire.answer_to(&look_up, &refusal);
+        wire.event(&refusal).await;
+        let again = wire.request().await;
+        assert_eq!(again.event.id, first.event.id, "the same request");
+        wire.answer(&again, &json!({"preimage": Preimage::from_bytes([6; 32]).to_hex()})).await;
+        wire
+    };
+    let (paid, _wire) = tokio::join!(client.pay(&bill, within(60)), lost);
+    assert!(paid.is_ok(), "{paid:?}");
+}

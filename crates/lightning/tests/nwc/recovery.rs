@@ -1,0 +1,159 @@
+//! What was away comes back, and is there again by itself.
+
+use std::time::Duration;
+
+use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningNotice};
+use usher_sandbox::lightning::{Conduct, LightningWorld, Method, NwcService};
+use usher_sandbox::relay::{Quirks, QuirkyRelay};
+
+use crate::backend_handle::{BackendHandle, LONG};
+use crate::fixture::Fixture;
+
+/// An invoice is made, paid, and told of.
+async fn works(fixture: &mut Fixture) {
+    let made = fixture.client.invoice(100).await;
+    fixture.user.pay(made.as_str(), None).unwrap();
+    assert_eq!(fixture.client.settled().await.0, made.payment_hash());
+}
+
+#[tokio::test]
+async fn the_relay_goes_and_comes_back() {
+    let mut fixture = Fixture::set().await;
+    works(&mut fixture).await;
+    for _ in 0..2 {
+        let missed = fixture.client.invoice(100).await;
+        fixture.relay.stop().await;
+        fixture.client.until(false).await;
+        assert!(fixture.client.wallet.link().tells_settlements, "it still would");
+        fixture.user.pay(missed.as_str(), None).unwrap();
+        fixture.relay = QuirkyRelay::start_on(fixture.relay.port(), Quirks::default()).await.unwrap();
+        // What happened meanwhile was not told: this says to look.
+        let mut told = vec![fixture.client.notice().await];
+        fixture.client.until(true).await;
+        fixture.relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("both are back");
+        let found = fixture.client.wallet.look_up_invoice(missed.payment_hash()).await;
+        assert!(matches!(found, Ok(InvoiceStatus::Settled(_))), "{found:?}");
+        if let LightningNotice::Settled(hash, _) = &told[0] {
+            // The wallet service tried until the relay was there, and the backend was there first.
+            assert_eq!(*hash, missed.payment_hash());
+            told.push(fixture.client.notice().await);
+        }
+        assert!(told.contains(&LightningNotice::Reconnected), "{told:?}");
+        let made = fixture.client.invoice(100).await;
+        fixture.user.pay(made.as_str(), None).unwrap();
+        let mut hash = fixture.client.settled().await.0;
+        if hash == missed.payment_hash() {
+            hash = fixture.client.settled().await.0;
+        }
+        assert_eq!(hash, made.payment_hash());
+    }
+}
+
+#[tokio::test]
+async fn the_wallet_goes_and_comes_back() {
+    let mut fixture = Fixture::set().await;
+    works(&mut fixture).await;
+    for _ in 0..2 {
+        fixture.service.stop().await;
+        assert!(fixture.client.wallet.link().connected);
+        fixture.service.start_again().await;
+        fixture.service.ready(LONG).await.unwrap();
+        works(&mut fixture).await;
+    }
+    fixture.client.quiet().await;
+}
+
+#[tokio::test]
+async fn it_starts_with_nothing_to_talk_to_and_finds_it_later() {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let (port, url) = (relay.port(), relay.url().to_owned());
+    relay.stop().await;
+    let world = LightningWorld::new();
+    let (shop, user) = (world.open_account("shop", 0), world.open_account("user", 1_000));
+    let service = NwcService::start(&shop, &[&url]).await;
+    service.stop().await;
+    let mut client = BackendHandle::start(&service.url());
+    let link = client.wallet.link();
+    assert!(!link.connected && !link.tells_settlements);
+    let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
+    client.until(true).await;
+    assert!(!client.wallet.link().tells_settlements, "it does not know the wallet yet");
+    service.start_again().await;
+    client.until_link(|link| link.tells_settlements).await;
+    relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("both are there");
+    let made = client.invoice(100).await;
+    user.pay(made.as_str(), None).unwrap();
+    // It was never connected before, so there is nothing that could have been missed.
+    assert_eq!(client.settled().await.0, made.payment_hash());
+    client.quiet().await;
+}
+
+#[tokio::test]
+async fn a_relay_that_ends_subscriptions_is_asked_again() {
+    let mut fixture = Fixture::set().await;
+    fixture.relay.set(|quirks| quirks.close_subscriptions_after = Some(Duration::from_millis(100)));
+    let before = fixture.relay.counts();
+    let again = |reqs: u64| move |counts: &usher_sandbox::relay::Counts| counts.reqs >= before.reqs + reqs;
+    // More often than is borne on one connection.
+    fixture.relay.wait_for(LONG, again(15)).await.expect("asked again and again");
+    fixture.relay.set(|quirks| quirks.close_subscriptions_after = None);
+    fixture.client.until(true).await;
+    fixture.relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("both are back");
+    while let Ok(Some(LightningNotice::Reconnected)) =
+        tokio::time::timeout(crate::backend_handle::QUIET, async { Some(fixture.client.notice().await) }).await
+    {}
+    works(&mut fixture).await;
+}
+
+#[tokio::test]
+async fn a_relay_that_drops_connections_is_come_back_to() {
+    let mut fixture = Fixture::set().await;
+    fixture.relay.set(|quirks| quirks.drop_every = Some(Duration::from_millis(50)));
+    for _ in 0..2 {
+        // The first connection was open for longer than that.
+        assert_eq!(fixture.client.notice().await, LightningNotice::Reconnected);
+    }
+    fixture.relay.set(|quirks| quirks.drop_every = None);
+    fixture.client.until(true).await;
+    fixture.relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("both are back");
+    while tokio::time::timeout(crate::backend_handle::QUIET, fixture.client.notice()).await.is_ok() {}
+    works(&mut fixture).await;
+}
+
+#[tokio::test]
+async fn a_slow_wallet_is_waited_for() {
+    let mut fixture = Fixture::set_with(|behaviour| behaviour.latency = Duration::from_millis(1_500)).await;
+    fixture.service.set(|behaviour| behaviour.on_all(Conduct::Honest));
+    fixture.relay.set(|quirks| quirks.latency = Duration::from_millis(200));
+    works(&mut fixture).await;
+    assert!(fixture.pay(&fixture.bill(100), 60).await.is_ok());
+}
+
+#[tokio::test]
+async fn payments_that_take_their_time_keep_nothing_else_waiting() {
+    const PAYMENTS: u64 = 70;
+    let fixture = Fixture::set_with(|behaviour| {
+        behaviour.holds_payments = true;
+        behaviour.notifications = false;
+    })
+    .await;
+    let bills: Vec<_> = (0..PAYMENTS).map(|_| fixture.bill(100)).collect();
+    let paying = futures_util::future::join_all(bills.iter().map(|bill| fixture.pay(bill, 600)));
+    let meanwhile = async {
+        fixture.service.wait_for(LONG, |counts| counts.calls(Method::PayInvoice) >= 20).await.expect("under way");
+        for _ in 0..5 {
+            let made = fixture.client.invoice(100).await;
+            assert_eq!(fixture.client.wallet.look_up_invoice(made.payment_hash()).await, Ok(InvoiceStatus::Open));
+        }
+        let mut done = 0;
+        while done < PAYMENTS {
+            fixture.service.wait_for(LONG, |counts| counts.executed(Method::PayInvoice) > done).await.expect("more");
+            done += fixture.service.release_payments(true) as u64;
+        }
+    };
+    let (paid, ()) = tokio::join!(paying, meanwhile);
+    for (bill, paid) in bills.iter().zip(paid) {
+        assert_eq!(paid.unwrap().preimage.payment_hash(), bill.payment_hash());
+        assert_eq!(fixture.world.executed(bill.payment_hash()), 1);
+    }
+}

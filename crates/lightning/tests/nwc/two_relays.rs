@@ -1,0 +1,138 @@
+//! Two relays in the connection string.
+
+use std::time::Duration;
+
+use usher_engine::ports::{Lightning as _, LightningNotice};
+use usher_sandbox::lightning::{InvoiceTerms, LightningWorld, Method, NwcService};
+use usher_sandbox::proxy::BreakableProxy;
+use usher_sandbox::relay::{LieOk, Quirks, QuirkyRelay};
+
+use crate::backend_handle::{BackendHandle, LONG, within};
+
+/// All that a shop needs, with this first relay, at which the wallet service may not be, and a second good one.
+async fn works_with(first: &str) {
+    let world = LightningWorld::new();
+    let (shop, user) = (world.open_account("shop", 10_000), world.open_account("user", 10_000));
+    let good = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let service = NwcService::start(&shop, &[first, good.url()]).await;
+    good.wait_for(LONG, |counts| counts.open_subscriptions == 1).await.expect("the wallet service is there");
+    let mut client = BackendHandle::start(&service.url());
+    good.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("the backend is there");
+    client.until(true).await;
+    let made = client.invoice(1_000).await;
+    user.pay(made.as_str(), None).unwrap();
+    assert_eq!(client.settled().await.0, made.payment_hash());
+    let bill = user.make_invoice(&InvoiceTerms::of(500)).unwrap();
+    let paid = client.pay(&bill, within(60)).await.unwrap();
+    assert_eq!(paid.preimage.payment_hash(), bill.payment_hash());
+    assert_eq!(client.notice().await, LightningNotice::Sent(bill.payment_hash(), paid));
+    assert_eq!((world.executed(bill.payment_hash()), service.counts().executed(Method::PayInvoice)), (1, 1));
+    client.quiet().await;
+}
+
+#[tokio::test]
+async fn one_of_them_is_not_there() {
+    let gone = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let url = gone.url().to_owned();
+    gone.stop().await;
+    works_with(&url).await;
+}
+
+#[tokio::test]
+async fn one_of_them_does_not_shake_hands() {
+    let relay = QuirkyRelay::start(Quirks { accept_tcp_only: true, ..Quirks::default() }).await.unwrap();
+    works_with(relay.url()).await;
+}
+
+#[tokio::test]
+async fn one_of_them_says_nothing() {
+    let relay = QuirkyRelay::start(Quirks { mute: true, ..Quirks::default() }).await.unwrap();
+    works_with(relay.url()).await;
+}
+
+#[tokio::test]
+async fn one_of_them_takes_nothing() {
+    let relay = QuirkyRelay::start(Quirks { refuse_events: true, ..Quirks::default() }).await.unwrap();
+    works_with(relay.url()).await;
+}
+
+#[tokio::test]
+async fn one_of_them_loses_everything() {
+    let quirks = Quirks { lie_ok: Some(LieOk::AcceptAndDrop), ..Quirks::default() };
+    let relay = QuirkyRelay::start(quirks).await.unwrap();
+    works_with(relay.url()).await;
+}
+
+#[tokio::test]
+async fn one_of_them_sends_rubbish() {
+    let quirks = Quirks { garbage: Some(Duration::from_millis(2)), ..Quirks::default() };
+    let relay = QuirkyRelay::start(quirks).await.unwrap();
+    works_with(relay.url()).await;
+}
+
+#[tokio::test]
+async fn one_of_them_repeats_everything() {
+    let quirks = Quirks { duplicate_and_delay: Some(Duration::from_millis(30)), ..Quirks::default() };
+    let relay = QuirkyRelay::start(quirks).await.unwrap();
+    works_with(relay.url()).await;
+}
+
+#[tokio::test]
+async fn what_comes_over_both_counts_once() {
+    let world = LightningWorld::new();
+    let (shop, user) = (world.open_account("shop", 10_000), world.open_account("user", 10_000));
+    let relays =
+        [QuirkyRelay::start(Quirks::default()).await.unwrap(), QuirkyRelay::start(Quirks::default()).await.unwrap()];
+    let service = NwcService::start(&shop, &[relays[0].url(), relays[1].url()]).await;
+    let mut client = BackendHandle::start(&service.url());
+    for relay in &relays {
+        relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("all are there");
+    }
+    client.until(true).await;
+    // The backend has heard both relays' last word on what was before.
+    let mut bills = Vec::new();
+    for count in 1..=5 {
+        let bill = user.make_invoice(&InvoiceTerms::of(100)).unwrap();
+        let paid = client.pay(&bill, within(60)).await.unwrap();
+        bills.push((bill.payment_hash(), paid));
+        service.wait_for(LONG, |counts| counts.calls(Method::PayInvoice) == count).await.expect("asked");
+    }
+    assert_eq!(service.counts().executed(Method::PayInvoice), 5);
+    for relay in &relays {
+        // An answer and two notifications for each payment.
+        relay.wait_for(LONG, |counts| counts.events_of(23_197) == 5).await.expect("told over both");
+    }
+    for (hash, paid) in bills {
+        assert_eq!(client.notice().await, LightningNotice::Sent(hash, paid));
+    }
+    client.quiet().await;
+}
+
+#[tokio::test]
+async fn one_goes_and_comes_while_the_other_carries_on() {
+    let world = LightningWorld::new();
+    let (shop, user) = (world.open_account("shop", 10_000), world.open_account("user", 10_000));
+    let (one, two) =
+        (QuirkyRelay::start(Quirks::default()).await.unwrap(), QuirkyRelay::start(Quirks::default()).await.unwrap());
+    let service = NwcService::start(&shop, &[one.url(), two.url()]).await;
+    let proxy = BreakableProxy::start(one.url().trim_start_matches("ws://").to_owned()).await.unwrap();
+    let url = service.keys().url(&[proxy.ws_url(), two.url().to_owned()]);
+    let mut client = BackendHandle::start(&url);
+    for relay in [&one, &two] {
+        relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("all are there");
+    }
+    client.until(true).await;
+    for _ in 0..3 {
+        proxy.cut();
+        one.wait_for(LONG, |counts| counts.open_connections == 1).await.expect("cut");
+        let made = client.invoice(100).await;
+        user.pay(made.as_str(), None).unwrap();
+        assert_eq!(client.settled().await.0, made.payment_hash(), "told once, and no other news");
+        proxy.restore();
+        one.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("back");
+        assert!(client.wallet.link().connected);
+    }
+    assert_eq!(service.counts().calls(Method::MakeInvoice), 3);
+    // Nothing was missed: somebody could be heard all the time.
+    client.quiet().await;
+}

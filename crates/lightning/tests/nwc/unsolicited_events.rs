@@ -1,0 +1,210 @@
+//! Events that are no answer: of strangers, about other things, forged, in floods.
+
+use nostr::{Event, EventBuilder, EventId, Keys, Kind, Tag};
+use serde_json::{Value, json};
+use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningNotice, Settlement};
+use usher_protocol::message::{PaymentHash, Preimage};
+
+use crate::backend_handle::{BackendHandle, LONG};
+use crate::scripted_wallet::{ANSWER, NOTIFICATION, NOTIFICATION_NIP04, Request, ScriptedWallet, Wire};
+
+fn hash() -> PaymentHash {
+    Preimage::from_bytes([6; 32]).payment_hash()
+}
+
+/// "It was paid": what nobody may make the backend believe.
+fn lie() -> Value {
+    json!({"result_type": "lookup_invoice", "result": {"type": "incoming", "state": "settled", "amount": 1}})
+}
+
+fn told(kind: &str) -> String {
+    let fields = json!({"payment_hash": hash().to_string(), "preimage": "06".repeat(32), "amount": 1});
+    json!({"notification_type": kind, "notification": fields}).to_string()
+}
+
+/// The wallet's own answer, with another's signature.
+fn forged(event: &Event, by: &Keys) -> Event {
+    let mut event = event.clone();
+    event.sig = by.sign_schnorr(&nostr::secp256k1::Message::from_digest(event.id.to_bytes()));
+    event
+}
+
+/// Whatever is no answer to this request.
+fn junk(wire: &Wire, scripted: &ScriptedWallet, request: &Request) -> Vec<Event> {
+    let stranger = Keys::generate();
+    let (id, other) = (request.event.id, EventId::from_byte_array([8; 32]));
+    let text = lie().to_string();
+    let sealed = wire.sealed(&scripted.wallet, ANSWER, &text);
+    let by_wallet = |kind: u16, about: &[EventId]| wire.signed(&scripted.wallet, kind, &sealed, about);
+    let mut tagged = by_wallet(ANSWER, &[]);
+    let answer = by_wallet(ANSWER, &[id]);
+    let mut altered = answer.clone();
+    altered.content = wire.sealed(&scripted.wallet, ANSWER, "{}");
+    let mut later = answer.clone();
+    later.created_at = nostr::Timestamp::from_secs(later.created_at.as_secs() + 1);
+    tagged.tags.push(Tag::event(id));
+    let odd = EventBuilder::new(Kind::from_u16(ANSWER), sealed.clone())
+        .tag(Tag::parse(["e", "no id"]).unwrap())
+        .tag(Tag::parse(["E", &id.to_hex()]).unwrap())
+        .tag(Tag::parse(["e"]).unwrap())
+        .sign_with_keys(&scripted.wallet)
+        .unwrap();
+    vec![
+        // A stranger: encrypted by his own key, or the wallet's own words.
+        wire.signed(&stranger, ANSWER, &wire.sealed(&stranger, ANSWER, &text), &[id]),
+        wire.signed(&stranger, ANSWER, &sealed, &[id]),
+        // We ourselves.
+        wire.signed(&scripted.app, ANSWER, &sealed, &[id]),
+        // The wallet about something else, or nothing.
+        by_wallet(ANSWER, &[other]),
+        by_wallet(ANSWER, &[other, id]),
+        by_wallet(ANSWER, &[]),
+        odd,
+        // Other kinds.
+        by_wallet(23_194, &[id]),
+        by_wallet(1, &[id]),
+        by_wallet(NOTIFICATION, &[id]),
+        // Forged: another's signature, another content, time or tag than was signed.
+        forged(&answer, &stranger),
+        altered,
+        later,
+        tagged,
+    ]
+}
+
+#[tokio::test]
+async fn what_is_no_answer_is_left_alone() {
+    let scripted = ScriptedWallet::start().await;
+    let mut client = BackendHandle::start(&scripted.url());
+    let mut wire = scripted.subscribed().await;
+    client.until(true).await;
+    let answering = async {
+        let request = wire.request().await;
+        for event in junk(&wire, &scripted, &request) {
+            wire.event(&event).await;
+        }
+        wire.answer(&request, &json!({"state": "pending"})).await;
+        wire
+    };
+    let (found, mut wire) = tokio::join!(client.wallet.look_up_invoice(hash()), answering);
+    assert_eq!(found, Ok(InvoiceStatus::Open));
+    // What was answered once is not answered again.
+    let again = async {
+        let first = wire.request().await;
+        wire.answer(&first, &json!({"state": "pending"})).await;
+        let second = wire.request().await;
+        let late = wire.answer_to(&first, &lie());
+        wire.event(&late).await;
+        wire.answer(&second, &json!({"state": "expired"})).await;
+    };
+    let asking = async { (client.wallet.look_up_invoice(hash()).await, client.wallet.look_up_invoice(hash()).await) };
+    let (found, ()) = tokio::join!(asking, again);
+    assert_eq!(found, (Ok(InvoiceStatus::Open), Ok(InvoiceStatus::Dead)));
+    client.quiet().await;
+}
+
+#[tokio::test]
+async fn answers_that_change_places_find_who_waits_for_them() {
+    let scripted = ScriptedWallet::start().await;
+    let client = BackendHandle::start(&scripted.url());
+    let mut wire = scripted.subscribed().await;
+    client.until(true).await;
+    let other = Preimage::from_bytes([7; 32]).payment_hash();
+    let answering = async {
+        let (first, second) = (wire.request().await, wire.request().await);
+        wire.answer(&second, &json!({"state": "expired"})).await;
+        wire.answer(&first, &json!({"state": "pending"})).await;
+    };
+    let (wallet, late) = (&client.wallet, client.wallet.look_up_invoice(other));
+    let (one, two, ()) = tokio::join!(wallet.look_up_invoice(hash()), late, answering);
+    assert_eq!((one, two), (Ok(InvoiceStatus::Open), Ok(InvoiceStatus::Dead)));
+}
+
+#[tokio::test]
+async fn notifications_of_others_are_nobodys_business() {
+    let scripted = ScriptedWallet::start().await;
+    let mut client = BackendHandle::start(&scripted.url());
+    let mut wire = scripted.subscribed().await;
+    client.until(true).await;
+    let stranger = Keys::generate();
+    for kind in [NOTIFICATION, NOTIFICATION_NIP04] {
+        for told in [told("payment_received"), told("payment_sent")] {
+            let by_stranger = wire.signed(&stranger, kind, &wire.sealed(&stranger, kind, &told), &[]);
+            wire.event(&by_stranger).await;
+            let theirs = wire.sealed(&scripted.wallet, kind, &told);
+            let copied = wire.signed(&stranger, kind, &theirs, &[]);
+            wire.event(&copied).await;
+            let unsigned = forged(&wire.signed(&scripted.wallet, kind, &theirs, &[]), &stranger);
+            wire.event(&unsigned).await;
+            // What the wallet told another app.
+            let other = nostr::nips::nip44::encrypt(
+                scripted.wallet.secret_key(),
+                &stranger.public_key(),
+                &told,
+                nostr::nips::nip44::Version::V2,
+            );
+            let other = wire.signed(&scripted.wallet, kind, &other.unwrap(), &[]);
+            wire.event(&other).await;
+        }
+    }
+    wire.tell(NOTIFICATION, &told("payment_received")).await;
+    let settlement = Settlement { amount: Some(1), preimage: Some(Preimage::from_bytes([6; 32])) };
+    assert_eq!(client.notice().await, LightningNotice::Settled(hash(), settlement));
+    client.quiet().await;
+}
+
+#[tokio::test]
+async fn the_same_news_by_both_encryptions_or_again_is_told_once() {
+    let scripted = ScriptedWallet::start().await;
+    let mut client = BackendHandle::start(&scripted.url());
+    let mut wire = scripted.subscribed().await;
+    client.until(true).await;
+    for kind in [NOTIFICATION_NIP04, NOTIFICATION, NOTIFICATION] {
+        wire.tell(kind, &told("payment_received")).await;
+    }
+    let content = wire.sealed(&scripted.wallet, NOTIFICATION, &told("payment_sent"));
+    let event = wire.signed(&scripted.wallet, NOTIFICATION, &content, &[]);
+    for _ in 0..3 {
+        wire.event(&event).await;
+    }
+    client.settled().await;
+    client.sent().await;
+    client.quiet().await;
+}
+
+#[tokio::test]
+async fn a_flood_does_not_drown_an_answer() {
+    const EVENTS: usize = 10_000;
+    let scripted = ScriptedWallet::start().await;
+    // Whatever the machine, the answer is waited for.
+    let mut client = BackendHandle::start_with(&scripted.url(), LONG);
+    let mut wire = scripted.subscribed().await;
+    client.until(true).await;
+    // Of strangers; in the wallet's name; answers to nobody; notifications whose signature is not the wallet's.
+    let stranger = Keys::generate();
+    let mut flood = Vec::new();
+    for number in 0..50_u8 {
+        let about = [EventId::from_byte_array([number; 32])];
+        let sealed = wire.sealed(&scripted.wallet, ANSWER, &told("payment_received"));
+        flood.push(wire.signed(&stranger, ANSWER, &sealed, &about));
+        flood.push(wire.signed(&scripted.wallet, ANSWER, &sealed, &about));
+        flood.push(forged(&wire.signed(&scripted.wallet, NOTIFICATION, &sealed, &[]), &stranger));
+        let mut claimed = wire.signed(&stranger, NOTIFICATION, &sealed, &[]);
+        claimed.pubkey = scripted.wallet.public_key();
+        flood.push(claimed);
+    }
+    let answering = async {
+        for event in flood.iter().cycle().take(EVENTS) {
+            wire.event(event).await;
+        }
+        let request = wire.request().await;
+        for event in flood.iter().cycle().take(EVENTS) {
+            wire.event(event).await;
+        }
+        wire.answer(&request, &json!({"state": "pending"})).await;
+        wire
+    };
+    let (found, _wire) = tokio::join!(client.wallet.look_up_invoice(hash()), answering);
+    assert_eq!(found, Ok(InvoiceStatus::Open));
+    client.quiet().await;
+}

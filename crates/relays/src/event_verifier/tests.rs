@@ -1,0 +1,324 @@
+use nostr::JsonUtil as _;
+use usher_engine::UnixMillis;
+use usher_protocol::Keys;
+use usher_protocol::message::KeyHandshake;
+
+use super::*;
+
+/// 2026-01-01.
+const NOW: u64 = 1_767_225_600;
+
+#[derive(Debug)]
+struct Stopped;
+
+impl Clock for Stopped {
+    fn now(&self) -> UnixMillis {
+        UnixMillis::from_secs(NOW)
+    }
+
+    fn monotonic(&self) -> std::time::Duration {
+        std::time::Duration::ZERO
+    }
+
+    fn sleep<'a, 'b>(&'a self, _: std::time::Duration) -> std::pin::Pin<Box<dyn Future<Output = ()> + Send + 'b>>
+    where
+        'a: 'b,
+        Self: 'b,
+    {
+        Box::pin(std::future::pending())
+    }
+}
+
+struct LookupContext {
+    service: Keys,
+    main: Keys,
+    wallet: Keys,
+    metrics: Arc<Metrics>,
+    event_verifier: EventVerifier,
+}
+
+impl LookupContext {
+    fn new() -> Self {
+        let service = Keys::generate();
+        Self::with(service.clone(), service)
+    }
+
+    fn on_a_subkey() -> Self {
+        Self::with(Keys::generate(), Keys::generate())
+    }
+
+    fn with(service: Keys, main: Keys) -> Self {
+        let identity = Identity { keys: service.clone(), main_key: main.public_key(), subkey_proof: None };
+        let options = RelayOptions::new(identity, Vec::new());
+        let metrics = Arc::new(Metrics::default());
+        let conversation_keys = Arc::new(ConversationKeys::new(service.clone(), 10));
+        let event_verifier = EventVerifier::new(&options, Arc::new(Stopped), conversation_keys, Arc::clone(&metrics));
+        Self { service, main, wallet: Keys::generate(), metrics, event_verifier }
+    }
+
+    fn seal(&self, to: &Keys, tagged: &Keys, kind: u16, text: &str, created_at: u64) -> Event {
+        let conversation = envelope::conversation_key(&self.wallet, &to.public_key()).unwrap();
+        envelope::seal(&self.wallet, &conversation, &[tagged.public_key()], None, kind, text, created_at).unwrap()
+    }
+
+    fn handshake(&self, token: &str) -> Event {
+        self.seal(&self.service, &self.service, kind::KEY_HANDSHAKE, &format!(r#"{{"token":"{token}"}}"#), NOW)
+    }
+
+    fn verify(&self, event: &Event) -> Verdict {
+        self.examine_text(&event.as_json())
+    }
+
+    fn examine_text(&self, text: &str) -> Verdict {
+        self.examine_at("wss://a.example", text)
+    }
+
+    fn examine_at(&self, relay: &str, text: &str) -> Verdict {
+        self.event_verifier.verify(serde_json::from_str(text).unwrap(), Some(&relay.into()))
+    }
+
+    #[track_caller]
+    fn refuses(&self, text: &str, reason: Refusal) {
+        let before = self.metrics.values().refused_for(reason);
+        let verdict = self.examine_text(text);
+        assert!(matches!(verdict, Verdict::Refused(why) if why == reason), "{verdict:?}");
+        assert_eq!(self.metrics.values().refused_for(reason), before + 1, "{:?}", self.metrics.values());
+    }
+
+    #[track_caller]
+    fn takes(&self, event: &Event) {
+        match self.verify(event) {
+            Verdict::Message(inbound) => {
+                assert_eq!((inbound.event_id, inbound.author), (event.id, event.pubkey));
+            }
+            other => panic!("{other:?}, {:?}", self.metrics.values()),
+        }
+    }
+}
+
+#[test]
+fn a_message_is_taken_once() {
+    let context = LookupContext::new();
+    let event = context.handshake("abcd");
+    match context.verify(&event) {
+        Verdict::Message(inbound) => {
+            assert!(
+                matches!(&inbound.message, WalletMessage::KeyHandshake(KeyHandshake { token, .. }) if token == "abcd")
+            );
+        }
+        other => panic!("{other:?}"),
+    }
+    assert!(matches!(context.verify(&event), Verdict::Known));
+    assert_eq!(context.metrics.values().duplicates, 1);
+    assert_eq!(context.metrics.values().verified, 1, "the second time costs no signature check");
+}
+
+#[test]
+fn the_same_event_at_two_relays_at_the_same_instant_is_one() {
+    let context = LookupContext::new();
+    for round in 0..20 {
+        let text = context.handshake(&format!("token{round}")).as_json();
+        let barrier = std::sync::Barrier::new(4);
+        let taken = std::thread::scope(|scope| {
+            let verify = || {
+                barrier.wait();
+                matches!(context.examine_text(&text), Verdict::Message(_))
+            };
+            let threads: Vec<_> = (0..4).map(|_| scope.spawn(verify)).collect();
+            threads.into_iter().filter(|_| true).map(|thread| thread.join().unwrap()).filter(|taken| *taken).count()
+        });
+        assert_eq!(taken, 1);
+    }
+}
+
+#[test]
+fn a_handshake_is_handed_on_once_for_each_relay_and_an_answer_once() {
+    let context = LookupContext::new();
+    let handshake = context.handshake("abcd").as_json();
+    let via = |verdict| match verdict {
+        Verdict::Message(inbound) => Some((inbound.via.relay.map(|relay| relay.to_string()), inbound.via.copy)),
+        _ => None,
+    };
+    for round in 0..3 {
+        for (relay, copy) in [("wss://a.example", false), ("wss://b.example", true)] {
+            let expected = (round == 0).then(|| (Some(relay.to_owned()), copy));
+            assert_eq!(via(context.examine_at(relay, &handshake)), expected, "{relay}, the {round}th time");
+        }
+        let of_user = context.event_verifier.verify(serde_json::from_str(&handshake).unwrap(), None);
+        assert_eq!(via(of_user), (round == 0).then_some((None, true)), "relays of users are one");
+    }
+    assert_eq!(context.metrics.values().verified, 3, "each relay's claim is checked, once");
+    // A relay cannot put other words into it.
+    let mut forged: Event = serde_json::from_str(&handshake).unwrap();
+    forged.content = context.handshake("efgh").content;
+    assert!(matches!(context.examine_at("wss://c.example", &forged.as_json()), Verdict::Refused(Refusal::Forged)));
+    assert!(via(context.examine_at("wss://c.example", &handshake)).is_some(), "nor spoil it by trying to");
+
+    let text = r#"{"challenge":"c","subkey_proof":null,"status":{"status":"declined","reason":null}}"#;
+    let answer = context.seal(&context.service, &context.service, kind::AUTH_RESPONSE, text, NOW).as_json();
+    assert!(via(context.examine_at("wss://a.example", &answer)).is_some());
+    assert!(matches!(context.examine_at("wss://b.example", &answer), Verdict::Known));
+}
+
+#[test]
+fn forgeries_are_refused_and_poison_nothing() {
+    let context = LookupContext::new();
+    let genuine = context.handshake("abcd");
+    let other = context.handshake("efgh");
+
+    // The right id with another content, another signature, another author, another time.
+    let mut forged = genuine.clone();
+    forged.content.clone_from(&other.content);
+    context.refuses(&forged.as_json(), Refusal::Forged);
+    let mut forged = genuine.clone();
+    forged.sig = other.sig;
+    context.refuses(&forged.as_json(), Refusal::Forged);
+    let mut forged = genuine.clone();
+    forged.pubkey = Keys::generate().public_key();
+    context.refuses(&forged.as_json(), Refusal::Forged);
+    let mut forged = genuine.clone();
+    forged.created_at = (NOW - 1).into();
+    context.refuses(&forged.as_json(), Refusal::Forged);
+    // A right event under another's id.
+    let mut forged = other.clone();
+    forged.id = genuine.id;
+    context.refuses(&forged.as_json(), Refusal::Forged);
+
+    assert_eq!(context.metrics.values().verified, 0);
+    context.takes(&genuine);
+    context.takes(&other);
+}
+
+#[test]
+fn what_is_not_for_us_is_refused_without_a_signature_check() {
+    let context = LookupContext::new();
+    let stranger = Keys::generate();
+    let text = r#"{"token":"abcd"}"#;
+    let ours = &context.service;
+    context.refuses(&context.seal(ours, ours, kind::AUTH_CHALLENGE, text, NOW).as_json(), Refusal::NotAsked);
+    context.refuses(&context.seal(ours, ours, 1, text, NOW).as_json(), Refusal::NotAsked);
+    context.refuses(&context.seal(ours, &stranger, kind::KEY_HANDSHAKE, text, NOW).as_json(), Refusal::NotAsked);
+    for created_at in [NOW - 15 * 60 - 1, NOW + 15 * 60 + 1, 0, u64::MAX >> 1] {
+        context.refuses(&context.seal(ours, ours, kind::KEY_HANDSHAKE, text, created_at).as_json(), Refusal::OutOfTime);
+    }
+    context.refuses("{}", Refusal::Malformed);
+    context.refuses("[]", Refusal::Malformed);
+    context.refuses("1", Refusal::Malformed);
+    let genuine = context.handshake("abcd").as_json();
+    context.refuses(&genuine.replace("\"sig\"", "\"gis\""), Refusal::Malformed);
+    context.refuses(&genuine.replace("\"tags\":[", "\"tags\":[[],"), Refusal::Malformed);
+    context.refuses(&genuine.replace("{\"id\"", "{\"kind\":27010,\"id\""), Refusal::Malformed);
+    let mut clear = context.handshake("abcd");
+    clear.content = "hello".into();
+    context.refuses(&clear.as_json(), Refusal::Undecryptable);
+    clear.content = "A".repeat(MAX_CONTENT_BYTES + 1);
+    context.refuses(&clear.as_json(), Refusal::TooLong);
+    assert_eq!(context.metrics.values().verified, 0);
+    for created_at in [NOW - 15 * 60, NOW + 15 * 60] {
+        context.takes(&context.seal(ours, ours, kind::KEY_HANDSHAKE, text, created_at));
+    }
+}
+
+#[test]
+fn our_own_events_are_ignored() {
+    let mut context = LookupContext::new();
+    context.wallet = context.service.clone();
+    assert!(matches!(context.verify(&context.handshake("abcd")), Verdict::Known));
+    assert_eq!(context.metrics.values().own, 1);
+}
+
+#[test]
+fn what_cannot_be_read_is_refused_once() {
+    let context = LookupContext::new();
+    let stranger = Keys::generate();
+    let text = r#"{"token":"abcd"}"#;
+    let for_another = context.seal(&stranger, &context.service, kind::KEY_HANDSHAKE, text, NOW);
+    context.refuses(&for_another.as_json(), Refusal::Undecryptable);
+    assert!(matches!(context.verify(&for_another), Verdict::Known), "verified, so it need not be checked again");
+    let nonsense = context.seal(&context.service, &context.service, kind::KEY_HANDSHAKE, "nonsense", NOW);
+    context.refuses(&nonsense.as_json(), Refusal::NotUnderstood);
+    assert!(matches!(context.verify(&nonsense), Verdict::Known));
+}
+
+#[test]
+fn on_a_subkey_events_for_the_main_key_are_noticed() {
+    let context = LookupContext::on_a_subkey();
+    let text = r#"{"token":"abcd"}"#;
+    let for_main = context.seal(&context.main, &context.main, kind::KEY_HANDSHAKE, text, NOW);
+    match context.verify(&for_main) {
+        Verdict::NotOurs { author, event } => assert_eq!((author, event), (context.wallet.public_key(), for_main.id)),
+        other => panic!("{other:?}"),
+    }
+    assert!(matches!(context.verify(&for_main), Verdict::Known), "one answer to one event");
+    assert!(context.event_verifier.seen_events.is_junk(&for_main.id), "anybody can make these");
+
+    // Tagged with the main key and readable by us.
+    let readable = context.seal(&context.service, &context.main, kind::KEY_HANDSHAKE, text, NOW);
+    context.takes(&readable);
+    assert!(!context.event_verifier.seen_events.is_junk(&readable.id));
+    // Tagged with our subkey and not readable: a mistake, not somebody who does not know it.
+    context.refuses(
+        &context.seal(&context.main, &context.service, kind::KEY_HANDSHAKE, text, NOW).as_json(),
+        Refusal::Undecryptable,
+    );
+    // A proof is not answered by a proof.
+    context.refuses(
+        &context.seal(&context.main, &context.main, kind::SUBKEY_PROOF, text, NOW).as_json(),
+        Refusal::Undecryptable,
+    );
+}
+
+#[test]
+fn the_shortcut_for_nip44_agrees_with_base64() {
+    use std::iter::once;
+    // Every pair of first characters: only those that decode to a first byte of 2 pass.
+    let alphabet = ('A'..='Z').chain('a'..='z').chain('0'..='9').chain(once('+')).chain(once('/'));
+    let alphabet: Vec<_> = alphabet.collect();
+    for (high, first) in alphabet.iter().enumerate() {
+        for (low, second) in alphabet.iter().enumerate() {
+            let byte = (high << 2) | (low >> 4);
+            assert_eq!(looks_like_nip44_v2(&format!("\"{first}{second}rest\"")), byte == 2, "{first}{second}");
+        }
+    }
+    assert!(!looks_like_nip44_v2("\"A"));
+    assert!(!looks_like_nip44_v2("null"));
+}
+
+mod whatever_a_relay_delivers {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        /// A genuine event with some bytes changed is refused, or is the genuine one still.
+        #[test]
+        fn nothing_false_becomes_a_message(changes in prop::collection::vec((any::<prop::sample::Index>(), 32u8..127), 1..4)) {
+            let context = LookupContext::new();
+            let genuine = context.handshake("abcd");
+            let mut bytes = genuine.as_json().into_bytes();
+            for (place, byte) in changes {
+                let place = place.index(bytes.len());
+                bytes[place] = byte;
+            }
+            let text = String::from_utf8(bytes).unwrap();
+            let Ok(raw) = serde_json::from_str(&text) else { return Ok(()) };
+            if let Verdict::Message(inbound) = context.event_verifier.verify(raw, None) {
+                prop_assert_eq!(inbound.event_id, genuine.id);
+                prop_assert_eq!(inbound.author, genuine.pubkey);
+            } else {
+                // And the genuine one is taken afterwards all the same.
+                prop_assert!(matches!(context.verify(&genuine), Verdict::Message(_)));
+            }
+        }
+
+        #[test]
+        fn no_json_makes_it_panic(text in "\\PC{0,60}|\\{(\"(id|pubkey|kind|tags|content|sig|created_at)\":(1|\"a\"|\\[\\]|null),){0,7}\"sig\":1\\}") {
+            let context = LookupContext::new();
+            if let Ok(raw) = serde_json::from_str::<Box<RawValue>>(&text) {
+                prop_assert!(matches!(context.event_verifier.verify(&raw, None), Verdict::Refused(_)));
+            }
+        }
+    }
+}

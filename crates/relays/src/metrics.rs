@@ -1,0 +1,173 @@
+//! What the transport counts.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Why an inbound message was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Refusal {
+    /// Longer than we parse.
+    TooLong,
+    /// Not a relay message, or not an event.
+    Malformed,
+    /// An event nobody asked this relay for: another subscription, another kind, not tagged with our key.
+    NotAsked,
+    /// `created_at` is too far from now.
+    OutOfTime,
+    /// Signature or id wrong.
+    Forged,
+    /// Not decryptable with our key.
+    Undecryptable,
+    /// Decrypted, but not a message of the wallet protocol.
+    NotUnderstood,
+}
+
+impl Refusal {
+    /// Every reason.
+    pub const ALL: [Self; 7] = [
+        Self::TooLong,
+        Self::Malformed,
+        Self::NotAsked,
+        Self::OutOfTime,
+        Self::Forged,
+        Self::Undecryptable,
+        Self::NotUnderstood,
+    ];
+
+    /// The reason as the label of a metric.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::TooLong => "too_long",
+            Self::Malformed => "malformed",
+            Self::NotAsked => "not_asked",
+            Self::OutOfTime => "out_of_time",
+            Self::Forged => "forged",
+            Self::Undecryptable => "undecryptable",
+            Self::NotUnderstood => "not_understood",
+        }
+    }
+}
+
+/// Metrics of the whole pool since it started; they only grow.
+#[derive(Debug, Default)]
+pub(crate) struct Metrics {
+    pub(crate) received: AtomicU64,
+    pub(crate) delivered: AtomicU64,
+    pub(crate) duplicates: AtomicU64,
+    pub(crate) verified: AtomicU64,
+    pub(crate) own: AtomicU64,
+    refused: [AtomicU64; Refusal::ALL.len()],
+    pub(crate) sealed: AtomicU64,
+    pub(crate) sent: AtomicU64,
+    pub(crate) rejected: AtomicU64,
+    pub(crate) dropped: AtomicU64,
+    pub(crate) rate_limited: AtomicU64,
+    pub(crate) connects: AtomicU64,
+    pub(crate) disconnects: AtomicU64,
+    pub(crate) proofs_sent: AtomicU64,
+    pub(crate) proofs_withheld: AtomicU64,
+    pub(crate) user_relays_refused: AtomicU64,
+    pub(crate) user_relays_evicted: AtomicU64,
+}
+
+/// The counters at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct MetricsSnapshot {
+    /// `EVENT` messages received from relays, of any kind.
+    pub received: u64,
+    /// Messages handed to the engine.
+    pub delivered: u64,
+    /// Events that were handled before (other relays deliver them too).
+    pub duplicates: u64,
+    /// Events whose signature was checked and is right.
+    pub verified: u64,
+    /// Our own events, which a relay sent back.
+    pub own: u64,
+    /// Refused, by reason, in the order of [`Refusal::ALL`].
+    pub refused: [u64; Refusal::ALL.len()],
+    /// Events we made.
+    pub sealed: u64,
+    /// Events written to a relay; one event to three relays counts three.
+    pub sent: u64,
+    /// Events a relay said it refuses.
+    pub rejected: u64,
+    /// Events dropped because a relay's queue was full or they waited too long there.
+    pub dropped: u64,
+    /// Times a relay said that it limits our rate.
+    pub rate_limited: u64,
+    /// Connections made.
+    pub connects: u64,
+    /// Connections lost, and attempts failed.
+    pub disconnects: u64,
+    /// Subkey proofs sent to those whose events we could not read.
+    pub proofs_sent: u64,
+    /// Subkey proofs not sent because there were too many.
+    pub proofs_withheld: u64,
+    /// Users' relays not used: the address was refused, or the user named too many.
+    pub user_relays_refused: u64,
+    /// Users' relays closed early to make room for others.
+    pub user_relays_evicted: u64,
+}
+
+impl MetricsSnapshot {
+    /// How many inbound messages were refused for `reason`.
+    pub fn refused_for(&self, reason: Refusal) -> u64 {
+        Refusal::ALL.iter().zip(self.refused).find_map(|(each, count)| (*each == reason).then_some(count)).unwrap_or(0)
+    }
+}
+
+impl Metrics {
+    pub(crate) fn refuse(&self, reason: Refusal) {
+        if let Some(counter) = self.refused.get(reason as usize) {
+            add(counter);
+        }
+    }
+
+    pub(crate) fn values(&self) -> MetricsSnapshot {
+        let get = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        MetricsSnapshot {
+            received: get(&self.received),
+            delivered: get(&self.delivered),
+            duplicates: get(&self.duplicates),
+            verified: get(&self.verified),
+            own: get(&self.own),
+            refused: std::array::from_fn(|i| self.refused.get(i).map_or(0, get)),
+            sealed: get(&self.sealed),
+            sent: get(&self.sent),
+            rejected: get(&self.rejected),
+            dropped: get(&self.dropped),
+            rate_limited: get(&self.rate_limited),
+            connects: get(&self.connects),
+            disconnects: get(&self.disconnects),
+            proofs_sent: get(&self.proofs_sent),
+            proofs_withheld: get(&self.proofs_withheld),
+            user_relays_refused: get(&self.user_relays_refused),
+            user_relays_evicted: get(&self.user_relays_evicted),
+        }
+    }
+}
+
+/// Adds one to a counter.
+pub(crate) fn add(counter: &AtomicU64) {
+    counter.fetch_add(1, Ordering::Relaxed);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_has_its_own_counter_and_label() {
+        let metrics = Metrics::default();
+        for (times, reason) in Refusal::ALL.into_iter().enumerate() {
+            for _ in 0..=times {
+                metrics.refuse(reason);
+            }
+        }
+        let values = metrics.values();
+        for (times, reason) in Refusal::ALL.into_iter().enumerate() {
+            assert_eq!(values.refused_for(reason), times as u64 + 1, "{}", reason.as_str());
+        }
+        let labels: std::collections::HashSet<_> = Refusal::ALL.iter().map(|reason| reason.as_str()).collect();
+        assert_eq!(labels.len(), Refusal::ALL.len());
+    }
+}

@@ -1,0 +1,111 @@
+//! CachingResolver of the form `name@domain` (NIP-05): asks the domain whom it names.
+//!
+//! Nip05Client are strangers' input: no redirects (the NIP forbids following them), no proxy, only public addresses, one
+//! answer of 64 KiB within a time limit.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, USER_AGENT};
+use http::{Request, StatusCode};
+use http_body_util::{BodyExt as _, Full};
+use rustls::ClientConfig;
+use tokio::time::timeout;
+use usher_engine::ports::{Nip05, Nip05Answer};
+use usher_http_client::{BodyError, Client, ClientOptions};
+
+use super::guarded_host_resolver::GuardedHostResolver;
+use super::well_known_document::{self, MAX_DOCUMENT_BYTES};
+use usher_nostr_connection::address_guard::Trust;
+
+/// Why a domain does not answer, for the log.
+#[derive(Debug, thiserror::Error)]
+enum LookupError {
+    #[error("ports of other services are not asked")]
+    Port,
+    #[error(transparent)]
+    Http(#[from] usher_http_client::Error),
+    #[error("the answer broke off")]
+    Body(#[source] BodyError),
+    #[error("the identifier makes no URI")]
+    Uri(#[from] http::Error),
+    #[error("answered {0}")]
+    Status(StatusCode),
+    #[error("the answer is too large")]
+    TooLarge,
+    #[error("does not name it")]
+    Unnamed,
+    #[error("took too long")]
+    TooSlow,
+}
+
+/// Asks domains.
+#[derive(Clone, Debug)]
+pub(crate) struct Nip05Client {
+    client: Client,
+    within: Duration,
+    allow_private: bool,
+}
+
+impl Nip05Client {
+    /// With `allow_private`, for development and closed networks, domains may be anywhere and may speak plain HTTP.
+    pub(crate) fn new(tls: &ClientConfig, within: Duration, allow_private: bool) -> Self {
+        let trust = if allow_private { Trust::Operator } else { Trust::User };
+        let options = ClientOptions {
+            tls: tls.clone(),
+            https_only: !allow_private,
+            connect_timeout: within,
+            // Each domain is asked once in ten minutes.
+            pool: None,
+        };
+        let client = Client::new(options, Arc::new(GuardedHostResolver { trust, within }));
+        Self { client, within, allow_private }
+    }
+
+    /// Whom `identifier` names now; `None` for whatever reason it names nobody.
+    pub(crate) async fn ask(&self, identifier: &Nip05) -> Option<Nip05Answer> {
+        // The client's own time limit is for the connection; this one is for all of it.
+        let open_queries = timeout(self.within, self.try_ask(identifier));
+        let answer = open_queries.await.unwrap_or(Err(LookupError::TooSlow));
+        answer.inspect_err(|error| tracing::debug!(%identifier, ?error, "a NIP-05 identifier is not confirmed")).ok()
+    }
+
+    async fn try_ask(&self, identifier: &Nip05) -> Result<Nip05Answer, LookupError> {
+        let port = identifier.domain().split_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
+        if !self.allow_private && port.is_some_and(|port| !matches!(port, 443 | 1024..)) {
+            return Err(LookupError::Port);
+        }
+        let body = match self.get("https", identifier).await {
+            Err(LookupError::Http(error)) if self.allow_private && error.is_connect() => {
+                self.get("http", identifier).await
+            }
+            other => other,
+        }?;
+        well_known_document::read(&body, identifier, self.allow_private).ok_or(LookupError::Unnamed)
+    }
+
+    async fn get(&self, scheme: &str, identifier: &Nip05) -> Result<Vec<u8>, LookupError> {
+        // Neither part has a character that means something in a URL.
+        let url = format!("{scheme}://{}/.well-known/nostr.json?name={}", identifier.domain(), identifier.name());
+        let request = Request::get(url)
+            .header(ACCEPT, "application/json")
+            .header(USER_AGENT, "usher")
+            .body(Full::<Bytes>::default())?;
+        let response = self.client.send(request).await?;
+        if response.status() != StatusCode::OK {
+            return Err(LookupError::Status(response.status()));
+        }
+        let mut incoming = response.into_body();
+        let mut body = Vec::new();
+        while let Some(frame) = incoming.frame().await {
+            let frame = frame.map_err(LookupError::Body)?;
+            let chunk = frame.data_ref().map(Bytes::as_ref).unwrap_or_default();
+            if body.len() + chunk.len() > MAX_DOCUMENT_BYTES {
+                return Err(LookupError::TooLarge);
+            }
+            body.extend_from_slice(chunk);
+        }
+        Ok(body)
+    }
+}

@@ -1,0 +1,85 @@
+//! Relay lists (kind 10002, NIP-65): at which relays somebody reads and writes.
+
+use nostr::{Event, EventBuilder, Keys, Kind, Tag, Timestamp};
+
+use crate::relay_address::RelayAddress;
+
+/// The kind of a relay list.
+pub(crate) const RELAY_LIST: u16 = 10_002;
+
+/// Most entries that are looked at: the NIP asks for 2 to 4 of a class.
+const MAX_ENTRIES: usize = 64;
+
+/// The relays to which the author writes, as written, at most `most`. A profile is found there.
+pub(crate) fn write_relays(event: &Event, most: usize) -> Vec<String> {
+    let mut relays = Vec::new();
+    for tag in event.tags.iter().take(MAX_ENTRIES) {
+        let relay = match tag.as_slice() {
+            [name, relay] if name == "r" => relay,
+            [name, relay, marker, ..] if name == "r" && (marker == "write" || marker.is_empty()) => relay,
+            _ => continue,
+        };
+        if RelayAddress::parse(relay).is_ok() && !relays.contains(relay) {
+            relays.push(relay.clone());
+        }
+    }
+    relays.truncate(most);
+    relays
+}
+
+/// A list that says: we read and write at these.
+pub(crate) fn build(relays: &[String], keys: &Keys, created_at: u64) -> Option<Event> {
+    let tags = relays.iter().filter_map(|relay| Tag::parse(["r", relay.as_str()]).ok());
+    EventBuilder::new(Kind::RelayList, "")
+        .tags(tags)
+        .custom_created_at(Timestamp::from_secs(created_at))
+        .sign_with_keys(keys)
+        .ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(tags: &[&[&str]]) -> Event {
+        let tags = tags.iter().map(|tag| Tag::parse(tag.iter().copied()).unwrap());
+        EventBuilder::new(Kind::RelayList, "").tags(tags).sign_with_keys(&Keys::generate()).unwrap()
+    }
+
+    #[test]
+    fn write_relays_are_those_without_marker_or_marked_so() {
+        let event = list(&[
+            &["r", "wss://both.example"],
+            &["r", "wss://read.example", "read"],
+            &["r", "wss://write.example", "write"],
+            &["r", "wss://write.example", "write"],
+            &["r", "https://no.relay.example"],
+            &["r"],
+            &["p", "wss://other.example"],
+            &["r", "wss://third.example", ""],
+        ]);
+        let all = ["wss://both.example", "wss://write.example", "wss://third.example"];
+        assert_eq!(write_relays(&event, 9), all);
+        assert_eq!(write_relays(&event, 2), all[..2]);
+    }
+
+    #[test]
+    fn a_list_of_thousands_is_not_read_through() {
+        let tags: Vec<Vec<String>> =
+            (0..5000).map(|n| vec!["r".to_owned(), format!("wss://r{n}.example"), "read".to_owned()]).collect();
+        let tags = tags.into_iter().map(|tag| Tag::parse(tag).unwrap());
+        let event = EventBuilder::new(Kind::RelayList, "")
+            .tags(tags.chain([Tag::parse(["r", "wss://last.example"]).unwrap()]))
+            .sign_with_keys(&Keys::generate())
+            .unwrap();
+        assert!(write_relays(&event, 4).is_empty());
+    }
+
+    #[test]
+    fn our_own_reads_back() {
+        let relays = ["wss://a.example".to_owned(), "wss://b.example".to_owned()];
+        let event = build(&relays, &Keys::generate(), 1_700_000_000).unwrap();
+        assert_eq!(write_relays(&event, 9), relays);
+        assert_eq!(event.kind.as_u16(), RELAY_LIST);
+    }
+}

@@ -1,0 +1,189 @@
+//! One look-up: asks relays for somebody's profile and follows the relay list.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use nostr::{Event, PublicKey};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::time::{Instant, sleep_until};
+
+use super::newest_events::{NewestEvents, News, PROFILE};
+use super::one_shot_query::OneShotQueries;
+use super::profile_content::ProfileContent;
+use super::relay_list::{RELAY_LIST, write_relays};
+use crate::query::{Query, QueryReply};
+use crate::relay_address::RelayAddress;
+use crate::relay_pool::RelayPool;
+use usher_nostr_connection::address_guard::Trust;
+
+/// Most of our own relays that are asked, the first ones.
+const OUR_RELAYS: usize = 8;
+
+/// Most relays that a user names, in one way or another, that are asked.
+const THEIR_RELAYS: usize = 8;
+
+/// Looks up profiles at relays.
+pub(crate) struct ProfileSearcher {
+    pool: Arc<RelayPool>,
+    permits: Arc<Semaphore>,
+    /// How long a look-up takes at most.
+    within: Duration,
+    /// When a profile was found and a relay of the user's has spoken, how long after the last news others are waited for.
+    settle: Duration,
+}
+
+/// What was found.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) profile: Option<(Event, ProfileContent)>,
+    pub(crate) relay_list: Option<Event>,
+    /// How many relays have said what they have.
+    pub(crate) answered: usize,
+}
+
+/// A relay that is asked.
+struct Asked {
+    address: RelayAddress,
+    named: Named,
+    ended: bool,
+    answered: bool,
+}
+
+/// Whether the user named a relay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Named {
+    /// It is one of ours.
+    No,
+    /// The user has told us.
+    Told,
+    /// In the relay list.
+    Listed,
+}
+
+/// A look-up under way.
+struct Search<'a> {
+    searcher: &'a ProfileSearcher,
+    key: PublicKey,
+    deadline: Instant,
+    relays: Vec<Asked>,
+    visits: FuturesUnordered<BoxFuture<'static, ()>>,
+    replies: mpsc::UnboundedSender<QueryReply>,
+}
+
+impl ProfileSearcher {
+    pub(crate) fn new(pool: Arc<RelayPool>, visits_at_once: usize, within: Duration, settle: Duration) -> Self {
+        Self { pool, permits: Arc::new(Semaphore::new(visits_at_once)), within, settle }
+    }
+
+    /// Looks for `key` at our relays, at those that the user told us, and at those of the user's relay list.
+    pub(crate) async fn everywhere(&self, key: PublicKey, told: &[String]) -> Found {
+        self.search(key, Some(told)).await
+    }
+
+    /// Looks for `key` at our relays alone.
+    pub(crate) async fn at_ours(&self, key: PublicKey) -> Found {
+        self.search(key, None).await
+    }
+
+    async fn search(&self, key: PublicKey, told: Option<&[String]>) -> Found {
+        let options = &self.pool.shared.options;
+        let not_after = self.pool.shared.clock.now().plus(options.created_at_tolerance).secs();
+        let mut newest = NewestEvents::new(key, not_after);
+        let (replies, mut heard) = mpsc::unbounded_channel();
+        let deadline = Instant::now() + self.within;
+        let mut search =
+            Search { searcher: self, key, deadline, relays: Vec::new(), visits: FuturesUnordered::new(), replies };
+        for handle in self.pool.handles().iter().take(OUR_RELAYS) {
+            search.ask(handle.address.clone(), Named::No);
+        }
+        search.ask_theirs(told.unwrap_or_default(), Named::Told);
+        let mut news_at = Instant::now();
+        while let Some(patience) = search.patience(newest.profile().is_some(), news_at) {
+            tokio::select! {
+                Some(reply) = heard.recv() => match reply {
+                    QueryReply::Event(json) => {
+                        let news = newest.take(&json);
+                        if news != News::Nothing {
+                            news_at = Instant::now();
+                        }
+                        if news == News::RelayList && told.is_some() {
+                            let theirs = newest.relay_list().map(|list| write_relays(list, options.user_relays_per_user));
+                            search.ask_theirs(&theirs.unwrap_or_default(), Named::Listed);
+                        }
+                    }
+                    QueryReply::End { relay, answered } => {
+                        search.ended(relay, answered);
+                        news_at = Instant::now();
+                    }
+                },
+                Some(()) = search.visits.next() => {}
+                () = sleep_until(patience) => break,
+            }
+        }
+        let answered = search.relays.iter().filter(|relay| relay.answered).count();
+        let (profile, relay_list) = newest.into_parts();
+        Found { profile, relay_list, answered }
+    }
+}
+
+impl Search<'_> {
+    /// Until when it is worth waiting; `None` when every relay has ended. The newest profile is at the relays of the
+    /// user's list, or without one at those that the user told us: one of them is waited for, others not long.
+    fn patience(&self, found: bool, news_at: Instant) -> Option<Instant> {
+        if self.relays.iter().all(|relay| relay.ended) {
+            return None;
+        }
+        let best = self.relays.iter().map(|relay| relay.named).max();
+        let home = best == Some(Named::No) || self.relays.iter().any(|r| Some(r.named) == best && r.answered);
+        let settled = news_at + self.searcher.settle;
+        Some(if found && home { settled.min(self.deadline) } else { self.deadline })
+    }
+
+    fn ended(&mut self, relay: usize, answered: bool) {
+        if let Some(relay) = self.relays.get_mut(relay) {
+            relay.ended = true;
+            relay.answered = answered;
+        }
+    }
+
+    /// Asks relays that a user named: strangers' input.
+    fn ask_theirs(&mut self, texts: &[String], named: Named) {
+        let most = self.searcher.pool.shared.options.user_relays_per_user;
+        for text in texts.iter().take(most) {
+            let Ok(address) = RelayAddress::parse(text) else { continue };
+            if let Some(asked) = self.relays.iter_mut().find(|asked| asked.address == address) {
+                asked.named = asked.named.max(named);
+            } else if self.relays.iter().filter(|asked| asked.named > Named::No).count() < THEIR_RELAYS {
+                self.ask(address, named);
+            }
+        }
+    }
+
+    /// Asks over a connection that is there, or else on a visit.
+    fn ask(&mut self, address: RelayAddress, named: Named) {
+        let shared = &self.searcher.pool.shared;
+        let kinds = [PROFILE, RELAY_LIST];
+        let number = self.relays.len();
+        let query = Query::new(number, self.key, &kinds, self.deadline, self.replies.clone());
+        if let Some(handle) = self.searcher.pool.handle_to(&address) {
+            handle.ask(query);
+        } else if named > Named::No
+            && let Ok(tls) = &shared.tls
+            && (shared.options.allow_private || RelayAddress::parse_from_stranger(address.as_str()).is_ok())
+        {
+            let visits = OneShotQueries {
+                trust: if shared.options.allow_private { Trust::Operator } else { Trust::User },
+                timing: shared.options.connection.clone(),
+                tls: Arc::clone(tls),
+                overhead: shared.options.limits.user_overhead,
+                permits: Arc::clone(&self.searcher.permits),
+            };
+            self.visits.push(Box::pin(visits.ask(address.clone(), query)));
+        }
+        // A question that is dropped here has ended: it says so by itself.
+        self.relays.push(Asked { address, named, ended: false, answered: false });
+    }
+}

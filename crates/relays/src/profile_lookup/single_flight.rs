@@ -1,0 +1,127 @@
+//! Look-ups under way: simultaneous ones for one thing are one.
+
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use usher_engine::ports::LookUpError;
+
+/// Look-ups under way, bounded in number. Each is a task of its own: a caller that hangs up leaves the result to the
+/// next one.
+#[derive(Debug)]
+pub(crate) struct SingleFlight<K, V> {
+    running: Mutex<HashMap<K, watch::Receiver<Option<V>>>>,
+    most: usize,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl<K, V> SingleFlight<K, V>
+where
+    K: Hash + Eq + Clone + Send + 'static,
+    V: Clone + Send + Sync + 'static,
+{
+    pub(crate) fn new(most: usize, tasks: TaskTracker, stop: CancellationToken) -> Arc<Self> {
+        Arc::new(Self { running: Mutex::default(), most, tasks, stop })
+    }
+
+    /// The result of the look-up of `key` that is under way, or else what `known` knows, or else of a new one.
+    pub(crate) async fn join<F>(
+        self: &Arc<Self>,
+        key: K,
+        known: impl FnOnce() -> Option<V>,
+        look_up: impl FnOnce() -> F,
+    ) -> Result<V, LookUpError>
+    where
+        F: Future<Output = V> + Send + 'static,
+    {
+        let mut result = {
+            let mut running = self.running.lock();
+            if let Some(result) = running.get(&key) {
+                result.clone()
+            } else if let Some(known) = known() {
+                return Ok(known);
+            } else if running.len() >= self.most {
+                return Err(LookUpError::Busy);
+            } else {
+                let (land, result) = watch::channel(None);
+                running.insert(key.clone(), result.clone());
+                let flight = Flight { single_flight: Arc::clone(self), key };
+                let looking = self.stop.clone().run_until_cancelled_owned(look_up());
+                self.tasks.spawn(async move {
+                    let found = looking.await;
+                    drop(flight);
+                    land.send_replace(found);
+                });
+                result
+            }
+        };
+        let found = result.wait_for(Option::is_some).await.map_err(|_| LookUpError::Busy)?;
+        found.clone().ok_or(LookUpError::Busy)
+    }
+}
+
+/// Takes the look-up out of those under way, however it ends.
+struct Flight<K: Hash + Eq, V> {
+    single_flight: Arc<SingleFlight<K, V>>,
+    key: K,
+}
+
+impl<K: Hash + Eq, V> Drop for Flight<K, V> {
+    fn drop(&mut self) {
+        self.single_flight.running.lock().remove(&self.key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
+    use tokio::sync::Semaphore;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn one_look_up_for_all_who_wait_even_when_the_first_has_gone() {
+        let tasks = TaskTracker::new();
+        let single_flight = SingleFlight::new(1, tasks.clone(), CancellationToken::new());
+        let (gate, runs) = (Arc::new(Semaphore::new(0)), Arc::new(AtomicU32::new(0)));
+        let join = |key: u8| {
+            let (single_flight, gate, runs) = (Arc::clone(&single_flight), Arc::clone(&gate), Arc::clone(&runs));
+            async move {
+                let look_up = || async move {
+                    let _open = gate.acquire().await;
+                    runs.fetch_add(1, Ordering::SeqCst)
+                };
+                single_flight.join(key, || None, look_up).await
+            }
+        };
+        let mut first = Box::pin(join(1));
+        assert!(futures_util::poll!(&mut first).is_pending());
+        let mut second = Box::pin(join(1));
+        assert!(futures_util::poll!(&mut second).is_pending());
+        drop(first);
+        assert_eq!(join(2).await, Err(LookUpError::Busy), "one at a time");
+        gate.add_permits(10);
+        assert_eq!(second.await, Ok(0));
+        assert_eq!(join(2).await, Ok(1), "there is room again");
+        assert_eq!(single_flight.join(3, || Some(7), || async { 8 }).await, Ok(7));
+        tasks.close();
+        tasks.wait().await;
+    }
+
+    #[tokio::test]
+    async fn a_stop_ends_the_waiting() {
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let single_flight = SingleFlight::<u8, u8>::new(1, tasks.clone(), stop.clone());
+        let mut waiting = Box::pin(single_flight.join(1, || None, std::future::pending));
+        assert!(futures_util::poll!(&mut waiting).is_pending());
+        stop.cancel();
+        assert_eq!(waiting.await, Err(LookUpError::Busy));
+        assert!(single_flight.running.lock().is_empty());
+    }
+}

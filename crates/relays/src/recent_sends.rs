@@ -1,0 +1,108 @@
+//! What has been sent to users in the last minute, for a relay that is added meanwhile.
+
+use std::collections::{HashSet, VecDeque};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::time::Instant;
+use usher_engine::UnixMillis;
+
+use crate::send_queue::Outgoing;
+
+/// What is older has been repeated since: the engine repeats an unanswered request after 60 s ± 20 % at the latest.
+const KEPT_FOR: Duration = Duration::from_secs(75);
+
+/// Most events kept, and most bytes. What is more waits for its repetition.
+const MOST: usize = 4096;
+const MOST_BYTES: usize = 4 * 1024 * 1024;
+
+/// The events sent last, oldest first. A relay that is added gets those whose answer is still awaited, exactly as if it
+/// had been one of ours before.
+#[derive(Debug, Default)]
+pub(crate) struct RecentSends {
+    inner: Mutex<Inner>,
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    events: VecDeque<(Outgoing, UnixMillis)>,
+    bytes: usize,
+}
+
+impl RecentSends {
+    /// An event was sent; its answer is awaited until then.
+    pub(crate) fn sent(&self, event: Outgoing, until: UnixMillis) {
+        let now = event.made;
+        let mut inner = self.inner.lock();
+        inner.bytes += event.frame.len();
+        inner.events.push_back((event, until));
+        inner.trim(now);
+    }
+
+    /// Forgets what is old.
+    pub(crate) fn forget_old(&self, now: Instant) {
+        self.inner.lock().trim(now);
+    }
+
+    /// The events whose answer is still awaited, as if made now.
+    pub(crate) fn awaited(&self, wall: UnixMillis, now: Instant) -> Vec<Outgoing> {
+        let mut inner = self.inner.lock();
+        inner.trim(now);
+        // What is repeated is the same event as a rule.
+        let mut ids = HashSet::new();
+        let awaited = inner.events.iter().filter(|(event, until)| *until > wall && ids.insert(event.id));
+        awaited.map(|(event, _)| Outgoing { made: now, attempts: 0, ..event.clone() }).collect()
+    }
+}
+
+impl Inner {
+    fn trim(&mut self, now: Instant) {
+        while self.events.front().is_some_and(|(event, _)| now.saturating_duration_since(event.made) > KEPT_FOR)
+            || self.events.len() > MOST
+            || self.bytes > MOST_BYTES
+        {
+            match self.events.pop_front() {
+                Some((event, _)) => self.bytes = self.bytes.saturating_sub(event.frame.len()),
+                None => break,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use usher_protocol::EventId;
+
+    use super::*;
+
+    fn event(number: u8, bytes: usize, made: Instant) -> Outgoing {
+        let id = EventId::from_byte_array([number; 32]);
+        Outgoing { id, user: None, frame: "x".repeat(bytes).into(), made, attempts: 1 }
+    }
+
+    #[test]
+    fn only_what_is_awaited_and_was_not_repeated() {
+        let (recent, start) = (RecentSends::default(), Instant::now());
+        let (early, late) = (UnixMillis(1_000), UnixMillis(9_000));
+        recent.sent(event(1, 10, start), late);
+        recent.sent(event(2, 10, start + Duration::from_secs(30)), early);
+        recent.sent(event(3, 10, start + Duration::from_secs(30)), late);
+        let now = start + Duration::from_secs(76);
+        let awaited = recent.awaited(UnixMillis(5_000), now);
+        let seen: Vec<_> = awaited.iter().map(|e| (e.id.as_bytes()[0], e.made == now, e.attempts)).collect();
+        assert_eq!(seen, [(3, true, 0)]);
+        recent.forget_old(start + Duration::from_secs(200));
+        assert!(recent.awaited(UnixMillis(0), start + Duration::from_secs(200)).is_empty());
+        assert_eq!(recent.inner.lock().bytes, 0);
+    }
+
+    #[test]
+    fn bounded_in_number_and_bytes() {
+        let (recent, now) = (RecentSends::default(), Instant::now());
+        (0..MOST + 10).for_each(|_| recent.sent(event(1, 1, now), UnixMillis(1)));
+        assert_eq!(recent.inner.lock().events.len(), MOST);
+        assert_eq!(recent.awaited(UnixMillis(0), now).len(), 1, "the same event is sent once");
+        (0..10).for_each(|number| recent.sent(event(number, 1024 * 1024, now), UnixMillis(1)));
+        assert!(recent.awaited(UnixMillis(0), now).len() <= 4);
+    }
+}

@@ -1,0 +1,164 @@
+//! What the pool and a relay's own task share.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+use usher_engine::UnixMillis;
+
+use crate::low_priority_queue::LowPriorityQueue;
+use crate::options::RelayOptions;
+use crate::publications::Publications;
+use crate::query::{Query, QueryQueue};
+use crate::relay_address::RelayAddress;
+use crate::relay_status::{Origin, RelayState, RelayStatus};
+use crate::send_queue::SendQueue;
+use usher_nostr_connection::address_guard::Trust;
+
+/// One relay that is wanted: its queue, its state, and the means to end its task.
+#[derive(Debug)]
+pub(crate) struct RelayHandle {
+    pub(crate) address: RelayAddress,
+    /// By which the engine tells ours apart; `None` for a user's.
+    pub(crate) name: Option<Arc<str>>,
+    pub(crate) origin: Origin,
+    pub(crate) trust: Trust,
+    pub(crate) queue: SendQueue,
+    pub(crate) low_priority: LowPriorityQueue,
+    pub(crate) queries: QueryQueue,
+    pub(crate) publications: Publications,
+    /// Cancelled when the relay is no longer wanted: what is queued is still sent, for a moment.
+    pub(crate) close: CancellationToken,
+    state: Mutex<State>,
+}
+
+#[derive(Debug)]
+struct State {
+    connection: RelayState,
+    subscribed: bool,
+    refusal: Option<String>,
+    /// The operator was told that it is down, and not yet that it is up again.
+    reported_down: bool,
+    /// Connections that broke since one held for long.
+    broken: u32,
+}
+
+/// After so many connections that broke, none of which held for long, the operator is told.
+const TELL_AFTER: u32 = 3;
+
+impl RelayHandle {
+    pub(crate) fn new(address: RelayAddress, origin: Origin, options: &RelayOptions, stop: &CancellationToken) -> Self {
+        let trust = if origin == Origin::Configured || options.allow_private { Trust::Operator } else { Trust::User };
+        let limits = &options.limits;
+        let state = State {
+            connection: RelayState::Connecting,
+            subscribed: false,
+            refusal: None,
+            reported_down: false,
+            broken: 0,
+        };
+        // A user's relay gets what is meant for that user alone.
+        let part = if origin == Origin::Configured { 1 } else { 8 };
+        Self {
+            name: (origin == Origin::Configured).then(|| address.as_str().into()),
+            address,
+            origin,
+            trust,
+            queue: SendQueue::new(limits.queue_events / part, limits.queue_bytes / part, options.timing.fresh_for),
+            low_priority: LowPriorityQueue::default(),
+            queries: QueryQueue::default(),
+            publications: Publications::default(),
+            close: stop.child_token(),
+            state: Mutex::new(state),
+        }
+    }
+
+    pub(crate) fn status(&self) -> RelayStatus {
+        let queued = self.queue.len() + self.low_priority.len();
+        let state = self.state.lock();
+        RelayStatus {
+            url: self.address.clone(),
+            origin: self.origin,
+            state: state.connection.clone(),
+            subscribed: state.subscribed,
+            refusal: state.refusal.clone(),
+            queued,
+        }
+    }
+
+    /// Asks the relay something; the question ends unanswered at once when it cannot be asked now.
+    pub(crate) fn ask(&self, query: Query) {
+        self.queries.push(query);
+        // Looked at afterwards: whoever ends the connection says so first and clears then.
+        if self.is_down() || self.close.is_cancelled() {
+            self.queries.clear();
+        }
+        self.queue.wake();
+    }
+
+    /// Whether the last attempt failed: nothing is lost with this relay.
+    pub(crate) fn is_down(&self) -> bool {
+        matches!(self.state.lock().connection, RelayState::Disconnected { .. })
+    }
+
+    pub(crate) fn connected(&self, since: UnixMillis) {
+        let mut state = self.state.lock();
+        state.connection = RelayState::Connected { since };
+        state.refusal = None;
+    }
+
+    /// Notes that there is no connection; `since` counts from the first time. The operator is told once.
+    pub(crate) fn disconnected(&self, now: UnixMillis, reason: String) {
+        let mut state = self.state.lock();
+        let since = match state.connection {
+            RelayState::Disconnected { since, .. } => since,
+            _ => now,
+        };
+        let tell = !state.reported_down && self.origin == Origin::Configured;
+        if tell {
+            tracing::warn!(relay = %self.address, reason, "relay is down; trying again until it is back");
+            state.reported_down = true;
+        } else {
+            tracing::debug!(relay = %self.address, reason, "relay is down");
+        }
+        state.connection = RelayState::Disconnected { since, reason };
+        state.subscribed = false;
+    }
+
+    /// Notes that a connection that worked has broken, and that the next one is made at once: as a rule nobody has to
+    /// know. The operator is told once when it happens again and again.
+    pub(crate) fn reconnecting(&self, reason: &str) {
+        let mut state = self.state.lock();
+        state.connection = RelayState::Connecting;
+        state.subscribed = false;
+        state.broken = state.broken.saturating_add(1);
+        if state.broken >= TELL_AFTER && !state.reported_down && self.origin == Origin::Configured {
+            tracing::warn!(
+                relay = %self.address,
+                reason,
+                "connections to the relay break again and again; each time it is connected to again at once, and what \
+                 wallets send in between may be lost: other relays should be configured beside it"
+            );
+            state.reported_down = true;
+        } else {
+            tracing::debug!(relay = %self.address, reason, "connection broken; connecting again at once");
+        }
+    }
+
+    /// Notes that the connection has held for long.
+    pub(crate) fn healthy(&self) {
+        let mut state = self.state.lock();
+        state.broken = 0;
+        if std::mem::take(&mut state.reported_down) {
+            tracing::warn!(relay = %self.address, "relay is back");
+        }
+    }
+
+    pub(crate) fn set_subscribed(&self, subscribed: bool) {
+        self.state.lock().subscribed = subscribed;
+    }
+
+    pub(crate) fn set_refusal(&self, refusal: Option<String>) {
+        self.state.lock().refusal = refusal;
+    }
+}

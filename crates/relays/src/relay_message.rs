@@ -1,0 +1,235 @@
+//! What relays say (NIP-01, NIP-42), read without copying it.
+//!
+//! The `nostr` crate reads a relay's message into a tree of values first. Most of what a flood brings, and of what
+//! several relays bring twice, is refused by a look at its head, so the head is read alone and in place.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{self, Deserializer, IgnoredAny, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// A message from a relay.
+#[derive(Debug)]
+pub(crate) enum RelayMessage<'a> {
+    /// `["EVENT", <subscription>, <event>]`
+    Event { subscription: Cow<'a, str>, event: &'a RawValue },
+    /// `["OK", <event id>, <accepted>, <text>]`
+    Ok { event_id: Cow<'a, str>, accepted: bool, text: Cow<'a, str> },
+    /// `["EOSE", <subscription>]`
+    EndOfStored { subscription: Cow<'a, str> },
+    /// `["CLOSED", <subscription>, <text>]`
+    Closed { subscription: Cow<'a, str>, text: Cow<'a, str> },
+    /// `["NOTICE", <text>]`
+    Notice { text: Cow<'a, str> },
+    /// `["AUTH", <challenge>]`
+    Auth { challenge: Cow<'a, str> },
+    /// Anything else that is well-formed: other NIPs' messages, which we did not ask for.
+    Other,
+}
+
+/// The part of an event by which most of what is not for us is refused.
+#[derive(Debug, Deserialize)]
+pub(crate) struct EventHead<'a> {
+    #[serde(borrow)]
+    pub(crate) id: Cow<'a, str>,
+    #[serde(borrow)]
+    pub(crate) pubkey: Cow<'a, str>,
+    pub(crate) created_at: u64,
+    pub(crate) kind: u64,
+    #[serde(borrow)]
+    pub(crate) content: &'a RawValue,
+}
+
+impl<'a> RelayMessage<'a> {
+    /// Reads a message; `None` when it is none.
+    pub(crate) fn parse(text: &'a str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+}
+
+impl<'a> EventHead<'a> {
+    /// Reads an event's head; `None` when it has none.
+    pub(crate) fn parse(event: &'a RawValue) -> Option<Self> {
+        serde_json::from_str(event.get()).ok()
+    }
+}
+
+/// A string that is borrowed when it has no escapes (`Cow`'s own `Deserialize` always copies).
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for RelayMessage<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct MessageVisitor;
+
+        impl<'de> Visitor<'de> for MessageVisitor {
+            type Value = RelayMessage<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a relay message")
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Self::Value, A::Error> {
+                let name = text(&mut seq)?;
+                let frame = match name.as_ref() {
+                    "EVENT" => RelayMessage::Event {
+                        subscription: text(&mut seq)?,
+                        event: seq.next_element()?.ok_or_else(|| de::Error::custom("no event"))?,
+                    },
+                    "OK" => RelayMessage::Ok {
+                        event_id: text(&mut seq)?,
+                        accepted: seq.next_element()?.ok_or_else(|| de::Error::custom("neither yes nor no"))?,
+                        text: last_text(&mut seq)?,
+                    },
+                    "EOSE" => RelayMessage::EndOfStored { subscription: text(&mut seq)? },
+                    "CLOSED" => RelayMessage::Closed { subscription: text(&mut seq)?, text: last_text(&mut seq)? },
+                    "NOTICE" => RelayMessage::Notice { text: last_text(&mut seq)? },
+                    "AUTH" => RelayMessage::Auth { challenge: text(&mut seq)? },
+                    _ => RelayMessage::Other,
+                };
+                while seq.next_element::<IgnoredAny>()?.is_some() {}
+                Ok(frame)
+            }
+        }
+
+        deserializer.deserialize_seq(MessageVisitor)
+    }
+}
+
+fn text<'de, A: SeqAccess<'de>>(seq: &mut A) -> Result<Cow<'de, str>, A::Error> {
+    seq.next_element::<Text<'de>>()?.map(|text| text.0).ok_or_else(|| de::Error::custom("too short"))
+}
+
+/// The explanation at the end, which some relays leave out.
+fn last_text<'de, A: SeqAccess<'de>>(seq: &mut A) -> Result<Cow<'de, str>, A::Error> {
+    Ok(seq.next_element::<Option<Text<'de>>>()?.flatten().map_or(Cow::Borrowed(""), |text| text.0))
+}
+
+/// The meaning of the machine-readable prefix of an `OK` or `CLOSED` text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Prefix {
+    /// `duplicate:`
+    Duplicate,
+    /// `rate-limited:`
+    RateLimited,
+    /// `auth-required:`
+    AuthRequired,
+    /// `restricted:` or `blocked:`: not for us, whatever we do.
+    NotForUs,
+    /// Any other, or none.
+    Other,
+}
+
+impl Prefix {
+    pub(crate) fn of(text: &str) -> Self {
+        match text.split_once(':').map(|(prefix, _)| prefix) {
+            Some("duplicate") => Self::Duplicate,
+            Some("rate-limited") => Self::RateLimited,
+            Some("auth-required") => Self::AuthRequired,
+            Some("restricted" | "blocked") => Self::NotForUs,
+            _ => Self::Other,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn reads_what_relays_say() {
+        assert!(matches!(
+            RelayMessage::parse(r#"["EVENT","s",{"id":"x"}]"#),
+            Some(RelayMessage::Event { subscription, event }) if subscription == "s" && event.get() == r#"{"id":"x"}"#
+        ));
+        assert!(matches!(
+            RelayMessage::parse(r#" [ "OK" , "ab" , false , "rate-limited: slow \"down\"" ] "#),
+            Some(RelayMessage::Ok { accepted: false, text, .. }) if text == "rate-limited: slow \"down\""
+        ));
+        assert!(matches!(
+            RelayMessage::parse(r#"["OK","ab",true]"#),
+            Some(RelayMessage::Ok { accepted: true, text, .. }) if text.is_empty()
+        ));
+        assert!(
+            matches!(RelayMessage::parse(r#"["EOSE","s"]"#), Some(RelayMessage::EndOfStored { subscription }) if subscription == "s")
+        );
+        assert!(
+            matches!(RelayMessage::parse(r#"["CLOSED","s"]"#), Some(RelayMessage::Closed { text, .. }) if text.is_empty())
+        );
+        assert!(
+            matches!(RelayMessage::parse(r#"["NOTICE","hello"]"#), Some(RelayMessage::Notice { text }) if text == "hello")
+        );
+        assert!(
+            matches!(RelayMessage::parse(r#"["AUTH","c"]"#), Some(RelayMessage::Auth { challenge }) if challenge == "c")
+        );
+        assert!(matches!(RelayMessage::parse(r#"["COUNT","s",{"count":1}]"#), Some(RelayMessage::Other)));
+        assert!(matches!(RelayMessage::parse(r#"["\u0045OSE","s",1,2,[]]"#), Some(RelayMessage::EndOfStored { .. })));
+    }
+
+    #[test]
+    fn the_ordinary_is_borrowed() {
+        let Some(RelayMessage::Event { subscription: Cow::Borrowed(_), event }) = RelayMessage::parse(
+            r#"["EVENT","s",{"kind":1,"id":"i","pubkey":"p","created_at":5,"tags":[["p"]],"content":"c","sig":"s"}]"#,
+        ) else {
+            panic!("not borrowed")
+        };
+        let head = EventHead::parse(event).unwrap();
+        assert!(matches!((head.id, head.pubkey), (Cow::Borrowed("i"), Cow::Borrowed("p"))));
+        assert_eq!((head.kind, head.created_at, head.content.get()), (1, 5, "\"c\""));
+    }
+
+    #[test]
+    fn what_is_none_is_none() {
+        let deep = format!("[\"EVENT\",\"s\",{}1{}]", "[".repeat(5000), "]".repeat(5000));
+        for text in [
+            "",
+            "{}",
+            "[]",
+            "null",
+            "1",
+            "[1]",
+            "[null]",
+            "\"EVENT\"",
+            r#"["EVENT"]"#,
+            r#"["EVENT","s"]"#,
+            r#"["EVENT",1,{}]"#,
+            r#"["OK","a"]"#,
+            r#"["OK","a","true"]"#,
+            r#"["AUTH"]"#,
+            r#"["AUTH",{}]"#,
+            r#"["EOSE","s"] x"#,
+            r#"["EOSE","s""#,
+            "hello",
+        ] {
+            assert!(RelayMessage::parse(text).is_none(), "{text}");
+        }
+        // Deep nesting neither overflows the stack nor is an event.
+        if let Some(RelayMessage::Event { event, .. }) = RelayMessage::parse(&deep) {
+            assert!(EventHead::parse(event).is_none());
+        }
+    }
+
+    #[test]
+    fn prefixes() {
+        assert_eq!(Prefix::of("rate-limited: slow down"), Prefix::RateLimited);
+        assert_eq!(Prefix::of("auth-required: who are you?"), Prefix::AuthRequired);
+        assert_eq!(Prefix::of("restricted:"), Prefix::NotForUs);
+        assert_eq!(Prefix::of("blocked: go away"), Prefix::NotForUs);
+        assert_eq!(Prefix::of("duplicate: again"), Prefix::Duplicate);
+        assert_eq!(Prefix::of("error: rate-limited: no"), Prefix::Other);
+        assert_eq!(Prefix::of(""), Prefix::Other);
+    }
+
+    proptest! {
+        #[test]
+        fn parsing_never_panics(text in "\\PC*|\\[\"(EVENT|OK|CLOSED|AUTH)\",[\\[\\]{}\",:0-9a-z]*\\]") {
+            if let Some(RelayMessage::Event { event, .. }) = RelayMessage::parse(&text) {
+                let _ = EventHead::parse(event);
+            }
+        }
+    }
+}

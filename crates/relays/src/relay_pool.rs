@@ -1,0 +1,238 @@
+//! The pool: all relays together.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use tokio::runtime::Handle;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use usher_engine::UnixMillis;
+use usher_engine::ports::{Clock, Inbound, Letter, Messenger};
+use usher_protocol::envelope::{self, Contents};
+use usher_protocol::{Event, EventId, PublicKey};
+
+use crate::metrics::{MetricsSnapshot, add};
+use crate::options::RelayOptions;
+use crate::recent_sends::RecentSends;
+use crate::relay_address::RelayAddress;
+use crate::relay_handle::RelayHandle;
+use crate::relay_set::Used;
+use crate::relay_status::{Origin, RelayStatus};
+use crate::relay_task;
+use crate::shared_state::{SharedState, outgoing};
+
+/// Most addresses of one letter that are looked at.
+const MAX_ADDRESSES_PER_LETTER: usize = 16;
+
+/// Connections to relays, and the way of messages over them.
+pub struct RelayPool {
+    pub(crate) shared: Arc<SharedState>,
+    recent: Arc<RecentSends>,
+    tasks: TaskTracker,
+    runtime: Handle,
+}
+
+impl RelayPool {
+    /// Starts to connect to the configured relays and to deliver what wallets say into `inbox`.
+    ///
+    /// The tasks run on `tasks` and end when `stop` is cancelled, after a moment in which what is queued is sent. A full
+    /// `inbox` holds up the reading of relays; nothing is lost by it.
+    ///
+    /// # Panics
+    /// Outside a Tokio runtime.
+    pub fn start(
+        options: RelayOptions,
+        inbox: mpsc::Sender<Inbound>,
+        clock: Arc<dyn Clock>,
+        tasks: &TaskTracker,
+        stop: CancellationToken,
+    ) -> Arc<Self> {
+        let relays = options.relays.clone();
+        let shared = Arc::new(SharedState::new(options, inbox, clock, stop));
+        let recent = Arc::new(RecentSends::default());
+        let pool = Arc::new(Self { shared, recent, tasks: tasks.clone(), runtime: Handle::current() });
+        for relay in relays {
+            pool.add(relay);
+        }
+        tasks.spawn(sweep(Arc::clone(&pool.shared), Arc::clone(&pool.recent)));
+        pool
+    }
+
+    /// Connects to one more relay of the operator's; false when it is one already. The others are not touched.
+    ///
+    /// What was sent to users in the last minute and may still be answered goes there, too, unless the relay is in use
+    /// for a user already: the engine repeats what is unanswered.
+    pub fn add(&self, address: RelayAddress) -> bool {
+        let handle = self.handle(address, Origin::Configured);
+        let (added, in_use) = {
+            let mut relay_set = self.shared.relay_set.lock();
+            let in_use = relay_set.handle_to(&handle.address).is_some();
+            (relay_set.add(&handle), in_use)
+        };
+        // A user's relay has had what was meant for that user: not twice.
+        if added && !in_use {
+            for event in self.recent.awaited(self.shared.clock.now(), Instant::now()) {
+                self.shared.enqueue(&handle, event);
+            }
+        }
+        if added {
+            self.open(&handle);
+            self.shared.changed();
+        }
+        added
+    }
+
+    /// Leaves a relay of the operator's, after what is queued for it has been sent; false when it was none. The others
+    /// are not touched.
+    pub fn remove(&self, address: &RelayAddress) -> bool {
+        let removed = self.shared.relay_set.lock().remove(address);
+        if let Some(handle) = &removed {
+            handle.close.cancel();
+            self.shared.changed();
+        }
+        removed.is_some()
+    }
+
+    /// How each relay is doing: the operator's in their order, then users' by address.
+    pub fn status(&self) -> Vec<RelayStatus> {
+        let (configured, mut of_users) = {
+            let relay_set = self.shared.relay_set.lock();
+            (relay_set.configured(), relay_set.of_users())
+        };
+        of_users.sort_by(|a, b| a.address.cmp(&b.address));
+        configured.iter().chain(&of_users).map(|handle| handle.status()).collect()
+    }
+
+    /// What has been counted since the start.
+    pub fn metrics(&self) -> MetricsSnapshot {
+        self.shared.metrics.values()
+    }
+
+    /// Our relays, in their order.
+    pub(crate) fn handles(&self) -> Vec<Arc<RelayHandle>> {
+        self.shared.relay_set.lock().configured()
+    }
+
+    /// The connection to a relay, when there is one at the moment: ours or a user's.
+    pub(crate) fn handle_to(&self, address: &RelayAddress) -> Option<Arc<RelayHandle>> {
+        self.shared.relay_set.lock().handle_to(address).filter(|handle| !handle.is_down())
+    }
+
+    fn handle(&self, address: RelayAddress, origin: Origin) -> Arc<RelayHandle> {
+        Arc::new(RelayHandle::new(address, origin, &self.shared.options, &self.shared.stop))
+    }
+
+    fn open(&self, handle: &Arc<RelayHandle>) {
+        if !self.shared.stop.is_cancelled() {
+            let task = relay_task::run(Arc::clone(&self.shared), Arc::clone(handle));
+            self.tasks.spawn_on(task, &self.runtime);
+        }
+    }
+
+    fn seal(&self, letter: &Letter, recipient: &PublicKey) -> Option<Event> {
+        let contents = Contents {
+            participants: &letter.participants,
+            kind: letter.kind,
+            plaintext: &letter.content,
+            created_at: letter.made_at.secs(),
+        };
+        let sealed = self.shared.conversation_keys.with(recipient).and_then(|conversation| {
+            envelope::seal_repeatable(&self.shared.options.identity.keys, &conversation, &contents)
+        });
+        match sealed {
+            Ok(event) => {
+                add(&self.shared.metrics.sealed);
+                Some(event)
+            }
+            Err(error) => {
+                tracing::warn!(kind = letter.kind, recipient = %recipient, %error, "a message cannot be sealed");
+                None
+            }
+        }
+    }
+
+    /// The user's own relays for this letter, opened where they are not yet.
+    fn user_relays(&self, letter: &Letter, now: UnixMillis) -> Vec<Arc<RelayHandle>> {
+        let Some(user) = user_of(letter) else { return Vec::new() };
+        let parse =
+            if self.shared.options.allow_private { RelayAddress::parse } else { RelayAddress::parse_from_stranger };
+        let metrics = &self.shared.metrics;
+        let mut wanted = Vec::new();
+        for text in letter.relays.iter().take(MAX_ADDRESSES_PER_LETTER) {
+            match parse(text) {
+                Ok(address) => wanted.push(address),
+                Err(error) => {
+                    add(&metrics.user_relays_refused);
+                    tracing::debug!(%error, "a user's relay is not used");
+                }
+            }
+        }
+        if wanted.is_empty() {
+            return Vec::new();
+        }
+        let Used { handles, opened, evicted, refused } =
+            self.shared
+                .relay_set
+                .lock()
+                .use_for(user, wanted, letter.until, now, |address| self.handle(address, Origin::User));
+        metrics.user_relays_evicted.fetch_add(evicted, Ordering::Relaxed);
+        metrics.user_relays_refused.fetch_add(refused, Ordering::Relaxed);
+        for handle in &opened {
+            self.open(handle);
+        }
+        handles
+    }
+}
+
+impl Messenger for RelayPool {
+    fn send(&self, letter: &Letter) -> Vec<EventId> {
+        let now = self.shared.clock.now();
+        let mut handles = self.shared.relay_set.lock().configured();
+        handles.extend(self.user_relays(letter, now));
+        let mut ids = Vec::with_capacity(letter.recipients.len());
+        for recipient in &letter.recipients {
+            if let Some(event) = self.seal(letter, recipient) {
+                let event = outgoing(&event, user_of(letter));
+                ids.push(event.id);
+                self.recent.sent(event.clone(), letter.until);
+                for handle in &handles {
+                    self.shared.enqueue(handle, event.clone());
+                }
+            }
+        }
+        ids
+    }
+
+    fn relays(&self) -> Vec<String> {
+        self.shared.relay_set.lock().configured().iter().map(|handle| handle.address.to_string()).collect()
+    }
+}
+
+/// The user that a letter is for: by the protocol the main key is the first of those who take part.
+fn user_of(letter: &Letter) -> Option<PublicKey> {
+    letter.participants.first().or(letter.recipients.first()).copied()
+}
+
+/// Closes users' relays that are no longer needed, and drops events that grew old in the queues of relays that are down.
+async fn sweep(shared: Arc<SharedState>, recent: Arc<RecentSends>) {
+    loop {
+        tokio::select! {
+            () = sleep(shared.options.timing.sweep) => {}
+            () = shared.stop.cancelled() => return,
+        }
+        let handles = {
+            let mut relay_set = shared.relay_set.lock();
+            relay_set.expire(shared.clock.now(), shared.options.user_relay_grace);
+            let mut handles = relay_set.configured();
+            handles.extend(relay_set.of_users());
+            handles
+        };
+        let now = Instant::now();
+        recent.forget_old(now);
+        for handle in handles {
+            shared.metrics.dropped.fetch_add(handle.queue.drop_stale(now), Ordering::Relaxed);
+        }
+    }
+}

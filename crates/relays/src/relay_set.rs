@@ -1,0 +1,337 @@
+//! Which relays are in use: the operator's, and users' for as long as they are needed.
+//!
+//! Anybody can have keys, name relays and have them opened, so the places for users' relays are shared out:
+//!
+//! 1. by host: so many relays of one [site](RelayAddress::site), and so many at one network address, whatever their names;
+//! 2. a relay on which an answer is awaited stays, unless the one that wants its place has a better claim: the other's
+//!    host has more than half of what one may have, and its own has two less; or it is a higher choice of its user's.
+//!    Without a better claim it gets no place, and its user is reached at the operator's relays.
+
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
+use std::net::IpAddr;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lru::LruCache;
+use tokio::time::Instant;
+use usher_engine::UnixMillis;
+use usher_protocol::PublicKey;
+use usher_token_bucket::{Rate, TokenBucket};
+
+use crate::relay_address::RelayAddress;
+use crate::relay_address::{PLAINEST, network_of};
+use crate::relay_handle::RelayHandle;
+
+/// Users whose relays are counted. Those of a user who is forgotten stay until no answer is awaited.
+const USERS: usize = 8192;
+
+/// Sites whose relays' openings are counted: the ones of which relays were opened last.
+const SITES: usize = 4096;
+
+/// Relays opened at one site (of one that is at no particular path or port, itself) at once, and more each second: users who name what is not there shall not have us knock at
+/// somebody's host all day.
+const OPENINGS: u32 = 32;
+const OPENINGS_PER_SECOND: f64 = 0.5;
+
+/// Most relays of users that are other paths at one of the operator's own: relays limit the connections of one client, and
+/// nobody shall use up ours.
+const BESIDE_OURS: usize = 2;
+
+/// Users of one relay who are counted. A relay with more is everybody's and not closed for one user's sake.
+const USERS_OF_A_RELAY: usize = 256;
+
+/// The relays in use.
+pub(crate) struct RelaySet {
+    configured: Vec<Arc<RelayHandle>>,
+    of_users: HashMap<RelayAddress, UserRelay>,
+    /// The relays of each user, the one used last at the end.
+    by_user: LruCache<PublicKey, Vec<RelayAddress>>,
+    openings: LruCache<String, TokenBucket<Instant>>,
+    bounds: Bounds,
+    uses: u64,
+}
+
+/// Most relays of users in use at a time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Bounds {
+    pub(crate) per_user: usize,
+    /// Of one site, and at one network address.
+    pub(crate) per_host: usize,
+    pub(crate) in_all: usize,
+}
+
+struct UserRelay {
+    handle: Arc<RelayHandle>,
+    site: String,
+    /// Where it was connected to last.
+    network: Option<IpAddr>,
+    /// How many other relays its user would rather use; of several users the fewest.
+    choice: usize,
+    until: UnixMillis,
+    users: HashSet<PublicKey>,
+    crowded: bool,
+    /// Grows from one to the next.
+    opened: u64,
+    last_use: u64,
+}
+
+/// The outcome of [`RelaySet::use_for`].
+#[derive(Default)]
+pub(crate) struct Used {
+    /// The user's relays to send to, beside the configured ones.
+    pub(crate) handles: Vec<Arc<RelayHandle>>,
+    /// Those of them that are new: a task has to be started for each.
+    pub(crate) opened: Vec<Arc<RelayHandle>>,
+    /// Relays of other users closed to make room.
+    pub(crate) evicted: u64,
+    /// Relays not used: too many.
+    pub(crate) refused: u64,
+}
+
+impl RelaySet {
+    pub(crate) fn new(bounds: Bounds) -> Self {
+        let (by_user, openings) = (cache(USERS), cache(SITES));
+        Self { configured: Vec::new(), of_users: HashMap::new(), by_user, openings, bounds, uses: 0 }
+    }
+
+    /// The operator's relays, in their order.
+    pub(crate) fn configured(&self) -> Vec<Arc<RelayHandle>> {
+        self.configured.clone()
+    }
+
+    /// Users' relays.
+    pub(crate) fn of_users(&self) -> Vec<Arc<RelayHandle>> {
+        self.of_users.values().map(|relay| Arc::clone(&relay.handle)).collect()
+    }
+
+    /// The relay with this address, whoever wants it.
+    pub(crate) fn handle_to(&self, address: &RelayAddress) -> Option<Arc<RelayHandle>> {
+        let ours = self.configured.iter().find(|handle| handle.address == *address);
+        ours.or_else(|| self.of_users.get(address).map(|relay| &relay.handle)).map(Arc::clone)
+    }
+
+    /// Adds a relay of the operator's; false when it is there. Were it in use for a user, that connection lives on
+    /// beside the new one until it is not needed: no gap.
+    pub(crate) fn add(&mut self, handle: &Arc<RelayHandle>) -> bool {
+        let new = !self.is_configured(&handle.address);
+        if new {
+            self.configured.push(Arc::clone(handle));
+        }
+        new
+    }
+
+    /// Takes a relay of the operator's out and returns it.
+    pub(crate) fn remove(&mut self, address: &RelayAddress) -> Option<Arc<RelayHandle>> {
+        let place = self.configured.iter().position(|handle| handle.address == *address)?;
+        Some(self.configured.remove(place))
+    }
+
+    /// The relays of `user` among `wanted`, opened by `open` when they are not in use yet, and kept until `until`.
+    /// The first ones count more than the last. The operator's own relays are not among them.
+    pub(crate) fn use_for(
+        &mut self,
+        user: PublicKey,
+        wanted: Vec<RelayAddress>,
+        until: UnixMillis,
+        now: UnixMillis,
+        mut open: impl FnMut(RelayAddress) -> Arc<RelayHandle>,
+    ) -> Used {
+        let mut used = Used::default();
+        let mut distinct = HashSet::new();
+        let mut wanted = wanted;
+        wanted.retain(|address| !self.is_configured(address) && distinct.insert(address.clone()));
+        used.refused = wanted.len().saturating_sub(self.bounds.per_user) as u64;
+        wanted.truncate(self.bounds.per_user);
+        self.note(user, &wanted);
+        for (choice, address) in wanted.into_iter().enumerate() {
+            self.uses += 1;
+            if let Some(relay) = self.of_users.get_mut(&address) {
+                relay.until = relay.until.max(until);
+                relay.last_use = self.uses;
+                relay.choice = relay.choice.min(choice);
+                relay.note(user);
+                used.handles.push(Arc::clone(&relay.handle));
+            } else if self.make_room(&address, choice, now, &mut used) {
+                let handle = open(address.clone());
+                let relay = UserRelay {
+                    handle: Arc::clone(&handle),
+                    site: address.site(),
+                    network: None,
+                    choice,
+                    until,
+                    users: HashSet::from([user]),
+                    crowded: false,
+                    opened: self.uses,
+                    last_use: self.uses,
+                };
+                self.of_users.insert(address, relay);
+                used.opened.push(Arc::clone(&handle));
+                used.handles.push(handle);
+            } else {
+                used.refused += 1;
+            }
+        }
+        used
+    }
+
+    /// Closes users' relays on which no answer has been awaited for `grace`.
+    pub(crate) fn expire(&mut self, now: UnixMillis, grace: Duration) {
+        self.of_users.retain(|_, relay| {
+            let needed = relay.until.plus(grace) >= now;
+            if !needed {
+                relay.handle.close.cancel();
+            }
+            needed
+        });
+    }
+
+    fn is_configured(&self, address: &RelayAddress) -> bool {
+        self.configured.iter().any(|handle| handle.address == *address)
+    }
+
+    /// Notes that `user` uses these relays now, and closes what is too many for one user, the oldest first.
+    fn note(&mut self, user: PublicKey, wanted: &[RelayAddress]) {
+        if wanted.is_empty() {
+            return;
+        }
+        let list = self.by_user.get_or_insert_mut(user, Vec::new);
+        list.retain(|address| !wanted.contains(address));
+        list.extend(wanted.iter().rev().cloned());
+        let too_many = list.len().saturating_sub(self.bounds.per_user);
+        let dropped: Vec<_> = list.drain(..too_many).collect();
+        for address in dropped {
+            let unused = self.of_users.get_mut(&address).is_some_and(|relay| relay.leave(&user));
+            if unused {
+                self.close(&address);
+            }
+        }
+    }
+
+    /// Notes where a user's relay is. False when users have too many there already, and no place can be made.
+    pub(crate) fn settle(&mut self, address: &RelayAddress, ip: IpAddr, now: UnixMillis) -> bool {
+        let network = network_of(ip);
+        let there = |of: &RelayAddress, relay: &UserRelay| of != address && relay.network == Some(network);
+        let others = self.of_users.iter().filter(|(of, relay)| there(of, relay)).count();
+        let admitted = others < self.bounds.per_host || {
+            let idle = self.least_missed(now, there);
+            idle.inspect(|idle| self.close(idle)).is_some()
+        };
+        if let Some(relay) = self.of_users.get_mut(address) {
+            relay.network = admitted.then_some(network);
+        }
+        admitted
+    }
+
+    /// Sees to it that there is a place for one more user's relay. False when others have the better claim to all.
+    fn make_room(&mut self, address: &RelayAddress, choice: usize, now: UnixMillis, used: &mut Used) -> bool {
+        let site = address.site();
+        let same = |_: &RelayAddress, relay: &UserRelay| relay.site == site;
+        let of_site = self.of_users.values().filter(|relay| relay.site == site).count();
+        let server = |of: &RelayAddress| of.host() == address.host() && of.port() == address.port();
+        if self.configured.iter().any(|handle| server(&handle.address))
+            && self.of_users.keys().filter(|of| server(of)).count() >= BESIDE_OURS
+        {
+            return false;
+        }
+        let instant = Instant::now();
+        let fresh = || TokenBucket::new(Rate::per_second(OPENINGS, OPENINGS_PER_SECOND), instant);
+        // At a host that honest users use, too, what others make up must not count against the relay itself.
+        let opening = if address.plainness() == PLAINEST { address.to_string() } else { site.clone() };
+        if !self.openings.get_or_insert_mut_ref(&opening, fresh).has_one(instant) {
+            return false;
+        }
+        let victim = if of_site >= self.bounds.per_host {
+            // Among one another the relay that is at no particular path or port goes before those that are: anybody can
+            // make up paths on a host that honest users use, too.
+            let plainer =
+                |(of, relay): &(&RelayAddress, &UserRelay)| relay.site == site && of.plainness() < address.plainness();
+            let oldest = || self.of_users.iter().filter(plainer).min_by_key(|(_, relay)| relay.last_use);
+            self.least_missed(now, same).or_else(|| oldest().map(|(of, _)| of.clone()))
+        } else if self.of_users.len() < self.bounds.in_all {
+            None
+        } else {
+            self.least_missed(now, |_, _| true).or_else(|| self.weakest_claim(of_site, choice))
+        };
+        if let Some(victim) = &victim {
+            self.close(victim);
+            used.evicted += 1;
+        }
+        let room = victim.is_some() || (of_site < self.bounds.per_host && self.of_users.len() < self.bounds.in_all);
+        room && self.openings.get_mut(&opening).is_some_and(|openings| openings.take(instant))
+    }
+
+    /// Of those that are `considered`, the relay that nobody misses: one on which no answer is awaited, else one that is
+    /// down anyway; of several the one used longest ago.
+    fn least_missed(
+        &self,
+        now: UnixMillis,
+        considered: impl Fn(&RelayAddress, &UserRelay) -> bool,
+    ) -> Option<RelayAddress> {
+        let missed = |relay: &UserRelay| (relay.until >= now, relay.last_use);
+        let unused = |relay: &UserRelay| relay.until < now || relay.handle.is_down();
+        let candidates = self.of_users.iter().filter(|(address, relay)| considered(address, relay) && unused(relay));
+        candidates.min_by_key(|(_, relay)| missed(relay)).map(|(address, _)| address.clone())
+    }
+
+    /// The relay that has to make room, though it is in use, for one of a site with so many places, which is its user's
+    /// choice with this number.
+    fn weakest_claim(&self, of_site: usize, choice: usize) -> Option<RelayAddress> {
+        let mut sites: HashMap<(&str, bool), usize> = HashMap::new();
+        let mut networks: HashMap<IpAddr, usize> = HashMap::new();
+        for relay in self.of_users.values() {
+            *sites.entry((&relay.site, relay.network.is_some())).or_default() += 1;
+            if let Some(network) = relay.network {
+                *networks.entry(network).or_default() += 1;
+            }
+        }
+        let count = |relay: &UserRelay, there| sites.get(&(relay.site.as_str(), there)).copied().unwrap_or(0);
+        // Relays that may not be there at all do not count against one that is.
+        let share = |relay: &UserRelay| match relay.network {
+            Some(network) => count(relay, true).max(networks.get(&network).copied().unwrap_or(0)),
+            None => count(relay, true) + count(relay, false),
+        };
+        // Users may well have as many relays at one host.
+        let fair = (of_site + 1).max(self.bounds.per_host / 2);
+        let weaker = |relay: &&UserRelay| share(relay) > fair || relay.choice > choice;
+        let claims = self.of_users.values().filter(weaker);
+        // Of one host's the least plain, then the youngest: others may have made it up to push an older one out.
+        let claim =
+            |relay: &&UserRelay| (share(relay), relay.choice, Reverse(relay.handle.address.plainness()), relay.opened);
+        let weakest = claims.max_by_key(claim);
+        weakest.map(|relay| relay.handle.address.clone())
+    }
+
+    fn close(&mut self, address: &RelayAddress) {
+        if let Some(relay) = self.of_users.remove(address) {
+            relay.handle.close.cancel();
+        }
+    }
+}
+
+impl UserRelay {
+    fn note(&mut self, user: PublicKey) {
+        if self.users.len() < USERS_OF_A_RELAY {
+            self.users.insert(user);
+        } else if !self.users.contains(&user) {
+            self.crowded = true;
+        }
+    }
+
+    /// `user` has others now; true when nobody uses this one any more.
+    fn leave(&mut self, user: &PublicKey) -> bool {
+        self.users.remove(user);
+        self.users.is_empty() && !self.crowded
+    }
+}
+
+/// A cache that does not allocate for its whole capacity at once.
+fn cache<K: std::hash::Hash + Eq, V>(capacity: usize) -> LruCache<K, V> {
+    let mut cache = LruCache::unbounded();
+    cache.resize(NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN));
+    cache
+}
+
+#[cfg(test)]
+mod tests;

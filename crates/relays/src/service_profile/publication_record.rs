@@ -1,0 +1,151 @@
+//! What is remembered of the service's own profile.
+
+use std::collections::BTreeMap;
+
+use nostr::{Event, EventId, PublicKey};
+use serde::{Deserialize, Serialize};
+use usher_engine::ports::{ProfileChange, SettingStore, StoreError};
+
+use crate::relay_address::RelayAddress;
+
+/// The name of the setting.
+const SETTING: &str = "profile";
+
+/// What is remembered of the service's own profile, all of it in one setting: it changes together.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct PublicationRecord {
+    /// What `profile.*` said when it was published last.
+    #[serde(default)]
+    pub(super) configured: ConfiguredProfile,
+    /// The profile published last.
+    pub(super) profile: Option<Event>,
+    /// The relay list published last.
+    pub(super) relay_list: Option<Event>,
+    /// Which of these events each relay has said that it has.
+    #[serde(default)]
+    accepted: BTreeMap<String, Vec<EventId>>,
+}
+
+/// The configured profile.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(super) struct ConfiguredProfile {
+    name: Option<String>,
+    display_name: Option<String>,
+    picture: Option<String>,
+    about: Option<String>,
+    nip05: Option<String>,
+}
+
+impl PublicationRecord {
+    /// What is stored of `own`; of another key, or unreadable, it is as good as nothing: the profile is published anew.
+    pub(super) async fn load(settings: &dyn SettingStore, own: &PublicKey) -> Result<Self, StoreError> {
+        let Some(text) = settings.setting(SETTING).await? else { return Ok(Self::default()) };
+        let record: Self = serde_json::from_str(&text).unwrap_or_else(|error| {
+            tracing::warn!(%error, "what is stored of the own profile cannot be read; it is published anew");
+            Self::default()
+        });
+        let ours = record.events().all(|event| event.pubkey == *own);
+        Ok(if ours { record } else { Self::default() })
+    }
+
+    pub(super) async fn save(&self, settings: &dyn SettingStore) -> Result<(), StoreError> {
+        let text = serde_json::to_string(self).map_err(|error| StoreError::Failed(Box::new(error)))?;
+        settings.set_setting(SETTING, Some(&text)).await
+    }
+
+    /// The events that each of our relays shall have.
+    pub(super) fn events(&self) -> impl Iterator<Item = &Event> {
+        self.profile.iter().chain(&self.relay_list)
+    }
+
+    /// Whether a relay has said that it has this event.
+    pub(super) fn has_accepted(&self, relay: &RelayAddress, id: EventId) -> bool {
+        self.accepted.get(relay.as_str()).is_some_and(|ids| ids.contains(&id))
+    }
+
+    /// Remembers what a relay has.
+    pub(super) fn accept(&mut self, relay: &RelayAddress, id: EventId) {
+        self.accepted.entry(relay.to_string()).or_default().push(id);
+    }
+
+    /// Forgets other relays and other events.
+    pub(super) fn prune(&mut self, relays: &[RelayAddress]) {
+        let current: Vec<_> = self.events().map(|event| event.id).collect();
+        self.accepted.retain(|relay, ids| {
+            ids.retain(|id| current.contains(id));
+            !ids.is_empty() && relays.iter().any(|known| known.as_str() == relay)
+        });
+    }
+}
+
+impl ConfiguredProfile {
+    pub(super) fn of(change: &ProfileChange) -> Self {
+        let ProfileChange { name, display_name, picture, about, nip05 } = change.clone();
+        Self { name, display_name, picture, about, nip05 }
+    }
+
+    /// Changes `profile` by what is configured otherwise than in `before`: what is configured now is put, what is not
+    /// configured any more is taken out, and what was never configured stays as it is.
+    pub(super) fn apply(&self, before: &Self, profile: &mut ProfileChange) {
+        let fields = [
+            (&self.name, &before.name, &mut profile.name),
+            (&self.display_name, &before.display_name, &mut profile.display_name),
+            (&self.picture, &before.picture, &mut profile.picture),
+            (&self.about, &before.about, &mut profile.about),
+            (&self.nip05, &before.nip05, &mut profile.nip05),
+        ];
+        for (now, before, field) in fields {
+            if now != before {
+                field.clone_from(now);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use nostr::{EventBuilder, Keys, Kind};
+
+    use super::*;
+    use crate::test_settings::Settings;
+
+    #[test]
+    fn only_what_changed_in_the_configuration_changes_the_profile() {
+        let some = |text: &str| Some(text.to_owned());
+        let before = ConfiguredProfile { name: some("a"), picture: some("p"), ..ConfiguredProfile::default() };
+        let now = ConfiguredProfile { name: some("b"), display_name: some("d"), ..ConfiguredProfile::default() };
+        let mut profile = ProfileChange { picture: some("p"), about: some("by PUT"), ..ProfileChange::default() };
+        now.apply(&before, &mut profile);
+        let expected = ProfileChange {
+            name: some("b"),
+            display_name: some("d"),
+            about: some("by PUT"),
+            ..ProfileChange::default()
+        };
+        assert_eq!(profile, expected);
+        now.apply(&now, &mut profile);
+        assert_eq!(profile, expected);
+    }
+
+    #[tokio::test]
+    async fn of_another_key_or_damaged_it_is_nothing() {
+        let (settings, keys) = (Settings::default(), Keys::generate());
+        let event = EventBuilder::new(Kind::Metadata, "{}").sign_with_keys(&keys).unwrap();
+        let (here, gone) =
+            (RelayAddress::parse("wss://a.example").unwrap(), RelayAddress::parse("wss://b.example").unwrap());
+        let mut record = PublicationRecord { profile: Some(event.clone()), ..PublicationRecord::default() };
+        record.accept(&here, event.id);
+        record.accept(&gone, event.id);
+        record.accept(&here, EventId::all_zeros());
+        record.prune(std::slice::from_ref(&here));
+        assert!(record.has_accepted(&here, event.id));
+        assert!(!record.has_accepted(&gone, event.id) && !record.has_accepted(&here, EventId::all_zeros()));
+        record.save(&settings).await.unwrap();
+        assert_eq!(PublicationRecord::load(&settings, &keys.public_key()).await.unwrap(), record);
+        let other = Keys::generate().public_key();
+        assert_eq!(PublicationRecord::load(&settings, &other).await.unwrap(), PublicationRecord::default());
+        settings.set_setting(SETTING, Some("[")).await.unwrap();
+        assert_eq!(PublicationRecord::load(&settings, &keys.public_key()).await.unwrap(), PublicationRecord::default());
+    }
+}

@@ -1,0 +1,127 @@
+//! What all relays' tasks share.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use nostr::{Event, JsonUtil as _};
+use parking_lot::Mutex;
+use rustls::ClientConfig;
+use tokio::sync::{mpsc, watch};
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+use usher_engine::ports::{Clock, Inbound};
+use usher_nostr_connection::web_tls;
+use usher_protocol::{EventId, PublicKey};
+
+use crate::conversation_keys::ConversationKeys;
+use crate::event_verifier::EventVerifier;
+use crate::metrics::Metrics;
+use crate::options::RelayOptions;
+use crate::read_budget::ReadBudget;
+use crate::relay_handle::RelayHandle;
+use crate::relay_set::{Bounds, RelaySet};
+use crate::relay_status::Origin;
+use crate::send_queue::Outgoing;
+use crate::subkey_proofs::{ProofWithheld, SubkeyProofs};
+
+/// What all relays' tasks share.
+pub(crate) struct SharedState {
+    pub(crate) options: RelayOptions,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) conversation_keys: Arc<ConversationKeys>,
+    pub(crate) event_verifier: EventVerifier,
+    pub(crate) inbox: mpsc::Sender<Inbound>,
+    pub(crate) stop: CancellationToken,
+    pub(crate) tls: Result<Arc<ClientConfig>, rustls::Error>,
+    pub(crate) relay_set: Mutex<RelaySet>,
+    pub(crate) read_budget: ReadBudget,
+    /// Marked when a relay was connected, added or removed.
+    pub(crate) changes: watch::Sender<()>,
+    proofs: Option<SubkeyProofs>,
+}
+
+impl SharedState {
+    pub(crate) fn new(
+        options: RelayOptions,
+        inbox: mpsc::Sender<Inbound>,
+        clock: Arc<dyn Clock>,
+        stop: CancellationToken,
+    ) -> Self {
+        let metrics = Arc::new(Metrics::default());
+        let limits = &options.limits;
+        let conversation_keys =
+            Arc::new(ConversationKeys::new(options.identity.keys.clone(), limits.conversation_keys));
+        let proofs = SubkeyProofs::new(&options.identity, limits, Arc::clone(&conversation_keys), Arc::clone(&metrics));
+        let event_verifier =
+            EventVerifier::new(&options, Arc::clone(&clock), Arc::clone(&conversation_keys), Arc::clone(&metrics));
+        let tls = options.tls.clone().map_or_else(web_tls, Ok);
+        let relay_set = Mutex::new(RelaySet::new(Bounds {
+            per_user: options.user_relays_per_user,
+            per_host: options.user_relays_per_host,
+            in_all: options.user_relays_in_all,
+        }));
+        let read_budget = ReadBudget::new(limits.user_relays_useless_per_second, Instant::now());
+        let changes = watch::Sender::new(());
+        Self {
+            options,
+            clock,
+            metrics,
+            conversation_keys,
+            event_verifier,
+            inbox,
+            stop,
+            tls,
+            relay_set,
+            read_budget,
+            changes,
+            proofs,
+        }
+    }
+
+    /// A relay was connected, added or removed.
+    pub(crate) fn changed(&self) {
+        self.changes.send_replace(());
+    }
+
+    /// Whether a relay may be connected to at this network address: a user's relay only when there are not too many others.
+    pub(crate) fn admit(&self, handle: &RelayHandle, ip: IpAddr) -> bool {
+        handle.origin == Origin::Configured || self.relay_set.lock().settle(&handle.address, ip, self.clock.now())
+    }
+
+    /// Answers an event that its author made for our main key, at our relays and at the one it came over.
+    pub(crate) fn prove(&self, author: PublicKey, event: EventId, over: &RelayHandle) {
+        let Some(proofs) = &self.proofs else { return };
+        let answer = match proofs.answer(author, event, &over.address, over.origin, self.clock.now()) {
+            Ok(answer) => outgoing(&answer, None),
+            // The same event may come over a relay that is not flooded.
+            Err(ProofWithheld::ByRelay) => return self.event_verifier.forget(event),
+            Err(ProofWithheld::ByAuthor) => return,
+        };
+        let configured = self.relay_set.lock().configured();
+        let elsewhere = configured.iter().map(AsRef::as_ref).filter(|handle| !std::ptr::eq(*handle, over));
+        for handle in elsewhere.chain([over]) {
+            self.metrics
+                .dropped
+                .fetch_add(handle.low_priority.push(answer.id, answer.frame.clone()), Ordering::Relaxed);
+            handle.queue.wake();
+        }
+    }
+
+    /// Puts an event into a relay's queue.
+    pub(crate) fn enqueue(&self, handle: &RelayHandle, event: Outgoing) {
+        self.metrics.dropped.fetch_add(handle.queue.push(event), Ordering::Relaxed);
+    }
+}
+
+/// The event as it goes into queues, for a user (by main key): its `EVENT` message, made once for all relays.
+pub(crate) fn outgoing(event: &Event, user: Option<PublicKey>) -> Outgoing {
+    Outgoing {
+        id: event.id,
+        user,
+        frame: format!("[\"EVENT\",{}]", event.as_json()).into(),
+        made: Instant::now(),
+        attempts: 0,
+    }
+}

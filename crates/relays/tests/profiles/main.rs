@@ -1,0 +1,11 @@
+//! Profiles, NIP-05 identifiers, the own profile, and relays at run time, over real sockets.
+#![allow(clippy::disallowed_methods, clippy::expect_used, clippy::panic, clippy::unwrap_used)]
+
+mod fixture;
+mod hostile_profiles;
+mod nip05;
+mod profile_lookup;
+mod runtime_relays;
+mod scripted_relay;
+mod scripted_web_server;
+mod service_profile;

@@ -1,0 +1,195 @@
+//! NIP-05: domains that answer, and domains that should not have been asked.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use serde_json::{Value, json};
+use tokio::time::timeout;
+use usher_engine::ports::{Directory as _, Nip05Answer};
+use usher_protocol::{Keys, PublicKey};
+use usher_sandbox::relay::EmbeddedRelay;
+
+use crate::fixture::{DEADLINE, Plan, World, event, store};
+use crate::scripted_web_server::{Said, Web, answer, json as ok};
+
+fn names(name: &str, key: &PublicKey) -> Value {
+    json!({"names": {name: key.to_hex()}, "relays": {key.to_hex(): ["wss://relay.example/", "gopher://x"]}})
+}
+
+async fn ask(world: &World, identifier: &str) -> Option<Nip05Answer> {
+    let identifier = identifier.parse().unwrap();
+    let asking = world.directory.nip05(&identifier);
+    timeout(DEADLINE, asking).await.expect("an answer within bounds").expect("not busy")
+}
+
+/// Whom a server names that says this.
+async fn named_by(script: impl Fn(&str) -> Said + Send + Sync + 'static) -> Option<Nip05Answer> {
+    let web = Web::plain(script).await;
+    let mut plan = Plan::new(&[]);
+    plan.directory.domain_within = Duration::from_secs(2);
+    let world = plan.start().await;
+    let answer = ask(&world, &web.identifier("bob")).await;
+    assert!(web.requests() > 0, "it was asked");
+    world.stop().await;
+    answer
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_domain_is_asked_over_tls_once() {
+    let key = Keys::generate().public_key();
+    let (web, trusting) = Web::secure(move |_| ok(&names("bob", &key))).await;
+    let mut plan = Plan::new(&[]);
+    plan.relays.tls = Some(trusting);
+    let world = plan.start().await;
+    let (one, two) = (web.identifier("bob"), web.identifier("BOB"));
+    let answers = join_all((0..20).map(|n| ask(&world, if n % 2 == 0 { &one } else { &two }))).await;
+    let expected = Nip05Answer { pubkey: key, relays: vec!["wss://relay.example".to_owned()] };
+    assert!(answers.iter().all(|answer| answer.as_ref() == Some(&expected)));
+    assert_eq!(*web.asked.lock(), ["/.well-known/nostr.json?name=bob"]);
+
+    assert_eq!(ask(&world, &web.identifier("alice")).await, None);
+    assert_eq!(ask(&world, &web.identifier("alice")).await, None);
+    assert_eq!(web.requests(), 2, "that nobody is named is kept, too");
+    world.clock.turn(Duration::from_secs(61));
+    assert_eq!(ask(&world, &web.identifier("alice")).await, None);
+    assert_eq!(ask(&world, &one).await, Some(expected.clone()));
+    assert_eq!(web.requests(), 3);
+    world.clock.turn(Duration::from_secs(600));
+    assert_eq!(ask(&world, &one).await, Some(expected));
+    assert_eq!(web.requests(), 4);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_certificate_nobody_vouches_for_is_refused() {
+    let key = Keys::generate().public_key();
+    let (web, _) = Web::secure(move |_| ok(&names("bob", &key))).await;
+    let world = World::at(&[]).await;
+    assert_eq!(ask(&world, &web.identifier("bob")).await, None);
+    assert_eq!(web.requests(), 0);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn redirects_are_not_followed() {
+    let key = Keys::generate().public_key();
+    for status in ["301 Moved Permanently", "302 Found", "303 See Other", "307 Temporary Redirect", "308 Permanent"] {
+        let target = Web::plain(move |_| ok(&names("bob", &key))).await;
+        let location = format!("Location: http://localhost:{}/.well-known/nostr.json?name=bob\r\n", target.port);
+        // Not even when the redirect has the right body.
+        let body = names("bob", &key).to_string();
+        assert_eq!(named_by(move |_| answer(status, &location, &body)).await, None);
+        assert!(target.asked.lock().is_empty(), "{status}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_no_answer_names_nobody() {
+    let key = Keys::generate().public_key();
+    let good = names("bob", &key).to_string();
+    for (status, body) in [
+        ("404 Not Found", good.as_str()),
+        ("500 Internal Server Error", &good),
+        ("204 No Content", ""),
+        ("200 OK", ""),
+        ("200 OK", "<html></html>"),
+        ("200 OK", "{\"names\":{}}"),
+        ("200 OK", "{\"names\":{\"bob\":\"npub1\"}}"),
+    ] {
+        let body = body.to_owned();
+        assert_eq!(named_by(move |_| answer(status, "", &body)).await, None, "{status}");
+    }
+    assert_eq!(named_by(|_| vec![(b"gibberish\r\n\r\n".to_vec(), Duration::ZERO)]).await, None);
+    assert_eq!(named_by(|_| Vec::new()).await, None);
+    assert_eq!(named_by(move |_| answer("200 OK", "", &good)).await.unwrap().pubkey, key);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn large_and_slow_bodies_are_cut_off() {
+    let key = Keys::generate().public_key();
+    let good = names("bob", &key);
+    let mut large = good.clone();
+    large["padding"] = json!("x".repeat(64 * 1024));
+    assert_eq!(named_by(move |_| ok(&large)).await, None);
+
+    // Without a length, without an end.
+    let head = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
+    let chunk = format!("4000\r\n{}\r\n", "x".repeat(0x4000)).into_bytes();
+    let endless = move |_: &str| {
+        let chunks = std::iter::repeat_n((chunk.clone(), Duration::from_millis(1)), 1000);
+        std::iter::once((head.clone(), Duration::ZERO)).chain(chunks).collect()
+    };
+    assert_eq!(named_by(endless).await, None);
+
+    // Drop by drop, and not at all.
+    let text = good.to_string();
+    let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", text.len());
+    let drip = move |_: &str| {
+        let drops = text.bytes().map(|byte| (vec![byte], Duration::from_millis(500)));
+        std::iter::once((head.clone().into_bytes(), Duration::ZERO)).chain(drops).collect()
+    };
+    assert_eq!(named_by(drip).await, None);
+    assert_eq!(named_by(|_| vec![(Vec::new(), DEADLINE)]).await, None);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn nobody_sends_us_to_private_addresses() {
+    let key = Keys::generate().public_key();
+    let (secure, trusting) = Web::secure(move |_| ok(&names("bob", &key))).await;
+    let plain = Web::plain(move |_| ok(&names("bob", &key))).await;
+    let mut plan = Plan::new(&[]);
+    plan.relays.allow_private = false;
+    plan.relays.tls = Some(trusting);
+    let world = plan.start().await;
+    for identifier in [secure.identifier("bob"), plain.identifier("bob"), "bob@localhost:22".to_owned()] {
+        assert_eq!(ask(&world, &identifier).await, None);
+    }
+    assert!(secure.asked.lock().is_empty(), "not even a connection");
+    assert!(plain.asked.lock().is_empty());
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_profile_has_an_identifier_only_when_its_domain_names_the_same_key() {
+    let (jane, evil) = (Keys::generate(), Keys::generate());
+    let key = jane.public_key();
+    let web = Web::plain(move |path| match path {
+        "/.well-known/nostr.json?name=jane" => ok(&names("jane", &key)),
+        "/.well-known/nostr.json?name=slow" => vec![(Vec::new(), DEADLINE)],
+        _ => answer("404 Not Found", "", ""),
+    })
+    .await;
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let mut plan = Plan::new(&[relay.url()]);
+    plan.directory.profile_waits_for_domain = Duration::from_millis(500);
+    let world = plan.start().await;
+    world.subscribed_at(relay.url()).await;
+    let claim = |keys: &Keys, name: &str| {
+        let content = json!({"name": "x", "nip05": web.identifier(name)}).to_string();
+        event(keys, 0, &content, &[], 10)
+    };
+    let slow = Keys::generate();
+    let nobody = Keys::generate();
+    let claims = [claim(&jane, "jane"), claim(&evil, "jane"), claim(&slow, "slow"), claim(&nobody, "nobody")];
+    store(relay.url(), &claims.iter().collect::<Vec<_>>()).await;
+
+    let profile = world.profile(&key).await.unwrap().unwrap();
+    assert_eq!(profile.nip05.map(|nip05| nip05.to_string()), Some(web.identifier("jane")));
+    for keys in [&evil, &slow, &nobody] {
+        let profile = world.profile(&keys.public_key()).await.unwrap().unwrap();
+        assert_eq!((profile.name.as_deref(), profile.nip05), (Some("x"), None));
+    }
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn interim_responses_are_passed_over_but_not_without_end() {
+    let key = Keys::generate().public_key();
+    for (count, found) in [(3, true), (100_000, false)] {
+        let said = move |_: &str| {
+            let interim = b"HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n".repeat(count);
+            [vec![(interim, Duration::ZERO)], ok(&names("bob", &key))].concat()
+        };
+        assert_eq!(named_by(said).await.is_some(), found, "{count}");
+    }
+}

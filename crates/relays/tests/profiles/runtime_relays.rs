@@ -1,0 +1,228 @@
+//! Relays added and removed while the service runs.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use futures_util::{SinkExt as _, StreamExt as _};
+use nostr::{Event, JsonUtil as _};
+use serde_json::{Value, json};
+use tokio::sync::oneshot;
+use tokio::time::timeout;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_util::task::AbortOnDropHandle;
+use usher_engine::ports::{Letter, Messenger as _, RelayChangeError, RelayControl as _, RelayLinkState, RelayOrigin};
+use usher_protocol::message::WalletMessage;
+use usher_protocol::{Keys, PublicKey, envelope, kind};
+use usher_relays::MAX_RELAYS;
+use usher_sandbox::relay::{Quirks, QuirkyRelay};
+
+use crate::fixture::{DEADLINE, Plan, World, now};
+
+/// A wallet at one relay that approves every challenge.
+struct Wallet {
+    key: PublicKey,
+    _task: AbortOnDropHandle<()>,
+}
+
+impl Wallet {
+    async fn at(url: &str) -> Self {
+        let keys = Keys::generate();
+        let key = keys.public_key();
+        let (ready, is_ready) = oneshot::channel();
+        let task = tokio::spawn(approve(url.to_owned(), keys, ready));
+        timeout(DEADLINE, is_ready).await.expect("in time").expect("connected");
+        Self { key, _task: AbortOnDropHandle::new(task) }
+    }
+}
+
+async fn approve(url: String, keys: Keys, ready: oneshot::Sender<()>) {
+    let (mut socket, _) = tokio_tungstenite::connect_async(url.as_str()).await.expect("the relay is there");
+    let filter = json!({"#p": [keys.public_key().to_hex()], "kinds": [kind::AUTH_CHALLENGE]});
+    socket.send(Message::text(json!(["REQ", "w", filter]).to_string())).await.expect("takes it");
+    let mut ready = Some(ready);
+    while let Some(Ok(message)) = socket.next().await {
+        let Ok(frame) = serde_json::from_str::<Value>(message.to_text().unwrap_or_default()) else { continue };
+        if frame[0] == "EOSE"
+            && let Some(ready) = ready.take()
+        {
+            let _ = ready.send(());
+        }
+        if frame[0] == "EVENT" {
+            let event = Event::from_json(frame[2].to_string()).expect("an event");
+            let conversation = envelope::conversation_key(&keys, &event.pubkey).expect("a key");
+            let asked: Value =
+                serde_json::from_str(&envelope::open(&conversation, &event).expect("for us")).expect("JSON");
+            let status = json!({"status": "approved", "granted_permissions": [], "session_token": null});
+            let text = json!({"challenge": asked["challenge"], "subkey_proof": null, "status": status}).to_string();
+            let answer =
+                envelope::seal(&keys, &conversation, &[event.pubkey], None, kind::AUTH_RESPONSE, &text, now().secs());
+            let answer = answer.expect("sealed").as_json();
+            if socket.send(Message::text(format!("[\"EVENT\",{answer}]"))).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+fn ask(world: &World, wallet: &Wallet, challenge: &str) {
+    let ids = world.pool.send(&Letter {
+        kind: kind::AUTH_CHALLENGE,
+        content: json!({"challenge": challenge}).to_string(),
+        recipients: vec![wallet.key],
+        participants: vec![wallet.key],
+        relays: Vec::new(),
+        until: now().plus(Duration::from_secs(60)),
+        made_at: now(),
+    });
+    assert_eq!(ids.len(), 1);
+}
+
+async fn answered(world: &mut World) -> String {
+    let message = timeout(DEADLINE, world.inbox.recv()).await.expect("an answer").expect("the pool lives").message;
+    match message {
+        WalletMessage::AuthResponse(answer) => answer.challenge,
+        other => panic!("not an answer: {other:?}"),
+    }
+}
+
+async fn relay() -> QuirkyRelay {
+    QuirkyRelay::start(Quirks::default()).await.unwrap()
+}
+
+fn urls(world: &World) -> Vec<String> {
+    world.manager.relays().into_iter().map(|info| info.url).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_challenge_that_is_open_goes_to_a_relay_that_is_added() {
+    let (first, second) = (relay().await, relay().await);
+    let mut world = World::at(&[first.url()]).await;
+    let wallet = Wallet::at(second.url()).await;
+    ask(&world, &wallet, "open");
+    first.wait_for(DEADLINE, |counts| counts.events_of(27_000) == 1).await.unwrap();
+    let info = world.manager.add(second.url()).await.unwrap();
+    assert_eq!((info.origin, info.state, info.subscribed), (RelayOrigin::Added, RelayLinkState::Connected, true));
+    assert_eq!(answered(&mut world).await, "open", "without being sent by the engine again");
+    assert_eq!(world.pool.relays(), [first.url(), second.url()], "new handshake URLs name it");
+    assert_eq!(first.counts().events_of(27_000), 1);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn relays_are_exchanged_under_open_operations() {
+    let (first, second) = (relay().await, relay().await);
+    let mut world = World::at(&[first.url()]).await;
+    let wallets = [Wallet::at(first.url()).await, Wallet::at(second.url()).await];
+    // Asked before: the wallet at the second relay cannot be reached yet.
+    for number in 0..50 {
+        ask(&world, &wallets[1], &format!("early {number}"));
+    }
+    world.manager.add(second.url()).await.unwrap();
+    for number in 0..50 {
+        ask(&world, &wallets[0], &format!("middle {number}"));
+    }
+    let info = world.manager.remove(first.url()).await.unwrap();
+    assert_eq!((info.url.as_str(), info.state), (first.url(), RelayLinkState::Connected));
+    for number in 0..50 {
+        ask(&world, &wallets[1], &format!("late {number}"));
+    }
+    // What the wallet at the removed relay was asked it was asked; whether its answers still come is a race that the
+    // engine settles by asking again. The others are complete.
+    let mut missing: std::collections::BTreeSet<_> =
+        (0..50).flat_map(|n| [format!("early {n}"), format!("late {n}")]).collect();
+    while !missing.is_empty() {
+        missing.remove(&answered(&mut world).await);
+    }
+    first.wait_for(DEADLINE, |counts| counts.events_of(27_000) == 100 && counts.open_connections == 1).await.unwrap();
+    assert_eq!(urls(&world), [second.url()]);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn changes_survive_a_restart_and_later_configurations() {
+    let (first, second, third) = (relay().await, relay().await, relay().await);
+    let plan = Plan::new(&[first.url(), second.url()]);
+    let world = plan.start().await;
+    world.manager.add(third.url()).await.unwrap();
+    world.manager.remove(first.url()).await.unwrap();
+    assert_eq!(urls(&world), [second.url(), third.url()]);
+    world.stop().await;
+
+    let mut world = plan.start().await;
+    assert_eq!(urls(&world), [second.url(), third.url()]);
+    let origins: Vec<_> = world.manager.relays().iter().map(|info| info.origin).collect();
+    assert_eq!(origins, [RelayOrigin::Configured, RelayOrigin::Added]);
+    let wallet = Wallet::at(third.url()).await;
+    world.subscribed_at(third.url()).await;
+    ask(&world, &wallet, "after");
+    assert_eq!(answered(&mut world).await, "after");
+    world.stop().await;
+
+    let fourth = relay().await;
+    let world = plan.configured(&[first.url(), fourth.url()]).start().await;
+    assert_eq!(urls(&world), [fourth.url(), third.url()], "the second is not configured any more, the fourth is");
+    world.manager.add(first.url()).await.unwrap();
+    world.manager.remove(third.url()).await.unwrap();
+    assert_eq!(plan.settings.get("relays"), None, "no difference is left");
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_same_twice_and_what_is_none() {
+    let first = relay().await;
+    let world = World::at(&[first.url()]).await;
+    let written_otherwise = format!(" {}/#x", first.url().to_uppercase());
+    let info = world.manager.add(&written_otherwise).await.unwrap();
+    assert_eq!((info.url.as_str(), info.origin), (first.url(), RelayOrigin::Configured));
+    assert_eq!(first.counts().connections, 1);
+    let added = join_all((0..10).map(|_| world.manager.add("ws://127.0.0.1:9"))).await;
+    for info in added {
+        let info = info.unwrap();
+        assert_eq!((info.origin, info.state), (RelayOrigin::Added, RelayLinkState::Disconnected));
+        assert!(info.reason.is_some() && info.since.is_some());
+    }
+    assert_eq!(urls(&world).len(), 2);
+    for bad in ["", "relay.example", "https://relay.example", "wss://u:p@relay.example", "wss://r.exa\nmple"] {
+        assert!(matches!(world.manager.add(bad).await, Err(RelayChangeError::Invalid(_))), "{bad}");
+        assert!(matches!(world.manager.remove(bad).await, Err(RelayChangeError::Invalid(_))), "{bad}");
+    }
+    assert!(matches!(world.manager.remove("wss://other.example").await, Err(RelayChangeError::NotFound)));
+    world.manager.remove("ws://127.0.0.1:9").await.unwrap();
+    assert!(matches!(world.manager.remove("ws://127.0.0.1:9").await, Err(RelayChangeError::NotFound)));
+    world.manager.remove(first.url()).await.unwrap();
+    assert!(urls(&world).is_empty(), "the last may go, too");
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn there_are_at_most_so_many() {
+    let world = World::at(&[]).await;
+    let added =
+        join_all((0..MAX_RELAYS + 3).map(async |n| world.manager.add(&format!("ws://127.0.0.1:{}", n + 1)).await));
+    let refused =
+        added.await.into_iter().filter(|added| matches!(added, Err(RelayChangeError::TooMany { .. }))).count();
+    assert_eq!((refused, urls(&world).len()), (3, MAX_RELAYS));
+    let there = world.manager.relays()[0].url.clone();
+    world.manager.add(&there).await.expect("it is there");
+    world.manager.remove(&there).await.unwrap();
+    world.manager.add("ws://127.0.0.1:99").await.expect("there is room again");
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_not_durable_has_no_effect() {
+    let (first, second) = (relay().await, relay().await);
+    let plan = Plan::new(&[first.url()]);
+    let world = plan.start().await;
+    world.subscribed_at(first.url()).await;
+    plan.settings.broken.store(true, Ordering::SeqCst);
+    assert!(matches!(world.manager.add(second.url()).await, Err(RelayChangeError::Store(_))));
+    assert!(matches!(world.manager.remove(first.url()).await, Err(RelayChangeError::Store(_))));
+    assert_eq!(urls(&world), [first.url()]);
+    assert_eq!(second.counts().connections, 0);
+    plan.settings.broken.store(false, Ordering::SeqCst);
+    world.manager.add(second.url()).await.unwrap();
+    assert_eq!(urls(&world), [first.url(), second.url()]);
+    world.stop().await;
+}

@@ -1,0 +1,275 @@
+//! The service's own profile and relay list.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use usher_engine::ports::{Directory as _, ProfileChange, PublishError, RelayControl as _};
+use usher_protocol::Keys;
+use usher_sandbox::relay::{Counts, EmbeddedRelay, Quirks, QuirkyRelay};
+
+use crate::fixture::{DEADLINE, Plan, World, event, eventually, now, relay_list, store, stored};
+
+fn some(text: &str) -> Option<String> {
+    Some(text.to_owned())
+}
+
+fn plan(relays: &[&str], name: &str) -> Plan {
+    let mut plan = Plan::new(relays);
+    plan.directory.profile = ProfileChange { name: some(name), display_name: some("The Usher"), ..Default::default() };
+    plan
+}
+
+fn has_both(counts: &Counts) -> bool {
+    counts.events_of(0) == 1 && counts.events_of(10_002) == 1
+}
+
+async fn content(url: &str, plan: &Plan) -> Value {
+    let event = stored(url, &plan.keys.public_key(), 0).await.expect("a profile");
+    serde_json::from_str(&event.content).unwrap()
+}
+
+async fn published(world: &World, name: &str) {
+    let has_name = || world.directory.own_profile().is_some_and(|profile| profile.name.as_deref() == Some(name));
+    eventually("published", has_name).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn published_once_at_each_relay_and_then_silence() {
+    let first = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let second = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let (port, url) = (second.port(), second.url().to_owned());
+    second.stop().await;
+    drop(second);
+    let plan = plan(&[first.url(), &url], "usher");
+    let world = plan.start().await;
+    first.wait_for(DEADLINE, has_both).await.unwrap();
+    assert_eq!(content(first.url(), &plan).await, json!({"name": "usher", "display_name": "The Usher"}));
+    let list = stored(first.url(), &plan.keys.public_key(), 10_002).await.unwrap();
+    let listed: Vec<_> = list.tags.iter().map(|tag| tag.as_slice()[1].clone()).collect();
+    assert_eq!(listed, [first.url(), &url]);
+
+    // The one that was down gets both when it is back.
+    let second = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
+    second.wait_for(DEADLINE, has_both).await.unwrap();
+    let noted = || {
+        let record: Value = serde_json::from_str(&plan.settings.get("profile").unwrap()).unwrap();
+        record["accepted"].as_object().is_some_and(|accepted| {
+            accepted.len() == 2 && accepted.values().all(|ids| ids.as_array().is_some_and(|ids| ids.len() == 2))
+        })
+    };
+    eventually("noted", noted).await;
+    world.stop().await;
+
+    // Nothing new: nothing said.
+    for _ in 0..2 {
+        let world = plan.start().await;
+        for relay in [&first, &second] {
+            world.subscribed_at(relay.url()).await;
+        }
+        assert_eq!(world.directory.own_profile().unwrap().name.as_deref(), Some("usher"));
+        let before = [first.counts(), second.counts()];
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!([first.counts(), second.counts()], before, "an idle service sends nothing");
+        assert!(has_both(&before[0]) && has_both(&before[1]));
+        world.stop().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn without_a_profile_nothing_is_said() {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let world = World::at(&[relay.url()]).await;
+    assert_eq!(world.directory.own_profile(), None);
+    assert_eq!(world.directory.well_known(), Default::default());
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_eq!((relay.counts().reqs, relay.counts().all_events()), (1, 0));
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_changed_configuration_changes_what_it_names_and_nothing_else() {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let mut plan = plan(&[relay.url()], "usher");
+    let before = json!({"name": "old", "about": "older", "website": "https://shop.example", "lud16": "a@b.example"});
+    store(relay.url(), &[&event(&plan.keys, 0, &before.to_string(), &[], 100)]).await;
+    let world = plan.start().await;
+    published(&world, "usher").await;
+    let expected = json!({
+        "name": "usher", "display_name": "The Usher", "about": "older", "website": "https://shop.example",
+        "lud16": "a@b.example",
+    });
+    eventually_content(&relay, &plan, &expected).await;
+    world.stop().await;
+
+    plan.directory.profile = ProfileChange { name: some("usher2"), ..Default::default() };
+    let world = plan.start().await;
+    published(&world, "usher2").await;
+    let expected = json!({
+        "name": "usher2", "about": "older", "website": "https://shop.example", "lud16": "a@b.example",
+    });
+    eventually_content(&relay, &plan, &expected).await;
+    assert_eq!(world.directory.own_profile().unwrap().display_name, None, "not configured any more");
+    world.stop().await;
+}
+
+async fn eventually_content(relay: &EmbeddedRelay, plan: &Plan, expected: &Value) {
+    let waiting = async {
+        while content(relay.url(), plan).await != *expected {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, waiting).await.expect("published");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_put_is_published_and_stays() {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let plan = plan(&[relay.url()], "usher");
+    let world = plan.start().await;
+    published(&world, "usher").await;
+    assert_eq!(world.profile(&plan.keys.public_key()).await.unwrap().unwrap().name.as_deref(), Some("usher"));
+    let change = ProfileChange {
+        name: some("till"),
+        picture: some("https://pic.example/t.png"),
+        about: some("Till 1"),
+        nip05: some("_@shop.example"),
+        ..Default::default()
+    };
+    let profile = world.directory.publish_profile(change.clone()).await.unwrap();
+    assert_eq!(profile.pubkey, plan.keys.public_key());
+    assert_eq!(profile.nip05.as_ref().map(ToString::to_string), some("_@shop.example"));
+    assert_eq!((profile.name.as_deref(), &profile.display_name), (Some("till"), &None));
+    assert_eq!(world.directory.own_profile().as_ref(), Some(&profile));
+    relay.wait_for(DEADLINE, |counts| counts.events_of(0) == 2).await.unwrap();
+    let event = stored(relay.url(), &plan.keys.public_key(), 0).await.unwrap();
+    assert_eq!(event.id, profile.id);
+    assert_eq!(world.profile(&plan.keys.public_key()).await.unwrap().unwrap().name.as_deref(), Some("till"));
+
+    // The same again is nothing new.
+    assert_eq!(world.directory.publish_profile(change).await.unwrap(), profile);
+    let known = world.directory.well_known();
+    assert_eq!(known.names, [("_".to_owned(), plan.keys.public_key().to_hex())].into());
+    assert_eq!(known.relays, [(plan.keys.public_key().to_hex(), vec![relay.url().to_owned()])].into());
+    eventually("noted", || plan.settings.get("profile").unwrap().contains("\"accepted\":{\"ws")).await;
+    world.stop().await;
+
+    // It stays although the configuration says otherwise, as it has not changed.
+    let world = plan.start().await;
+    world.subscribed_at(relay.url()).await;
+    assert_eq!(world.directory.own_profile(), Some(profile));
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_eq!(relay.counts().events_of(0), 2);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_cannot_be_published_is_not() {
+    let nobody = World::at(&[]).await;
+    let good = ProfileChange { name: some("till"), ..Default::default() };
+    assert!(matches!(nobody.directory.publish_profile(good.clone()).await, Err(PublishError::NoRelay)));
+    let bad = ProfileChange { name: some("a till"), picture: some(" https://x.example"), ..Default::default() };
+    let Err(PublishError::Invalid(faults)) = nobody.directory.publish_profile(bad).await else { panic!("taken") };
+    assert_eq!(faults.iter().map(|fault| fault.field).collect::<Vec<_>>(), ["name", "picture"]);
+    nobody.stop().await;
+
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let plan = Plan::new(&[relay.url()]);
+    let world = plan.start().await;
+    world.subscribed_at(relay.url()).await;
+    plan.settings.broken.store(true, Ordering::SeqCst);
+    assert!(matches!(world.directory.publish_profile(good.clone()).await, Err(PublishError::Store(_))));
+    assert_eq!(world.directory.own_profile(), None);
+    plan.settings.broken.store(false, Ordering::SeqCst);
+    world.directory.publish_profile(good).await.unwrap();
+    relay.wait_for(DEADLINE, has_both).await.unwrap();
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_relay_list_made_elsewhere_is_left_alone() {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let plan = plan(&[relay.url()], "usher");
+    let foreign = relay_list(&plan.keys, &["wss://mine.example"], 1000);
+    store(relay.url(), &[&foreign]).await;
+    let world = plan.start().await;
+    relay.wait_for(DEADLINE, |counts| counts.events_of(0) == 1).await.unwrap();
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    assert_eq!(stored(relay.url(), &plan.keys.public_key(), 10_002).await.unwrap().id, foreign.id);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_relay_that_is_added_gets_both_and_the_list_names_it() {
+    let first = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let second = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let plan = plan(&[first.url()], "usher");
+    let world = plan.start().await;
+    first.wait_for(DEADLINE, has_both).await.unwrap();
+    world.manager.add(second.url()).await.unwrap();
+    first.wait_for(DEADLINE, |counts| counts.events_of(10_002) == 2).await.unwrap();
+    let list = stored(first.url(), &plan.keys.public_key(), 10_002).await.unwrap();
+    assert_eq!(list.tags.len(), 2);
+    let newest = |event: Option<nostr::Event>| event.is_some_and(|event| event.id == list.id);
+    let waiting = async {
+        while !newest(stored(second.url(), &plan.keys.public_key(), 10_002).await) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(DEADLINE, waiting).await.expect("the new list");
+    assert_eq!(content(second.url(), &plan).await["name"], "usher");
+    assert_eq!(first.counts().events_of(0), 1, "the first has it");
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn relays_that_refuse_or_are_slow_with_strangers_are_not_pestered() {
+    let refusing = QuirkyRelay::start(Quirks { refuse_events: true, ..Quirks::default() }).await.unwrap();
+    let asking = QuirkyRelay::start(Quirks { require_auth: true, ..Quirks::default() }).await.unwrap();
+    let dropping = QuirkyRelay::start(Quirks { drop_every: Some(Duration::from_millis(700)), ..Quirks::default() });
+    let dropping = dropping.await.unwrap();
+    let plan = plan(&[refusing.url(), asking.url(), dropping.url()], "usher");
+    let world = plan.start().await;
+    refusing.wait_for(DEADLINE, has_both).await.unwrap();
+    let took = |counts: &Counts| counts.events_of(0) - counts.events_refused.min(counts.events_of(0)) >= 1;
+    asking.wait_for(DEADLINE, took).await.unwrap();
+    dropping.wait_for(DEADLINE, |counts| has_both(counts) && counts.connections >= 4).await.unwrap();
+    assert!(has_both(&refusing.counts()), "asked once");
+    assert!(stored(dropping.url(), &plan.keys.public_key(), 0).await.is_some());
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn another_key_publishes_anew() {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let first = plan(&[relay.url()], "usher");
+    let world = first.start().await;
+    relay.wait_for(DEADLINE, has_both).await.unwrap();
+    world.stop().await;
+    let mut second = plan(&[relay.url()], "usher");
+    second.settings = std::sync::Arc::clone(&first.settings);
+    let world = second.start().await;
+    relay.wait_for(DEADLINE, |counts| counts.events_of(0) == 2).await.unwrap();
+    assert_eq!(content(relay.url(), &second).await["name"], "usher");
+    assert!(stored(relay.url(), &Keys::generate().public_key(), 0).await.is_none());
+    assert!(world.directory.own_profile().unwrap().pubkey == second.keys.public_key());
+    assert!(now().secs() > 0);
+    world.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn on_a_subkey_the_profile_is_the_subkeys_and_the_name_stands_for_the_main_key() {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let mut plan = plan(&[relay.url()], "usher");
+    let main_key = Keys::generate().public_key();
+    plan.relays.identity.main_key = main_key;
+    let world = plan.start().await;
+    relay.wait_for(DEADLINE, has_both).await.unwrap();
+    assert_eq!(world.directory.own_profile().unwrap().pubkey, plan.keys.public_key());
+    assert_eq!(content(relay.url(), &plan).await["name"], "usher");
+    assert!(stored(relay.url(), &main_key, 0).await.is_none(), "for which nobody here can sign");
+    let known = world.directory.well_known();
+    assert_eq!(known.names, [("usher".to_owned(), main_key.to_hex())].into(), "by which users know the service");
+    assert_eq!(known.relays, [(main_key.to_hex(), vec![relay.url().to_owned()])].into());
+    world.stop().await;
+}

@@ -1,0 +1,230 @@
+//! Every message exactly once, whatever the relays do.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use usher_engine::ports::Messenger as _;
+use usher_protocol::Keys;
+use usher_sandbox::proxy::BreakableProxy;
+use usher_sandbox::relay::{EmbeddedRelay, Quirks, QuirkyRelay};
+
+use crate::fixture::{DEADLINE, Service, Wallet, approval, eventually, quick, quick_connection};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_same_event_from_five_relays_is_one_message() {
+    let mut relays = Vec::new();
+    for _ in 0..5 {
+        let late = Quirks { duplicate_and_delay: Some(Duration::from_millis(20)), ..Quirks::default() };
+        relays.push(QuirkyRelay::start(late).await.unwrap());
+    }
+    let urls: Vec<_> = relays.iter().map(QuirkyRelay::url).collect();
+    let mut service = Service::start(&urls);
+    for url in &urls {
+        service.subscribed_at(url).await;
+    }
+    let wallet = Keys::generate();
+    let events: Vec<_> = (0..100).map(|n| approval(&wallet, &service.key(), &format!("c{n}"))).collect();
+    for event in &events {
+        for relay in &relays {
+            relay.inject(event.clone());
+        }
+    }
+    let mut seen = HashSet::new();
+    for _ in &events {
+        assert!(seen.insert(service.next().await.event_id));
+    }
+    // All ten copies of each have arrived, and made no further message.
+    eventually("all copies received", || service.pool.metrics().received == 1000).await;
+    assert!(service.inbox.try_recv().is_err());
+    let counters = service.pool.metrics();
+    assert_eq!((counters.delivered, counters.duplicates), (100, 900));
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn over_a_real_relay_each_copy_reaches_its_recipient() {
+    let relay = EmbeddedRelay::start().await.unwrap();
+    let mut service = Service::start(&[relay.url()]);
+    service.subscribed_at(relay.url()).await;
+    let mut main = Wallet::connect(&[relay.url()]).await;
+    let mut device = Wallet::connect(&[relay.url()]).await;
+    let mut letter = service.letter(&main.key(), "both");
+    letter.recipients.push(device.key());
+    letter.participants.push(device.key());
+    let ids = service.pool.send(&letter);
+    assert_eq!(ids.len(), 2);
+    for (wallet, id) in [(&mut main, ids[0]), (&mut device, ids[1])] {
+        let (event, text) = wallet.next().await;
+        assert_eq!((event.id, text.as_str()), (id, letter.content.as_str()));
+        let tagged: Vec<_> = event.tags.public_keys().copied().collect();
+        assert_eq!(tagged, letter.participants);
+    }
+    assert_eq!(service.next_answer().await, "both");
+    assert_eq!(service.next_answer().await, "both");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn after_a_broken_connection_everything_goes_on() {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let proxy = BreakableProxy::start(relay.url().trim_start_matches("ws://")).await.unwrap();
+    let url = proxy.ws_url();
+    let mut service = Service::start(&[&url]);
+    let wallet = Wallet::connect(&[relay.url()]).await;
+    service.subscribed_at(&url).await;
+    for round in 0..5 {
+        proxy.cut();
+        eventually("noticed", || !service.status_of(&url).state.is_connected()).await;
+        // Asked while nobody is there: sent when the connection is back, without being asked again.
+        service.ask(&wallet.key(), &format!("round{round}"));
+        proxy.restore();
+        assert_eq!(service.next_answer().await, format!("round{round}"));
+    }
+    assert!(relay.counts().reqs >= 6);
+    wallet.stop().await;
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_restarted_relay_is_found_again() {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let (port, url) = (relay.port(), relay.url().to_owned());
+    let mut service = Service::start(&[&url]);
+    service.subscribed_at(&url).await;
+    relay.stop().await;
+    eventually("noticed", || !service.status_of(&url).state.is_connected()).await;
+    let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
+    let wallet = Wallet::connect(&[relay.url()]).await;
+    service.login(&wallet.key(), "again").await;
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn at_a_relay_that_keeps_dropping_us_logins_go_on_all_the_same() {
+    let relay =
+        QuirkyRelay::start(Quirks { drop_every: Some(Duration::from_secs(1)), ..Quirks::default() }).await.unwrap();
+    let mut service = Service::start(&[relay.url()]);
+    service.subscribed_at(relay.url()).await;
+    // Answers come while we are connected or not at all: asked again and again, one comes through in the end.
+    let wallet = usher_protocol::Keys::generate();
+    let mut heard = HashSet::new();
+    while heard.len() < 5 {
+        relay.inject(approval(&wallet, &service.key(), &format!("c{}", heard.len())));
+        if let Ok(Some(inbound)) = tokio::time::timeout(Duration::from_millis(200), service.inbox.recv()).await {
+            assert!(heard.insert(inbound.event_id));
+            service.ask(&wallet.public_key(), "between");
+        }
+    }
+    relay.wait_for(DEADLINE, |counts| counts.connections >= 4 && counts.events_of(27_000) >= 5).await.unwrap();
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_half_open_connection_is_noticed() {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let proxy = BreakableProxy::start(relay.url().trim_start_matches("ws://")).await.unwrap();
+    let url = proxy.ws_url();
+    let service = Service::start_with(&[&url], |options| {
+        options.connection.ping_after = Duration::from_millis(200);
+        // As long as a machine may be busy with something else.
+        options.connection.pong_within = Duration::from_secs(3);
+    });
+    service.subscribed_at(&url).await;
+    // A quiet relay that answers pings stays connected.
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    assert_eq!(service.pool.metrics().disconnects, 0, "{:?}", service.pool.status());
+    proxy.swallow();
+    eventually("noticed", || service.pool.metrics().disconnects > 0).await;
+    proxy.restore();
+    service.subscribed_at(&url).await;
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_relay_that_stops_reading_is_left() {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let service = Service::start_with(&[relay.url()], |options| {
+        options.connection.write_within = Duration::from_millis(300);
+    });
+    service.subscribed_at(relay.url()).await;
+    relay.set(|quirks| quirks.stop_reading = true);
+    let wallet = Keys::generate().public_key();
+    let mut letter = service.letter(&wallet, "x");
+    letter.content = format!("\"{}\"", "x".repeat(30_000));
+    // 8 MB: more than the socket's buffers hold; the queue is bounded, and sending never waits.
+    for _ in 0..200 {
+        service.pool.send(&letter);
+    }
+    assert!(service.status_of(relay.url()).queued * 40_000 <= 8 * 1024 * 1024);
+    eventually("left", || service.pool.metrics().disconnects > 0).await;
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_closed_subscription_is_opened_again() {
+    let closing = Quirks { close_subscriptions_after: Some(Duration::from_millis(100)), ..Quirks::default() };
+    let relay = QuirkyRelay::start(closing).await.unwrap();
+    let mut service = Service::start(&[relay.url()]);
+    relay.wait_for(DEADLINE, |counts| counts.reqs >= 4).await.unwrap();
+    assert_eq!(relay.counts().connections, 1, "on the same connection");
+    relay.set(|quirks| quirks.close_subscriptions_after = None);
+    let wallet = Wallet::connect(&[relay.url()]).await;
+    service.login(&wallet.key(), "open").await;
+    assert_eq!(relay.counts().most_subscriptions, 1, "and never a second one");
+    service.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slow_engine_loses_nothing() {
+    let relays =
+        [QuirkyRelay::start(Quirks::default()).await.unwrap(), QuirkyRelay::start(Quirks::default()).await.unwrap()];
+    let keys = Keys::generate();
+    let addresses = relays.iter().map(|relay| crate::fixture::address(relay.url())).collect();
+    let mut options = usher_relays::RelayOptions::new(usher_relays::Identity::of_main_key(keys.clone()), addresses);
+    options.timing = quick();
+    options.connection = quick_connection();
+    let mut service = Service::start_from(options, keys, 1);
+    for relay in &relays {
+        service.subscribed_at(relay.url()).await;
+    }
+    let wallet = Keys::generate();
+    for number in 0..500 {
+        let event = approval(&wallet, &service.key(), &format!("c{number}"));
+        relays[number % 2].inject(event.clone());
+        relays[(number + 1) % 2].inject(event);
+    }
+    let mut seen = HashSet::new();
+    while seen.len() < 500 {
+        if seen.len() % 50 == 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        assert!(seen.insert(service.next().await.event_id));
+    }
+    assert_eq!(service.pool.metrics().disconnects, 0);
+    service.stop().await;
+}
+
+/// A wallet's listener may lose an event that arrives right behind another.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn copies_for_one_user_leave_apart_and_a_repetition_is_the_same_event() {
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let service = Service::start(&[relay.url()]);
+    service.subscribed_at(relay.url()).await;
+    let keys: Vec<_> = (0..4).map(|_| Keys::generate().public_key()).collect();
+    let mut letter = service.letter(&keys[0], "all");
+    letter.recipients.clone_from(&keys);
+    letter.participants.clone_from(&keys);
+    let started = std::time::Instant::now();
+    let ids = service.pool.send(&letter);
+    (0..100).for_each(|n| _ = service.ask(&Keys::generate().public_key(), &format!("c{n}")));
+    eventually("all have come", || relay.seen().len() == 104).await;
+    assert!(started.elapsed() >= Duration::from_millis(90), "three times 30 ms");
+    let order: Vec<_> = relay.seen().iter().map(|event| event.id).collect();
+    let place = |id| order.iter().position(|seen| *seen == id).unwrap();
+    assert!(place(ids[0]) < place(ids[1]) && place(ids[1]) < place(ids[2]) && place(ids[2]) < place(ids[3]));
+
+    assert_eq!(service.pool.send(&letter), ids);
+    letter.made_at = letter.made_at.plus(Duration::from_secs(1));
+    assert!(service.pool.send(&letter).iter().all(|id| !ids.contains(id)));
+    service.stop().await;
+}

@@ -1,0 +1,221 @@
+//! Users' relays that cost us as much as they can.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use tokio::io::AsyncWriteExt as _;
+use tokio::net::TcpListener;
+use tokio::task::JoinHandle;
+use tokio_tungstenite::tungstenite::Message;
+use usher_engine::ports::Messenger as _;
+use usher_protocol::Keys;
+
+use crate::fixture::{Service, eventually};
+
+/// A relay that shakes hands, serves the subscription, and then sends these bytes over and over, as fast as they are taken.
+struct Hostile {
+    url: String,
+    sent: Arc<AtomicU64>,
+    connections: Arc<AtomicU64>,
+    task: JoinHandle<()>,
+}
+
+impl Hostile {
+    /// First `head`, then `tail` without end.
+    async fn start(head: Vec<u8>, tail: Vec<u8>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("ws://{}", listener.local_addr().unwrap());
+        let (sent, connections) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
+        let counts = (Arc::clone(&sent), Arc::clone(&connections));
+        let chunk = tail.repeat((64 * 1024 / tail.len()).max(1));
+        let task = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                counts.1.fetch_add(1, Ordering::Relaxed);
+                let Ok(mut socket) = tokio_tungstenite::accept_async(stream).await else { continue };
+                let _ = socket.next().await;
+                let _ = socket.send(Message::text(r#"["EOSE","usher"]"#)).await;
+                let mut stream = socket.into_inner();
+                let (head, chunk, sent) = (head.clone(), chunk.clone(), Arc::clone(&counts.0));
+                tokio::spawn(async move {
+                    let _ = stream.write_all(&head).await;
+                    while stream.write_all(&chunk).await.is_ok() {
+                        sent.fetch_add(chunk.len() as u64, Ordering::Relaxed);
+                    }
+                });
+            }
+        });
+        Self { url, sent, connections, task }
+    }
+}
+
+/// A frame of a server: its first byte and its payload.
+fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
+    let mut frame = vec![first];
+    match payload.len() {
+        short @ 0..126 => frame.push(short as u8),
+        long => {
+            frame.push(126);
+            frame.extend((long as u16).to_be_bytes());
+        }
+    }
+    frame.extend(payload);
+    frame
+}
+
+fn text(payload: &str) -> Vec<u8> {
+    frame(0x81, payload.as_bytes())
+}
+
+/// What a relay can send without end, by name.
+fn floods() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
+    let zeros = "0".repeat(64);
+    let event = |content: &str| {
+        let now = crate::fixture::now().secs();
+        text(&format!(
+            r#"["EVENT","usher",{{"id":"{zeros}","pubkey":"{zeros}","created_at":{now},"kind":27001,"tags":[],"content":"{content}","sig":""}}]"#
+        ))
+    };
+    vec![
+        ("empty continuations", frame(0x01, b""), frame(0x00, b"")),
+        ("continuations of a byte", frame(0x01, b""), frame(0x00, b" ")),
+        ("empty messages in fragments", Vec::new(), [frame(0x01, b""), frame(0x80, b"")].concat()),
+        ("pings", Vec::new(), frame(0x89, b"")),
+        ("long pings", Vec::new(), frame(0x89, &[b'x'; 125])),
+        ("pongs", Vec::new(), frame(0x8a, b"")),
+        ("pings between fragments", frame(0x01, b"["), frame(0x89, b"")),
+        ("empty texts", Vec::new(), text("")),
+        ("empty binaries", Vec::new(), frame(0x82, b"")),
+        ("notices", Vec::new(), text(r#"["NOTICE","x"]"#)),
+        ("long notices", Vec::new(), text(&format!(r#"["NOTICE","{}"]"#, "rate ".repeat(10_000)))),
+        ("challenges", Vec::new(), text(r#"["AUTH","challenge"]"#)),
+        ("closed", Vec::new(), text(r#"["CLOSED","usher","error: again"]"#)),
+        ("end of stored events", Vec::new(), text(r#"["EOSE","usher"]"#)),
+        ("acceptances of nothing", Vec::new(), text(&format!(r#"["OK","{zeros}",true,""]"#))),
+        ("malformed events", Vec::new(), event("AgAA")),
+        ("long events", Vec::new(), event(&"AgAA".repeat(15_000))),
+        ("deep nesting", Vec::new(), text(&format!(r#"["EVENT","usher",{}"#, "[".repeat(60_000)))),
+        ("escapes", Vec::new(), text(&format!(r#"["NOTICE","{}"]"#, r"A".repeat(10_000)))),
+    ]
+}
+
+fn letter_to(service: &Service, url: &str) -> usher_engine::ports::Letter {
+    let mut letter = service.letter(&Keys::generate().public_key(), "x");
+    letter.relays = vec![url.to_owned()];
+    letter
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_it_sends_without_end_a_users_relay_is_left_soon() {
+    for (name, head, tail) in floods() {
+        let hostile = Hostile::start(head, tail).await;
+        let service = Service::start_with(&[], |options| {
+            options.allow_private = true;
+            options.connection.reconnect_longest = Duration::from_secs(3600);
+            // However slow this machine is at the moment.
+            options.limits.user_relay_useless = 200;
+            options.limits.user_relay_useless_per_second = 1;
+            options.limits.user_overhead.frames_per_second = 1;
+        });
+        service.pool.send(&letter_to(&service, &hostile.url));
+        eventually(name, || format!("{:?}", service.status_of(&hostile.url).state).contains("floods us")).await;
+        // The system's buffers on both sides are among it.
+        let sent = hostile.sent.load(Ordering::Relaxed);
+        assert!(sent < 128 * 1024 * 1024, "{name}: {sent} bytes were taken");
+        // And it is left alone for long.
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        assert_eq!(hostile.connections.load(Ordering::Relaxed), 1, "{name}");
+        service.stop().await;
+        hostile.task.abort();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn one_of_ours_that_sends_frames_without_messages_is_left_too() {
+    for (name, head, tail) in
+        floods().into_iter().filter(|(name, ..)| name.contains("continuations") || *name == "pings")
+    {
+        let hostile = Hostile::start(head, tail).await;
+        let service = Service::start_with(&[&hostile.url], |options| {
+            options.connection.reconnect_longest = Duration::from_secs(3600);
+            options.limits.overhead.frames_per_second = 1;
+        });
+        eventually(name, || format!("{:?}", service.status_of(&hostile.url).state).contains("floods us")).await;
+        service.stop().await;
+        hostile.task.abort();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_that_never_ends_ends_the_connection() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("ws://{}", listener.local_addr().unwrap());
+    let task = tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let Ok(mut socket) = tokio_tungstenite::accept_async(stream).await else { continue };
+            let _ = socket.next().await;
+            let mut stream = socket.into_inner();
+            tokio::spawn(async move {
+                let _ = stream.write_all(&frame(0x01, b"[")).await;
+                // Always something new, and an answer to each of our pings.
+                while stream.write_all(&[frame(0x00, b" "), frame(0x8a, b"")].concat()).await.is_ok() {
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                }
+            });
+        }
+    });
+    let service = Service::start_with(&[], |options| {
+        options.allow_private = true;
+        options.connection.message_within = Duration::from_secs(1);
+    });
+    service.pool.send(&letter_to(&service, &url));
+    eventually("left", || format!("{:?}", service.status_of(&url).state).contains("took too long to arrive")).await;
+    service.stop().await;
+    task.abort();
+}
+
+/// What each flood costs the service, as a share of one core, with as many hostile relays as there may be: printed.
+#[test]
+#[ignore = "a measurement of some minutes"]
+fn measure_what_floods_cost() {
+    let build = |name: &str| {
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        builder.worker_threads(2).enable_all().thread_name(name).build().unwrap()
+    };
+    /// Ticks of 10 ms that the threads of this name have used.
+    fn ticks(name: &str) -> u64 {
+        let threads = std::fs::read_dir("/proc/self/task").unwrap();
+        let stats = threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("stat")).ok());
+        let of_these = stats.filter(|stat| stat.contains(&format!("({name})")));
+        let fields =
+            of_these.map(|stat| stat.rsplit(')').next().unwrap().split(' ').map(str::to_owned).collect::<Vec<_>>());
+        fields.map(|fields| fields[12].parse::<u64>().unwrap() + fields[13].parse::<u64>().unwrap()).sum()
+    }
+    for (number, (name, head, tail)) in floods().into_iter().enumerate() {
+        let thread = format!("ours{number}");
+        let (theirs, ours) = (build("theirs"), build(&thread));
+        let relays: Vec<_> = theirs.block_on(async {
+            let mut relays = Vec::new();
+            for _ in 0..8 {
+                relays.push(Hostile::start(head.clone(), tail.clone()).await);
+            }
+            relays
+        });
+        ours.block_on(async {
+            let service = Service::start_with(&[], |options| {
+                options.allow_private = true;
+                (options.timing, options.connection) = Default::default();
+            });
+            for relay in &relays {
+                service.pool.send(&letter_to(&service, &relay.url));
+            }
+            tokio::time::sleep(Duration::from_secs(10)).await;
+            let (used, counters) = (ticks(&thread), service.pool.metrics());
+            println!("{name}: {used} ms of CPU per second, {} connections", counters.connects);
+            service.stop().await;
+        });
+        ours.shutdown_background();
+        theirs.shutdown_background();
+    }
+}

@@ -1,0 +1,8 @@
+//! See `lightning::nwc_connection_uri`.
+#![no_main]
+
+#[path = "../src/lightning.rs"]
+#[allow(dead_code)]
+mod lightning;
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| lightning::nwc_connection_uri(bytes));
