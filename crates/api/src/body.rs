@@ -47,7 +47,7 @@ impl Values {
     async fn wrong(self, state: &ApiState) -> Vec<FieldError> {
         match self {
             Self::Engine(values) => {
-                let wrong = state.engine.wrong_values(&values).await.unwrap_or_default();
+                let wrong = state.engine.invalid_fields(&values).await.unwrap_or_default();
                 wrong.into_iter().map(FieldError::from).collect()
             }
             Self::Profile(change) => {

@@ -1,57 +1,61 @@
-//! Rows of the store that cannot be read: set aside, said once, and nothing else suffers.
+//! Damaged rows of the store: each is set aside and reported once, and nothing else suffers.
 //!
-//! | damaged | what becomes of it | what it costs |
+//! | damaged | what happens | what is lost |
 //! | --- | --- | --- |
-//! | an operation | nothing is done with it any more; it keeps its correlation keys, and its invoice is still looked up | its end is not told. Since it keeps its keys an invoice that it was to pay is never paid by another operation; money that arrives for it is said in the log each time |
-//! | an event | readers get those before it, then an error that names it; its delivery is given up | that event |
+//! | an operation | it is never stepped again; it keeps its correlation keys, and its invoice is still looked up | its end is not reported. Because it keeps its keys, no other operation pays an invoice that it was to pay; money that arrives for it is logged each time |
+//! | an event | readers get the events before it, then an error that names it; its delivery is given up | that event |
 //! | an outgoing message | it is not sent any more | the user is not asked, and the operation expires |
 //! | a delivery | it is given up, and the next one of its stream goes on | that post |
-//! | a user's relays | the user is reached at the service's own | until a wallet names relays again |
+//! | a user's relays | the user is reached at the service's own relays | until a wallet names relays again |
 //!
-//! What was set aside is kept in memory: a repaired database is read anew at the next start.
+//! What was set aside is kept in memory: after a restart a repaired database is read afresh.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use tracing::{error, info};
 
-use super::Engine;
+use super::tasks::Tasks;
 use crate::StreamId;
 use crate::event::Event;
 use crate::operations::{Input, Operation};
-use crate::ports::{DamagedRow, InvoiceStatus, StoreError, StoredOperation, Table};
+use crate::ports::{Clock, DamagedRow, InvoiceStatus, Store, StoreError, StoredOperation, Table};
 
-/// Most rows that are remembered; more are counted as this many.
-const MOST: usize = 1000;
+/// Most rows that are remembered; the ones beyond are not reported.
+const MAX_ROWS: usize = 1000;
 
 /// Rows read between two pauses of the check after a start.
 const CHECKED_AT_ONCE: usize = 100;
 
 /// The pause: the check takes a hundredth of a reader's time.
-const CHECK_PAUSE: std::time::Duration = std::time::Duration::from_millis(100);
+const CHECK_PAUSE: Duration = Duration::from_millis(100);
 
-/// The rows that were set aside.
-#[derive(Default)]
-pub(super) struct Damage(Mutex<BTreeSet<DamagedRow>>);
-
-impl Damage {
-    /// Whether it was not known.
-    fn add(&self, row: DamagedRow) -> bool {
-        let mut rows = self.0.lock();
-        rows.len() < MOST && rows.insert(row)
-    }
+/// Reads rows that may be damaged, and remembers those that are.
+pub(super) struct Damage {
+    store: Arc<dyn Store>,
+    rows: Mutex<BTreeSet<DamagedRow>>,
 }
 
-impl Engine {
-    /// The rows of the store that were found damaged since the start, and set aside; at most 1,000.
-    pub fn damaged_rows(&self) -> Vec<DamagedRow> {
-        self.damage.0.lock().iter().cloned().collect()
+impl Damage {
+    pub(super) fn new(store: Arc<dyn Store>) -> Self {
+        Self { store, rows: Mutex::default() }
     }
 
-    /// Sets a row aside: said once.
+    /// The damaged rows that were found since the start, at most 1,000.
+    pub(super) fn rows(&self) -> Vec<DamagedRow> {
+        self.rows.lock().iter().cloned().collect()
+    }
+
+    /// Sets a row aside; logs it the first time.
     pub(super) fn set_aside(&self, table: Table, id: impl ToString) {
         let row = DamagedRow { table, id: id.to_string() };
-        if self.damage.add(row.clone()) {
+        let is_new = {
+            let mut rows = self.rows.lock();
+            rows.len() < MAX_ROWS && rows.insert(row.clone())
+        };
+        if is_new {
             error!(
                 table = table.as_str(),
                 id = row.id,
@@ -60,7 +64,7 @@ impl Engine {
         }
     }
 
-    /// An operation could not be stepped by these inputs, for its row is damaged.
+    /// Sets an operation aside that could not be stepped by these inputs.
     pub(super) fn set_aside_operation<'a>(&self, id: StreamId, inputs: impl Iterator<Item = &'a Input>) {
         self.set_aside(Table::Operations, id);
         for input in inputs {
@@ -70,7 +74,7 @@ impl Engine {
         }
     }
 
-    /// The operation in this row, unless it is damaged: then it is set aside.
+    /// The operation in this row; `None` when it is damaged: then it is set aside.
     pub(super) fn read_operation(&self, id: StreamId, stored: &StoredOperation) -> Option<Operation> {
         let operation = Operation::from_state(&stored.state).ok();
         if operation.is_none() {
@@ -79,7 +83,7 @@ impl Engine {
         operation
     }
 
-    /// What the store has of this operation; a row that is damaged is set aside, and as good as none.
+    /// The stored operation; a damaged one is set aside, and treated as if there were none.
     pub(super) async fn readable(&self, id: StreamId) -> Result<Option<(StoredOperation, Operation)>, StoreError> {
         match self.store.operation(id).await {
             Ok(stored) => {
@@ -93,7 +97,7 @@ impl Engine {
         }
     }
 
-    /// Up to `limit` events from `after` on, those before the first that is damaged; that one is an error.
+    /// Up to `limit` events from `after` on, up to the first damaged one; an error when that is the first of all.
     pub(super) async fn readable_events(
         &self,
         stream: StreamId,
@@ -105,13 +109,13 @@ impl Engine {
             read => return read.map(Ok),
         }
         let mut events = Vec::new();
-        // Those before the first may have been removed.
+        // Earlier ones may have been removed.
         let first = self.store.first_index(stream).await?;
         let mut next = first.map_or(after, |first| first.max(after));
         while events.len() < limit {
             match self.store.events(stream, next, 1).await {
                 Ok(one) => match one.into_iter().next() {
-                    // Removed meanwhile: no gap in what is answered.
+                    // Removed meanwhile: a page has no gaps.
                     Some(event) if event.index > next && !events.is_empty() => break,
                     Some(event) => {
                         next = event.index + 1;
@@ -132,27 +136,23 @@ impl Engine {
         Ok(Ok(events))
     }
 
-    /// Reads every open operation once after a start, so that a damaged one is known before it is needed.
-    pub(super) async fn check_operations(self: std::sync::Arc<Self>) {
-        let open = self.index.ids();
+    /// Reads these open operations once after a start, so that damaged ones are known before they are needed.
+    pub(super) async fn check_operations(&self, ids: Vec<StreamId>, clock: &dyn Clock, tasks: &Tasks) {
         let mut checked = 0_usize;
-        for id in open {
+        for id in ids {
             if id != StreamId::SUBSCRIPTIONS && self.readable(id).await.is_err() {
                 break;
             }
             checked += 1;
-            if checked.is_multiple_of(CHECKED_AT_ONCE) {
-                tokio::select! {
-                    () = self.clock.sleep(CHECK_PAUSE) => {}
-                    () = self.stop.cancelled() => return,
-                }
+            if checked.is_multiple_of(CHECKED_AT_ONCE) && tasks.unless_stopped(clock.sleep(CHECK_PAUSE)).await.is_none()
+            {
+                return;
             }
         }
-        let damaged = self.damaged_rows().len();
+        let damaged = self.rows.lock().len();
         if damaged > 0 {
             info!(checked, damaged, "open operations were checked");
         }
-        self.stop.cancelled().await;
     }
 }
 

@@ -1,6 +1,7 @@
-//! Timers: when an operation wants to be woken, and when its messages are sent again.
+//! Timers: when operations are woken, messages sent again, invoices looked up and events delivered.
 //!
-//! They live in memory, ordered by time; the store holds what they are rebuilt from. One task sleeps until the first.
+//! They are in memory, ordered by time, and are rebuilt from the store at the start. One task sleeps until the first
+//! ([`alarms`](super::alarms)).
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -24,14 +25,14 @@ pub(super) enum Alarm {
     Deliver,
 }
 
-/// What the timers are waited for.
+/// Why [`Timers::next`] returns.
 #[derive(Debug)]
 pub(super) enum Due {
     /// These alarms are due.
     Alarms(Vec<(StreamId, Alarm)>),
-    /// The machine's clock was set back by so much: what was to be soon is far away now.
+    /// The machine's clock was set back by this much: what was due soon is far away now.
     SetBack(Duration),
-    /// The machine's clock was set forward by so much, or the machine was suspended: what was to be later is due now.
+    /// The machine's clock was set forward by this much, or the machine was suspended: what was due later is due now.
     SetForward(Duration),
 }
 
@@ -40,17 +41,18 @@ pub(super) enum Due {
 pub(super) struct Timers {
     due: Mutex<BTreeSet<(UnixMillis, StreamId, Alarm)>>,
     earlier: Notify,
-    /// What the clocks showed when they were compared last.
+    /// What the clocks showed when they were last compared.
     seen: Mutex<Option<(UnixMillis, Duration)>>,
 }
 
-/// How often the wall clock is compared with the monotonic one: alarms come late by this at most when it is set.
+/// How often the wall clock is compared with the monotonic one: when it is set, alarms are late by this at most.
 const COMPARED_EVERY: Duration = Duration::from_secs(2);
 
-/// Between two comparisons a clock that is put right gradually (NTP) differs by a millisecond.
+/// A difference that counts as setting the clock. A clock that is corrected gradually (NTP) moves a millisecond between two
+/// comparisons.
 const CLOCK_SET: Duration = Duration::from_secs(2);
 
-/// Most alarms taken out at once, so that after a long downtime a crowd of them does not hold the lock.
+/// Most alarms taken out at once, so that many that are due after a long downtime do not keep the lock.
 const BATCH: usize = 1024;
 
 impl Timers {
@@ -68,7 +70,7 @@ impl Timers {
         self.due.lock().remove(&(at, id, alarm));
     }
 
-    /// Takes out all alarms of a kind; says whose they were, the earliest first.
+    /// Removes all alarms of a kind; returns their operations, the earliest first.
     pub(super) fn take(&self, kind: Alarm) -> Vec<StreamId> {
         let mut taken = Vec::new();
         self.due.lock().retain(|(_, id, alarm)| {
@@ -80,7 +82,7 @@ impl Timers {
         taken
     }
 
-    /// The clock was set back by `by`: all alarms of a kind come as soon as they would have.
+    /// The clock was set back by `by`: moves all alarms of a kind to when they would have come.
     pub(super) fn bring_forward(&self, kind: Alarm, by: Duration) {
         let mut due = self.due.lock();
         let (moved, others): (BTreeSet<_>, _) = std::mem::take(&mut *due).into_iter().partition(|due| due.2 == kind);
@@ -90,7 +92,7 @@ impl Timers {
         self.earlier.notify_one();
     }
 
-    /// Waits until alarms are due, and takes them out; or until the machine's clock is set.
+    /// Waits until alarms are due and takes them out, or until the machine's clock is set.
     pub(super) async fn next(&self, clock: &dyn Clock) -> Due {
         loop {
             let now = match self.compare(clock) {
@@ -120,7 +122,7 @@ impl Timers {
         }
     }
 
-    /// The time, unless the wall clock was set since it was asked last.
+    /// The time, unless the wall clock was set since it was last asked.
     fn compare(&self, clock: &dyn Clock) -> Result<UnixMillis, Due> {
         let (now, monotonic) = read(clock);
         let Some((before, then)) = self.seen.lock().replace((now, monotonic)) else { return Ok(now) };
@@ -135,7 +137,7 @@ impl Timers {
     }
 }
 
-/// Both clocks at the same moment. A thread that is not run between two readings must not look like a clock that was set.
+/// Both clocks at the same instant. A thread that is suspended between two readings must not look like a clock that was set.
 fn read(clock: &dyn Clock) -> (UnixMillis, Duration) {
     let mut before = clock.monotonic();
     for _ in 0..10 {
@@ -173,7 +175,7 @@ mod tests {
         assert!(matches!(timers.next(&clock).await, Due::SetBack(by) if by == HOURS));
         clock.turn_forward(HOURS);
         assert!(matches!(timers.next(&clock).await, Due::SetForward(by) if by == HOURS));
-        // Time that passes is none, however much.
+        // Time that passes is no setting of the clock, however much.
         clock.turn(10 * HOURS);
         let alarm = (StreamId::SUBSCRIPTIONS, Alarm::Wake);
         timers.set(NOW, alarm.0, alarm.1);

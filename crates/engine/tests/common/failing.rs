@@ -18,6 +18,8 @@ pub struct Failing {
     store: Arc<dyn Store>,
     pub failures: AtomicUsize,
     pub outbox_reads: AtomicUsize,
+    /// How often the relays of subscribers were marked as in use.
+    pub relay_renewals: AtomicUsize,
     /// While it is set, commits that create an operation are durable but do not return.
     pub hold: AtomicBool,
     /// How many commits have been held.
@@ -30,6 +32,7 @@ impl Failing {
             store,
             failures: AtomicUsize::new(0),
             outbox_reads: AtomicUsize::new(0),
+            relay_renewals: AtomicUsize::new(0),
             hold: AtomicBool::new(false),
             held: AtomicUsize::new(0),
         })
@@ -119,7 +122,9 @@ impl Store for Failing {
     }
 
     async fn keep_user_relays(&self, users: &[PublicKey], at: UnixMillis) -> Result<(), StoreError> {
-        self.store.keep_user_relays(users, at).await
+        self.store.keep_user_relays(users, at).await?;
+        self.relay_renewals.fetch_add(1, Ordering::SeqCst);
+        Ok(())
     }
 
     async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError> {

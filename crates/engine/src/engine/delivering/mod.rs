@@ -108,6 +108,11 @@ impl Deliveries {
         }
     }
 
+    /// Events of `stream` were committed; says whether its timer is to be set.
+    pub(super) fn note(&self, stream: StreamId) -> bool {
+        self.is_on() && self.streams.lock().note(stream)
+    }
+
     /// Whether events are delivered at all.
     pub(super) fn is_on(&self) -> bool {
         self.receiver.is_some()
@@ -136,14 +141,14 @@ impl Engine {
     /// # Errors
     /// [`StoreError`]; what was not read is read the next time.
     pub(super) async fn load_deliveries(&self) -> Result<(), StoreError> {
-        if !self.deliveries.is_on() {
+        if !self.webhooks.is_on() {
             return Ok(());
         }
-        let begin = self.deliveries.streams.lock().ask();
+        let begin = self.webhooks.streams.lock().ask();
         let soon = self.clock.now().plus(SOON);
         let (mut after, mut more, mut loaded) = (begin, begin.is_some(), 0);
         let end = 'pages: loop {
-            let pending = match self.deliveries.store.pending_streams(after, PAGE).await {
+            let pending = match self.webhooks.store.pending_streams(after, PAGE).await {
                 Ok(pending) => pending,
                 Err(failure) => {
                     more = true;
@@ -151,7 +156,7 @@ impl Engine {
                 }
             };
             for (stream, due_at) in &pending {
-                let what = self.deliveries.streams.lock().load(*stream, *due_at <= soon);
+                let what = self.webhooks.streams.lock().load(*stream, *due_at <= soon);
                 match what {
                     Loaded::New => {
                         self.timers.set(*due_at, *stream, Alarm::Deliver);
@@ -172,7 +177,7 @@ impl Engine {
                 break Ok(());
             }
         };
-        self.deliveries.streams.lock().asked(after, more, loaded);
+        self.webhooks.streams.lock().asked(after, more, loaded);
         end
     }
 
@@ -181,20 +186,13 @@ impl Engine {
         loop {
             tokio::select! {
                 () = self.clock.sleep(ASK_AGAIN_AFTER) => {}
-                () = self.deliveries.room.notified() => {}
-                () = self.stop.cancelled() => return,
+                () = self.webhooks.room.notified() => {}
+                () = self.tasks.stopped() => return,
             }
-            let has_more = self.deliveries.streams.lock().has_more();
+            let has_more = self.webhooks.streams.lock().has_more();
             if has_more && let Err(failure) = self.load_deliveries().await {
                 warn!(error = ?failure, "pending deliveries could not be read");
             }
-        }
-    }
-
-    /// Events of `stream` were committed: they are due at once.
-    pub(super) fn deliver_soon(&self, stream: StreamId, now: UnixMillis) {
-        if self.deliveries.is_on() && self.deliveries.streams.lock().note(stream) {
-            self.timers.set(now, stream, Alarm::Deliver);
         }
     }
 
@@ -204,7 +202,7 @@ impl Engine {
     }
 
     async fn deliver_lane(self: &Arc<Self>, pace: Pace, mut due: mpsc::Receiver<StreamId>) {
-        let lane = self.deliveries.lanes.of(pace);
+        let lane = self.webhooks.lanes.of(pace);
         loop {
             let next = async {
                 let stream = due.recv().await?;
@@ -212,10 +210,10 @@ impl Engine {
             };
             let next = tokio::select! {
                 next = next => next,
-                () = self.stop.cancelled() => return,
+                () = self.tasks.stopped() => return,
             };
             let Some((stream, place)) = next else { return };
-            let begins = self.deliveries.streams.lock().begin(stream);
+            let begins = self.webhooks.streams.lock().begin(stream);
             if begins {
                 self.tasks.spawn(Arc::clone(self).deliver_stream(stream, place));
             }
@@ -224,7 +222,7 @@ impl Engine {
 
     /// Delivers what is pending on one stream, one after the other, until it must wait or others want its place.
     async fn deliver_stream(self: Arc<Self>, stream: StreamId, mut place: Place) {
-        let _begun = Begun { streams: &self.deliveries.streams, stream };
+        let _begun = Begun { streams: &self.webhooks.streams, stream };
         loop {
             match self.deliver_next(stream, &mut place).await {
                 Ok(Next::Stop) => return,
@@ -234,7 +232,7 @@ impl Engine {
                 }
                 Ok(Next::Now) => {}
                 Ok(Next::Nothing) => {
-                    if self.deliveries.streams.lock().rest(stream) {
+                    if self.webhooks.streams.lock().rest(stream) {
                         break;
                     }
                 }
@@ -244,45 +242,45 @@ impl Engine {
                 }
                 Err(failure) => {
                     warn!(stream_id = %stream, error = ?failure, "a delivery waits for the store");
-                    let again = self.clock.now().plus(self.deliveries.unrecorded.pause(stream));
+                    let again = self.clock.now().plus(self.webhooks.unrecorded.pause(stream));
                     self.deliver_at(stream, again, place.pace());
                     break;
                 }
             }
         }
-        if self.deliveries.streams.lock().has_room_for_more() {
-            self.deliveries.room.notify_one();
+        if self.webhooks.streams.lock().has_room_for_more() {
+            self.webhooks.room.notify_one();
         }
     }
 
     fn deliver_at(&self, stream: StreamId, at: UnixMillis, pace: Pace) {
         let soon = at <= self.clock.now().plus(SOON);
-        if self.deliveries.streams.lock().later(stream, pace, soon) {
+        if self.webhooks.streams.lock().later(stream, pace, soon) {
             self.timers.set(at, stream, Alarm::Deliver);
         }
     }
 
     async fn deliver_next(&self, stream: StreamId, place: &mut Place) -> Result<Next, StoreError> {
-        let Some(receiver) = &self.deliveries.receiver else { return Ok(Next::Nothing) };
-        if self.stop.is_cancelled() {
+        let Some(receiver) = &self.webhooks.receiver else { return Ok(Next::Nothing) };
+        if self.tasks.is_stopping() {
             return Ok(Next::Stop);
         }
-        if let Some(attempt) = self.deliveries.unrecorded.get(stream) {
+        if let Some(attempt) = self.webhooks.unrecorded.get(stream) {
             let next = next_after(&attempt, Pace::Brisk);
             return self.record(attempt).await.map(|()| next);
         }
-        if self.deliveries.unrecorded.is_full() {
+        if self.webhooks.unrecorded.is_full() {
             return Ok(Next::At(self.clock.now().plus(ASK_AGAIN_AFTER), place.pace()));
         }
         let now = self.clock.now();
-        let delivery = match self.deliveries.store.next_delivery(stream).await {
+        let delivery = match self.webhooks.store.next_delivery(stream).await {
             Ok(Some(delivery)) => delivery,
             Ok(None) => return Ok(Next::Nothing),
             Err(StoreError::Unreadable(_)) => {
-                let Some(index) = self.deliveries.store.set_aside_delivery(stream, now).await? else {
+                let Some(index) = self.webhooks.store.set_aside_delivery(stream, now).await? else {
                     return Ok(Next::Nothing);
                 };
-                self.set_aside(Table::Deliveries, format_args!("{stream}:{index}"));
+                self.damage.set_aside(Table::Deliveries, format_args!("{stream}:{index}"));
                 return Ok(Next::Now);
             }
             Err(failure) => return Err(failure),
@@ -295,11 +293,11 @@ impl Engine {
             biased;
             posted = place.run(&*self.clock, receiver.post(stream, &delivery.event, now)) => posted,
             // A post that runs is cut off: not recorded, it is made again at the next start. One that ran is recorded.
-            () = self.stop.cancelled() => return Ok(Next::Stop),
+            () = self.tasks.stopped() => return Ok(Next::Stop),
         };
         let ended = self.clock.monotonic();
         if let Some(posted) = &posted {
-            self.deliveries.health.observe(posted, ended);
+            self.webhooks.health.observe(posted, ended);
         }
         let attempt = self.outcome(&delivery, posted.unwrap_or_else(cut_off));
         let hung = ended.saturating_sub(began) >= HANGS_AFTER;
@@ -310,20 +308,20 @@ impl Engine {
         } else if delivery.attempts > 0 && attempt.status == DeliveryStatus::Delivered {
             info!(stream_id = %stream, index = attempt.index, attempts = delivery.attempts + 1, "delivered at last");
         }
-        self.counts.attempted(attempt.status);
+        self.metrics.attempted(attempt.status);
         self.record(attempt).await.map(|()| next)
     }
 
     /// Records the outcome of a post, or keeps it until it can be recorded.
     async fn record(&self, attempt: DeliveryAttempt) -> Result<(), StoreError> {
         let stream = attempt.stream;
-        match self.deliveries.store.record_attempt(attempt.clone()).await {
+        match self.webhooks.store.record_attempt(attempt.clone()).await {
             Ok(_) => {
-                self.deliveries.unrecorded.recorded(stream);
+                self.webhooks.unrecorded.recorded(stream);
                 Ok(())
             }
             Err(failure) => {
-                self.deliveries.unrecorded.keep(attempt);
+                self.webhooks.unrecorded.keep(attempt);
                 Err(failure)
             }
         }

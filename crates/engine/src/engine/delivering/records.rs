@@ -23,12 +23,12 @@ impl Engine {
     /// Without a webhook in the configuration any more, nothing would ever end what is pending, and finished operations
     /// wait for that.
     pub(in crate::engine) async fn give_up_deliveries(&self, now: UnixMillis) -> Result<(), StoreError> {
-        if self.deliveries.is_on() {
+        if self.webhooks.is_on() {
             return Ok(());
         }
         let mut after = None;
         loop {
-            let pending = self.deliveries.store.deliveries(DeliveryStatus::Pending, after, PAGE).await?;
+            let pending = self.webhooks.store.deliveries(DeliveryStatus::Pending, after, PAGE).await?;
             for delivery in pending.iter().filter(|delivery| now >= delivery.since.plus(GIVE_UP_AFTER)) {
                 let attempt = DeliveryAttempt {
                     stream: delivery.stream,
@@ -39,7 +39,7 @@ impl Engine {
                     http_status: None,
                     error: Some("no webhook is configured any more".to_owned()),
                 };
-                self.deliveries.store.record_attempt(attempt).await?;
+                self.webhooks.store.record_attempt(attempt).await?;
             }
             match pending.last() {
                 Some(last) if pending.len() == PAGE => after = Some((last.stream, last.event.index)),
@@ -58,7 +58,7 @@ impl Engine {
         after: Option<(StreamId, u64)>,
         limit: usize,
     ) -> Result<Vec<Delivery>, StoreError> {
-        self.deliveries.store.deliveries(status, after, limit).await
+        self.webhooks.store.deliveries(status, after, limit).await
     }
 
     /// Makes a failed or delivered delivery pending again, due now; `None` when there is no such delivery. One that is
@@ -74,7 +74,7 @@ impl Engine {
         once: Option<IdempotentRequest<Delivery>>,
     ) -> Result<Option<Delivery>, RetryError> {
         let now = self.clock.now();
-        let Some(mut delivery) = self.deliveries.store.delivery(stream, index).await? else { return Ok(None) };
+        let Some(mut delivery) = self.webhooks.store.delivery(stream, index).await? else { return Ok(None) };
         if delivery.status == DeliveryStatus::Pending {
             delivery.due_at = delivery.due_at.min(now);
         } else {
@@ -87,22 +87,22 @@ impl Engine {
                 ..delivery
             };
         }
-        let answer = once.map(|once| once.answer(&delivery, now));
-        match self.deliveries.store.retry_delivery(stream, index, now, answer).await? {
+        let answer = once.map(|once| once.record(&delivery, now));
+        match self.webhooks.store.retry_delivery(stream, index, now, answer).await? {
             Retried::Due => {}
             // It was removed meanwhile.
             Retried::NotFound => return Ok(None),
             Retried::Answered => return Err(RetryError::Repeated),
         }
         // Whatever the stream waits for: one timer too many finds nothing to do.
-        self.deliveries.streams.lock().hurry(stream);
+        self.webhooks.streams.lock().hurry(stream);
         self.timers.set(now, stream, Alarm::Deliver);
         Ok(Some(delivery))
     }
 
     /// Whether the webhook refused the last events; `None` without a webhook.
     pub fn webhook_is_failing(&self) -> Option<bool> {
-        self.deliveries.is_on().then(|| self.deliveries.health.is_failing())
+        self.webhooks.is_on().then(|| self.webhooks.health.is_failing())
     }
 
     /// How many deliveries wait and how many were given up.
@@ -110,6 +110,6 @@ impl Engine {
     /// # Errors
     /// [`StoreError`].
     pub async fn count_webhook_deliveries(&self) -> Result<DeliveryCounts, StoreError> {
-        self.deliveries.store.count_deliveries().await
+        self.webhooks.store.count_deliveries().await
     }
 }

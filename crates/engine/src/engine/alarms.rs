@@ -1,0 +1,64 @@
+//! Alarms that are due go to the part they concern.
+
+use std::sync::Arc;
+
+use super::clock_changes::ClockChanges;
+use super::delivering::Deliveries;
+use super::inputs::Inputs;
+use super::invoice_watcher::InvoiceWatcher;
+use super::outbox::Outbox;
+use super::ownership::Ownership;
+use super::tasks::Tasks;
+use super::timers::{Alarm, Due, Timers};
+use crate::StreamId;
+use crate::operations::Input;
+use crate::ports::Clock;
+
+/// Dispatches alarms.
+pub(super) struct Alarms {
+    pub(super) timers: Arc<Timers>,
+    pub(super) ownership: Ownership,
+    pub(super) inputs: Inputs,
+    pub(super) outbox: Arc<Outbox>,
+    pub(super) watcher: Arc<InvoiceWatcher>,
+    pub(super) webhooks: Arc<Deliveries>,
+    pub(super) clock_changes: Arc<ClockChanges>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) tasks: Tasks,
+}
+
+impl Alarms {
+    /// Hands [`Input::Resumed`] to operations whose reply from the Lightning backend was lost with the previous process, and
+    /// only then dispatches alarms, until the engine stops. An operation that its alarm had woken first would take its new
+    /// request for the one whose reply was lost.
+    pub(super) async fn run(self, resumed: Vec<StreamId>) {
+        for id in resumed {
+            if self.tasks.unless_stopped(self.inputs.put(id, Input::Resumed)).await.is_none() {
+                return;
+            }
+        }
+        while let Some(due) = self.tasks.unless_stopped(self.timers.next(&*self.clock)).await {
+            match due {
+                Due::Alarms(alarms) => {
+                    for (id, alarm) in alarms {
+                        self.dispatch(id, alarm).await;
+                    }
+                }
+                Due::SetBack(by) => self.clock_changes.set_back(by),
+                Due::SetForward(by) => self.clock_changes.set_forward(by),
+            }
+        }
+    }
+
+    async fn dispatch(&self, id: StreamId, alarm: Alarm) {
+        if !self.ownership.owns(id) {
+            return;
+        }
+        match alarm {
+            Alarm::Wake => self.inputs.put(id, Input::Timer).await,
+            Alarm::Resend => self.outbox.resend(id).await,
+            Alarm::LookUp => self.watcher.due(id),
+            Alarm::Deliver => self.webhooks.due(id),
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! How many operations may be in memory.
+
+use std::sync::Arc;
+
+use super::index::Index;
+
+/// The limits on open operations.
+#[derive(Clone)]
+pub(super) struct Capacity {
+    index: Arc<Index>,
+    /// `limits.max_open_streams`; the reserved stream is not counted.
+    max_open: usize,
+}
+
+impl Capacity {
+    pub(super) fn new(index: Arc<Index>, max_open: usize) -> Self {
+        Self { index, max_open }
+    }
+
+    /// Whether another operation may start.
+    pub(super) fn has_room(&self) -> bool {
+        // The reserved stream is always among them, and nobody started it.
+        self.index.len() <= self.max_open
+    }
+
+    /// Whether another payment may start: those that have ended stay in memory for a day, because money may still arrive.
+    pub(super) fn has_room_for_payments(&self) -> bool {
+        self.index.all() <= self.max_open.saturating_mul(2)
+    }
+}

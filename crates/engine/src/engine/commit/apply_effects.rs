@@ -1,0 +1,108 @@
+//! What happens after a commit: the parts that act on a step are told, in an order that readers can rely on.
+
+use std::sync::Arc;
+
+use super::step::Step;
+use crate::engine::delivering::Deliveries;
+use crate::engine::event_feed::EventFeed;
+use crate::engine::index::Index;
+use crate::engine::invoice_watcher::InvoiceWatcher;
+use crate::engine::lightning_queue::LightningQueue;
+use crate::engine::metrics::Metrics;
+use crate::engine::outbox::Outbox;
+use crate::engine::timers::{Alarm, Timers};
+use crate::event::{Event, NewEvent};
+use crate::ports::Head;
+use crate::{StreamId, UnixMillis};
+
+/// The parts that act on committed steps.
+pub(in crate::engine) struct AfterCommit {
+    pub(in crate::engine) index: Arc<Index>,
+    pub(in crate::engine) timers: Arc<Timers>,
+    pub(in crate::engine) metrics: Arc<Metrics>,
+    pub(in crate::engine) feed: Arc<EventFeed>,
+    pub(in crate::engine) outbox: Arc<Outbox>,
+    pub(in crate::engine) watcher: Arc<InvoiceWatcher>,
+    pub(in crate::engine) lightning: Arc<LightningQueue>,
+    pub(in crate::engine) webhooks: Arc<Deliveries>,
+}
+
+impl AfterCommit {
+    /// Applies the effects of steps that were committed together. All of them are in the index before readers hear of any:
+    /// whoever reads about a subscription also finds it.
+    pub(super) fn apply_effects(&self, steps: Vec<Step>, heads: &[Head], now: UnixMillis) {
+        let mut current = Vec::with_capacity(steps.len());
+        for (step, head) in steps.iter().zip(heads) {
+            self.count(step);
+            current.push(!step.finished && self.update_index(step, *head, now));
+        }
+        for (step, head) in steps.iter().zip(heads).filter(|(step, _)| step.finished) {
+            self.finish(step, head.next_index);
+        }
+        for ((step, head), current) in steps.into_iter().zip(heads).zip(current) {
+            let id = step.id;
+            self.publish(id, head.next_index, &step.events, now);
+            if current && step.sends() {
+                self.outbox.send(id, step.messages.into_iter().chain(step.added).collect());
+            }
+            let unattended = step.operation.is_unattended();
+            for call in step.calls {
+                self.lightning.put(id, call, unattended);
+            }
+            if step.looks_up {
+                self.watcher.look_up_soon(id, now);
+            }
+        }
+    }
+
+    /// Events were committed to the reserved stream. Several operations append to it at the same time, and a later commit may
+    /// arrive here first.
+    pub(super) fn announce(&self, events: &[NewEvent], head: Head, now: UnixMillis) {
+        let id = StreamId::SUBSCRIPTIONS;
+        self.index.change(id, |stream| stream.next_index = stream.next_index.max(head.next_index));
+        self.metrics.events(events);
+        self.publish(id, head.next_index, events, now);
+    }
+
+    fn publish(&self, id: StreamId, next_index: u64, events: &[NewEvent], now: UnixMillis) {
+        if !events.is_empty() {
+            self.feed.publish(id, next_index, events);
+            if self.webhooks.note(id) {
+                self.timers.set(now, id, Alarm::Deliver);
+            }
+        }
+    }
+
+    fn count(&self, step: &Step) {
+        let kind = step.operation.kind();
+        if step.is_new {
+            self.metrics.started(kind);
+        }
+        // One that is not in the index any more was finished, and counted, by a later commit that arrived here first.
+        let was_done = self.index.get(step.id).is_none_or(|stream| stream.done);
+        if !was_done && (step.finished || step.operation.is_done()) {
+            self.metrics.finished(kind, &step.events);
+        }
+        self.metrics.events(&step.events);
+    }
+
+    fn finish(&self, step: &Step, next_index: u64) {
+        let (id, events) = (step.id, &step.events);
+        if next_index == events.len() as u64 {
+            // All of the stream's events are of this step.
+            let whole: Vec<Event> = (0..).zip(events).map(|(index, event)| event.clone().at_index(index)).collect();
+            self.feed.keep_finished(id, &whole);
+        }
+        let removed = self.index.remove(id, &step.operation.correlations());
+        // After it is out of the index: whoever begins to watch it looks there last.
+        self.watcher.unwatch(id);
+        if let Some(stream) = removed {
+            if let Some(at) = stream.wake_at {
+                self.timers.cancel(at, id, Alarm::Wake);
+            }
+            if let Some(at) = stream.resend_at {
+                self.timers.cancel(at, id, Alarm::Resend);
+            }
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Gathers what belongs into one transaction: a step, the operations it starts, and those it sends a note to.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use tracing::error;
+
+use super::{Change, append};
+use crate::UnixMillis;
+use crate::engine::damage::Damage;
+use crate::engine::ids::Ids;
+use crate::engine::index::Index;
+use crate::engine::metrics::Metrics;
+use crate::operations::{Effect, Input, Note, Operation, Outcome};
+use crate::ports::{CorrelationKey, Store, StoreError, Table};
+
+/// Notes, and the keys of the operations they are for.
+type Notes = VecDeque<(CorrelationKey, Note)>;
+
+/// Gathers changes.
+pub(super) struct Gatherer {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) damage: Arc<Damage>,
+    pub(super) index: Arc<Index>,
+    pub(super) ids: Ids,
+    pub(super) metrics: Arc<Metrics>,
+}
+
+impl Gatherer {
+    /// `changes` and what follows from them, each operation once. No effect that starts an operation or sends a note is left.
+    pub(super) async fn changes_for_notes(
+        &self,
+        changes: Vec<Change>,
+        now: UnixMillis,
+    ) -> Result<Vec<Change>, StoreError> {
+        let (mut gathered, mut notes) = (Vec::<Change>::new(), Notes::new());
+        let mut started = VecDeque::from(changes);
+        loop {
+            while let Some(mut change) = started.pop_front() {
+                self.extract(&mut change, &mut started, &mut notes);
+                gathered.push(change);
+            }
+            let Some((key, note)) = notes.pop_front() else { return Ok(gathered) };
+            let known = gathered.iter_mut().find(|change| change.operation.correlations().contains(&key));
+            match known {
+                Some(change) => {
+                    if step_by_note(change, note, now) {
+                        self.extract(change, &mut started, &mut notes);
+                    }
+                }
+                None => {
+                    if let Some(mut change) = self.recipient(key).await?
+                        && step_by_note(&mut change, note, now)
+                    {
+                        started.push_back(change);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The open operation with this key, unchanged. A note to an operation that does not exist is dropped, and so is one to an
+    /// operation that cannot be read: the sender goes on.
+    async fn recipient(&self, key: CorrelationKey) -> Result<Option<Change>, StoreError> {
+        let found = match self.store.operation_with_key(key).await {
+            Ok(Some((id, stored))) => Operation::from_state(&stored.state)
+                .ok()
+                .map(|operation| Change::step(id, stored.revision, operation, Vec::new())),
+            Ok(None) => return Ok(None),
+            Err(StoreError::Unreadable(_)) => None,
+            Err(failure) => return Err(failure),
+        };
+        if found.is_none() {
+            self.metrics.store_failed();
+            error!("an operation that another one sends a note to cannot be read: the note is dropped");
+            if let Some(id) = self.index.find(key) {
+                self.damage.set_aside(Table::Operations, id);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Takes the operations that a change starts, and the notes it sends, out of its effects.
+    fn extract(&self, change: &mut Change, started: &mut VecDeque<Change>, notes: &mut Notes) {
+        for effect in std::mem::take(&mut change.effects) {
+            match effect {
+                Effect::Start(operation, effects) => {
+                    started.push_back(Change::start(self.ids.stream_id(), *operation, effects));
+                }
+                Effect::Tell(key, note) => notes.push_back((key, note)),
+                effect => change.effects.push(effect),
+            }
+        }
+    }
+}
+
+/// Steps an operation by a note; says whether it changed anything.
+fn step_by_note(change: &mut Change, note: Note, now: UnixMillis) -> bool {
+    if change.effects.contains(&Effect::Finish) {
+        return false;
+    }
+    let before = change.operation.correlations();
+    let Outcome::Stepped(more) = change.operation.step(&Input::Note(note), now) else { return false };
+    change.claims.extend(change.operation.correlations().into_iter().filter(|key| !before.contains(key)));
+    append(&mut change.effects, more);
+    true
+}

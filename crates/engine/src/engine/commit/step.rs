@@ -1,0 +1,85 @@
+//! One operation's step, sorted into what the store commits and what is applied after the commit.
+
+use super::Change;
+use crate::event::NewEvent;
+use crate::operations::{Effect, Operation, WalletCall};
+use crate::ports::{CorrelationKey, OutboxChange, OutboxMessage, Revision, UserRelays};
+use crate::{StreamId, UnixMillis};
+
+/// A step of one operation.
+pub(super) struct Step {
+    pub(super) id: StreamId,
+    pub(super) operation: Operation,
+    pub(super) is_new: bool,
+    pub(super) events: Vec<NewEvent>,
+    /// They replace what is in the outbox.
+    pub(super) messages: Vec<OutboxMessage>,
+    /// They are sent beside what is in the outbox.
+    pub(super) added: Vec<OutboxMessage>,
+    /// What is in the outbox is not repeated before this time.
+    pub(super) paused: Option<UnixMillis>,
+    /// The outbox is emptied.
+    pub(super) clears_outbox: bool,
+    pub(super) finished: bool,
+    pub(super) claims: Vec<CorrelationKey>,
+    /// Requests to the Lightning backend.
+    pub(super) calls: Vec<WalletCall>,
+    /// The watched invoice is looked up soon.
+    pub(super) looks_up: bool,
+}
+
+impl Step {
+    /// The step, the relays of users to remember, and the events for the reserved stream.
+    pub(super) fn of(change: Change, now: UnixMillis) -> (Self, Vec<UserRelays>, Vec<NewEvent>) {
+        let Change { id, operation, effects, expected, claims } = change;
+        let mut step = Self {
+            id,
+            operation,
+            is_new: expected == Revision::New,
+            events: Vec::new(),
+            messages: Vec::new(),
+            added: Vec::new(),
+            paused: None,
+            clears_outbox: false,
+            finished: false,
+            claims,
+            calls: Vec::new(),
+            looks_up: false,
+        };
+        let (mut user_relays, mut announced) = (Vec::new(), Vec::new());
+        for effect in effects {
+            match effect {
+                Effect::Emit(event) => step.events.push(event),
+                Effect::Send(message) => step.messages.push(OutboxMessage { made_at: now, ..message }),
+                Effect::SendAlso(message) => step.added.push(OutboxMessage { made_at: now, ..message }),
+                Effect::Pause(until) => step.paused = Some(until),
+                Effect::RememberRelays(relays) => user_relays.push(relays),
+                Effect::Silence => step.clears_outbox = true,
+                Effect::Ask(call) => step.calls.push(call),
+                Effect::LookUp => step.looks_up = true,
+                Effect::Announce(event) => announced.push(event),
+                Effect::Finish => step.finished = true,
+                // They have become changes of their own.
+                Effect::Start(..) | Effect::Tell(..) => {}
+            }
+        }
+        (step, user_relays, announced)
+    }
+
+    /// Whether it sends messages now. When the user has answered, a device that could not read the request is not sent it
+    /// any more.
+    pub(super) const fn sends(&self) -> bool {
+        !self.messages.is_empty() || (!self.added.is_empty() && self.paused.is_none())
+    }
+
+    pub(super) fn outbox_change(&self) -> OutboxChange {
+        match self.paused {
+            _ if self.clears_outbox || !self.messages.is_empty() => {
+                OutboxChange::Replace(self.messages.iter().chain(&self.added).cloned().collect())
+            }
+            Some(until) => OutboxChange::Pause(until),
+            None if self.added.is_empty() => OutboxChange::Keep,
+            None => OutboxChange::Add(self.added.clone()),
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! Events for readers: polls, long polls and the live feed.
+//!
+//! The most common poll asks an open stream for an event that does not exist yet; it is served from the index, without the
+//! store.
+
+mod finished_streams;
+mod live_feed;
+mod waiters;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use self::finished_streams::FinishedStreams;
+use self::live_feed::LiveFeed;
+pub use self::live_feed::{Live, LiveEvent, LiveEvents};
+use self::waiters::Waiters;
+use super::EventsError;
+use super::damage::{Damage, Damaged};
+use super::index::Index;
+use super::tasks::Tasks;
+use crate::event::{Event, NewEvent};
+use crate::ports::{Clock, Store};
+use crate::{EventPage, StreamId};
+
+/// Serves events to readers, and wakes those who wait for more.
+pub(super) struct EventFeed {
+    store: Arc<dyn Store>,
+    damage: Arc<Damage>,
+    index: Arc<Index>,
+    clock: Arc<dyn Clock>,
+    tasks: Tasks,
+    finished: FinishedStreams,
+    waiters: Waiters,
+    live: LiveFeed,
+}
+
+impl EventFeed {
+    pub(super) fn new(
+        store: Arc<dyn Store>,
+        damage: Arc<Damage>,
+        index: Arc<Index>,
+        clock: Arc<dyn Clock>,
+        tasks: Tasks,
+    ) -> Self {
+        Self {
+            store,
+            damage,
+            index,
+            clock,
+            tasks,
+            finished: FinishedStreams::default(),
+            waiters: Waiters::default(),
+            live: LiveFeed::default(),
+        }
+    }
+
+    /// Events were committed to `stream`; `next_index` is the index after the last of them.
+    pub(super) fn publish(&self, stream: StreamId, next_index: u64, events: &[NewEvent]) {
+        self.waiters.wake(stream);
+        self.live.show(stream, next_index, events);
+    }
+
+    /// `stream` ended without an event: readers who wait for one get an answer now.
+    pub(super) fn end(&self, stream: StreamId) {
+        self.waiters.wake(stream);
+    }
+
+    /// `stream` is finished, and these are all of its events.
+    pub(super) fn keep_finished(&self, stream: StreamId, events: &[Event]) {
+        self.finished.put(stream, events);
+    }
+
+    /// Old streams were removed from the store: none is served from memory any more.
+    pub(super) fn forget_finished(&self) {
+        self.finished.clear();
+    }
+
+    /// Every event of every stream that is committed from now on, in order within a stream.
+    pub(super) fn live_events(&self) -> LiveEvents {
+        self.live.subscribe()
+    }
+
+    /// See [`Engine::events`](super::Engine::events).
+    pub(super) async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<EventPage, EventsError> {
+        if let Some(open) = self.index.get(stream) {
+            if after >= open.next_index || limit == 0 {
+                let done = open.done && after >= open.next_index;
+                return Ok(EventPage { events: Vec::new(), next: after, first: None, done });
+            }
+            let events = self.read_events(stream, after, limit).await?;
+            return Ok(page(events, after, open.done.then_some(open.next_index)));
+        }
+        if let Some(events) = self.finished.get(stream) {
+            let end = events.len() as u64;
+            let events = events.iter().filter(|event| event.index >= after).take(limit).cloned().collect();
+            return Ok(page(events, after, Some(end)));
+        }
+        let stored = self.store.operation(stream).await?.ok_or(EventsError::NotFound)?;
+        let events = self.read_events(stream, after, limit).await?;
+        // If it finished since the index was asked, the next request says so.
+        let end = stored.done.then_some(stored.next_index);
+        if stored.finished_at.is_some() && end == Some(events.len() as u64) && after == 0 {
+            self.finished.put(stream, &events);
+        }
+        Ok(page(events, after, end))
+    }
+
+    async fn read_events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, EventsError> {
+        let events = self.damage.readable_events(stream, after, limit).await?;
+        let first = match &events {
+            Ok(events) => events.first().map(|event| event.index),
+            Err(Damaged(index)) => Some(*index),
+        };
+        match first {
+            Some(first) if first > after && after > 0 => Err(EventsError::Removed { first }),
+            _ => events.map_err(|Damaged(index)| EventsError::Damaged { index }),
+        }
+    }
+
+    /// See [`Engine::wait_events`](super::Engine::wait_events).
+    pub(super) async fn wait_events(
+        &self,
+        stream: StreamId,
+        after: u64,
+        limit: usize,
+        wait: Duration,
+    ) -> Result<EventPage, EventsError> {
+        let page = self.events(stream, after, limit).await?;
+        if !page.events.is_empty() || page.done || wait.is_zero() {
+            return Ok(page);
+        }
+        let began = self.clock.monotonic();
+        let waiter = self.waiters.join(stream);
+        loop {
+            let notified = waiter.notify.notified();
+            tokio::pin!(notified);
+            // Enabled before the look, so that an event between the look and the wait is not missed.
+            notified.as_mut().enable();
+            let page = self.events(stream, after, limit).await?;
+            let left = wait.saturating_sub(self.clock.monotonic().saturating_sub(began));
+            if !page.events.is_empty() || page.done || left.is_zero() {
+                return Ok(page);
+            }
+            tokio::select! {
+                () = notified => {}
+                () = self.clock.sleep(left) => {}
+                () = self.tasks.stopped() => return Ok(page),
+            }
+        }
+    }
+}
+
+fn page(events: Vec<Event>, after: u64, end: Option<u64>) -> EventPage {
+    let next = events.last().map_or(after, |event| event.index + 1);
+    let first = events.first().map(|event| event.index).filter(|first| *first > after);
+    EventPage { events, next, first, done: end.is_some_and(|end| next >= end) }
+}

@@ -1,0 +1,130 @@
+//! Look-ups that wait for their turn, in one queue per class, so that old invoices do not delay new ones, nor the other way
+//! round.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use crate::StreamId;
+
+/// The class of an invoice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LookupClass {
+    /// A user is about to pay it.
+    Awaited,
+    /// It is open.
+    Open,
+    /// The app has been told that its payment is over.
+    Over,
+}
+
+/// The class of each of ten look-ups; a class with an empty queue leaves its turn to the first one that has something.
+const TURNS: [LookupClass; 10] = {
+    use LookupClass::{Awaited, Open, Over};
+    [Awaited, Awaited, Open, Awaited, Awaited, Open, Awaited, Awaited, Over, Awaited]
+};
+
+/// How much of a delay (of a busy machine) may be made up for afterwards.
+const LAG: Duration = Duration::from_secs(1);
+
+/// Invoices that are due, each class in the order in which they came.
+#[derive(Default)]
+pub(super) struct LookupTurns {
+    waiting: [VecDeque<StreamId>; 3],
+    turn: usize,
+    /// When the next one may be looked up, on the monotonic clock.
+    next: Duration,
+    /// Something has been waiting since the previous look-up.
+    busy: bool,
+}
+
+/// What to do next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// Look this one up.
+    Of(StreamId),
+    /// Wait for this long.
+    Wait(Duration),
+    /// Wait until there is something to look up.
+    Nobody,
+}
+
+impl LookupTurns {
+    pub(super) fn put(&mut self, class: LookupClass, id: StreamId) {
+        self.waiting[class as usize].push_back(id);
+    }
+
+    /// The turn at `now` on the monotonic clock, with `gap` between two look-ups. Invoices that are not `wanted` any more are
+    /// skipped.
+    pub(super) fn take(&mut self, now: Duration, gap: Duration, wanted: impl Fn(StreamId) -> bool) -> Turn {
+        for queue in &mut self.waiting {
+            while queue.front().is_some_and(|id| !wanted(*id)) {
+                queue.pop_front();
+            }
+        }
+        if self.waiting.iter().all(VecDeque::is_empty) {
+            self.busy = false;
+            return Turn::Nobody;
+        }
+        if now < self.next {
+            return Turn::Wait(self.next - now);
+        }
+        let preferred = TURNS.get(self.turn).map_or(0, |class| *class as usize);
+        self.turn = (self.turn + 1) % TURNS.len();
+        let mut classes = [preferred, 0, 1, 2].into_iter();
+        let Some(id) = classes.find_map(|class| self.waiting.get_mut(class).and_then(VecDeque::pop_front)) else {
+            return Turn::Nobody;
+        };
+        let earliest = if std::mem::replace(&mut self.busy, true) { now.saturating_sub(LAG) } else { now };
+        self.next = self.next.max(earliest).saturating_add(gap);
+        Turn::Of(id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GAP: Duration = Duration::from_millis(100);
+
+    fn id(class: u8, n: u64) -> StreamId {
+        StreamId::from_parts(n, [class; 10])
+    }
+
+    fn taken(turns: &mut LookupTurns, now: Duration) -> Vec<StreamId> {
+        std::iter::from_fn(|| match turns.take(now, GAP, |_| true) {
+            Turn::Of(id) => Some(id),
+            Turn::Wait(_) | Turn::Nobody => None,
+        })
+        .collect()
+    }
+
+    #[test]
+    fn the_rate_is_kept_and_no_class_waits_for_another() {
+        let mut turns = LookupTurns::default();
+        let second = Duration::from_secs(1);
+        for n in 0..100 {
+            for (number, class) in [LookupClass::Awaited, LookupClass::Open, LookupClass::Over].into_iter().enumerate()
+            {
+                turns.put(class, id(u8::try_from(number).unwrap(), n));
+            }
+        }
+        let mut now = 50 * second;
+        assert_eq!(taken(&mut turns, now), [id(0, 0)], "unused turns do not add up");
+        let mut of = [0; 3];
+        for _ in 0..100 {
+            now += GAP;
+            let one = taken(&mut turns, now);
+            assert_eq!(one.len(), 1);
+            for (class, of) in (0..).zip(&mut of) {
+                *of += usize::from(one[0].as_bytes()[15] == class);
+            }
+        }
+        assert_eq!(of, [70, 20, 10]);
+        // A machine that was busy catches up, with what it missed within a second.
+        assert_eq!(taken(&mut turns, now + second).len(), 10);
+        assert_eq!(taken(&mut turns, now + 60 * second).len(), 11);
+        assert_eq!(turns.take(now + 60 * second, GAP, |_| false), Turn::Nobody);
+        turns.put(LookupClass::Over, id(2, 1));
+        assert_eq!(taken(&mut turns, now + 90 * second), [id(2, 1)], "one class alone has every turn");
+    }
+}

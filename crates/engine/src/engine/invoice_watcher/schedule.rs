@@ -1,0 +1,100 @@
+//! How long to wait between two look-ups of an invoice.
+
+use std::time::Duration;
+
+use super::Watch;
+
+/// The first look-ups of an invoice that a user is about to pay are made in time however many other invoices there are.
+pub(super) const FIRST_LOOKUPS: u8 = 4;
+
+/// Seconds between look-ups when the backend reports settlements by itself; the last value repeats.
+const WHEN_NOTIFIED: [u64; 4] = [60, 120, 300, 600];
+
+/// The same for an invoice that a user is about to pay: after 5, 10, 20 and 40 seconds, whatever the backend promises.
+const WHEN_AWAITED: [u64; 8] = [5, 5, 10, 20, 60, 120, 300, 600];
+
+/// Seconds between look-ups when the backend does not report settlements; the last value repeats.
+const WHEN_NOT_NOTIFIED: [u64; 6] = [2, 4, 8, 15, 30, 60];
+
+/// Seconds until the next look-up when one failed.
+const AFTER_FAILURE: u64 = 10;
+
+/// Seconds between look-ups of an invoice whose payment is over for the app; the last value repeats.
+const WHEN_OVER: [u64; 4] = [60, 600, 3600, 21_600];
+
+/// The intervals of all invoices.
+pub(super) struct Schedule {
+    /// Most look-ups a second that have no particular reason; at least 1.
+    per_second: u64,
+}
+
+impl Schedule {
+    pub(super) fn new(per_second: u64) -> Self {
+        Self { per_second: per_second.max(1) }
+    }
+
+    /// The least time between two look-ups of any invoices.
+    pub(super) fn gap(&self) -> Duration {
+        Duration::from_secs(1) / u32::try_from(self.per_second).unwrap_or(u32::MAX)
+    }
+
+    /// The time until an invoice, one of `among`, is looked up next. `notified`: the backend reports settlements.
+    pub(super) fn interval(&self, watch: &Watch, notified: bool, among: usize) -> Duration {
+        let schedule: &[u64] = match (watch.over, notified) {
+            (true, _) => &WHEN_OVER,
+            (false, true) if watch.awaited => &WHEN_AWAITED,
+            (false, true) => &WHEN_NOTIFIED,
+            (false, false) => &WHEN_NOT_NOTIFIED,
+        };
+        let secs = schedule.get(usize::from(watch.times)).or(schedule.last()).copied().unwrap_or(60);
+        if watch.is_new() { Duration::from_secs(secs) } else { self.stretched(secs, watch.over, among) }
+    }
+
+    /// The time until the next look-up when one failed.
+    pub(super) fn after_failure(&self, over: bool, among: usize) -> Duration {
+        self.stretched(AFTER_FAILURE, over, among)
+    }
+
+    /// `secs`, or longer when there are many invoices.
+    fn stretched(&self, secs: u64, over: bool, among: usize) -> Duration {
+        // There may be very many whose payments are over, for a day each.
+        let per_second = if over { (self.per_second / 5).max(1) } else { self.per_second };
+        Duration::from_secs(secs.max(among as u64 / per_second))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use usher_protocol::message::PaymentHash;
+
+    use super::*;
+    use crate::UnixMillis;
+
+    fn watch(times: u8, over: bool, awaited: bool) -> Watch {
+        let hash = PaymentHash::from_bytes([1; 32]);
+        Watch { times, ..Watch::new(hash, UnixMillis(0), over, awaited) }
+    }
+
+    #[test]
+    fn the_interval_depends_on_who_waits_and_on_what_the_backend_reports() {
+        let schedule = Schedule::new(10);
+        let secs = |watch: &Watch, notified| schedule.interval(watch, notified, 1).as_secs();
+        for (times, awaited, not_notified, charge) in [(0, 5, 2, 60), (3, 20, 15, 600), (200, 600, 60, 600)] {
+            assert_eq!(secs(&watch(times, false, true), true), awaited);
+            assert_eq!(secs(&watch(times, false, true), false), not_notified);
+            assert_eq!(secs(&watch(times, false, false), true), charge);
+        }
+        assert_eq!(secs(&watch(1, true, true), true), 600);
+    }
+
+    #[test]
+    fn many_invoices_stretch_all_intervals_but_the_first() {
+        let schedule = Schedule::new(10);
+        assert_eq!(schedule.interval(&watch(0, false, true), false, 10_000).as_secs(), 2);
+        assert_eq!(schedule.interval(&watch(4, false, true), false, 10_000).as_secs(), 1000);
+        assert_eq!(schedule.interval(&watch(0, true, true), false, 10_000).as_secs(), 5000);
+        assert_eq!(schedule.after_failure(false, 1).as_secs(), 10);
+        assert_eq!(schedule.after_failure(false, 10_000).as_secs(), 1000);
+        assert_eq!(Schedule::new(0).gap(), Duration::from_secs(1));
+    }
+}

@@ -1,0 +1,53 @@
+//! What the Lightning backend reports by itself.
+
+use std::sync::Arc;
+
+use tracing::info;
+
+use super::index::Index;
+use super::inputs::Inputs;
+use super::invoice_watcher::InvoiceWatcher;
+use super::tasks::Tasks;
+use crate::operations::Input;
+use crate::ports::{Clock, CorrelationKey, LightningNotice, LightningNotices};
+
+/// Hands notifications to the operations they are about.
+pub(super) struct NotificationHandler {
+    pub(super) index: Arc<Index>,
+    pub(super) inputs: Inputs,
+    pub(super) watcher: Arc<InvoiceWatcher>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) tasks: Tasks,
+}
+
+impl NotificationHandler {
+    /// Handles notifications until the engine stops.
+    pub(super) async fn run_notifications(self, mut notifications: LightningNotices) {
+        while let Some(Some(notification)) = self.tasks.unless_stopped(notifications.recv()).await {
+            self.handle(notification).await;
+        }
+    }
+
+    async fn handle(&self, notification: LightningNotice) {
+        match notification {
+            LightningNotice::Settled(hash, settlement) => {
+                let Some(id) = self.index.find(CorrelationKey::invoice(hash)) else { return };
+                fail::fail_point!("settled");
+                if settlement.preimage.is_some() {
+                    self.inputs.put(id, Input::Settled(settlement)).await;
+                } else {
+                    self.watcher.look_up_soon(id, self.clock.now());
+                }
+            }
+            LightningNotice::Sent(hash, paid) => {
+                if let Some(id) = self.index.find(CorrelationKey::paying(hash)) {
+                    self.inputs.put(id, Input::Paid(paid)).await;
+                }
+            }
+            LightningNotice::Reconnected => {
+                info!("the Lightning backend sends notifications again; open invoices are looked up");
+                self.watcher.look_up_all(self.clock.now());
+            }
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! One queue of requests to the Lightning backend.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
+use tracing::warn;
+
+use crate::StreamId;
+use crate::operations::{Input, WalletCall};
+
+/// Requests that wait in one queue.
+const QUEUE: usize = 4096;
+
+/// Requests that are made one after the other.
+pub(super) struct CallQueue {
+    queue: mpsc::Sender<(StreamId, WalletCall)>,
+    /// It has been full, and has not been half empty since: logged once.
+    full: AtomicBool,
+}
+
+impl CallQueue {
+    pub(super) fn new() -> (Self, mpsc::Receiver<(StreamId, WalletCall)>) {
+        let (queue, calls) = mpsc::channel(QUEUE);
+        (Self { queue, full: AtomicBool::new(false) }, calls)
+    }
+
+    /// Queues a request; returns it when the queue is full.
+    pub(super) fn put(&self, id: StreamId, call: WalletCall) -> Option<WalletCall> {
+        match self.queue.try_send((id, call)) {
+            Err(TrySendError::Full((_, call))) => {
+                if !self.full.swap(true, Ordering::Relaxed) {
+                    warn!(
+                        stream_id = %id,
+                        "more requests to the Lightning backend than it answers: some are made again later"
+                    );
+                }
+                return Some(call);
+            }
+            Ok(()) if self.queue.capacity() > QUEUE / 2 => self.full.store(false, Ordering::Relaxed),
+            // Closed: the engine stops.
+            Ok(()) | Err(TrySendError::Closed(_)) => {}
+        }
+        None
+    }
+}
+
+/// A kind of request that an operation may make again while it waits for the reply. Sending a payment is none of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum CallKind {
+    Invoice,
+    InvoiceStatus,
+    PreparedPayment,
+    PaymentStatus,
+}
+
+impl CallKind {
+    pub(super) const fn of(call: &WalletCall) -> Option<Self> {
+        match call {
+            WalletCall::MakeInvoice(_) => Some(Self::Invoice),
+            WalletCall::LookUpInvoice(_) => Some(Self::InvoiceStatus),
+            WalletCall::PreparePayment { .. } => Some(Self::PreparedPayment),
+            WalletCall::LookUpPayment { .. } => Some(Self::PaymentStatus),
+            WalletCall::Pay { .. } => None,
+        }
+    }
+
+    /// The kind of request to which this input is the reply.
+    pub(super) const fn of_reply(input: &Input) -> Option<Self> {
+        match input {
+            Input::InvoiceMade(_) => Some(Self::Invoice),
+            Input::InvoiceStatus(_) => Some(Self::InvoiceStatus),
+            Input::PaymentPrepared(_) => Some(Self::PreparedPayment),
+            Input::PaymentStatus(_) => Some(Self::PaymentStatus),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use usher_protocol::message::PaymentHash;
+
+    use super::*;
+
+    #[test]
+    fn a_full_queue_returns_the_request() {
+        let (queue, mut calls) = CallQueue::new();
+        let call = WalletCall::LookUpInvoice(PaymentHash::from_bytes([1; 32]));
+        for _ in 0..QUEUE {
+            assert_eq!(queue.put(StreamId::SUBSCRIPTIONS, call.clone()), None);
+        }
+        assert_eq!(queue.put(StreamId::SUBSCRIPTIONS, call.clone()), Some(call.clone()));
+        assert!(calls.try_recv().is_ok());
+        assert_eq!(queue.put(StreamId::SUBSCRIPTIONS, call), None);
+    }
+}

@@ -1,0 +1,275 @@
+//! The engine's metrics.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde::Deserialize;
+
+use super::scan_limiter::{ScanCounts, ScanLimit};
+use crate::event::{EventType, NewEvent};
+use crate::ports::{DeliveryStatus, OperationKind};
+
+/// How an operation ended: the status of its last event, if it has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum OperationOutcome {
+    /// It succeeded, and its last event has no status.
+    Completed,
+    /// `approved`
+    Approved,
+    /// `declined`
+    Declined,
+    /// `paid`
+    Paid,
+    /// `success`
+    Success,
+    /// `rejected` or `user_rejected`
+    Rejected,
+    /// `insufficient_funds`
+    InsufficientFunds,
+    /// `timeout`
+    Timeout,
+    /// `error`, or a status that is not known here
+    Error,
+}
+
+impl OperationOutcome {
+    /// Every outcome.
+    pub const ALL: [Self; 9] = [
+        Self::Completed,
+        Self::Approved,
+        Self::Declined,
+        Self::Paid,
+        Self::Success,
+        Self::Rejected,
+        Self::InsufficientFunds,
+        Self::Timeout,
+        Self::Error,
+    ];
+
+    /// The outcome as the label of a metric.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Completed => "completed",
+            Self::Approved => "approved",
+            Self::Declined => "declined",
+            Self::Paid => "paid",
+            Self::Success => "success",
+            Self::Rejected => "rejected",
+            Self::InsufficientFunds => "insufficient_funds",
+            Self::Timeout => "timeout",
+            Self::Error => "error",
+        }
+    }
+
+    /// The outcome by the last event of an operation.
+    fn of(events: &[NewEvent]) -> Self {
+        #[derive(Deserialize)]
+        struct Data {
+            status: Option<String>,
+        }
+        let data = events.last().and_then(|event| serde_json::from_str::<Data>(&event.data).ok());
+        let Some(status) = data.and_then(|data| data.status) else { return Self::Completed };
+        match status.as_str() {
+            "approved" => Self::Approved,
+            "declined" => Self::Declined,
+            "paid" => Self::Paid,
+            "success" => Self::Success,
+            "rejected" | "user_rejected" => Self::Rejected,
+            "insufficient_funds" => Self::InsufficientFunds,
+            "timeout" => Self::Timeout,
+            _ => Self::Error,
+        }
+    }
+}
+
+const KINDS: usize = OperationKind::ALL.len();
+const OUTCOMES: usize = OperationOutcome::ALL.len();
+const ATTEMPTS: usize = DeliveryStatus::ALL.len();
+const TYPES: usize = EventType::ALL.len();
+
+/// Counters since the engine started; they only increase.
+#[derive(Debug, Default)]
+pub(super) struct Metrics {
+    loaded: [AtomicU64; KINDS],
+    started: [AtomicU64; KINDS],
+    finished: [[AtomicU64; OUTCOMES]; KINDS],
+    events: [AtomicU64; TYPES],
+    matched: AtomicU64,
+    unmatched: AtomicU64,
+    sent: AtomicU64,
+    store_failures: AtomicU64,
+    attempts: [AtomicU64; ATTEMPTS],
+}
+
+/// The counters at one instant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EngineMetrics {
+    /// Operations by kind.
+    pub operations: Vec<OperationMetrics>,
+    /// Events by type.
+    pub events: Vec<(EventType, u64)>,
+    /// Messages from wallets that belong to an open operation.
+    pub matched: u64,
+    /// Messages from wallets that belong to none: late, stray, or guessed.
+    pub unmatched: u64,
+    /// Scans of reusable handshakes that were accepted.
+    pub scans_accepted: u64,
+    /// Scans of reusable handshakes that were refused, by the limit that had no room for them.
+    pub scans_refused: Vec<(ScanLimit, u64)>,
+    /// Scans of reusable handshakes that wait now for a limit to have room.
+    pub scans_waiting: u64,
+    /// Messages to users handed to the relays, including repetitions.
+    pub sent: u64,
+    /// Steps that failed because the store failed; they are retried.
+    pub store_failures: u64,
+    /// Posts to the webhook by result: `Pending` are those that failed and will be retried.
+    pub attempts: Vec<(DeliveryStatus, u64)>,
+}
+
+/// The operations of one kind.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OperationMetrics {
+    /// The kind.
+    pub kind: OperationKind,
+    /// Open now.
+    pub open: u64,
+    /// Started since the engine started.
+    pub started: u64,
+    /// Finished since then, by outcome.
+    pub finished: Vec<(OperationOutcome, u64)>,
+}
+
+impl Metrics {
+    /// An operation was open when the engine started.
+    pub(super) fn loaded(&self, kind: OperationKind) {
+        add(self.loaded.get(slot(kind)));
+    }
+
+    /// An operation was started.
+    pub(super) fn started(&self, kind: OperationKind) {
+        add(self.started.get(slot(kind)));
+    }
+
+    /// An operation finished with these events.
+    pub(super) fn finished(&self, kind: OperationKind, events: &[NewEvent]) {
+        add(self.finished.get(slot(kind)).and_then(|kind| kind.get(OperationOutcome::of(events) as usize)));
+    }
+
+    /// Events were committed.
+    pub(super) fn events(&self, events: &[NewEvent]) {
+        for event in events {
+            add(self.events.get(event.event_type as usize));
+        }
+    }
+
+    /// A message from a wallet arrived.
+    pub(super) fn received(&self, matched: bool) {
+        add(Some(if matched { &self.matched } else { &self.unmatched }));
+    }
+
+    /// A message to a user was handed to the relays.
+    pub(super) fn sent(&self) {
+        add(Some(&self.sent));
+    }
+
+    /// A step failed because the store failed.
+    pub(super) fn store_failed(&self) {
+        add(Some(&self.store_failures));
+    }
+
+    /// An event was posted to the webhook; `status` is the delivery's status now.
+    pub(super) fn attempted(&self, status: DeliveryStatus) {
+        add(self.attempts.get(usize::from(status.code())));
+    }
+
+    /// All metrics; those of scans are counted by the scan limiter.
+    pub(super) fn values(&self, scans: ScanCounts) -> EngineMetrics {
+        let operations = OperationKind::ALL.into_iter().map(|kind| {
+            let finished = self.finished.get(slot(kind));
+            let finished = OperationOutcome::ALL
+                .into_iter()
+                .map(|outcome| (outcome, get(finished.and_then(|kind| kind.get(outcome as usize)))))
+                .collect::<Vec<_>>();
+            // Finished ones are read first: otherwise an operation that starts and finishes in between would make the
+            // number of open ones negative.
+            let over: u64 = finished.iter().map(|(_, count)| count).sum();
+            let started = get(self.started.get(slot(kind)));
+            let open = (get(self.loaded.get(slot(kind))) + started).saturating_sub(over);
+            OperationMetrics { kind, open, started, finished }
+        });
+        EngineMetrics {
+            operations: operations.collect(),
+            events: EventType::ALL.into_iter().map(|kind| (kind, get(self.events.get(kind as usize)))).collect(),
+            matched: get(Some(&self.matched)),
+            unmatched: get(Some(&self.unmatched)),
+            scans_accepted: scans.accepted,
+            scans_refused: ScanLimit::ALL.into_iter().zip(scans.refused).collect(),
+            scans_waiting: scans.waiting,
+            sent: get(Some(&self.sent)),
+            store_failures: get(Some(&self.store_failures)),
+            attempts: DeliveryStatus::ALL
+                .into_iter()
+                .map(|status| (status, get(self.attempts.get(usize::from(status.code())))))
+                .collect(),
+        }
+    }
+}
+
+fn slot(kind: OperationKind) -> usize {
+    usize::from(kind.code())
+}
+
+fn add(counter: Option<&AtomicU64>) {
+    if let Some(counter) = counter {
+        counter.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+fn get(counter: Option<&AtomicU64>) -> u64 {
+    counter.map_or(0, |counter| counter.load(Ordering::Relaxed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::UnixMillis;
+
+    fn event(data: &str) -> NewEvent {
+        NewEvent { event_type: EventType::StatusUpdate, at: UnixMillis(0), data: data.into() }
+    }
+
+    #[test]
+    fn the_last_event_tells_the_outcome() {
+        for (data, outcome) in [
+            (r#"{"main_key":"x"}"#, OperationOutcome::Completed),
+            (r#"{"status":"approved","x":[1]}"#, OperationOutcome::Approved),
+            (r#"{"status":"user_rejected"}"#, OperationOutcome::Rejected),
+            (r#"{"status":"timeout"}"#, OperationOutcome::Timeout),
+            (r#"{"status":"something new"}"#, OperationOutcome::Error),
+        ] {
+            assert_eq!(OperationOutcome::of(&[event(r#"{"status":"paid"}"#), event(data)]), outcome, "{data}");
+        }
+        assert_eq!(OperationOutcome::of(&[]), OperationOutcome::Completed);
+    }
+
+    #[test]
+    fn each_kind_type_and_outcome_has_its_own_counter() {
+        assert!(OperationKind::ALL.into_iter().enumerate().all(|(index, kind)| slot(kind) == index));
+        assert!(EventType::ALL.into_iter().enumerate().all(|(index, kind)| kind as usize == index));
+        assert!(OperationOutcome::ALL.into_iter().enumerate().all(|(index, outcome)| outcome as usize == index));
+        let labels: std::collections::HashSet<_> = OperationOutcome::ALL.map(OperationOutcome::as_str).into();
+        assert_eq!(labels.len(), OUTCOMES);
+
+        let metrics = Metrics::default();
+        metrics.loaded(OperationKind::KeyHandshake);
+        metrics.started(OperationKind::KeyHandshake);
+        metrics.started(OperationKind::Authentication);
+        metrics.finished(OperationKind::Authentication, &[event(r#"{"status":"declined"}"#)]);
+        let values = metrics.values(ScanCounts::default());
+        let of = |kind| values.operations.iter().find(|operation| operation.kind == kind).unwrap();
+        assert_eq!((of(OperationKind::KeyHandshake).open, of(OperationKind::KeyHandshake).started), (2, 1));
+        assert_eq!((of(OperationKind::Authentication).open, of(OperationKind::Authentication).started), (0, 1));
+        let declined = (OperationOutcome::Declined, 1);
+        assert!(of(OperationKind::Authentication).finished.contains(&declined));
+        assert_eq!(of(OperationKind::Authentication).finished.iter().map(|(_, count)| count).sum::<u64>(), 1);
+    }
+}

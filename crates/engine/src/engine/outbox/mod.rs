@@ -1,0 +1,266 @@
+//! The outbox: messages to users are sent when their step is committed, and again with back-off until they are answered or
+//! expire.
+//!
+//! Relays forward the protocol's event kinds to clients that are connected at that moment and store none of them, so one
+//! sending is only an attempt. The outbox in the store says what to send; how often it has been sent is in memory only:
+//! after a restart the back-off starts over.
+//!
+//! Wallets recognise a repetition by the event's id: a fresh event prompts the user again and may pay again. So a message is
+//! the same event each time, for 90 seconds. The event follows from the message and its `made_at` (see `Letter::made_at`),
+//! which the outbox has: nothing of it is kept in memory, and a restart changes nothing. After that, a fresh event is made,
+//! in case the answer to the first was lost, and is repeated in the same way. (The time of that one is in memory: a restart
+//! makes another.)
+
+mod schedule;
+mod user_relays;
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lru::LruCache;
+use parking_lot::Mutex;
+use tokio::sync::mpsc;
+use tracing::warn;
+use usher_protocol::{EventId, PublicKey};
+
+use self::schedule::{LATE, MANY_CHARGES, after_restart, interval, is_current};
+use self::user_relays::UserRelayCache;
+use super::damage::Damage;
+use super::index::Index;
+use super::invoice_watcher::InvoiceWatcher;
+use super::metrics::Metrics;
+use super::ownership::Ownership;
+use super::tasks::Tasks;
+use super::timers::{Alarm, Timers};
+use crate::ports::{Clock, Letter, Messenger, OutboxMessage, Randomness, Store, StoreError, Table};
+use crate::{StreamId, UnixMillis};
+
+/// Messages that wait to be sealed. When the queue is full, a message is left to its next repetition.
+const QUEUE: usize = 4096;
+
+/// Sent events that a device may still refer to (`Inbound` subkey proofs): 65,536 × about 100 bytes.
+const SENT_EVENTS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(65_535);
+
+/// The longest that a repetition is postponed: a longer pause was set by a clock that was ahead.
+const LONGEST_PAUSE: Duration = Duration::from_secs(600);
+
+/// A job for the task that sends.
+pub(super) enum SendJob {
+    /// Send these messages of an operation, just committed.
+    New(StreamId, Vec<OutboxMessage>),
+    /// Send what the operation has in the outbox.
+    Again(StreamId),
+}
+
+/// What the outbox works with.
+pub(super) struct OutboxParts {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) damage: Arc<Damage>,
+    pub(super) messenger: Arc<dyn Messenger>,
+    pub(super) index: Arc<Index>,
+    pub(super) timers: Arc<Timers>,
+    pub(super) watcher: Arc<InvoiceWatcher>,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) ownership: Ownership,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) randomness: Arc<dyn Randomness>,
+    pub(super) tasks: Tasks,
+}
+
+/// Sends messages to users.
+pub(super) struct Outbox {
+    parts: OutboxParts,
+    queue: mpsc::Sender<SendJob>,
+    sent: Mutex<LruCache<EventId, StreamId>>,
+    users: UserRelayCache,
+}
+
+impl Outbox {
+    pub(super) fn new(parts: OutboxParts) -> (Self, mpsc::Receiver<SendJob>) {
+        let (queue, jobs) = mpsc::channel(QUEUE);
+        let sent = Mutex::new(LruCache::new(SENT_EVENTS));
+        let users = UserRelayCache::new(Arc::clone(&parts.store), Arc::clone(&parts.damage));
+        (Self { parts, queue, sent, users }, jobs)
+    }
+
+    /// Sends messages soon; never waits.
+    pub(super) fn send(&self, id: StreamId, messages: Vec<OutboxMessage>) {
+        if self.parts.ownership.owns(id) {
+            // When the queue is full they are not lost: the repetition reads the outbox.
+            let _ = self.queue.try_send(SendJob::New(id, messages));
+        }
+    }
+
+    /// Sends what the operation has in the outbox.
+    pub(super) async fn resend(&self, id: StreamId) {
+        if self.parts.ownership.owns(id) {
+            // Fails only when the engine stops.
+            let _ = self.queue.send(SendJob::Again(id)).await;
+        }
+    }
+
+    /// The operation that sent this event.
+    pub(super) fn sender_of(&self, event: &EventId) -> Option<StreamId> {
+        self.sent.lock().get(event).copied()
+    }
+
+    /// The user's relays have changed in the store.
+    pub(super) fn forget_user(&self, main_key: &PublicKey) {
+        self.users.forget(main_key);
+    }
+
+    /// The time until the first repetition of a message. `unattended`: no user waits for it.
+    pub(super) fn first_interval(&self, unattended: bool) -> Duration {
+        let charges = if unattended { self.parts.watcher.open_count() } else { 0 };
+        interval(1, charges, &*self.parts.randomness)
+    }
+
+    /// The time at which the `nth` operation with messages sends them after a restart.
+    pub(super) const fn after_restart(nth: u64) -> Duration {
+        after_restart(nth)
+    }
+
+    /// The number of attempts after which a message is repeated rarely.
+    pub(super) const LATE: u8 = LATE;
+
+    /// The clock was set back by `by`: moves the repetitions to when they would have been sent.
+    pub(super) fn bring_forward(&self, by: Duration) {
+        self.parts.index.bring_resends_forward(by);
+        self.parts.timers.bring_forward(Alarm::Resend, by);
+    }
+
+    /// The clock was set forward: sends everything unanswered as after a restart, because the times of the repetitions are
+    /// in the past.
+    pub(super) fn resend_all(&self) {
+        let now = self.parts.clock.now();
+        for (nth, id) in (0..).zip(self.parts.timers.take(Alarm::Resend)) {
+            let at = now.plus(after_restart(nth));
+            let stream = self.parts.index.update(id, |stream| stream.resend_at = stream.resend_at.map(|_| at));
+            if stream.is_some_and(|stream| stream.resend_at.is_some()) {
+                self.parts.timers.set(at, id, Alarm::Resend);
+            }
+        }
+    }
+
+    /// Sends messages until the engine stops.
+    pub(super) async fn run(self: Arc<Self>, mut jobs: mpsc::Receiver<SendJob>) {
+        while let Some(Some(job)) = self.parts.tasks.unless_stopped(jobs.recv()).await {
+            let (id, result) = match job {
+                SendJob::New(id, messages) => (id, self.send_all(id, messages).await),
+                SendJob::Again(id) => (id, self.send_again(id).await),
+            };
+            if let Err(failure) = result {
+                warn!(stream_id = %id, error = ?failure, "a message waits for its next repetition");
+            }
+        }
+    }
+
+    /// How many charges are sent like this operation's messages; 0 when a user waits for them. The store is asked only when
+    /// there are many.
+    async fn charges_like(&self, id: StreamId) -> Result<usize, StoreError> {
+        let charges = self.parts.watcher.open_count();
+        if charges <= MANY_CHARGES {
+            return Ok(0);
+        }
+        let stored = self.parts.damage.readable(id).await?;
+        Ok(if stored.is_some_and(|(_, operation)| operation.is_unattended()) { charges } else { 0 })
+    }
+
+    async fn send_again(&self, id: StreamId) -> Result<(), StoreError> {
+        let charges = self.charges_like(id).await?;
+        let now = self.parts.clock.now();
+        let mut again = None;
+        self.parts.index.update(id, |stream| {
+            // Otherwise the alarm is of messages that have been replaced.
+            if stream.resend_at.is_some_and(|at| at <= now) {
+                stream.attempts = stream.attempts.saturating_add(1);
+                again = Some(now.plus(interval(stream.attempts, charges, &*self.parts.randomness)));
+                stream.resend_at = again;
+            }
+        });
+        let Some(at) = again else { return Ok(()) };
+        self.parts.timers.set(at, id, Alarm::Resend);
+        if self.parts.index.get(id).is_none() {
+            self.parts.timers.cancel(at, id, Alarm::Resend); // finished just now
+        }
+        let messages = match self.parts.store.outbox(id).await {
+            Err(StoreError::Unreadable(_)) => {
+                self.parts.damage.set_aside(Table::Outbox, id);
+                Vec::new()
+            }
+            messages => messages?,
+        };
+        let pause = messages.iter().map(|message| message.not_before).max().unwrap_or_default();
+        if now < pause && pause <= now.plus(LONGEST_PAUSE) {
+            self.postpone(id, at, pause);
+            return Ok(());
+        }
+        if messages.iter().all(|message| now >= message.until) {
+            // Nothing to send any more, unless other messages have replaced them meanwhile.
+            self.parts.index.update(id, |stream| stream.resend_at = stream.resend_at.filter(|next| *next != at));
+            self.parts.timers.cancel(at, id, Alarm::Resend);
+            return Ok(());
+        }
+        self.send_all(id, messages).await
+    }
+
+    /// Postpones the repetition that was due `at` some time to the end of the `pause`; after it, repetitions are rare.
+    fn postpone(&self, id: StreamId, at: UnixMillis, pause: UnixMillis) {
+        let stream = self.parts.index.update(id, |stream| {
+            if stream.resend_at == Some(at) {
+                (stream.resend_at, stream.attempts) = (Some(pause), LATE);
+            }
+        });
+        if stream.is_some_and(|stream| stream.resend_at == Some(pause)) {
+            self.parts.timers.cancel(at, id, Alarm::Resend);
+            self.parts.timers.set(pause, id, Alarm::Resend);
+        }
+    }
+
+    async fn send_all(&self, id: StreamId, messages: Vec<OutboxMessage>) -> Result<(), StoreError> {
+        let everybody = messages.last().map(|message| message.participants.clone()).unwrap_or_default();
+        for mut message in messages {
+            let now = self.parts.clock.now();
+            // The operation may have taken it out of the outbox while it was queued.
+            let wanted = self.parts.index.get(id).is_some_and(|stream| stream.resend_at.is_some());
+            if now >= message.until || !wanted {
+                continue;
+            }
+            if !is_current(message.made_at, now) {
+                message.made_at = self.renewed_at(id, now);
+                message.participants.clone_from(&everybody);
+            }
+            let relays = self.users.get(&message.main_key).await?;
+            let letter = Letter {
+                kind: message.kind,
+                content: message.content,
+                recipients: message.recipients,
+                participants: message.participants,
+                relays: relays.to_vec(),
+                until: message.until,
+                made_at: message.made_at,
+            };
+            let events = self.parts.messenger.send(&letter);
+            self.parts.metrics.sent();
+            let mut sent = self.sent.lock();
+            for event in events {
+                sent.put(event, id);
+            }
+        }
+        Ok(())
+    }
+
+    /// When the events were made that replace the first ones: now, unless there are some that are still current.
+    fn renewed_at(&self, id: StreamId, now: UnixMillis) -> UnixMillis {
+        let stream = self.parts.index.update(id, |stream| {
+            if !is_current(stream.renewed_at, now) {
+                stream.renewed_at = now;
+            }
+        });
+        stream.map_or(now, |stream| stream.renewed_at)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,101 @@
+//! Restores the index and the timers from the store at the start.
+
+use std::sync::Arc;
+
+use super::damage::Damage;
+use super::index::Index;
+use super::invoice_watcher::InvoiceWatcher;
+use super::metrics::Metrics;
+use super::outbox::Outbox;
+use super::ownership::Ownership;
+use super::reusable_handshakes::ReusableHandshakes;
+use super::timers::{Alarm, Timers};
+use crate::ports::{OpenOperation, OperationKind, Store, StoreError, Table};
+use crate::{StreamId, UnixMillis};
+
+/// Operations read from the store at a time.
+const PAGE: usize = 10_000;
+
+/// What is restored.
+pub(super) struct Restorer {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) damage: Arc<Damage>,
+    pub(super) index: Arc<Index>,
+    pub(super) timers: Arc<Timers>,
+    pub(super) watcher: Arc<InvoiceWatcher>,
+    pub(super) reusable_handshakes: Arc<ReusableHandshakes>,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) ownership: Ownership,
+}
+
+/// What the start needs to know of the stored operations.
+#[derive(Default)]
+pub(super) struct Restored {
+    /// Operations that may have been waiting for the Lightning backend.
+    pub(super) waiting: Vec<StreamId>,
+    /// When an open operation was last committed.
+    pub(super) latest: UnixMillis,
+    /// How many operations have messages to send.
+    sending: u64,
+}
+
+impl Restorer {
+    /// Restores every open operation of this instance.
+    pub(super) async fn restore(&self, now: UnixMillis) -> Result<Restored, StoreError> {
+        let mut restored = Restored::default();
+        let mut after = None;
+        loop {
+            let open = self.store.open_operations(after, PAGE).await?;
+            for operation in open.iter().filter(|operation| self.ownership.owns(operation.id)) {
+                self.restore_one(operation, now, &mut restored).await?;
+            }
+            match open.last() {
+                Some(last) if open.len() == PAGE => after = Some(last.id),
+                _ => return Ok(restored),
+            }
+        }
+    }
+
+    async fn restore_one(
+        &self,
+        operation: &OpenOperation,
+        now: UnixMillis,
+        restored: &mut Restored,
+    ) -> Result<(), StoreError> {
+        let id = operation.id;
+        if let Some(hash) = operation.watched {
+            self.watcher.watch_again(id, hash, operation.done, now);
+        }
+        if operation.damaged {
+            self.damage.set_aside(Table::Operations, id);
+            self.index.load(operation, None);
+            return Ok(());
+        }
+        let resend_at = operation.has_outbox.then(|| now.plus(Outbox::after_restart(restored.sending)));
+        self.index.load(operation, resend_at);
+        restored.latest = restored.latest.max(operation.at);
+        if !operation.done {
+            self.metrics.loaded(operation.kind);
+        }
+        if let Some(at) = operation.wake_at {
+            self.timers.set(at, id, Alarm::Wake);
+        } else if operation.kind == OperationKind::KeyHandshake {
+            self.reusable_handshakes.add(id);
+        }
+        let pays = matches!(operation.kind, OperationKind::SinglePayment | OperationKind::OwnPayment);
+        if pays && !operation.done {
+            restored.waiting.push(id);
+        }
+        if operation.kind == OperationKind::RecurringRequest
+            && let Some((_, operation)) = self.damage.readable(id).await?
+            && let Some(keys) = operation.may_close_early()
+        {
+            self.index.set_participants(id, keys);
+        }
+        if let Some(at) = resend_at {
+            restored.sending += 1;
+            self.timers.set(at, id, Alarm::Resend);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,163 @@
+//! Reusable handshakes: which are open, and how the operator lists and closes them.
+
+use std::collections::BTreeSet;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use super::commit::{Cause, Change, Committer};
+use super::event_feed::EventFeed;
+use super::handshake_urls::HandshakeUrls;
+use super::scan_limiter::ScanAdmission;
+use crate::StreamId;
+use crate::operations::{KeyHandshake, Operation};
+use crate::ports::{Clock, Conflict, OperationKind, Store, StoreError};
+
+/// What reusable handshakes work with.
+pub(super) struct ReusableHandshakeParts {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) committer: Arc<Committer>,
+    pub(super) scans: Arc<ScanAdmission>,
+    pub(super) feed: Arc<EventFeed>,
+    pub(super) urls: Arc<HandshakeUrls>,
+    pub(super) clock: Arc<dyn Clock>,
+    /// How long the stream of a closed handshake stays readable.
+    pub(super) retention: Duration,
+}
+
+/// The reusable handshakes.
+pub(super) struct ReusableHandshakes {
+    parts: ReusableHandshakeParts,
+    /// Those that are open: 16 bytes each, at most `limits.max_open_streams`.
+    open: Mutex<BTreeSet<StreamId>>,
+}
+
+/// An open reusable handshake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReusableHandshake {
+    /// Its stream.
+    pub stream_id: StreamId,
+    /// The static token it was opened with.
+    pub static_token: String,
+    /// Its URL.
+    pub url: String,
+    /// Whether its URL says that no authentication challenge follows.
+    pub no_request: bool,
+    /// When it was opened, in Unix seconds.
+    pub created_at: u64,
+    /// How many scans were accepted: the events of its stream, including those that were removed.
+    pub accepted: u64,
+    /// How many scans wait now for a limit to have room.
+    pub waiting: u64,
+    /// How many scans its limits refused since the service started.
+    pub refused: u64,
+}
+
+/// Some reusable handshakes, oldest first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HandshakePage {
+    /// The handshakes.
+    pub handshakes: Vec<ReusableHandshake>,
+    /// The `after` of the next page; `None` when there are no more.
+    pub next: Option<StreamId>,
+}
+
+/// Why a handshake was not closed.
+#[derive(Debug, thiserror::Error)]
+pub enum CloseHandshakeError {
+    /// The stream is not one of a key handshake, or was removed after retention.
+    #[error("no such key handshake")]
+    NotFound,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl ReusableHandshakes {
+    pub(super) fn new(parts: ReusableHandshakeParts) -> Self {
+        Self { parts, open: Mutex::default() }
+    }
+
+    /// A reusable handshake is open.
+    pub(super) fn add(&self, id: StreamId) {
+        self.open.lock().insert(id);
+    }
+
+    fn remove(&self, id: StreamId) {
+        self.open.lock().remove(&id);
+    }
+
+    /// Up to `limit` open ones after this one.
+    pub(super) fn after(&self, after: Option<StreamId>, limit: usize) -> Vec<StreamId> {
+        let start = after.map_or(Bound::Unbounded, Bound::Excluded);
+        self.open.lock().range((start, Bound::Unbounded)).take(limit).copied().collect()
+    }
+
+    /// See [`Engine::reusable_handshakes`](super::Engine::reusable_handshakes).
+    pub(super) async fn list(&self, after: Option<StreamId>, limit: usize) -> Result<HandshakePage, StoreError> {
+        let ids = self.after(after, limit);
+        let next = ids.last().copied().filter(|_| ids.len() == limit);
+        let mut handshakes = Vec::with_capacity(ids.len());
+        for stream_id in ids {
+            let Some(stored) = self.parts.store.operation(stream_id).await? else { continue };
+            if stored.finished_at.is_some() {
+                // Closed at the moment when it was opened, or just now.
+                self.remove(stream_id);
+                continue;
+            }
+            let Ok(Operation::KeyHandshake(handshake)) = Operation::from_state(&stored.state) else {
+                return Err(StoreError::Unreadable("a key handshake's state"));
+            };
+            handshakes.push(ReusableHandshake {
+                stream_id,
+                static_token: handshake.static_token().to_owned(),
+                url: self.parts.urls.url(handshake.token(), handshake.no_request()),
+                no_request: handshake.no_request(),
+                created_at: stream_id.created_at().secs(),
+                accepted: stored.next_index,
+                waiting: self.parts.scans.waiting(stream_id),
+                refused: self.parts.scans.refused(stream_id),
+            });
+        }
+        Ok(HandshakePage { handshakes, next })
+    }
+
+    /// See [`Engine::close_key_handshake`](super::Engine::close_key_handshake).
+    pub(super) async fn close(&self, stream_id: StreamId) -> Result<(), CloseHandshakeError> {
+        loop {
+            let Some((revision, mut handshake)) = self.find(stream_id).await? else { return Ok(()) };
+            let now = self.parts.clock.now();
+            let effects = handshake.close(now.plus(self.parts.retention));
+            let operation = Operation::KeyHandshake(handshake);
+            let change = Change::step(stream_id, revision, operation, effects);
+            match self.parts.committer.commit(change, now, Cause::Request(None)).await? {
+                None => break,
+                // It was scanned or closed meanwhile: read it again.
+                Some(Conflict::Revision) => {}
+                Some(Conflict::Answered | Conflict::Correlation(_) | Conflict::InboundSeen) => {
+                    return Err(StoreError::Unreadable("a key handshake's keys").into());
+                }
+            }
+        }
+        self.remove(stream_id);
+        self.parts.scans.forget(stream_id);
+        self.parts.feed.end(stream_id);
+        Ok(())
+    }
+
+    /// The handshake and its revision; `None` when it is over.
+    async fn find(&self, stream_id: StreamId) -> Result<Option<(u64, KeyHandshake)>, CloseHandshakeError> {
+        let stored = self.parts.store.operation(stream_id).await?;
+        let stored = stored.filter(|stored| stored.kind == OperationKind::KeyHandshake);
+        let stored = stored.ok_or(CloseHandshakeError::NotFound)?;
+        if stored.finished_at.is_some() {
+            return Ok(None);
+        }
+        match Operation::from_state(&stored.state) {
+            Ok(Operation::KeyHandshake(handshake)) => Ok(Some((stored.revision, handshake))),
+            Ok(_) | Err(_) => Err(StoreError::Unreadable("a key handshake's state").into()),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Scans of reusable handshakes on their way to their operations: admitted at once, or drawn later.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tracing::warn;
+use usher_protocol::message::WalletMessage;
+
+use super::{Admission, Moment, Refusals, Scan, ScanCounts, ScanLimiter};
+use crate::StreamId;
+use crate::engine::inputs::Inputs;
+use crate::engine::metrics::Metrics;
+use crate::engine::tasks::Tasks;
+use crate::operations::Input;
+use crate::ports::{Clock, Randomness, Store};
+
+/// How often scans are drawn while some wait.
+const EVERY: Duration = Duration::from_millis(50);
+
+/// Authors about whom the store is asked in one read; with [`EVERY`] 5,000 in a second.
+const AUTHORS: usize = 256;
+
+/// What admission works with.
+pub(in crate::engine) struct ScanAdmissionParts {
+    pub(in crate::engine) store: Arc<dyn Store>,
+    pub(in crate::engine) inputs: Inputs,
+    pub(in crate::engine) metrics: Arc<Metrics>,
+    pub(in crate::engine) clock: Arc<dyn Clock>,
+    pub(in crate::engine) randomness: Arc<dyn Randomness>,
+    pub(in crate::engine) tasks: Tasks,
+}
+
+/// Admits scans.
+pub(in crate::engine) struct ScanAdmission {
+    parts: ScanAdmissionParts,
+    limiter: ScanLimiter,
+}
+
+impl ScanAdmission {
+    pub(in crate::engine) fn new(parts: ScanAdmissionParts) -> Self {
+        Self { parts, limiter: ScanLimiter::default() }
+    }
+
+    /// A reusable handshake was scanned.
+    pub(in crate::engine) async fn admit(&self, stream: StreamId, scan: Scan) {
+        match self.limiter.admit(stream, scan, self.moment(), &*self.parts.randomness) {
+            Admission::Accepted(scan) => self.hand_on(stream, scan).await,
+            Admission::Copy => {}
+            Admission::Waits | Admission::Refused => self.warn_of_refusals(),
+        }
+    }
+
+    /// Draws scans that wait until the engine stops.
+    pub(in crate::engine) async fn run(self: Arc<Self>) {
+        let tasks = &self.parts.tasks;
+        while tasks.unless_stopped(self.limiter.some_wait()).await.is_some() {
+            while self.limiter.has_waiting() {
+                self.look_up_authors().await;
+                for (stream, scan) in self.limiter.draw(self.moment(), &*self.parts.randomness) {
+                    self.hand_on(stream, scan).await;
+                }
+                self.warn_of_refusals();
+                if tasks.unless_stopped(self.parts.clock.sleep(EVERY)).await.is_none() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// How many scans were accepted and refused, and how many wait.
+    pub(in crate::engine) fn counts(&self) -> ScanCounts {
+        self.limiter.counts()
+    }
+
+    /// How many scans of a handshake were refused since the service started.
+    pub(in crate::engine) fn refused(&self, stream: StreamId) -> u64 {
+        self.limiter.refused(stream)
+    }
+
+    /// How many scans of a handshake wait.
+    pub(in crate::engine) fn waiting(&self, stream: StreamId) -> u64 {
+        self.limiter.waiting(stream)
+    }
+
+    /// The handshake is closed: scans that wait for it are refused.
+    pub(in crate::engine) fn forget(&self, stream: StreamId) {
+        self.limiter.forget(stream);
+    }
+
+    /// Asks the store which authors of waiting scans the service knows. If the store fails, it is asked again later.
+    async fn look_up_authors(&self) {
+        let authors = self.limiter.unchecked(AUTHORS);
+        if authors.is_empty() {
+            return;
+        }
+        let keys: Vec<_> = authors.iter().map(|(_, author)| *author).collect();
+        let Ok(known) = self.parts.store.known_users(&keys).await else {
+            self.parts.metrics.store_failed();
+            return;
+        };
+        for ((stream, author), known) in authors.into_iter().zip(known) {
+            self.limiter.checked(stream, &author, known, self.parts.clock.now(), &*self.parts.randomness);
+        }
+    }
+
+    /// Hands a scan to its operation.
+    async fn hand_on(&self, stream: StreamId, scan: Scan) {
+        let Scan { author, event, sent_at, handshake, via: _ } = scan;
+        let input = Input::Wallet { author, sent_at, message: WalletMessage::KeyHandshake(handshake) };
+        self.parts.inputs.put_message(stream, input, event).await;
+    }
+
+    /// The time of both clocks.
+    fn moment(&self) -> Moment {
+        Moment { now: self.parts.clock.now(), monotonic: self.parts.clock.monotonic() }
+    }
+
+    /// Logs that scans were refused, at most once a minute.
+    fn warn_of_refusals(&self) {
+        if let Some(Refusals { stream, limit, relay, count }) = self.limiter.take_warning() {
+            warn!(
+                stream_id = %stream,
+                limit = limit.as_str(),
+                relay = relay.as_deref().unwrap_or("a user's relay"),
+                refused = count,
+                "limits refuse scans of reusable handshake URLs; GET /key-handshake lists how many of each, and \
+                 DELETE /key-handshake/{{stream_id}} ends one"
+            );
+        }
+    }
+}

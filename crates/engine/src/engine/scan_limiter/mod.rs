@@ -1,0 +1,492 @@
+//! Limits of reusable handshakes: their URLs are public, anybody can generate keys, and every accepted scan is stored.
+//!
+//! Three limits, the narrowest first, so that a scan that exceeds one uses up nothing of the next:
+//!
+//! 1. **per author**: one scan of one key a minute;
+//! 2. **per relay**: a flood over one relay leaves room for users who come over another. The event of an honest wallet
+//!    comes over several relays, and counts at the first that has room (`Via::copy`);
+//! 3. **in all**, which bounds what is stored. When this is used up, each relay still has a small reserve of its own.
+//!
+//! A scan that exceeds 2 or 3 is not refused: it waits, for wallets send a handshake once. While scans wait, some of them
+//! are drawn at random ([`waiting`]) at a rate of their own, by turns of the handshakes, so that a flood of one URL takes
+//! nothing from another. A scan is refused when there is no more room to wait, or when it has waited too long.
+//!
+//! Users who are known to the service have limits and draws of their own: a flood of new keys does not reach those. Who is
+//! known is in the store; it is asked only about scans that wait, many at a time.
+//!
+//! Limits, and scans that wait, are kept in memory, for each handshake by itself; after a restart all limits are full again.
+
+mod admission;
+mod rates;
+mod waiting;
+
+use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
+use std::ops::Bound;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lru::LruCache;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use usher_protocol::message::KeyHandshake;
+use usher_protocol::{EventId, PublicKey};
+
+pub(super) use self::admission::{ScanAdmission, ScanAdmissionParts};
+use self::rates::{Bucket, Class, DRAWN, DRAWN_IN_ALL, KNOWN_IN_ALL, KNOWN_PER_RELAY, NEW_IN_ALL, NEW_PER_RELAY};
+use self::waiting::{Pool, Waiting};
+use crate::operations::usable_relays;
+use crate::ports::{Randomness, Via};
+use crate::{StreamId, UnixMillis};
+
+/// One scan of one key counts in so long.
+const PER_AUTHOR: Duration = Duration::from_secs(60);
+
+/// Handshakes that are counted; the one not used for longest is forgotten, and all its limits are full again. At most 5 KB each.
+const HANDSHAKES: usize = 4096;
+/// Accepted authors that are remembered, of all handshakes: 65,536 × about 130 bytes.
+const AUTHORS: usize = 65_536;
+/// Scans of one handshake that wait, of new users and of known ones each.
+const WAITING: usize = 4096;
+/// Scans that wait, of all handshakes: 32,768 × 500 bytes with the usual list of relays, at most 2 KB each.
+const WAITING_IN_ALL: usize = 32_768;
+
+/// How often it is looked for scans that have waited too long.
+const EXPIRES_EVERY: Duration = Duration::from_secs(1);
+
+/// A warning is written at most this often, ...
+const WARN_EVERY: Duration = Duration::from_secs(60);
+/// ... and not for a few users who scanned twice in a minute.
+const WORTH_A_WARNING: u64 = 20;
+
+/// Which limit refused a scan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ScanLimit {
+    /// The same key a minute ago or less.
+    Author,
+    /// Too many over this relay.
+    Relay,
+    /// Too many over all relays.
+    Total,
+}
+
+impl ScanLimit {
+    /// Every limit.
+    pub const ALL: [Self; 3] = [Self::Author, Self::Relay, Self::Total];
+
+    /// The limit as the label of a metric.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Author => "author",
+            Self::Relay => "relay",
+            Self::Total => "total",
+        }
+    }
+}
+
+/// A user's scan of a reusable handshake.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Scan {
+    pub(super) author: PublicKey,
+    pub(super) event: EventId,
+    /// When its author says it was made.
+    pub(super) sent_at: UnixMillis,
+    pub(super) handshake: KeyHandshake,
+    pub(super) via: Via,
+}
+
+/// What becomes of a scan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Admission {
+    /// It goes on to its operation.
+    Accepted(Scan),
+    /// It was accepted before, or is not counted twice: nothing more is done.
+    Copy,
+    /// It waits to be drawn.
+    Waits,
+    /// It is refused by the limit per author.
+    Refused,
+}
+
+/// How many scans there were since the service started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ScanCounts {
+    pub(super) accepted: u64,
+    /// By limit, in the order of [`ScanLimit::ALL`].
+    pub(super) refused: [u64; ScanLimit::ALL.len()],
+    /// Those that wait now.
+    pub(super) waiting: u64,
+}
+
+/// Scans were refused: to be logged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Refusals {
+    /// The handshake, the limit, and the relay (`None`: a user's) of the last one.
+    pub(super) stream: StreamId,
+    pub(super) limit: ScanLimit,
+    pub(super) relay: Option<Arc<str>>,
+    /// How many since the last warning, of all handshakes.
+    pub(super) count: u64,
+}
+
+/// The limits of all reusable handshakes, and the scans that wait.
+#[derive(Default)]
+pub(super) struct ScanLimiter {
+    state: Mutex<State>,
+    /// Scans wait.
+    waits: Notify,
+}
+
+struct State {
+    handshakes: LruCache<StreamId, Handshake>,
+    authors: LruCache<(StreamId, PublicKey), Accepted>,
+    /// Handshakes for which scans wait.
+    pools: BTreeMap<StreamId, Pools>,
+    drawn: Bucket,
+    /// When it was last looked for scans that have waited too long.
+    expired_at: Duration,
+    /// The handshake of which a scan was drawn last.
+    last_drawn: Option<StreamId>,
+    counts: ScanCounts,
+    warned_at: UnixMillis,
+    /// Refused since then.
+    refused: u64,
+    warning: Option<Refusals>,
+}
+
+#[derive(Clone, Copy)]
+struct Accepted {
+    at: UnixMillis,
+    event: EventId,
+}
+
+#[derive(Default)]
+struct Handshake {
+    new_users: Class,
+    known_users: Class,
+    refused: u64,
+}
+
+/// The scans of one handshake that wait.
+#[derive(Default)]
+struct Pools {
+    new_users: Pool,
+    known_users: Pool,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            handshakes: bounded(HANDSHAKES),
+            authors: bounded(AUTHORS),
+            pools: BTreeMap::new(),
+            drawn: Bucket::default(),
+            expired_at: Duration::ZERO,
+            last_drawn: None,
+            counts: ScanCounts::default(),
+            warned_at: UnixMillis(0),
+            refused: 0,
+            warning: None,
+        }
+    }
+}
+
+/// Not `LruCache::new`, which allocates for the whole capacity at once.
+fn bounded<K: std::hash::Hash + Eq, V>(capacity: usize) -> LruCache<K, V> {
+    let mut cache = LruCache::unbounded();
+    cache.resize(NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN));
+    cache
+}
+
+/// The time at which something is decided: deadlines of the wall clock, and how long something has waited.
+#[derive(Clone, Copy)]
+pub(super) struct Moment {
+    pub(super) now: UnixMillis,
+    pub(super) monotonic: Duration,
+}
+
+impl ScanLimiter {
+    /// Whether a scan goes on to its operation now.
+    pub(super) fn admit(
+        &self,
+        stream: StreamId,
+        mut scan: Scan,
+        moment: Moment,
+        randomness: &dyn Randomness,
+    ) -> Admission {
+        let state = &mut *self.state.lock();
+        let before = state.authors.get(&(stream, scan.author)).copied();
+        if let Some(before) = before
+            && before.at <= moment.now
+            && moment.now < before.at.plus(PER_AUTHOR)
+        {
+            if before.event == scan.event || scan.via.copy {
+                return Admission::Copy;
+            }
+            state.refuse(stream, ScanLimit::Author, scan.via.relay, moment.now);
+            return Admission::Refused;
+        }
+        let known =
+            before.is_some() || state.pools.get(&stream).is_some_and(|pools| pools.known_users.contains(&scan.author));
+        let handshake = state.handshakes.get_or_insert_mut(stream, Handshake::default);
+        let admitted = if known {
+            handshake.known_users.admit(&scan.via, KNOWN_PER_RELAY, KNOWN_IN_ALL, moment.now)
+        } else {
+            handshake.new_users.admit(&scan.via, NEW_PER_RELAY, NEW_IN_ALL, moment.now)
+        };
+        match admitted {
+            Ok(()) => {
+                state.accept(stream, &scan, moment.now);
+                Admission::Accepted(scan)
+            }
+            Err(limit) => {
+                // What a peer sent is kept for minutes: no more of it than will be used.
+                scan.handshake.preferred_relays = usable_relays(&scan.handshake.preferred_relays);
+                let waiting = Waiting::new(scan, limit, moment.monotonic);
+                let is_first = state.pools.is_empty();
+                state.wait(stream, waiting, known, moment.now, randomness);
+                if is_first {
+                    self.waits.notify_one();
+                }
+                Admission::Waits
+            }
+        }
+    }
+
+    /// Returns when scans wait, or have waited since this was called last.
+    pub(super) async fn some_wait(&self) {
+        self.waits.notified().await;
+    }
+
+    /// Whether scans wait.
+    pub(super) fn has_waiting(&self) -> bool {
+        !self.state.lock().pools.is_empty()
+    }
+
+    /// Some scans that wait of which it is not known yet whether the service knows their authors.
+    pub(super) fn unchecked(&self, most: usize) -> Vec<(StreamId, PublicKey)> {
+        let state = self.state.lock();
+        let unchecked = |(stream, pools): (&StreamId, &Pools)| {
+            let stream = *stream;
+            pools.new_users.unchecked().map(|author| (stream, author)).take(most).collect::<Vec<_>>()
+        };
+        state.pools.iter().flat_map(unchecked).take(most).collect()
+    }
+
+    /// The store has been asked about the author of a scan that waits.
+    pub(super) fn checked(
+        &self,
+        stream: StreamId,
+        author: &PublicKey,
+        known: bool,
+        now: UnixMillis,
+        randomness: &dyn Randomness,
+    ) {
+        let state = &mut *self.state.lock();
+        let Some(pools) = state.pools.get_mut(&stream) else { return };
+        if known {
+            if let Some(waiting) = pools.new_users.remove(author) {
+                state.wait(stream, waiting, true, now, randomness);
+            }
+        } else {
+            pools.new_users.set_checked(author);
+        }
+    }
+
+    /// Takes out scans that wait, as many as there is room for now: those of known users for whom there is room, then some by
+    /// lot. Refuses those that have waited too long.
+    pub(super) fn draw(&self, moment: Moment, randomness: &dyn Randomness) -> Vec<(StreamId, Scan)> {
+        let state = &mut *self.state.lock();
+        state.expire(moment);
+        let mut accepted = state.admit_known(moment.now);
+        let after = state.last_drawn.map_or(Bound::Unbounded, Bound::Excluded);
+        let until = state.last_drawn.map_or(Bound::Excluded(StreamId::from_bytes([0; 16])), Bound::Included);
+        let order: Vec<_> = state.pools.range((after, Bound::Unbounded)).map(|(stream, _)| *stream).collect();
+        let order: Vec<_> =
+            order.into_iter().chain(state.pools.range((Bound::Unbounded, until)).map(|(s, _)| *s)).collect();
+        loop {
+            let before = accepted.len();
+            for stream in &order {
+                accepted.extend(state.draw_one(*stream, true, moment.now, randomness));
+                accepted.extend(state.draw_one(*stream, false, moment.now, randomness));
+            }
+            if accepted.len() == before {
+                return accepted;
+            }
+        }
+    }
+
+    /// How many scans were accepted and refused, and how many wait.
+    pub(super) fn counts(&self) -> ScanCounts {
+        let state = self.state.lock();
+        ScanCounts { waiting: state.waiting() as u64, ..state.counts }
+    }
+
+    /// Scans were refused, and nothing has been logged of it for a while.
+    pub(super) fn take_warning(&self) -> Option<Refusals> {
+        self.state.lock().warning.take()
+    }
+
+    /// How many scans of a handshake were refused since the service started.
+    pub(super) fn refused(&self, stream: StreamId) -> u64 {
+        self.state.lock().handshakes.peek(&stream).map_or(0, |handshake| handshake.refused)
+    }
+
+    /// How many scans of a handshake wait.
+    pub(super) fn waiting(&self, stream: StreamId) -> u64 {
+        self.state.lock().pools.get(&stream).map_or(0, Pools::len) as u64
+    }
+
+    /// The handshake is over: scans that wait for it are refused.
+    pub(super) fn forget(&self, stream: StreamId) {
+        let state = &mut *self.state.lock();
+        if let Some(pools) = state.pools.remove(&stream) {
+            for waiting in pools.into_scans() {
+                state.counts.refuse(waiting.limit);
+            }
+        }
+        state.handshakes.pop(&stream);
+    }
+}
+
+impl State {
+    fn accept(&mut self, stream: StreamId, scan: &Scan, now: UnixMillis) {
+        self.authors.put((stream, scan.author), Accepted { at: now, event: scan.event });
+        self.counts.accepted = self.counts.accepted.saturating_add(1);
+        if let Some(pools) = self.pools.get_mut(&stream) {
+            pools.new_users.remove(&scan.author);
+            pools.known_users.remove(&scan.author);
+            if pools.len() == 0 {
+                self.pools.remove(&stream);
+            }
+        }
+    }
+
+    fn wait(&mut self, stream: StreamId, waiting: Waiting, known: bool, now: UnixMillis, randomness: &dyn Randomness) {
+        let pools = self.pools.entry(stream).or_default();
+        let pool = pools.of(known);
+        pool.put(waiting);
+        let mut crowded = (pool.len() > WAITING).then_some((stream, known));
+        if crowded.is_none() && self.waiting() > WAITING_IN_ALL {
+            // The largest makes room: a flood of one URL takes no room from another.
+            let largest =
+                |known: bool, pools: &Pools| if known { pools.known_users.len() } else { pools.new_users.len() };
+            let all = self
+                .pools
+                .iter()
+                .flat_map(|(stream, pools)| [true, false].map(|known| (largest(known, pools), (*stream, known))));
+            crowded = all.max().map(|(_, pool)| pool);
+        }
+        if let Some((stream, known)) = crowded
+            && let Some(out) = self.pools.get_mut(&stream).and_then(|pools| pools.of(known).evict(randomness))
+        {
+            self.refuse(stream, out.limit, out.scan.via.relay, now);
+        }
+    }
+
+    fn waiting(&self) -> usize {
+        self.pools.values().map(Pools::len).sum()
+    }
+
+    /// Scans of known users for whom there is room.
+    fn admit_known(&mut self, now: UnixMillis) -> Vec<(StreamId, Scan)> {
+        let mut admitted = Vec::new();
+        let streams: Vec<_> =
+            self.pools.iter().filter(|(_, pools)| !pools.known_users.is_empty()).map(|(stream, _)| *stream).collect();
+        for stream in streams {
+            let class = &mut self.handshakes.get_or_insert_mut(stream, Handshake::default).known_users;
+            let Some(pools) = self.pools.get_mut(&stream) else { continue };
+            let mut room =
+                |waiting: &Waiting| class.admit(&waiting.scan.via, KNOWN_PER_RELAY, KNOWN_IN_ALL, now).is_ok();
+            let taken = pools.known_users.take_while(&mut room);
+            admitted.extend(taken.into_iter().map(|waiting| (stream, waiting.scan)));
+        }
+        for (stream, scan) in &admitted {
+            self.accept(*stream, scan, now);
+        }
+        admitted
+    }
+
+    fn draw_one(
+        &mut self,
+        stream: StreamId,
+        known: bool,
+        now: UnixMillis,
+        randomness: &dyn Randomness,
+    ) -> Option<(StreamId, Scan)> {
+        let pool = self.pools.get_mut(&stream)?.of(known);
+        if pool.is_empty() {
+            return None;
+        }
+        let drawn = &mut self.handshakes.get_or_insert_mut(stream, Handshake::default).of(known).drawn;
+        if !drawn.has_room(DRAWN, now) || !self.drawn.has_room(DRAWN_IN_ALL, now) {
+            return None;
+        }
+        let scan = pool.draw(randomness)?.scan;
+        drawn.take(DRAWN);
+        self.drawn.take(DRAWN_IN_ALL);
+        self.last_drawn = Some(stream);
+        self.accept(stream, &scan, now);
+        Some((stream, scan))
+    }
+
+    fn expire(&mut self, moment: Moment) {
+        if moment.monotonic.saturating_sub(self.expired_at) < EXPIRES_EVERY {
+            return;
+        }
+        self.expired_at = moment.monotonic;
+        let mut expired = Vec::new();
+        for (stream, pools) in &mut self.pools {
+            for pool in [&mut pools.new_users, &mut pools.known_users] {
+                expired.extend(pool.take_expired(moment.monotonic).into_iter().map(|waiting| (*stream, waiting)));
+            }
+        }
+        for (stream, waiting) in expired {
+            self.refuse(stream, waiting.limit, waiting.scan.via.relay, moment.now);
+        }
+        self.pools.retain(|_, pools| pools.len() > 0);
+    }
+
+    fn refuse(&mut self, stream: StreamId, limit: ScanLimit, relay: Option<Arc<str>>, now: UnixMillis) {
+        self.counts.refuse(limit);
+        self.refused = self.refused.saturating_add(1);
+        self.handshakes.get_or_insert_mut(stream, Handshake::default).refused += 1;
+        let worth_it = limit != ScanLimit::Author || self.refused >= WORTH_A_WARNING;
+        let due = now >= self.warned_at.plus(WARN_EVERY) || now < self.warned_at;
+        if worth_it && due {
+            self.warned_at = now;
+            self.warning = Some(Refusals { stream, limit, relay, count: std::mem::take(&mut self.refused) });
+        }
+    }
+}
+
+impl Handshake {
+    const fn of(&mut self, known: bool) -> &mut Class {
+        if known { &mut self.known_users } else { &mut self.new_users }
+    }
+}
+
+impl Pools {
+    fn len(&self) -> usize {
+        self.new_users.len() + self.known_users.len()
+    }
+
+    const fn of(&mut self, known: bool) -> &mut Pool {
+        if known { &mut self.known_users } else { &mut self.new_users }
+    }
+
+    fn into_scans(self) -> impl Iterator<Item = Waiting> {
+        self.new_users.into_scans().chain(self.known_users.into_scans())
+    }
+}
+
+impl ScanCounts {
+    fn refuse(&mut self, limit: ScanLimit) {
+        if let Some(refused) = self.refused.get_mut(limit as usize) {
+            *refused = refused.saturating_add(1);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

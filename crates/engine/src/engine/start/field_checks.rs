@@ -1,0 +1,259 @@
+//! Checks the values of a request's fields, each alone and together.
+//!
+//! Separate from starting, because a caller gets all errors in one response: when some fields do not even have the right
+//! type, the others are checked all the same.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use usher_protocol::PublicKey;
+use usher_protocol::bolt11::Invoice;
+
+use super::PaymentRules;
+use crate::UnixMillis;
+use crate::engine::subscriptions::{OpenSubscription, Subscriptions};
+use crate::engine::{InvalidField, StartError};
+use crate::operations::{Subscription, SubscriptionState, SubscriptionView};
+use crate::ports::{Clock, StoreError};
+
+/// How long a user may take to pay if the caller does not say.
+const PAYMENT_TTL: Duration = Duration::from_secs(300);
+
+/// The longest that a user may take to pay, or to make an invoice (decisions.md section 3).
+const LONGEST_PAYMENT: Duration = Duration::from_secs(24 * 3600);
+
+/// The longest that a user may take to agree to a subscription: the request is repeated during all of it.
+const LONGEST_AGREEMENT: Duration = Duration::from_secs(366 * 24 * 3600);
+
+/// How far in the past the first automatic charge may be due, because clocks differ.
+const CLOCK_TOLERANCE: Duration = Duration::from_secs(300);
+
+/// The fields of a request whose values are checked, as far as they are present and of the right type.
+#[derive(Clone, Debug)]
+pub enum FieldValues {
+    /// Of [`SinglePaymentRequest`](super::SinglePaymentRequest).
+    SinglePayment {
+        /// Who pays.
+        main_key: Option<PublicKey>,
+        /// Millisats.
+        amount: Option<u64>,
+        /// The subscription it belongs to.
+        subscription_id: Option<String>,
+        /// Unix seconds.
+        expires_at: Option<u64>,
+    },
+    /// Of [`PayInvoiceRequest`](super::PayInvoiceRequest).
+    InvoicePayment {
+        /// What is paid.
+        invoice: Option<Invoice>,
+        /// Millisats.
+        amount: Option<u64>,
+        /// Unix seconds.
+        expires_at: Option<u64>,
+    },
+    /// Of [`RequestInvoice`](super::RequestInvoice).
+    InvoiceRequest {
+        /// Millisats.
+        amount: Option<u64>,
+        /// Unix seconds.
+        expires_at: Option<u64>,
+    },
+    /// Of [`RecurringPaymentRequest`](super::RecurringPaymentRequest).
+    RecurringPayment {
+        /// Millisats.
+        amount: Option<u64>,
+        /// Millisats.
+        minimum_amount: Option<u64>,
+        /// Unix seconds until which the user can answer.
+        expires_at: Option<u64>,
+        /// Unix seconds of the first payment.
+        first_payment_due: Option<u64>,
+        /// Unix seconds after which none falls due.
+        until: Option<u64>,
+        /// Whether the service asks for each payment by itself.
+        auto_charge: bool,
+    },
+}
+
+/// Invalid fields of a request.
+#[derive(Default)]
+struct Faults(Vec<InvalidField>);
+
+impl Faults {
+    fn note(&mut self, pointer: &'static str, detail: impl Into<String>) {
+        self.0.push(InvalidField { pointer, detail: detail.into() });
+    }
+}
+
+/// Checks the values of fields.
+pub(in crate::engine) struct FieldChecks {
+    pub(in crate::engine) rules: PaymentRules,
+    pub(in crate::engine) subscriptions: Arc<Subscriptions>,
+    pub(in crate::engine) clock: Arc<dyn Clock>,
+}
+
+impl FieldChecks {
+    /// All invalid fields.
+    pub(in crate::engine) async fn invalid_fields(
+        &self,
+        values: &FieldValues,
+    ) -> Result<Vec<InvalidField>, StoreError> {
+        let now = self.clock.now();
+        let mut faults = Faults::default();
+        match values {
+            FieldValues::SinglePayment { main_key, amount, subscription_id, expires_at } => {
+                self.check_amount("/amount", *amount, &mut faults);
+                check_expiry("/expires_at", *expires_at, now, &mut faults);
+                if let (Some(id), Some(main_key)) = (subscription_id, main_key) {
+                    let found = self.subscriptions.find(id).await?;
+                    check_subscription(found.as_ref().map(|found| &found.subscription), main_key, *amount, &mut faults);
+                }
+            }
+            FieldValues::InvoicePayment { invoice, amount, expires_at } => {
+                if let Some(invoice) = invoice {
+                    self.check_invoice(invoice, *amount, now, &mut faults);
+                }
+                check_expiry("/expires_at", *expires_at, now, &mut faults);
+            }
+            FieldValues::InvoiceRequest { amount, expires_at } => {
+                self.check_amount("/content/amount", *amount, &mut faults);
+                check_expiry("/content/expires_at", *expires_at, now, &mut faults);
+            }
+            FieldValues::RecurringPayment {
+                amount,
+                minimum_amount,
+                expires_at,
+                first_payment_due,
+                until,
+                auto_charge,
+            } => {
+                self.check_amount("/amount", *amount, &mut faults);
+                check_minimum(*minimum_amount, *amount, &mut faults);
+                check_agreement(*expires_at, now, &mut faults);
+                check_recurrence(*first_payment_due, *until, *auto_charge, now, &mut faults);
+            }
+        }
+        Ok(faults.0)
+    }
+
+    /// Refuses a request with invalid fields.
+    pub(super) async fn check(&self, values: FieldValues) -> Result<(), StartError> {
+        let invalid = self.invalid_fields(&values).await?;
+        if invalid.is_empty() { Ok(()) } else { Err(StartError::Invalid(invalid)) }
+    }
+
+    fn check_amount(&self, pointer: &'static str, amount: Option<u64>, faults: &mut Faults) {
+        let max = self.rules.max_amount;
+        match amount {
+            Some(0) => faults.note(pointer, "must be more than zero"),
+            Some(amount) if amount > max => {
+                faults.note(pointer, format!("must be at most {max} millisats (limits.max_amount_millisats)"));
+            }
+            Some(_) | None => {}
+        }
+    }
+
+    fn check_invoice(&self, invoice: &Invoice, amount: Option<u64>, now: UnixMillis, faults: &mut Faults) {
+        if invoice.network() != self.rules.network {
+            let (theirs, ours) = (invoice.network(), self.rules.network);
+            faults.note("/invoice", format!("is for the network {theirs}; this service uses {ours}"));
+        }
+        if invoice.is_expired(now.secs()) {
+            faults.note("/invoice", "has expired");
+        }
+        match (invoice.amount(), amount) {
+            (None, _) => faults.note("/invoice", "names no amount"),
+            (Some(theirs), Some(given)) if theirs != given => {
+                faults.note("/amount", format!("is not the invoice's, which is {theirs}"));
+            }
+            (Some(amount), _) => self.check_amount("/invoice", Some(amount), faults),
+        }
+    }
+
+    /// Refuses a payment that its subscription does not allow; returns the subscription, to whose revision the payment is
+    /// bound.
+    pub(super) async fn payment_by_subscription(
+        &self,
+        id: &str,
+        main_key: &PublicKey,
+        amount: u64,
+    ) -> Result<Option<OpenSubscription>, StartError> {
+        let found = self.subscriptions.find(id).await?;
+        let mut faults = Faults::default();
+        check_subscription(found.as_ref().map(|found| &found.subscription), main_key, Some(amount), &mut faults);
+        if faults.0.is_empty() { Ok(found) } else { Err(StartError::Invalid(faults.0)) }
+    }
+}
+
+/// A payment of a subscription: the subscription must be active and of this user, and the amount no more than authorized.
+fn check_subscription(
+    subscription: Option<&Subscription>,
+    main_key: &PublicKey,
+    amount: Option<u64>,
+    faults: &mut Faults,
+) {
+    const POINTER: &str = "/subscription_id";
+    match subscription.filter(|subscription| subscription.is_of(main_key)) {
+        Some(subscription) => {
+            let SubscriptionView { state, authorized_amount, .. } = subscription.view();
+            if state != SubscriptionState::Active {
+                faults.note(POINTER, format!("is of a subscription that is {}", state.as_str()));
+            } else if amount.is_some_and(|amount| amount > authorized_amount) {
+                faults.note("/amount", format!("is more than the user authorized, which is {authorized_amount}"));
+            }
+        }
+        None => faults.note(POINTER, "is of no subscription of this main_key"),
+    }
+}
+
+fn check_minimum(minimum: Option<u64>, amount: Option<u64>, faults: &mut Faults) {
+    match (minimum, amount) {
+        (Some(0), _) => faults.note("/minimum_amount", "must be more than zero"),
+        (Some(minimum), Some(amount)) if minimum > amount => {
+            faults.note("/minimum_amount", "must not be more than amount");
+        }
+        _ => {}
+    }
+}
+
+/// Until when a user can pay, or make an invoice.
+pub(super) fn expiry(given: Option<u64>, now: UnixMillis) -> UnixMillis {
+    given.map_or(now.plus(PAYMENT_TTL), UnixMillis::from_secs)
+}
+
+fn check_expiry(pointer: &'static str, given: Option<u64>, now: UnixMillis, faults: &mut Faults) {
+    let expires_at = expiry(given, now);
+    if expires_at <= now {
+        faults.note(pointer, "must be in the future");
+    } else if expires_at > now.plus(LONGEST_PAYMENT) {
+        faults.note(pointer, "must be within 24 hours");
+    }
+}
+
+fn check_agreement(expires_at: Option<u64>, now: UnixMillis, faults: &mut Faults) {
+    let Some(expires_at) = expires_at.map(UnixMillis::from_secs) else { return };
+    if expires_at <= now {
+        faults.note("/expires_at", "must be in the future");
+    } else if expires_at > now.plus(LONGEST_AGREEMENT) {
+        faults.note("/expires_at", "must be within a year");
+    }
+}
+
+fn check_recurrence(
+    first_payment_due: Option<u64>,
+    until: Option<u64>,
+    auto_charge: bool,
+    now: UnixMillis,
+    faults: &mut Faults,
+) {
+    if until.zip(first_payment_due).is_some_and(|(until, first)| until < first) {
+        faults.note("/recurrence/until", "must not be before first_payment_due");
+    }
+    if until.is_some_and(|until| until <= now.secs()) {
+        faults.note("/recurrence/until", "must be in the future");
+    }
+    let earliest = now.minus(CLOCK_TOLERANCE).secs();
+    if auto_charge && first_payment_due.is_some_and(|first| first < earliest) {
+        faults.note("/recurrence/first_payment_due", "must not be in the past when auto_charge is true");
+    }
+}

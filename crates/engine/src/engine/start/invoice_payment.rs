@@ -1,0 +1,80 @@
+//! Starts the payment of somebody else's invoice, by a user or by the service's own Lightning backend.
+
+use usher_protocol::PublicKey;
+use usher_protocol::bolt11::Invoice;
+
+use super::field_checks::{FieldValues, expiry};
+use super::{IdempotentRequest, Starter};
+use crate::engine::StartError;
+use crate::operations::{Operation, OwnPayment, Payment, PaymentTerms};
+use crate::ports::CorrelationKey;
+use crate::{StreamId, UnixMillis};
+
+/// Asks for the payment of an invoice.
+#[derive(Clone, Debug)]
+pub struct PayInvoiceRequest {
+    /// Who pays; `None` is the service's own Lightning backend.
+    pub main_key: Option<PublicKey>,
+    /// Keys that may respond for it without a proof.
+    pub subkeys: Vec<PublicKey>,
+    /// What is paid.
+    pub invoice: Invoice,
+    /// Millisats; must be the amount of the invoice.
+    pub amount: Option<u64>,
+    /// What it is for.
+    pub description: Option<String>,
+    /// The caller's own reference, repeated in events.
+    pub reference: Option<String>,
+    /// Unix seconds until which the user can pay it, or until which the Lightning backend is asked to.
+    pub expires_at: Option<u64>,
+}
+
+impl Starter {
+    /// See [`Engine::pay_invoice`](crate::Engine::pay_invoice).
+    pub(in crate::engine) async fn pay_invoice(
+        &self,
+        request: PayInvoiceRequest,
+        once: Option<IdempotentRequest<StreamId>>,
+    ) -> Result<StreamId, StartError> {
+        let now = self.clock.now();
+        let paying = CorrelationKey::paying(request.invoice.payment_hash());
+        if let Some(stream_id) = self.index.find(paying) {
+            return self.respond(once, stream_id).await;
+        }
+        let PayInvoiceRequest { amount, expires_at, .. } = request;
+        let invoice = &request.invoice;
+        let values = FieldValues::InvoicePayment { invoice: Some(invoice.clone()), amount, expires_at };
+        self.checks.check(values).await?;
+        let expires_at = expiry(expires_at, now);
+        let amount = invoice.amount().unwrap_or_default();
+        let (operation, effects) = match request.main_key {
+            Some(main_key) => {
+                let description =
+                    request.description.or_else(|| invoice.description().map(str::to_owned)).unwrap_or_default();
+                let terms = PaymentTerms {
+                    main_key,
+                    subkeys: request.subkeys,
+                    request_id: self.ids.token(),
+                    reference: request.reference,
+                    description,
+                    subscription: None,
+                    expires_at: expires_at.min(UnixMillis::from_secs(invoice.expires_at())),
+                };
+                let (payment, effects) = Payment::of_invoice(terms, amount, request.invoice);
+                (Operation::InvoicePayment(payment), effects)
+            }
+            None => {
+                self.need_lightning()?;
+                let (payment, effects) = OwnPayment::start(request.invoice, request.reference, expires_at, now);
+                (Operation::OwnPayment(payment), effects)
+            }
+        };
+        let stream_id = self.ids.stream_id();
+        let record = once.as_ref().map(|once| once.record(&stream_id, now));
+        match self.create(stream_id, operation, effects, record).await? {
+            None => Ok(stream_id),
+            // A concurrent request with the same invoice was faster.
+            Some(owner) => self.respond(once, owner).await,
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Starting operations: validate, commit, respond. Nothing here waits for the network.
+//!
+//! One file per operation, with its request type and a method of [`Starter`].
+
+mod authentication;
+mod field_checks;
+mod invoice_payment;
+mod invoice_request;
+mod key_handshake;
+mod recurring_payment;
+mod single_payment;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use usher_protocol::bolt11::Network;
+use usher_protocol::subkey::SubkeyProof;
+
+pub use self::authentication::AuthenticateKey;
+pub(super) use self::field_checks::FieldChecks;
+pub use self::field_checks::FieldValues;
+pub use self::invoice_payment::PayInvoiceRequest;
+pub use self::invoice_request::RequestInvoice;
+pub use self::key_handshake::{KeyHandshakeRequest, KeyHandshakeStarted};
+pub use self::recurring_payment::RecurringPaymentRequest;
+pub use self::single_payment::SinglePaymentRequest;
+use super::StartError;
+use super::capacity::Capacity;
+use super::commit::{Cause, Change, Committer};
+use super::handshake_urls::HandshakeUrls;
+use super::idempotency::{IdempotencyRecords, IdempotentRequest};
+use super::ids::Ids;
+use super::index::Index;
+use super::reusable_handshakes::ReusableHandshakes;
+use crate::StreamId;
+use crate::operations::{Effect, Operation};
+use crate::ports::{Clock, Conflict, KeepAnswer, Store, StoreError};
+
+/// The rules of payments and subscriptions.
+#[derive(Clone, Debug)]
+pub struct PaymentRules {
+    /// The network of invoices (`wallet.network`).
+    pub network: Network,
+    /// The largest payment in millisats (`limits.max_amount_millisats`).
+    pub max_amount: u64,
+    /// After how long a failed charge is tried again, one after the other (`subscriptions.retry_hours`).
+    pub retry_after: Vec<Duration>,
+    /// Most look-ups of open invoices a second that have no particular reason (`wallet.lookups_per_second`).
+    pub look_ups_per_second: u64,
+}
+
+/// Starts operations.
+pub(super) struct Starter {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) index: Arc<Index>,
+    pub(super) committer: Arc<Committer>,
+    pub(super) capacity: Capacity,
+    pub(super) idempotency: Arc<IdempotencyRecords>,
+    pub(super) checks: Arc<FieldChecks>,
+    pub(super) urls: Arc<HandshakeUrls>,
+    pub(super) reusable_handshakes: Arc<ReusableHandshakes>,
+    pub(super) ids: Ids,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) rules: StartRules,
+}
+
+/// The options that starting an operation depends on.
+pub(super) struct StartRules {
+    pub(super) handshake_ttl: Duration,
+    pub(super) challenge_ttl: Duration,
+    pub(super) subkey_proof: Option<SubkeyProof>,
+    pub(super) retention: Duration,
+    pub(super) payments: PaymentRules,
+    /// Whether a Lightning backend is configured.
+    pub(super) has_lightning: bool,
+}
+
+impl Starter {
+    /// Commits a new operation whose correlation key is random.
+    async fn create_new(
+        &self,
+        id: StreamId,
+        operation: Operation,
+        effects: Vec<Effect>,
+        record: Option<KeepAnswer>,
+    ) -> Result<StreamId, StartError> {
+        match self.create(id, operation, effects, record).await? {
+            None => Ok(id),
+            Some(_) => Err(StoreError::Unreadable("a random correlation key was there already").into()),
+        }
+    }
+
+    /// Commits a new operation; returns the operation that has its correlation key already, if one has.
+    async fn create(
+        &self,
+        id: StreamId,
+        operation: Operation,
+        effects: Vec<Effect>,
+        record: Option<KeepAnswer>,
+    ) -> Result<Option<StreamId>, StartError> {
+        match self.create_all(vec![Change::start(id, operation, effects)], record).await? {
+            None => Ok(None),
+            Some(Conflict::Correlation(owner)) => Ok(Some(owner)),
+            Some(Conflict::Revision | Conflict::InboundSeen | Conflict::Answered) => {
+                Err(StoreError::Unreadable("a random stream id was there already").into())
+            }
+        }
+    }
+
+    /// Commits a new operation, the first of `changes`, and what else changes with it; returns what they conflict with.
+    async fn create_all(
+        &self,
+        changes: Vec<Change>,
+        record: Option<KeepAnswer>,
+    ) -> Result<Option<Conflict>, StartError> {
+        if !self.capacity.has_room() {
+            return Err(StartError::TooManyOpen);
+        }
+        if changes.first().is_some_and(|change| change.operation.lingers()) && !self.capacity.has_room_for_payments() {
+            return Err(StartError::TooManyEnded);
+        }
+        match self.committer.commit_all(changes, self.clock.now(), Cause::Request(record)).await? {
+            Some(Conflict::Answered) => Err(StartError::Repeated),
+            conflict => Ok(conflict),
+        }
+    }
+
+    /// Stores the response to an idempotent request that committed nothing.
+    async fn respond<T>(&self, request: Option<IdempotentRequest<T>>, result: T) -> Result<T, StartError> {
+        if let Some(request) = request {
+            self.idempotency.keep(&request, &result).await?;
+        }
+        Ok(result)
+    }
+
+    fn need_lightning(&self) -> Result<(), StartError> {
+        if self.rules.has_lightning { Ok(()) } else { Err(StartError::NoLightning) }
+    }
+}

@@ -1,0 +1,86 @@
+//! Starts a payment that a user is asked for.
+
+use usher_protocol::PublicKey;
+
+use super::field_checks::{FieldValues, expiry};
+use super::{IdempotentRequest, Starter};
+use crate::StreamId;
+use crate::engine::StartError;
+use crate::engine::commit::Change;
+use crate::operations::{Asked, Input, Note, Operation, Outcome, Payment, PaymentTerms, SubscriptionLink};
+use crate::ports::{Conflict, StoreError};
+
+/// Asks a user for a payment to the service.
+#[derive(Clone, Debug)]
+pub struct SinglePaymentRequest {
+    /// Who pays.
+    pub main_key: PublicKey,
+    /// Keys that may respond for it without a proof.
+    pub subkeys: Vec<PublicKey>,
+    /// What it is for.
+    pub description: String,
+    /// Millisats.
+    pub amount: u64,
+    /// The subscription it belongs to.
+    pub subscription_id: Option<String>,
+    /// The caller's own reference, repeated in events.
+    pub reference: Option<String>,
+    /// Unix seconds until which it can be paid.
+    pub expires_at: Option<u64>,
+}
+
+impl Starter {
+    /// See [`Engine::start_single_payment`](crate::Engine::start_single_payment).
+    pub(in crate::engine) async fn start_single_payment(
+        &self,
+        request: SinglePaymentRequest,
+        once: Option<IdempotentRequest<StreamId>>,
+    ) -> Result<StreamId, StartError> {
+        let now = self.clock.now();
+        let SinglePaymentRequest { main_key, amount, expires_at, .. } = request;
+        let subscription_id = request.subscription_id.clone();
+        let values =
+            FieldValues::SinglePayment { main_key: Some(main_key), amount: Some(amount), subscription_id, expires_at };
+        self.checks.check(values).await?;
+        self.need_lightning()?;
+        let expires_at = expiry(expires_at, now);
+        let request_id = self.ids.token();
+        loop {
+            let subscription = match &request.subscription_id {
+                Some(id) => self.checks.payment_by_subscription(id, &main_key, amount).await?,
+                None => None,
+            };
+            let link = |subscription_id| SubscriptionLink { subscription_id, charge: None };
+            let terms = PaymentTerms {
+                main_key: request.main_key,
+                subkeys: request.subkeys.clone(),
+                request_id: request_id.clone(),
+                reference: request.reference.clone(),
+                description: request.description.clone(),
+                subscription: request.subscription_id.clone().map(link),
+                expires_at,
+            };
+            let (payment, effects) = Payment::to_us(terms, request.amount, self.rules.payments.network, now);
+            let stream_id = self.ids.stream_id();
+            let mut changes = vec![Change::start(stream_id, Operation::SinglePayment(payment), effects)];
+            // In the same commit: if the subscription is closed at this moment, one of the two comes first.
+            changes.extend(subscription.map(|mut found| {
+                let asked = Note::Asked(Asked { request_id: request_id.clone(), until: expires_at.secs() });
+                let effects = match found.subscription.step(&Input::Note(asked), now) {
+                    Outcome::Stepped(effects) => effects,
+                    Outcome::Ignored => Vec::new(),
+                };
+                Change::step(found.stream_id, found.revision, Operation::Subscription(found.subscription), effects)
+            }));
+            let record = once.as_ref().map(|once| once.record(&stream_id, now));
+            match self.create_all(changes, record).await? {
+                None => return Ok(stream_id),
+                // The subscription was stepped meanwhile: read it again.
+                Some(Conflict::Revision) => {}
+                Some(Conflict::Correlation(_) | Conflict::InboundSeen | Conflict::Answered) => {
+                    return Err(StoreError::Unreadable("a random correlation key was there already").into());
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,356 @@
+//! Wires the engine's parts.
+//!
+//! Each part is made after those that it uses, so there is no cycle:
+//!
+//! ```text
+//! tasks, timers, index, damage, metrics, ids, inputs
+//!   └▶ event feed, invoice watcher, Lightning queue, outbox, webhook dispatcher
+//!        └▶ commit
+//!             └▶ workers, start, subscriptions, reusable handshakes
+//!                  └▶ inbox, alarms, clock changes, cleanup
+//! ```
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use usher_protocol::PublicKey;
+use usher_protocol::subkey::SubkeyProof;
+
+use super::Engine;
+use super::alarms::Alarms;
+use super::capacity::Capacity;
+use super::clock_changes::{ClockChangeParts, ClockChanges};
+use super::commit::{AfterCommit, Committer};
+use super::damage::Damage;
+use super::delivering::Deliveries;
+use super::event_feed::EventFeed;
+use super::handshake_urls::HandshakeUrls;
+use super::idempotency::IdempotencyRecords;
+use super::ids::Ids;
+use super::inbox::Inbox;
+use super::index::Index;
+use super::inputs::Inputs;
+use super::invoice_watcher::{InvoiceWatcher, InvoiceWatcherParts};
+use super::lightning_metrics::LightningMetrics;
+use super::lightning_notifications::NotificationHandler;
+use super::lightning_queue::{LightningBackend, LightningQueue};
+use super::metrics::Metrics;
+use super::outbox::{Outbox, OutboxParts};
+use super::ownership::Ownership;
+use super::restore::Restorer;
+use super::reusable_handshakes::{ReusableHandshakeParts, ReusableHandshakes};
+use super::scan_limiter::{ScanAdmission, ScanAdmissionParts};
+use super::start::{FieldChecks, PaymentRules, StartRules, Starter};
+use super::subscriptions::Subscriptions;
+use super::tasks::Tasks;
+use super::timers::Timers;
+use super::workers::Workers;
+use crate::ports::{
+    AnswerStore, Clock, DeliveryStore, Inbound, LightningNotices, Messenger, Randomness, Receiver, Store, StoreError,
+};
+
+/// How the engine behaves.
+#[derive(Clone, Debug)]
+pub struct EngineOptions {
+    /// The service's main key, for handshake URLs.
+    pub main_key: PublicKey,
+    /// The service's subkey, if it runs on one, for handshake URLs.
+    pub subkey: Option<PublicKey>,
+    /// The proof of the service's subkey, if it runs on one; it goes into challenges.
+    pub subkey_proof: Option<SubkeyProof>,
+    /// Scheme of handshake URLs (`nostr.url_scheme`).
+    pub url_scheme: String,
+    /// How long a single-use handshake URL is valid (`handshake.ttl_seconds`).
+    pub handshake_ttl: Duration,
+    /// How long an authentication challenge may be answered (`auth.challenge_ttl_seconds`).
+    pub challenge_ttl: Duration,
+    /// Most streams of operations that may be open at a time (`limits.max_open_streams`); the reserved stream is not counted.
+    pub max_open_streams: usize,
+    /// How long finished streams stay readable (`streams.retention_days`).
+    pub retention: Duration,
+    /// The rules of payments and subscriptions.
+    pub payments: PaymentRules,
+}
+
+/// What the engine runs with.
+pub struct EngineParts {
+    /// Stores operations.
+    pub store: Arc<dyn Store>,
+    /// Stores responses to idempotent requests.
+    pub answers: Arc<dyn AnswerStore>,
+    /// Stores deliveries to the webhook.
+    pub deliveries: Arc<dyn DeliveryStore>,
+    /// Posts to the app's webhook, if it has one.
+    pub receiver: Option<Arc<dyn Receiver>>,
+    /// Sends messages to wallets.
+    pub messenger: Arc<dyn Messenger>,
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// The source of tokens, challenges and stream ids.
+    pub randomness: Arc<dyn Randomness>,
+    /// Messages from wallets.
+    pub inbox: mpsc::Receiver<Inbound>,
+    /// The service's own Lightning backend, if one is configured.
+    pub lightning: Option<LightningBackend>,
+    /// What the Lightning backend reports by itself.
+    pub notices: Option<LightningNotices>,
+}
+
+impl Engine {
+    /// Rebuilds the index from the store and starts the engine's tasks on `tasks`; they end when `stop` is cancelled.
+    ///
+    /// # Errors
+    /// [`StoreError`] when the store cannot be read.
+    #[allow(clippy::too_many_lines)] // one part after the other
+    pub async fn start(
+        options: EngineOptions,
+        parts: EngineParts,
+        tasks: &TaskTracker,
+        stop: CancellationToken,
+    ) -> Result<Arc<Self>, StoreError> {
+        let EngineParts {
+            store,
+            answers,
+            deliveries,
+            receiver,
+            messenger,
+            clock,
+            randomness,
+            inbox,
+            lightning,
+            notices,
+        } = parts;
+        let tasks = Tasks::new(tasks.clone(), stop);
+        let ownership = Ownership::Everything;
+        let (timers, index, metrics) = (Arc::<Timers>::default(), Arc::<Index>::default(), Arc::<Metrics>::default());
+        let damage = Arc::new(Damage::new(Arc::clone(&store)));
+        let ids = Ids::new(Arc::clone(&clock), Arc::clone(&randomness));
+        let capacity = Capacity::new(Arc::clone(&index), options.max_open_streams);
+        let (inputs, jobs) = Inputs::new(ownership.clone());
+
+        let feed = Arc::new(EventFeed::new(
+            Arc::clone(&store),
+            Arc::clone(&damage),
+            Arc::clone(&index),
+            Arc::clone(&clock),
+            tasks.clone(),
+        ));
+        let backend = lightning.as_ref().map(|lightning| Arc::clone(&lightning.adapter));
+        let lightning_metrics = Arc::<LightningMetrics>::default();
+        let watcher = Arc::new(InvoiceWatcher::new(InvoiceWatcherParts {
+            backend: backend.clone(),
+            lookups_per_second: options.payments.look_ups_per_second,
+            metrics: Arc::clone(&lightning_metrics),
+            index: Arc::clone(&index),
+            timers: Arc::clone(&timers),
+            inputs: inputs.clone(),
+            clock: Arc::clone(&clock),
+            tasks: tasks.clone(),
+        }));
+        let (lightning_queue, queued_calls) = LightningQueue::new(
+            backend,
+            Arc::clone(&lightning_metrics),
+            Arc::clone(&index),
+            inputs.clone(),
+            Arc::clone(&clock),
+            tasks.clone(),
+        );
+        let lightning_queue = Arc::new(lightning_queue);
+        let (outbox, send_jobs) = Outbox::new(OutboxParts {
+            store: Arc::clone(&store),
+            damage: Arc::clone(&damage),
+            messenger: Arc::clone(&messenger),
+            index: Arc::clone(&index),
+            timers: Arc::clone(&timers),
+            watcher: Arc::clone(&watcher),
+            metrics: Arc::clone(&metrics),
+            ownership: ownership.clone(),
+            clock: Arc::clone(&clock),
+            randomness: Arc::clone(&randomness),
+            tasks: tasks.clone(),
+        });
+        let outbox = Arc::new(outbox);
+        let (webhooks, due) = Deliveries::new(deliveries, receiver);
+        let webhooks = Arc::new(webhooks);
+
+        let committer = Arc::new(Committer::new(
+            Arc::clone(&store),
+            Arc::clone(&damage),
+            ids.clone(),
+            Arc::clone(&metrics),
+            AfterCommit {
+                index: Arc::clone(&index),
+                timers: Arc::clone(&timers),
+                metrics: Arc::clone(&metrics),
+                feed: Arc::clone(&feed),
+                outbox: Arc::clone(&outbox),
+                watcher: Arc::clone(&watcher),
+                lightning: Arc::clone(&lightning_queue),
+                webhooks: Arc::clone(&webhooks),
+            },
+        ));
+
+        let workers = Arc::new(Workers {
+            store: Arc::clone(&store),
+            damage: Arc::clone(&damage),
+            committer: Arc::clone(&committer),
+            lightning: Arc::clone(&lightning_queue),
+            timers: Arc::clone(&timers),
+            capacity: capacity.clone(),
+            metrics: Arc::clone(&metrics),
+            clock: Arc::clone(&clock),
+            tasks: tasks.clone(),
+        });
+        let idempotency = Arc::new(IdempotencyRecords::new(answers, Arc::clone(&clock)));
+        let subscriptions = Arc::new(Subscriptions {
+            store: Arc::clone(&store),
+            damage: Arc::clone(&damage),
+            committer: Arc::clone(&committer),
+            idempotency: Arc::clone(&idempotency),
+            clock: Arc::clone(&clock),
+        });
+        let checks = Arc::new(FieldChecks {
+            rules: options.payments.clone(),
+            subscriptions: Arc::clone(&subscriptions),
+            clock: Arc::clone(&clock),
+        });
+        let urls = Arc::new(HandshakeUrls {
+            messenger,
+            scheme: options.url_scheme,
+            main_key: options.main_key,
+            subkey: options.subkey,
+        });
+        let scans = Arc::new(ScanAdmission::new(ScanAdmissionParts {
+            store: Arc::clone(&store),
+            inputs: inputs.clone(),
+            metrics: Arc::clone(&metrics),
+            clock: Arc::clone(&clock),
+            randomness: Arc::clone(&randomness),
+            tasks: tasks.clone(),
+        }));
+        let reusable_handshakes = Arc::new(ReusableHandshakes::new(ReusableHandshakeParts {
+            store: Arc::clone(&store),
+            committer: Arc::clone(&committer),
+            scans: Arc::clone(&scans),
+            feed: Arc::clone(&feed),
+            urls: Arc::clone(&urls),
+            clock: Arc::clone(&clock),
+            retention: options.retention,
+        }));
+        let starter = Starter {
+            store: Arc::clone(&store),
+            index: Arc::clone(&index),
+            committer: Arc::clone(&committer),
+            capacity,
+            idempotency: Arc::clone(&idempotency),
+            checks: Arc::clone(&checks),
+            urls,
+            reusable_handshakes: Arc::clone(&reusable_handshakes),
+            ids,
+            clock: Arc::clone(&clock),
+            rules: StartRules {
+                handshake_ttl: options.handshake_ttl,
+                challenge_ttl: options.challenge_ttl,
+                subkey_proof: options.subkey_proof,
+                retention: options.retention,
+                payments: options.payments,
+                has_lightning: lightning.is_some(),
+            },
+        };
+
+        let clock_changes = Arc::new(ClockChanges::new(ClockChangeParts {
+            store: Arc::clone(&store),
+            index: Arc::clone(&index),
+            timers: Arc::clone(&timers),
+            outbox: Arc::clone(&outbox),
+            watcher: Arc::clone(&watcher),
+            inputs: inputs.clone(),
+            clock: Arc::clone(&clock),
+            tasks: tasks.clone(),
+        }));
+        let alarms = Alarms {
+            timers: Arc::clone(&timers),
+            ownership: ownership.clone(),
+            inputs: inputs.clone(),
+            outbox: Arc::clone(&outbox),
+            watcher: Arc::clone(&watcher),
+            webhooks: Arc::clone(&webhooks),
+            clock_changes: Arc::clone(&clock_changes),
+            clock: Arc::clone(&clock),
+            tasks: tasks.clone(),
+        };
+        let notifications = NotificationHandler {
+            index: Arc::clone(&index),
+            inputs: inputs.clone(),
+            watcher: Arc::clone(&watcher),
+            clock: Arc::clone(&clock),
+            tasks: tasks.clone(),
+        };
+        let incoming = Inbox {
+            index: Arc::clone(&index),
+            outbox: Arc::clone(&outbox),
+            scans: Arc::clone(&scans),
+            inputs,
+            metrics: Arc::clone(&metrics),
+            tasks: tasks.clone(),
+        };
+        let restorer = Restorer {
+            store: Arc::clone(&store),
+            damage: Arc::clone(&damage),
+            index: Arc::clone(&index),
+            timers: Arc::clone(&timers),
+            watcher: Arc::clone(&watcher),
+            reusable_handshakes: Arc::clone(&reusable_handshakes),
+            metrics: Arc::clone(&metrics),
+            ownership,
+        };
+        let engine = Arc::new(Self {
+            tasks: tasks.clone(),
+            metrics,
+            damage: Arc::clone(&damage),
+            feed,
+            watcher: Arc::clone(&watcher),
+            lightning,
+            lightning_metrics,
+            idempotency,
+            subscriptions,
+            checks,
+            starter,
+            store,
+            clock: Arc::clone(&clock),
+            randomness,
+            index: Arc::clone(&index),
+            timers,
+            webhooks,
+            reusable_handshakes,
+            scans: Arc::clone(&scans),
+            clock_changes: Arc::clone(&clock_changes),
+            retention: options.retention,
+        });
+
+        let restored = restorer.restore(clock.now()).await?;
+        engine.load_deliveries().await?;
+        for jobs in jobs {
+            tasks.spawn_vital(Arc::clone(&workers).run(jobs));
+        }
+        tasks.spawn_vital(outbox.run(send_jobs));
+        tasks.spawn_vital(Arc::clone(&engine).deliver_to_app(due));
+        tasks.spawn_vital(Arc::clone(&engine).keep_deliveries_loaded());
+        tasks.spawn_vital(incoming.run_inbox(inbox));
+        tasks.spawn_vital(scans.run());
+        tasks.spawn_vital(watcher.run());
+        tasks.spawn_vital(lightning_queue.run(queued_calls));
+        tasks.spawn_vital(alarms.run(restored.waiting));
+        let check = tasks.clone();
+        tasks.spawn_vital(async move { damage.check_operations(index.ids(), &*clock, &check).await });
+        if let Some(notices) = notices {
+            tasks.spawn_vital(notifications.run_notifications(notices));
+        }
+        clock_changes.check_at_start(restored.latest).await?;
+        tasks.spawn_vital(Arc::clone(&engine).keep_house());
+        Ok(engine)
+    }
+}
