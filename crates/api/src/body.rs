@@ -16,7 +16,7 @@ use usher_engine::ports::ProfileChange;
 
 use self::unambiguous::Unambiguous;
 use crate::ApiState;
-use crate::fields::{Errors, Fields};
+use crate::field_reader::{Errors, Fields};
 use crate::problem::{ErrorCode, FieldError, Problem};
 
 /// A request body that is a JSON object.

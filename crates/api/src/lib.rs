@@ -1,38 +1,43 @@
-//! The HTTP interface: a room of doors into the [`Engine`](usher_engine::Engine).
+//! The HTTP API in front of the [`Engine`](usher_engine::Engine).
 //!
-//! `routes` mounts one file per endpoint; the OpenAPI document ([`openapi`]) is made from the same lines. In
-//! front of every endpoint stands the gate: request id, token, rate, time limit and the shape of errors are its
-//! business, so an endpoint reads its fields, calls the engine, and answers. [`serve`] is the part that faces
-//! strangers: connections, slow senders and readers, and a shutdown that cuts nobody off in mid-answer.
+//! Each endpoint is a file in `endpoints`: it reads its fields, calls the engine and responds. A group of endpoints is a
+//! section of the OpenAPI document ([`openapi`]), which is made from the same lines as the routes. The middleware around
+//! every endpoint does what all requests have in common: request id, authentication, rate and time limits, the shape of
+//! errors. [`serve`] accepts connections, limits them, and stops without cutting off a response.
 
-mod access;
+mod auth;
+mod auth_throttle;
 mod body;
-mod change;
+mod connection_lease;
+mod connection_table;
+mod endpoint_group;
 mod endpoints;
-mod examples;
-mod fields;
-mod formats;
-mod gate;
-mod host;
+mod field_reader;
+mod framing;
+mod header_list;
+mod host_header;
 mod idempotency;
-mod local;
-mod meters;
+mod idempotency_queue;
+mod loopback;
+mod metrics;
+mod middleware;
 mod openapi;
-mod path;
+mod path_parameter;
+mod peer;
 mod problem;
 mod query;
 mod rate_limit;
 mod request_id;
-mod routes;
+mod request_log;
+mod router;
 mod server;
+mod service_status;
 mod state;
-mod telemetry;
-mod unauthenticated;
-mod webhook;
+mod tasks;
 
-pub use access::ApiTokens;
-pub use openapi::openapi;
+pub use auth::ApiTokens;
 pub use problem::{ErrorCode, FieldError};
+pub use router::openapi;
 pub use server::{ServeOptions, serve};
+pub use service_status::{Family, Measure, Readiness, RelaysReadiness, Sample, ServiceStatus, WalletReadiness};
 pub use state::{ApiParts, ApiState, DocsAccess, Limits};
-pub use telemetry::{Family, Measure, Readiness, RelaysReadiness, Sample, Telemetry, WalletReadiness};

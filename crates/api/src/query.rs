@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
-use crate::fields::Errors;
+use crate::field_reader::Errors;
 
 /// Most of a list in one answer.
 const MAX_LIMIT: u64 = 1_000;

@@ -11,14 +11,14 @@ use usher_engine::Engine;
 use usher_engine::ports::{Clock, Directory, Randomness, RelayControl};
 use usher_protocol::jwt::JwtIssuer;
 
-use crate::access::ApiTokens;
-use crate::idempotency::InFlight;
-use crate::meters::Meters;
+use crate::auth::ApiTokens;
+use crate::auth_throttle::AuthThrottle;
+use crate::connection_table::ConnectionTable;
+use crate::idempotency_queue::IdempotencyQueue;
+use crate::metrics::HttpMetrics;
 use crate::problem::Problem;
 use crate::rate_limit::RateLimit;
-use crate::server::ConnectionTable;
-use crate::telemetry::Telemetry;
-use crate::unauthenticated::Unauthenticated;
+use crate::service_status::ServiceStatus;
 
 /// What the interface refuses to exceed (`limits.*` in the configuration).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,12 +114,12 @@ pub struct ApiParts {
     /// Shows and changes the service's relays.
     pub relays: Arc<dyn RelayControl>,
     /// What the service's other parts say of themselves.
-    pub telemetry: Arc<dyn Telemetry>,
+    pub status: Arc<dyn ServiceStatus>,
     /// Tells the time.
     pub clock: Arc<dyn Clock>,
     /// Makes request ids.
     pub randomness: Arc<dyn Randomness>,
-    /// Calls that change something run here; wait for it after [`serve`](crate::serve) and before the store closes.
+    /// Requests that change something run here; wait for it after [`serve`](crate::serve) and before the store closes.
     pub tasks: TaskTracker,
     /// When cancelled, long polls are answered and event streams end. Cancel it no later than the engine's.
     pub stop: CancellationToken,
@@ -145,16 +145,16 @@ pub struct Shared {
     pub(crate) stop: CancellationToken,
     pub(crate) directory: Arc<dyn Directory>,
     pub(crate) relays: Arc<dyn RelayControl>,
-    pub(crate) telemetry: Arc<dyn Telemetry>,
-    pub(crate) meters: Meters,
+    pub(crate) status: Arc<dyn ServiceStatus>,
+    pub(crate) metrics: HttpMetrics,
     pub(crate) connections: ConnectionTable,
-    pub(crate) unauthenticated: Unauthenticated,
+    pub(crate) auth_throttle: AuthThrottle,
     pub(crate) changes: Arc<Semaphore>,
     long_polls: Arc<Semaphore>,
     event_streams: Arc<Semaphore>,
     websockets: Arc<Semaphore>,
     pub(crate) subscriptions: Arc<Semaphore>,
-    pub(crate) in_flight: Arc<InFlight>,
+    pub(crate) idempotency_queue: Arc<IdempotencyQueue>,
     /// Places for calls with an idempotency key, beside those for changes: such a call runs a change in turn, and of one
     /// kind of places all could be taken by those who wait for another.
     pub(crate) keyed_calls: Arc<Semaphore>,
@@ -173,7 +173,7 @@ impl ApiState {
             docs,
             directory,
             relays,
-            telemetry,
+            status,
             clock,
             randomness,
             tasks,
@@ -193,16 +193,16 @@ impl ApiState {
             stop,
             directory,
             relays,
-            telemetry,
-            meters: Meters::new(),
+            status,
+            metrics: HttpMetrics::new(),
             connections: ConnectionTable::default(),
-            unauthenticated: Unauthenticated::default(),
+            auth_throttle: AuthThrottle::default(),
             changes: places(limits.max_changes),
             long_polls: places(limits.max_long_polls),
             event_streams: places(limits.max_event_streams),
             websockets: places(limits.max_websockets),
             subscriptions: places(limits.max_subscriptions),
-            in_flight: Arc::default(),
+            idempotency_queue: Arc::default(),
             keyed_calls: places(limits.max_changes),
             limits,
         }))
@@ -226,7 +226,7 @@ impl ApiState {
     ///
     /// # Errors
     /// `overloaded` when all are taken.
-    pub(crate) fn long_poll_place(&self) -> Result<OwnedSemaphorePermit, Problem> {
+    pub(crate) fn long_poll_permit(&self) -> Result<OwnedSemaphorePermit, Problem> {
         let place = Arc::clone(&self.long_polls).try_acquire_owned();
         place.map_err(|_| Problem::overloaded("as many calls wait for events as limits.max_long_polls allows"))
     }
@@ -235,13 +235,13 @@ impl ApiState {
     ///
     /// # Errors
     /// `overloaded` when all are taken.
-    pub(crate) fn event_stream_place(&self) -> Result<OwnedSemaphorePermit, Problem> {
+    pub(crate) fn event_stream_permit(&self) -> Result<OwnedSemaphorePermit, Problem> {
         let place = Arc::clone(&self.event_streams).try_acquire_owned();
         place.map_err(|_| Problem::overloaded("as many event streams are open as limits.max_event_streams allows"))
     }
 
     /// A place for a WebSocket; `None` when all are taken.
-    pub(crate) fn websocket_place(&self) -> Option<OwnedSemaphorePermit> {
+    pub(crate) fn websocket_permit(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.websockets).try_acquire_owned().ok()
     }
 }

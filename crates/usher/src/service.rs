@@ -124,7 +124,7 @@ impl Service {
             docs,
             directory,
             relays: Arc::new(RelayManager::new(Arc::clone(&pool), roster, store.clone())),
-            telemetry: Arc::new(Parts { engine: Arc::clone(&engine), store: Arc::clone(&store), relays: pool }),
+            status: Arc::new(Parts { engine: Arc::clone(&engine), store: Arc::clone(&store), relays: pool }),
             clock,
             randomness,
             tasks: http.tasks.clone(),

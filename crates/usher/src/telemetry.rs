@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tracing::warn;
-use usher_api::{Family, Measure, Readiness, RelaysReadiness, Sample, Telemetry, WalletReadiness};
+use usher_api::{Family, Measure, Readiness, RelaysReadiness, Sample, ServiceStatus, WalletReadiness};
 use usher_engine::ports::{DeliveryStatus, OperationKind, Table};
 use usher_engine::{Engine, EngineMetrics, ScanLimit};
 use usher_relays::{MetricsSnapshot, Origin, Refusal, RelayPool};
@@ -27,7 +27,7 @@ pub(crate) struct Parts {
 }
 
 #[async_trait]
-impl Telemetry for Parts {
+impl ServiceStatus for Parts {
     async fn readiness(&self) -> Readiness {
         let store = match tokio::time::timeout(PATIENCE, self.store.check()).await {
             Ok(Ok(())) => true,

@@ -8,7 +8,6 @@
 //!
 //! Only success is kept. An error changed nothing, so a repeated call may try again, also with a body that was mended.
 
-mod in_flight;
 mod key;
 
 use std::sync::Arc;
@@ -27,20 +26,19 @@ use tracing::Instrument as _;
 use usher_engine::ports::{Answer, AnswerKey};
 use usher_engine::{IdempotentRequest, RenderedResponse};
 
-pub(crate) use self::in_flight::InFlight;
 pub(crate) use self::key::IDEMPOTENCY_KEY;
 use crate::ApiState;
 use crate::body;
-use crate::change::ChangeLost;
-use crate::gate;
 use crate::problem::{ErrorCode, Problem};
+use crate::request_log;
+use crate::tasks::TaskLost;
 
 /// Says that an answer was given before.
 pub(crate) const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
 /// A call that is to be done once. A request extension.
 #[derive(Clone)]
-pub(crate) struct Keyed(Arc<Call>);
+pub(crate) struct IdempotencyContext(Arc<Call>);
 
 struct Call {
     key: AnswerKey,
@@ -49,7 +47,7 @@ struct Call {
     written: AtomicBool,
 }
 
-impl Keyed {
+impl IdempotencyContext {
     fn new(method: &Method, path: &str, key: &str, body: &[u8]) -> Self {
         // Neither a method nor a path nor a key has a zero byte in it.
         let call = [method.as_str(), path, key].join("\0");
@@ -62,7 +60,10 @@ impl Keyed {
 
     /// For the engine: how the answer is written that is committed with the work. It is the one that the handler gives:
     /// 200, with this body as JSON.
-    pub(crate) fn once<T, B: Serialize>(self, body: impl Fn(&T) -> B + Send + Sync + 'static) -> IdempotentRequest<T> {
+    pub(crate) fn request<T, B: Serialize>(
+        self,
+        body: impl Fn(&T) -> B + Send + Sync + 'static,
+    ) -> IdempotentRequest<T> {
         let (key, fingerprint) = (self.0.key, self.0.fingerprint);
         let render = Box::new(move |result: &T| {
             self.0.written.store(true, Ordering::Relaxed);
@@ -83,7 +84,7 @@ impl Keyed {
             return Problem::new(ErrorCode::IdempotencyKeyReused, detail).into_response();
         }
         if let Some(stream) = stream_of(&answer.body) {
-            gate::concerns(&stream);
+            request_log::record_stream_id(&stream);
         }
         let mut response = Response::new(Body::from(answer.body));
         *response.status_mut() = StatusCode::from_u16(answer.status).unwrap_or(StatusCode::OK);
@@ -123,12 +124,12 @@ pub(crate) async fn idempotency(
     let (mut head, body) = request.into_parts();
     let key = key::read(&head.headers).map_err(|error| Problem::invalid(vec![error]))?.unwrap_or_default();
     let body = body::read(&head.headers, body, &state).await?;
-    let call = Keyed::new(&head.method, head.uri.path(), &key, &body);
-    let turn = state.in_flight.turn(call.0.key).await;
+    let call = IdempotencyContext::new(&head.method, head.uri.path(), &key, &body);
+    let turn = state.idempotency_queue.turn(call.0.key).await;
     if let Some(answer) = state.engine.idempotency_record(&call.0.key).await? {
         return Ok(call.replay(answer));
     }
-    let place = Arc::clone(&state.keyed_calls).acquire_owned().await.map_err(|_closed| ChangeLost(None))?;
+    let place = Arc::clone(&state.keyed_calls).acquire_owned().await.map_err(|_closed| TaskLost(None))?;
     head.extensions.insert(call.clone());
     let request = Request::from_parts(head, Body::from(body));
     let (tasks, state) = (state.tasks.clone(), state);
@@ -138,11 +139,11 @@ pub(crate) async fn idempotency(
         drop((turn, place));
         response
     };
-    Ok(tasks.spawn(work.in_current_span()).await.map_err(|error| ChangeLost(Some(error)))?)
+    Ok(tasks.spawn(work.in_current_span()).await.map_err(|error| TaskLost(Some(error)))?)
 }
 
 /// Keeps a call's answer, if it is not kept already, and gives what is to be answered.
-async fn keep(state: &ApiState, call: &Keyed, response: Response) -> Response {
+async fn keep(state: &ApiState, call: &IdempotencyContext, response: Response) -> Response {
     // The work is done, and nobody knows of it yet.
     fail::fail_point!("before-answer", |_| -> Response { std::process::abort() });
     if !response.status().is_success() {

@@ -17,11 +17,11 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 use tower::Service as _;
 
 use super::ServeOptions;
-use super::framing::RefusedRequest;
-use super::lease::Lease;
 use super::lingering_socket::LingeringSocket;
-use super::table::Place;
-use crate::local::Peer;
+use crate::connection_lease::ConnectionLease;
+use crate::connection_table::ConnectionPermit;
+use crate::framing::RefusedRequest;
+use crate::peer::Peer;
 
 /// Largest buffer for reading and for writing, each, of one connection.
 const BUFFER_BYTES: usize = 64 * 1024;
@@ -55,7 +55,7 @@ impl Connections {
     pub(super) fn run(
         &self,
         stream: TcpStream,
-        place: Place,
+        place: ConnectionPermit,
         open: TaskTrackerToken,
         cut: CancellationToken,
     ) -> impl Future<Output = ()> + Send + use<> {
@@ -70,7 +70,7 @@ impl Connections {
         let service = {
             let (router, requests, answering) = (self.router.clone(), Arc::clone(&requests), Arc::clone(&answering));
             let refused = Arc::clone(&refused);
-            let lease = Lease::new(router.clone(), cut.clone(), place, open);
+            let lease = ConnectionLease::new(router.clone(), cut.clone(), place, open);
             service_fn(move |request: Request<Incoming>| {
                 let number = requests.fetch_add(1, Ordering::Relaxed);
                 answering.store(true, Ordering::Relaxed);

@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-use super::framing::{FramingScanner, RefusedRequest};
+use crate::framing::{FramingScanner, RefusedRequest};
 
 /// How long to read on after everything is said, and how much at most.
 ///

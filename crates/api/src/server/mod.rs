@@ -1,11 +1,8 @@
 //! The part that faces strangers: connections.
 
 mod connection;
-mod framing;
-mod lease;
 mod lingering_socket;
 mod refusal;
-mod table;
 
 use std::io;
 use std::net::IpAddr;
@@ -17,13 +14,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use connection::Connections;
-pub(crate) use framing::FramingError;
-pub(crate) use lease::Lease;
 use refusal::Refusals;
-use table::Bounds;
-pub(crate) use table::{Address, ConnectionCounts, ConnectionTable};
 
-use crate::{ApiState, routes};
+use crate::connection_table::Bounds;
+use crate::{ApiState, router};
 
 /// How connections are treated.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +78,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// Serves the whole interface on `listener` until `stop` is cancelled; returns when every connection has ended.
 ///
 /// A stop closes the listener first, lets calls that run be answered, closes idle connections at once, and cuts what
-/// is left after `options.grace`. Connections run on `tasks`. Calls that change something run on
+/// is left after `options.grace`. Connections run on `tasks`. Requests that change something run on
 /// [`ApiParts::tasks`](crate::ApiParts::tasks) and may outlive this: wait for that tracker too.
 pub async fn serve(
     listener: TcpListener,
@@ -99,7 +93,7 @@ pub async fn serve(
     let open = TaskTracker::new();
     let cut = CancellationToken::new();
     let refusals = Refusals::new(tasks.clone());
-    let connections = Connections::new(routes::router(state), &options, stop.clone());
+    let connections = Connections::new(router::router(state), &options, stop.clone());
 
     let (mut full, mut evicted_line_at) = (false, None);
     while let Some((stream, peer)) = accept(&listener, &stop).await {

@@ -42,7 +42,7 @@ async fn every_route_but_the_public_ones_wants_the_token() {
     let app = TestApp::start().await;
     let public: Vec<_> = operations(&usher_api::openapi()).into_iter().filter(|(.., public)| *public).collect();
     let public: Vec<_> = public.iter().map(|(method, path, _)| (*method, path.as_str())).collect();
-    assert_eq!(public, [("GET", "/.well-known/nostr.json"), ("GET", "/health")]);
+    assert_eq!(public, [("GET", "/health"), ("GET", "/.well-known/nostr.json")]);
 
     for (method, path, public) in operations(&usher_api::openapi()) {
         let method: reqwest::Method = method.parse().unwrap();

@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_api::{
-    ApiParts, ApiState, ApiTokens, DocsAccess, Family, Limits, Readiness, RelaysReadiness, ServeOptions, Telemetry,
+    ApiParts, ApiState, ApiTokens, DocsAccess, Family, Limits, Readiness, RelaysReadiness, ServeOptions, ServiceStatus,
     WalletReadiness,
 };
 use usher_engine::ports::{Clock, DeliveryStore, Inbound, Letter, Messenger, OsRandomness, Receiver, SystemClock, Via};
@@ -97,7 +97,7 @@ impl Default for PartsSay {
 }
 
 #[async_trait::async_trait]
-impl Telemetry for PartsSay {
+impl ServiceStatus for PartsSay {
     async fn readiness(&self) -> Readiness {
         self.0.lock().0.clone()
     }
@@ -190,7 +190,7 @@ impl Builder {
             docs: self.docs,
             directory: Arc::clone(&world) as _,
             relays: Arc::clone(&world) as _,
-            telemetry: Arc::clone(&parts_say) as _,
+            status: Arc::clone(&parts_say) as _,
             clock: Arc::clone(&clock) as _,
             randomness: Arc::new(OsRandomness),
             tasks: tasks.clone(),

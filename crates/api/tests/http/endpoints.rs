@@ -101,7 +101,7 @@ async fn paths_and_methods_that_do_not_exist() {
         assert_eq!(body["code"], "route_not_found", "{path}");
     }
     let response = app.get("/nothing").send().await.unwrap();
-    insta::assert_snapshot!(response.text().await.unwrap(), @r#"{"type":"urn:usher:error:route_not_found","title":"No such path","status":404,"detail":"there is no such path; `/docs` and docs/api.md list those there are","code":"route_not_found","request_id":"test"}"#);
+    insta::assert_snapshot!(response.text().await.unwrap(), @r#"{"type":"urn:usher:error:route_not_found","title":"No such path","status":404,"detail":"there is no such path; `/docs` and docs/api.md list all paths","code":"route_not_found","request_id":"test"}"#);
 
     for (method, path, allow) in [
         ("DELETE", "/version", "GET,HEAD"),

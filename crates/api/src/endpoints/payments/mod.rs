@@ -1,5 +1,18 @@
-//! Payments that users are asked for.
+//! Pay: single Lightning payments, invoices in both directions, and the service's own Lightning backend.
 
-pub(crate) mod close;
-pub(crate) mod recurring;
-pub(crate) mod single;
+mod get_wallet_info;
+mod pay_invoice;
+mod request_invoice;
+mod request_payment;
+
+use utoipa_axum::routes;
+
+use crate::endpoint_group::EndpointGroup;
+
+pub(super) fn group() -> EndpointGroup {
+    EndpointGroup::new("Payments", "Ask users for Lightning payments, pay invoices, and ask users for invoices.")
+        .endpoint(routes!(request_payment::request_payment))
+        .endpoint(routes!(pay_invoice::pay_invoice))
+        .endpoint(routes!(request_invoice::request_invoice))
+        .endpoint(routes!(get_wallet_info::get_wallet_info))
+}

@@ -1,0 +1,250 @@
+//! Authentication: who may call an endpoint, and the bearer tokens.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use http::header::{AUTHORIZATION, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderValue};
+use parking_lot::RwLock;
+use secrecy::{ExposeSecret as _, SecretString};
+use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
+use tokio_util::sync::CancellationToken;
+
+use crate::problem::{ErrorCode, Problem};
+
+/// Who may call an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum AuthPolicy {
+    /// Anybody.
+    Public,
+    /// Clients with the token.
+    Token,
+    /// Clients with the token, and clients that open a WebSocket without it: they send it in the first message.
+    WebSocket,
+    /// Clients with the token, also as the password for which a browser asks; with
+    /// [`DocsAccess::WithTokenOrLocal`](crate::DocsAccess) also browsers on this machine.
+    Docs,
+}
+
+impl AuthPolicy {
+    /// Every policy.
+    pub(crate) const ALL: [Self; 4] = [Self::Public, Self::Token, Self::WebSocket, Self::Docs];
+}
+
+/// The bearer tokens that are accepted; they can be replaced while the service runs. Cheap to clone: clones share them.
+///
+/// It keeps and compares SHA-256 digests: they are equally long whatever was sent, so the time a comparison takes
+/// says nothing about a token, not even its length.
+#[derive(Clone)]
+pub struct ApiTokens(Arc<RwLock<Vec<Accepted>>>);
+
+/// A token that is accepted.
+#[derive(Clone)]
+struct Accepted {
+    digest: [u8; 32],
+    /// Cancelled when the token is accepted no more.
+    revoked: CancellationToken,
+}
+
+/// A caller has shown a valid token. A request extension.
+#[derive(Clone, Debug)]
+pub(crate) struct Authorization(CancellationToken);
+
+impl Authorization {
+    /// Cancelled when the token is accepted no more: what was opened with it must end then. A token of one's own:
+    /// waiting on the shared one would make all connections take turns at its lock.
+    pub(crate) fn revoked(&self) -> CancellationToken {
+        self.0.child_token()
+    }
+}
+
+impl ApiTokens {
+    /// Accepts `current` (`auth.auth_token`) and, during a rotation, `previous` (`auth.previous_token`).
+    pub fn new(current: &SecretString, previous: Option<&SecretString>) -> Self {
+        let tokens = Self(Arc::default());
+        tokens.replace(current, previous);
+        tokens
+    }
+
+    /// Accepts these from now on and no others. WebSockets and event streams that were opened with a token that is
+    /// accepted no more are closed; requests that run are answered.
+    pub fn replace(&self, current: &SecretString, previous: Option<&SecretString>) {
+        let mut accepted = self.0.write();
+        let kept = |digest: [u8; 32]| {
+            let known = accepted.iter().find(|known| known.digest == digest);
+            known.cloned().unwrap_or_else(|| Accepted { digest, revoked: CancellationToken::new() })
+        };
+        let replaced: Vec<_> =
+            [Some(current), previous].into_iter().flatten().map(|token| kept(digest(token.expose_secret()))).collect();
+        let revoked = accepted.iter().filter(|old| !replaced.iter().any(|kept| kept.digest == old.digest));
+        revoked.for_each(|old| old.revoked.cancel());
+        *accepted = replaced;
+    }
+
+    /// Passes when the headers carry a token that is accepted.
+    ///
+    /// # Errors
+    /// `unauthorized`, with the challenge of RFC 6750 section 3.
+    pub(crate) fn authorize(&self, headers: &HeaderMap) -> Result<Authorization, Problem> {
+        let Some(token) = bearer(headers) else {
+            return Err(refusal(
+                "send the header `Authorization: Bearer <token>` with the service's auth.auth_token",
+                HeaderValue::from_static("Bearer realm=\"usher\""),
+            ));
+        };
+        self.authorize_token(token)
+    }
+
+    /// As [`authorize`](Self::authorize); the token may also be the password of HTTP Basic (RFC 7617) under any user name, for
+    /// which a browser asks. For pages only: a browser sends it again by itself, whichever site leads it here.
+    ///
+    /// # Errors
+    /// As [`authorize`](Self::authorize), with a challenge that has the browser ask.
+    pub(crate) fn authorize_browser(&self, headers: &HeaderMap) -> Result<Authorization, Problem> {
+        let authorization = match basic_password(headers) {
+            Some(password) => self.authorize_token(&password),
+            None => self.authorize(headers),
+        };
+        let challenge = "Basic realm=\"usher\", Bearer realm=\"usher\"";
+        authorization.map_err(|problem| problem.with_header(WWW_AUTHENTICATE, HeaderValue::from_static(challenge)))
+    }
+
+    /// Passes when this is a token that is accepted.
+    ///
+    /// # Errors
+    /// As [`authorize`](Self::authorize).
+    pub(crate) fn authorize_token(&self, token: &[u8]) -> Result<Authorization, Problem> {
+        let digest = digest(token);
+        let accepted = self.0.read();
+        // All are compared, whichever it is.
+        let mut found = None;
+        for accepted in accepted.iter().filter(|accepted| bool::from(digest.ct_eq(&accepted.digest))) {
+            found = Some(Authorization(accepted.revoked.clone()));
+        }
+        found.ok_or_else(|| {
+            refusal(
+                "the token is not the service's auth.auth_token",
+                HeaderValue::from_static("Bearer realm=\"usher\", error=\"invalid_token\""),
+            )
+        })
+    }
+}
+
+impl std::fmt::Debug for ApiTokens {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("ApiTokens").field("accepted", &self.0.read().len()).finish()
+    }
+}
+
+fn digest(token: impl AsRef<[u8]>) -> [u8; 32] {
+    Sha256::digest(token).into()
+}
+
+fn refusal(detail: &'static str, challenge: HeaderValue) -> Problem {
+    Problem::new(ErrorCode::Unauthorized, detail).with_header(WWW_AUTHENTICATE, challenge)
+}
+
+/// Whether the request carries something that is meant as a token.
+pub(crate) fn has_token(headers: &HeaderMap) -> bool {
+    headers.contains_key(AUTHORIZATION)
+}
+
+/// The token of the one `Authorization` header there must be.
+fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
+    credentials(headers, b"bearer ")
+}
+
+/// The password of `Authorization: Basic <Base64 of user:password>`.
+fn basic_password(headers: &HeaderMap) -> Option<Vec<u8>> {
+    let decoded = STANDARD.decode(credentials(headers, b"basic ")?).ok()?;
+    let colon = decoded.iter().position(|byte| *byte == b':')?;
+    decoded.get(colon + 1..).map(<[u8]>::to_vec)
+}
+
+/// What follows the scheme (with its space) in the one `Authorization` header there must be.
+fn credentials<'a>(headers: &'a HeaderMap, scheme: &[u8]) -> Option<&'a [u8]> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return None;
+    };
+    let (found, credentials) = value.as_bytes().split_at_checked(scheme.len())?;
+    let credentials = credentials.trim_ascii();
+    (found.eq_ignore_ascii_case(scheme) && !credentials.is_empty()).then_some(credentials)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn headers(values: &[&str]) -> HeaderMap {
+        let mut headers = HeaderMap::new();
+        for value in values {
+            headers.append(AUTHORIZATION, HeaderValue::from_str(value).unwrap());
+        }
+        headers
+    }
+
+    fn admits(values: &[&str]) -> bool {
+        ApiTokens::new(&SecretString::from("s3cret token"), None).authorize(&headers(values)).is_ok()
+    }
+
+    #[test]
+    fn only_the_token_admits() {
+        assert!(admits(&["Bearer s3cret token"]));
+        assert!(admits(&["bearer s3cret token"]), "scheme names are case-insensitive (RFC 9110 section 11.1)");
+        assert!(admits(&["BEARER   s3cret token "]));
+        for wrong in [
+            &[][..],
+            &[""],
+            &["Bearer"],
+            &["Bearer "],
+            &["Bearer s3cret"],
+            &["Bearer s3cret token2"],
+            &["Bearer S3CRET TOKEN"],
+            &["s3cret token"],
+            &["Basic s3cret token"],
+            &["Bearers3cret token"],
+            &["Bearer s3cret token", "Bearer s3cret token"],
+        ] {
+            assert!(!admits(wrong), "{wrong:?}");
+        }
+    }
+
+    #[test]
+    fn a_browser_sends_the_token_as_password() {
+        let tokens = ApiTokens::new(&SecretString::from("s3cret: token"), None);
+        let admits = |user_and_password: &str| {
+            let value = format!("Basic {}", STANDARD.encode(user_and_password));
+            assert!(tokens.authorize(&headers(&[&value])).is_err(), "for pages only");
+            tokens.authorize_browser(&headers(&[&value])).is_ok()
+        };
+        assert!(admits("admin:s3cret: token") && admits(":s3cret: token"));
+        for wrong in ["", ":", "s3cret: token", "s3cret: token:", "admin:s3cret", "admin: s3cret: token"] {
+            assert!(!admits(wrong), "{wrong:?}");
+        }
+        assert!(tokens.authorize_browser(&headers(&["Bearer s3cret: token"])).is_ok());
+        for wrong in ["Basic", "Basic ???", "Bearer s3cret"] {
+            assert!(tokens.authorize_browser(&headers(&[wrong])).is_err(), "{wrong:?}");
+        }
+        assert!(tokens.authorize_browser(&HeaderMap::new()).is_err());
+    }
+
+    #[test]
+    fn a_rotation_accepts_both_and_then_revokes_the_old_one() {
+        let [old, new] = ["old", "new"].map(SecretString::from);
+        let tokens = ApiTokens::new(&old, None);
+        let admitted = |token: &str| tokens.authorize(&headers(&[&format!("Bearer {token}")]));
+        let before = admitted("old").unwrap().revoked();
+        assert!(admitted("new").is_err());
+
+        tokens.replace(&new, Some(&old));
+        let during = admitted("new").unwrap().revoked();
+        assert!(admitted("old").is_ok() && !before.is_cancelled());
+
+        tokens.replace(&new, None);
+        assert!(admitted("old").is_err() && before.is_cancelled());
+        assert!(admitted("new").is_ok() && !during.is_cancelled());
+    }
+}

@@ -1,0 +1,51 @@
+//! What a connection occupies, for whoever goes on with it after an upgrade.
+
+use std::sync::Arc;
+
+use axum::Router;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
+use crate::connection_table::ConnectionPermit;
+
+/// A connection's permit among `limits.max_connections`, kept for as long as a clone of this is. A request extension.
+///
+/// HTTP is over for a connection when it becomes a WebSocket, and so is its task; but the connection is still open: it
+/// counts, a stop waits for it, and in the end cuts it.
+#[derive(Clone)]
+pub(crate) struct ConnectionLease(Arc<Parts>);
+
+struct Parts {
+    router: Router,
+    cut: CancellationToken,
+    permit: ConnectionPermit,
+    _open: TaskTrackerToken,
+}
+
+impl ConnectionLease {
+    /// A lease of `permit` under a server that serves `router`, knows by `open` that the connection is there, and closes it
+    /// when `cut` is cancelled.
+    pub(crate) fn new(
+        router: Router,
+        cut: CancellationToken,
+        permit: ConnectionPermit,
+        open: TaskTrackerToken,
+    ) -> Self {
+        Self(Arc::new(Parts { router, cut, permit, _open: open }))
+    }
+
+    /// What the server serves.
+    pub(crate) fn router(&self) -> Router {
+        self.0.router.clone()
+    }
+
+    /// Cancelled when the connection must end at once.
+    pub(crate) fn cut(&self) -> CancellationToken {
+        self.0.cut.clone()
+    }
+
+    /// The client has sent a valid token: its connection gives way to no other from now on.
+    pub(crate) fn authenticate(&self) {
+        self.0.permit.authenticate();
+    }
+}

@@ -1,0 +1,258 @@
+//! Which connections are open, and which of them give way to another.
+//!
+//! Before its first request nobody knows whose a connection is. Connections that have not sent the token are therefore
+//! limited, in all and by address, and it is the oldest of them that is closed for a new one. A caller with the token
+//! sends it within moments of connecting: until as many others as the limit have connected after it, it has a place, and
+//! from then on it keeps it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+
+use crate::peer::PeerNetwork;
+
+/// How many connections there may be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Bounds {
+    /// Of all kinds.
+    pub(crate) all: usize,
+    /// That have not sent the token.
+    pub(crate) unauthenticated: usize,
+    /// Of these, from one address.
+    pub(crate) per_address: usize,
+}
+
+/// The connections that are open. Clones share it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ConnectionTable(Arc<Mutex<Table>>);
+
+#[derive(Debug, Default)]
+struct Table {
+    next: u64,
+    /// By number, hence the oldest first.
+    unauthenticated: BTreeMap<u64, Unauthenticated>,
+    by_address: HashMap<PeerNetwork, BTreeSet<u64>>,
+    authenticated: usize,
+    evicted: u64,
+}
+
+#[derive(Debug)]
+struct Unauthenticated {
+    address: Option<PeerNetwork>,
+    close: CancellationToken,
+}
+
+/// How many connections are open, by whether they have sent the token, and how many were closed for others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ConnectionCounts {
+    pub(crate) authenticated: usize,
+    pub(crate) unauthenticated: usize,
+    pub(crate) evicted: u64,
+}
+
+/// The place of a connection, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct ConnectionPermit {
+    table: ConnectionTable,
+    number: u64,
+    authenticated: AtomicBool,
+}
+
+impl ConnectionTable {
+    /// A place for a connection of `peer`, for which `close` of another may be cancelled; `None` when all are taken by
+    /// callers that have sent the token. Says how many were closed for it.
+    pub(crate) fn enter(
+        &self,
+        peer: Option<IpAddr>,
+        close: CancellationToken,
+        bounds: Bounds,
+    ) -> Option<(ConnectionPermit, bool)> {
+        let address = peer.and_then(PeerNetwork::of);
+        let mut table = self.0.lock();
+        let before = table.evicted;
+        if let Some(oldest) = address.and_then(|address| table.oldest_above(address, bounds.per_address)) {
+            table.evict(oldest);
+        }
+        while table.unauthenticated.len() >= bounds.unauthenticated
+            || table.unauthenticated.len() + table.authenticated >= bounds.all
+        {
+            let oldest = *table.unauthenticated.first_key_value()?.0;
+            table.evict(oldest);
+        }
+        let number = table.next;
+        table.next += 1;
+        table.unauthenticated.insert(number, Unauthenticated { address, close });
+        if let Some(address) = address {
+            table.by_address.entry(address).or_default().insert(number);
+        }
+        let evicted = table.evicted > before;
+        drop(table);
+        Some((ConnectionPermit { table: self.clone(), number, authenticated: AtomicBool::new(false) }, evicted))
+    }
+
+    /// How many there are.
+    pub(crate) fn counts(&self) -> ConnectionCounts {
+        let table = self.0.lock();
+        ConnectionCounts {
+            authenticated: table.authenticated,
+            unauthenticated: table.unauthenticated.len(),
+            evicted: table.evicted,
+        }
+    }
+}
+
+impl Table {
+    /// The oldest connection of an address that has as many as it may.
+    fn oldest_above(&self, address: PeerNetwork, most: usize) -> Option<u64> {
+        let connections = self.by_address.get(&address).filter(|connections| connections.len() >= most)?;
+        connections.first().copied()
+    }
+
+    fn evict(&mut self, number: u64) {
+        if let Some(connection) = self.remove(number) {
+            connection.close.cancel();
+            self.evicted += 1;
+        }
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Unauthenticated> {
+        let connection = self.unauthenticated.remove(&number)?;
+        if let Some(address) = connection.address
+            && let Some(connections) = self.by_address.get_mut(&address)
+        {
+            connections.remove(&number);
+            if connections.is_empty() {
+                self.by_address.remove(&address);
+            }
+        }
+        Some(connection)
+    }
+}
+
+impl ConnectionPermit {
+    /// The connection has sent the token: it keeps its place from now on. Nothing when it was closed in that moment.
+    pub(crate) fn authenticate(&self) {
+        if self.authenticated.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut table = self.table.0.lock();
+        if table.remove(self.number).is_some() {
+            table.authenticated += 1;
+            self.authenticated.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+impl Drop for ConnectionPermit {
+    fn drop(&mut self) {
+        let mut table = self.table.0.lock();
+        if self.authenticated.load(Ordering::Relaxed) {
+            table.authenticated = table.authenticated.saturating_sub(1);
+        } else {
+            table.remove(self.number);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const BOUNDS: Bounds = Bounds { all: 10, unauthenticated: 5, per_address: 2 };
+
+    fn ip(number: u8) -> Option<IpAddr> {
+        Some(IpAddr::from([10, 0, 0, number]))
+    }
+
+    /// A connection, and whether it was closed.
+    struct Connection(Option<ConnectionPermit>, CancellationToken);
+
+    impl Connection {
+        fn open(table: &ConnectionTable, peer: Option<IpAddr>) -> Self {
+            let close = CancellationToken::new();
+            Self(table.enter(peer, close.clone(), BOUNDS).map(|(place, _)| place), close)
+        }
+
+        fn is_open(&self) -> bool {
+            self.0.is_some() && !self.1.is_cancelled()
+        }
+    }
+
+    #[test]
+    fn one_address_pushes_out_none_but_its_own() {
+        let table = ConnectionTable::default();
+        let other = Connection::open(&table, ip(1));
+        let flood: Vec<_> = (0..100).map(|_| Connection::open(&table, ip(2))).collect();
+        assert!(other.is_open());
+        let left: Vec<_> = flood.iter().map(Connection::is_open).collect();
+        assert_eq!(left.iter().filter(|open| **open).count(), 2);
+        assert!(left[98] && left[99], "the newest");
+    }
+
+    #[test]
+    fn of_many_addresses_the_oldest_gives_way() {
+        let table = ConnectionTable::default();
+        let all: Vec<_> = (0..100).map(|number| Connection::open(&table, ip(number))).collect();
+        let left: Vec<_> = (0..100).filter(|number| all[*number].is_open()).collect();
+        assert_eq!(left, [95, 96, 97, 98, 99]);
+        assert_eq!(table.counts().evicted, 95);
+    }
+
+    #[test]
+    fn who_has_sent_the_token_is_not_closed() {
+        let table = ConnectionTable::default();
+        let trusted: Vec<_> = (0..8)
+            .map(|_| {
+                let connection = Connection::open(&table, ip(1));
+                connection.0.as_ref().unwrap().authenticate();
+                connection
+            })
+            .collect();
+        let others: Vec<_> = (0..100).map(|number| Connection::open(&table, ip(number))).collect();
+        assert!(trusted.iter().all(Connection::is_open));
+        assert_eq!(others.iter().filter(|other| other.is_open()).count(), 2, "what is left of all");
+        let more = Connection::open(&table, None);
+        more.0.as_ref().unwrap().authenticate();
+        let last = Connection::open(&table, None);
+        last.0.as_ref().unwrap().authenticate();
+        assert!(last.is_open() && more.is_open());
+        assert!(!Connection::open(&table, ip(7)).is_open(), "all places are taken by those with the token");
+        drop(trusted);
+        assert!(Connection::open(&table, ip(7)).is_open());
+    }
+
+    proptest! {
+        #[test]
+        fn it_counts_right(steps in proptest::collection::vec((0..3_u8, 0..6_u8, any::<prop::sample::Index>()), 0..200)) {
+            let table = ConnectionTable::default();
+            let mut open: Vec<Connection> = Vec::new();
+            for (what, peer, which) in steps {
+                match what {
+                    0 => open.push(Connection::open(&table, if peer == 0 { None } else { ip(peer) })),
+                    1 if !open.is_empty() => drop(open.swap_remove(which.index(open.len()))),
+                    _ if !open.is_empty() => {
+                        if let Some(place) = &open[which.index(open.len())].0 {
+                            place.authenticate();
+                        }
+                    }
+                    _ => {}
+                }
+                // One that was closed lets go of its place.
+                open.retain(Connection::is_open);
+                let counts = table.counts();
+                prop_assert_eq!(counts.authenticated + counts.unauthenticated, open.len());
+                prop_assert!(open.len() <= BOUNDS.all && counts.unauthenticated <= BOUNDS.unauthenticated);
+            }
+            drop(open);
+            let counts = table.counts();
+            prop_assert_eq!((counts.authenticated, counts.unauthenticated), (0, 0));
+            prop_assert!(table.0.lock().by_address.is_empty());
+        }
+    }
+}

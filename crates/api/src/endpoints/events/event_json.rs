@@ -1,0 +1,129 @@
+//! Pages of events as JSON.
+
+use std::fmt::Write as _;
+
+use usher_engine::{Event, EventPage};
+use utoipa::ToSchema;
+
+use super::event_data::EventData;
+
+/// An event of a stream; it never changes once it has been read.
+#[derive(ToSchema)]
+#[schema(as = Event)]
+#[expect(dead_code, reason = "describes what `write_event` writes")]
+pub(crate) struct EventSchema {
+    /// Position in the stream, from 0, without gaps.
+    #[schema(example = 0)]
+    index: u64,
+    /// What kind of event it is: `KeyHandshake`, `StatusUpdate`, `Subscription`, `SubscriptionClosed`,
+    /// `SubscriptionPayment`, `InvoiceResponse` or `CashuResponse` (the last not in this version).
+    #[schema(example = "KeyHandshake")]
+    r#type: String,
+    /// When it happened, in Unix seconds.
+    #[schema(example = 1732137600)]
+    timestamp: u64,
+    data: EventData,
+}
+
+/// Some consecutive events of a stream.
+#[derive(ToSchema)]
+#[schema(as = EventPage)]
+#[expect(dead_code, reason = "describes what `write` writes")]
+pub(crate) struct PageSchema {
+    /// The events, oldest first.
+    events: Vec<EventSchema>,
+    /// The `after` to ask with next time.
+    #[schema(example = 1)]
+    next: u64,
+    /// Earlier events were removed after `streams.retention_days`: this is the first index that is left. Only where `after` is
+    /// 0, and something is missing.
+    #[schema(nullable = false, example = 0)]
+    first: Option<u64>,
+    /// Nothing more is expected, and these are the last events.
+    #[schema(example = true)]
+    done: bool,
+}
+
+/// The largest index: what JSON carries exactly everywhere (RFC 8259 section 6).
+pub(crate) const MAX_INDEX: u64 = (1 << 53) - 1;
+
+/// Bytes an event needs beside its data, and a page beside its events; generous, so that nothing is copied twice.
+pub(crate) const ENVELOPE: usize = 128;
+
+/// Writes a page.
+///
+/// By hand: an event's data is JSON text already, and parsing it only to write it again was half the cost of a poll.
+pub(crate) fn write(page: &EventPage) -> String {
+    let size = page.events.iter().map(|event| ENVELOPE + event.data.len()).sum::<usize>();
+    let mut out = String::with_capacity(ENVELOPE + size);
+    out.push_str("{\"events\":[");
+    for (position, event) in page.events.iter().enumerate() {
+        if position > 0 {
+            out.push(',');
+        }
+        write_event(&mut out, event);
+    }
+    // Writing to a string cannot fail.
+    let _ = write!(out, "],\"next\":{}", page.next);
+    if let Some(first) = page.first {
+        let _ = write!(out, ",\"first\":{first}");
+    }
+    let _ = write!(out, ",\"done\":{}}}", page.done);
+    out
+}
+
+/// Writes an event.
+pub(crate) fn write_event(out: &mut String, event: &Event) {
+    let Event { index, event_type, timestamp, data } = event;
+    let _ = write!(out, "{{\"index\":{index},\"type\":\"{event_type}\",\"timestamp\":{timestamp},\"data\":{data}}}");
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use usher_engine::EventType;
+
+    use super::*;
+
+    #[test]
+    fn a_page_is_json_of_the_documented_shape() {
+        let event =
+            |index, data: &str| Event { index, event_type: EventType::StatusUpdate, timestamp: 9, data: data.into() };
+        for (page, expected) in [
+            (
+                EventPage { events: Vec::new(), next: u64::MAX, first: None, done: false },
+                json!({ "events": [], "next": u64::MAX, "done": false }),
+            ),
+            (
+                EventPage {
+                    events: vec![event(4, r#"{"status":"a\"\\\n"}"#), event(5, "{}")],
+                    next: 6,
+                    first: Some(4),
+                    done: true,
+                },
+                json!({
+                    "events": [
+                        { "index": 4, "type": "StatusUpdate", "timestamp": 9, "data": { "status": "a\"\\\n" } },
+                        { "index": 5, "type": "StatusUpdate", "timestamp": 9, "data": {} },
+                    ],
+                    "next": 6,
+                    "first": 4,
+                    "done": true,
+                }),
+            ),
+        ] {
+            let written: Value = serde_json::from_str(&write(&page)).unwrap();
+            assert_eq!(written, expected);
+        }
+    }
+
+    #[test]
+    fn the_envelope_is_large_enough_for_the_largest_numbers() {
+        for event_type in EventType::ALL {
+            let event = Event { index: u64::MAX, event_type, timestamp: u64::MAX, data: "".into() };
+            let mut out = String::new();
+            write_event(&mut out, &event);
+            assert!(out.len() < ENVELOPE, "{} bytes", out.len());
+        }
+    }
+}

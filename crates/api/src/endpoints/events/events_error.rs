@@ -1,0 +1,28 @@
+//! Why the events of a stream could not be read.
+
+use axum::response::{IntoResponse, Response};
+use usher_engine::EventsError;
+
+use crate::problem::{FieldError, Problem};
+
+/// Why events could not be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error(transparent)]
+    Events(#[from] EventsError),
+    #[error("some parameters are wrong")]
+    Invalid(Vec<FieldError>),
+    #[error("no place left to wait")]
+    Full(Problem),
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let problem = match self {
+            Self::Events(error) => error.into(),
+            Self::Invalid(errors) => Problem::invalid(errors),
+            Self::Full(problem) => problem,
+        };
+        problem.into_response()
+    }
+}

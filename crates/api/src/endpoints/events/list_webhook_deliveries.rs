@@ -1,0 +1,104 @@
+//! `GET /webhooks/deliveries`
+
+use axum::Json;
+use axum::extract::{RawQuery, State};
+use serde::Serialize;
+use usher_engine::ports::DeliveryStatus;
+use utoipa::ToSchema;
+
+use super::webhook_delivery::{DeliveryId, WebhookDelivery, status_name};
+use crate::ApiState;
+use crate::endpoints::list_error::ListError;
+use crate::field_reader::Errors;
+use crate::problem::FieldError;
+use crate::query::Query;
+
+/// What is asked for.
+#[derive(Debug, PartialEq, Eq)]
+struct Parameters {
+    status: DeliveryStatus,
+    after: Option<DeliveryId>,
+    limit: usize,
+}
+
+impl Parameters {
+    fn read(query: Option<&str>) -> Result<Self, Vec<FieldError>> {
+        let mut errors = Errors::default();
+        let query = Query::new(query);
+        let status = query.text("status", &mut errors).and_then(|text| {
+            let known = DeliveryStatus::ALL.into_iter().find(|status| status_name(*status) == text);
+            known.or_else(|| errors.note("/status", "must be `pending`, `delivered` or `failed`"))
+        });
+        let after = query.text("after", &mut errors).and_then(|text| {
+            text.parse().ok().or_else(|| errors.note("/after", "must be the `id` of a delivery, or an answer's `next`"))
+        });
+        let limit = query.limit(&mut errors);
+        errors.finish(Some(Self { status: status.unwrap_or(DeliveryStatus::Failed), after, limit }))
+    }
+}
+
+/// Some deliveries.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = WebhookDeliveries)]
+pub(crate) struct List {
+    /// The deliveries, in order of their streams' start, and of index within a stream.
+    deliveries: Vec<WebhookDelivery>,
+    /// The `after` to ask with for more; `null` when these were the last.
+    #[schema(example = json!(null))]
+    next: Option<String>,
+}
+
+/// Lists deliveries to the webhook.
+///
+/// `failed` ones were given up after three days; `POST /webhooks/deliveries/{id}/retry` tries again. Delivered and failed
+/// ones are listed until their stream is removed (`streams.retention_days`), of streams that stay open as long after
+/// their last attempt. Without `webhook.url` nothing is delivered, and nothing listed that was not before.
+#[utoipa::path(
+    get,
+    path = "/webhooks/deliveries",
+    params(
+        ("status" = inline(Option<String>), Query, pattern = "^(pending|delivered|failed)$", description = "`pending`, `delivered` or `failed`. Default `failed`."),
+        ("after" = inline(Option<String>), Query, format = "delivery-id",
+            pattern = "^(subscriptions|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}):[0-9]{1,16}$",
+            description = "Goes on after this one: the last answer's `next`."),
+        ("limit" = Option<u64>, Query, minimum = 1, maximum = 1000,
+            description = "Most deliveries to answer. Default 100."),
+    ),
+    responses(
+        (status = 200, description = "The deliveries.", body = List),
+        (status = 503, description = "`storage_unavailable`: The database is unavailable."),
+    ),
+)]
+pub(crate) async fn list_webhook_deliveries(
+    State(state): State<ApiState>,
+    RawQuery(query): RawQuery,
+) -> Result<Json<List>, ListError> {
+    let Parameters { status, after, limit } = Parameters::read(query.as_deref()).map_err(ListError::Invalid)?;
+    let after = after.map(|after| (after.stream, after.index));
+    // One more than asked for tells whether there are more.
+    let mut found = state.engine.webhook_deliveries(status, after, limit + 1).await?;
+    let more = found.len() > limit;
+    found.truncate(limit);
+    let deliveries: Vec<_> = found.into_iter().map(WebhookDelivery::from).collect();
+    let next = deliveries.last().filter(|_| more).map(|last| last.id.clone());
+    Ok(Json(List { deliveries, next }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_parameters_those_that_failed() {
+        let expected = Parameters { status: DeliveryStatus::Failed, after: None, limit: 100 };
+        assert_eq!(Parameters::read(None), Ok(expected));
+    }
+
+    #[test]
+    fn all_that_is_wrong_is_named() {
+        let errors = Parameters::read(Some("status=lost&after=x&limit=0")).unwrap_err();
+        let pointers: Vec<_> = errors.iter().map(|error| error.pointer.as_str()).collect();
+        assert_eq!(pointers, ["/status", "/after", "/limit"]);
+        assert!(Parameters::read(Some("status=failed&status=failed")).is_err());
+    }
+}

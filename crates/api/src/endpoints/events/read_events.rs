@@ -1,0 +1,198 @@
+//! `GET /events/{stream_id}`
+
+use std::time::Duration;
+
+use axum::extract::{RawQuery, State};
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, body::Body};
+use http::{HeaderMap, StatusCode, header};
+use usher_engine::{EventPage, EventsError, StreamId};
+
+use super::event_json::{self, MAX_INDEX};
+use super::events_error::Error;
+use super::sse;
+use crate::ApiState;
+use crate::field_reader::Errors;
+use crate::middleware::DeadlineExtension;
+use crate::path_parameter::PathParameter;
+use crate::problem::FieldError;
+use crate::query::{self, Query};
+use crate::request_log;
+
+/// Most events in one answer.
+const MAX_LIMIT: u64 = 1_000;
+/// The longest a call is held, in seconds: what proxies let pass as they come.
+const MAX_WAIT: u64 = 60;
+
+/// What is asked for.
+#[derive(Debug, PartialEq, Eq)]
+struct Parameters {
+    after: u64,
+    limit: usize,
+    wait: Duration,
+}
+
+impl Parameters {
+    /// Reads them. `last_event_id` is checked in any case, and counts when `streaming`.
+    fn read(query: Option<&str>, last_event_id: Option<&str>, streaming: bool) -> Result<Self, Vec<FieldError>> {
+        let mut errors = Errors::default();
+        let query = Query::new(query);
+        let after = query.integer("after", 0..=MAX_INDEX, &mut errors);
+        let limit = query.integer("limit", 1..=MAX_LIMIT, &mut errors).unwrap_or(MAX_LIMIT);
+        let wait = query.integer("wait", 0..=MAX_WAIT, &mut errors).unwrap_or(0);
+        let resume_at = last_event_id.and_then(|id| {
+            let last = query::integer(id, &(0..=MAX_INDEX));
+            last.map(|last| last + 1).or_else(|| errors.note("/Last-Event-ID", query::must_be(&(0..=MAX_INDEX))))
+        });
+        let after = resume_at.filter(|_| streaming).or(after).unwrap_or(0);
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        errors.finish(Some(Self { after, limit, wait: Duration::from_secs(wait) }))
+    }
+}
+
+/// Reads a stream.
+///
+/// Answers the events with `index >= after`, oldest first. Ask next time with `after` set to the answer's `next`;
+/// stop when `done`. Reading changes nothing and an event never changes, so a call may be repeated freely.
+///
+/// Three ways, the same events: a plain call answers at once; with `wait` it is held until an event is there (long
+/// poll); with `Accept: text/event-stream` events are sent as they come. There `id` is the index, `event` the type,
+/// `data` the event as JSON, comments keep the connection alive, and the answer ends when the stream is done. Resume
+/// with `Last-Event-ID` (which wins over `after`); 204 says that nothing more will come, and that an `EventSource`
+/// should not reconnect.
+#[utoipa::path(
+    get,
+    path = "/events/{stream_id}",
+    params(
+        ("stream_id" = String, Path, description = "The stream: what the start call answered, or `subscriptions`."),
+        ("after" = Option<u64>, Query, minimum = 0, maximum = 9007199254740991_i64,
+            description = "The first index to answer: 0 for all, then the last answer's `next`. Default 0."),
+        ("limit" = Option<u64>, Query, minimum = 1, maximum = 1000,
+            description = "Most events to answer. Default 1000. Not for event streams."),
+        ("wait" = Option<u64>, Query, minimum = 0, maximum = 60,
+            description = "Seconds to hold the call while there is no event yet. Default 0. Not for event streams."),
+        ("Last-Event-ID" = Option<String>, Header, format = "event-id", pattern = "^[0-9]*$", example = "0",
+            description = "Event streams: the last index received, from 0 to 9007199254740991. Empty: none was."),
+    ),
+    responses(
+        (status = 200, description = "The events.", content(
+            (event_json::PageSchema = "application/json", example = json!({
+                "events": [{
+                    "index": 0,
+                    "type": "KeyHandshake",
+                    "timestamp": 1732137600,
+                    "data": {
+                        "main_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
+                        "preferred_relays": ["wss://relay.example"],
+                    },
+                }],
+                "next": 1,
+                "done": true,
+            })),
+            (String = "text/event-stream", example = "id: 0\nevent: StatusUpdate\n\
+                data: {\"index\":0,\"type\":\"StatusUpdate\",\"timestamp\":1732137600,\"data\":{\"status\":\"declined\"}}\n\n"),
+        )),
+        (status = 204, description = "Event streams: the stream is done, and everything in it was received."),
+        (status = 404, description = "`stream_not_found`: There is no such stream, or it was removed after \
+            `streams.retention_days`."),
+        (status = 410, description = "`events_removed`: The event at `after` (not 0) was removed after \
+            `streams.retention_days`, on a stream that does not end (`subscriptions`, or a reusable handshake's). `first` is the \
+            first index that is left: read on there, and know that you missed some."),
+        (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n`overloaded`: As many calls \
+            wait, or streams are open, as `limits.*` allows."),
+    ),
+)]
+pub(crate) async fn read_events(
+    State(state): State<ApiState>,
+    PathParameter(stream): PathParameter,
+    RawQuery(query): RawQuery,
+    Extension(patience): Extension<DeadlineExtension>,
+    headers: HeaderMap,
+) -> Result<Response, Error> {
+    let streaming = wants_event_stream(&headers);
+    // An `EventSource` that has had no event has an empty one, which it does not send; some of those rebuilt from it do.
+    let last_event_id = headers.get("last-event-id").filter(|id| !id.is_empty()).map(|id| id.to_str().unwrap_or("?"));
+    let parameters = Parameters::read(query.as_deref(), last_event_id, streaming).map_err(Error::Invalid)?;
+    // What is no stream id names no stream: the same 404, so that an app has one case to handle.
+    let stream: Option<StreamId> = stream.and_then(|text| text.parse().ok());
+    let stream = stream.ok_or(EventsError::NotFound)?;
+    request_log::record_stream_id(&stream);
+
+    if streaming {
+        return sse::open(&state, stream, parameters.after).await;
+    }
+    let page = if parameters.wait.is_zero() {
+        state.engine.events(stream, parameters.after, parameters.limit).await?
+    } else {
+        patience.extend(parameters.wait);
+        long_poll(&state, stream, &parameters).await?
+    };
+    let body = Body::from(event_json::write(&page));
+    Ok((StatusCode::OK, [(header::CONTENT_TYPE, "application/json")], body).into_response())
+}
+
+/// Waits for events; answers what there is when the service stops, and the caller asks the next one.
+async fn long_poll(state: &ApiState, stream: StreamId, parameters: &Parameters) -> Result<EventPage, Error> {
+    let Parameters { after, limit, wait } = *parameters;
+    let _place = state.long_poll_permit().map_err(Error::Full)?;
+    tokio::select! {
+        biased;
+        page = state.engine.wait_events(stream, after, limit, wait) => Ok(page?),
+        () = state.stop.cancelled() => Ok(state.engine.events(stream, after, limit).await?),
+    }
+}
+
+/// Whether `Accept` names `text/event-stream` itself: a wildcard means that anything will do, and JSON is our anything.
+fn wants_event_stream(headers: &HeaderMap) -> bool {
+    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    accepted.flat_map(|value| value.split(',')).any(|range| {
+        let mut parts = range.split(';').map(str::trim);
+        let named = parts.next().is_some_and(|essence| essence.eq_ignore_ascii_case("text/event-stream"));
+        let refused = parts.any(|part| {
+            let quality = part.split_once('=').filter(|(name, _)| name.trim().eq_ignore_ascii_case("q"));
+            quality.is_some_and(|(_, value)| value.trim().parse() == Ok(0.0_f32))
+        });
+        named && !refused
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn without_parameters_everything_is_answered_at_once() {
+        let expected = Parameters { after: 0, limit: 1_000, wait: Duration::ZERO };
+        assert_eq!(Parameters::read(None, None, true), Ok(expected));
+    }
+
+    #[test]
+    fn the_last_index_there_can_be_is_resumed_after() {
+        let largest = MAX_INDEX.to_string();
+        let parameters = Parameters::read(Some("after=3"), Some(&largest), true).unwrap();
+        assert_eq!(parameters.after, MAX_INDEX + 1);
+        assert_eq!(Parameters::read(Some("after=3"), Some(&largest), false).unwrap().after, 3);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_is_sent_parameters_keep_their_bounds(query in ".{0,60}", id in proptest::option::of(".{0,20}")) {
+            if let Ok(parameters) = Parameters::read(Some(&query), id.as_deref(), true) {
+                prop_assert!((1..=1_000).contains(&parameters.limit));
+                prop_assert!(parameters.wait <= Duration::from_secs(60));
+                prop_assert!(parameters.after <= MAX_INDEX + 1);
+            }
+        }
+
+        #[test]
+        fn integers_are_read_as_written(after in 0..=MAX_INDEX, limit in 1..=MAX_LIMIT, wait in 0..=MAX_WAIT) {
+            let query = format!("wait={wait}&after={after}&limit={limit}");
+            let parameters = Parameters::read(Some(&query), None, false).unwrap();
+            prop_assert_eq!(parameters.after, after);
+            prop_assert_eq!(parameters.limit as u64, limit);
+            prop_assert_eq!(parameters.wait.as_secs(), wait);
+        }
+    }
+}

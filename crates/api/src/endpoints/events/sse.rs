@@ -1,0 +1,147 @@
+//! Server-sent events (the HTML standard, section 9.2).
+
+use std::convert::Infallible;
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use futures_util::stream;
+use http::{HeaderName, StatusCode, header};
+use tokio::sync::OwnedSemaphorePermit;
+use tracing::{Instrument as _, Span};
+use usher_engine::{EventPage, EventsError, StreamId};
+
+use super::event_json;
+use super::events_error::Error;
+use crate::ApiState;
+
+/// Most events that are read at a time: a slow reader holds no more than these.
+const BATCH: usize = 100;
+
+/// Proxies that gather answers before passing them on are told not to; nginx and those who follow it obey this one.
+const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// Answers with a stream's events from `after` on, as they come.
+pub(super) async fn open(state: &ApiState, stream: StreamId, after: u64) -> Result<Response, Error> {
+    let place = state.event_stream_permit().map_err(Error::Full)?;
+    let first = state.engine.events(stream, after, BATCH).await?;
+    if first.done && first.events.is_empty() {
+        return Ok(StatusCode::NO_CONTENT.into_response());
+    }
+    let span = Span::current();
+    let feed = Feed { state: state.clone(), stream, next: after, ready: Some(first), over: false, _place: place };
+    let body = Body::from_stream(stream::unfold(feed, move |feed| feed.chunk().instrument(span.clone())));
+    let headers = [(header::CONTENT_TYPE, "text/event-stream"), (X_ACCEL_BUFFERING, "no")];
+    Ok((StatusCode::OK, headers, body).into_response())
+}
+
+/// An event stream on its way to a client.
+struct Feed {
+    state: ApiState,
+    stream: StreamId,
+    next: u64,
+    /// A page that is not written yet.
+    ready: Option<EventPage>,
+    over: bool,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Feed {
+    /// The next piece of the answer, and what is left; `None` at its end.
+    async fn chunk(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
+        if self.over {
+            return None;
+        }
+        let page = match self.ready.take() {
+            Some(page) => page,
+            None => self.wait(self.state.limits.keep_alive).await?,
+        };
+        self.next = page.next;
+        self.over = page.done;
+        let text = if page.events.is_empty() { ":\n\n".to_owned() } else { write(&page) };
+        Some((Ok(text.into()), self))
+    }
+
+    /// The next page: empty when nothing happened for so long; `None` when the answer must end here.
+    async fn wait(&self, patience: Duration) -> Option<EventPage> {
+        let page = tokio::select! {
+            biased;
+            // First: an engine that stops with us answers every wait at once. The client resumes at the next service.
+            () = self.state.stop.cancelled() => return None,
+            page = self.state.engine.wait_events(self.stream, self.next, BATCH, patience) => page,
+        };
+        match page {
+            Ok(page) => Some(page),
+            Err(EventsError::NotFound) => None,
+            Err(error @ (EventsError::Removed { .. } | EventsError::Damaged { .. } | EventsError::Store(_))) => {
+                // The head is sent: all there is to say is the end. The client resumes, and is told why then.
+                tracing::error!(error = &error as &dyn std::error::Error, "an event stream was cut off");
+                None
+            }
+        }
+    }
+}
+
+/// A page as an event stream has it. What is left out is said first, without an id: there is nothing to resume after.
+fn write(page: &EventPage) -> String {
+    let mut out = String::new();
+    let mut json = String::new();
+    if let Some(first) = page.first {
+        let _ = write!(out, "event: removed\ndata: {{\"first\":{first}}}\n\n");
+    }
+    for event in &page.events {
+        // Writing to a string cannot fail.
+        let _ = write!(out, "id: {}\nevent: {}\n", event.index, event.event_type);
+        json.clear();
+        event_json::write_event(&mut json, event);
+        // A line break ends a field. In JSON text it can stand between values only, where a reader may have it back.
+        for line in json.split(['\n', '\r']) {
+            let _ = writeln!(out, "data: {line}");
+        }
+        out.push('\n');
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use usher_engine::{Event, EventType};
+
+    use super::*;
+
+    #[test]
+    fn events_as_text() {
+        let event =
+            |index, data: &str| Event { index, event_type: EventType::StatusUpdate, timestamp: 9, data: data.into() };
+        // Line breaks between values are JSON; each line is a field of its own then.
+        let events = vec![event(0, "{}"), event(1, "{\"a\":\r\n 1,\n\"b\\n\":2}")];
+        let page = EventPage { events, next: 2, first: None, done: false };
+        insta::assert_snapshot!(write(&page), @r#"
+        id: 0
+        event: StatusUpdate
+        data: {"index":0,"type":"StatusUpdate","timestamp":9,"data":{}}
+
+        id: 1
+        event: StatusUpdate
+        data: {"index":1,"type":"StatusUpdate","timestamp":9,"data":{"a":
+        data: 
+        data:  1,
+        data: "b\n":2}}
+        "#);
+    }
+
+    #[test]
+    fn what_was_removed_is_said_first() {
+        let event = Event { index: 7, event_type: EventType::StatusUpdate, timestamp: 9, data: "{}".into() };
+        insta::assert_snapshot!(write(&EventPage { events: vec![event], next: 8, first: Some(7), done: false }), @r#"
+        event: removed
+        data: {"first":7}
+
+        id: 7
+        event: StatusUpdate
+        data: {"index":7,"type":"StatusUpdate","timestamp":9,"data":{}}
+        "#);
+    }
+}

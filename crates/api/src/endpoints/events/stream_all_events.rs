@@ -1,0 +1,140 @@
+//! `GET /events`: the live feed of every stream, as server-sent events.
+
+use std::convert::Infallible;
+use std::fmt::Write as _;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use futures_util::stream;
+use http::{HeaderName, StatusCode, header};
+use tokio::sync::OwnedSemaphorePermit;
+use tracing::{Instrument as _, Span};
+use usher_engine::{Live, LiveEvent, LiveEvents};
+
+use crate::ApiState;
+use crate::problem::Problem;
+
+/// Most events in one piece of the answer: a slow reader holds no more than these.
+const BATCH: usize = 100;
+
+/// Bytes an event needs beside its data: two stream ids, numbers and names; generous, so that nothing is copied twice.
+const ENVELOPE: usize = 384;
+
+/// Proxies that gather answers before passing them on are told not to.
+const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// Looks on, for development.
+///
+/// Sends every event of every stream as it happens, as server-sent events, until the caller leaves. `id` is
+/// `stream_id:index`, `event` the type, `data` what a webhook would be sent. It starts now and cannot be resumed: a caller
+/// that reads too slowly is sent `event: missed` with how many events it did not get. An app that must not miss any
+/// reads its streams (`GET /events/{stream_id}`) or has a webhook.
+#[utoipa::path(
+    get,
+    path = "/events",
+    responses(
+        (status = 200, description = "Events, as they happen.", content((String = "text/event-stream", example =
+            "id: 0193a1b2-5c4d-7e8f-9a0b-1c2d3e4f5a6b:0\nevent: StatusUpdate\n\
+            data: {\"stream_id\":\"0193a1b2-5c4d-7e8f-9a0b-1c2d3e4f5a6b\",\"index\":0,\"type\":\"StatusUpdate\",\
+            \"timestamp\":1732137600,\"data\":{\"status\":\"declined\"}}\n\n"))),
+        (status = 503, description = "`overloaded`: As many streams are open as `limits.max_event_streams` allows."),
+    ),
+)]
+pub(crate) async fn stream_all_events(State(state): State<ApiState>) -> Result<Response, Problem> {
+    let place = state.event_stream_permit()?;
+    let events = state.engine.live_events();
+    let span = Span::current();
+    let watch = Watch { state, events, begun: false, _place: place };
+    let body = Body::from_stream(stream::unfold(watch, move |watch| watch.chunk().instrument(span.clone())));
+    let headers = [(header::CONTENT_TYPE, "text/event-stream"), (X_ACCEL_BUFFERING, "no")];
+    Ok((StatusCode::OK, headers, body).into_response())
+}
+
+/// The live feed on its way to a client.
+struct Watch {
+    state: ApiState,
+    events: LiveEvents,
+    begun: bool,
+    _place: OwnedSemaphorePermit,
+}
+
+impl Watch {
+    /// The next piece of the answer, and what is left; `None` at its end.
+    async fn chunk(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
+        if !std::mem::replace(&mut self.begun, true) {
+            // Says that it has begun: what happens from here on is shown.
+            return Some((Ok(Bytes::from_static(b":\n\n")), self));
+        }
+        let first = tokio::select! {
+            biased;
+            () = self.state.stop.cancelled() => return None,
+            live = tokio::time::timeout(self.state.limits.keep_alive, self.events.next()) => live,
+        };
+        let mut out = String::new();
+        match first {
+            Ok(live) => write(&mut out, &live?),
+            Err(_) => out.push_str(":\n\n"),
+        }
+        for live in std::iter::from_fn(|| self.events.ready()).take(BATCH) {
+            write(&mut out, &live);
+        }
+        Some((Ok(out.into()), self))
+    }
+}
+
+/// Writes what the feed shows as an event stream has it.
+fn write(out: &mut String, live: &Live) {
+    // Writing to a string cannot fail.
+    match live {
+        Live::Event(live) => write_event(out, live),
+        Live::Missed(count) => {
+            let _ = write!(out, "event: missed\ndata: {{\"missed\":{count}}}\n\n");
+        }
+    }
+}
+
+fn write_event(out: &mut String, live: &LiveEvent) {
+    let LiveEvent { stream, event } = live;
+    out.reserve(ENVELOPE + event.data.len());
+    let _ = write!(out, "id: {stream}:{}\nevent: {}\n", event.index, event.event_type);
+    let _ = write!(
+        out,
+        "data: {{\"stream_id\":\"{stream}\",\"index\":{},\"type\":\"{}\",\"timestamp\":{},\"data\":",
+        event.index, event.event_type, event.timestamp
+    );
+    // A line break ends a field. In JSON text it can stand between values only, where a reader has it back.
+    for (number, line) in event.data.split(['\n', '\r']).enumerate() {
+        let _ = if number == 0 { write!(out, "{line}") } else { write!(out, "\ndata: {line}") };
+    }
+    out.push_str("}\n\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use usher_engine::{Event, EventType, StreamId};
+
+    use super::*;
+
+    #[test]
+    fn what_is_shown_as_text() {
+        let event =
+            Event { index: 3, event_type: EventType::StatusUpdate, timestamp: 9, data: "{\"a\":\r\n 1}".into() };
+        let mut out = String::new();
+        write(&mut out, &Live::Event(Arc::new(LiveEvent { stream: StreamId::SUBSCRIPTIONS, event })));
+        write(&mut out, &Live::Missed(7));
+        insta::assert_snapshot!(out, @r#"
+        id: subscriptions:3
+        event: StatusUpdate
+        data: {"stream_id":"subscriptions","index":3,"type":"StatusUpdate","timestamp":9,"data":{"a":
+        data: 
+        data:  1}}
+
+        event: missed
+        data: {"missed":7}
+        "#);
+    }
+}

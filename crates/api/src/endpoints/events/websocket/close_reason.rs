@@ -1,0 +1,90 @@
+//! How a session ends.
+
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+
+/// Why a session ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CloseReason {
+    /// The client said goodbye.
+    Client,
+    /// The connection broke; there is nobody to tell.
+    Broken,
+    /// The service stops.
+    Stopping,
+    /// The client breaks the WebSocket protocol.
+    Protocol,
+    /// A binary message.
+    Binary,
+    /// A text message that is not UTF-8.
+    NotText,
+    /// A message that is too large.
+    TooLarge,
+    /// The client did not say who it is.
+    Unauthenticated,
+    /// As many authenticated WebSockets are open as may be.
+    Full,
+    /// The client does not take what is sent to it.
+    SlowReader,
+    /// The client does not answer pings.
+    Silent,
+}
+
+impl CloseReason {
+    /// The close code: RFC 6455 section 7.4.1, and our own from 4000 on.
+    pub(super) const fn code(self) -> Option<u16> {
+        Some(match self {
+            Self::Client | Self::Broken => return None,
+            Self::Stopping => 1001,
+            Self::Protocol => 1002,
+            Self::Binary => 1003,
+            Self::NotText => 1007,
+            Self::TooLarge => 1009,
+            Self::Full => 1013,
+            Self::Unauthenticated => 4001,
+            Self::SlowReader => 4008,
+            Self::Silent => 4009,
+        })
+    }
+
+    /// What the client is told; `None` when it knows, or is not there. At most 123 bytes (RFC 6455 section 5.5).
+    pub(super) fn frame(self) -> Option<CloseFrame> {
+        let reason = match self {
+            Self::Client | Self::Broken => "",
+            Self::Stopping => "the service stops; connect again and resume with `after`",
+            Self::Protocol => "not the WebSocket protocol",
+            Self::Binary => "messages are text",
+            Self::NotText => "not UTF-8",
+            Self::TooLarge => "the message is too large",
+            Self::Full => "as many WebSockets are open as limits.max_websockets allows; try again later",
+            Self::Unauthenticated => "not authenticated",
+            Self::SlowReader => "reads too slowly; connect again and resume with `after`",
+            Self::Silent => "a ping was not answered",
+        };
+        self.code().map(|code| CloseFrame { code: CloseCode::from(code), reason: reason.into() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_close_frame_may_be_sent() {
+        for reason in [
+            CloseReason::Stopping,
+            CloseReason::Protocol,
+            CloseReason::Binary,
+            CloseReason::NotText,
+            CloseReason::TooLarge,
+            CloseReason::Full,
+            CloseReason::Unauthenticated,
+            CloseReason::SlowReader,
+            CloseReason::Silent,
+        ] {
+            let frame = reason.frame().unwrap();
+            assert!(frame.code.is_allowed() && frame.reason.len() <= 123, "{reason:?}");
+        }
+        assert_eq!((CloseReason::Client.frame(), CloseReason::Broken.frame()), (None, None));
+    }
+}

@@ -1,0 +1,90 @@
+//! `GET /ws`
+
+mod close_reason;
+mod command;
+mod encode;
+mod handshake;
+mod pre_auth_limits;
+mod requests;
+mod session;
+mod socket;
+mod stream_watches;
+
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use futures_util::FutureExt as _;
+use http::Version;
+use tracing::{Instrument as _, Span};
+
+use self::handshake::HandshakeError;
+use self::session::Session;
+use self::socket::Socket;
+use crate::ApiState;
+use crate::auth::Authorization;
+use crate::connection_lease::ConnectionLease;
+use crate::peer::Peer;
+use crate::problem::Problem;
+
+impl IntoResponse for HandshakeError {
+    fn into_response(self) -> Response {
+        Problem::from(self).into_response()
+    }
+}
+
+/// Opens a WebSocket: events as they come, and every call, over one connection.
+///
+/// Whoever cannot send headers (a browser) opens it without `Authorization` and says
+/// `{"id":"1","cmd":"auth","params":{"token":"…"}}` as the first message, within 10 seconds. Commands are
+/// `subscribe`, `unsubscribe`, `ping` and `request`; docs/api.md has all messages, close codes and limits.
+#[utoipa::path(
+    get,
+    path = "/ws",
+    params(
+        ("Connection" = String, Header, pattern = "^[Uu]pgrade$", description = "`Upgrade`."),
+        ("Upgrade" = String, Header, pattern = "^[Ww]eb[Ss]ocket$", description = "`websocket`."),
+        ("Sec-WebSocket-Version" = u64, Header, minimum = 13, maximum = 13, description = "`13`."),
+        ("Sec-WebSocket-Key" = String, Header, pattern = "^[0-9A-Za-z+/]{22}==$",
+            description = "16 random bytes in Base64.", example = "dGhlIHNhbXBsZSBub25jZQ=="),
+    ),
+    responses(
+        (status = 101, description = "It is open."),
+        (status = 426, description = "`upgrade_required`: This is no opening handshake of RFC 6455, version 13."),
+        (status = 503, description = "`overloaded`: As many are open as `limits.max_websockets` allows, or as many \
+            connections as `limits.max_connections` does."),
+    ),
+)]
+pub(crate) async fn open_web_socket(
+    State(state): State<ApiState>,
+    mut request: Request,
+) -> Result<Response, HandshakeError> {
+    let response = handshake::accept(request.method(), request.headers())?;
+    if request.version() != Version::HTTP_11 {
+        return Err(HandshakeError::NotAnUpgrade);
+    }
+    // Without one, the token comes in the first message.
+    let authorization = request.extensions_mut().remove::<Authorization>();
+    // Whoever has not sent the token has no place among `limits.max_websockets` yet; the connection's limits are theirs.
+    let permit = match &authorization {
+        Some(_) => Some(state.websocket_permit().ok_or(HandshakeError::Full)?),
+        None => None,
+    };
+    let peer = request.extensions().get::<Peer>().map(|Peer(address)| *address);
+    let lease = request.extensions_mut().remove::<ConnectionLease>().ok_or(HandshakeError::NotAnUpgrade)?;
+    let upgrade = hyper::upgrade::on(&mut request);
+    let tasks = state.tasks.clone();
+    let run = async move {
+        let Ok(io) = upgrade.await else { return };
+        let limits = &state.limits;
+        let socket =
+            Socket::new(io, authorization.is_some(), limits.body_bytes, limits.socket_send_timeout).boxed().await;
+        let session = Box::new(Session::new(state, lease.clone(), socket, peer));
+        tokio::select! {
+            () = lease.cut().cancelled_owned() => {}
+            () = session.run(authorization, permit) => {}
+        }
+        // The connection's place is free again.
+        drop(lease);
+    };
+    tasks.spawn(run.instrument(Span::current()));
+    Ok(response)
+}

@@ -1,0 +1,90 @@
+//! Requests of endpoints that came as messages.
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::{IntoResponse as _, Response};
+use futures_util::future::BoxFuture;
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt as _, StreamExt as _};
+use http::HeaderValue;
+use http::header::CONTENT_TYPE;
+use tower::ServiceExt as _;
+
+use super::command::RequestCommand;
+use super::encode;
+use crate::ApiState;
+use crate::middleware::{self, PreAuthenticated};
+use crate::problem::{FieldError, Problem};
+use crate::request_id::RequestId;
+
+/// The calls of one connection that run.
+pub(super) struct Requests {
+    state: ApiState,
+    router: Router,
+    running: FuturesUnordered<BoxFuture<'static, String>>,
+}
+
+impl Requests {
+    /// Requests through this router.
+    pub(super) fn new(state: ApiState, router: Router) -> Self {
+        Self { state, router, running: FuturesUnordered::new() }
+    }
+
+    /// Begins a call.
+    ///
+    /// # Errors
+    /// `overloaded` when as many run as may.
+    pub(super) fn begin(&mut self, id: String, call: RequestCommand) -> Result<(), Problem> {
+        if self.running.len() >= self.state.limits.calls_per_socket {
+            return Err(Problem::overloaded("this connection has as many calls running as one may have"));
+        }
+        let answer = self.router.clone().oneshot(request(call));
+        let state = self.state.clone();
+        let answer = async move {
+            let Ok(mut response) = answer.await;
+            if middleware::is_endless(&response) {
+                response = refuse_event_stream(&response, &state);
+            }
+            encode::response(Some(&id), response).await
+        };
+        self.running.push(answer.boxed());
+        Ok(())
+    }
+
+    /// The next answer. Dropped before it is ready, it has lost nothing; it never is while no call runs.
+    pub(super) async fn answer(&mut self) -> String {
+        match self.running.next().await {
+            Some(answer) => answer,
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Whether none runs.
+    pub(super) fn is_empty(&self) -> bool {
+        self.running.is_empty()
+    }
+}
+
+/// The answer in place of one that would not end.
+fn refuse_event_stream(response: &Response, state: &ApiState) -> Response {
+    let request_id = RequestId::of(response.headers(), state.randomness.as_ref());
+    let detail = "is answered with an event stream, which ends with the connection; say `subscribe`".to_owned();
+    let problem = Problem::invalid(vec![FieldError { pointer: "/params/path".to_owned(), detail }]);
+    let mut refusal = problem.into_response();
+    middleware::finish_response(&mut refusal, &request_id);
+    refusal
+}
+
+/// The request that a call is. It has no `Accept`: where there is a choice, what comes is JSON and ends. It cannot be
+/// upgraded.
+fn request(call: RequestCommand) -> Request {
+    let RequestCommand { method, target, headers, body } = call;
+    let mut request = Request::new(body.map_or_else(Body::empty, Body::from));
+    *request.method_mut() = method;
+    *request.uri_mut() = target.into();
+    request.headers_mut().extend(headers);
+    request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    request.extensions_mut().insert(PreAuthenticated);
+    request
+}

@@ -1,0 +1,310 @@
+//! A session, from the first message to the goodbye. One task has all of it: a connection that is idle is a buffer
+//! and a timer.
+//!
+//! What is done now and then is boxed: else its room would be kept in every task for as long as the connection is open.
+
+use std::net::IpAddr;
+
+use axum::response::{IntoResponse as _, Response};
+use futures_util::FutureExt as _;
+use http::HeaderMap;
+use secrecy::{ExposeSecret as _, SecretString};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+use usher_engine::{EventsError, StreamId};
+
+use super::close_reason::CloseReason;
+use super::command::InvalidCommand;
+use super::command::{self, Action, Command};
+use super::encode;
+use super::handshake::HandshakeError;
+use super::requests::Requests;
+use super::socket::{Received, Socket};
+use super::stream_watches::{StreamWatches, WatchUpdate};
+use crate::ApiState;
+use crate::auth::Authorization;
+use crate::connection_lease::ConnectionLease;
+use crate::middleware;
+use crate::problem::{ErrorCode, Problem};
+use crate::request_id::RequestId;
+
+/// A session with a client.
+pub(super) struct Session {
+    state: ApiState,
+    lease: ConnectionLease,
+    peer: Option<IpAddr>,
+    socket: Socket,
+    watches: StreamWatches,
+    requests: Requests,
+    /// Pings are sent when this is over.
+    ping_at: Instant,
+    /// A ping is out, and nothing came since.
+    waits_for_pong: bool,
+    /// Cancelled when the client's token is accepted no more.
+    revoked: CancellationToken,
+    /// A place among `limits.max_websockets`, which clients with a valid token have.
+    permit: Option<OwnedSemaphorePermit>,
+}
+
+/// What happens next.
+enum Next {
+    Stop,
+    Revoked,
+    Update(WatchUpdate),
+    Answer(String),
+    Received(Result<Received, CloseReason>),
+    PingIsDue,
+}
+
+impl Session {
+    /// A session over `socket`.
+    pub(super) fn new(state: ApiState, lease: ConnectionLease, socket: Socket, peer: Option<IpAddr>) -> Self {
+        let (engine, permits) = (state.engine.clone(), state.subscriptions.clone());
+        let watches = StreamWatches::new(engine, permits, state.limits.subscriptions_per_socket);
+        let requests = Requests::new(state.clone(), lease.router());
+        let ping_at = Instant::now() + state.limits.ping_interval;
+        Self {
+            state,
+            lease,
+            peer,
+            socket,
+            watches,
+            requests,
+            ping_at,
+            waits_for_pong: false,
+            revoked: CancellationToken::new(),
+            permit: None,
+        }
+    }
+
+    /// Talks until somebody says goodbye, and closes the connection. With an authorization comes a place.
+    pub(super) async fn run(
+        mut self: Box<Self>,
+        authorization: Option<Authorization>,
+        permit: Option<OwnedSemaphorePermit>,
+    ) {
+        self.permit = permit;
+        let stop = self.state.stop.child_token();
+        let admitted = match authorization {
+            Some(authorization) => {
+                self.revoked = authorization.revoked();
+                Ok(())
+            }
+            None => tokio::select! {
+                () = stop.cancelled() => Err(CloseReason::Stopping),
+                admitted = self.admit().boxed() => admitted,
+            },
+        };
+        let end = match admitted {
+            Ok(()) => match self.talk(stop.cancelled()).await {
+                Ok(never) => match never {},
+                Err(end) => end,
+            },
+            Err(end) => end,
+        };
+        tracing::debug!(code = end.code(), "a WebSocket ends: {end:?}");
+        self.socket.close(end).boxed().await;
+    }
+
+    /// Waits for an unauthenticated client to send the token.
+    async fn admit(&mut self) -> Result<(), CloseReason> {
+        let said = async {
+            loop {
+                if let Received::Text(text) = self.socket.receive().await? {
+                    return Ok(text);
+                }
+            }
+        };
+        let text =
+            timeout(self.state.limits.socket_auth_timeout, said).await.map_err(|_| CloseReason::Unauthenticated)??;
+        let (id, problem) = match command::read(&text) {
+            Ok(Command { id, action: Action::Auth(token) }) => match self.check(&token) {
+                Ok(authorization) => {
+                    let Some(permit) = self.state.websocket_permit() else {
+                        self.refuse(Some(&id), HandshakeError::Full.into()).await?;
+                        return Err(CloseReason::Full);
+                    };
+                    self.permit = Some(permit);
+                    self.revoked = authorization.revoked();
+                    self.lease.authenticate();
+                    self.socket.trust();
+                    return self.socket.send(vec![encode::success(&id, "{}")]).await;
+                }
+                Err(problem) => {
+                    self.hold_back().await;
+                    (Some(id), problem)
+                }
+            },
+            Ok(Command { id, .. }) => (
+                Some(id),
+                Problem::new(ErrorCode::Unauthorized, "say `auth` first, or send the `Authorization` header"),
+            ),
+            Err(InvalidCommand { id, .. }) => {
+                (id, Problem::new(ErrorCode::Unauthorized, "the first message must be an `auth` command"))
+            }
+        };
+        self.refuse(id.as_deref(), problem).await?;
+        Err(CloseReason::Unauthenticated)
+    }
+
+    async fn talk(&mut self, stop: impl Future<Output = ()>) -> Result<std::convert::Infallible, CloseReason> {
+        let mut stop = std::pin::pin!(stop);
+        let mut ping = std::pin::pin!(sleep_until(self.ping_at));
+        loop {
+            let revoked = self.revoked.clone();
+            let next = tokio::select! {
+                () = &mut stop => Next::Stop,
+                () = revoked.cancelled() => Next::Revoked,
+                update = self.watches.next_update() => Next::Update(update),
+                answer = self.requests.answer() => Next::Answer(answer),
+                received = self.socket.receive() => Next::Received(received),
+                () = &mut ping => Next::PingIsDue,
+            };
+            match next {
+                Next::Stop => return Err(self.finish().boxed().await),
+                Next::Revoked => return Err(CloseReason::Unauthenticated),
+                Next::Update(update) => self.send_update(update).boxed().await?,
+                Next::Answer(answer) => self.socket.send(vec![answer]).boxed().await?,
+                Next::Received(received) => self.take(received?).boxed().await?,
+                Next::PingIsDue => {
+                    self.ask_for_life().boxed().await?;
+                    ping.as_mut().reset(self.ping_at);
+                }
+            }
+        }
+    }
+
+    /// The service stops: calls that run are answered, and no more are begun.
+    async fn finish(&mut self) -> CloseReason {
+        while !self.requests.is_empty() {
+            let answer = self.requests.answer().await;
+            if let Err(end) = self.socket.send(vec![answer]).await {
+                return end;
+            }
+        }
+        CloseReason::Stopping
+    }
+
+    async fn ask_for_life(&mut self) -> Result<(), CloseReason> {
+        if self.waits_for_pong {
+            // It may lie there unread: whoever was busy sending has not looked.
+            return match self.socket.receive().now_or_never() {
+                Some(received) => self.take(received?).await,
+                None => Err(CloseReason::Silent),
+            };
+        }
+        self.socket.ping().await?;
+        self.waits_for_pong = true;
+        self.ping_at = Instant::now() + self.state.limits.ping_interval;
+        Ok(())
+    }
+
+    async fn take(&mut self, received: Received) -> Result<(), CloseReason> {
+        self.waits_for_pong = false;
+        match received {
+            Received::Text(text) => self.obey(&text).await,
+            Received::Control => Ok(()),
+        }
+    }
+
+    async fn obey(&mut self, text: &str) -> Result<(), CloseReason> {
+        let (id, done) = match command::read(text) {
+            Ok(Command { id, action: Action::Auth(token) }) => {
+                match self.check(&token) {
+                    Ok(authorization) => self.revoked = authorization.revoked(),
+                    Err(problem) => {
+                        self.hold_back().await;
+                        self.refuse(Some(&id), problem).await?;
+                        return Err(CloseReason::Unauthenticated);
+                    }
+                }
+                (id, Ok(true))
+            }
+            Ok(Command { id, action: Action::Ping }) => (id, Ok(true)),
+            Ok(Command { id, action: Action::Unsubscribe(stream) }) => {
+                stream.into_iter().for_each(|stream| self.watches.end(stream));
+                (id, Ok(true))
+            }
+            Ok(Command { id, action: Action::Subscribe(stream, after) }) => {
+                let begun = self.subscribe(stream, after, &id);
+                (id, begun.map(|()| false))
+            }
+            Ok(Command { id, action: Action::Request(call) }) => {
+                let begun = self.requests.begin(id.clone(), call);
+                (id, begun.map(|()| false))
+            }
+            Err(InvalidCommand { id, problem }) => return self.refuse(id.as_deref(), problem).await,
+        };
+        match done {
+            Ok(true) => self.socket.send(vec![encode::success(&id, "{}")]).await,
+            // It is answered when it has begun, or is over.
+            Ok(false) => Ok(()),
+            Err(problem) => self.refuse(Some(&id), problem).await,
+        }
+    }
+
+    fn subscribe(&mut self, stream: Option<StreamId>, after: u64, id: &str) -> Result<(), Problem> {
+        middleware::check_rate_limit(&self.state)?;
+        let stream = stream.ok_or(EventsError::NotFound)?;
+        self.watches.begin(stream, after, id.to_owned())
+    }
+
+    /// Sends what a subscription has read, and lets it read on.
+    async fn send_update(&mut self, update: WatchUpdate) -> Result<(), CloseReason> {
+        let WatchUpdate { stream, command, page } = update;
+        let page = match page {
+            Ok(page) => page,
+            Err(error) => {
+                self.watches.end(stream);
+                return match command {
+                    Some(id) => self.refuse(Some(&id), error.into()).await,
+                    None => {
+                        let failed = encode::subscription_failed(stream, self.finished(error.into())).await;
+                        self.socket.send(vec![failed]).await
+                    }
+                };
+            }
+        };
+        // What was removed is missing in the first page alone.
+        let first = page.first.map_or_else(String::new, |first| format!(",\"first\":{first}"));
+        let begun = command.map(|id| encode::success(&id, &format!("{{\"stream_id\":\"{stream}\"{first}}}")));
+        let events = page.events.iter().map(|event| encode::event(stream, event));
+        let done = page.done.then(|| encode::done(stream, page.next));
+        let messages: Vec<_> = begun.into_iter().chain(events).chain(done).collect();
+        if page.done {
+            self.watches.end(stream);
+        } else {
+            self.watches.go_on(stream, page.next);
+        }
+        if messages.is_empty() { Ok(()) } else { self.socket.send(messages).await }
+    }
+
+    /// Whether this is a token that is accepted.
+    fn check(&self, token: &SecretString) -> Result<Authorization, Problem> {
+        self.state.tokens.authorize_token(token.expose_secret().as_bytes())
+    }
+
+    /// A wrong token was sent: answered later the more of them come from there.
+    async fn hold_back(&mut self) {
+        if middleware::may_log_unauthenticated(&self.state, self.peer) {
+            let peer = self.peer.map(tracing::field::display);
+            tracing::info!(peer, "a WebSocket client sent a wrong token");
+        }
+        middleware::delay_wrong_token(&self.state, self.peer).await;
+    }
+
+    async fn refuse(&mut self, id: Option<&str>, problem: Problem) -> Result<(), CloseReason> {
+        let refusal = encode::response(id, self.finished(problem)).await;
+        self.socket.send(vec![refusal]).await
+    }
+
+    /// A problem as the gate sends it out, under a request id of its own.
+    fn finished(&self, problem: Problem) -> Response {
+        let request_id = RequestId::of(&HeaderMap::new(), self.state.randomness.as_ref());
+        tracing::debug!(%request_id, code = problem.code().as_str(), "a command was refused");
+        let mut response = problem.into_response();
+        middleware::finish_response(&mut response, &request_id);
+        response
+    }
+}

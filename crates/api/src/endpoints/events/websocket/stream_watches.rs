@@ -1,0 +1,114 @@
+//! What a client wants to be told of.
+//!
+//! A subscription is a cursor in the durable log that polls read too: it asks the engine for what is there from its
+//! index on, waits when nothing is, and asks for more when what it got was sent. So events come in order and each once,
+//! and a client that reads slowly holds up nobody and nothing but a page of its own.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::{AbortHandle, Abortable, BoxFuture, abortable};
+use futures_util::stream::FuturesUnordered;
+use futures_util::{FutureExt as _, StreamExt as _};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use usher_engine::{Engine, EventPage, EventsError, StreamId};
+
+use crate::problem::Problem;
+
+/// Most events that are read at a time.
+const BATCH: usize = 100;
+
+/// How long one wait lasts; then another begins. It only keeps a deadline far away.
+const WAIT: Duration = Duration::from_secs(3_600);
+
+/// The subscriptions of one connection.
+pub(super) struct StreamWatches {
+    engine: Arc<Engine>,
+    /// Places for subscriptions, of all connections together.
+    permits: Arc<Semaphore>,
+    /// Most subscriptions of this connection.
+    most: usize,
+    open: HashMap<StreamId, StreamWatch>,
+    /// What is being read: one of each subscription whose events were all sent, and aborted ones until they are seen.
+    reads: FuturesUnordered<Abortable<BoxFuture<'static, WatchUpdate>>>,
+}
+
+struct StreamWatch {
+    read: AbortHandle,
+    _permit: OwnedSemaphorePermit,
+}
+
+/// It is a subscription's turn.
+pub(super) struct WatchUpdate {
+    pub(super) stream: StreamId,
+    /// The command to answer, when it has just begun.
+    pub(super) command: Option<String>,
+    pub(super) page: Result<EventPage, EventsError>,
+}
+
+impl StreamWatches {
+    /// None so far.
+    pub(super) fn new(engine: Arc<Engine>, permits: Arc<Semaphore>, most: usize) -> Self {
+        Self { engine, permits, most, open: HashMap::new(), reads: FuturesUnordered::new() }
+    }
+
+    /// Begins one at `after`; it takes the place of one to the same stream. `command` is answered with its first turn.
+    ///
+    /// # Errors
+    /// `overloaded` when there are as many as may be.
+    pub(super) fn begin(&mut self, stream: StreamId, after: u64, command: String) -> Result<(), Problem> {
+        let permit = match self.open.remove(&stream) {
+            Some(before) => {
+                before.read.abort();
+                before._permit
+            }
+            None if self.open.len() >= self.most => {
+                return Err(Problem::overloaded("this connection has as many subscriptions as one may have"));
+            }
+            None => Arc::clone(&self.permits)
+                .try_acquire_owned()
+                .map_err(|_| Problem::overloaded("there are as many subscriptions as may be, of all connections"))?,
+        };
+        let engine = Arc::clone(&self.engine);
+        let read = async move {
+            let page = engine.events(stream, after, BATCH).await;
+            WatchUpdate { stream, command: Some(command), page }
+        };
+        let (read, handle) = abortable(read.boxed());
+        self.reads.push(read);
+        self.open.insert(stream, StreamWatch { read: handle, _permit: permit });
+        Ok(())
+    }
+
+    /// Goes on at `next` with one whose turn it was.
+    pub(super) fn go_on(&mut self, stream: StreamId, next: u64) {
+        let Some(subscription) = self.open.get_mut(&stream) else { return };
+        let engine = Arc::clone(&self.engine);
+        let read = async move {
+            let page = engine.wait_events(stream, next, BATCH, WAIT).await;
+            WatchUpdate { stream, command: None, page }
+        };
+        let (read, handle) = abortable(read.boxed());
+        self.reads.push(read);
+        subscription.read = handle;
+    }
+
+    /// Ends one, if there is one. It gets no more turns.
+    pub(super) fn end(&mut self, stream: StreamId) {
+        if let Some(subscription) = self.open.remove(&stream) {
+            subscription.read.abort();
+        }
+    }
+
+    /// Whose turn it is. Dropped before it is ready, it has lost nothing; it never is while there are none.
+    pub(super) async fn next_update(&mut self) -> WatchUpdate {
+        loop {
+            match self.reads.next().await {
+                Some(Ok(update)) => return update,
+                Some(Err(_aborted)) => {}
+                None => std::future::pending().await,
+            }
+        }
+    }
+}

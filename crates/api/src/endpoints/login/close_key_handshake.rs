@@ -1,0 +1,73 @@
+//! `DELETE /key-handshake/{stream_id}`
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use usher_engine::{CloseHandshakeError, StreamId};
+use utoipa::ToSchema;
+
+use crate::ApiState;
+use crate::path_parameter::PathParameter;
+use crate::problem::Problem;
+use crate::request_log;
+use crate::tasks::{self, TaskLost};
+
+/// Why a handshake was not closed.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error(transparent)]
+    Close(#[from] CloseHandshakeError),
+    #[error(transparent)]
+    Lost(#[from] TaskLost),
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let problem: Problem = match self {
+            Self::Close(error) => error.into(),
+            Self::Lost(error) => error.into(),
+        };
+        problem.into_response()
+    }
+}
+
+/// A handshake that is over.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = KeyHandshakeClosed)]
+pub(crate) struct Closed {
+    #[schema(format = "uuid", example = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11")]
+    stream_id: String,
+    /// `closed`.
+    #[schema(example = "closed")]
+    status: &'static str,
+}
+
+/// Ends a key handshake.
+///
+/// Its URL stops working at once and its stream is done; no event says so. For `streams.retention_days` its events stay
+/// readable, and its URL stays dead: when the same `static_token` is opened anew meanwhile, it gets a new stream and
+/// another URL. One that is over already, whoever ended it, is answered the same.
+#[utoipa::path(
+    delete,
+    path = "/key-handshake/{stream_id}",
+    params(("stream_id" = String, Path, description = "The stream: what `POST /key-handshake` answered.")),
+    responses(
+        (status = 200, description = "It is over.", body = Closed),
+        (status = 404, description = "`stream_not_found`: There is no key handshake with this stream, or it was removed \
+            after `streams.retention_days`."),
+        (status = 503, description = "`storage_unavailable`: The database is unavailable."),
+    ),
+)]
+pub(crate) async fn close_key_handshake(
+    State(state): State<ApiState>,
+    PathParameter(stream): PathParameter,
+) -> Result<Json<Closed>, Error> {
+    // Text that is not a stream id names no stream.
+    let stream: Option<StreamId> = stream.and_then(|text| text.parse().ok());
+    let stream = stream.ok_or(CloseHandshakeError::NotFound)?;
+    request_log::record_stream_id(&stream);
+    let engine = state.engine.clone();
+    tasks::run_detached(&state, async move { engine.close_key_handshake(stream).await }).await??;
+    Ok(Json(Closed { stream_id: stream.to_string(), status: "closed" }))
+}

@@ -1,0 +1,117 @@
+//! `GET /key-handshake`
+
+use axum::Json;
+use axum::extract::{RawQuery, State};
+use serde::Serialize;
+use usher_engine::{ReusableHandshake, StreamId};
+use utoipa::ToSchema;
+
+use crate::ApiState;
+use crate::endpoints::list_error::ListError;
+use crate::field_reader::Errors;
+use crate::problem::FieldError;
+use crate::query::Query;
+
+/// What is asked for.
+#[derive(Debug)]
+struct Parameters {
+    after: Option<StreamId>,
+    limit: usize,
+}
+
+impl Parameters {
+    fn read(query: Option<&str>) -> Result<Self, Vec<FieldError>> {
+        let mut errors = Errors::default();
+        let query = Query::new(query);
+        let after = query.text("after", &mut errors).and_then(|text| {
+            text.parse().ok().or_else(|| errors.note("/after", "must be the `next` of an earlier answer"))
+        });
+        let limit = query.limit(&mut errors);
+        errors.finish(Some(Self { after, limit }))
+    }
+}
+
+/// A reusable handshake.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ReusableHandshake)]
+pub(crate) struct Handshake {
+    /// Where to read who completed it: `GET /events/{stream_id}`.
+    #[schema(format = "uuid", example = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11")]
+    stream_id: String,
+    /// The token it was opened with.
+    #[schema(example = "table-7")]
+    static_token: String,
+    /// The address that users scan. It names the service's relays of now.
+    #[schema(example = "nostr+walletconnect://npub1…?relays=wss%3A%2F%2Frelay.example&token=table-7")]
+    url: String,
+    /// Whether it tells wallets that no authentication challenge follows.
+    #[schema(example = false)]
+    no_request: bool,
+    /// When it was opened, in Unix seconds.
+    #[schema(example = 1732137600)]
+    created_at: u64,
+    /// How many scans were accepted: the events of its stream.
+    #[schema(example = 120)]
+    accepted: u64,
+    /// How many scans wait now: its limits have no room for them, and some are drawn at random every moment.
+    #[schema(example = 0)]
+    waiting: u64,
+    /// How many scans its limits refused since the service started.
+    #[schema(example = 0)]
+    refused: u64,
+}
+
+impl From<ReusableHandshake> for Handshake {
+    fn from(handshake: ReusableHandshake) -> Self {
+        Self {
+            stream_id: handshake.stream_id.to_string(),
+            static_token: handshake.static_token,
+            url: handshake.url,
+            no_request: handshake.no_request,
+            created_at: handshake.created_at,
+            accepted: handshake.accepted,
+            waiting: handshake.waiting,
+            refused: handshake.refused,
+        }
+    }
+}
+
+/// Some reusable handshakes.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = KeyHandshakeList)]
+pub(crate) struct List {
+    /// The handshakes, oldest first.
+    handshakes: Vec<Handshake>,
+    /// The `after` to ask with for more; `null` when these were the last. An answer may hold fewer than `limit`, even none,
+    /// and have a `next`.
+    #[schema(example = json!(null))]
+    next: Option<String>,
+}
+
+/// Lists reusable handshakes.
+///
+/// Those with a `static_token` that are open, each with how many scans were accepted, wait, and were refused. One that
+/// is ended (`DELETE /key-handshake/{stream_id}`) is listed no more.
+#[utoipa::path(
+    get,
+    path = "/key-handshake",
+    params(
+        ("after" = Option<String>, Query, format = "uuid", description = "Goes on after this one: the last answer's `next`."),
+        ("limit" = Option<u64>, Query, minimum = 1, maximum = 1000, description = "Most to answer. Default 100."),
+    ),
+    responses(
+        (status = 200, description = "The handshakes.", body = List),
+        (status = 503, description = "`storage_unavailable`: The database is unavailable."),
+    ),
+)]
+pub(crate) async fn list_key_handshakes(
+    State(state): State<ApiState>,
+    RawQuery(query): RawQuery,
+) -> Result<Json<List>, ListError> {
+    let Parameters { after, limit } = Parameters::read(query.as_deref()).map_err(ListError::Invalid)?;
+    let page = state.engine.reusable_handshakes(after, limit).await?;
+    Ok(Json(List {
+        handshakes: page.handshakes.into_iter().map(Handshake::from).collect(),
+        next: page.next.map(|next| next.to_string()),
+    }))
+}

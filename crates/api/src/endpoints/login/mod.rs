@@ -1,0 +1,26 @@
+//! Log in: who a user is, the proof of it, and what is known about them.
+
+mod authenticate_key;
+mod close_key_handshake;
+mod create_key_handshake;
+mod get_profile;
+mod issue_jwt;
+mod list_key_handshakes;
+mod resolve_nip05;
+mod verify_jwt;
+
+use utoipa_axum::routes;
+
+use crate::endpoint_group::EndpointGroup;
+
+pub(super) fn group() -> EndpointGroup {
+    EndpointGroup::new("Login", "Learn a user's Nostr key, and have the user prove that they hold it.")
+        .endpoint(routes!(create_key_handshake::create_key_handshake))
+        .endpoint(routes!(authenticate_key::authenticate_key))
+        .endpoint(routes!(list_key_handshakes::list_key_handshakes))
+        .endpoint(routes!(close_key_handshake::close_key_handshake))
+        .endpoint(routes!(issue_jwt::issue_jwt))
+        .endpoint(routes!(verify_jwt::verify_jwt))
+        .endpoint(routes!(get_profile::get_profile))
+        .endpoint(routes!(resolve_nip05::resolve_nip05))
+}

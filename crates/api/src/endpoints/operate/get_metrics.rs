@@ -1,0 +1,100 @@
+//! `GET /metrics`
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use http::header::CONTENT_TYPE;
+
+use crate::ApiState;
+use crate::connection_table::ConnectionCounts;
+use crate::problem::Problem;
+use crate::service_status::{Family, Measure, Sample};
+use crate::state::Waiting;
+
+/// Why there are no metrics.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    /// Two of them do not go together, which is a fault of ours.
+    #[error(transparent)]
+    Unwritable(#[from] prometheus::Error),
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let Self::Unwritable(error) = self;
+        Problem::internal(error).into_response()
+    }
+}
+
+/// Tells what the service measures, for Prometheus.
+///
+/// The text format, version 0.0.4. Names begin with `usher_`, units are base units, counters end in `_total` and begin
+/// at 0 with the process. No label has a key, a token, a stream or an address. docs/operations.md lists them.
+#[utoipa::path(
+    get,
+    path = "/metrics",
+    responses((
+        status = 200,
+        description = "The metrics.",
+        body = String,
+        content_type = "text/plain",
+        example = "# HELP usher_operations_open Operations that are open.\n# TYPE usher_operations_open gauge\n\
+            usher_operations_open{kind=\"key_handshake\"} 3\n",
+    )),
+)]
+pub(crate) async fn get_metrics(State(state): State<ApiState>) -> Result<Response, Error> {
+    let mut families = state.status.families().await;
+    families.push(build(&state));
+    families.extend(waiting(&state));
+    families.extend(connections(&state));
+    let text = state.metrics.write(families)?;
+    Ok(([(CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text).into_response())
+}
+
+fn build(state: &ApiState) -> Family {
+    let labels = vec![("version", state.version.clone()), ("commit", state.commit.clone())];
+    Family {
+        name: "usher_build_info",
+        help: "1, by what runs.",
+        samples: vec![Sample { labels, measure: Measure::Gauge(1.0) }],
+    }
+}
+
+fn connections(state: &ApiState) -> [Family; 3] {
+    let ConnectionCounts { authenticated, unauthenticated, evicted } = state.connections.counts();
+    let sample = |kind: &str, count: usize| Sample {
+        labels: vec![("authenticated", kind.to_owned())],
+        measure: Measure::Gauge(u32::try_from(count).unwrap_or(u32::MAX).into()),
+    };
+    [
+        Family {
+            name: "usher_http_connections",
+            help: "Connections that are open, by whether the token has been sent over them.",
+            samples: vec![sample("yes", authenticated), sample("no", unauthenticated)],
+        },
+        Family::single(
+            "usher_http_connections_evicted_total",
+            "Connections over which no token had been sent and that were closed for new ones.",
+            Measure::Counter(evicted),
+        ),
+        Family::single(
+            "usher_http_wrong_tokens_total",
+            "Requests with a token that is not accepted.",
+            Measure::Counter(state.auth_throttle.wrong_tokens()),
+        ),
+    ]
+}
+
+fn waiting(state: &ApiState) -> [Family; 4] {
+    let Waiting { long_polls, event_streams, websockets, subscriptions } = state.waiting();
+    let gauge = |count: usize| Measure::Gauge(u32::try_from(count).unwrap_or(u32::MAX).into());
+    [
+        Family::single("usher_http_long_polls", "Requests that wait for events.", gauge(long_polls)),
+        Family::single("usher_http_event_streams", "Server-sent event streams that are open.", gauge(event_streams)),
+        Family::single("usher_http_websockets", "WebSockets that are open.", gauge(websockets)),
+        Family::single(
+            "usher_http_websocket_subscriptions",
+            "Streams that clients of WebSockets have subscribed to.",
+            gauge(subscriptions),
+        ),
+    ]
+}

@@ -1,0 +1,77 @@
+//! `GET /.well-known/nostr.json`
+
+use std::collections::BTreeMap;
+
+use axum::Json;
+use axum::extract::{RawQuery, State};
+use axum::response::{IntoResponse, Response};
+use http::HeaderValue;
+use http::header::ACCESS_CONTROL_ALLOW_ORIGIN;
+use serde::Serialize;
+use usher_engine::ports::WellKnown;
+use utoipa::ToSchema;
+
+use crate::ApiState;
+use crate::field_reader::Errors;
+use crate::problem::{FieldError, Problem};
+use crate::query::Query;
+
+/// What was asked is not to be read.
+#[derive(Debug)]
+pub(crate) struct Error(Vec<FieldError>);
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        Problem::invalid(self.0).into_response()
+    }
+}
+
+/// Who is who (NIP-05): the service itself, and nobody else.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = WellKnown, example = json!({
+    "names": { "shop": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e" },
+    "relays": {
+        "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e": ["wss://relay.example"],
+    },
+}))]
+pub(crate) struct Names {
+    /// Name to key.
+    names: BTreeMap<String, String>,
+    /// Key to relays.
+    relays: BTreeMap<String, Vec<String>>,
+}
+
+impl From<WellKnown> for Names {
+    fn from(WellKnown { names, relays }: WellKnown) -> Self {
+        Self { names, relays }
+    }
+}
+
+/// Says by which name the service is known (NIP-05).
+///
+/// For everybody, also from pages of other origins, and never a redirect. To make `nip05` of the service's profile hold,
+/// have the domain's `/.well-known/nostr.json` served from here.
+#[utoipa::path(
+    get,
+    path = "/.well-known/nostr.json",
+    params(("name" = Option<String>, Query, description = "Answer this name alone.")),
+    responses(
+        (status = 200, description = "The names, none if the service has none.", body = Names,
+            headers(("Access-Control-Allow-Origin" = String, description = "`*`."))),
+    ),
+)]
+pub(crate) async fn get_nostr_json(
+    State(state): State<ApiState>,
+    RawQuery(query): RawQuery,
+) -> Result<Response, Error> {
+    let mut errors = Errors::default();
+    let name = Query::new(query.as_deref()).text("name", &mut errors);
+    errors.finish(Some(())).map_err(Error)?;
+    let known = state.directory.well_known();
+    let told = match name {
+        Some(name) => known.only(&name),
+        None => known,
+    };
+    let for_all = (ACCESS_CONTROL_ALLOW_ORIGIN, HeaderValue::from_static("*"));
+    Ok(([for_all], Json(Names::from(told))).into_response())
+}

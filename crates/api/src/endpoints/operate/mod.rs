@@ -1,0 +1,44 @@
+//! Operate: the state of the service, its relays, its own profile, and this API.
+
+mod add_relay;
+mod check_health;
+mod check_readiness;
+mod docs_page;
+mod get_metrics;
+mod get_nostr_json;
+mod get_openapi_document;
+mod get_version;
+mod list_relays;
+mod publish_profile;
+mod relay;
+mod remove_relay;
+
+use axum::routing::get;
+use utoipa_axum::routes;
+
+use crate::auth::AuthPolicy;
+use crate::endpoint_group::EndpointGroup;
+
+pub(crate) use get_openapi_document::OpenApiSource;
+
+pub(super) fn group() -> EndpointGroup {
+    EndpointGroup::new(
+        "Operation",
+        "Monitor the service, manage its relays and its profile, and read this description.",
+    )
+    .endpoint_for(AuthPolicy::Public, routes!(check_health::check_health))
+    .endpoint(routes!(check_readiness::check_readiness))
+    .endpoint(routes!(get_metrics::get_metrics))
+    .endpoint(routes!(list_relays::list_relays))
+    .endpoint(routes!(add_relay::add_relay))
+    .endpoint(routes!(remove_relay::remove_relay))
+    .endpoint(routes!(publish_profile::publish_profile))
+    .endpoint_for(AuthPolicy::Public, routes!(get_nostr_json::get_nostr_json))
+    .endpoint(routes!(get_version::get_version))
+    .endpoint_for(AuthPolicy::Docs, routes!(get_openapi_document::get_openapi_document))
+    .endpoint_for(AuthPolicy::Docs, routes!(docs_page::show_docs))
+    .file(AuthPolicy::Docs, "/docs/viewer.js", get(docs_page::viewer))
+    .file(AuthPolicy::Docs, "/docs/swagger-ui.js", get(docs_page::script))
+    .file(AuthPolicy::Docs, "/docs/swagger-ui.css", get(docs_page::style))
+    .file(AuthPolicy::Docs, "/docs/favicon.png", get(docs_page::icon))
+}

@@ -1,0 +1,89 @@
+//! A relay, in requests and responses of `/relays`.
+
+use serde::Serialize;
+use usher_engine::ports::{RelayChangeError, RelayInfo};
+use utoipa::ToSchema;
+
+use crate::body::JsonBody;
+use crate::field_reader::{self, Fields};
+use crate::problem::{ErrorCode, FieldError, Problem};
+
+impl From<RelayChangeError> for Problem {
+    fn from(error: RelayChangeError) -> Self {
+        let invalid = |detail| Self::invalid(vec![FieldError { pointer: "/relay".to_owned(), detail }]);
+        match error {
+            RelayChangeError::Invalid(detail) => invalid(detail),
+            RelayChangeError::TooMany { .. } => invalid(error.to_string()),
+            RelayChangeError::NotFound => Self::new(ErrorCode::RelayNotFound, error.to_string()),
+            RelayChangeError::Store(error) => error.into(),
+        }
+    }
+}
+
+/// Names a relay.
+#[derive(Debug, ToSchema)]
+#[schema(as = RelayRequest, example = json!({ "relay": "wss://relay.example" }))]
+#[expect(dead_code, reason = "describes the body that `JsonBody for Request` reads")]
+pub(crate) struct RequestBody {
+    /// Its address: `wss://…`, or `ws://…` in a network of your own.
+    #[schema(format = "relay-url", max_length = 256, pattern = "^[Ww][Ss][Ss]?://")]
+    relay: String,
+}
+
+/// What was read of it.
+pub(crate) struct Request {
+    pub(super) relay: String,
+}
+
+impl JsonBody for Request {
+    fn read(fields: &mut Fields<'_>) -> Option<Self> {
+        Some(Self { relay: fields.required("relay", field_reader::text)? })
+    }
+}
+
+/// A relay, and how it is doing.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Relay, example = json!({
+    "relay": "wss://relay.example",
+    "status": "connected",
+    "origin": "configured",
+    "since": 1732137600,
+    "reason": null,
+    "subscribed": true,
+    "queued": 0,
+}))]
+pub(crate) struct Relay {
+    /// Its address, normalised: scheme and host in lower case, no default port, no slash for an empty path.
+    relay: String,
+    /// `connecting` (the first time), `connected`, or `disconnected` (and tried again with growing pauses).
+    #[schema(pattern = "^(connecting|connected|disconnected)$")]
+    status: &'static str,
+    /// Who wants it: `configured` or `added` (at run time) by the operator; `user` for as long as that user's answer is
+    /// awaited.
+    #[schema(pattern = "^(configured|added|user)$")]
+    origin: &'static str,
+    /// Unix seconds since which it has this status.
+    #[schema(required = true)]
+    since: Option<u64>,
+    /// Why it is disconnected, or what it refuses us, in its own words.
+    #[schema(required = true)]
+    reason: Option<String>,
+    /// It has confirmed our subscription: what wallets send there reaches us.
+    subscribed: bool,
+    /// Events that wait to be sent to it.
+    queued: usize,
+}
+
+impl From<RelayInfo> for Relay {
+    fn from(info: RelayInfo) -> Self {
+        Self {
+            relay: info.url,
+            status: info.state.as_str(),
+            origin: info.origin.as_str(),
+            since: info.since.map(usher_engine::UnixMillis::secs),
+            reason: info.reason,
+            subscribed: info.subscribed,
+            queued: info.queued,
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! `GET /wallet/info`
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use usher_engine::ports::LightningError;
+use utoipa::ToSchema;
+
+use crate::ApiState;
+use crate::problem::{ErrorCode, Problem};
+
+/// Why the wallet said nothing.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error("no wallet is configured")]
+    NotConfigured,
+    #[error(transparent)]
+    Wallet(#[from] LightningError),
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let problem = match self {
+            Self::NotConfigured => Problem::wallet_not_configured(),
+            Self::Wallet(LightningError::Unknown(_)) => {
+                Problem::new(ErrorCode::WalletTimeout, "the wallet did not answer, or not in words that are understood")
+            }
+            Self::Wallet(
+                error @ (LightningError::Refused { .. } | LightningError::Failed(_) | LightningError::NotSent),
+            ) => Problem::new(ErrorCode::WalletError, error.to_string()),
+        };
+        problem.into_response()
+    }
+}
+
+/// What the service's Lightning wallet says of itself.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = WalletInfo)]
+pub(crate) struct Info {
+    /// Which wallet it is: `wallet.ln_backend`.
+    #[schema(example = "nwc")]
+    backend: &'static str,
+    /// What it can spend, in millisats; `null` when it does not say.
+    #[schema(example = 250000)]
+    balance: Option<u64>,
+    /// The name it gives itself.
+    #[schema(example = "My hub")]
+    alias: Option<String>,
+    /// The network it is on, when it says so: `bitcoin`, `testnet`, `signet` or `regtest`.
+    #[schema(example = "bitcoin")]
+    network: Option<&'static str>,
+    /// Whether it tells of settlements by itself; otherwise invoices are looked up.
+    #[schema(example = true)]
+    notifications: bool,
+}
+
+/// Tells what the service's Lightning wallet says of itself.
+///
+/// It is asked anew by each call, and waited for: to see whether it works and what it has, not to be called every second.
+#[utoipa::path(
+    get,
+    path = "/wallet/info",
+    responses(
+        (status = 200, description = "What it says.", body = Info),
+        (status = 502, description = "`wallet_error`: The wallet refuses, or cannot be reached."),
+        (status = 503, description = "`wallet_not_configured`: `wallet.ln_backend` is `none`."),
+        (status = 504, description = "`wallet_timeout`: The wallet did not answer in time."),
+    ),
+)]
+pub(crate) async fn get_wallet_info(State(state): State<ApiState>) -> Result<Json<Info>, Error> {
+    let (backend, info) = state.engine.lightning_info().await.ok_or(Error::NotConfigured)?;
+    let info = info?;
+    let notifications = state.engine.lightning_link().is_some_and(|(_, link)| link.tells_settlements);
+    Ok(Json(Info {
+        backend,
+        balance: info.balance,
+        alias: info.alias,
+        network: info.network.map(usher_protocol::bolt11::Network::as_str),
+        notifications,
+    }))
+}

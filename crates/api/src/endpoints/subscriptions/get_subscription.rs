@@ -1,0 +1,49 @@
+//! `GET /subscriptions/{subscription_id}`
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use usher_engine::SubscriptionError;
+
+use super::subscription::Subscription;
+use crate::ApiState;
+use crate::path_parameter::PathParameter;
+use crate::problem::Problem;
+
+/// Why a subscription could not be read.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error(transparent)]
+    Subscription(#[from] SubscriptionError),
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let problem: Problem = match self {
+            Self::Subscription(error) => error.into(),
+        };
+        problem.into_response()
+    }
+}
+
+/// A subscription.
+///
+/// One that has ended can be read for `streams.retention_days` more.
+#[utoipa::path(
+    get,
+    path = "/subscriptions/{subscription_id}",
+    params(("subscription_id" = String, Path, description = "Its id, as the `Subscription` event has it.")),
+    responses(
+        (status = 200, description = "The subscription.", body = Subscription),
+        (status = 404, description = "`subscription_not_found`: There is none with this id, or it ended so long ago that \
+            it was removed."),
+        (status = 503, description = "`storage_unavailable`: The database is unavailable."),
+    ),
+)]
+pub(crate) async fn get_subscription(
+    State(state): State<ApiState>,
+    PathParameter(id): PathParameter,
+) -> Result<Json<Subscription>, Error> {
+    let id = id.ok_or(SubscriptionError::NotFound)?;
+    Ok(Json(state.engine.subscription(&id).await?.into()))
+}

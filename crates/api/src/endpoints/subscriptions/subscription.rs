@@ -1,0 +1,97 @@
+//! A subscription, in responses.
+
+use serde::Serialize;
+use usher_engine::operations::SubscriptionView;
+use utoipa::ToSchema;
+
+/// A subscription.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = SubscriptionInfo)]
+pub(crate) struct Subscription {
+    /// Its id, as the user's wallet gave it.
+    #[schema(example = "0b9c8a53-2d5f-4c5e-9d1c-0f3f9a8d2f10")]
+    subscription_id: String,
+    /// Who pays.
+    #[schema(example = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e")]
+    main_key: String,
+    /// `active`, `closed_by_user`, `closed_by_provider`, `completed` (as many payments as agreed were made) or `ended`
+    /// (no further payment falls due).
+    #[schema(example = "active")]
+    state: &'static str,
+    /// Why it was closed, in the words of the user's wallet.
+    #[schema(example = json!(null))]
+    reason: Option<String>,
+    /// What it is for.
+    #[schema(example = "Membership")]
+    description: String,
+    /// Millisats each time, as you asked.
+    #[schema(example = 10000)]
+    amount: u64,
+    /// Millisats each time, as the user authorized: payments that ask for more are refused.
+    #[schema(example = 10000)]
+    authorized_amount: u64,
+    authorized_recurrence: Recurrence,
+    /// Whether the service asks for each due payment by itself.
+    #[schema(example = true)]
+    auto_charge: bool,
+    /// How many payments were made.
+    #[schema(example = 3)]
+    payments_made: u32,
+    /// With `auto_charge`: the due date that is charged next or is being charged, in Unix seconds.
+    #[schema(example = 1735689600)]
+    next_payment_due: Option<u64>,
+    /// When the user agreed, in Unix seconds.
+    #[schema(example = 1732137600)]
+    created_at: u64,
+    /// When it ended, in Unix seconds.
+    #[schema(example = json!(null))]
+    ended_at: Option<u64>,
+    /// Your own reference, as you gave it when you asked.
+    #[schema(example = json!(null))]
+    request_id: Option<String>,
+}
+
+/// When, and how often, a subscription is paid.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = AuthorizedRecurrence)]
+pub(crate) struct Recurrence {
+    /// One of the eight words, or what the wallet made of it in systemd's calendar form.
+    #[schema(example = "monthly")]
+    calendar: String,
+    /// Unix seconds of the first payment.
+    #[schema(example = 1732137600)]
+    first_payment_due: u64,
+    /// After how many payments it ends.
+    #[schema(example = 12)]
+    max_payments: Option<u32>,
+    /// Unix seconds after which no payment falls due.
+    #[schema(example = json!(null))]
+    until: Option<u64>,
+}
+
+impl From<SubscriptionView> for Subscription {
+    fn from(view: SubscriptionView) -> Self {
+        let recurrence = view.recurrence;
+        Self {
+            subscription_id: view.subscription_id,
+            main_key: view.main_key.to_hex(),
+            state: view.state.as_str(),
+            reason: view.reason,
+            description: view.description,
+            amount: view.amount,
+            authorized_amount: view.authorized_amount,
+            authorized_recurrence: Recurrence {
+                calendar: recurrence.calendar.to_string(),
+                first_payment_due: recurrence.first_payment_due,
+                max_payments: recurrence.max_payments,
+                until: recurrence.until,
+            },
+            auto_charge: view.auto_charge,
+            payments_made: view.payments_made,
+            next_payment_due: view.next_payment_due,
+            created_at: view.created_at,
+            ended_at: view.ended_at,
+            request_id: view.reference,
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Requests that are being answered: of those with the same key one runs, and the others wait in the order they came.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::OwnedMutexGuard;
+use usher_engine::ports::AnswerKey;
+
+/// The calls with a key that run or wait. As many as there are: bounded by connections and calls of WebSockets.
+#[derive(Default)]
+pub(crate) struct IdempotencyQueue(Mutex<HashMap<AnswerKey, Arc<tokio::sync::Mutex<()>>>>);
+
+/// The right to answer a call; the next one has it when this is dropped.
+pub(crate) struct Turn {
+    // In this order: whoever leaves last tidies up.
+    _turn: OwnedMutexGuard<()>,
+    _entry: Entry,
+}
+
+/// Keeps a key's queue for as long as somebody is in it.
+struct Entry {
+    calls: Arc<IdempotencyQueue>,
+    key: AnswerKey,
+    queue: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl IdempotencyQueue {
+    /// Waits for its turn. Dropped meanwhile, it leaves the queue.
+    pub(crate) async fn turn(self: &Arc<Self>, key: AnswerKey) -> Turn {
+        let queue = Arc::clone(self.0.lock().entry(key).or_default());
+        let entry = Entry { calls: Arc::clone(self), key, queue };
+        let turn = Arc::clone(&entry.queue).lock_owned().await;
+        Turn { _turn: turn, _entry: entry }
+    }
+}
+
+impl Drop for Entry {
+    fn drop(&mut self) {
+        let mut calls = self.calls.0.lock();
+        // Ours and the map's: nobody else waits.
+        if Arc::strong_count(&self.queue) <= 2 {
+            calls.remove(&self.key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures_util::FutureExt as _;
+
+    use super::*;
+
+    const KEY: AnswerKey = AnswerKey([7; 32]);
+
+    #[tokio::test]
+    async fn one_at_a_time_in_order_and_nothing_is_left() {
+        let calls = Arc::new(IdempotencyQueue::default());
+        let first = calls.turn(KEY).await;
+        let other = calls.turn(AnswerKey([8; 32])).await;
+        let (mut second, mut third) = (Box::pin(calls.turn(KEY)), Box::pin(calls.turn(KEY)));
+        assert!((&mut second).now_or_never().is_none());
+        assert!((&mut third).now_or_never().is_none());
+        drop(first);
+        assert!((&mut third).now_or_never().is_none(), "it is the second's turn");
+        let second = second.await;
+        assert!((&mut third).now_or_never().is_none());
+        drop(second);
+        drop(third.await);
+        drop(other);
+        assert_eq!(calls.0.lock().len(), 0);
+    }
+
+    #[tokio::test]
+    async fn whoever_leaves_the_queue_holds_up_nobody() {
+        let calls = Arc::new(IdempotencyQueue::default());
+        let first = calls.turn(KEY).await;
+        let (mut leaves, mut stays) = (Box::pin(calls.turn(KEY)), Box::pin(calls.turn(KEY)));
+        assert!((&mut leaves).now_or_never().is_none());
+        assert!((&mut stays).now_or_never().is_none());
+        drop(leaves);
+        drop(first);
+        drop(stays.await);
+        assert_eq!(calls.0.lock().len(), 0);
+    }
+}

@@ -1,0 +1,254 @@
+//! The middleware around every endpoint: request id, framing and `Host`, authentication, rate and time limits, the shape
+//! of errors, and the log line and metric of the request.
+
+use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse as _, Response};
+use futures_util::{FutureExt as _, StreamExt as _};
+use http::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, UPGRADE, X_CONTENT_TYPE_OPTIONS};
+use http::{HeaderMap, HeaderValue};
+use tokio::time::Instant;
+use tracing::Instrument as _;
+
+use crate::ApiState;
+use crate::auth::{self, AuthPolicy, Authorization};
+use crate::auth_throttle::Summary;
+use crate::connection_lease::ConnectionLease;
+use crate::framing::FramingError;
+use crate::peer::Peer;
+use crate::problem::{ErrorCode, Problem};
+use crate::request_id::{RequestId, X_REQUEST_ID};
+use crate::request_log::{self, CompletedRequest};
+use crate::state::DocsAccess;
+use crate::{header_list, host_header, loopback};
+
+/// Marks a request that arrived over a WebSocket whose client has sent the token. A request extension, which no client
+/// can set.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PreAuthenticated;
+
+/// What the middleware needs for a group of endpoints.
+#[derive(Clone)]
+pub(crate) struct Context {
+    pub(crate) state: ApiState,
+    pub(crate) policy: AuthPolicy,
+}
+
+/// How much longer than `limits.request_timeout` a request may take: a handler that waits on purpose extends it.
+///
+/// A request extension.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DeadlineExtension(Arc<AtomicU64>);
+
+impl DeadlineExtension {
+    /// Extends the deadline of the request.
+    pub(crate) fn extend(&self, by: Duration) {
+        self.0.fetch_add(u64::try_from(by.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    fn total(&self) -> Duration {
+        Duration::from_millis(self.0.load(Ordering::Relaxed))
+    }
+}
+
+/// A handler panicked. The message is left to the panic hook: it may contain what the handler was working with.
+#[derive(Debug, thiserror::Error)]
+#[error("a handler panicked")]
+struct HandlerPanicked;
+
+/// Checks a request, runs its handler, and completes the response.
+pub(crate) async fn handle(State(context): State<Context>, mut request: Request, next: Next) -> Response {
+    let request_id = RequestId::of(request.headers(), context.state.randomness.as_ref());
+    // At the highest level, so that every log line of the request has it, however few `RUST_LOG` lets through.
+    let span = tracing::error_span!("request", %request_id, stream_id = tracing::field::Empty);
+    async move {
+        let started = Instant::now();
+        let method = request_log::method_name(request.method());
+        let path = request.extensions().get::<MatchedPath>().cloned();
+        let peer = request.extensions().get::<Peer>().map(|Peer(address)| *address);
+        let checked = context.check(&mut request);
+        let authenticated = is_authenticated(&request);
+        let (mut response, waited) = match checked {
+            Ok(()) => context.run(request, next).await,
+            Err(problem) => {
+                if problem.code() == ErrorCode::Unauthorized && auth::has_token(request.headers()) {
+                    delay_wrong_token(&context.state, peer).await;
+                }
+                (problem.into_response(), false)
+            }
+        };
+        finish_response(&mut response, &request_id);
+        let completed = CompletedRequest {
+            method,
+            route: path.as_ref().map_or("-", MatchedPath::as_str),
+            status: response.status(),
+            latency: started.elapsed(),
+        };
+        if authenticated {
+            completed.log();
+        } else {
+            completed.log_unauthenticated(peer, may_log_unauthenticated(&context.state, peer));
+        }
+        let CompletedRequest { method, route, status, latency } = completed;
+        context.state.metrics.observe_request(method, route, status, latency, waited);
+        response
+    }
+    .instrument(span)
+    .await
+}
+
+impl Context {
+    /// Checks the head of the request. The body of an unauthenticated request is not read.
+    fn check(&self, request: &mut Request) -> Result<(), Problem> {
+        let pre_authenticated = request.extensions().get::<PreAuthenticated>().is_some();
+        if !pre_authenticated && !host_header::is_valid(request.version(), request.headers()) {
+            let detail = "the request must name its host in one `Host` header (RFC 9112 section 3.2)";
+            return Err(Problem::new(ErrorCode::MalformedRequest, detail));
+        }
+        if let Some(error) = request.extensions().get::<FramingError>() {
+            return Err(Problem::new(ErrorCode::MalformedRequest, error.detail()));
+        }
+        match self.policy {
+            AuthPolicy::Public => Ok(()),
+            AuthPolicy::WebSocket if authenticates_later(request.headers()) => Ok(()),
+            AuthPolicy::Docs if self.state.docs == DocsAccess::WithTokenOrLocal && loopback::is_local(request) => {
+                Ok(())
+            }
+            AuthPolicy::Token | AuthPolicy::WebSocket | AuthPolicy::Docs => {
+                if !pre_authenticated {
+                    let tokens = &self.state.tokens;
+                    let authorization = match self.policy {
+                        AuthPolicy::Docs => tokens.authorize_browser(request.headers())?,
+                        AuthPolicy::Public | AuthPolicy::Token | AuthPolicy::WebSocket => {
+                            tokens.authorize(request.headers())?
+                        }
+                    };
+                    if let Some(lease) = request.extensions().get::<ConnectionLease>() {
+                        lease.authenticate();
+                    }
+                    request.extensions_mut().insert(authorization);
+                }
+                check_rate_limit(&self.state)
+            }
+        }
+    }
+
+    /// Runs the handler. Also returns whether it waited on purpose.
+    async fn run(&self, mut request: Request, next: Next) -> (Response, bool) {
+        let extension = DeadlineExtension::default();
+        request.extensions_mut().insert(extension.clone());
+        let authorization = request.extensions().get::<Authorization>().cloned();
+        let response = self.run_until_deadline(request, next, &extension).await;
+        let response = match authorization {
+            Some(authorization) if is_endless(&response) => end_when_revoked(&authorization, response),
+            _ => response,
+        };
+        (response, !extension.total().is_zero())
+    }
+
+    async fn run_until_deadline(&self, request: Request, next: Next, extension: &DeadlineExtension) -> Response {
+        let started = Instant::now();
+        let mut limit = self.state.limits.request_timeout;
+        let mut response = std::pin::pin!(AssertUnwindSafe(next.run(request)).catch_unwind());
+        loop {
+            match tokio::time::timeout_at(started + limit, &mut response).await {
+                Ok(Ok(response)) => return response,
+                Ok(Err(_panic)) => return Problem::internal(HandlerPanicked).into_response(),
+                Err(_elapsed) => {
+                    let extended = self.state.limits.request_timeout.saturating_add(extension.total());
+                    if extended <= limit {
+                        let detail = "the request took too long; it may still take effect";
+                        return Problem::new(ErrorCode::DeadlineExceeded, detail).retry_after(1).into_response();
+                    }
+                    limit = extended;
+                }
+            }
+        }
+    }
+}
+
+/// Whether the response continues until one side ends it: an event stream.
+pub(crate) fn is_endless(response: &Response) -> bool {
+    response.headers().get(CONTENT_TYPE).is_some_and(|content_type| content_type == "text/event-stream")
+}
+
+/// Ends the response once its token is no longer accepted.
+fn end_when_revoked(authorization: &Authorization, response: Response) -> Response {
+    let (head, body) = response.into_parts();
+    let body = body.into_data_stream().take_until(authorization.revoked().cancelled_owned());
+    Response::from_parts(head, Body::from_stream(body))
+}
+
+/// Delays the response to a wrong token: the more wrong tokens came from this address, the longer.
+pub(crate) async fn delay_wrong_token(state: &ApiState, peer: Option<IpAddr>) {
+    let delay = state.auth_throttle.wrong_token(peer, Instant::now());
+    if !delay.is_zero() {
+        tokio::select! {
+            () = state.stop.cancelled() => {}
+            () = tokio::time::sleep(delay) => {}
+        }
+    }
+}
+
+/// Whether a request without a valid token may have a line in the log. Logs a summary once a minute.
+pub(crate) fn may_log_unauthenticated(state: &ApiState, peer: Option<IpAddr>) -> bool {
+    let (allowed, summary) = state.auth_throttle.line(Instant::now());
+    if let Some(Summary { wrong_tokens, unlogged }) = summary {
+        let peer = peer.map(tracing::field::display);
+        tracing::warn!(peer, wrong_tokens, unlogged, "requests without a valid token; the last came from this peer");
+    }
+    allowed
+}
+
+/// Whether the request has a valid token, its own or that of the WebSocket over which it came.
+fn is_authenticated(request: &Request) -> bool {
+    let extensions = request.extensions();
+    extensions.get::<Authorization>().is_some() || extensions.get::<PreAuthenticated>().is_some()
+}
+
+/// Whether the token may come in the first message: the request opens a WebSocket and has no token.
+fn authenticates_later(headers: &HeaderMap) -> bool {
+    is_upgrade(headers) && !auth::has_token(headers)
+}
+
+/// Whether the request asks for a WebSocket, whether or not it does so correctly.
+fn is_upgrade(headers: &HeaderMap) -> bool {
+    header_list::contains(headers, UPGRADE, b"websocket")
+}
+
+/// Counts one request against `limits.requests_per_second`.
+///
+/// # Errors
+/// `rate_limited` when there have been too many.
+pub(crate) fn check_rate_limit(state: &ApiState) -> Result<(), Problem> {
+    let Some(rate) = &state.rate else { return Ok(()) };
+    rate.take(state.clock.now()).map_err(|seconds| {
+        let detail = "more requests per second than limits.requests_per_second allows";
+        Problem::new(ErrorCode::RateLimited, detail).retry_after(seconds)
+    })
+}
+
+/// Renders a problem document and sets the headers that every response has.
+pub(crate) fn finish_response(response: &mut Response, request_id: &RequestId) {
+    if let Some(problem) = response.extensions_mut().remove::<Problem>() {
+        problem.render(response, request_id);
+        if matches!(problem.code(), ErrorCode::Unauthorized | ErrorCode::MalformedRequest) {
+            // Frees the connection for a client with the token.
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+    }
+    let headers = response.headers_mut();
+    if let Some(value) = request_id.to_header() {
+        headers.insert(X_REQUEST_ID, value);
+    }
+    // Responses contain tokens, invoices and ecash: no cache may keep them.
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+}

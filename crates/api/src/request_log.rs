@@ -1,0 +1,67 @@
+//! The log line of a request. It contains nothing that a client wrote.
+
+use std::net::IpAddr;
+use std::time::Duration;
+
+use http::{Method, StatusCode};
+
+/// A request that has been answered.
+pub(crate) struct CompletedRequest<'a> {
+    /// One of HTTP's own methods, or `other`.
+    pub(crate) method: &'static str,
+    /// The pattern of the route, or `-`.
+    pub(crate) route: &'a str,
+    /// The status of the response.
+    pub(crate) status: StatusCode,
+    /// Time until the response began.
+    pub(crate) latency: Duration,
+}
+
+impl CompletedRequest<'_> {
+    /// Whether this is a successful read: there are thousands of these a second.
+    fn is_poll(&self) -> bool {
+        self.status.is_success() && self.method == "GET"
+    }
+
+    /// Logs a request with a valid token.
+    pub(crate) fn log(&self) {
+        let (method, path, status) = (self.method, self.route, self.status.as_u16());
+        let latency_ms = self.latency.as_secs_f64() * 1000.0;
+        if self.is_poll() {
+            tracing::debug!(method, path, status, latency_ms, "answered");
+        } else {
+            tracing::info!(method, path, status, latency_ms, "answered");
+        }
+    }
+
+    /// Logs a request without a valid token, with the address that it came from; at `info` only when `allowed`.
+    pub(crate) fn log_unauthenticated(&self, peer: Option<IpAddr>, allowed: bool) {
+        let (method, path, status) = (self.method, self.route, self.status.as_u16());
+        let latency_ms = self.latency.as_secs_f64() * 1000.0;
+        let peer = peer.map(tracing::field::display);
+        if allowed && !self.is_poll() {
+            tracing::info!(method, path, status, latency_ms, peer, "answered");
+        } else {
+            tracing::debug!(method, path, status, latency_ms, peer, "answered");
+        }
+    }
+}
+
+/// The name of a method. A method that HTTP does not define is a client's text and stays out of the log.
+pub(crate) fn method_name(method: &Method) -> &'static str {
+    match *method {
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::DELETE => "DELETE",
+        Method::PATCH => "PATCH",
+        Method::OPTIONS => "OPTIONS",
+        _ => "other",
+    }
+}
+
+/// Adds the stream that the request is about to its log lines from here on.
+pub(crate) fn record_stream_id(stream: &impl std::fmt::Display) {
+    tracing::Span::current().record("stream_id", tracing::field::display(stream));
+}

@@ -1,0 +1,107 @@
+//! What the interface asks the rest of the service about itself: the port behind `GET /health/ready` and `GET /metrics`.
+//!
+//! The interface knows neither relays nor databases; who puts the service together tells it what they say.
+
+use async_trait::async_trait;
+use usher_engine::ports::DamagedRow;
+
+/// What the service's parts say of themselves.
+#[async_trait]
+pub trait ServiceStatus: Send + Sync {
+    /// Whether the parts can do their work now, tried and not remembered. Answers within a bound.
+    async fn readiness(&self) -> Readiness;
+
+    /// What the parts have counted, and how they stand now. Cheap, for it is asked every few seconds; within a bound.
+    async fn families(&self) -> Vec<Family>;
+}
+
+/// Whether the parts can do their work.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Readiness {
+    /// The operator's relays.
+    pub relays: RelaysReadiness,
+    /// The store has just read and written.
+    pub store: bool,
+    /// Rows of the store that are damaged and were set aside.
+    pub damaged: Vec<DamagedRow>,
+    /// The Lightning wallet.
+    pub wallet: WalletReadiness,
+}
+
+/// The Lightning wallet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WalletReadiness {
+    /// Which: its name in the configuration.
+    pub backend: &'static str,
+    /// Whether it can be asked; a wallet that is none can do what it needs to.
+    pub connected: bool,
+}
+
+/// The operator's relays; those of users do not count, for a user is reached over ours first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RelaysReadiness {
+    /// How many are connected.
+    pub connected: usize,
+    /// How many there are.
+    pub total: usize,
+}
+
+/// Samples of one name. Name and labels follow Prometheus' conventions: `usher_…`, base units, counters end in `_total`;
+/// a label has few values and none that names a user, a stream or a secret.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Family {
+    /// The name.
+    pub name: &'static str,
+    /// What it is, in a sentence.
+    pub help: &'static str,
+    /// Its samples: all of the same kind, no two with the same labels.
+    pub samples: Vec<Sample>,
+}
+
+/// One number, or one histogram.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sample {
+    /// Names and values.
+    pub labels: Vec<(&'static str, String)>,
+    /// What was measured.
+    pub measure: Measure,
+}
+
+/// What was measured.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Measure {
+    /// Only grows, from 0 at the start of the process.
+    Counter(u64),
+    /// How it stands now.
+    Gauge(f64),
+    /// How often it was how much.
+    Histogram {
+        /// Upper bound, inclusive, and how many were at most that: cumulative, ascending.
+        buckets: Vec<(f64, u64)>,
+        /// How many there were in all.
+        count: u64,
+        /// Their sum.
+        sum: f64,
+    },
+}
+
+impl Family {
+    /// A family of one sample without labels.
+    pub fn single(name: &'static str, help: &'static str, measure: Measure) -> Self {
+        Self { name, help, samples: vec![Sample { labels: Vec::new(), measure }] }
+    }
+
+    /// A family of counters by one label.
+    pub fn counters(
+        name: &'static str,
+        help: &'static str,
+        label: &'static str,
+        counts: impl IntoIterator<Item = (&'static str, u64)>,
+    ) -> Self {
+        let sample = |(value, count): (&str, u64)| Sample {
+            labels: vec![(label, value.to_owned())],
+            measure: Measure::Counter(count),
+        };
+        Self { name, help, samples: counts.into_iter().map(sample).collect() }
+    }
+}
