@@ -14,6 +14,8 @@
 //! own, and ports of its own in the place of 3000 and 7777. The environment holds a key, a token and a relay address (see
 //! `environment`), so that examples of commands need not repeat the configuration. What cannot be run is on a list, with
 //! the reason.
+//!
+//! Links between documents lead somewhere, and the source files that they name exist.
 
 #![allow(
     clippy::disallowed_methods,
@@ -24,6 +26,7 @@
 )]
 
 mod fences;
+mod links;
 mod script;
 mod shell;
 mod stage;
@@ -82,6 +85,25 @@ fn every_shell_example_works() {
     });
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
     assert!(examples > 0, "there are no examples");
+}
+
+#[test]
+fn links_and_paths_exist() {
+    let root = repository();
+    let inside = |folder: &str| {
+        let entries = std::fs::read_dir(root.join(folder)).expect("a folder");
+        let paths: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+        paths
+    };
+    let mut documents = documents();
+    documents.extend(["SECURITY.md", "CHANGELOG.md", "fuzz/README.md"].map(|name| root.join(name)));
+    documents.extend(inside("docs/adr"));
+    documents.extend(inside("crates").into_iter().map(|path| path.join("README.md")).filter(|path| path.exists()));
+    let faults: Vec<_> = documents
+        .iter()
+        .flat_map(|path| links::faults(&root, path.strip_prefix(&root).expect("a path in the repository")))
+        .collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
 
 #[test]
