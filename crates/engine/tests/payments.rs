@@ -6,7 +6,7 @@ mod common;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::paying::{DAY, PATIENCE, bill, letter, pass, payment, request_id, says, statuses, until};
+use common::paying::{DAY, PATIENCE, bill, letter, pass, payment, request_id, says, statuses, subscribe, until};
 use common::{FakeWallet, NOW, Running, data, open, options, user};
 use serde_json::Value;
 use usher_engine::ports::{Clock as _, LightningNotice};
@@ -362,6 +362,51 @@ async fn payments_that_have_ended_take_no_more_memory_than_twice_what_may_be_ope
     let now = usher_engine::ports::Clock::now(&*usher.clock).secs();
     let request = usher_engine::SinglePaymentRequest { expires_at: Some(now + 600), ..payment(None, 600) };
     usher.engine.start_single_payment(request, None).await.unwrap();
+    usher.stop().await;
+}
+
+/// A charge is a payment that the service begins by itself: it waits until there is room, and is then asked for once.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_charge_waits_while_too_many_payments_are_in_memory_and_is_asked_for_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let wallet = Arc::new(FakeWallet::default());
+    let options = EngineOptions { max_open_streams: 2, ..options() };
+    let mut usher = Running::start_paying(open(dir.path()), &wallet, options, NOW, 1).await;
+    subscribe(&mut usher, true, NOW.secs() + 300).await;
+    let mut ended = Vec::new();
+    for n in 1..=3 {
+        let now = usher_engine::ports::Clock::now(&*usher.clock).secs();
+        let request = usher_engine::SinglePaymentRequest { expires_at: Some(now + 60), ..payment(None, 60) };
+        ended.push(usher.engine.start_single_payment(request, None).await.unwrap());
+        until("the invoice is made", || usher.engine.watched_invoices() == n).await;
+        usher.clock.turn(Duration::from_secs(60));
+        assert_eq!(statuses(&usher, ended[n - 1], 1).await, ["timeout"]);
+    }
+    // The date comes, and the minutes in which it is looked at again.
+    for _ in 0..10 {
+        pass(&usher, 60).await;
+    }
+    assert_eq!((wallet.made().len(), usher.engine.watched_invoices()), (3, 3), "nothing is asked for");
+    assert_eq!(usher.engine.subscription("s").await.unwrap().payments_made, 0);
+
+    wallet.settle(0);
+    wallet.tell(LightningNotice::Reconnected).await;
+    let begun = Instant::now();
+    while wallet.made().len() < 4 {
+        usher.clock.turn(Duration::from_secs(1));
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        assert!(begun.elapsed() < PATIENCE, "the charge is given up");
+    }
+    pass(&usher, 200).await;
+    assert_eq!(wallet.made().len(), 4, "once");
+    wallet.settle(3);
+    wallet.tell(LightningNotice::Reconnected).await;
+    let begun = Instant::now();
+    while usher.engine.subscription("s").await.unwrap().payments_made == 0 {
+        usher.clock.turn(Duration::from_secs(1));
+        tokio::time::sleep(Duration::from_millis(2)).await;
+        assert!(begun.elapsed() < PATIENCE, "it is paid");
+    }
     usher.stop().await;
 }
 

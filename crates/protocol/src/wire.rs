@@ -5,7 +5,7 @@
 use std::fmt;
 
 use nostr::PublicKey;
-use serde::de::{DeserializeOwned, Error, SeqAccess, Visitor};
+use serde::de::{DeserializeOwned, Error, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serializer};
 use serde_json::value::RawValue;
 
@@ -163,42 +163,80 @@ pub(crate) fn optional_words<'de, D: Deserializer<'de>, const MAX: usize>(
     Ok(Option::<String>::deserialize(deserializer)?.map(|words| text::clean(&words, MAX)).filter(|w| !w.is_empty()))
 }
 
-/// The first `MAX_ITEMS` distinct items of a list that `keep` accepts; `null` is an empty list.
-///
-/// Items beyond are dropped, not refused: a login should not fail for the ninth relay of a wallet's list.
+/// The first `max_items` distinct texts of a list that `keep` accepts. Everything else is left out: a login should not fail for
+/// the ninth relay of a wallet's list, or for a list that is a single text. What is no list at all is an empty one.
 pub(crate) fn some_of<'de, D: Deserializer<'de>>(
     deserializer: D,
     max_items: usize,
     keep: fn(&str) -> bool,
 ) -> Result<Vec<String>, D::Error> {
-    struct Items {
-        max_items: usize,
-        keep: fn(&str) -> bool,
-    }
-
-    impl<'de> Visitor<'de> for Items {
-        type Value = Vec<String>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("an array of strings or null")
-        }
-
-        fn visit_unit<E: Error>(self) -> Result<Vec<String>, E> {
-            Ok(Vec::new())
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<String>, A::Error> {
-            let mut kept = Vec::new();
-            while let Some(item) = items.next_element::<String>()? {
-                if kept.len() < self.max_items && (self.keep)(&item) && !kept.contains(&item) {
-                    kept.push(item);
-                }
-            }
-            Ok(kept)
+    let mut kept = Vec::new();
+    for text in deserializer.deserialize_any(TextsVisitor)?.0 {
+        if kept.len() < max_items && keep(&text) && !kept.contains(&text) {
+            kept.push(text);
         }
     }
+    Ok(kept)
+}
 
-    deserializer.deserialize_any(Items { max_items, keep })
+/// The texts of a list, or the only one.
+struct Texts(Vec<String>);
+
+/// A text, or something else.
+struct OneText(Option<String>);
+
+impl<'de> Deserialize<'de> for OneText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let value = serde_json::Value::deserialize(deserializer)?;
+        Ok(Self(if let serde_json::Value::String(text) = value { Some(text) } else { None }))
+    }
+}
+
+struct TextsVisitor;
+
+impl<'de> Visitor<'de> for TextsVisitor {
+    type Value = Texts;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Texts, E> {
+        Ok(Texts(vec![text.to_owned()]))
+    }
+
+    fn visit_unit<E: Error>(self) -> Result<Texts, E> {
+        Ok(Texts(Vec::new()))
+    }
+
+    fn visit_bool<E: Error>(self, _: bool) -> Result<Texts, E> {
+        Ok(Texts(Vec::new()))
+    }
+
+    fn visit_i64<E: Error>(self, _: i64) -> Result<Texts, E> {
+        Ok(Texts(Vec::new()))
+    }
+
+    fn visit_u64<E: Error>(self, _: u64) -> Result<Texts, E> {
+        Ok(Texts(Vec::new()))
+    }
+
+    fn visit_f64<E: Error>(self, _: f64) -> Result<Texts, E> {
+        Ok(Texts(Vec::new()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Texts, A::Error> {
+        let mut texts = Vec::new();
+        while let Some(item) = items.next_element::<OneText>()? {
+            texts.extend(item.0);
+        }
+        Ok(Texts(texts))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Texts, A::Error> {
+        while members.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Texts(Vec::new()))
+    }
 }
 
 /// A value that may be absent; one that cannot be read counts as absent, as one that proves nothing does.

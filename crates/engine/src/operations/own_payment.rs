@@ -64,8 +64,9 @@ const LONGEST_PENDING: Duration = Duration::from_secs(14 * 24 * 3600);
 /// How many look-ups may fail after a refusal before it is taken as it is.
 const CONFIRMING: u32 = 3;
 
-/// After how many seconds from the end a payment that was not seen is looked up again: the backend may be away for days.
-const AFTER_THE_END: [u64; 7] = [600, 3600, 6 * 3600, DAY, 3 * DAY, 7 * DAY, 14 * DAY];
+/// After how many seconds from its end a payment that is not known to be paid is looked up again. The backend may have been
+/// away for a moment only, or for days.
+const AFTER_THE_END: [u64; 11] = [60, 120, 300, 600, 1200, 3600, 6 * 3600, DAY, 3 * DAY, 7 * DAY, 14 * DAY];
 
 /// In seconds.
 const DAY: u64 = 24 * 3600;

@@ -186,6 +186,9 @@ impl RecurringRequest {
             {
                 self.refuse(subscription_id, "error", "the wallet authorized another currency than millisats", now)
             }
+            RecurringStatus::Confirmed { subscription_id, .. } if matches!(&**subscription_id, "." | "..") => {
+                self.refuse(subscription_id, "error", "the wallet gave a subscription id that no URL can contain", now)
+            }
             RecurringStatus::Confirmed { subscription_id, authorized_amount: 0, .. } => {
                 self.refuse(subscription_id, "error", "the wallet authorized an amount of zero", now)
             }
@@ -198,14 +201,17 @@ impl RecurringRequest {
             }
             RecurringStatus::Confirmed { subscription_id, authorized_amount, authorized_recurrence, .. } => {
                 let recurrence = within(authorized_recurrence, &self.recurrence);
-                if recurrence.next_due(None).is_none() || recurrence.until.is_some_and(|until| until < now.secs()) {
+                let never = recurrence.first_payment_due > LAST_DATE || recurrence.next_due(None).is_none();
+                if never || recurrence.until.is_some_and(|until| until < now.secs()) {
                     return self.refuse(subscription_id, "error", "the wallet authorized no payment at all", now);
                 }
+                // More than is asked for is of no use, and JSON clients could not read it.
+                let authorized_amount = (*authorized_amount).min(MAX_SHOWN.max(self.amount));
                 let agreement = Agreement {
                     subscription_id: subscription_id.clone(),
                     amount: self.amount,
                     description: self.description.clone(),
-                    authorized_amount: *authorized_amount,
+                    authorized_amount,
                     recurrence: recurrence.clone(),
                     asked_calendar: Some(self.recurrence.calendar.clone()),
                     reference: self.reference.clone(),
@@ -261,10 +267,16 @@ impl RecurringRequest {
     }
 }
 
+/// The largest number that every JSON client reads exactly: 2^53 - 1.
+const MAX_SHOWN: u64 = (1 << 53) - 1;
+
+/// The last second of the year 9999: a time after it is no date.
+const LAST_DATE: u64 = 253_402_300_799;
+
 /// What was allowed of what was asked: no earlier, no longer and no more payments than that, whatever the wallet says.
 fn within(authorized: &Recurrence, asked: &Recurrence) -> Recurrence {
     Recurrence {
-        until: authorized.until.into_iter().chain(asked.until).min(),
+        until: authorized.until.into_iter().chain(asked.until).min().map(|until| until.min(LAST_DATE)),
         calendar: authorized.calendar.clone(),
         max_payments: authorized.max_payments.into_iter().chain(asked.max_payments).min(),
         first_payment_due: authorized.first_payment_due.max(asked.first_payment_due),

@@ -24,8 +24,8 @@ pub struct KeyHandshake {
     /// The wallet the user has. What cannot be read is left out: nothing depends on it, and a login should not.
     #[serde(default, deserialize_with = "wire::if_readable")]
     pub client_info: Option<ClientInfo>,
-    /// Where this user can be reached from now on: the first [`MAX_PREFERRED_RELAYS`] of the list that are
-    /// [addresses of relays](is_relay_url) at all, as the wallet wrote them. Still a stranger's addresses.
+    /// Where this user can be reached from now on: the first [`MAX_PREFERRED_RELAYS`] of the list (or the only text) that are
+    /// [addresses of relays](is_relay_url), as the wallet wrote them. Everything else is left out. Untrusted addresses.
     #[serde(default, deserialize_with = "relays")]
     pub preferred_relays: Vec<String>,
 }

@@ -253,8 +253,31 @@ fn of_a_users_relays_the_first_usable_are_taken() {
     relays.insert(3, "wss://x\r\nHost: y".to_owned());
     let taken = handshake(&json!({"token": "t", "preferred_relays": relays})).preferred_relays;
     assert_eq!(taken, (0..MAX_PREFERRED_RELAYS).map(|i| format!("wss://relay{i}.example.com")).collect::<Vec<_>>());
-    refused(27010, &json!({"token": "t", "preferred_relays": [5]}));
-    refused(27010, &json!({"token": "t", "preferred_relays": "wss://relay.example"}));
+}
+
+/// Nobody's login fails for a list of relays that is written otherwise.
+#[test]
+fn of_what_is_no_list_of_relays_the_usable_part_is_taken() {
+    let relay = "wss://relay.example";
+    let usable =
+        [json!(relay), json!([5, relay]), json!([relay, null, {"url": relay}, [relay], true, 0.5, relay, "wss://"])];
+    for relays in usable {
+        let taken = handshake(&json!({"token": "t", "preferred_relays": relays})).preferred_relays;
+        assert_eq!(taken, [relay], "{relays}");
+    }
+    for relays in
+        [json!(5), json!(-5), json!(0.5), json!(true), json!({"a": [relay]}), json!("relay.example"), json!([])]
+    {
+        let taken = handshake(&json!({"token": "t", "preferred_relays": relays})).preferred_relays;
+        assert!(taken.is_empty(), "{relays}");
+    }
+    let sent = json!({"challenge": "c", "status": {"status": "approved", "granted_permissions": [5, "auth"]}});
+    let WalletMessage::AuthResponse(response) = WalletMessage::parse(27001, None, &sent.to_string()).unwrap() else {
+        panic!("another message");
+    };
+    assert!(
+        matches!(&response.status, AuthStatus::Approved { granted_permissions, .. } if granted_permissions[..] == ["auth"])
+    );
 }
 
 #[test]

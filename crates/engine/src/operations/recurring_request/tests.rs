@@ -108,6 +108,7 @@ fn an_agreement_that_cannot_be_kept_is_none() {
         RecurringStatus::Confirmed { subscription_id, authorized_amount, authorized_currency, authorized_recurrence }
     };
     let cases = [
+        (change(|_, _, recurrence| recurrence.first_payment_due = u64::MAX), "no payment at all"),
         (change(|amount, _, _| *amount = 0), "amount of zero"),
         (change(|_, currency, _| *currency = "EUR".parse().unwrap()), "another currency"),
         (change(|_, _, recurrence| recurrence.max_payments = Some(0)), "no payment at all"),
@@ -119,6 +120,49 @@ fn an_agreement_that_cannot_be_kept_is_none() {
         assert_eq!((event_type, &data["status"]), ("StatusUpdate", &json!("error")));
         assert!(data["reason"].as_str().unwrap().contains(reason), "{data}");
         closes(&got, "s");
+    }
+}
+
+#[test]
+fn numbers_that_json_clients_cannot_read_are_shown_as_the_largest_that_they_can() {
+    let RecurringStatus::Confirmed { subscription_id, authorized_currency, mut authorized_recurrence, .. } =
+        confirmed()
+    else {
+        unreachable!()
+    };
+    authorized_recurrence.until = Some(u64::MAX);
+    let status = RecurringStatus::Confirmed {
+        subscription_id,
+        authorized_amount: u64::MAX,
+        authorized_currency,
+        authorized_recurrence,
+    };
+    let got = effects(asked(true).step(&says(&user(1), "r", status), NOW));
+    let (event_type, data) = event(&got);
+    assert_eq!((event_type, &data["authorized_amount"]), ("Subscription", &json!(9_007_199_254_740_991_u64)));
+    assert!(data["authorized_recurrence"]["until"].as_u64().unwrap() <= 253_402_300_799, "{data}");
+    let Effect::Start(subscription, _) = &got[1] else { panic!("{got:?}") };
+    let Operation::Subscription(subscription) = &**subscription else { panic!("{subscription:?}") };
+    assert_eq!(subscription.view().authorized_amount, 9_007_199_254_740_991);
+}
+
+#[test]
+fn a_subscription_whose_id_no_url_can_contain_is_refused() {
+    for id in [".", ".."] {
+        let RecurringStatus::Confirmed { authorized_amount, authorized_currency, authorized_recurrence, .. } =
+            confirmed()
+        else {
+            unreachable!()
+        };
+        let status = RecurringStatus::Confirmed {
+            subscription_id: id.to_owned(),
+            authorized_amount,
+            authorized_currency,
+            authorized_recurrence,
+        };
+        let got = effects(asked(true).step(&says(&user(1), "r", status), NOW));
+        assert_eq!(event(&got).1["status"], "error");
+        closes(&got, id);
     }
 }
 

@@ -39,6 +39,29 @@ fn not_found_proves_nothing_unless_look_ups_have_been_seen_to_find_payments() {
 }
 
 #[test]
+fn what_ended_as_unknown_is_looked_up_after_a_minute_and_then_ever_later() {
+    let mut payment = unanswered();
+    let (end, outcome, _) = looked_up_until_the_end(&mut payment, &not_found(Finds::Nothing), after(65));
+    assert_eq!(outcome, "unknown");
+    let mut looked_up = Vec::new();
+    loop {
+        let now = payment.wake_at();
+        let got = effects(payment.step(&Input::Timer, now));
+        if got == [Effect::Finish] {
+            break;
+        }
+        assert!(matches!(got[..], [Effect::Ask(WalletCall::LookUpPayment { .. })]), "{got:?}");
+        assert_eq!(payment.step(&not_found(Finds::Nothing), now), Outcome::Ignored);
+        looked_up.push(now.since(end).as_secs());
+    }
+    assert_eq!(looked_up[..6], [60, 120, 300, 600, 1200, 3600]);
+    assert_eq!(looked_up.last(), Some(&(14 * 24 * 3600)));
+    // The backend shows it at last.
+    let got = effects(payment.step(&Input::PaymentStatus(Ok(OutgoingStatus::Paid(shown(7)))), payment.wake_at()));
+    assert_eq!(event(&got).1["status"], "paid");
+}
+
+#[test]
 fn a_payment_that_is_proven_not_to_have_been_made_is_attempted_again() {
     let mut payment = unanswered();
     // Not before the request is void.
