@@ -1,53 +1,32 @@
 //! Requests per second, for the whole service.
 
 use std::num::NonZeroU32;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
+use parking_lot::Mutex;
 use usher_engine::UnixMillis;
+use usher_token_bucket::{Rate, TokenBucket};
 
-const NANOS_PER_SECOND: u64 = 1_000_000_000;
-const NANOS_PER_MILLI: u64 = 1_000_000;
+const SECOND: Duration = Duration::from_secs(1);
 
-/// A token bucket that holds one second's worth of requests.
-///
-/// Kept as one number (the generic cell rate algorithm): the time at which the bucket will be full again. Only calls
-/// that carry the token are counted; else a stranger could use up what the app may ask for.
-pub(crate) struct RateLimit {
-    /// Nanoseconds between requests at the allowed rate.
-    interval: u64,
-    /// When the bucket is full again, in nanoseconds.
-    full_at: AtomicU64,
-}
+/// Holds one second's worth of requests. Counts only requests that carry the token: otherwise an unauthenticated peer
+/// could use up the app's share.
+pub(crate) struct RateLimit(Mutex<TokenBucket<UnixMillis>>);
 
 impl RateLimit {
     /// Allows `per_second` requests in a second, at most that many at once.
     pub(crate) fn new(per_second: NonZeroU32) -> Self {
-        Self { interval: NANOS_PER_SECOND / u64::from(per_second.get()), full_at: AtomicU64::new(0) }
+        let rate = Rate::full_after(per_second.get(), SECOND);
+        Self(Mutex::new(TokenBucket::new(rate, UnixMillis(0))))
     }
 
-    /// Takes one request out of the bucket, or says after how many seconds to ask again.
+    /// Takes one request out of the bucket.
+    ///
+    /// # Errors
+    /// After how many seconds to try again.
     pub(crate) fn take(&self, now: UnixMillis) -> Result<(), u64> {
-        let now = now.0.saturating_mul(NANOS_PER_MILLI);
-        let mut full_at = self.full_at.load(Ordering::Relaxed);
-        loop {
-            let fullest = now.saturating_add(NANOS_PER_SECOND);
-            if full_at > fullest {
-                // It takes a second to fill a bucket: the clock was set back since. Count anew from an empty one.
-                match self.full_at.compare_exchange(full_at, fullest, Ordering::Relaxed, Ordering::Relaxed) {
-                    Ok(_) => full_at = fullest,
-                    Err(current) => full_at = current,
-                }
-                continue;
-            }
-            let next = full_at.max(now).saturating_add(self.interval);
-            if next > fullest {
-                return Err((next - fullest).div_ceil(NANOS_PER_SECOND));
-            }
-            match self.full_at.compare_exchange_weak(full_at, next, Ordering::Relaxed, Ordering::Relaxed) {
-                Ok(_) => return Ok(()),
-                Err(current) => full_at = current,
-            }
-        }
+        let taken = self.0.lock().try_take(now);
+        taken.map_err(|wait| wait.as_nanos().div_ceil(SECOND.as_nanos()).try_into().unwrap_or(u64::MAX))
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use usher_token_bucket::Timestamp;
+
 /// A point in time: milliseconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UnixMillis(pub u64);
@@ -32,5 +34,11 @@ impl UnixMillis {
     /// How long from `earlier` to this point; zero when this point is the earlier one.
     pub const fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Timestamp for UnixMillis {
+    fn saturating_since(self, earlier: Self) -> Duration {
+        self.since(earlier)
     }
 }

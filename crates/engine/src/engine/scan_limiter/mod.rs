@@ -33,7 +33,7 @@ use usher_protocol::message::KeyHandshake;
 use usher_protocol::{EventId, PublicKey};
 
 pub(super) use self::admission::{ScanAdmission, ScanAdmissionParts};
-use self::rates::{Bucket, Class, DRAWN, DRAWN_IN_ALL, KNOWN_IN_ALL, KNOWN_PER_RELAY, NEW_IN_ALL, NEW_PER_RELAY};
+use self::rates::{Bucket, Class, DRAWN_IN_ALL, full};
 use self::waiting::{Pool, Waiting};
 use crate::operations::usable_relays;
 use crate::ports::{Randomness, Via};
@@ -42,7 +42,7 @@ use crate::{StreamId, UnixMillis};
 /// One scan of one key counts in so long.
 const PER_AUTHOR: Duration = Duration::from_secs(60);
 
-/// Handshakes that are counted; the one not used for longest is forgotten, and all its limits are full again. At most 5 KB each.
+/// Handshakes that are counted; the one not used for longest is forgotten, and all its limits are full again. At most 6 KB each.
 const HANDSHAKES: usize = 4096;
 /// Accepted authors that are remembered, of all handshakes: 65,536 × about 130 bytes.
 const AUTHORS: usize = 65_536;
@@ -160,11 +160,16 @@ struct Accepted {
     event: EventId,
 }
 
-#[derive(Default)]
 struct Handshake {
     new_users: Class,
     known_users: Class,
     refused: u64,
+}
+
+impl Default for Handshake {
+    fn default() -> Self {
+        Self { new_users: Class::of_new_users(), known_users: Class::of_known_users(), refused: 0 }
+    }
 }
 
 /// The scans of one handshake that wait.
@@ -180,7 +185,7 @@ impl Default for State {
             handshakes: bounded(HANDSHAKES),
             authors: bounded(AUTHORS),
             pools: BTreeMap::new(),
-            drawn: Bucket::default(),
+            drawn: full(DRAWN_IN_ALL),
             expired_at: Duration::ZERO,
             last_drawn: None,
             counts: ScanCounts::default(),
@@ -230,9 +235,9 @@ impl ScanLimiter {
             before.is_some() || state.pools.get(&stream).is_some_and(|pools| pools.known_users.contains(&scan.author));
         let handshake = state.handshakes.get_or_insert_mut(stream, Handshake::default);
         let admitted = if known {
-            handshake.known_users.admit(&scan.via, KNOWN_PER_RELAY, KNOWN_IN_ALL, moment.now)
+            handshake.known_users.admit(&scan.via, moment.now)
         } else {
-            handshake.new_users.admit(&scan.via, NEW_PER_RELAY, NEW_IN_ALL, moment.now)
+            handshake.new_users.admit(&scan.via, moment.now)
         };
         match admitted {
             Ok(()) => {
@@ -396,8 +401,7 @@ impl State {
         for stream in streams {
             let class = &mut self.handshakes.get_or_insert_mut(stream, Handshake::default).known_users;
             let Some(pools) = self.pools.get_mut(&stream) else { continue };
-            let mut room =
-                |waiting: &Waiting| class.admit(&waiting.scan.via, KNOWN_PER_RELAY, KNOWN_IN_ALL, now).is_ok();
+            let mut room = |waiting: &Waiting| class.admit(&waiting.scan.via, now).is_ok();
             let taken = pools.known_users.take_while(&mut room);
             admitted.extend(taken.into_iter().map(|waiting| (stream, waiting.scan)));
         }
@@ -419,12 +423,12 @@ impl State {
             return None;
         }
         let drawn = &mut self.handshakes.get_or_insert_mut(stream, Handshake::default).of(known).drawn;
-        if !drawn.has_room(DRAWN, now) || !self.drawn.has_room(DRAWN_IN_ALL, now) {
+        if !drawn.has_one(now) || !self.drawn.has_one(now) {
             return None;
         }
         let scan = pool.draw(randomness)?.scan;
-        drawn.take(DRAWN);
-        self.drawn.take(DRAWN_IN_ALL);
+        drawn.take(now);
+        self.drawn.take(now);
         self.last_drawn = Some(stream);
         self.accept(stream, &scan, now);
         Some((stream, scan))
