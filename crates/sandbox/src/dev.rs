@@ -108,11 +108,6 @@ impl DevWorld {
         &self.lightning
     }
 
-    /// The service's Lightning wallet, to be made to misbehave.
-    pub const fn service_wallet(&self) -> &NwcService {
-        &self.service
-    }
-
     /// The user's account.
     pub fn user_account(&self) -> &Account {
         self.user.account()

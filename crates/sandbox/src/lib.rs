@@ -1,13 +1,13 @@
-//! The world around Usher, in miniature: a user's [`wallet`], relays in process, well behaved ([`relay::EmbeddedRelay`]) and badly
-//! ([`relay::QuirkyRelay`]), and a proxy that can be cut ([`proxy::BreakableProxy`]).
+//! The world around Usher in miniature: a user's [`wallet`], a [`relay`] in this process, and [`lightning`] between them.
 //!
-//! `usher dev`, `usher wallet` and every end-to-end test use it; nothing in production depends on it. Everything
+//! `usher dev`, `usher wallet` and every end-to-end test use it; nothing in production depends on it. Everything here
+//! behaves as it should: what misbehaves is in `usher-faults`, which the `usher` binary does not link. Everything
 //! listens on loopback only.
 
 pub mod cli;
+pub mod clock;
 pub mod dev;
 pub mod lightning;
 mod line;
-pub mod proxy;
 pub mod relay;
 pub mod wallet;

@@ -1,8 +1,9 @@
 //! What comes of a wallet's "no".
 
 use usher_engine::ports::{Finds, InvoiceStatus, Lightning as _, LightningError, OutgoingStatus};
+use usher_faults::lightning::Conduct;
 use usher_protocol::message::Preimage;
-use usher_sandbox::lightning::{Conduct, ErrorCode, Method};
+use usher_sandbox::lightning::{ErrorCode, Method};
 
 use crate::backend_handle::wanted;
 use crate::fixture::Fixture;

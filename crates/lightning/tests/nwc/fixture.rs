@@ -1,9 +1,10 @@
 //! A wallet service at a relay, a payer, and the backend.
 
 use usher_engine::ports::{Lightning, LightningError, PaidInvoice};
+use usher_faults::lightning::{Behaviour, FaultyNwcService};
+use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::bolt11::Invoice;
-use usher_sandbox::lightning::{Account, Behaviour, InvoiceTerms, LightningWorld, Method, NwcKeys, NwcService};
-use usher_sandbox::relay::{Quirks, QuirkyRelay};
+use usher_sandbox::lightning::{Account, InvoiceTerms, LightningWorld, Method, NwcKeys};
 
 use crate::backend_handle::{BackendHandle, LONG, within};
 
@@ -13,7 +14,7 @@ pub(crate) const SOON: u64 = 4;
 pub(crate) struct Fixture {
     pub(crate) world: LightningWorld,
     pub(crate) relay: QuirkyRelay,
-    pub(crate) service: NwcService,
+    pub(crate) service: FaultyNwcService,
     pub(crate) shop: Account,
     pub(crate) user: Account,
     pub(crate) client: BackendHandle,
@@ -36,7 +37,7 @@ impl Fixture {
         let (shop, user) = (world.open_account("shop", Self::SHOP), world.open_account("user", 1_000_000));
         let mut behaviour = Behaviour::default();
         change(&mut behaviour);
-        let service = NwcService::start_with(&shop, &[relay.url()], NwcKeys::of(&shop), behaviour).await;
+        let service = FaultyNwcService::start_with(&shop, &[relay.url()], NwcKeys::of(&shop), behaviour).await;
         service.ready(LONG).await.unwrap();
         let client = BackendHandle::start(&service.url());
         client.until(true).await;

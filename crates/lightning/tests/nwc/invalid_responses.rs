@@ -2,8 +2,9 @@
 //! the engine's to check (`usher_engine::operations`), which must be given it unchanged.
 
 use usher_engine::ports::{Finds, InvoiceStatus, Lightning as _, LightningError, OutgoingStatus};
+use usher_faults::lightning::{Conduct, InvoiceLie, LookupLie, PayLie};
 use usher_protocol::bolt11::Network;
-use usher_sandbox::lightning::{Conduct, InvoiceLie, LookupLie, Method, PayLie};
+use usher_sandbox::lightning::Method;
 
 use crate::backend_handle::wanted;
 use crate::fixture::{Fixture, SOON};

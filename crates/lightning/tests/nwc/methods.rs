@@ -6,11 +6,12 @@ use nostr::{Event, Timestamp};
 use usher_engine::ports::{
     Finds, InvoiceStatus, Lightning as _, LightningNotice, OutgoingStatus, PaidInvoice, Settlement,
 };
+use usher_faults::lightning::{Behaviour, FaultyNwcService};
 use usher_protocol::bolt11::Network;
 use usher_protocol::message::Preimage;
-use usher_sandbox::lightning::{Behaviour, Encryptions, LightningWorld, Method, NwcService};
+use usher_sandbox::clock::UnixClock;
+use usher_sandbox::lightning::{Encryptions, LightningWorld, Method};
 use usher_sandbox::relay::EmbeddedRelay;
-use usher_sandbox::wallet::UnixClock;
 
 use crate::backend_handle::{BackendHandle, LONG, wanted, within};
 use crate::fixture::Fixture;
@@ -156,7 +157,7 @@ async fn at_a_relay_of_others_making() {
     let world = LightningWorld::new();
     let (shop, user) = (world.open_account("shop", 10_000), world.open_account("user", 10_000));
     let relay = EmbeddedRelay::start().await.unwrap();
-    let service = NwcService::start(&shop, &[relay.url()]).await;
+    let service = FaultyNwcService::start(&shop, &[relay.url()]).await;
     service.ready(LONG).await.unwrap();
     let mut client = BackendHandle::start(&service.url());
     let made = client.invoice(1_000).await;

@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use usher_engine::ports::{Finds, InvoiceStatus, Lightning as _, LightningError, OutgoingStatus};
+use usher_faults::lightning::{Conduct, FaultyNwcService, LookupLie};
+use usher_faults::proxy::BreakableProxy;
+use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::message::Preimage;
-use usher_sandbox::lightning::{Conduct, InvoiceTerms, LightningWorld, LookupLie, Method, NwcService};
-use usher_sandbox::proxy::BreakableProxy;
-use usher_sandbox::relay::{Quirks, QuirkyRelay};
+use usher_sandbox::lightning::{InvoiceTerms, LightningWorld, Method};
 
 use crate::backend_handle::{BackendHandle, LONG, QUIET, wanted, within};
 use crate::fixture::{Fixture, SOON};
@@ -30,7 +31,7 @@ async fn what_was_not_sent_is_never_sent() {
     let (port, url) = gone().await;
     let world = LightningWorld::new();
     let (shop, user) = (world.open_account("shop", 10_000), world.open_account("user", 0));
-    let service = NwcService::start(&shop, &[&url]).await;
+    let service = FaultyNwcService::start(&shop, &[&url]).await;
     let client = BackendHandle::start(&service.url());
     let bill = user.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
     let hash = bill.payment_hash();
@@ -63,7 +64,7 @@ async fn what_nobody_waits_for_any_more_is_not_sent() {
     let (port, url) = gone().await;
     let world = LightningWorld::new();
     let (shop, user) = (world.open_account("shop", 10_000), world.open_account("user", 0));
-    let service = NwcService::start(&shop, &[&url]).await;
+    let service = FaultyNwcService::start(&shop, &[&url]).await;
     let client = BackendHandle::start(&service.url());
     let bill = user.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
     let asked = tokio::time::timeout(Duration::from_millis(50), client.pay(&bill, within(60))).await;
@@ -83,7 +84,7 @@ async fn a_relay_that_comes_in_time_has_the_request() {
     let (port, url) = gone().await;
     let world = LightningWorld::new();
     let (shop, user) = (world.open_account("shop", 10_000), world.open_account("user", 0));
-    let service = NwcService::start(&shop, &[&url]).await;
+    let service = FaultyNwcService::start(&shop, &[&url]).await;
     let client = BackendHandle::start(&service.url());
     let bill = user.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
     let back = async {

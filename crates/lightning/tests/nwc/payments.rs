@@ -11,12 +11,11 @@ use serde_json::json;
 use usher_engine::ports::{
     Finds, Lightning as _, LightningError, OutgoingStatus, SettingStore, SignedPayment, StoreError,
 };
+use usher_faults::lightning::{Conduct, FaultyNwcService, LookupLie, Memory};
+use usher_faults::proxy::BreakableProxy;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::Preimage;
-use usher_sandbox::lightning::{
-    Conduct, ErrorCode, InvoiceTerms, LightningWorld, LookupLie, Memory, Method, NwcKeys, NwcService,
-};
-use usher_sandbox::proxy::BreakableProxy;
+use usher_sandbox::lightning::{ErrorCode, InvoiceTerms, LightningWorld, Method, NwcKeys};
 
 use crate::backend_handle::{BackendHandle, LONG, QUIET, wanted, within};
 use crate::fixture::{Fixture, SOON};
@@ -233,9 +232,13 @@ async fn a_reply_that_was_sent_while_the_connection_was_renewed_is_kept_by_the_r
 async fn of_what_was_asked_for_over_another_connection_this_one_says_nothing() {
     let fixture = Fixture::set().await;
     let (bill, paid) = (fixture.bill(1_000), fixture.bill(2_000));
-    let other =
-        NwcService::start_with(&fixture.shop, &[fixture.relay.url()], NwcKeys::generate(), fixture.service.behaviour())
-            .await;
+    let other = FaultyNwcService::start_with(
+        &fixture.shop,
+        &[fixture.relay.url()],
+        NwcKeys::generate(),
+        fixture.service.behaviour(),
+    )
+    .await;
     other.ready(LONG).await.unwrap();
     let payment = signed(&fixture, &bill, SOON).await;
     let client = BackendHandle::start(&other.url());
@@ -318,7 +321,7 @@ async fn until_worth(worth: &impl AsyncFn(&BackendHandle) -> Finds, client: &Bac
 
 #[tokio::test]
 async fn a_wallet_whose_clock_is_behind_may_still_act_on_a_request() {
-    let clock = usher_sandbox::wallet::UnixClock(Arc::new(|| within(0) - 600));
+    let clock = usher_sandbox::clock::UnixClock(Arc::new(|| within(0) - 600));
     let fixture = Fixture::set_in(LightningWorld::with_clock(clock), |_| {}).await;
     fixture.pay(&fixture.bill(2_000), 60).await.unwrap();
     let bill = fixture.bill(1_000);

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningNotice};
-use usher_sandbox::lightning::{Conduct, LightningWorld, Method, NwcService};
-use usher_sandbox::relay::{Quirks, QuirkyRelay};
+use usher_faults::lightning::{Conduct, FaultyNwcService};
+use usher_faults::relay::{Quirks, QuirkyRelay};
+use usher_sandbox::lightning::{LightningWorld, Method};
 
 use crate::backend_handle::{BackendHandle, LONG};
 use crate::fixture::Fixture;
@@ -70,7 +71,7 @@ async fn it_starts_with_nothing_to_talk_to_and_finds_it_later() {
     relay.stop().await;
     let world = LightningWorld::new();
     let (shop, user) = (world.open_account("shop", 0), world.open_account("user", 1_000));
-    let service = NwcService::start(&shop, &[&url]).await;
+    let service = FaultyNwcService::start(&shop, &[&url]).await;
     service.stop().await;
     let mut client = BackendHandle::start(&service.url());
     let link = client.wallet.link();
@@ -93,7 +94,7 @@ async fn a_relay_that_ends_subscriptions_is_asked_again() {
     let mut fixture = Fixture::set().await;
     fixture.relay.set(|quirks| quirks.close_subscriptions_after = Some(Duration::from_millis(100)));
     let before = fixture.relay.counts();
-    let again = |reqs: u64| move |counts: &usher_sandbox::relay::Counts| counts.reqs >= before.reqs + reqs;
+    let again = |reqs: u64| move |counts: &usher_faults::relay::Counts| counts.reqs >= before.reqs + reqs;
     // More often than is borne on one connection.
     fixture.relay.wait_for(LONG, again(15)).await.expect("asked again and again");
     fixture.relay.set(|quirks| quirks.close_subscriptions_after = None);

@@ -5,9 +5,10 @@ use std::time::Duration;
 use nostr::{Event, JsonUtil as _};
 use serde_json::{Value, json};
 use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningError, LightningNotice};
+use usher_faults::lightning::FaultyNwcService;
+use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::message::{PaymentHash, Preimage};
-use usher_sandbox::lightning::{InvoiceTerms, LightningWorld, NwcService};
-use usher_sandbox::relay::{Quirks, QuirkyRelay};
+use usher_sandbox::lightning::{InvoiceTerms, LightningWorld};
 
 use crate::backend_handle::{BackendHandle, LONG, within};
 use crate::scripted_wallet::{ScriptedWallet, Wire};
@@ -39,7 +40,7 @@ async fn a_relay_that_demands_it_for_everything() {
     let world = LightningWorld::new();
     let (shop, user) = (world.open_account("shop", 10_000), world.open_account("user", 10_000));
     let relay = QuirkyRelay::start(Quirks { require_auth: true, ..Quirks::default() }).await.unwrap();
-    let service = NwcService::start(&shop, &[relay.url()]).await;
+    let service = FaultyNwcService::start(&shop, &[relay.url()]).await;
     let mut client = BackendHandle::start(&service.url());
     relay.wait_for(LONG, |counts| counts.auths_valid == 2).await.expect("both said who they are");
     relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("and hear");

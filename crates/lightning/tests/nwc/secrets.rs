@@ -10,11 +10,12 @@ use parking_lot::Mutex;
 use serde_json::json;
 use tracing_subscriber::fmt::MakeWriter;
 use usher_engine::ports::Lightning as _;
+use usher_faults::lightning::Conduct;
 use usher_lightning::nwc::{
     Announcement, ConnectionUri, InvalidConnectionUri, InvalidResponse, Notification, NwcOptions, Response,
 };
 use usher_protocol::message::Preimage;
-use usher_sandbox::lightning::{Conduct, Method};
+use usher_sandbox::lightning::Method;
 
 use crate::backend_handle::BackendHandle;
 use crate::fixture::Fixture;

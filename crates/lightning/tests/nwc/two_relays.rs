@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use usher_engine::ports::{Lightning as _, LightningNotice};
-use usher_sandbox::lightning::{InvoiceTerms, LightningWorld, Method, NwcService};
-use usher_sandbox::proxy::BreakableProxy;
-use usher_sandbox::relay::{LieOk, Quirks, QuirkyRelay};
+use usher_faults::lightning::FaultyNwcService;
+use usher_faults::proxy::BreakableProxy;
+use usher_faults::relay::{LieOk, Quirks, QuirkyRelay};
+use usher_sandbox::lightning::{InvoiceTerms, LightningWorld, Method};
 
 use crate::backend_handle::{BackendHandle, LONG, within};
 
@@ -14,7 +15,7 @@ async fn works_with(first: &str) {
     let world = LightningWorld::new();
     let (shop, user) = (world.open_account("shop", 10_000), world.open_account("user", 10_000));
     let good = QuirkyRelay::start(Quirks::default()).await.unwrap();
-    let service = NwcService::start(&shop, &[first, good.url()]).await;
+    let service = FaultyNwcService::start(&shop, &[first, good.url()]).await;
     good.wait_for(LONG, |counts| counts.open_subscriptions == 1).await.expect("the wallet service is there");
     let mut client = BackendHandle::start(&service.url());
     good.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("the backend is there");
@@ -83,7 +84,7 @@ async fn what_comes_over_both_counts_once() {
     let (shop, user) = (world.open_account("shop", 10_000), world.open_account("user", 10_000));
     let relays =
         [QuirkyRelay::start(Quirks::default()).await.unwrap(), QuirkyRelay::start(Quirks::default()).await.unwrap()];
-    let service = NwcService::start(&shop, &[relays[0].url(), relays[1].url()]).await;
+    let service = FaultyNwcService::start(&shop, &[relays[0].url(), relays[1].url()]).await;
     let mut client = BackendHandle::start(&service.url());
     for relay in &relays {
         relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("all are there");
@@ -114,7 +115,7 @@ async fn one_goes_and_comes_while_the_other_carries_on() {
     let (shop, user) = (world.open_account("shop", 10_000), world.open_account("user", 10_000));
     let (one, two) =
         (QuirkyRelay::start(Quirks::default()).await.unwrap(), QuirkyRelay::start(Quirks::default()).await.unwrap());
-    let service = NwcService::start(&shop, &[one.url(), two.url()]).await;
+    let service = FaultyNwcService::start(&shop, &[one.url(), two.url()]).await;
     let proxy = BreakableProxy::start(one.url().trim_start_matches("ws://").to_owned()).await.unwrap();
     let url = service.keys().url(&[proxy.ws_url(), two.url().to_owned()]);
     let mut client = BackendHandle::start(&url);

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use nostr::{JsonUtil as _, Timestamp};
 use serde_json::json;
+use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::Keys;
-use usher_sandbox::relay::{EmbeddedRelay, Quirks, QuirkyRelay};
+use usher_sandbox::relay::EmbeddedRelay;
 
 use crate::fixture::{Plan, World, event, named, now, relay_list, store};
 use crate::scripted_relay::{Liar, delivery, end};

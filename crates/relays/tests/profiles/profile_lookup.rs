@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 use futures_util::future::join_all;
 use serde_json::json;
 use usher_engine::ports::LookUpError;
+use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::Keys;
-use usher_sandbox::relay::{EmbeddedRelay, Quirks, QuirkyRelay};
+use usher_sandbox::relay::EmbeddedRelay;
 
 use crate::fixture::{DEADLINE, Plan, World, event, named, relay_list, store};
 

@@ -12,10 +12,10 @@ use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_util::task::AbortOnDropHandle;
 use usher_engine::ports::{Letter, Messenger as _, RelayChangeError, RelayControl as _, RelayLinkState, RelayOrigin};
+use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::message::WalletMessage;
 use usher_protocol::{Keys, PublicKey, envelope, kind};
 use usher_relays::MAX_RELAYS;
-use usher_sandbox::relay::{Quirks, QuirkyRelay};
 
 use crate::fixture::{DEADLINE, Plan, World, now};
 

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use usher_engine::ports::{Directory as _, ProfileChange, PublishError, RelayControl as _};
+use usher_faults::relay::{Counts, Quirks, QuirkyRelay};
 use usher_protocol::Keys;
-use usher_sandbox::relay::{Counts, EmbeddedRelay, Quirks, QuirkyRelay};
+use usher_sandbox::relay::EmbeddedRelay;
 
 use crate::fixture::{DEADLINE, Plan, World, event, eventually, now, relay_list, store, stored};
 

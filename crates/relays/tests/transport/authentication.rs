@@ -1,7 +1,7 @@
 //! Relays that want to know who we are.
 
 use nostr::Kind;
-use usher_sandbox::relay::{Quirks, QuirkyRelay};
+use usher_faults::relay::{Quirks, QuirkyRelay};
 
 use crate::fixture::{DEADLINE, Service, approval, eventually};
 
@@ -34,7 +34,7 @@ async fn another_relays_challenge_is_answered_for_the_address_we_dialled() {
     // The relay knows itself by another name and so refuses ours: as it should, and we go on trying.
     let demanding = Quirks { require_auth: true, ..Quirks::default() };
     let relay = QuirkyRelay::start(demanding).await.unwrap();
-    let proxy = usher_sandbox::proxy::BreakableProxy::start(relay.url().trim_start_matches("ws://")).await.unwrap();
+    let proxy = usher_faults::proxy::BreakableProxy::start(relay.url().trim_start_matches("ws://")).await.unwrap();
     let url = proxy.ws_url();
     let service = Service::start(&[&url]);
     relay.wait_for(DEADLINE, |counts| counts.auths >= 1 && counts.reqs >= 3).await.unwrap();

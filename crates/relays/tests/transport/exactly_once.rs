@@ -4,9 +4,10 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use usher_engine::ports::Messenger as _;
+use usher_faults::proxy::BreakableProxy;
+use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::Keys;
-use usher_sandbox::proxy::BreakableProxy;
-use usher_sandbox::relay::{EmbeddedRelay, Quirks, QuirkyRelay};
+use usher_sandbox::relay::EmbeddedRelay;
 
 use crate::fixture::{DEADLINE, Service, Wallet, approval, eventually, quick, quick_connection};
 

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use usher_engine::ports::Messenger as _;
+use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::Keys;
-use usher_sandbox::relay::{Quirks, QuirkyRelay};
 
 use crate::fixture::{DEADLINE, Service, Wallet, address, approval, eventually};
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use usher_sandbox::relay::{Flood, Junk, JunkEvents, LieOk, Quirks, QuirkyRelay};
+use usher_faults::relay::{Flood, Junk, JunkEvents, LieOk, Quirks, QuirkyRelay};
 
 use crate::fixture::{Service, Wallet};
 

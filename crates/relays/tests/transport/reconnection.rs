@@ -9,9 +9,9 @@ use tokio::net::TcpStream;
 use tokio::time::{Instant, sleep};
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+use usher_faults::proxy::BreakableProxy;
+use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::{Keys, envelope, kind};
-use usher_sandbox::proxy::BreakableProxy;
-use usher_sandbox::relay::{Quirks, QuirkyRelay};
 
 use crate::fixture::{DEADLINE, Service, eventually, now};
 

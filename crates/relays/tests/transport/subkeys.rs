@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use nostr::JsonUtil as _;
+use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::message::WalletMessage;
 use usher_protocol::subkey::{Metadata, Permission, SubkeyProof, VERSION, derive_secret};
 use usher_protocol::{Keys, kind};
 use usher_relays::{Identity, RelayOptions};
-use usher_sandbox::relay::{Quirks, QuirkyRelay};
 
 use crate::fixture::{DEADLINE, Service, Wallet, address, eventually, now, quick, quick_connection, seal};
 

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use nostr::JsonUtil as _;
+use usher_faults::relay::{Flood, Junk, JunkEvents, Quirks, QuirkyRelay};
 use usher_protocol::{Keys, kind};
 use usher_relays::Refusal;
-use usher_sandbox::relay::{Flood, Junk, JunkEvents, Quirks, QuirkyRelay};
 
 use crate::fixture::{DEADLINE, Service, approval, eventually, seal};
 

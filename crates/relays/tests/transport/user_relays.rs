@@ -7,9 +7,9 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_tungstenite::tungstenite::{Bytes, Message};
 use usher_engine::ports::{Letter, Messenger as _};
+use usher_faults::relay::{Flood, Junk, JunkEvents, Quirks, QuirkyRelay};
 use usher_protocol::{Keys, PublicKey};
 use usher_relays::Origin;
-use usher_sandbox::relay::{Flood, Junk, JunkEvents, Quirks, QuirkyRelay};
 
 use crate::fixture::{DEADLINE, Service, Wallet, address, approval, eventually, now};
 

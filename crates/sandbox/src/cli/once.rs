@@ -12,7 +12,8 @@ use usher_protocol::relay_url::is_relay_url;
 use super::console::Console;
 use super::giving::Answer;
 use super::{CliError, view};
-use crate::wallet::{Asked, DeviceTerms, Identity, Opened, Policy, Request, Settled, Wallet, WalletFile, system_clock};
+use crate::clock::system_clock;
+use crate::wallet::{Asked, DeviceTerms, Identity, Opened, Policy, Request, Settled, Wallet, WalletFile};
 
 /// How long to try to reach a relay.
 const REACH: Duration = Duration::from_secs(10);

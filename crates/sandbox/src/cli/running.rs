@@ -11,7 +11,8 @@ use super::giving::Answer;
 use super::money::find_subscription;
 use super::once::{pick, read_url};
 use super::{CliError, view};
-use crate::wallet::{Policy, Reaction, Request, Wallet, WalletFile, system_clock};
+use crate::clock::system_clock;
+use crate::wallet::{Policy, Reaction, Request, Wallet, WalletFile};
 
 /// How long to try to reach the relays of a URL.
 const REACH: Duration = Duration::from_secs(10);

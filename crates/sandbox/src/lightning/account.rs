@@ -6,7 +6,7 @@ use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 
 use super::ledger::Start;
-use super::{InvoiceTerms, LightningWorld, MakeError, Paid, PayError, Transaction, mint};
+use super::{InvoiceTerms, LightningWorld, MakeError, Paid, PayError, Transaction, invoice};
 
 /// A node with a balance. A clone is another handle of the same account.
 #[derive(Clone, Debug)]
@@ -50,7 +50,7 @@ impl Account {
     /// # Errors
     /// [`MakeError`].
     pub fn make_invoice(&self, terms: &InvoiceTerms) -> Result<Invoice, MakeError> {
-        self.world.make(&self.name, terms, mint::preimage())
+        self.world.make(&self.name, terms, invoice::new_preimage())
     }
 
     /// Takes an open invoice back; `false` when it is not open.

@@ -11,8 +11,10 @@ use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::{PaymentHash, Preimage};
 
 use super::ledger::{Arrived, Ledger, Start};
-use super::{Account, Books, Fees, InvoiceTerms, MakeError, Paid, PayError, Transaction, WorldFileError, file, mint};
-use crate::wallet::{UnixClock, system_clock};
+use super::{
+    Account, Books, Fees, InvoiceTerms, MakeError, Paid, PayError, Transaction, WorldFileError, file, invoice,
+};
+use crate::clock::{UnixClock, system_clock};
 
 /// Invoices kept in memory: about 1 KiB each.
 const CAPACITY: usize = 200_000;
@@ -131,7 +133,7 @@ impl LightningWorld {
     pub(super) fn make(&self, name: &str, terms: &InvoiceTerms, preimage: Preimage) -> Result<Invoice, MakeError> {
         let now = self.now();
         let node = self.node(name).ok_or(MakeError::Full)?;
-        let invoice = mint::invoice(&node, preimage.payment_hash(), terms, now)?;
+        let invoice = invoice::signed(&node, preimage.payment_hash(), terms, now)?;
         let capacity = if self.inner.path.is_some() { CAPACITY_ON_DISK } else { CAPACITY };
         self.change(|books| books.owe(name, invoice.clone(), preimage, now, capacity))?;
         Ok(invoice)

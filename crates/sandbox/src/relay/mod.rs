@@ -1,22 +1,6 @@
-//! Nostr relays in process.
+//! A Nostr relay in this process.
 
-mod connection;
-mod counts;
-mod delivery;
-mod embedded;
-mod garbage;
-mod hub;
-mod junk;
-mod memory;
-mod quirks;
-mod quirky;
-mod session;
-mod socket;
-mod stored;
-mod subscriptions;
+mod database;
+mod embedded_relay;
 
-pub use counts::Counts;
-pub use embedded::EmbeddedRelay;
-pub use junk::{Junk, JunkEvents};
-pub use quirks::{Flood, LieOk, Quirks};
-pub use quirky::QuirkyRelay;
+pub use embedded_relay::EmbeddedRelay;

@@ -2,7 +2,7 @@
 
 use usher_protocol::envelope::EnvelopeError;
 
-use super::PurseError;
+use super::{PurseError, Request};
 use crate::line::LineError;
 
 /// Why the wallet did not do it.
@@ -54,3 +54,8 @@ impl From<LineError> for WalletError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no request came in time")]
 pub struct NoRequest;
+
+/// The error that this request cannot be answered so.
+pub(super) const fn cannot(request: &Request) -> WalletError {
+    WalletError::CannotAnswer(request.asked.kind())
+}

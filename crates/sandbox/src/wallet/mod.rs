@@ -1,19 +1,16 @@
-//! The reference user wallet: what a user's app does, and what a liar's could.
+//! The reference wallet: what the wallet app of a user does.
 //!
 //! It is built on `nostr-sdk`, a client of others' making, and not on this project's own relay transport: two
 //! implementations that understand each other are worth more than one that understands itself.
 //!
 //! A [`Wallet`] holds one key ([`Identity`]): a user's main key, or the subkey of one of the user's devices. It opens
-//! handshake URLs, collects what services ask ([`Request`]), and answers when told to or by itself ([`Policy`]). It
-//! also does what a good wallet must not: answers twice, late, from another key ([`Wallet::say_as`]), falsely
-//! ([`lies`]), or with whatever bytes one likes ([`Wallet::say_raw`], [`Wallet::publish`]).
+//! handshake URLs, collects what services ask ([`Request`]), and answers when told to or by itself ([`Policy`]).
 
 mod answer;
 mod error;
 mod file;
 mod hearing;
 mod identity;
-pub mod lies;
 mod money;
 mod options;
 mod paying;
@@ -37,11 +34,11 @@ use usher_protocol::handshake_url::HandshakeUrl;
 use usher_protocol::message::{ClientInfo, KeyHandshake, WalletMessage};
 use usher_protocol::{Event, PublicKey, kind};
 
-pub use crate::lightning::{InvoiceLie, Offered};
+use error::cannot;
 pub use error::{NoRequest, WalletError};
 pub use file::{FileError, SavedRequest, Secret, Verdict, WalletFile};
 pub use identity::{DeviceTerms, Identity};
-pub use options::{Policy, Reaction, UnixClock, WalletOptions, system_clock};
+pub use options::{Policy, Reaction, WalletOptions};
 pub use paying::Fulfilled;
 pub use purse::{Purse, PurseError};
 pub use request::{Asked, Request};
@@ -137,6 +134,11 @@ impl Wallet {
     /// The user's main key.
     pub fn main_key(&self) -> PublicKey {
         self.inner.identity.main_key()
+    }
+
+    /// Now, in Unix seconds, by the wallet's clock.
+    pub fn now(&self) -> u64 {
+        self.inner.speech.now()
     }
 
     /// Who it is.

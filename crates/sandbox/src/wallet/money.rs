@@ -1,13 +1,13 @@
 //! Payments, subscriptions and invoices, as a user tells the wallet.
 
 use usher_protocol::Event;
-use usher_protocol::message::{CloseSubscription, PaymentStatus, WalletMessage};
+use usher_protocol::message::{CloseSubscription, PaymentHash, PaymentStatus, WalletMessage};
 
 use super::answer::{payment, recurring, with_calendar};
 use super::speech::Utterance;
 use super::subscription::{Agreement, Closed, Subscription};
-use super::{Asked, Fulfilled, InvoiceLie, Purse, Request, Wallet, WalletError};
-use crate::lightning::{Offered, Paid};
+use super::{Asked, Fulfilled, Purse, Request, Wallet, WalletError, cannot};
+use crate::lightning::InvoiceTerms;
 
 impl Wallet {
     /// Answers yes and does what that means, to the end: pays, and says so; makes an invoice, and sends it. What is
@@ -30,15 +30,6 @@ impl Wallet {
         let reason = reason.map(str::to_owned);
         let message = payment(request, PaymentStatus::Failed { reason }).ok_or(cannot(request))?;
         self.inner.give(request, message.into())
-    }
-
-    /// Pays what is asked and says nothing.
-    ///
-    /// # Errors
-    /// As [`fulfil`](Self::fulfil).
-    pub async fn pay_quietly(&self, request: &Request) -> Result<Paid, WalletError> {
-        let Asked::Payment(asked) = &request.asked else { return Err(cannot(request)) };
-        self.inner.pay(asked).await
     }
 
     /// Agrees to a subscription on terms of one's own.
@@ -72,17 +63,27 @@ impl Wallet {
         self.inner.say(service, &WalletMessage::CloseSubscription(close).into())
     }
 
-    /// Sends an invoice that is not what was asked for; gives what was sent.
+    /// The terms of the invoice that a request asks for.
     ///
     /// # Errors
-    /// [`WalletError::CannotAnswer`] when no invoice is asked for, [`WalletError::NoPurse`] without an account in this
-    /// process.
-    pub fn give_false_invoice(&self, request: &Request, lie: InvoiceLie) -> Result<Offered, WalletError> {
+    /// [`WalletError::CannotAnswer`] when no invoice is asked for, [`WalletError::NotMillisats`].
+    pub fn invoice_terms(&self, request: &Request) -> Result<InvoiceTerms, WalletError> {
         let Asked::Invoice(asked) = &request.asked else { return Err(cannot(request)) };
-        let account = self.inner.purse.as_ref().and_then(Purse::account).ok_or(WalletError::NoPurse)?;
-        let offered = account.make_falsely(&self.inner.terms(asked)?, lie).map_err(super::PurseError::NotMade)?;
-        self.inner.send_invoice(request, asked, offered.clone())?;
-        Ok(offered)
+        self.inner.terms(asked)
+    }
+
+    /// Answers a request for an invoice with this one.
+    ///
+    /// # Errors
+    /// [`WalletError::CannotAnswer`] when no invoice is asked for.
+    pub fn send_invoice(
+        &self,
+        request: &Request,
+        invoice: String,
+        payment_hash: PaymentHash,
+    ) -> Result<Event, WalletError> {
+        let Asked::Invoice(asked) = &request.asked else { return Err(cannot(request)) };
+        self.inner.send_invoice(request, asked, invoice, payment_hash)
     }
 
     /// Whether the user has agreed to this payment already, by agreeing to its subscription.
@@ -109,8 +110,4 @@ impl super::Inner {
         let event = self.give(request, Utterance { message, text })?;
         Ok(Fulfilled { subscription: Some(subscription), ..Fulfilled::said(event) })
     }
-}
-
-pub(super) const fn cannot(request: &Request) -> WalletError {
-    WalletError::CannotAnswer(request.asked.kind())
 }

@@ -1,33 +1,10 @@
 //! How a wallet is set up.
 
-use std::fmt;
-use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Identity, KnownService, Purse, Subscription};
+use crate::clock::{UnixClock, system_clock};
 use crate::lightning::Account;
-
-/// Tells the time in Unix seconds; tests may turn it.
-#[derive(Clone)]
-pub struct UnixClock(pub Arc<dyn Fn() -> u64 + Send + Sync>);
-
-impl UnixClock {
-    /// Now, in Unix seconds.
-    pub fn now(&self) -> u64 {
-        (self.0)()
-    }
-}
-
-impl fmt::Debug for UnixClock {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("UnixClock")
-    }
-}
-
-/// The machine's clock.
-pub fn system_clock() -> UnixClock {
-    UnixClock(Arc::new(|| nostr::Timestamp::now().as_secs()))
-}
 
 /// Sets a wallet up.
 #[derive(Clone, Debug)]

@@ -5,14 +5,13 @@ use std::sync::Arc;
 use usher_protocol::Event;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::{
-    Addressed, Currency, InvoiceRequest, InvoiceResponse, PaymentRequest, PaymentStatus, WalletMessage,
+    Addressed, Currency, InvoiceRequest, InvoiceResponse, PaymentHash, PaymentRequest, PaymentStatus, WalletMessage,
 };
 
 use super::answer::payment;
-use super::money::cannot;
 use super::speech::Utterance;
-use super::{Agreement, Asked, Inner, PurseError, Reaction, Request, Subscription, WalletError, answer};
-use crate::lightning::{InvoiceTerms, Offered, Paid};
+use super::{Agreement, Asked, Inner, PurseError, Reaction, Request, Subscription, WalletError, answer, cannot};
+use crate::lightning::{InvoiceTerms, Paid};
 
 /// For how many seconds an invoice of the user can be paid, at least.
 const EXPIRY: u64 = 3_600;
@@ -109,7 +108,7 @@ impl Inner {
             Asked::Invoice(asked) => {
                 let purse = self.purse.as_ref().ok_or(WalletError::NoPurse)?;
                 let invoice = purse.make_invoice(&self.terms(asked)?).await?;
-                let event = self.send_invoice(request, asked, invoice.clone().into())?;
+                let event = self.send_invoice(request, asked, invoice.as_str().to_owned(), invoice.payment_hash())?;
                 Ok(Fulfilled { invoice: Some(invoice), ..Fulfilled::said(event) })
             }
             _ => Err(cannot(request)),
@@ -164,7 +163,8 @@ impl Inner {
         &self,
         request: &Request,
         asked: &InvoiceRequest,
-        offered: Offered,
+        invoice: String,
+        payment_hash: PaymentHash,
     ) -> Result<Event, WalletError> {
         let response = InvoiceResponse {
             request: Addressed {
@@ -172,8 +172,8 @@ impl Inner {
                 main_key: self.identity.main_key(),
                 recipient: self.identity.public_key(),
             },
-            invoice: offered.invoice,
-            payment_hash: Some(offered.payment_hash),
+            invoice,
+            payment_hash: Some(payment_hash),
         };
         self.give(request, WalletMessage::InvoiceResponse(response).into())
     }

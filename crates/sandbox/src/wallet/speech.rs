@@ -9,7 +9,8 @@ use usher_protocol::envelope;
 use usher_protocol::message::WalletMessage;
 use usher_protocol::{Event, EventId, Keys, PublicKey, kind};
 
-use super::{UnixClock, WalletError};
+use super::WalletError;
+use crate::clock::UnixClock;
 
 /// Events remembered, to send them otherwise encrypted when their recipient turns out to be on a subkey.
 const SAID: NonZeroUsize = NonZeroUsize::MIN.saturating_add(999);
@@ -80,29 +81,13 @@ impl Speech {
         words: &Utterance,
     ) -> Result<Event, WalletError> {
         let message = &words.message;
-        let event = self.seal_as(&self.keys, to, participants, message.about(), message.kind(), &words.text)?;
+        let at = if message.kind() == kind::SUBKEY_PROOF { self.next_proof_time() } else { self.now() };
+        let conversation = self.conversation(&to)?;
+        let (about, kind) = (message.about(), message.kind());
+        let event = envelope::seal(&self.keys, &conversation, participants, about, kind, &words.text, at)?;
         let said = Said { event: event.clone(), to, words: words.clone() };
         self.said.lock().push(event.id, said);
         Ok(event)
-    }
-
-    /// Makes an event signed by any key, with any text.
-    pub(super) fn seal_as(
-        &self,
-        keys: &Keys,
-        to: PublicKey,
-        participants: &[PublicKey],
-        about: Option<EventId>,
-        kind: u16,
-        text: &str,
-    ) -> Result<Event, WalletError> {
-        let conversation = if keys.public_key() == self.keys.public_key() {
-            self.conversation(&to)?
-        } else {
-            envelope::conversation_key(keys, &to)?
-        };
-        let at = if kind == kind::SUBKEY_PROOF { self.next_proof_time() } else { self.now() };
-        Ok(envelope::seal(keys, &conversation, participants, about, kind, text, at)?)
     }
 
     /// Opens an event that is encrypted to the wallet's key.

@@ -3,8 +3,8 @@
 use std::collections::HashSet;
 
 use nostr::Keys;
+use usher_faults::relay::{Flood, Junk, JunkEvents, Quirks, QuirkyRelay};
 use usher_protocol::envelope;
-use usher_sandbox::relay::{Flood, Junk, JunkEvents, Quirks, QuirkyRelay};
 
 use crate::raw::{Raw, event_to};
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use nostr::{JsonUtil, RelayMessage};
 use tokio_tungstenite::tungstenite::Message;
-use usher_sandbox::relay::{Quirks, QuirkyRelay};
+use usher_faults::relay::{Quirks, QuirkyRelay};
 
 use crate::raw::{Raw, key};
 

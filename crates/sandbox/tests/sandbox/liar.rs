@@ -1,9 +1,10 @@
 //! The wallet of a dishonest user.
 
+use usher_faults::relay::{Quirks, QuirkyRelay};
+use usher_faults::wallet::{FaultyWallet, false_messages, forged_events};
 use usher_protocol::message::{AuthStatus, WalletMessage};
 use usher_protocol::{Keys, kind};
-use usher_sandbox::relay::{Quirks, QuirkyRelay};
-use usher_sandbox::wallet::{Identity, Settled, Wallet, WalletOptions, lies};
+use usher_sandbox::wallet::{Identity, Settled, Wallet, WalletOptions};
 
 use crate::raw::LONG;
 use crate::service::{Service, is_approved};
@@ -39,7 +40,7 @@ async fn says_whatever_one_likes() {
     assert_eq!((event.pubkey, response.challenge.as_str()), (other.public_key(), "c"));
 
     // To another challenge.
-    wallet.say(request.from, &lies::with_challenge("d", &approval)).unwrap();
+    wallet.say(request.from, &false_messages::with_challenge("d", &approval)).unwrap();
     assert_eq!(service.next_response().await.1.challenge, "d");
 
     // Again, the very same event.
@@ -52,9 +53,11 @@ async fn says_whatever_one_likes() {
     assert!(matches!(approval, WalletMessage::AuthResponse(_)));
 
     // Forgeries, which an honest relay takes from nobody.
-    for forged in
-        [lies::with_forged_signature(&first), lies::with_wrong_id(&first), lies::in_the_name_of(service.key(), &first)]
-    {
+    for forged in [
+        forged_events::with_forged_signature(&first),
+        forged_events::with_wrong_id(&first),
+        forged_events::in_the_name_of(service.key(), &first),
+    ] {
         forged.verify().unwrap_err();
         let refused = relay.counts().events_forged;
         wallet.publish(&forged).unwrap();

@@ -1,5 +1,8 @@
 //! Payments, subscriptions and invoices of an honest user, and of one who is not.
 
+use usher_faults::lightning::InvoiceLie;
+use usher_faults::relay::{Quirks, QuirkyRelay};
+use usher_faults::wallet::{FaultyWallet, false_messages};
 use usher_protocol::bolt11::{Invoice, Network};
 use usher_protocol::calendar::Calendar;
 use usher_protocol::kind;
@@ -7,10 +10,9 @@ use usher_protocol::message::{
     CloseSubscription, Currency, InvoiceRequest, InvoiceResponse, PaymentRequest, PaymentResponse, PaymentStatus,
     Preimage, Recurrence, RecurringRequest, RecurringStatus, ServiceMessage, WalletMessage,
 };
-use usher_sandbox::lightning::{Account, InvoiceLie, InvoiceTerms, LightningWorld};
-use usher_sandbox::relay::{Quirks, QuirkyRelay};
+use usher_sandbox::lightning::{Account, InvoiceTerms, LightningWorld};
 use usher_sandbox::wallet::{
-    Agreement, Asked, CalendarSpelling, Identity, Policy, PurseError, Request, Wallet, WalletError, WalletOptions, lies,
+    Agreement, Asked, CalendarSpelling, Identity, Policy, PurseError, Request, Wallet, WalletError, WalletOptions,
 };
 
 use crate::raw::{LONG, QUIET};
@@ -231,15 +233,15 @@ async fn lies_about_payments() {
     let from = request.from;
 
     // Success without paying, with no preimage and with a wrong one.
-    stage.wallet.say(from, &lies::claim_paid(&request, None)).unwrap();
+    stage.wallet.say(from, &false_messages::claim_paid(&request, None)).unwrap();
     assert_eq!(stage.answer().await.1.status, PaymentStatus::Success { preimage: None });
     let wrong = Preimage::from_bytes([7; 32]);
-    stage.wallet.say(from, &lies::claim_paid(&request, Some(wrong))).unwrap();
+    stage.wallet.say(from, &false_messages::claim_paid(&request, Some(wrong))).unwrap();
     assert_eq!(stage.answer().await.1.status, PaymentStatus::Success { preimage: Some(wrong) });
     assert_eq!(stage.shop.balance(), 0);
     // A third person's word.
     let thief = usher_protocol::Keys::generate();
-    stage.wallet.say_as(&thief, from, &lies::claim_paid(&request, None)).unwrap();
+    stage.wallet.say_as(&thief, from, &false_messages::claim_paid(&request, None)).unwrap();
     assert_eq!(stage.service.next_event().await.pubkey, thief.public_key());
     // No, and paid all the same, without a word of it.
     stage.wallet.decline(&request, None).unwrap();

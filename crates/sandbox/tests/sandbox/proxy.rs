@@ -5,7 +5,7 @@ use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, timeout};
-use usher_sandbox::proxy::BreakableProxy;
+use usher_faults::proxy::BreakableProxy;
 
 use crate::raw::{LONG, QUIET};
 

@@ -6,7 +6,7 @@ use nostr::Timestamp;
 use serde_json::json;
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Message;
-use usher_sandbox::relay::{LieOk, Quirks, QuirkyRelay};
+use usher_faults::relay::{LieOk, Quirks, QuirkyRelay};
 
 use crate::raw::{LONG, QUIET, Raw, as_value, auth_event, event_to, key};
 

@@ -2,7 +2,7 @@
 
 use nostr::{EventBuilder, Keys, Kind, Timestamp};
 use serde_json::json;
-use usher_sandbox::relay::{Quirks, QuirkyRelay};
+use usher_faults::relay::{Quirks, QuirkyRelay};
 
 use crate::raw::{LONG, Raw, as_value, event_by, event_to, key};
 

@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
+use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::message::{AuthStatus, CashuDirect, ServiceMessage};
 use usher_protocol::{Keys, kind};
-use usher_sandbox::relay::{EmbeddedRelay, Quirks, QuirkyRelay};
+use usher_sandbox::relay::EmbeddedRelay;
 use usher_sandbox::wallet::{Asked, Identity, NoRequest, Policy, Settled, Wallet, WalletError, WalletOptions};
 
 use crate::raw::{LONG, QUIET};

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use usher_faults::proxy::BreakableProxy;
+use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::{Keys, kind};
-use usher_sandbox::proxy::BreakableProxy;
-use usher_sandbox::relay::{Quirks, QuirkyRelay};
 use usher_sandbox::wallet::{Identity, Policy, Settled, Wallet, WalletOptions};
 
 use crate::raw::{LONG, QUIET};

@@ -7,7 +7,7 @@ mod replays;
 mod tokens;
 
 use serde_json::json;
-use usher_sandbox::relay::{Quirks, QuirkyRelay};
+use usher_faults::relay::{Quirks, QuirkyRelay};
 
 use crate::harness::{Api, LONG, Puppet, QUIET, TestUsher};
 

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::json;
-use usher_sandbox::relay::{EmbeddedRelay, Quirks, QuirkyRelay};
+use usher_faults::relay::{Quirks, QuirkyRelay};
+use usher_sandbox::relay::EmbeddedRelay;
 use usher_sandbox::wallet::Policy;
 
 use crate::harness::{LONG, QUIET, TestUsher, User, introduce, wallet_for};

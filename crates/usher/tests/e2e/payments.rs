@@ -8,6 +8,7 @@ mod stage;
 mod subscriptions;
 
 use std::time::Duration;
+use usher_faults::wallet::FaultyWallet;
 
 use serde_json::json;
 use usher_protocol::bolt11::Network;

@@ -3,8 +3,9 @@
 use std::time::Instant;
 
 use serde_json::{Value, json};
+use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::kind;
-use usher_sandbox::relay::{EmbeddedRelay, Quirks, QuirkyRelay};
+use usher_sandbox::relay::EmbeddedRelay;
 use usher_sandbox::wallet::Policy;
 
 use crate::harness::{Api, CallError, LONG, Puppet, TestUsher, User, introduce, wallet_for};

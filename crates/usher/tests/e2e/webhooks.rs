@@ -10,7 +10,7 @@ mod manners;
 mod signatures;
 
 use serde_json::{Value, json};
-use usher_sandbox::relay::{Quirks, QuirkyRelay};
+use usher_faults::relay::{Quirks, QuirkyRelay};
 
 use self::app::App;
 use crate::harness::{Api, Builder, Event, Handshake, LONG, Puppet, TestUsher};

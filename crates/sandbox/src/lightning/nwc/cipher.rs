@@ -10,8 +10,10 @@ use usher_protocol::envelope::{EnvelopeError, MAX_CONTENT_BYTES, open};
 
 /// How a message is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Scheme {
+pub enum Scheme {
+    /// NIP-04.
     Nip04,
+    /// NIP-44 version 2.
     Nip44,
 }
 
@@ -36,7 +38,7 @@ impl Scheme {
 }
 
 /// Encrypts and decrypts between one key and another.
-pub(super) struct Cipher {
+pub struct Cipher {
     ours: SecretKey,
     theirs: PublicKey,
     conversation: ConversationKey,
@@ -49,12 +51,20 @@ impl std::fmt::Debug for Cipher {
 }
 
 impl Cipher {
-    pub(super) fn new(ours: &SecretKey, theirs: PublicKey) -> Result<Self, EnvelopeError> {
+    /// A cipher between our secret key and their public key.
+    ///
+    /// # Errors
+    /// [`EnvelopeError`] when the keys cannot be combined.
+    pub fn new(ours: &SecretKey, theirs: PublicKey) -> Result<Self, EnvelopeError> {
         let conversation = ConversationKey::derive(ours, &theirs).map_err(|_| EnvelopeError::Undecryptable)?;
         Ok(Self { ours: ours.clone(), theirs, conversation })
     }
 
-    pub(super) fn seal(&self, scheme: Scheme, text: &str) -> Result<String, EnvelopeError> {
+    /// Encrypts a text.
+    ///
+    /// # Errors
+    /// [`EnvelopeError`] when the text is too long.
+    pub fn seal(&self, scheme: Scheme, text: &str) -> Result<String, EnvelopeError> {
         match scheme {
             Scheme::Nip04 => nip04::encrypt(&self.ours, &self.theirs, text).map_err(|_| EnvelopeError::Unencryptable),
             Scheme::Nip44 => {
@@ -64,7 +74,11 @@ impl Cipher {
         }
     }
 
-    pub(super) fn open(&self, scheme: Scheme, event: &Event) -> Result<String, EnvelopeError> {
+    /// Decrypts the content of an event.
+    ///
+    /// # Errors
+    /// [`EnvelopeError`].
+    pub fn open(&self, scheme: Scheme, event: &Event) -> Result<String, EnvelopeError> {
         match scheme {
             Scheme::Nip44 => open(&self.conversation, event),
             Scheme::Nip04 if event.content.len() > MAX_CONTENT_BYTES => Err(EnvelopeError::TooLong),

@@ -15,11 +15,11 @@ use usher_protocol::envelope::replies_to;
 use usher_protocol::{Event, EventId, Keys, PublicKey, SecretKey};
 
 use super::Method;
-use super::announcing::{INFO, tag};
+use super::announcement::{INFO, tag};
 use super::cipher::{Cipher, Scheme};
-use super::serving::{REQUEST, RESPONSE};
+use super::session::{REQUEST, RESPONSE};
+use crate::clock::system_clock;
 use crate::line::{Heard, Line, LineError};
-use crate::wallet::system_clock;
 
 /// How long to try to reach a relay.
 const REACH: Duration = Duration::from_secs(10);

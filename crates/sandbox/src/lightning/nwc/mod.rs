@@ -1,22 +1,30 @@
-//! A Lightning wallet as an app sees it: NIP-47 (Nostr Wallet Connect), well behaved or not.
+//! NIP-47 (Nostr Wallet Connect): the Lightning wallet of an account as an app sees it, and an app's side of it.
+//!
+//! [`NwcService`] is the wallet service. Its parts are public, so that a service that misbehaves can be built from them
+//! by supplying another [`RequestHandler`].
 
-mod announcing;
-mod behaviour;
+mod announcement;
+mod capabilities;
 mod cipher;
 mod client;
 mod counts;
-mod desk;
-mod holding;
+mod executor;
 mod keys;
 mod method;
-mod notify;
+mod notifications;
+mod request_handler;
 mod service;
-mod serving;
+mod session;
 mod wire;
 
-pub use behaviour::{Behaviour, Conduct, Encryptions, LookupLie, Memory, PayLie};
+pub use capabilities::{Capabilities, Encryptions};
+pub use cipher::{Cipher, Scheme};
 pub use client::{NotAConnection, NwcClient, NwcError};
 pub use counts::NwcCounts;
+pub use executor::{pay_refusal, receipt};
 pub use keys::NwcKeys;
 pub use method::{ErrorCode, Method};
+pub use request_handler::{HonestHandler, RequestHandler};
 pub use service::NwcService;
+pub use session::{NwcRequest, NwcSession};
+pub use wire::{MakeParams, PayParams, Refusal, Response, transaction_json};

@@ -1,87 +1,83 @@
-//! The service: starting, stopping, and what a test sees of it.
+//! Starting and stopping a wallet service.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use nostr_sdk::{Filter, Kind};
+use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::behaviour::Behaviour;
+use super::capabilities::Capabilities;
 use super::counts::NwcCounts;
 use super::keys::NwcKeys;
-use super::notify;
-use super::serving::{REQUEST, Shared};
+use super::notifications;
+use super::request_handler::{HonestHandler, RequestHandler};
+use super::session::{NwcSession, REQUEST, Running};
 use crate::lightning::Account;
-use crate::line::{Line, LineError};
+use crate::line::{Heard, Line, LineError};
 
-/// Slots of the channel by which `nostr-sdk` hands over what a relay says.
+/// Slots of the channel in which `nostr-sdk` hands over what a relay sends.
 const NOTIFICATIONS: usize = 16_384;
 
-/// The NIP-47 wallet service of one account. Dropping it ends it; the account stays.
+/// The NIP-47 wallet service of one account. Dropping it stops it; the account stays.
 #[derive(Debug)]
 pub struct NwcService {
-    shared: Arc<Shared>,
-    running: parking_lot::Mutex<Option<Running>>,
-}
-
-#[derive(Debug)]
-struct Running {
-    line: Arc<Line>,
-    tasks: TaskTracker,
-    stop: CancellationToken,
+    session: Arc<NwcSession>,
+    handler: Arc<dyn RequestHandler>,
 }
 
 impl NwcService {
-    /// Starts the service of an account at these relays, without waiting for them. The connection string is the same
-    /// each time as long as the account and the relays are.
+    /// Starts the service of an account at these relays, without waiting for them. The connection string stays the same
+    /// as long as the account and the relays do.
     pub async fn start(account: &Account, relays: &[&str]) -> Self {
-        Self::start_with(account, relays, NwcKeys::of(account), Behaviour::default()).await
+        let keys = NwcKeys::of(account);
+        Self::start_with(account, relays, keys, Capabilities::default(), Arc::new(HonestHandler)).await
     }
 
-    /// As [`start`](Self::start), with these keys and this behaviour.
-    pub async fn start_with(account: &Account, relays: &[&str], keys: NwcKeys, behaviour: Behaviour) -> Self {
+    /// As [`start`](Self::start), with these keys and capabilities and this request handler.
+    pub async fn start_with(
+        account: &Account,
+        relays: &[&str],
+        keys: NwcKeys,
+        capabilities: Capabilities,
+        handler: Arc<dyn RequestHandler>,
+    ) -> Self {
         let relays = relays.iter().map(|&relay| relay.to_owned()).collect();
-        let shared = Arc::new(Shared::new(account.clone(), relays, keys, behaviour));
-        let service = Self { shared, running: parking_lot::Mutex::new(None) };
+        let session = Arc::new(NwcSession::new(account.clone(), relays, keys, capabilities));
+        let service = Self { session, handler };
         service.start_again().await;
         service
     }
 
-    /// Starts it again after [`stop`](Self::stop); does nothing when it runs.
+    /// Starts it again after [`stop`](Self::stop); does nothing while it runs.
     pub async fn start_again(&self) {
-        if self.running.lock().is_some() {
+        let session = &self.session;
+        if session.running.read().is_some() {
             return;
         }
-        let shared = &self.shared;
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        // Requests are ephemeral; a relay that keeps them all the same is not asked for old ones.
-        let filter = Filter::new().pubkey(shared.keys.wallet.public_key()).kind(Kind::from_u16(REQUEST)).limit(0);
-        let (line, heard) = Line::new(shared.keys.wallet.clone(), filter, NOTIFICATIONS, tasks.clone(), stop.clone());
+        // Requests are ephemeral; a relay that keeps them anyway is not asked for old ones.
+        let filter = Filter::new().pubkey(session.keys().wallet.public_key()).kind(Kind::from_u16(REQUEST)).limit(0);
+        let (line, heard) =
+            Line::new(session.keys().wallet.clone(), filter, NOTIFICATIONS, tasks.clone(), stop.clone());
         let line = Arc::new(line);
-        *shared.line.write() = Some(Arc::clone(&line));
-        shared.announce();
-        tasks.spawn(stop.clone().run_until_cancelled_owned(Arc::clone(shared).serve(
-            heard,
-            tasks.clone(),
-            stop.clone(),
-        )));
-        tasks.spawn(stop.clone().run_until_cancelled_owned(notify::run(Arc::clone(shared))));
-        line.add(&shared.relays).await;
-        *self.running.lock() = Some(Running { line, tasks, stop });
+        *session.running.write() = Some(Running { line: Arc::clone(&line), tasks, stop });
+        session.announce();
+        session.spawn(serve(Arc::clone(session), Arc::clone(&self.handler), heard));
+        session.spawn(notifications::run(Arc::clone(session)));
+        line.add(&session.relays).await;
     }
 
-    /// Ends it: what is asked of it from now on is not heard. Counts, held answers, account and connection string stay
-    /// for [`start_again`](Self::start_again).
+    /// Stops it: later requests are not received. Counts, account and connection string stay for
+    /// [`start_again`](Self::start_again).
     pub async fn stop(&self) {
-        let running = self.running.lock().take();
-        *self.shared.line.write() = None;
+        let running = self.session.running.write().take();
         let Some(Running { line, tasks, stop }) = running else { return };
         stop.cancel();
         line.shutdown().await;
         tasks.close();
         tasks.wait().await;
-        self.shared.forget();
     }
 
     /// Waits until it listens at one of its relays.
@@ -89,42 +85,36 @@ impl NwcService {
     /// # Errors
     /// [`LineError`] when it does not within `deadline`.
     pub async fn ready(&self, deadline: Duration) -> Result<(), LineError> {
-        let line = self.shared.line.read().clone();
+        let line = self.session.running.read().as_ref().map(|running| Arc::clone(&running.line));
         match line {
-            Some(line) => line.wait_for_any(&self.shared.relays, deadline).await,
+            Some(line) => line.wait_for_any(&self.session.relays, deadline).await,
             None => Err(LineError::NoRelays),
         }
     }
 
+    /// What its tasks share.
+    pub const fn session(&self) -> &Arc<NwcSession> {
+        &self.session
+    }
+
     /// The connection string, `nostr+walletconnect://…`. A secret: who has it can spend.
     pub fn url(&self) -> String {
-        self.shared.keys.url(&self.shared.relays)
+        self.session.keys().url(&self.session.relays)
     }
 
     /// The keys of the connection.
     pub fn keys(&self) -> &NwcKeys {
-        &self.shared.keys
+        self.session.keys()
     }
 
     /// The account.
     pub fn account(&self) -> &Account {
-        &self.shared.desk.account
-    }
-
-    /// How it behaves now.
-    pub fn behaviour(&self) -> Behaviour {
-        self.shared.behaviour.lock().clone()
-    }
-
-    /// Changes how it behaves from now on; announces it anew where that says something else.
-    pub fn set(&self, change: impl FnOnce(&mut Behaviour)) {
-        change(&mut self.shared.behaviour.lock());
-        self.shared.announce();
+        self.session.account()
     }
 
     /// What it saw and did so far.
     pub fn counts(&self) -> NwcCounts {
-        self.shared.counts.borrow().clone()
+        self.session.counts.borrow().clone()
     }
 
     /// Waits until what it saw and did satisfies `enough`.
@@ -136,40 +126,28 @@ impl NwcService {
         deadline: Duration,
         enough: impl FnMut(&NwcCounts) -> bool,
     ) -> Result<NwcCounts, NwcCounts> {
-        let mut counts = self.shared.counts.subscribe();
+        let mut counts = self.session.counts.subscribe();
         match tokio::time::timeout(deadline, counts.wait_for(enough)).await {
             Ok(Ok(counts)) => Ok(counts.clone()),
             _ => Err(self.counts()),
         }
     }
-
-    /// Gives the answers that were held, and does and answers what was postponed; says how many.
-    pub fn release(&self) -> usize {
-        self.shared.release()
-    }
-
-    /// The payments in flight arrive, or (`false`) come to nothing; their calls are answered. Says how many.
-    pub fn release_payments(&self, arrive: bool) -> usize {
-        self.shared.release_payments(arrive)
-    }
-
-    /// Sends a notification with any content, encrypted and signed as a true one.
-    pub fn notify(&self, notification_type: &str, notification: &serde_json::Value) {
-        self.shared.notify(notification_type, notification);
-    }
-
-    /// The notification that an invoice of the account was paid, whether it was or not, with a made-up preimage if it
-    /// was not; says whether the account knows the invoice.
-    pub fn claim_received(&self, hash: usher_protocol::message::PaymentHash) -> bool {
-        self.shared.claim_received(hash)
-    }
 }
 
 impl Drop for NwcService {
     fn drop(&mut self) {
-        if let Some(running) = self.running.lock().take() {
+        if let Some(running) = self.session.running.write().take() {
             running.stop.cancel();
             running.line.disconnect();
+        }
+    }
+}
+
+/// Hands the requests that arrive to the handler.
+async fn serve(session: Arc<NwcSession>, handler: Arc<dyn RequestHandler>, mut heard: mpsc::Receiver<Heard>) {
+    while let Some(heard) = heard.recv().await {
+        if let Some(request) = session.read(&heard.event, handler.handles_copies()) {
+            handler.handle(&session, request);
         }
     }
 }

@@ -1,11 +1,16 @@
-//! NIP-47 in JSON.
+//! The messages of NIP-47 in JSON.
 
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 
 use super::ErrorCode;
-use crate::lightning::{Direction, State, Transaction};
+use crate::lightning::{Direction, InvoiceTerms, State, Transaction};
+
+/// Seconds for which an invoice can be paid unless the app says otherwise.
+const DEFAULT_EXPIRY: u64 = 3_600;
 
 /// A request.
 #[derive(Debug, Deserialize)]
@@ -15,13 +20,35 @@ pub(super) struct Call {
     pub(super) params: Value,
 }
 
-#[derive(Deserialize)]
-pub(super) struct MakeParams {
-    pub(super) amount: u64,
+impl Call {
+    /// The parameters of the method.
+    pub(super) fn params<T: DeserializeOwned>(&self) -> Result<T, Refusal> {
+        let params = if self.params.is_null() { json!({}) } else { self.params.clone() };
+        serde_json::from_value(params)
+            .map_err(|error| Refusal::new(ErrorCode::Other, format!("invalid parameters: {error}")))
+    }
+}
+
+/// The parameters of `make_invoice`.
+#[derive(Debug, Deserialize)]
+pub struct MakeParams {
+    /// Millisats.
+    pub amount: u64,
+    /// What the payment is for.
     #[serde(default)]
-    pub(super) description: Option<String>,
+    pub description: Option<String>,
+    /// Seconds for which the invoice can be paid.
     #[serde(default)]
-    pub(super) expiry: Option<u64>,
+    pub expiry: Option<u64>,
+}
+
+impl MakeParams {
+    /// The terms of the invoice.
+    pub fn into_terms(self) -> InvoiceTerms {
+        InvoiceTerms::of(self.amount)
+            .described(self.description.unwrap_or_default())
+            .for_seconds(self.expiry.unwrap_or(DEFAULT_EXPIRY))
+    }
 }
 
 #[derive(Deserialize)]
@@ -32,11 +59,14 @@ pub(super) struct LookupParams {
     pub(super) invoice: Option<String>,
 }
 
-#[derive(Deserialize)]
-pub(super) struct PayParams {
-    pub(super) invoice: String,
+/// The parameters of `pay_invoice`.
+#[derive(Debug, Deserialize)]
+pub struct PayParams {
+    /// The invoice.
+    pub invoice: String,
+    /// Millisats, for an invoice without an amount.
     #[serde(default)]
-    pub(super) amount: Option<u64>,
+    pub amount: Option<u64>,
 }
 
 #[derive(Default, Deserialize)]
@@ -51,25 +81,33 @@ pub(super) struct ListParams {
     pub(super) direction: Option<Direction>,
 }
 
-/// What is answered.
+/// The response to a request: a result or a refusal.
 #[derive(Clone, Debug)]
-pub(super) struct Answer(pub(super) Result<Value, Refusal>);
+pub struct Response(pub Result<Value, Refusal>);
 
-/// Why not.
+/// Why a request was refused.
 #[derive(Clone, Debug)]
-pub(super) struct Refusal {
-    pub(super) code: ErrorCode,
-    pub(super) message: String,
+pub struct Refusal {
+    /// The error code of NIP-47.
+    pub code: ErrorCode,
+    /// The reason, for people.
+    pub message: String,
 }
 
 impl Refusal {
-    pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+    /// A refusal with this code and reason.
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
     }
 }
 
-impl Answer {
-    /// The answer's text; `method` as the request wrote it.
+impl Response {
+    /// A refusal with this code and reason.
+    pub fn refused(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self(Err(Refusal::new(code, message)))
+    }
+
+    /// The text of the response; `method` as the request wrote it.
     pub(super) fn text(&self, method: &str) -> String {
         let (result, error) = match &self.0 {
             Ok(result) => (result.clone(), Value::Null),
@@ -79,8 +117,8 @@ impl Answer {
     }
 }
 
-/// The words of NIP-47 for a state.
-pub(super) const fn state(state: State) -> &'static str {
+/// NIP-47's name of a state.
+const fn state_name(state: State) -> &'static str {
     match state {
         State::Pending => "pending",
         State::Settled => "settled",
@@ -89,9 +127,23 @@ pub(super) const fn state(state: State) -> &'static str {
     }
 }
 
-/// A transaction as `lookup_invoice`, `list_transactions` and notifications show it. A preimage is shown when it
-/// proves something.
-pub(super) fn transaction(transaction: &Transaction) -> Value {
+/// An open invoice as `make_invoice` returns it.
+pub(super) fn open_invoice_json(invoice: Invoice, created_at: u64) -> Value {
+    transaction_json(&Transaction {
+        direction: Direction::Incoming,
+        state: State::Pending,
+        amount: invoice.amount(),
+        preimage: None,
+        fees_paid: 0,
+        created_at,
+        settled_at: None,
+        invoice,
+    })
+}
+
+/// A transaction as `lookup_invoice`, `list_transactions` and notifications show it, with the preimage once it is
+/// settled.
+pub fn transaction_json(transaction: &Transaction) -> Value {
     let Transaction { direction, invoice, .. } = transaction;
     let direction = match direction {
         Direction::Incoming => "incoming",
@@ -99,7 +151,7 @@ pub(super) fn transaction(transaction: &Transaction) -> Value {
     };
     let mut value = json!({
         "type": direction,
-        "state": state(transaction.state),
+        "state": state_name(transaction.state),
         "invoice": invoice.as_str(),
         "description": invoice.description(),
         "payment_hash": invoice.payment_hash().to_string(),

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use proptest::prelude::*;
+use usher_faults::lightning::{InvoiceLie, false_invoice};
 use usher_protocol::bolt11::{Invoice, Network};
+use usher_sandbox::clock::UnixClock;
 use usher_sandbox::lightning::{
-    Direction, Fees, InvoiceLie, InvoiceTerms, LightningWorld, MakeError, PayError, State, WorldFileError,
+    Direction, Fees, InvoiceTerms, LightningWorld, MakeError, PayError, State, WorldFileError,
 };
-use usher_sandbox::wallet::UnixClock;
 
 /// A world whose clock is turned by hand.
 fn world() -> (LightningWorld, Arc<AtomicU64>) {
@@ -199,13 +200,13 @@ fn a_liars_invoice_can_be_paid_like_any_other() {
     let world = LightningWorld::new();
     let (shop, user) = (world.open_account("shop", 0), world.open_account("user", 1_000_000));
     let first = shop.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
-    let again = shop.make_falsely(&InvoiceTerms::of(7), InvoiceLie::Reused).unwrap();
+    let again = false_invoice(&shop, &InvoiceTerms::of(7), InvoiceLie::Reused).unwrap();
     assert_eq!(again.invoice, first.as_str());
-    let foreign = shop.make_falsely(&InvoiceTerms::of(1_000), InvoiceLie::Foreign).unwrap();
+    let foreign = false_invoice(&shop, &InvoiceTerms::of(1_000), InvoiceLie::Foreign).unwrap();
     user.pay(&foreign.invoice, None).unwrap();
     assert_eq!((shop.balance(), world.account("stranger").unwrap().balance()), (0, 1_000));
     assert!(shop.incoming(foreign.payment_hash).is_none());
-    let less = shop.make_falsely(&InvoiceTerms::of(1_000), InvoiceLie::LessAmount).unwrap();
+    let less = false_invoice(&shop, &InvoiceTerms::of(1_000), InvoiceLie::LessAmount).unwrap();
     assert_eq!(user.pay(&less.invoice, None).unwrap().amount, 999);
 }
 

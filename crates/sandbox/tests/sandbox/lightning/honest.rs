@@ -5,11 +5,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use nostr::Timestamp;
 use serde_json::json;
+use usher_faults::lightning::FaultyNwcService;
+use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::bolt11::{Invoice, Network};
 use usher_protocol::message::Preimage;
-use usher_sandbox::lightning::{Account, Encryptions, InvoiceTerms, LightningWorld, Method, NwcService};
-use usher_sandbox::relay::{EmbeddedRelay, Quirks, QuirkyRelay};
-use usher_sandbox::wallet::UnixClock;
+use usher_sandbox::clock::UnixClock;
+use usher_sandbox::lightning::{Account, Encryptions, InvoiceTerms, LightningWorld, Method};
+use usher_sandbox::relay::EmbeddedRelay;
 
 use super::app::App;
 use crate::raw::LONG;
@@ -17,7 +19,7 @@ use crate::raw::LONG;
 pub(crate) struct Stage {
     pub(crate) world: LightningWorld,
     pub(crate) relay: QuirkyRelay,
-    pub(crate) service: NwcService,
+    pub(crate) service: FaultyNwcService,
     pub(crate) shop: Account,
     pub(crate) user: Account,
 }
@@ -30,7 +32,7 @@ impl Stage {
     pub(crate) async fn set_in(world: LightningWorld) -> Self {
         let (shop, user) = (world.open_account("shop", 1_000_000), world.open_account("user", 1_000_000));
         let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
-        let service = NwcService::start(&shop, &[relay.url()]).await;
+        let service = FaultyNwcService::start(&shop, &[relay.url()]).await;
         service.ready(LONG).await.unwrap();
         Self { world, relay, service, shop, user }
     }
@@ -49,7 +51,7 @@ async fn an_invoice_from_making_to_settlement_over_the_embedded_relay() {
     let world = LightningWorld::new();
     let (shop, user) = (world.open_account("shop", 0), world.open_account("user", 1_000_000));
     let relay = EmbeddedRelay::start().await.unwrap();
-    let service = NwcService::start(&shop, &[relay.url()]).await;
+    let service = FaultyNwcService::start(&shop, &[relay.url()]).await;
     service.ready(LONG).await.unwrap();
     let mut app = App::connect(&service.url()).await;
 

@@ -1,9 +1,10 @@
 //! A wallet service that does what it should not.
 
 use serde_json::{Value, json};
+use usher_faults::lightning::{Conduct, InvoiceLie, LookupLie, PayLie};
 use usher_protocol::bolt11::{Invoice, Network};
 use usher_protocol::message::Preimage;
-use usher_sandbox::lightning::{Conduct, ErrorCode, InvoiceLie, InvoiceTerms, LookupLie, Method, PayLie};
+use usher_sandbox::lightning::{ErrorCode, InvoiceTerms, Method};
 
 use super::honest::Stage;
 use crate::raw::LONG;

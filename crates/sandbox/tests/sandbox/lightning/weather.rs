@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use usher_sandbox::lightning::{Conduct, InvoiceTerms, LightningWorld, Method, NwcClient, NwcError, NwcService, State};
-use usher_sandbox::relay::{Quirks, QuirkyRelay};
+use usher_faults::lightning::{Conduct, FaultyNwcService};
+use usher_faults::relay::{Quirks, QuirkyRelay};
+use usher_sandbox::lightning::{InvoiceTerms, LightningWorld, Method, NwcClient, NwcError, State};
 
 use super::app::App;
 use super::honest::Stage;
@@ -93,7 +94,7 @@ async fn several_relays_and_one_that_comes_late() {
     let there = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let (port, address) = (there.port(), there.url().to_owned());
     there.stop().await;
-    let service = NwcService::start(&shop, &[&address, here.url()]).await;
+    let service = FaultyNwcService::start(&shop, &[&address, here.url()]).await;
     service.ready(LONG).await.unwrap();
     assert_eq!(service.url().matches("relay=").count(), 2);
     // `App` knows the first relay only, which is away; the other one does.

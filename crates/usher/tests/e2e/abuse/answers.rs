@@ -1,9 +1,10 @@
 //! False answers: forged, by somebody else, by devices whose proof does not count, oversized, nested.
 
 use serde_json::{Value, json};
+use usher_faults::wallet::forged_events;
 use usher_protocol::subkey::{Permission, SubkeyProof};
 use usher_protocol::{Event, EventId, Keys, envelope, kind};
-use usher_sandbox::wallet::{Identity, lies};
+use usher_sandbox::wallet::Identity;
 
 use super::{assert_silent, caught_up, service};
 use crate::harness::{Puppet, device, now, run_logins};
@@ -32,9 +33,9 @@ async fn forged_events_say_nothing() {
     let mut older = genuine.clone();
     older.created_at = (now() - 1).into();
     for (what, event) in [
-        ("a changed signature", lies::with_forged_signature(&genuine)),
-        ("a wrong id", lies::with_wrong_id(&genuine)),
-        ("another's name", lies::in_the_name_of(victim.public_key(), &thiefs)),
+        ("a changed signature", forged_events::with_forged_signature(&genuine)),
+        ("a wrong id", forged_events::with_wrong_id(&genuine)),
+        ("another's name", forged_events::in_the_name_of(victim.public_key(), &thiefs)),
         ("another's name and the right id", with_author_and_id_of(&victim, &thiefs)),
         ("another's content", other_content),
         ("another time", older),

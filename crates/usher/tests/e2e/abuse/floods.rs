@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use usher_faults::relay::{Flood, Junk, JunkEvents, LieOk, Quirks, QuirkyRelay};
 use usher_protocol::{PublicKey, kind};
-use usher_sandbox::relay::{Flood, Junk, JunkEvents, LieOk, Quirks, QuirkyRelay};
 
 use crate::harness::{LONG, TestUsher, User, run_logins};
 

@@ -7,7 +7,7 @@ use usher_sandbox::wallet::{Identity, Policy, Settled, Wallet, WalletOptions};
 
 use super::{dice, pause, service};
 use crate::harness::{LONG, QUIET, TestUsher, User, introduce, wallet_for};
-use usher_sandbox::relay::{Quirks, QuirkyRelay};
+use usher_faults::relay::{Quirks, QuirkyRelay};
 
 /// As [`service`], but nothing expires while a test runs.
 async fn patient_service() -> (QuirkyRelay, TestUsher) {

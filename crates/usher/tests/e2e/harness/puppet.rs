@@ -3,11 +3,11 @@
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use usher_faults::relay::QuirkyRelay;
 use usher_protocol::handshake_url::HandshakeUrl;
 use usher_protocol::message::AuthChallenge;
 use usher_protocol::subkey::{Permission, SubkeyProof};
 use usher_protocol::{Event, EventId, Keys, PublicKey, envelope, kind};
-use usher_sandbox::relay::QuirkyRelay;
 use usher_sandbox::wallet::{DeviceTerms, Identity};
 
 use super::LONG;

@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::time::timeout;
+use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::kind;
-use usher_sandbox::relay::{Quirks, QuirkyRelay};
 use usher_sandbox::wallet::{Identity, Policy, Wallet, WalletOptions};
 
 use super::service_with;

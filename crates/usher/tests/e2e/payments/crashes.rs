@@ -1,9 +1,11 @@
 //! The service stands still at a fail point, is killed there, and starts again: the books are right.
 
 use std::time::Duration;
+use usher_faults::wallet::FaultyWallet;
 
 use serde_json::json;
-use usher_sandbox::lightning::{Conduct, InvoiceTerms, LookupLie, Memory, Method};
+use usher_faults::lightning::{Conduct, LookupLie, Memory};
+use usher_sandbox::lightning::{InvoiceTerms, Method};
 use usher_sandbox::wallet::Policy;
 
 use super::stage::{Stage, approved_and_paid, statuses};

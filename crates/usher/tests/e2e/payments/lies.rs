@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use usher_faults::lightning::{Conduct, InvoiceLie, LookupLie, PayLie};
+use usher_faults::wallet::{FaultyWallet, false_messages};
 use usher_protocol::message::Preimage;
-use usher_sandbox::lightning::{Conduct, InvoiceLie, InvoiceTerms, LookupLie, Method, PayLie};
-use usher_sandbox::wallet::{Policy, lies};
+use usher_sandbox::lightning::{InvoiceTerms, Method};
+use usher_sandbox::wallet::Policy;
 
 use super::stage::{Stage, statuses};
 use crate::harness::{LONG, QUIET};
@@ -16,7 +18,7 @@ async fn a_payer_who_claims_success_is_not_believed() {
     for preimage in [None, Some(Preimage::from_bytes([7; 32]))] {
         let stream = stage.ask_until(&user, 1_000, 5).await;
         let request = user.next_request(LONG).await.unwrap();
-        user.say(request.from, &lies::claim_paid(&request, preimage)).unwrap();
+        user.say(request.from, &false_messages::claim_paid(&request, preimage)).unwrap();
         let events = stage.api().finished(&stream).await;
         assert_eq!(statuses(&events), ["timeout"]);
     }

@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use serde_json::json;
+use usher_faults::lightning::{LookupLie, Memory};
+use usher_faults::proxy::BreakableProxy;
 use usher_protocol::bolt11::Invoice;
-use usher_sandbox::lightning::{InvoiceTerms, LookupLie, Memory, Method};
-use usher_sandbox::proxy::BreakableProxy;
+use usher_sandbox::lightning::{InvoiceTerms, Method};
 use usher_sandbox::wallet::Policy;
 
 use super::stage::{Stage, statuses};

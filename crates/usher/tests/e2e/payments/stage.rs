@@ -1,9 +1,10 @@
 //! What the tests of payments play on.
 
 use serde_json::{Value, json};
+use usher_faults::lightning::FaultyNwcService;
+use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::bolt11::Invoice;
-use usher_sandbox::lightning::{Account, LightningWorld, NwcService};
-use usher_sandbox::relay::{Quirks, QuirkyRelay};
+use usher_sandbox::lightning::{Account, LightningWorld};
 use usher_sandbox::wallet::{Asked, Identity, Policy, Request, Wallet, WalletOptions};
 
 use crate::harness::{Api, CallError, Event, LONG, TestUsher, User, introduce};
@@ -15,7 +16,7 @@ pub(super) struct Stage {
     /// The service's account.
     pub(super) shop: Account,
     /// The service's wallet.
-    pub(super) wallet: NwcService,
+    pub(super) wallet: FaultyNwcService,
     pub(super) usher: TestUsher,
 }
 
@@ -33,7 +34,7 @@ impl Stage {
         let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
         let world = LightningWorld::new();
         let shop = world.open_account("shop", Self::SHOP);
-        let wallet = NwcService::start(&shop, &[relay.url()]).await;
+        let wallet = FaultyNwcService::start(&shop, &[relay.url()]).await;
         wallet.ready(LONG).await.expect("the wallet listens");
         let before = relay.counts().reqs;
         let builder = TestUsher::builder()

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use usher_sandbox::proxy::BreakableProxy;
-use usher_sandbox::relay::{LieOk, Quirks, QuirkyRelay};
+use usher_faults::proxy::BreakableProxy;
+use usher_faults::relay::{LieOk, Quirks, QuirkyRelay};
 
 use crate::harness::{LONG, TestUsher, User, free_port, run_logins};
 

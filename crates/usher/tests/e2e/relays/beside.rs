@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use usher_sandbox::relay::{LieOk, Quirks, QuirkyRelay};
+use usher_faults::relay::{LieOk, Quirks, QuirkyRelay};
 
 use crate::harness::{LONG, TestUsher, User, run_logins};
 

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::json;
+use usher_faults::relay::{Counts, Quirks, QuirkyRelay};
 use usher_protocol::kind;
-use usher_sandbox::relay::{Counts, Quirks, QuirkyRelay};
 use usher_sandbox::wallet::Policy;
 
 use crate::harness::{LONG, Puppet, QUIET, TestUsher, User, introduce, wallet_for};

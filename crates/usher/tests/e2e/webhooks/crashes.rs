@@ -22,7 +22,7 @@ const KILLS: usize = 8;
 #[derive(Clone)]
 struct Load {
     api: Api,
-    relay: Arc<usher_sandbox::relay::QuirkyRelay>,
+    relay: Arc<usher_faults::relay::QuirkyRelay>,
     door: Handshake,
     streams: Arc<Mutex<Vec<String>>>,
     over: Arc<AtomicBool>,

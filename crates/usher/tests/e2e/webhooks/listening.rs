@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use serde_json::{Value, json};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::time::timeout;
-use usher_sandbox::relay::{Quirks, QuirkyRelay};
+use usher_faults::relay::{Quirks, QuirkyRelay};
 
 use super::app::{App, Reply};
 use super::{body, event};

@@ -9,14 +9,14 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::memory::Memory;
+use super::database::Database;
 
 /// A relay in process, on loopback: the `nostr-relay-builder` relay, with limits that nobody reaches.
 ///
 /// The sockets are ours and not that crate's: so the port is really free, small messages leave at once
 /// (`TCP_NODELAY`; without it each request and reply waits 40 ms for a delayed acknowledgement), and
-/// [`stop`](Self::stop) closes every connection. A subscriber that lags more than 1,024 events behind misses some: to
-/// measure load, [`QuirkyRelay`](super::QuirkyRelay) without quirks loses none.
+/// [`stop`](Self::stop) closes every connection. A subscriber that lags more than 1,024 events behind misses some, so
+/// the load tool uses another relay.
 #[derive(Debug)]
 pub struct EmbeddedRelay {
     address: SocketAddr,
@@ -44,7 +44,7 @@ impl EmbeddedRelay {
         // Default: 60 events per minute and 500 subscriptions per connection, which a test passes in a second.
         let limits = RateLimit { max_reqs: 100_000, notes_per_minute: 1_000_000_000 };
         let relay = LocalRelay::new(
-            RelayBuilder::default().database(Memory::new()).rate_limit(limits).default_filter_limit(10_000),
+            RelayBuilder::default().database(Database::new()).rate_limit(limits).default_filter_limit(10_000),
         );
         let tasks = TaskTracker::new();
         let stop = CancellationToken::new();

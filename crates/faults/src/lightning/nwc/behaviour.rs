@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use usher_protocol::bolt11::Network;
 
-use super::{ErrorCode, Method};
+use usher_sandbox::lightning::nwc::Capabilities;
+use usher_sandbox::lightning::{Encryptions, ErrorCode, Method};
+
 use crate::lightning::InvoiceLie;
 
 /// How a wallet service behaves; each field may change while it runs. By default it is fast and honest.
@@ -40,7 +42,7 @@ pub struct Behaviour {
     /// How its answers to `pay_invoice` are not true.
     pub pays: Option<PayLie>,
     /// Payments stay in flight, and unanswered, until
-    /// [`release_payments`](super::NwcService::release_payments).
+    /// [`release_payments`](super::FaultyNwcService::release_payments).
     pub holds_payments: bool,
 }
 
@@ -67,6 +69,16 @@ impl Default for Behaviour {
 }
 
 impl Behaviour {
+    /// The part of it that an honest service has, too.
+    pub(super) fn capabilities(&self) -> Capabilities {
+        Capabilities {
+            encryptions: self.encryptions,
+            methods: self.offers.clone(),
+            notifications: self.notifications,
+            announced: self.announces,
+        }
+    }
+
     /// What it does from now on with calls of `method`.
     pub fn on(&mut self, method: Method, conduct: Conduct) {
         self.conducts.insert(method, conduct);
@@ -100,17 +112,6 @@ pub enum Memory {
     None,
 }
 
-/// How a wallet encrypts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Encryptions {
-    /// NIP-44 version 2, and NIP-04 for old apps.
-    Both,
-    /// NIP-04 alone, as before there was anything else: it does not announce an encryption either.
-    Nip04,
-    /// NIP-44 version 2 alone.
-    Nip44,
-}
-
 /// What is done with a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Conduct {
@@ -122,9 +123,9 @@ pub enum Conduct {
     Mute,
     /// Executed once, answered twice.
     Twice,
-    /// Executed; the answer waits for [`release`](super::NwcService::release), also across a stop and a new start.
+    /// Executed; the answer waits for [`release`](super::FaultyNwcService::release), also across a stop and a new start.
     Hold,
-    /// Neither executed nor answered until [`release`](super::NwcService::release).
+    /// Neither executed nor answered until [`release`](super::FaultyNwcService::release).
     Postpone,
     /// Refused.
     Refuse(ErrorCode),

@@ -19,14 +19,14 @@ const CLTV_DELTA: u64 = 18;
 const MAX_TIME: u64 = (1 << 35) - 1;
 
 /// A preimage nobody knows.
-pub(super) fn preimage() -> Preimage {
+pub(super) fn new_preimage() -> Preimage {
     let mut bytes = [0; 32];
     rand::rng().fill_bytes(&mut bytes);
     Preimage::from_bytes(bytes)
 }
 
 /// An invoice with these terms and this payment hash, signed by the node's key.
-pub(super) fn invoice(
+pub(super) fn signed(
     node: &SecretKey,
     hash: PaymentHash,
     terms: &InvoiceTerms,

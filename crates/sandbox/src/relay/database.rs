@@ -8,20 +8,20 @@ use nostr_relay_builder::prelude::{
 /// Events kept; the oldest goes first.
 const CAPACITY: usize = 75_000;
 
-/// Memory, with one difference: an addressable event without a `d` tag is forwarded (and not kept).
+/// Database, with one difference: an addressable event without a `d` tag is forwarded (and not kept).
 ///
 /// The subkey proof (kind 30000) is such an event. Relays in the field take a missing `d` for an empty one; the
 /// crate's own database refuses the event, so that a user's device could never prove itself.
 #[derive(Debug)]
-pub(super) struct Memory(MemoryDatabase);
+pub(super) struct Database(MemoryDatabase);
 
-impl Memory {
+impl Database {
     pub(super) fn new() -> Self {
         Self(MemoryDatabase::with_opts(MemoryDatabaseOptions { events: true, max_events: Some(CAPACITY) }))
     }
 }
 
-impl NostrDatabase for Memory {
+impl NostrDatabase for Database {
     fn backend(&self) -> Backend {
         self.0.backend()
     }

@@ -1,0 +1,80 @@
+//! Invoices that are not what was asked for.
+
+use usher_protocol::bolt11::Network;
+use usher_protocol::message::PaymentHash;
+
+use usher_sandbox::lightning::{Account, Direction, InvoiceTerms, MakeError};
+
+use super::unrelated_preimage;
+
+/// How an invoice is not what was asked for. Beside [`OtherNetwork`](Self::OtherNetwork) and
+/// [`Garbage`](Self::Garbage) it is a real one that can be paid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum InvoiceLie {
+    /// It is for one millisat less.
+    LessAmount,
+    /// It is for one millisat more.
+    MoreAmount,
+    /// It leaves the amount to the payer.
+    NoAmount,
+    /// It is for the Bitcoin main network.
+    OtherNetwork,
+    /// It was made so long ago that it is expired.
+    Expired,
+    /// It can be paid for a few seconds only.
+    Short,
+    /// It is another person's: of an account `stranger` in the same world.
+    Foreign,
+    /// It is the one that the wallet made before, when it made one.
+    Reused,
+    /// The answer's `payment_hash` is not the invoice's.
+    OtherHash,
+    /// It is no invoice.
+    Garbage,
+}
+
+/// An invoice that is not what was asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FalseInvoice {
+    /// The text.
+    pub invoice: String,
+    /// What is claimed to be its payment hash.
+    pub payment_hash: PaymentHash,
+}
+
+/// Makes an invoice as a liar would who was asked for one on these terms.
+///
+/// # Errors
+/// [`MakeError`].
+pub fn false_invoice(account: &Account, terms: &InvoiceTerms, lie: InvoiceLie) -> Result<FalseInvoice, MakeError> {
+    let mut terms = terms.clone();
+    match lie {
+        InvoiceLie::LessAmount => terms.amount = terms.amount.map(|amount| amount.saturating_sub(1)),
+        InvoiceLie::MoreAmount => terms.amount = terms.amount.map(|amount| amount.saturating_add(1)),
+        InvoiceLie::NoAmount => terms.amount = None,
+        InvoiceLie::OtherNetwork => terms.network = Network::Bitcoin,
+        InvoiceLie::Expired => {
+            let now = account.world().now();
+            terms.created_at = Some(now.saturating_sub(terms.expiry.saturating_add(3_600)));
+        }
+        InvoiceLie::Short => terms.expiry = 3,
+        InvoiceLie::Foreign | InvoiceLie::Reused | InvoiceLie::OtherHash | InvoiceLie::Garbage => {}
+    }
+    let invoice = match lie {
+        InvoiceLie::Garbage => {
+            let payment_hash = unrelated_preimage().payment_hash();
+            return Ok(FalseInvoice { invoice: "lnbcrt1notaninvoice".to_owned(), payment_hash });
+        }
+        InvoiceLie::Foreign => account.world().open_account("stranger", 0).make_invoice(&terms)?,
+        InvoiceLie::Reused => {
+            let last = account.transactions().into_iter().find(|known| known.direction == Direction::Incoming);
+            last.map_or_else(|| account.make_invoice(&terms), |known| Ok(known.invoice))?
+        }
+        _ => account.make_invoice(&terms)?,
+    };
+    let payment_hash = match lie {
+        InvoiceLie::OtherHash => unrelated_preimage().payment_hash(),
+        _ => invoice.payment_hash(),
+    };
+    Ok(FalseInvoice { invoice: invoice.as_str().to_owned(), payment_hash })
+}

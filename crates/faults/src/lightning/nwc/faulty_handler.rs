@@ -1,0 +1,202 @@
+//! Handling requests as the [`Behaviour`] demands.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde_json::json;
+use usher_protocol::Keys;
+use usher_sandbox::lightning::nwc::{
+    Cipher, NwcRequest, NwcSession, PayParams, Refusal, RequestHandler, Response, pay_refusal, receipt,
+};
+use usher_sandbox::lightning::{ErrorCode, Method};
+
+use super::behaviour::{Behaviour, Conduct, Memory, PayLie};
+use super::false_results;
+use super::held::{Held, HeldQueue, MAX_HELD};
+use crate::lightning::unrelated_preimage;
+
+/// The state of a service that misbehaves. A clone is another handle of it.
+#[derive(Clone, Debug)]
+pub(super) struct FaultyHandler {
+    pub(super) behaviour: Arc<Mutex<Behaviour>>,
+    held: Arc<HeldQueue>,
+}
+
+impl RequestHandler for FaultyHandler {
+    fn handle(&self, session: &Arc<NwcSession>, request: NwcRequest) {
+        let hesitation = self.behaviour.lock().hesitation;
+        if hesitation.is_zero() {
+            self.conduct(session, &request);
+        } else if session.tasks() < MAX_HELD {
+            let (this, later) = (self.clone(), Arc::clone(session));
+            session.spawn(async move {
+                tokio::time::sleep(hesitation).await;
+                this.conduct(&later, &request);
+            });
+        }
+    }
+
+    fn handles_copies(&self) -> bool {
+        self.behaviour.lock().memory == Memory::None
+    }
+}
+
+impl FaultyHandler {
+    pub(super) fn new(behaviour: Behaviour) -> Self {
+        Self { behaviour: Arc::new(Mutex::new(behaviour)), held: Arc::default() }
+    }
+
+    /// Does what was asked, or what the behaviour says instead.
+    fn conduct(&self, session: &Arc<NwcSession>, request: &NwcRequest) {
+        let (behaviour, conduct) = {
+            let mut behaviour = self.behaviour.lock();
+            let conduct = request.method().map_or(Conduct::Honest, |method| behaviour.take(method));
+            (behaviour.clone(), conduct)
+        };
+        let refuse = |code| respond_later(session, request, refusal(code), Conduct::Honest, &behaviour);
+        match conduct {
+            Conduct::Ignore => return,
+            Conduct::Postpone => return self.held.push(Held::Request(request.clone())),
+            Conduct::Refuse(code) => return refuse(code),
+            _ => {}
+        }
+        let Some(response) = self.execute(session, request, &behaviour) else { return };
+        match conduct {
+            Conduct::Mute => {}
+            Conduct::Hold => self.held.push(Held::Response(request.clone(), response)),
+            Conduct::RefuseAndExecute(code) => refuse(code),
+            conduct => respond_later(session, request, response, conduct, &behaviour),
+        }
+    }
+
+    /// Executes a request, truly or not; `None` when it has expired, or is a payment that stays in flight.
+    fn execute(&self, session: &NwcSession, request: &NwcRequest, behaviour: &Behaviour) -> Option<Response> {
+        if behaviour.heeds_expiration && session.expire(request) {
+            return None;
+        }
+        let executed = |method: Method| session.count(|counts| *counts.executed.entry(method).or_default() += 1);
+        let Some(method) = session.supported(request) else { return Some(session.execute(request)) };
+        match (method, behaviour.pays, behaviour.invoices) {
+            (method @ Method::MakeInvoice, _, Some(lie)) => {
+                let made =
+                    request.params().and_then(|params| false_results::made_invoice(session.account(), params, lie));
+                executed(method);
+                Some(Response(made))
+            }
+            (method @ Method::PayInvoice, Some(PayLie::Pretend), _) => {
+                executed(method);
+                let parsed: Result<PayParams, Refusal> = request.params();
+                Some(Response(parsed.map(|_| json!({"preimage": unrelated_preimage().to_hex(), "fees_paid": 0}))))
+            }
+            (method @ Method::PayInvoice, _, _) if behaviour.holds_payments => {
+                let begun = request.params().and_then(|params: PayParams| {
+                    session.account().begin(&params.invoice, params.amount).map_err(pay_refusal)
+                });
+                executed(method);
+                match begun {
+                    Ok(hash) => {
+                        self.held.push_payment(hash, request.clone());
+                        None
+                    }
+                    Err(refusal) => Some(Response(Err(refusal))),
+                }
+            }
+            (method, _, _) => {
+                let Response(truth) = session.execute(request);
+                Some(Response(truth.and_then(|truth| match (method, behaviour.lookups, behaviour.pays) {
+                    (Method::LookupInvoice, Some(lie), _) => false_results::look_up(truth, lie),
+                    (Method::PayInvoice, _, Some(PayLie::WrongPreimage)) => {
+                        Ok(false_results::with_wrong_preimage(truth))
+                    }
+                    (Method::GetInfo, _, _) => Ok(false_results::info(truth, behaviour.network)),
+                    _ => Ok(truth),
+                })))
+            }
+        }
+    }
+
+    pub(super) fn release(&self, session: &NwcSession) -> usize {
+        let held = self.held.take();
+        let behaviour = self.behaviour.lock().clone();
+        let count = held.len();
+        for held in held {
+            let (request, response) = match held {
+                Held::Response(request, response) => (request, Some(response)),
+                Held::Request(request) => {
+                    let response = self.execute(session, &request, &behaviour);
+                    (request, response)
+                }
+            };
+            if let Some(response) = response {
+                session.respond(&request, &response);
+            }
+        }
+        count
+    }
+
+    pub(super) fn release_payments(&self, session: &NwcSession, arrive: bool) -> usize {
+        let payments = self.held.take_payments();
+        let lie = self.behaviour.lock().pays;
+        let account = session.account();
+        let count = payments.len();
+        for (hash, request) in payments {
+            let outcome = if arrive {
+                account.settle(hash).map(|paid| receipt(&paid)).map_err(|error| error.to_string())
+            } else {
+                Err(account.fail(hash).err().map_or("no route found".to_owned(), |error| error.to_string()))
+            };
+            let response = match outcome {
+                Ok(receipt) => Response(Ok(match lie {
+                    Some(PayLie::WrongPreimage) => false_results::with_wrong_preimage(receipt),
+                    _ => receipt,
+                })),
+                Err(message) => Response::refused(ErrorCode::PaymentFailed, message),
+            };
+            session.respond(&request, &response);
+        }
+        count
+    }
+}
+
+fn refusal(code: ErrorCode) -> Response {
+    Response::refused(code, "the wallet refuses")
+}
+
+/// Responds once the latency has passed.
+fn respond_later(
+    session: &Arc<NwcSession>,
+    request: &NwcRequest,
+    response: Response,
+    conduct: Conduct,
+    behaviour: &Behaviour,
+) {
+    let latency = behaviour.latency;
+    if latency.is_zero() {
+        return respond(session, request, &response, conduct);
+    }
+    let (later, request) = (Arc::clone(session), request.clone());
+    session.spawn(async move {
+        tokio::time::sleep(latency).await;
+        respond(&later, &request, &response, conduct);
+    });
+}
+
+fn respond(session: &NwcSession, request: &NwcRequest, response: &Response, conduct: Conduct) {
+    match conduct {
+        Conduct::Garble => session.respond_with(request, "{\"result_type\":"),
+        Conduct::Empty => session.respond_with(request, "{}"),
+        Conduct::Impersonate => {
+            let impostor = Keys::generate();
+            if let Ok(cipher) = Cipher::new(impostor.secret_key(), session.keys().app.public_key())
+                && let Ok(content) = cipher.seal(request.scheme(), &request.text_of(response))
+            {
+                session.send_response(&impostor, request, content);
+            }
+        }
+        Conduct::Twice => {
+            session.respond(request, response);
+            session.respond(request, response);
+        }
+        _ => session.respond(request, response),
+    }
+}

@@ -1,0 +1,10 @@
+//! A NIP-47 wallet service that misbehaves.
+
+mod behaviour;
+mod false_results;
+mod faulty_handler;
+mod faulty_service;
+mod held;
+
+pub use behaviour::{Behaviour, Conduct, LookupLie, Memory, PayLie};
+pub use faulty_service::FaultyNwcService;

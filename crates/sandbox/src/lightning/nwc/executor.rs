@@ -1,0 +1,91 @@
+//! Executing requests on an account.
+
+use serde_json::{Value, json};
+use usher_protocol::bolt11::{Invoice, Network};
+
+use super::wire::{self, ListParams, LookupParams, MakeParams, PayParams, Refusal};
+use super::{Capabilities, ErrorCode, Method, NwcRequest};
+use crate::lightning::{Account, MakeError, Paid, PayError, State};
+
+/// Most transactions in one list: an event has 64 KiB.
+const LIST_LIMIT: usize = 50;
+
+pub(super) fn execute(
+    account: &Account,
+    capabilities: &Capabilities,
+    method: Method,
+    request: &NwcRequest,
+) -> Result<Value, Refusal> {
+    match method {
+        Method::MakeInvoice => make(account, request.params()?),
+        Method::LookupInvoice => look_up(account, &request.params()?),
+        Method::PayInvoice => {
+            let params: PayParams = request.params()?;
+            let paid = account.pay(&params.invoice, params.amount).map_err(pay_refusal)?;
+            Ok(receipt(&paid))
+        }
+        Method::GetBalance => Ok(json!({"balance": account.balance()})),
+        Method::GetInfo => Ok(info(account, capabilities)),
+        Method::ListTransactions => Ok(list(account, &request.params()?)),
+    }
+}
+
+fn make(account: &Account, params: MakeParams) -> Result<Value, Refusal> {
+    let invoice = account.make_invoice(&params.into_terms()).map_err(|error| match error {
+        MakeError::Full => Refusal::new(ErrorCode::Internal, error.to_string()),
+        _ => Refusal::new(ErrorCode::Other, error.to_string()),
+    })?;
+    Ok(wire::open_invoice_json(invoice, account.world().now()))
+}
+
+fn look_up(account: &Account, params: &LookupParams) -> Result<Value, Refusal> {
+    let not_found = || Refusal::new(ErrorCode::NotFound, "no such invoice");
+    let hash = match (&params.payment_hash, &params.invoice) {
+        (Some(hash), _) => *hash,
+        (None, Some(invoice)) => invoice.parse::<Invoice>().map_err(|_| not_found())?.payment_hash(),
+        (None, None) => return Err(Refusal::new(ErrorCode::Other, "payment_hash or invoice is required")),
+    };
+    let found = account.incoming(hash).or_else(|| account.outgoing(hash)).ok_or_else(not_found)?;
+    Ok(wire::transaction_json(&found))
+}
+
+fn info(account: &Account, capabilities: &Capabilities) -> Value {
+    json!({
+        "alias": account.name(),
+        "color": "#f7931a",
+        "pubkey": account.node_id().map(|key| key.to_string()),
+        "network": Network::Regtest.as_str(),
+        "block_height": 101,
+        "block_hash": "0f9188f13cb7b2c71f2a335e3a4fc328bf5beb436012afca590b1a11466e2206",
+        "methods": capabilities.methods.iter().map(|method| method.as_str()).collect::<Vec<_>>(),
+        "notifications": capabilities.notification_types(),
+    })
+}
+
+fn list(account: &Account, params: &ListParams) -> Value {
+    let all = account.transactions();
+    let unpaid = params.unpaid.unwrap_or(false);
+    let matching = all.iter().filter(|transaction| {
+        params.from.is_none_or(|from| transaction.created_at >= from)
+            && params.until.is_none_or(|until| transaction.created_at <= until)
+            && params.direction.is_none_or(|direction| transaction.direction == direction)
+            && (unpaid || transaction.state == State::Settled)
+    });
+    let page = matching.skip(params.offset.unwrap_or(0)).take(params.limit.unwrap_or(LIST_LIMIT).min(LIST_LIMIT));
+    json!({"transactions": page.map(wire::transaction_json).collect::<Vec<_>>()})
+}
+
+/// The result of a payment that arrived.
+pub fn receipt(paid: &Paid) -> Value {
+    json!({"preimage": paid.preimage.to_hex(), "fees_paid": paid.fees_paid})
+}
+
+/// How a wallet service refuses a payment that could not be made.
+pub fn pay_refusal(error: PayError) -> Refusal {
+    let code = match error {
+        PayError::InsufficientBalance => ErrorCode::InsufficientBalance,
+        PayError::NotAnInvoice(_) | PayError::AmountMissing | PayError::OtherAmount => ErrorCode::Other,
+        _ => ErrorCode::PaymentFailed,
+    };
+    Refusal::new(code, error.to_string())
+}

@@ -1,0 +1,274 @@
+//! What the tasks of a wallet service share: keys, account and relays, and how requests are read and responses sent.
+
+use std::future::Future;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+
+use lru::LruCache;
+use nostr::{EventBuilder, Kind, Tag, Timestamp};
+use parking_lot::{Mutex, RwLock};
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use usher_protocol::{Event, EventId, Keys};
+
+use super::announcement::LastAnnouncement;
+use super::capabilities::{Capabilities, Encryptions};
+use super::cipher::{Cipher, Scheme};
+use super::counts::NwcCounts;
+use super::executor;
+use super::keys::NwcKeys;
+use super::wire::{Call, Refusal, Response};
+use super::{ErrorCode, Method};
+use crate::lightning::Account;
+use crate::line::Line;
+
+/// Kind of a request.
+pub(super) const REQUEST: u16 = 23_194;
+
+/// Kind of a response.
+pub(super) const RESPONSE: u16 = 23_195;
+
+/// Requests whose event ids are remembered.
+const SEEN: NonZeroUsize = NonZeroUsize::MIN.saturating_add(65_535);
+
+/// The state of a wallet service. It outlives a stop and the next start.
+#[derive(Debug)]
+pub struct NwcSession {
+    account: Account,
+    keys: NwcKeys,
+    pub(super) relays: Vec<String>,
+    capabilities: Mutex<Capabilities>,
+    pub(super) counts: watch::Sender<NwcCounts>,
+    cipher: Option<Cipher>,
+    seen: Mutex<LruCache<EventId, ()>>,
+    announced: Mutex<LastAnnouncement>,
+    /// While the service runs.
+    pub(super) running: RwLock<Option<Running>>,
+}
+
+/// What exists only while the service runs.
+#[derive(Clone, Debug)]
+pub(super) struct Running {
+    pub(super) line: Arc<Line>,
+    pub(super) tasks: TaskTracker,
+    pub(super) stop: CancellationToken,
+}
+
+/// A request that can be answered.
+#[derive(Clone, Debug)]
+pub struct NwcRequest {
+    id: EventId,
+    scheme: Scheme,
+    method: Option<Method>,
+    call: Arc<Call>,
+    expires_at: Option<u64>,
+}
+
+impl NwcRequest {
+    /// The method; `None` for an unknown one.
+    pub const fn method(&self) -> Option<Method> {
+        self.method
+    }
+
+    /// The method's parameters.
+    ///
+    /// # Errors
+    /// A refusal that says what is wrong with them.
+    pub fn params<T: serde::de::DeserializeOwned>(&self) -> Result<T, Refusal> {
+        self.call.params()
+    }
+
+    /// How the request was encrypted and the response must be.
+    pub const fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
+    /// The text of a response to it.
+    pub fn text_of(&self, response: &Response) -> String {
+        response.text(&self.call.method)
+    }
+}
+
+impl NwcSession {
+    pub(super) fn new(account: Account, relays: Vec<String>, keys: NwcKeys, capabilities: Capabilities) -> Self {
+        Self {
+            account,
+            relays,
+            capabilities: Mutex::new(capabilities),
+            counts: watch::Sender::default(),
+            cipher: Cipher::new(keys.wallet.secret_key(), keys.app.public_key()).ok(),
+            keys,
+            seen: Mutex::new(LruCache::new(SEEN)),
+            announced: Mutex::default(),
+            running: RwLock::new(None),
+        }
+    }
+
+    /// The account.
+    pub const fn account(&self) -> &Account {
+        &self.account
+    }
+
+    /// The keys of the connection.
+    pub const fn keys(&self) -> &NwcKeys {
+        &self.keys
+    }
+
+    /// What the service can do now.
+    pub fn capabilities(&self) -> Capabilities {
+        self.capabilities.lock().clone()
+    }
+
+    /// Changes what the service can do from now on, and announces it.
+    pub fn set_capabilities(&self, capabilities: Capabilities) {
+        *self.capabilities.lock() = capabilities;
+        self.announce();
+    }
+
+    /// Forgets which request events were received: copies of them are handled as new ones.
+    pub fn forget_seen(&self) {
+        self.seen.lock().clear();
+    }
+
+    /// Changes the counts.
+    pub fn count(&self, change: impl FnOnce(&mut NwcCounts)) {
+        self.counts.send_modify(change);
+    }
+
+    /// Unix seconds.
+    pub fn now(&self) -> u64 {
+        self.account.world().now()
+    }
+
+    /// Runs a task until the service stops; not at all when it is stopped.
+    pub fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
+        if let Some(Running { tasks, stop, .. }) = self.running.read().clone() {
+            tasks.spawn(stop.run_until_cancelled_owned(task));
+        }
+    }
+
+    /// How many tasks run.
+    pub fn tasks(&self) -> usize {
+        self.running.read().as_ref().map_or(0, |running| running.tasks.len())
+    }
+
+    /// Publishes the capabilities to each relay, now and whenever it is connected.
+    pub(super) fn announce(&self) {
+        let capabilities = self.capabilities();
+        let Some(running) = self.running.read().clone().filter(|_| capabilities.announced) else { return };
+        if let Some(event) = self.announced.lock().event(&capabilities, &self.keys.wallet, self.now()) {
+            running.line.greet_with(event);
+        }
+    }
+
+    /// Reads a request; `None` for anything else, and for a copy unless `copies` are wanted. `nostr-sdk` has checked id
+    /// and signature.
+    pub(super) fn read(&self, event: &Event, copies: bool) -> Option<NwcRequest> {
+        if event.kind.as_u16() != REQUEST || event.pubkey != self.keys.app.public_key() {
+            return None;
+        }
+        if self.seen.lock().put(event.id, ()).is_some() {
+            self.count(|counts| counts.copies += 1);
+            if !copies {
+                return None;
+            }
+        }
+        let unreadable = || {
+            self.count(|counts| counts.unreadable += 1);
+            None
+        };
+        let (Some(scheme), Some(cipher)) = (Scheme::of(event), &self.cipher) else { return unreadable() };
+        let accepted = match self.capabilities.lock().encryptions {
+            Encryptions::Both => scheme,
+            Encryptions::Nip04 => Scheme::Nip04,
+            Encryptions::Nip44 => Scheme::Nip44,
+        };
+        let call = cipher.open(scheme, event).ok().and_then(|text| serde_json::from_str::<Call>(&text).ok());
+        let Some(call) = call else { return unreadable() };
+        let method = Method::from_word(&call.method);
+        let expires_at = event.tags.expiration().map(|at| at.as_secs());
+        let request = NwcRequest { id: event.id, scheme: accepted, method, call: Arc::new(call), expires_at };
+        if accepted != scheme {
+            let message = format!("{} is not supported", scheme.as_str());
+            self.respond(&request, &Response::refused(ErrorCode::UnsupportedEncryption, message));
+            return unreadable();
+        }
+        match method {
+            Some(method) => self.count(|counts| *counts.calls.entry(method).or_default() += 1),
+            None => self.count(|counts| counts.unreadable += 1),
+        }
+        Some(request)
+    }
+
+    /// Whether a request's time is over; counts it then.
+    pub fn expire(&self, request: &NwcRequest) -> bool {
+        let expired = request.expires_at.is_some_and(|at| at <= self.now());
+        if expired {
+            self.count(|counts| counts.expired += 1);
+        }
+        expired
+    }
+
+    /// The method of a request, when the service supports it.
+    pub fn supported(&self, request: &NwcRequest) -> Option<Method> {
+        request.method.filter(|method| self.capabilities.lock().methods.contains(method))
+    }
+
+    /// Executes a request on the account.
+    pub fn execute(&self, request: &NwcRequest) -> Response {
+        let Some(method) = self.supported(request) else {
+            return Response::refused(ErrorCode::NotImplemented, "the method is not supported");
+        };
+        let result = executor::execute(&self.account, &self.capabilities(), method, request);
+        self.count(|counts| *counts.executed.entry(method).or_default() += 1);
+        Response(result)
+    }
+
+    /// Sends the response to a request.
+    pub fn respond(&self, request: &NwcRequest, response: &Response) {
+        self.respond_with(request, &request.text_of(response));
+    }
+
+    /// Sends any text as the response to a request.
+    pub fn respond_with(&self, request: &NwcRequest, text: &str) {
+        if let Some(content) = self.seal(request.scheme, text) {
+            self.send_response(&self.keys.wallet, request, content);
+        }
+    }
+
+    /// Sends a response with this encrypted content, signed with `signer`.
+    pub fn send_response(&self, signer: &Keys, request: &NwcRequest, content: String) {
+        let builder = EventBuilder::new(Kind::from_u16(RESPONSE), content)
+            .tag(Tag::public_key(self.keys.app.public_key()))
+            .tag(Tag::event(request.id));
+        if self.send(signer, builder) {
+            self.count(|counts| counts.answers += 1);
+        }
+    }
+
+    /// Sends a notification, in each encryption that the service uses.
+    pub fn notify(&self, notification_type: &str, notification: &Value) {
+        let encryptions = self.capabilities.lock().encryptions;
+        for (kind, scheme, text) in super::notifications::encodings(encryptions, notification_type, notification) {
+            let Some(content) = self.seal(scheme, &text) else { continue };
+            let app = Tag::public_key(self.keys.app.public_key());
+            if self.send(&self.keys.wallet, EventBuilder::new(Kind::from_u16(kind), content).tag(app)) {
+                self.count(|counts| counts.notifications += 1);
+            }
+        }
+    }
+
+    fn seal(&self, scheme: Scheme, text: &str) -> Option<String> {
+        self.cipher.as_ref()?.seal(scheme, text).ok()
+    }
+
+    /// Sends an event to all relays; `false` when the service is stopped.
+    fn send(&self, keys: &Keys, builder: EventBuilder) -> bool {
+        let builder = builder.custom_created_at(Timestamp::from_secs(self.now()));
+        let line = self.running.read().as_ref().map(|running| Arc::clone(&running.line));
+        let (Some(line), Ok(event)) = (line, builder.sign_with_keys(keys)) else { return false };
+        line.send(&event).inspect_err(|error| tracing::warn!(%error, "the wallet service cannot respond")).is_ok()
+    }
+}
