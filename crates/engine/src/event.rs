@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::UnixMillis;
 
-/// The `type` of an event (decisions.md section 2).
+/// The `type` of an event (docs/api.md, Reading events).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum EventType {
     /// A user completed a key handshake.

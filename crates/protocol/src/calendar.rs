@@ -1,4 +1,4 @@
-//! Calendars of subscriptions (wallet-protocol.md section 5).
+//! Calendars of subscriptions (docs/protocol.md, Payments).
 //!
 //! A service sends one of eight plain words. Deployed wallets send them back expanded, in the calendar form of systemd:
 //! `[weekdays ]year-month-day hour:minute:second[ timezone]` with fields `*`, `a`, `a..b`, `a..b/step` and lists of

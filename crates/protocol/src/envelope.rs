@@ -1,4 +1,4 @@
-//! The envelope: a signed Nostr event whose content is a NIP-44 v2 ciphertext (wallet-protocol.md section 1).
+//! The envelope: a signed Nostr event whose content is a NIP-44 v2 ciphertext (docs/protocol.md, Envelope).
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;

@@ -1,4 +1,4 @@
-//! The handshake URL: what a user scans (wallet-protocol.md section 3).
+//! The handshake URL: what a user scans (docs/protocol.md, Key handshake).
 //!
 //! ```text
 //! <scheme>://<npub>?relays=<url>,<url>&token=<token>[&subkey=<npub>][&no_request=true]
@@ -233,7 +233,7 @@ fn decode(value: &str) -> Result<String, HandshakeUrlError> {
 /// The token that `sent` is when it is one as it stands in a URL, percent-encoded: in either case of the hexadecimal digits,
 /// and whether characters are encoded that need not be or are not that should be. `None` when it is not encoded at all, or not text.
 ///
-/// Deployed wallets send the token so (wallet-protocol.md section 10).
+/// Deployed wallets send the token so (docs/protocol.md, Key handshake).
 pub fn decode_token(sent: &str) -> Option<String> {
     decode(sent).ok().filter(|token| token != sent)
 }

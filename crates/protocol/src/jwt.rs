@@ -1,4 +1,4 @@
-//! JSON Web Tokens over Nostr keys (wallet-protocol.md section 8): ES256K, the BIP-340 key taken with even Y.
+//! JSON Web Tokens over Nostr keys (docs/api.md, JWTs): ES256K, the BIP-340 key taken with even Y.
 //!
 //! The library checks the signature and the algorithm. It leaves the times to its caller (a token hours past its `exp`
 //! passes unless one asks), so they are checked here, always, and against the time that is passed in.

@@ -1,4 +1,4 @@
-//! Event kinds of the wallet protocol (wallet-protocol.md section 2).
+//! Event kinds of the wallet protocol (docs/protocol.md, Kinds).
 
 /// Auth challenge, service to wallet.
 pub const AUTH_CHALLENGE: u16 = 27000;

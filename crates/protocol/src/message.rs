@@ -1,4 +1,4 @@
-//! The messages, as they travel (wallet-protocol.md sections 3 to 6).
+//! The messages, as they travel (docs/protocol.md).
 //!
 //! What a stranger wrote is bounded here, once: identifiers, tokens and invoices that are too long make a message
 //! unreadable (a part of them means nothing), words for people are [made harmless](crate::text::clean) and cut, and of

@@ -1,4 +1,4 @@
-//! Subkeys: keys of a user's (or the service's) devices, derived from a main key (wallet-protocol.md sections 6 and 7).
+//! Subkeys: keys of a user's (or the service's) devices, derived from a main key (docs/protocol.md, Subkeys).
 
 mod derivation;
 mod permission;

@@ -1,4 +1,4 @@
-//! QueryQueue to one relay: short-lived subscriptions beside the one that lasts.
+//! Queries to one relay: short-lived relay subscriptions beside the long-lived one.
 
 use std::collections::VecDeque;
 
@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-/// QueryQueue that wait for one relay; one more is not asked there.
+/// Queries that wait for one relay; a further one is not sent there.
 const MOST_WAITING: usize = 64;
 
 /// Events taken in answer to one question: one of each kind is what relays have, some keep an old one or two.

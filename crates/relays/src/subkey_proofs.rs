@@ -1,4 +1,4 @@
-//! Our own subkey proof, for those who know only our main key (wallet-protocol.md section 6).
+//! Our own subkey proof, for those who know only our main key (docs/protocol.md, Subkeys).
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! An event on the wire (decisions.md section 5).
+//! An event on the wire (docs/webhooks.md).
 
 use usher_engine::StreamId;
 use usher_engine::event::Event;

@@ -1,7 +1,7 @@
 //! A conversation with a user: whom a request goes to, and whose answer counts.
 //!
 //! An answer counts only from the asked key, a subkey the operator named, or a subkey whose proof leads to the asked main
-//! key (wallet-protocol.md sections 4 and 6). All else is ignored, so that a stranger can neither agree nor refuse.
+//! key (docs/protocol.md, Authentication). All else is ignored, so that a stranger can neither agree nor refuse.
 
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
@@ -11,7 +11,7 @@ use usher_protocol::subkey::{Permission, SubkeyProof};
 use crate::UnixMillis;
 use crate::ports::OutboxMessage;
 
-/// Most subkeys one conversation may have (wallet-protocol.md section 6).
+/// Most subkeys one conversation may have (docs/protocol.md, Subkeys).
 pub const MAX_SUBKEYS: usize = 8;
 
 /// Whom we talk to.

@@ -15,7 +15,7 @@
 //! ```
 //!
 //! Proof is, for our own invoices, that our wallet says it was settled; for another's, a preimage that hashes to the invoice's
-//! payment hash. A payer's word is none (decisions.md section 2): what it claims of our own invoice is looked up. *Over* is what the app sees as the end; the operation
+//! payment hash. A payer's word is none (docs/payments.md): what it claims of our own invoice is looked up. *Over* is what the app sees as the end; the operation
 //! itself stays until money can no longer come.
 //!
 //! | crash … | what resume does |

@@ -1,4 +1,4 @@
-//! Authentication (wallet-protocol.md section 4).
+//! Authentication (docs/protocol.md, Authentication).
 
 use std::fmt;
 

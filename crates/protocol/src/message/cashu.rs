@@ -1,4 +1,4 @@
-//! Cashu tokens (wallet-protocol.md section 5).
+//! Cashu tokens (docs/protocol.md, Kinds).
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! Invoices asked of users (wallet-protocol.md section 5).
+//! Invoices asked of users (docs/protocol.md, Payments).
 
 use nostr::PublicKey;
 use serde::{Deserialize, Serialize};

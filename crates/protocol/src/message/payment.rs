@@ -1,4 +1,4 @@
-//! Single payments (wallet-protocol.md section 5).
+//! Single payments (docs/protocol.md, Payments).
 
 use serde::{Deserialize, Deserializer, Serialize};
 

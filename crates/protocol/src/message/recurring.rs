@@ -1,4 +1,4 @@
-//! Recurring payments and subscriptions (wallet-protocol.md section 5).
+//! Recurring payments and subscriptions (docs/protocol.md, Payments).
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! CachingResolver of the form `name@domain` (NIP-05): asks the domain whom it names.
+//! Identifiers of the form `name@domain` (NIP-05): asks the domain whom it names.
 //!
 //! Nip05Client are strangers' input: no redirects (the NIP forbids following them), no proxy, only public addresses, one
 //! answer of 64 KiB within a time limit.

@@ -7,7 +7,7 @@ use usher_protocol::handshake_url::HandshakeUrl;
 /// Services a wallet remembers; the oldest goes first.
 const MAX_SERVICES: usize = 1_000;
 
-/// Subkeys of a service that are remembered (wallet-protocol.md section 6).
+/// Subkeys of a service that are remembered (docs/protocol.md, Subkeys).
 const MAX_SUBKEYS: usize = 8;
 
 /// A service whose handshake URL the user opened.

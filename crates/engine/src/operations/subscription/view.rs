@@ -8,7 +8,7 @@ use usher_protocol::message::Recurrence;
 use super::Subscription;
 use crate::operations::recurring_request::shown;
 
-/// How a subscription stands (decisions.md section 4).
+/// How a subscription stands (docs/subscriptions.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SubscriptionState {
