@@ -13,7 +13,7 @@ use common::{FakeWallet, NOW, Running, handshake, open, options, user};
 use parking_lot::Mutex;
 use rusqlite::{Connection, ToSql};
 use usher_engine::event::Event;
-use usher_engine::ports::{DeliveryStatus, Posted, Receiver, Store as _, Table};
+use usher_engine::ports::{DeliveryStatus, Posted, Receiver, RowPosition, Store as _, Table};
 use usher_engine::{AuthenticateKey, EventsError, KeyHandshakeRequest, StreamId, SubscriptionFilter, UnixMillis};
 
 /// Damages rows while the store is open, as nothing of ours would.
@@ -165,8 +165,8 @@ async fn readers_are_told_of_a_damaged_event_and_its_delivery_is_given_up() {
             (Table::Deliveries, format!("{stream}:1")),
         ]
     );
-    let listed = store.damaged_rows(10).await.unwrap();
-    assert_eq!(listed.iter().map(|row| row.table).collect::<Vec<_>>(), [Table::Events, Table::Deliveries]);
+    let listed = store.check_rows(RowPosition::default(), 1_000).await.unwrap().damaged;
+    assert_eq!(listed.iter().map(|row| row.table).collect::<Vec<_>>(), [Table::Deliveries, Table::Events]);
     usher.stop().await;
 }
 
@@ -196,5 +196,124 @@ async fn a_message_and_relays_that_are_damaged_keep_nobody_else_from_being_asked
     assert_eq!(found(&usher), [(Table::Outbox, a.to_string()), (Table::UserRelays, user(2).public_key().to_hex()),]);
     pass(&usher, 300).await;
     assert_eq!(statuses(&usher, a, 1).await, ["timeout"]);
+    usher.stop().await;
+}
+
+/// A reusable handshake with so many events.
+async fn handshakes(usher: &Running, count: u8) -> StreamId {
+    let stream = door(usher, "door").await;
+    for n in 1..=count {
+        usher.receive(n, &user(n), handshake("door", &[])).await;
+        usher.page(stream, u64::from(n) - 1).await;
+    }
+    stream
+}
+
+/// The indexes of a page, or the index of the event that is damaged.
+async fn read(usher: &Running, stream: StreamId, after: u64) -> Result<Vec<u64>, u64> {
+    match usher.engine.events(stream, after, 10).await {
+        Ok(page) => Ok(page.events.iter().map(|event| event.index).collect()),
+        Err(EventsError::Damaged { index }) => Err(index),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+#[tokio::test]
+async fn an_event_that_is_missing_or_no_object_is_reported_like_one_that_cannot_be_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let usher = Running::start(open(dir.path())).await;
+    let stream = handshakes(&usher, 7).await;
+    damage(dir.path(), "UPDATE events SET data = 'text' WHERE stream = ?1 AND idx = 2", &[stream.as_bytes()]);
+    damage(dir.path(), "DELETE FROM events WHERE stream = ?1 AND idx IN (4, 6)", &[stream.as_bytes()]);
+    for _ in 0..2 {
+        assert_eq!(read(&usher, stream, 0).await, Ok(vec![0, 1]));
+        assert_eq!(read(&usher, stream, 2).await, Err(2));
+        assert_eq!(read(&usher, stream, 3).await, Ok(vec![3]));
+        assert_eq!(read(&usher, stream, 4).await, Err(4));
+        assert_eq!(read(&usher, stream, 5).await, Ok(vec![5]));
+        assert_eq!(read(&usher, stream, 6).await, Err(6));
+        assert_eq!(read(&usher, stream, 7).await, Ok(vec![]));
+    }
+    let event = |index| (Table::Events, format!("{stream}:{index}"));
+    assert_eq!(found(&usher), [event(2), event(4), event(6)]);
+
+    // Of a stream that keeps its events the first one is missed, too; of this one it may have been removed.
+    damage(dir.path(), "DELETE FROM events WHERE stream = ?1 AND idx = 0", &[stream.as_bytes()]);
+    assert_eq!(read(&usher, stream, 0).await, Ok(vec![1]));
+    let ended = authenticate(&usher, 1).await;
+    pass(&usher, 310).await;
+    assert_eq!(statuses(&usher, ended, 1).await, ["timeout"]);
+    usher.stop().await;
+    damage(dir.path(), "DELETE FROM events WHERE stream = ?1", &[ended.as_bytes()]);
+    let usher = Running::start_at(open(dir.path()), options(), NOW, 2).await;
+    assert_eq!(read(&usher, ended, 0).await, Err(0));
+    // What comes next has the index that it would have had.
+    usher.receive(8, &user(8), handshake("door", &[])).await;
+    until("it is recorded", || usher.engine.damaged_rows().len() == 4).await;
+    assert_eq!(usher.page(stream, 7).await.events[0].index, 7);
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn rows_that_nobody_asks_for_are_found_by_the_check_after_a_start() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, app) = (open(dir.path()), Arc::new(App::default()));
+    let usher = Running::start_with(store.clone(), store.clone(), Some(app.clone()), options(), NOW, 1).await;
+    let stream = handshakes(&usher, 2).await;
+    until("both are posted", || app.0.lock().len() == 2).await;
+    let other = authenticate(&usher, 3).await;
+    usher.stop().await;
+    damage(dir.path(), "UPDATE deliveries SET status = 9 WHERE idx = 0", &[]);
+    damage(dir.path(), "UPDATE operations SET next_index = 0 WHERE id = ?1", &[stream.as_bytes()]);
+    damage(dir.path(), "INSERT INTO settings VALUES ('relays', '{')", &[]);
+    damage(dir.path(), "INSERT INTO answers VALUES (x'00', x'00', 1, 200, 'text/plain', x'')", &[]);
+    damage(
+        dir.path(),
+        "INSERT INTO operations (id, kind, state, revision, next_index, outbox, correlations) VALUES (x'00', 2, '{}', 1, 0, 0, x'')",
+        &[],
+    );
+
+    let usher = Running::start_at(open(dir.path()), options(), NOW, 2).await;
+    until("all are found", || usher.engine.damaged_rows().len() == 5).await;
+    assert_eq!(
+        found(&usher),
+        [
+            (Table::Operations, "00".to_owned()),
+            (Table::Operations, stream.to_string()),
+            (Table::Deliveries, format!("{stream}:0")),
+            (Table::Settings, "relays".to_owned()),
+            (Table::Answers, "00".to_owned()),
+        ]
+    );
+    // The number of events that its row gives is not believed.
+    assert_eq!(read(&usher, stream, 0).await, Ok(vec![0, 1]));
+    usher.receive(4, &user(4), handshake("door", &[])).await;
+    assert_eq!(usher.page(stream, 2).await.events[0].index, 2);
+    assert_eq!(read(&usher, stream, 0).await, Ok(vec![0, 1, 2]));
+    pass(&usher, 310).await;
+    assert_eq!(statuses(&usher, other, 1).await, ["timeout"]);
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn an_impossible_number_of_events_or_end_sets_the_operation_aside_and_its_events_stay_readable() {
+    let dir = tempfile::tempdir().unwrap();
+    let usher = Running::start(open(dir.path())).await;
+    let stream = handshakes(&usher, 2).await;
+    let ended = authenticate(&usher, 3).await;
+    pass(&usher, 310).await;
+    assert_eq!(statuses(&usher, ended, 1).await, ["timeout"]);
+    usher.stop().await;
+    damage(dir.path(), "UPDATE operations SET next_index = 9000000000 WHERE id = ?1", &[stream.as_bytes()]);
+    damage(dir.path(), "UPDATE operations SET finished_at = -1 WHERE id = ?1", &[ended.as_bytes()]);
+    let usher = Running::start_at(open(dir.path()), options(), NOW, 2).await;
+    until("both are found", || usher.engine.damaged_rows().len() == 2).await;
+    assert_eq!(read(&usher, stream, 0).await, Ok(vec![0, 1]));
+    let page = usher.engine.events(ended, 0, 10).await.unwrap();
+    assert_eq!((page.events.len(), page.done), (1, true));
+    assert!(usher.engine.reusable_handshakes(None, 10).await.unwrap().handshakes.is_empty());
+    // Long after: neither is taken for old.
+    pass(&usher, 7_200).await;
+    assert_eq!(read(&usher, ended, 0).await, Ok(vec![0]));
     usher.stop().await;
 }

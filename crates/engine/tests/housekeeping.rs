@@ -11,8 +11,8 @@ use async_trait::async_trait;
 use common::{NOW, Running, handshake, open, options, user};
 use usher_engine::event::{Event, EventType, NewEvent};
 use usher_engine::ports::{
-    AllCommitted, Clock as _, Commit, CorrelationKey, DamagedRow, OpenOperation, OperationKind, OutboxChange,
-    OutboxMessage, Revision, State, Store, StoreError, StoredOperation,
+    AllCommitted, CheckedRows, Clock as _, Commit, CorrelationKey, OpenOperation, OperationKind, OutboxChange,
+    OutboxMessage, Revision, RowPosition, State, Store, StoreError, StoredOperation,
 };
 use usher_engine::{EventsError, KeyHandshakeRequest, StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -109,8 +109,8 @@ impl Store for Stuck {
         self.store.clock_set_back(now, by).await
     }
 
-    async fn damaged_rows(&self, limit: usize) -> Result<Vec<DamagedRow>, StoreError> {
-        self.store.damaged_rows(limit).await
+    async fn check_rows(&self, from: RowPosition, rows: usize) -> Result<CheckedRows, StoreError> {
+        self.store.check_rows(from, rows).await
     }
 
     async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {

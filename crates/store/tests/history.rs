@@ -167,7 +167,7 @@ fn draft() -> impl Strategy<Value = Draft> {
         let new_event = |(event_type, at, data): (usize, u64, String)| NewEvent {
             event_type: EventType::ALL[event_type],
             at: UnixMillis(at),
-            data: data.into(),
+            data: serde_json::json!({ "text": data }).to_string().into(),
         };
         let commit = Commit {
             operation: stream_id(stream),

@@ -6,8 +6,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::watch;
 use usher_engine::ports::{
-    AllCommitted, Answer, AnswerKey, AnswerStore, Commit, CorrelationKey, DamagedRow, KeepAnswer, OpenOperation,
-    OutboxMessage, Store, StoreError, StoredOperation,
+    AllCommitted, Answer, AnswerKey, AnswerStore, CheckedRows, Commit, CorrelationKey, KeepAnswer, OpenOperation,
+    OutboxMessage, RowPosition, Store, StoreError, StoredOperation,
 };
 use usher_engine::{Event, StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -172,8 +172,8 @@ impl Store for FaultyStore {
         self.inner.clock_set_back(now, by).await
     }
 
-    async fn damaged_rows(&self, limit: usize) -> Result<Vec<DamagedRow>, StoreError> {
-        self.inner.damaged_rows(limit).await
+    async fn check_rows(&self, from: RowPosition, rows: usize) -> Result<CheckedRows, StoreError> {
+        self.inner.check_rows(from, rows).await
     }
 
     async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {

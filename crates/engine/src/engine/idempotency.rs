@@ -4,8 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::damage::Damage;
 use crate::UnixMillis;
-use crate::ports::{Answer, AnswerKey, AnswerStore, Clock, KeepAnswer, StoreError};
+use crate::ports::{Answer, AnswerKey, AnswerStore, Clock, KeepAnswer, StoreError, Table};
 
 /// How long a response is kept (decisions.md section 1).
 const KEPT: Duration = Duration::from_secs(24 * 3600);
@@ -48,18 +49,24 @@ impl<T> IdempotentRequest<T> {
 /// Stored responses.
 pub(super) struct IdempotencyRecords {
     store: Arc<dyn AnswerStore>,
+    damage: Arc<Damage>,
     clock: Arc<dyn Clock>,
 }
 
 impl IdempotencyRecords {
-    pub(super) fn new(store: Arc<dyn AnswerStore>, clock: Arc<dyn Clock>) -> Self {
-        Self { store, clock }
+    pub(super) fn new(store: Arc<dyn AnswerStore>, damage: Arc<Damage>, clock: Arc<dyn Clock>) -> Self {
+        Self { store, damage, clock }
     }
 
     /// The response to this request within the last 24 hours.
     pub(super) async fn get(&self, key: &AnswerKey) -> Result<Option<Answer>, StoreError> {
         let oldest = self.clock.now().minus(KEPT);
-        Ok(self.store.answer(key).await?.filter(|answer| answer.at >= oldest))
+        let answer = self.store.answer(key).await;
+        if matches!(answer, Err(StoreError::Unreadable(_))) {
+            // The request is refused: it may have been processed before.
+            self.damage.set_aside(Table::Answers, key.to_hex());
+        }
+        Ok(answer?.filter(|answer| answer.at >= oldest))
     }
 
     /// Stores the response to a request that committed nothing.

@@ -8,6 +8,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::commit::{Cause, Change, Committer};
+use super::damage::Damage;
 use super::event_feed::EventFeed;
 use super::handshake_urls::HandshakeUrls;
 use super::scan_limiter::ScanAdmission;
@@ -20,6 +21,7 @@ pub(super) struct ReusableHandshakeParts {
     pub(super) store: Arc<dyn Store>,
     pub(super) committer: Arc<Committer>,
     pub(super) scans: Arc<ScanAdmission>,
+    pub(super) damage: Arc<Damage>,
     pub(super) feed: Arc<EventFeed>,
     pub(super) urls: Arc<HandshakeUrls>,
     pub(super) clock: Arc<dyn Clock>,
@@ -101,15 +103,14 @@ impl ReusableHandshakes {
         let next = ids.last().copied().filter(|_| ids.len() == limit);
         let mut handshakes = Vec::with_capacity(ids.len());
         for stream_id in ids {
-            let Some(stored) = self.parts.store.operation(stream_id).await? else { continue };
+            // A damaged one is left out.
+            let Some((stored, operation)) = self.parts.damage.readable(stream_id).await? else { continue };
             if stored.finished_at.is_some() {
                 // Closed at the moment when it was opened, or just now.
                 self.remove(stream_id);
                 continue;
             }
-            let Ok(Operation::KeyHandshake(handshake)) = Operation::from_state(&stored.state) else {
-                return Err(StoreError::Unreadable("a key handshake's state"));
-            };
+            let Operation::KeyHandshake(handshake) = operation else { continue };
             handshakes.push(ReusableHandshake {
                 stream_id,
                 static_token: handshake.static_token().to_owned(),

@@ -204,7 +204,7 @@ impl Engine {
             clock: Arc::clone(&clock),
             tasks: tasks.clone(),
         });
-        let idempotency = Arc::new(IdempotencyRecords::new(answers, Arc::clone(&clock)));
+        let idempotency = Arc::new(IdempotencyRecords::new(answers, Arc::clone(&damage), Arc::clone(&clock)));
         let subscriptions = Arc::new(Subscriptions {
             store: Arc::clone(&store),
             damage: Arc::clone(&damage),
@@ -235,6 +235,7 @@ impl Engine {
             store: Arc::clone(&store),
             committer: Arc::clone(&committer),
             scans: Arc::clone(&scans),
+            damage: Arc::clone(&damage),
             feed: Arc::clone(&feed),
             urls: Arc::clone(&urls),
             clock: Arc::clone(&clock),
@@ -311,7 +312,7 @@ impl Engine {
             tasks: tasks.clone(),
             metrics,
             damage: Arc::clone(&damage),
-            feed,
+            feed: Arc::clone(&feed),
             watcher: Arc::clone(&watcher),
             lightning,
             lightning_metrics,
@@ -345,7 +346,14 @@ impl Engine {
         tasks.spawn_vital(lightning_queue.run(queued_calls));
         tasks.spawn_vital(alarms.run(restored.waiting));
         let check = tasks.clone();
-        tasks.spawn_vital(async move { damage.check_operations(index.ids(), &*clock, &check).await });
+        tasks.spawn_vital(async move {
+            damage.check_operations(index.ids(), &*clock, &check).await;
+            let events_unknown = |id| {
+                index.change(id, |stream| stream.next_index = u64::MAX);
+                feed.end(id);
+            };
+            damage.check_rows(&*clock, &check, events_unknown).await;
+        });
         if let Some(notices) = notices {
             tasks.spawn_vital(notifications.run_notifications(notices));
         }

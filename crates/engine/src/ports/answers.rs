@@ -25,6 +25,13 @@ pub trait AnswerStore: Send + Sync {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct AnswerKey(pub [u8; 32]);
 
+impl AnswerKey {
+    /// The key in lower-case hex.
+    pub fn to_hex(self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
 /// An answer to be kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeepAnswer {

@@ -29,6 +29,7 @@ pub use receiver::{Posted, Receiver};
 pub use relay_control::{RelayChangeError, RelayControl, RelayInfo, RelayLinkState, RelayOrigin};
 pub use settings::SettingStore;
 pub use store::{
-    AllCommitted, Commit, Committed, Conflict, CorrelationKey, DamagedRow, Head, OpenOperation, OperationKind,
-    OutboxChange, OutboxMessage, Revision, State, Store, StoreError, StoredOperation, Table, UserRelays,
+    AllCommitted, CheckedRows, Commit, Committed, Conflict, CorrelationKey, DamagedRow, Head, OpenOperation,
+    OperationKind, OutboxChange, OutboxMessage, Revision, RowPosition, State, Store, StoreError, StoredOperation,
+    Table, UserRelays,
 };

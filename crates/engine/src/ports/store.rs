@@ -39,7 +39,8 @@ pub trait Store: Send + Sync {
     /// The open operation that has this correlation key; `None` also for a key that a finished operation keeps.
     async fn operation_with_key(&self, key: CorrelationKey) -> Result<Option<(StreamId, StoredOperation)>, StoreError>;
 
-    /// Up to `limit` events of a stream with `index >= after`, oldest first; empty for an unknown stream.
+    /// Up to `limit` events of a stream with `index >= after`, oldest first; empty for an unknown stream. An event whose data
+    /// is not the text of a JSON object is an error ([`StoreError::Unreadable`]).
     async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, StoreError>;
 
     /// The index of the first event of a stream that is still there; `None` when there is none.
@@ -90,11 +91,11 @@ pub trait Store: Send + Sync {
     /// everything that this store keeps but operations and events. Doing it twice does the same as doing it once.
     async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError>;
 
-    /// Looks at every row, and says which cannot be read, at most `limit`. States of operations are text to the store: whether
-    /// the engine understands them is not looked at ([`Engine::damaged_rows`](crate::Engine::damaged_rows)).
+    /// Checks up to `rows` rows from a position on: rows that cannot be read, that hold impossible values, or that are
+    /// missing. Whether the engine understands an operation's state is not checked: to the store it is text.
     ///
-    /// Reads the whole database: for a diagnosis that an operator asks for, not for a running service's every day.
-    async fn damaged_rows(&self, limit: usize) -> Result<Vec<DamagedRow>, StoreError>;
+    /// A check of everything reads the whole database: page by page, with pauses, while a service runs.
+    async fn check_rows(&self, from: RowPosition, rows: usize) -> Result<CheckedRows, StoreError>;
 
     /// The latest time that is recorded of anything but open operations and events; `None` when nothing is.
     async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError>;
@@ -103,12 +104,31 @@ pub trait Store: Send + Sync {
     async fn forget_kept_keys(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
 }
 
-/// A row that cannot be read.
+/// Where a check of all rows goes on; the default is the beginning. Only the store knows what it means.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RowPosition {
+    /// The number of the table.
+    pub table: usize,
+    /// The key of the last row that was checked in it.
+    pub after: Option<(Vec<u8>, i64)>,
+}
+
+/// The result of a check of some rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CheckedRows {
+    /// The damaged ones. A row may be listed more than once.
+    pub damaged: Vec<DamagedRow>,
+    /// Where the check goes on; `None` at the end.
+    pub next: Option<RowPosition>,
+}
+
+/// A row that is damaged: it cannot be read, holds impossible values, or is missing.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DamagedRow {
     /// Where it is.
     pub table: Table,
-    /// Which: a stream, an event as `<stream>:<index>`, or a user's public key. Never what the row holds.
+    /// Its key: a stream, an event as `<stream>:<index>`, a public key or another key in hex, or a setting's name. Never
+    /// what the row holds.
     pub id: String,
 }
 
@@ -125,11 +145,29 @@ pub enum Table {
     Deliveries,
     /// Relays that users prefer.
     UserRelays,
+    /// What was changed at run time.
+    Settings,
+    /// Responses to requests with an idempotency key.
+    Answers,
+    /// Correlation keys of operations.
+    Correlations,
+    /// Ids of Nostr events that were handled.
+    Inbound,
 }
 
 impl Table {
     /// Every table.
-    pub const ALL: [Self; 5] = [Self::Operations, Self::Events, Self::Outbox, Self::Deliveries, Self::UserRelays];
+    pub const ALL: [Self; 9] = [
+        Self::Operations,
+        Self::Events,
+        Self::Outbox,
+        Self::Deliveries,
+        Self::UserRelays,
+        Self::Settings,
+        Self::Answers,
+        Self::Correlations,
+        Self::Inbound,
+    ];
 
     /// Its name, as logs and metrics have it.
     pub const fn as_str(self) -> &'static str {
@@ -139,6 +177,10 @@ impl Table {
             Self::Outbox => "outbox",
             Self::Deliveries => "deliveries",
             Self::UserRelays => "user_relays",
+            Self::Settings => "settings",
+            Self::Answers => "answers",
+            Self::Correlations => "correlations",
+            Self::Inbound => "inbound",
         }
     }
 }

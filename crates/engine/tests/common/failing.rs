@@ -7,8 +7,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    AllCommitted, Commit, CorrelationKey, DamagedRow, OpenOperation, OutboxMessage, Revision, Store, StoreError,
-    StoredOperation,
+    AllCommitted, CheckedRows, Commit, CorrelationKey, OpenOperation, OutboxMessage, Revision, RowPosition, Store,
+    StoreError, StoredOperation,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -131,8 +131,8 @@ impl Store for Failing {
         self.store.clock_set_back(now, by).await
     }
 
-    async fn damaged_rows(&self, limit: usize) -> Result<Vec<DamagedRow>, StoreError> {
-        self.store.damaged_rows(limit).await
+    async fn check_rows(&self, from: RowPosition, rows: usize) -> Result<CheckedRows, StoreError> {
+        self.store.check_rows(from, rows).await
     }
 
     async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {

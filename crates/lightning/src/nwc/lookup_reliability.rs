@@ -18,6 +18,10 @@ use super::connection_uri::ConnectionUri;
 /// How often it is looked whether a wallet that found nothing does now, or one that did still does.
 const EVERY: Duration = Duration::from_secs(600);
 
+/// The stored forms, which are JSON.
+const SETTLED: &str = "\"settled\"";
+const UNSETTLED: &str = "\"unsettled\"";
+
 /// What is known of the look-ups of one connection.
 pub(super) struct LookupReliability {
     settings: Option<Arc<dyn SettingStore>>,
@@ -54,8 +58,8 @@ impl LookupReliability {
         let loading = async {
             let kept = settings.setting(&self.name).await?;
             *self.finds.lock() = match kept.as_deref() {
-                Some("settled") => Finds::Settled,
-                Some("unsettled") => Finds::Unsettled,
+                Some(SETTLED) => Finds::Settled,
+                Some(UNSETTLED) => Finds::Unsettled,
                 _ => Finds::Nothing,
             };
             Ok::<_, usher_engine::ports::StoreError>(())
@@ -99,8 +103,8 @@ impl LookupReliability {
         let Some(settings) = &self.settings else { return };
         let value = match finds {
             Finds::Nothing => None,
-            Finds::Settled => Some("settled"),
-            Finds::Unsettled => Some("unsettled"),
+            Finds::Settled => Some(SETTLED),
+            Finds::Unsettled => Some(UNSETTLED),
         };
         if let Err(error) = settings.set_setting(&self.name, value).await {
             warn!(error = ?error, "what is known of the wallet's look-ups cannot be kept");

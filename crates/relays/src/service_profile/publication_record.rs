@@ -40,7 +40,12 @@ pub(super) struct ConfiguredProfile {
 impl PublicationRecord {
     /// What is stored of `own`; of another key, or unreadable, it is as good as nothing: the profile is published anew.
     pub(super) async fn load(settings: &dyn SettingStore, own: &PublicKey) -> Result<Self, StoreError> {
-        let Some(text) = settings.setting(SETTING).await? else { return Ok(Self::default()) };
+        let text = match settings.setting(SETTING).await {
+            // Read as damaged JSON.
+            Err(StoreError::Unreadable(_)) => Some(String::new()),
+            text => text?,
+        };
+        let Some(text) = text else { return Ok(Self::default()) };
         let record: Self = serde_json::from_str(&text).unwrap_or_else(|error| {
             tracing::warn!(%error, "what is stored of the own profile cannot be read; it is published anew");
             Self::default()

@@ -11,9 +11,9 @@ use parking_lot::Mutex;
 use tokio::time::{Instant, sleep, sleep_until};
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    AllCommitted, Answer, AnswerKey, AnswerStore, Commit, CorrelationKey, DamagedRow, Delivery, DeliveryAttempt,
-    DeliveryCounts, DeliveryStatus, DeliveryStore, KeepAnswer, OpenOperation, OutboxMessage, Retried, SettingStore,
-    Store, StoreError, StoredOperation,
+    AllCommitted, Answer, AnswerKey, AnswerStore, CheckedRows, Commit, CorrelationKey, Delivery, DeliveryAttempt,
+    DeliveryCounts, DeliveryStatus, DeliveryStore, KeepAnswer, OpenOperation, OutboxMessage, Retried, RowPosition,
+    SettingStore, Store, StoreError, StoredOperation,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -190,9 +190,9 @@ impl Store for Disk {
         wait(self.inner.forget_kept_keys(before, limit))
     }
 
-    async fn damaged_rows(&self, limit: usize) -> Result<Vec<DamagedRow>, StoreError> {
+    async fn check_rows(&self, from: RowPosition, rows: usize) -> Result<CheckedRows, StoreError> {
         self.read().await;
-        wait(self.inner.damaged_rows(limit))
+        wait(self.inner.check_rows(from, rows))
     }
 
     async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {

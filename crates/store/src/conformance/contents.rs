@@ -1,5 +1,7 @@
 //! Contents: whatever text and numbers the engine hands over.
 
+use std::sync::Arc;
+
 use usher_engine::event::NewEvent;
 use usher_engine::ports::{Commit, Conflict, OutboxChange, OutboxMessage, State, UserRelays};
 use usher_engine::{StreamId, UnixMillis};
@@ -35,18 +37,19 @@ pub async fn user_relays_are_replaced(subject: impl Subject) {
 pub async fn large_values_survive(subject: impl Subject) {
     let store = subject.store();
     let large = |c: &str| c.repeat(1_000_000 / c.len());
+    let data: Arc<str> = format!(r#"{{"large":"{}"}}"#, large("e")).into();
     let keys: Vec<_> = (0..1_000).map(public_key).collect();
     let sent = OutboxMessage { content: large("m"), recipients: keys.clone(), participants: keys, ..message(1) };
     let commit = Commit {
         state: State(large("ß")),
         claims: (0..1_000).map(|n| key(&n.to_string())).collect(),
-        events: vec![NewEvent { data: large("e").into(), ..event(0) }, event(1)],
+        events: vec![NewEvent { data: Arc::clone(&data), ..event(0) }, event(1)],
         outbox: OutboxChange::Replace(vec![sent.clone()]),
         ..create(id(1))
     };
     commit_done(&*store, commit).await;
     assert!(store.operation(id(1)).await.unwrap().unwrap().state.0 == large("ß"));
-    assert!(*store.events(id(1), 0, 1).await.unwrap()[0].data == *large("e"));
+    assert!(*store.events(id(1), 0, 1).await.unwrap()[0].data == *data);
     assert!(store.outbox(id(1)).await.unwrap() == [sent]);
     assert_eq!(store.open_operations(None, 10).await.unwrap()[1].correlations.len(), 1_000);
     commit_done(&*store, Commit { finished: true, ..step(id(1), 1) }).await;
@@ -57,17 +60,19 @@ pub async fn large_values_survive(subject: impl Subject) {
 pub async fn odd_text_survives(subject: impl Subject) {
     let store = subject.store();
     for (n, text) in (1..).zip(["", "\0", "a\0b", "'; DROP TABLE operations; --", "?1 :a @b $c", "\u{1F511}\u{FFFF}"]) {
+        // The data of an event is a JSON object, and is not written in another way.
+        let data = format!("{{ \"text\" : {} }}", serde_json::Value::from(text));
         let commit = Commit {
             state: State(text.to_owned()),
             claims: vec![key(text)],
-            events: vec![NewEvent { data: text.into(), ..event(0) }],
+            events: vec![NewEvent { data: data.as_str().into(), ..event(0) }],
             outbox: OutboxChange::Replace(vec![OutboxMessage { content: text.to_owned(), ..message(0) }]),
             user_relays: vec![UserRelays { main_key: public_key(n), relays: vec![text.to_owned()] }],
             ..create(id(n))
         };
         commit_done(&*store, commit).await;
         assert_eq!(store.operation(id(n)).await.unwrap().unwrap().state.0, text);
-        assert_eq!(&*store.events(id(n), 0, 1).await.unwrap()[0].data, text);
+        assert_eq!(&*store.events(id(n), 0, 1).await.unwrap()[0].data, data);
         assert_eq!(store.outbox(id(n)).await.unwrap()[0].content, text);
         assert_eq!(store.user_relays(&public_key(n)).await.unwrap(), [text]);
     }

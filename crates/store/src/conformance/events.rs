@@ -2,7 +2,7 @@
 
 use usher_engine::UnixMillis;
 use usher_engine::event::{EventType, NewEvent};
-use usher_engine::ports::{Commit, Committed, Conflict};
+use usher_engine::ports::{Commit, Committed, Conflict, StoreError};
 
 use super::{Subject, commit_done, create, event, id, step};
 
@@ -84,4 +84,17 @@ pub async fn concurrent_appends_are_gapless(subject: impl Subject) {
     data.sort();
     data.dedup();
     assert_eq!(data.len() as u64, TASKS * APPENDS, "each once");
+}
+
+/// Data that is no JSON object is damage: it would be served and posted as it stands.
+pub async fn data_that_is_no_object_is_unreadable(subject: impl Subject) {
+    let store = subject.store();
+    for (n, data) in (1..).zip(["", "text", "[]", "1", "null", "{", "{}}", r#"{"a":}"#, r#"{"a":"\0"}"#]) {
+        let bad = NewEvent { data: data.into(), ..event(1) };
+        commit_done(&*store, Commit { events: vec![event(0), bad, event(2)], ..create(id(n)) }).await;
+        assert_eq!(store.events(id(n), 0, 1).await.unwrap().len(), 1, "{data}");
+        let read = store.events(id(n), 1, 10).await;
+        assert!(matches!(read, Err(StoreError::Unreadable(_))), "{data}: {read:?}");
+        assert_eq!(store.events(id(n), 2, 10).await.unwrap().len(), 1, "{data}");
+    }
 }

@@ -35,8 +35,8 @@ use async_trait::async_trait;
 use usher_engine::ports::{AnswerStore, DeliveryStore, SettingStore, Store};
 
 pub use build::{
-    accepted, answer_key, commit_conflicts, commit_done, create, event, given_up, id, inbound, keep, key, message,
-    public_key, refused, step,
+    accepted, answer_key, commit_conflicts, commit_done, create, damaged_rows, event, given_up, id, inbound, keep, key,
+    message, public_key, refused, step,
 };
 pub use model::Model;
 pub use snapshot::{Snapshot, Subjects};
@@ -125,6 +125,7 @@ macro_rules! store_conformance {
             }
             events {
                 indexes_have_no_gaps
+                data_that_is_no_object_is_unreadable
                 pages_by_after_and_limit
                 streams_are_apart
                 concurrent_appends_are_gapless

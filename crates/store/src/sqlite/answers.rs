@@ -1,7 +1,7 @@
 //! Answers to calls: kept by themselves or in a commit.
 
 use async_trait::async_trait;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use usher_engine::UnixMillis;
 use usher_engine::ports::{Answer, AnswerKey, AnswerStore, KeepAnswer, StoreError};
 
@@ -26,27 +26,38 @@ impl AnswerStore for SqliteStore {
 
 fn get(connection: &Connection, key: AnswerKey) -> Result<Option<Answer>, SqliteFailure> {
     const DURING: &str = "read an answer";
-    connection
+    let found = connection
         .prepare_cached("SELECT fingerprint, at, status, media_type, body FROM answers WHERE key = ?1")
         .during(DURING)?
-        .query_row([key.0], |row| {
-            Ok(Answer {
-                key,
-                fingerprint: row.get(0)?,
-                at: UnixMillis(row.get(1)?),
-                status: row.get(2)?,
-                media_type: row.get(3)?,
-                body: row.get(4)?,
-            })
-        })
+        .query_row([key.0], |row| Ok(stored(row, DURING)))
         .optional()
-        .during(DURING)
+        .during(DURING)?;
+    let found = found.transpose()?;
+    Ok(found.map(|(fingerprint, at, status, media_type, body)| Answer {
+        key,
+        fingerprint,
+        at,
+        status,
+        media_type,
+        body,
+    }))
 }
 
-/// Whether there is an answer under the same key that has not had its time.
+/// What a row holds: fingerprint, time, status, media type and body.
+type Stored = ([u8; 32], UnixMillis, u16, String, Vec<u8>);
+
+/// The answer in a row that begins with its fingerprint, time, status, media type and body.
+pub(crate) fn stored(row: &Row<'_>, during: &'static str) -> Result<Stored, SqliteFailure> {
+    let at = row.get(1).map(UnixMillis).during(during)?;
+    let (fingerprint, status) = (row.get(0).during(during)?, row.get(2).during(during)?);
+    Ok((fingerprint, at, status, row.get(3).during(during)?, row.get(4).during(during)?))
+}
+
+/// Whether there is an answer under the same key that has not had its time. One with an impossible time counts as such: the
+/// request may have been carried out.
 pub(crate) fn is_kept(connection: &Connection, keep: &KeepAnswer) -> Result<bool, SqliteFailure> {
     connection
-        .prepare_cached("SELECT 1 FROM answers WHERE key = ?1 AND at >= ?2")
+        .prepare_cached("SELECT 1 FROM answers WHERE key = ?1 AND (at >= ?2 OR at < 0)")
         .and_then(|mut statement| statement.exists(params![keep.answer.key.0, codec::time(keep.replace_before)]))
         .during("look for an answer")
 }
@@ -59,7 +70,7 @@ pub(crate) fn keep(connection: &Connection, keep: &KeepAnswer) -> Result<usize, 
             "INSERT INTO answers (key, fingerprint, at, status, media_type, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)
              ON CONFLICT (key) DO UPDATE SET fingerprint = excluded.fingerprint, at = excluded.at,
                  status = excluded.status, media_type = excluded.media_type, body = excluded.body
-             WHERE answers.at < ?7",
+             WHERE answers.at < ?7 AND answers.at >= 0",
         )
         .and_then(|mut statement| {
             statement.execute(params![

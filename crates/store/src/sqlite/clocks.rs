@@ -22,13 +22,15 @@ const SET_BACK: [&str; 6] = [
     "UPDATE user_relays INDEXED BY user_relays_at SET at = :now WHERE at > :now AND :by >= 0",
 ];
 
-/// Each is answered by the end of an index.
+/// Each is answered by the end of an index. Impossible times are left out: they are damage.
 const LATEST: &str = "SELECT max(at) FROM (
-    SELECT max(last_attempt_at) AS at FROM deliveries INDEXED BY deliveries_settled WHERE status <> 0
-    UNION ALL SELECT max(finished_at) FROM operations INDEXED BY operations_finished WHERE finished_at IS NOT NULL
-    UNION ALL SELECT max(at) FROM answers INDEXED BY answers_at
-    UNION ALL SELECT max(at) FROM inbound INDEXED BY inbound_at
-    UNION ALL SELECT max(at) FROM user_relays INDEXED BY user_relays_at)";
+    SELECT max(last_attempt_at) AS at FROM deliveries INDEXED BY deliveries_settled
+        WHERE status <> 0 AND last_attempt_at <= ?1
+    UNION ALL SELECT max(finished_at) FROM operations INDEXED BY operations_finished
+        WHERE finished_at IS NOT NULL AND finished_at <= ?1
+    UNION ALL SELECT max(at) FROM answers INDEXED BY answers_at WHERE at <= ?1
+    UNION ALL SELECT max(at) FROM inbound INDEXED BY inbound_at WHERE at <= ?1
+    UNION ALL SELECT max(at) FROM user_relays INDEXED BY user_relays_at WHERE at <= ?1)";
 
 /// See [`Store::clock_set_back`](usher_engine::ports::Store::clock_set_back).
 pub(crate) fn set_back(connection: &Connection, now: UnixMillis, by: Duration) -> Result<(), SqliteFailure> {
@@ -44,9 +46,9 @@ pub(crate) fn set_back(connection: &Connection, now: UnixMillis, by: Duration) -
 
 /// See [`Store::latest_record`](usher_engine::ports::Store::latest_record).
 pub(crate) fn latest_record(connection: &Connection) -> Result<Option<UnixMillis>, SqliteFailure> {
-    let latest: Option<u64> = connection
+    let latest: Option<i64> = connection
         .prepare_cached(LATEST)
-        .and_then(|mut statement| statement.query_row([], |row| row.get(0)))
+        .and_then(|mut statement| statement.query_row([codec::integer(codec::LATEST_TIME)], |row| row.get(0)))
         .during("read the latest time")?;
-    Ok(latest.map(UnixMillis))
+    Ok(latest.and_then(|latest| u64::try_from(latest).ok()).map(UnixMillis))
 }

@@ -1,10 +1,20 @@
 //! How values are written into columns and read back.
 
+use serde_json::value::RawValue;
 use usher_engine::ports::CorrelationKey;
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 
 use super::failure::SqliteFailure;
+
+/// The latest plausible time, in Unix milliseconds: the end of the year 9999. A later one is damage.
+pub(crate) const LATEST_TIME: u64 = 253_402_300_799_999;
+
+/// The largest revision, or number of events, that is believed.
+const LARGEST_NUMBER: u64 = 1 << 48;
+
+/// Most events of one commit: a worker hands at most 256 inputs to one step, of few events each.
+const EVENTS_PER_COMMIT: u64 = 1024;
 
 /// A number for a column. SQLite's integers end at 2^63-1: a larger time (292 million years) becomes that, and no
 /// revision, index or row count ever gets there.
@@ -15,6 +25,25 @@ pub(crate) fn integer(value: u64) -> i64 {
 /// A time for a column.
 pub(crate) fn time(at: UnixMillis) -> i64 {
     integer(at.0)
+}
+
+/// Checks that an operation of this revision can have so many events.
+pub(crate) fn check_numbers(revision: u64, next_index: u64) -> Result<(), SqliteFailure> {
+    if (1..=LARGEST_NUMBER).contains(&revision) && next_index <= revision.saturating_mul(EVENTS_PER_COMMIT) {
+        Ok(())
+    } else {
+        Err(SqliteFailure::Unreadable("an operation's revision and number of events"))
+    }
+}
+
+/// Whether so many events are believed when the revision is not known.
+pub(crate) fn is_plausible_count(next_index: u64) -> bool {
+    next_index <= LARGEST_NUMBER
+}
+
+/// Whether a text is JSON.
+pub(crate) fn is_json(text: &str) -> bool {
+    serde_json::from_str::<&RawValue>(text).is_ok()
 }
 
 /// How many rows at most. (A negative `LIMIT` would mean no limit.)

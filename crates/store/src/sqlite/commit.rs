@@ -63,7 +63,7 @@ fn look(connection: &Connection, commit: &Commit, earlier: &[Commit]) -> Result<
 fn write(connection: &Connection, commit: &Commit, before: Row) -> Result<Head, SqliteFailure> {
     let after = Row {
         revision: before.revision.saturating_add(1),
-        next_index: append_events(connection, commit, before.next_index)?,
+        next_index: append_events(connection, commit, &before)?,
         outbox: change_outbox(connection, commit, before.outbox)?,
         correlations: change_correlations(connection, commit, before.correlations)?,
     };
@@ -107,11 +107,10 @@ impl Row {
         .during("look for an operation")?;
         match (commit.expected, stored) {
             (Revision::New, None) => Ok(Some(Self { revision: 0, next_index: 0, outbox: 0, correlations: Vec::new() })),
-            (Revision::At(expected), Some((revision, next_index, outbox, keys, true))) if expected == revision => {
-                let correlations = codec::read_correlations(&keys)?;
-                Ok(Some(Self { revision, next_index, outbox, correlations }))
-            }
-            (Revision::Any, Some((revision, next_index, outbox, keys, true))) => {
+            (expected, Some((revision, next_index, outbox, keys, true)))
+                if expected == Revision::Any || expected == Revision::At(revision) =>
+            {
+                codec::check_numbers(revision, next_index)?;
                 let correlations = codec::read_correlations(&keys)?;
                 Ok(Some(Self { revision, next_index, outbox, correlations }))
             }
@@ -141,8 +140,22 @@ fn is_recorded(connection: &Connection, inbound: &EventId) -> Result<bool, Sqlit
         .during("look for an inbound event")
 }
 
-/// Says the index of the stream's next event.
-fn append_events(connection: &Connection, commit: &Commit, mut next_index: u64) -> Result<u64, SqliteFailure> {
+/// Returns the index of the stream's next event.
+///
+/// Events that are there are never overwritten, also when the operation's row says that there are fewer: a damaged number
+/// would otherwise make every later commit fail.
+fn append_events(connection: &Connection, commit: &Commit, before: &Row) -> Result<u64, SqliteFailure> {
+    let mut next_index = before.next_index;
+    if !commit.events.is_empty() && commit.expected != Revision::New {
+        let last: Option<i64> = prepare(connection, "SELECT max(idx) FROM events WHERE stream = ?1")?
+            .query_row([commit.operation.as_bytes()], |row| row.get(0))
+            .during("look for a stream's last event")?;
+        let after_last = last.and_then(|last| u64::try_from(last).ok()).map_or(0, |last| last.saturating_add(1));
+        // The index of an event may be damaged, too.
+        if codec::check_numbers(before.revision, after_last).is_ok() {
+            next_index = next_index.max(after_last);
+        }
+    }
     for event in &commit.events {
         prepare(connection, "INSERT INTO events (stream, idx, type, at, data) VALUES (?1, ?2, ?3, ?4, ?5)")?
             .execute(params![

@@ -100,7 +100,7 @@ const ONE: &str = select!("", "WHERE d.stream = ?1 AND d.idx = ?2");
 
 /// With `min`, SQLite takes the other columns from the row that has the minimum.
 const PENDING_STREAMS: &str = "SELECT stream, due_at, min(idx) FROM deliveries INDEXED BY deliveries_status
-    WHERE status = 0 AND stream > ?1 GROUP BY stream ORDER BY stream LIMIT ?2";
+    WHERE status = 0 AND stream > ?1 AND length(stream) = 16 GROUP BY stream ORDER BY stream LIMIT ?2";
 
 const AGAIN: &str = "UPDATE deliveries SET status = 0, attempts = 0, waited = 0, since = ?3, due_at = ?3
     WHERE stream = ?1 AND idx = ?2 AND status <> 0";
@@ -159,6 +159,7 @@ fn list(
     Ok(deliveries)
 }
 
+/// The delivery in a row that has the columns of the queries above.
 pub(crate) fn delivery(row: &Row<'_>, during: &'static str) -> Result<Delivery, SqliteFailure> {
     let status = DeliveryStatus::from_code(row.get(5).during(during)?);
     Ok(Delivery {
@@ -185,11 +186,10 @@ fn pending_streams(
         .and_then(|mut statement| {
             statement
                 .query_map(params![codec::after_stream(after.as_ref()), codec::limit(limit)], |row| {
-                    // One whose time is damaged is due now: it is looked at then.
-                    let due_at = row.get(1).unwrap_or_default();
-                    Ok(row.get(0).ok().map(|stream| (StreamId::from_bytes(stream), UnixMillis(due_at))))
+                    // One whose time is damaged is due now: it is set aside then.
+                    let due_at = UnixMillis(row.get(1).unwrap_or_default());
+                    Ok((StreamId::from_bytes(row.get(0)?), due_at))
                 })?
-                .filter_map(Result::transpose)
                 .collect()
         })
         .during("read the streams with pending deliveries")

@@ -4,8 +4,13 @@ use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use super::OpenError;
+
+/// How long a start waits for the lock: longer than a look at it takes.
+const LOCK_PATIENCE: Duration = Duration::from_millis(500);
 
 /// A database file that this process alone has open.
 pub(crate) struct DatabaseFile {
@@ -28,10 +33,15 @@ impl DatabaseFile {
         let failed = |source| OpenError::File { path: path.to_owned(), source };
         let path = resolve(path).map_err(failed)?;
         let lock = owner_only().create(true).truncate(false).open(beside(&path, ".lock")).map_err(failed)?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(OpenError::InUse { path }),
-            Err(TryLockError::Error(source)) => return Err(failed(source)),
+        let began = Instant::now();
+        loop {
+            match lock.try_lock() {
+                Ok(()) => break,
+                // `is_in_use` holds it for a moment.
+                Err(TryLockError::WouldBlock) if began.elapsed() < LOCK_PATIENCE => thread::sleep(LOCK_PATIENCE / 10),
+                Err(TryLockError::WouldBlock) => return Err(OpenError::InUse { path }),
+                Err(TryLockError::Error(source)) => return Err(failed(source)),
+            }
         }
         // SQLite gives the files beside it the permissions of this one, so it must be there first. Asking for write
         // access shows at once what SQLite would only say at the first commit.
@@ -63,6 +73,21 @@ impl DatabaseFile {
             }
         }
         Ok(())
+    }
+}
+
+/// Whether a process has the database at this path open; `None` when that cannot be told.
+pub(crate) fn is_in_use(path: &Path) -> Option<bool> {
+    let lock = match resolve(path).and_then(|path| File::open(beside(&path, ".lock"))) {
+        Ok(lock) => lock,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Some(false),
+        Err(_) => return None,
+    };
+    // Freed at once, when the handle is closed.
+    match lock.try_lock_shared() {
+        Ok(()) => Some(false),
+        Err(TryLockError::WouldBlock) => Some(true),
+        Err(TryLockError::Error(_)) => None,
     }
 }
 

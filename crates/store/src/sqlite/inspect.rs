@@ -1,6 +1,7 @@
 //! Looking at a database without changing it, also while a service uses it: for `usher doctor`.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::Duration;
@@ -14,7 +15,7 @@ use usher_engine::ports::{DamagedRow, DeliveryCounts, OperationKind, SettingStor
 use super::failure::{During as _, SqliteFailure};
 use super::open::OpenError;
 use super::schema::{self, MIGRATIONS};
-use super::{damage, deliveries, settings};
+use super::{damage, deliveries, file, settings};
 
 /// How long a read waits for somebody else's lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
@@ -46,6 +47,10 @@ impl DatabaseInspection {
     /// [`OpenError`]: it belongs to another program or a newer version, or cannot be read.
     pub fn open(path: &Path) -> Result<Self, OpenError> {
         let failed = |source| OpenError::File { path: path.to_owned(), source };
+        // Opening a named pipe would wait for a writer, and of a directory SQLite says only that it cannot open it.
+        if !fs::metadata(path).map_err(failed)?.is_file() {
+            return Err(failed(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file")));
+        }
         // SQLite says only that it cannot; the system says why.
         drop(fs::File::open(path).map_err(failed)?);
         let unusable = |source| OpenError::Unusable { path: path.to_owned(), source };
@@ -58,6 +63,19 @@ impl DatabaseInspection {
     /// The schema's version, and the one that this program brings it to when the service starts.
     pub fn schema_version(&self) -> (u32, u32) {
         (self.version, known_version())
+    }
+
+    /// Whether a process has the database at this path open; `None` when that cannot be told.
+    pub fn is_in_use(path: &Path) -> Option<bool> {
+        file::is_in_use(path)
+    }
+
+    /// Tables, columns and indexes that are missing, in words; none are looked for in a database of an older schema.
+    ///
+    /// # Errors
+    /// When the schema cannot be read.
+    pub fn missing(&self) -> Result<Vec<String>, SqliteFailure> {
+        if self.version < known_version() { Ok(Vec::new()) } else { schema::missing(&self.connection.lock()) }
     }
 
     /// Checks every page of the file, for at most `limit`.
@@ -91,8 +109,8 @@ impl DatabaseInspection {
         }
     }
 
-    /// Rows that cannot be read, at most 20: by their columns, or because `readable` does not take an open operation's
-    /// state. Says also how many operations are open. A database of an older schema is not looked at row by row.
+    /// Damaged rows, at most 20: by their columns, or because `readable` does not take an open operation's state. Returns
+    /// also how many operations are open. A database of an older schema is not looked at row by row.
     ///
     /// # Errors
     /// When a table cannot be read.

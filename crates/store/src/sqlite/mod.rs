@@ -44,7 +44,8 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, watch};
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    AllCommitted, Commit, CorrelationKey, DamagedRow, OpenOperation, OutboxMessage, Store, StoreError, StoredOperation,
+    AllCommitted, CheckedRows, Commit, CorrelationKey, OpenOperation, OutboxMessage, RowPosition, Store, StoreError,
+    StoredOperation,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -326,8 +327,8 @@ impl Store for SqliteStore {
         self.write(move |connection| clocks::set_back(connection, now, by)).await
     }
 
-    async fn damaged_rows(&self, limit: usize) -> Result<Vec<DamagedRow>, StoreError> {
-        self.read(move |connection| damage::damaged_rows(connection, limit)).await
+    async fn check_rows(&self, from: RowPosition, rows: usize) -> Result<CheckedRows, StoreError> {
+        self.read(move |connection| damage::check_rows(connection, &from, rows)).await
     }
 
     async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {

@@ -48,6 +48,14 @@ pub enum OpenError {
         /// The newest schema version known to this program.
         known: u32,
     },
+    /// Tables, columns or indexes are missing: something else than this program has changed it.
+    #[error("the database {} is incomplete: {} missing", path.display(), list(missing))]
+    Incomplete {
+        /// The file.
+        path: PathBuf,
+        /// What is missing, in words.
+        missing: Vec<String>,
+    },
     /// A migration failed and was rolled back.
     #[error("cannot migrate the database {} to schema version {version}", path.display())]
     Migration {
@@ -69,6 +77,15 @@ pub enum OpenError {
     /// The operating system gave us no thread.
     #[error("cannot start a thread for the database")]
     Thread(#[source] io::Error),
+}
+
+/// As the subject of a sentence, with its verb.
+fn list(missing: &[String]) -> String {
+    match missing {
+        [one] => format!("{one} is"),
+        [first, rest @ ..] if rest.len() > 4 => format!("{first} and {} more are", rest.len()),
+        many => format!("{} are", many.join(", ")),
+    }
 }
 
 impl OpenError {
@@ -111,6 +128,10 @@ pub(crate) fn writer(file: &DatabaseFile, options: &SqliteOptions) -> Result<Con
     file.restrict()?;
     configure_writer(&connection, options).during("configure the database").map_err(unusable)?;
     schema::migrate(&mut connection, MIGRATIONS).map_err(|error| OpenError::of_schema(path, error))?;
+    let missing = schema::missing(&connection).map_err(unusable)?;
+    if !missing.is_empty() {
+        return Err(OpenError::Incomplete { path: path.to_owned(), missing });
+    }
     Ok(connection)
 }
 

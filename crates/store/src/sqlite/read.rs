@@ -1,5 +1,7 @@
 //! What the readers ask.
 
+use std::sync::Arc;
+
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 use usher_engine::event::{Event, EventType};
 use usher_engine::ports::{CorrelationKey, OpenOperation, OperationKind, OutboxMessage, State, StoredOperation};
@@ -78,14 +80,16 @@ pub(crate) fn subscriptions(
 
 /// The operation in a row that begins with its kind, state, revision, next index, end and whether it is done.
 pub(crate) fn stored(row: &Row<'_>, during: &'static str) -> Result<StoredOperation, SqliteFailure> {
-    Ok(StoredOperation {
+    let stored = StoredOperation {
         kind: kind_of(row.get(0).during(during)?)?,
         state: State(row.get(1).during(during)?),
         revision: row.get(2).during(during)?,
         next_index: row.get(3).during(during)?,
         done: row.get(5).during(during)?,
         finished_at: row.get::<_, Option<u64>>(4).during(during)?.map(UnixMillis),
-    })
+    };
+    codec::check_numbers(stored.revision, stored.next_index)?;
+    Ok(stored)
 }
 
 /// See [`Store::events`](usher_engine::ports::Store::events).
@@ -120,11 +124,16 @@ pub(crate) fn first_index(connection: &Connection, stream: StreamId) -> Result<O
 /// The event in a row that begins with its index, type, time and data.
 pub(crate) fn event(row: &Row<'_>, during: &'static str) -> Result<Event, SqliteFailure> {
     let event_type = row.get_ref(1).during(during)?.as_str().map_err(|_| SqliteFailure::Unreadable("an event type"))?;
+    let data: Arc<str> = row.get(3).during(during)?;
+    // It is copied into responses and webhooks without being parsed again.
+    if !data.starts_with('{') || !codec::is_json(&data) {
+        return Err(SqliteFailure::Unreadable("an event's data"));
+    }
     Ok(Event {
         index: row.get(0).during(during)?,
         event_type: EventType::from_wire(event_type).ok_or(SqliteFailure::Unreadable("an event type"))?,
         timestamp: row.get(2).map(|at| UnixMillis(at).secs()).during(during)?,
-        data: row.get(3).during(during)?,
+        data,
     })
 }
 
@@ -161,7 +170,8 @@ pub(crate) fn outbox_message(row: &Row<'_>, during: &'static str) -> Result<Outb
 
 /// The statement of [`open_operations`]: names its index, so that SQLite says so should it ever not do.
 const OPEN_OPERATIONS: &str = "SELECT id, kind, next_index, wake_at, outbox, correlations, done, watched, at
-    FROM operations INDEXED BY operations_open WHERE finished_at IS NULL AND id > ?1 ORDER BY id LIMIT ?2";
+    FROM operations INDEXED BY operations_open WHERE finished_at IS NULL AND id > ?1 AND length(id) = 16
+    ORDER BY id LIMIT ?2";
 
 /// See [`Store::open_operations`](usher_engine::ports::Store::open_operations).
 pub(crate) fn open_operations(
@@ -174,10 +184,8 @@ pub(crate) fn open_operations(
     let mut rows = statement.query(params![codec::after_stream(after.as_ref()), codec::limit(limit)]).during(DURING)?;
     let mut operations = Vec::new();
     while let Some(row) = rows.next().during(DURING)? {
-        match row.get(0).map(StreamId::from_bytes) {
-            Ok(id) => operations.push(open_operation(id, row)),
-            Err(_) => tracing::error!("an operation without a valid id is in the database: it is left out"),
-        }
+        // Rows with other ids are not selected: a short page would look like the last one.
+        operations.push(open_operation(StreamId::from_bytes(row.get(0).during(DURING)?), row));
     }
     Ok(operations)
 }
@@ -189,12 +197,17 @@ fn open_operation(id: StreamId, row: &Row<'_>) -> OpenOperation {
     damaged |= codec::read_correlations(&keys).is_err();
     let (whole_keys, _) = keys.as_chunks::<16>();
     let kind = row.get(1).ok().and_then(OperationKind::from_code);
+    let next_index = or_default(row.get(2), &mut damaged);
+    damaged |= !codec::is_plausible_count(next_index);
+    let at: u64 = or_default(row.get(8), &mut damaged);
+    let wake_at: Option<u64> = or_default(row.get(3), &mut damaged);
+    damaged |= at > codec::LATEST_TIME || wake_at.is_some_and(|at| at > codec::LATEST_TIME);
     OpenOperation {
         id,
         kind: kind.unwrap_or(OperationKind::Subscriptions),
-        next_index: or_default(row.get(2), &mut damaged),
-        at: UnixMillis(or_default(row.get(8), &mut damaged)),
-        wake_at: or_default(row.get::<_, Option<u64>>(3), &mut damaged).map(UnixMillis),
+        next_index,
+        at: UnixMillis(at),
+        wake_at: wake_at.map(UnixMillis),
         has_outbox: or_default(row.get::<_, u64>(4), &mut damaged) > 0,
         done: or_default(row.get(6), &mut damaged),
         watched: or_default(row.get::<_, Option<[u8; 32]>>(7), &mut damaged).map(PaymentHash::from_bytes),

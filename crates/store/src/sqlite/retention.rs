@@ -6,9 +6,9 @@ use usher_engine::{StreamId, UnixMillis};
 use super::failure::{During as _, SqliteFailure};
 use super::{codec, read};
 
-/// What [`remove_finished`] removes.
+/// What [`remove_finished`] removes. A row with an impossible time is damaged, and stays.
 const FINISHED: &str = "SELECT id FROM operations INDEXED BY operations_finished
-    WHERE finished_at IS NOT NULL AND finished_at < ?1 AND length(id) = 16 AND NOT EXISTS (
+    WHERE finished_at IS NOT NULL AND finished_at >= 0 AND finished_at < ?1 AND length(id) = 16 AND NOT EXISTS (
         SELECT 1 FROM deliveries INDEXED BY deliveries_status WHERE status = 0 AND stream = operations.id
     )
     ORDER BY finished_at, id LIMIT ?2";
@@ -137,7 +137,7 @@ pub(crate) fn forget_deliveries(
 ) -> Result<usize, SqliteFailure> {
     const OLD: &str = "DELETE FROM deliveries WHERE (stream, idx) IN (
         SELECT stream, idx FROM deliveries INDEXED BY deliveries_settled
-        WHERE status <> 0 AND last_attempt_at < ?1 ORDER BY last_attempt_at, stream, idx LIMIT ?2)";
+        WHERE status <> 0 AND last_attempt_at >= 0 AND last_attempt_at < ?1 ORDER BY last_attempt_at, stream, idx LIMIT ?2)";
     forget(connection, OLD, before, limit, "forget deliveries")
 }
 

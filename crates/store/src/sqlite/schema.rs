@@ -25,6 +25,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 6, sql: include_str!("../../migrations/sqlite/0006_clocks.sql") },
     Migration { version: 7, sql: include_str!("../../migrations/sqlite/0007_kept_keys.sql") },
     Migration { version: 8, sql: include_str!("../../migrations/sqlite/0008_repeated_messages.sql") },
+    Migration { version: 9, sql: include_str!("../../migrations/sqlite/0009_settings_are_json.sql") },
 ];
 
 /// Why a database was not brought to the schema.
@@ -70,6 +71,37 @@ pub(crate) fn inspect(connection: &Connection, migrations: &[Migration]) -> Resu
         (0, Ok(0)) if objects == 0 => Ok(0),
         _ => Err(SchemaError::Foreign),
     }
+}
+
+/// Tables, columns and indexes that the current schema has and the database does not, in words.
+///
+/// # Errors
+/// [`SqliteFailure`].
+pub(crate) fn missing(connection: &Connection) -> Result<Vec<String>, SqliteFailure> {
+    const DURING: &str = "compare the schema";
+    let mut complete = Connection::open_in_memory().during(DURING)?;
+    for migration in MIGRATIONS {
+        apply(&mut complete, migration).during(DURING)?;
+    }
+    let (expected, found) = (objects(&complete).during(DURING)?, objects(connection).during(DURING)?);
+    let has = |table: &str| found.iter().any(|(of, _)| of == table);
+    let missing = expected.iter().filter(|object| !found.contains(object));
+    // Of a missing table that says enough.
+    let missing = missing.filter(|(table, object)| has(table) || object.starts_with("the table "));
+    Ok(missing.map(|(_, object)| object.clone()).collect())
+}
+
+/// The tables, columns and indexes, each with its table.
+fn objects(connection: &Connection) -> rusqlite::Result<Vec<(String, String)>> {
+    connection
+        .prepare(
+            "SELECT tbl_name, 'the ' || type || ' ' || name FROM sqlite_schema WHERE name NOT LIKE 'sqlite_%'
+             UNION ALL
+             SELECT t.name, 'the column ' || c.name || ' of the table ' || t.name
+             FROM sqlite_schema AS t JOIN pragma_table_info(t.name) AS c WHERE t.type = 'table'",
+        )?
+        .query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect()
 }
 
 /// The version the database is at.
@@ -128,6 +160,7 @@ mod tests {
         "dd23ab38a9361d803ddaa4b7c97819f5fdaff16140b5da933ca2f853e57d443d",
         "1e3a427cc3fa10f13091100498cd237001fde4eedf8b5478bb72027e0373dc55",
         "37a7adcbd3bed313b5a92f113206ddc1540810ee885f7e3a302f0d65866fd5e6",
+        "6ab30d2b2200ecb753054fe97d4d4daac85fc34685b3cb481f2b8d5d05444bd4",
     ];
 
     #[test]

@@ -1,18 +1,20 @@
 //! Files that something has damaged: errors, never a panic, and never a hang.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::sync::OnceLock;
 
 use proptest::prelude::*;
 use usher_engine::UnixMillis;
 use usher_engine::ports::{
-    AnswerStore as _, Commit, DeliveryStatus, DeliveryStore as _, OutboxChange, SettingStore as _, Store as _,
-    StoreError, UserRelays,
+    AnswerStore as _, Commit, DeliveryStatus, DeliveryStore as _, OutboxChange, RowPosition, SettingStore as _,
+    Store as _, StoreError, UserRelays,
 };
-use usher_store::SqliteStore;
 use usher_store::conformance::{
-    accepted, answer_key, commit_done, create, event, given_up, id, inbound, keep, key, message, public_key, step,
+    accepted, answer_key, commit_done, create, damaged_rows, event, event as event_of, given_up, id, inbound, keep,
+    key, message, public_key, step,
 };
+use usher_store::{DatabaseInspection, OpenError, SqliteStore};
 
 use super::{Place, chain, open};
 
@@ -35,7 +37,7 @@ async fn filled() -> Place {
             assert!(store.record_attempt(accepted(id(n), 0, n)).await.unwrap());
             assert!(store.record_attempt(given_up(id(n), 1, n)).await.unwrap());
         }
-        store.set_setting(&n.to_string(), Some("set")).await.unwrap();
+        store.set_setting(&n.to_string(), Some("\"set\"")).await.unwrap();
         if n % 3 == 0 {
             commit_done(&store, Commit { finished: true, ..step(id(n), 1) }).await;
         }
@@ -116,31 +118,154 @@ async fn rows_of_an_unknown_kind_are_unreadable() {
     assert!(matches!(store.next_delivery(id(7)).await, Err(StoreError::Unreadable(_))), "its event is gone");
     assert!(matches!(store.answer(&answer_key(8)).await, Err(StoreError::Unreadable(_))));
     assert!(store.operation(id(2)).await.unwrap().is_some(), "the others can be read");
-    let listed = store.damaged_rows(100).await.unwrap();
-    let mut listed: Vec<_> = listed.iter().map(|row| (row.table.as_str(), row.id.clone())).collect();
-    // Deliveries are read in no order.
-    listed[5..11].sort();
     let (row, event) = (|n| id(n).to_string(), |n, index| format!("{}:{index}", id(n)));
     assert_eq!(
-        listed,
-        [
+        listed(&store).await,
+        set([
             ("operations", row(1)),
             ("operations", row(5)),
             ("events", event(2, 0)),
             ("events", event(2, 1)),
-            ("outbox", row(4)),
+            ("outbox", row(4) + ":0"),
             ("deliveries", event(2, 0)),
             ("deliveries", event(2, 1)),
             ("deliveries", event(6, 0)),
             ("deliveries", event(6, 1)),
             ("deliveries", event(7, 0)),
             ("deliveries", event(7, 1)),
-            ("user_relays", public_key(4).as_bytes().iter().map(|byte| format!("{byte:02x}")).collect()),
-        ]
+            ("events", event(7, 1)),
+            ("answers", answer_key(8).to_hex()),
+            ("user_relays", hex::encode(public_key(4).as_bytes())),
+        ])
     );
-    assert_eq!(store.damaged_rows(3).await.unwrap().len(), 3);
     // A whole page, whatever lies between.
     assert_eq!(store.deliveries(DeliveryStatus::Pending, None, 5).await.unwrap().len(), 5);
+}
+
+fn set<const N: usize>(rows: [(&'static str, String); N]) -> BTreeSet<(&'static str, String)> {
+    rows.into()
+}
+
+/// What a check of all rows finds.
+async fn listed(store: &SqliteStore) -> BTreeSet<(&'static str, String)> {
+    damaged_rows(store).await.into_iter().map(|row| (row.table.as_str(), row.id)).collect()
+}
+
+#[tokio::test]
+async fn impossible_values_and_missing_rows_are_found_and_harm_nothing_else() {
+    let place = filled().await;
+    let raw = place.raw();
+    let change = |sql: &str, n: u64| assert!(raw.execute(sql, [id(n).as_bytes()]).unwrap() > 0, "{sql}");
+    // These are open: of every three the first is finished. So is the reserved stream.
+    change("UPDATE events SET data = 'text' WHERE stream = ?1 AND idx = 1", 1);
+    change("UPDATE operations SET next_index = 1000000 WHERE id = ?1", 2);
+    change("UPDATE operations SET next_index = 0 WHERE id = ?1", 4);
+    change("UPDATE operations SET next_index = 4 WHERE id = ?1", 5);
+    change("UPDATE operations SET revision = 9223372036854775807 WHERE id = ?1", 7);
+    change("UPDATE operations SET wake_at = 9223372036854775807 WHERE id = ?1", 8);
+    change("UPDATE operations SET finished_at = -1 WHERE id = ?1", 9);
+    change("UPDATE operations SET finished_at = 9223372036854775807 WHERE id = ?1", 12);
+    change("UPDATE events SET at = -1 WHERE stream = ?1 AND idx = 0", 10);
+    change("DELETE FROM operations WHERE id = ?1", 11);
+    change("DELETE FROM events WHERE stream = ?1 AND idx = 1", 13);
+    change("UPDATE deliveries SET last_attempt_at = -1 WHERE stream = ?1 AND idx = 1", 14);
+    raw.execute("UPDATE operations SET id = x'00' WHERE id = ?1", [id(16).as_bytes()]).unwrap();
+    raw.execute("UPDATE operations SET id = x'' WHERE id = ?1", [id(17).as_bytes()]).unwrap();
+    raw.execute("UPDATE settings SET value = '{' WHERE name = '3'", []).unwrap();
+    raw.execute("UPDATE settings SET value = CAST(x'22ff22' AS TEXT) WHERE name = '4'", []).unwrap();
+    raw.execute("UPDATE answers SET at = -1 WHERE key = ?1", [answer_key(5).0]).unwrap();
+    raw.execute("UPDATE answers SET status = 20 WHERE key = ?1", [answer_key(6).0]).unwrap();
+    raw.execute("UPDATE correlations SET operation = x'01' WHERE key = ?1", [key("7").as_bytes()]).unwrap();
+    raw.execute("UPDATE inbound SET at = -1 WHERE id = ?1", [inbound(8).as_bytes()]).unwrap();
+    raw.execute("DELETE FROM operations WHERE kind = 0", []).unwrap();
+    drop(raw);
+    let store = place.open();
+    let (row, event) = (|n| id(n).to_string(), |n, index| format!("{}:{index}", id(n)));
+    assert_eq!(
+        listed(&store).await,
+        set([
+            ("operations", "subscriptions".to_owned()),
+            ("events", event(1, 1)),
+            ("deliveries", event(1, 1)),
+            ("operations", row(2)),
+            ("operations", row(4)),
+            ("events", event(5, 2)),
+            ("events", event(5, 3)),
+            ("operations", row(7)),
+            ("operations", row(8)),
+            ("operations", row(9)),
+            ("operations", row(12)),
+            ("events", event(10, 0)),
+            ("deliveries", event(10, 0)),
+            ("operations", row(11)),
+            ("events", event(13, 1)),
+            ("deliveries", event(13, 1)),
+            ("deliveries", event(14, 1)),
+            ("operations", "00".to_owned()),
+            ("operations", "(empty)".to_owned()),
+            // The events of the two whose ids are damaged belong to nothing.
+            ("operations", row(16)),
+            ("operations", row(17)),
+            ("settings", "3".to_owned()),
+            ("settings", "4".to_owned()),
+            ("answers", answer_key(5).to_hex()),
+            ("answers", answer_key(6).to_hex()),
+            ("correlations", hex::encode(key("7").as_bytes())),
+            ("inbound", hex::encode(inbound(8).as_bytes())),
+        ])
+    );
+    // Rows without a usable id do not make a page short: it would be taken for the last one.
+    assert_eq!(store.open_operations(None, 5).await.unwrap().len(), 5);
+    assert_eq!(store.pending_streams(None, 5).await.unwrap().len(), 5);
+    // An event is never overwritten, and what has an impossible time is not taken for old.
+    commit_done(&store, Commit { events: vec![event_of(9)], ..step(id(4), 1) }).await;
+    assert_eq!(store.events(id(4), 0, 10).await.unwrap().len(), 3);
+    assert!(matches!(store.commit(step(id(2), 1)).await, Err(StoreError::Unreadable(_))));
+    store.remove_finished(UnixMillis(u64::MAX), 1_000).await.unwrap();
+    assert_eq!(store.events(id(9), 0, 10).await.unwrap().len(), 2);
+    store.forget_deliveries(UnixMillis(u64::MAX >> 1), 1_000).await.unwrap();
+    assert!(matches!(store.delivery(id(14), 1).await, Err(StoreError::Unreadable(_))));
+    // Nor is an impossible time taken for the latest.
+    assert!(store.latest_record().await.unwrap().unwrap() < UnixMillis(4_000_000_000_000));
+    // A request may have been carried out: its key is not free.
+    assert!(!store.keep_answer(keep(5, 100, 0)).await.unwrap());
+}
+
+#[test]
+fn a_database_without_a_table_an_index_or_a_column_is_refused_and_what_is_missing_is_named() {
+    for (sql, missing) in [
+        ("DROP TABLE settings", "the table settings"),
+        ("DROP INDEX inbound_at", "the index inbound_at"),
+        ("ALTER TABLE outbox DROP COLUMN made_at", "the column made_at of the table outbox"),
+    ] {
+        let place = Place::new();
+        drop(place.open());
+        place.raw().execute_batch(sql).unwrap();
+        let error = open(&place.path()).err().unwrap();
+        assert!(matches!(error, OpenError::Incomplete { .. }), "{error:?}");
+        assert!(error.to_string().ends_with(&format!("is incomplete: {missing} is missing")), "{error}");
+        let inspection = DatabaseInspection::open(&place.path()).unwrap();
+        assert_eq!(inspection.missing().unwrap(), [missing]);
+    }
+}
+
+#[test]
+fn whether_a_database_is_in_use_is_told_without_disturbing_anybody() {
+    let place = Place::new();
+    assert_eq!(DatabaseInspection::is_in_use(&place.path()), Some(false), "it is not there");
+    let store = place.open();
+    assert_eq!(DatabaseInspection::is_in_use(&place.path()), Some(true));
+    drop(store);
+    assert_eq!(DatabaseInspection::is_in_use(&place.path()), Some(false));
+    drop(place.open());
+}
+
+#[test]
+fn what_is_no_regular_file_is_not_inspected() {
+    let place = Place::new();
+    fs::create_dir(place.path()).unwrap();
+    let error = DatabaseInspection::open(&place.path()).unwrap_err();
+    assert!(chain(&error).ends_with("not a regular file"), "{error}");
 }
 
 #[tokio::test]
@@ -156,7 +281,7 @@ async fn a_corrupt_file_is_another_thing_than_a_damaged_row() {
     fs::write(place.path(), bytes).unwrap();
     let store = place.open();
     assert!(store.check().await.is_ok(), "nobody has looked yet");
-    let failed = store.damaged_rows(10).await;
+    let failed = store.check_rows(RowPosition::default(), 10_000).await;
     assert!(matches!(failed, Err(StoreError::Failed(_))), "{failed:?}");
     assert!(store.check().await.is_err(), "it is not well any more");
 }

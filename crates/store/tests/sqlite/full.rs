@@ -16,7 +16,7 @@ fn large(number: u64) -> Commit {
         at: UnixMillis(number),
         state: State(SECRET.repeat(2_000)),
         claims: vec![key(SECRET)],
-        events: vec![NewEvent { data: SECRET.repeat(2_000).into(), ..event(0) }],
+        events: vec![NewEvent { data: format!(r#"{{"token":"{}"}}"#, SECRET.repeat(2_000)).into(), ..event(0) }],
         ..create(id(number))
     }
 }

@@ -7,7 +7,7 @@ use usher_engine::operations::Operation;
 use usher_store::{DatabaseInspection, Integrity, OpenError};
 
 use super::finding::Finding;
-use super::service::Service;
+use super::service::{Presence, Service};
 use crate::failure::chain;
 
 const CHECK: &str = "database";
@@ -36,6 +36,26 @@ pub(super) fn open(path: &Path, findings: &mut Vec<Finding>) -> Option<DatabaseI
     }
 }
 
+/// Whether the process that uses the database is the service that was found.
+pub(super) fn owner(path: &Path, presence: &Presence) -> Option<Finding> {
+    let shown = path.display();
+    match (presence, DatabaseInspection::is_in_use(path)?) {
+        (Presence::Absent, true) => Some(Finding::fail(
+            CHECK,
+            format!("{shown} is in use by another process, but no service answers at the configured address"),
+            format!(
+                "a service with another configuration uses it, and a second one does not start; `fuser {shown}.lock` names the process"
+            ),
+        )),
+        (Presence::Running(_), false) => Some(Finding::fail(
+            CHECK,
+            format!("the service that answers at the configured address does not use {shown}"),
+            "it runs on another data directory or database.path: name its data directory with --data-dir, or give the two services different ports",
+        )),
+        _ => None,
+    }
+}
+
 /// Checks what is in it. Blocks for a minute at most.
 pub(super) fn check(path: &Path, inspection: &DatabaseInspection, findings: &mut Vec<Finding>) {
     let shown = path.display();
@@ -57,6 +77,18 @@ pub(super) fn check(path: &Path, inspection: &DatabaseInspection, findings: &mut
         let message = format!("its schema has version {version}; the next start brings it to {known}");
         findings.push(Finding::warn(CHECK, message, "make a backup before: older programs refuse the new schema"));
     }
+    match inspection.missing() {
+        Ok(missing) if missing.is_empty() => {}
+        Ok(missing) => {
+            let missing = missing.join(", ");
+            findings.push(Finding::fail(CHECK, format!("it is incomplete, missing: {missing}"), RESTORE));
+            return;
+        }
+        Err(error) => {
+            findings.push(Finding::fail(CHECK, format!("its schema cannot be read: {}", chain(&error)), RESTORE));
+            return;
+        }
+    }
     match inspection.damaged_rows(|state| Operation::from_state(state).is_ok()) {
         // Of an older schema the rows were not looked at.
         Ok(_) if version < known => {}
@@ -76,7 +108,8 @@ pub(super) fn check(path: &Path, inspection: &DatabaseInspection, findings: &mut
 
 /// A row that cannot be read. The same words whoever has found it: it is listed once.
 fn damaged_row(table: &str, id: &str) -> Finding {
-    let message = format!("the row {id} of the table {table} cannot be read and is set aside; everything else goes on");
+    let message =
+        format!("the row {id} of the table {table} is damaged or missing and is set aside; everything else goes on");
     Finding::fail(CHECK, message, "restore it from a backup while the service is stopped (docs/operations.md, Damage)")
 }
 
@@ -124,6 +157,9 @@ fn unusable(error: &OpenError) -> Finding {
     let advice = match error {
         OpenError::File { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
             format!("run `usher doctor` as the service's user (sudo -u usher usher doctor){}", who())
+        }
+        OpenError::File { source, .. } if source.kind() == std::io::ErrorKind::InvalidInput => {
+            "name a file in database.path, or move away what stands in its place".to_owned()
         }
         OpenError::Foreign { .. } => "name another file in database.path; this one is left alone".to_owned(),
         OpenError::Newer { .. } => {

@@ -62,13 +62,14 @@ pub fn run(command: &DoctorCommand, data_dir: Option<PathBuf>) -> Result<(), Fai
 
 /// Everything but the configuration itself.
 async fn examine(config: &Config, source: &Source, findings: &mut Vec<Finding>) {
-    let service = Service::find(config, findings).await;
-    let service = service.as_ref();
+    let presence = Service::find(config, findings).await;
+    let service = presence.service();
 
     let path = source.data_dir.join(config.database.path.as_str());
     if let Some(service) = service {
         database::ask(service, findings).await;
     }
+    findings.extend(database::owner(&path, &presence));
     let database = inspect(&path, findings).await;
 
     let asked = match service {

@@ -19,6 +19,26 @@ const PATIENCE: Duration = Duration::from_secs(35);
 /// How long to wait for the service to accept a connection: it is on this machine.
 const CONNECT: Duration = Duration::from_secs(5);
 
+/// Whether a service of this configuration runs.
+pub(super) enum Presence {
+    /// It runs and answers.
+    Running(Service),
+    /// Nothing listens at its address.
+    Absent,
+    /// That cannot be told, or has been reported.
+    Unknown,
+}
+
+impl Presence {
+    /// The service, if it can be asked.
+    pub(super) fn service(&self) -> Option<&Service> {
+        match self {
+            Self::Running(service) => Some(service),
+            Self::Absent | Self::Unknown => None,
+        }
+    }
+}
+
 /// A running service.
 pub(super) struct Service {
     base: String,
@@ -33,15 +53,15 @@ pub(super) struct Response {
 }
 
 impl Service {
-    /// Looks for the service of this configuration; `None` when there is none that can be asked.
-    pub(super) async fn find(config: &Config, findings: &mut Vec<Finding>) -> Option<Self> {
+    /// Looks for the service of this configuration.
+    pub(super) async fn find(config: &Config, findings: &mut Vec<Finding>) -> Presence {
         let Some(base) = config.info.base_url() else {
             let message = "info.listen_port is 0, any free port: a running service cannot be asked";
             findings.push(Finding::ok(CHECK, message));
-            return None;
+            return Presence::Unknown;
         };
         let client = Client::builder().no_proxy().redirect(Policy::none()).connect_timeout(CONNECT).timeout(PATIENCE);
-        let Ok(client) = client.build() else { return None };
+        let Ok(client) = client.build() else { return Presence::Unknown };
         let service = Self { base, token: config.auth.auth_token.secret().clone(), client };
         let base = &service.base;
         let finding = match service.get("/version").await {
@@ -56,7 +76,7 @@ impl Service {
                     Finding::warn(CHECK, message, "restart the service after an upgrade")
                 };
                 findings.push(finding);
-                return Some(service);
+                return Presence::Running(service);
             }
             Ok(Response { status: StatusCode::UNAUTHORIZED, .. }) => Finding::fail(
                 CHECK,
@@ -69,7 +89,8 @@ impl Service {
                 "free the port, or change info.listen_port",
             ),
             Err(error) if error.is_connect() => {
-                Finding::ok(CHECK, format!("not running at {base}: its parts are checked from here"))
+                findings.push(Finding::ok(CHECK, format!("not running at {base}: its parts are checked from here")));
+                return Presence::Absent;
             }
             Err(_) => Finding::fail(
                 CHECK,
@@ -78,7 +99,7 @@ impl Service {
             ),
         };
         findings.push(finding);
-        None
+        Presence::Unknown
     }
 
     /// A request. The error's text may hold the address, and nothing else of the configuration.

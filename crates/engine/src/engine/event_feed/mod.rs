@@ -15,11 +15,11 @@ use self::live_feed::LiveFeed;
 pub use self::live_feed::{Live, LiveEvent, LiveEvents};
 use self::waiters::Waiters;
 use super::EventsError;
-use super::damage::{Damage, Damaged};
+use super::damage::Damage;
 use super::index::Index;
 use super::tasks::Tasks;
 use crate::event::{Event, NewEvent};
-use crate::ports::{Clock, Store};
+use crate::ports::{Clock, Store, StoreError, Table};
 use crate::{EventPage, StreamId};
 
 /// Serves events to readers, and wakes those who wait for more.
@@ -87,7 +87,9 @@ impl EventFeed {
                 let done = open.done && after >= open.next_index;
                 return Ok(EventPage { events: Vec::new(), next: after, first: None, done });
             }
-            let events = self.read_events(stream, after, limit).await?;
+            // The number of events of a damaged operation is not known.
+            let end = Some(open.next_index).filter(|end| *end != u64::MAX);
+            let events = self.read_events(stream, after, limit, end).await?;
             return Ok(page(events, after, open.done.then_some(open.next_index)));
         }
         if let Some(events) = self.finished.get(stream) {
@@ -95,8 +97,18 @@ impl EventFeed {
             let events = events.iter().filter(|event| event.index >= after).take(limit).cloned().collect();
             return Ok(page(events, after, Some(end)));
         }
-        let stored = self.store.operation(stream).await?.ok_or(EventsError::NotFound)?;
-        let events = self.read_events(stream, after, limit).await?;
+        let stored = match self.store.operation(stream).await {
+            Ok(stored) => stored.ok_or(EventsError::NotFound)?,
+            Err(StoreError::Unreadable(_)) => {
+                // It is not open: no more events come.
+                self.damage.set_aside(Table::Operations, stream);
+                let events = self.read_events(stream, after, limit, None).await?;
+                let end = (events.len() < limit).then_some(after);
+                return Ok(page(events, after, end));
+            }
+            Err(failure) => return Err(failure.into()),
+        };
+        let events = self.read_events(stream, after, limit, Some(stored.next_index)).await?;
         // If it finished since the index was asked, the next request says so.
         let end = stored.done.then_some(stored.next_index);
         if stored.finished_at.is_some() && end == Some(events.len() as u64) && after == 0 {
@@ -105,15 +117,22 @@ impl EventFeed {
         Ok(page(events, after, end))
     }
 
-    async fn read_events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, EventsError> {
-        let events = self.damage.readable_events(stream, after, limit).await?;
+    async fn read_events(
+        &self,
+        stream: StreamId,
+        after: u64,
+        limit: usize,
+        end: Option<u64>,
+    ) -> Result<Vec<Event>, EventsError> {
+        let events = self.damage.readable_events(stream, after, limit, end).await;
         let first = match &events {
             Ok(events) => events.first().map(|event| event.index),
-            Err(Damaged(index)) => Some(*index),
+            Err(EventsError::Damaged { index }) => Some(*index),
+            Err(_) => None,
         };
         match first {
             Some(first) if first > after && after > 0 => Err(EventsError::Removed { first }),
-            _ => events.map_err(|Damaged(index)| EventsError::Damaged { index }),
+            _ => events,
         }
     }
 

@@ -10,8 +10,9 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    AllCommitted, Answer, AnswerKey, Commit, Conflict, CorrelationKey, DamagedRow, Delivery, DeliveryStatus, Head,
-    OpenOperation, OperationKind, OutboxChange, OutboxMessage, Revision, State, Store, StoreError, StoredOperation,
+    AllCommitted, Answer, AnswerKey, CheckedRows, Commit, Conflict, CorrelationKey, Delivery, DeliveryStatus, Head,
+    OpenOperation, OperationKind, OutboxChange, OutboxMessage, Revision, RowPosition, State, Store, StoreError,
+    StoredOperation,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::message::PaymentHash;
@@ -256,7 +257,11 @@ impl Store for Model {
     async fn events(&self, stream: StreamId, after: u64, limit: usize) -> Result<Vec<Event>, StoreError> {
         let rows = self.rows.lock();
         let events = rows.operations.get(&stream).map_or(&[][..], |operation| &operation.events);
-        Ok(events.iter().filter(|event| event.index >= after).take(limit).cloned().collect())
+        let wanted: Vec<_> = events.iter().filter(|event| event.index >= after).take(limit).cloned().collect();
+        let is_object = |event: &Event| {
+            event.data.starts_with('{') && serde_json::from_str::<serde_json::Value>(&event.data).is_ok()
+        };
+        if wanted.iter().all(is_object) { Ok(wanted) } else { Err(StoreError::Unreadable("an event's data")) }
     }
 
     async fn first_index(&self, stream: StreamId) -> Result<Option<u64>, StoreError> {
@@ -392,8 +397,8 @@ impl Store for Model {
         Ok(())
     }
 
-    async fn damaged_rows(&self, _: usize) -> Result<Vec<DamagedRow>, StoreError> {
-        Ok(Vec::new())
+    async fn check_rows(&self, _: RowPosition, _: usize) -> Result<CheckedRows, StoreError> {
+        Ok(CheckedRows::default())
     }
 
     async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {
