@@ -12,7 +12,7 @@ use std::process::Command;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
-use common::{KEY, PATIENCE, Running, Signal, TOKEN, usher};
+use common::{KEY, PATIENCE, Running, Signal, TOKEN, stderr, stdout, usher};
 use hmac::{Hmac, Mac as _};
 
 const NEW_TOKEN: &str = "0b8c8cf2f2e64fbd576d1f3bfa0fd44b";
@@ -21,6 +21,11 @@ const NEW_TOKEN: &str = "0b8c8cf2f2e64fbd576d1f3bfa0fd44b";
 fn service(folder: &Path, more: &str) -> Command {
     write(folder, "token", TOKEN);
     configure(folder, more);
+    service_as_it_stands(folder)
+}
+
+/// The same, with the files that are there.
+fn service_as_it_stands(folder: &Path) -> Command {
     let mut command = usher();
     command.arg("--data-dir").arg(folder).env("SERVICE__INFO__LISTEN_PORT", "0").env("SERVICE__LOG__FORMAT", "json");
     command
@@ -215,4 +220,61 @@ fn webhooks_are_signed_with_the_new_secret() {
     let (code, said) = running.end();
     assert_eq!(code, Some(0), "{said}");
     assert!(!said.contains("first secret") && !said.contains(&new), "{said}");
+}
+
+#[test]
+fn a_file_that_is_no_regular_file_is_refused_at_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut running, address) = Running::serve(service(folder.path(), ""));
+    let pipe = folder.path().join("pipe");
+    rustix::fs::mknodat(rustix::fs::CWD, &pipe, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+    let token = folder.path().join("token");
+    let configuration = folder.path().join("config.toml");
+    for (path, said) in [
+        (&token, "the file for auth.auth_token cannot be read: it is not a regular file"),
+        (&configuration, "config.toml: cannot be read: it is not a regular file"),
+    ] {
+        let kept = std::fs::read(path).unwrap();
+        std::fs::remove_file(path).unwrap();
+        std::fs::hard_link(&pipe, path).unwrap();
+        running.signal(Signal::HUP);
+        running.wait_for(said);
+        assert_eq!(status(&address, TOKEN, "GET /version"), 200);
+
+        // So it is at the start, and by the diagnosis.
+        let mut start = service_as_it_stands(folder.path());
+        let output = start.arg("serve").output().unwrap();
+        assert!(output.status.code() == Some(78) && stderr(&output).contains(said), "{}", stderr(&output));
+        let output = service_as_it_stands(folder.path()).arg("doctor").output().unwrap();
+        assert!(output.status.code() == Some(78) && stdout(&output).contains(said), "{}", stdout(&output));
+        std::fs::remove_file(path).unwrap();
+        std::fs::write(path, kept).unwrap();
+    }
+    running.signal(Signal::TERM);
+    assert_eq!(running.end().0, Some(0));
+}
+
+#[test]
+fn a_file_system_that_does_not_respond_keeps_no_signal_waiting() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = service(folder.path(), "");
+    // The start reads the configuration and the token.
+    command.env("FAILPOINTS", "read-configuration-file=2*off->sleep(600000)");
+    let (mut running, address) = Running::serve(command);
+    running.signal(Signal::HUP);
+    assert_eq!(status(&address, TOKEN, "GET /version"), 200);
+    running.wait_for("could not be read within 10 s");
+    running.signal(Signal::HUP);
+    running.wait_for("is still being read");
+    assert_eq!(status(&address, TOKEN, "GET /version"), 200);
+    running.signal(Signal::TERM);
+    let (code, said) = running.end();
+    assert_eq!(code, Some(0), "{said}");
+
+    for command in ["serve", "doctor"] {
+        let mut start = service_as_it_stands(folder.path());
+        let output = start.env("FAILPOINTS", "read-configuration-file=sleep(600000)").arg(command).output().unwrap();
+        let said = stdout(&output) + &stderr(&output);
+        assert!(output.status.code() == Some(1) && said.contains("could not be read within 10 s"), "{said}");
+    }
 }

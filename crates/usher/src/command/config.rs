@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::environment::source;
+use super::environment::{load_in_time, source};
 use crate::cli::ConfigCommand;
-use crate::config::{load, reference, report};
+use crate::config::{reference, report};
 use crate::failure::Failure;
 use crate::output::{tell, write};
 
@@ -16,8 +16,7 @@ pub fn run(command: &ConfigCommand, data_dir: Option<PathBuf>) -> Result<(), Fai
     match command {
         ConfigCommand::Default => write(&reference::text())?,
         ConfigCommand::Check => {
-            let source = source(data_dir)?;
-            let loaded = load(&source);
+            let (loaded, source) = load_in_time(source(data_dir)?)?;
             write(&report::in_force(&source, &loaded))?;
             if loaded.config.is_none() {
                 return Err(Failure::Configuration(report::problems(&loaded)));

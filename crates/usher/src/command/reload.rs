@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-use super::environment::source;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+
+use super::environment::{READ_WITHIN, source, too_slow};
 use crate::config::{Config, Loaded, load};
 use crate::failure::Failure;
 use crate::logging::{LogControl, Precedence};
@@ -13,24 +16,74 @@ const RELOADED: [&str; 5] =
     ["auth.auth_token", "auth.previous_token", "webhook.secret", "webhook.previous_secret", "log.level"];
 
 /// Re-reads the configuration of a running service.
+///
+/// Files are read on a thread of their own, one request at a time: a file system that does not respond keeps neither the
+/// service nor its signals waiting.
 pub(super) struct Reloader {
     data_dir: Option<PathBuf>,
     log: LogControl,
     /// What is in force: what was loaded last, and used.
     loaded: Loaded,
+    reading: Option<Reading>,
+    /// It was asked for once more while it was being read.
+    again: bool,
+}
+
+/// A configuration that is being read.
+struct Reading {
+    task: JoinHandle<Result<Loaded, Failure>>,
+    deadline: Instant,
+    /// It has been given up; the thread has not ended yet.
+    late: bool,
 }
 
 impl Reloader {
     /// For a service that runs on what was `loaded` from this data directory.
     pub(super) fn new(data_dir: Option<PathBuf>, log: LogControl, loaded: Loaded) -> Self {
-        Self { data_dir, log, loaded }
+        Self { data_dir, log, loaded, reading: None, again: false }
     }
 
-    /// Reads the configuration and the files of secrets anew and takes tokens, webhook secrets and what is logged. With
-    /// any mistake in it everything stays as it is, and the log says why.
-    pub(super) fn reload(&mut self, service: &Service) {
-        let loaded = match source(self.data_dir.clone()) {
-            Ok(source) => load(&source),
+    /// Begins to read the configuration and the files of secrets anew; [`loaded`](Self::loaded) returns the result.
+    pub(super) fn request(&mut self) {
+        if self.reading.is_some() {
+            tracing::warn!("the configuration is still being read; it is read again after that");
+            self.again = true;
+            return;
+        }
+        let data_dir = self.data_dir.clone();
+        let task = tokio::task::spawn_blocking(|| source(data_dir).map(|source| load(&source)));
+        self.reading = Some(Reading { task, deadline: Instant::now() + READ_WITHIN, late: false });
+    }
+
+    /// The configuration that was asked for, once it is read. May be cancelled.
+    pub(super) async fn loaded(&mut self) -> Result<Loaded, Failure> {
+        loop {
+            let Some(reading) = &mut self.reading else { std::future::pending().await };
+            let ended = tokio::select! {
+                ended = &mut reading.task => ended,
+                () = tokio::time::sleep_until(reading.deadline), if !reading.late => {
+                    reading.late = true;
+                    return Err(Failure::said(too_slow()));
+                }
+            };
+            let late = reading.late;
+            self.reading = None;
+            if std::mem::take(&mut self.again) {
+                self.request();
+            } else if late {
+                tracing::info!("the configuration can be read again; send SIGHUP once more to reload it");
+            }
+            if !late {
+                return ended.unwrap_or_else(|error| Err(error.into()));
+            }
+        }
+    }
+
+    /// Takes tokens, webhook secrets and what is logged from a configuration. With any mistake in it everything stays as it
+    /// is, and the log says why.
+    pub(super) fn apply(&mut self, loaded: Result<Loaded, Failure>, service: &Service) {
+        let loaded = match loaded {
+            Ok(loaded) => loaded,
             Err(failure) => return tracing::error!(reason = %failure, "the configuration is not reloaded"),
         };
         let Some(config) = &loaded.config else {

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use usher_api::DocsAccess;
 
-use super::environment::source;
+use super::environment::{load_in_time, source};
 use super::reload::Reloader;
 use crate::config::setting::LogFilter;
-use crate::config::{Config, Source, load, report};
+use crate::config::{Config, Source, report};
 use crate::failure::Failure;
 use crate::logging::{self, Output};
 use crate::service::{Service, listen, make_data_dir, open_store};
@@ -25,8 +25,7 @@ const STOP_WITHIN: Duration = Duration::from_secs(9);
 /// [`Failure::Configuration`] when the configuration has mistakes, otherwise when the service cannot start, or cannot
 /// stop in time.
 pub fn run(data_dir: Option<PathBuf>) -> Result<(), Failure> {
-    let source = source(data_dir.clone())?;
-    let mut loaded = load(&source);
+    let (mut loaded, source) = load_in_time(source(data_dir.clone())?)?;
     let Some(config) = loaded.config.take() else {
         let mut lines = report::problems(&loaded);
         lines.push("`usher config check` and `usher doctor` look without starting".to_owned());
@@ -75,7 +74,8 @@ async fn serve(config: &Config, source: &Source, mut reloader: Reloader) -> Resu
     let signal = loop {
         tokio::select! {
             signal = signals.next() => break signal,
-            () = hangups.next() => reloader.reload(&service),
+            () = hangups.next() => reloader.request(),
+            loaded = reloader.loaded() => reloader.apply(loaded, &service),
             () = service.failed() => {
                 notify::stopping();
                 // Whatever comes of it: the next start goes on where this one ends.

@@ -2,6 +2,7 @@
 
 use super::finding::Finding;
 use crate::config::{Loaded, Source};
+use crate::failure::Failure;
 
 const CHECK: &str = "configuration";
 
@@ -19,6 +20,11 @@ pub(super) fn check(source: &Source, loaded: &Loaded) -> Vec<Finding> {
         findings.push(Finding::ok(CHECK, format!("valid ({from})")));
     }
     findings
+}
+
+/// It could not be loaded at all.
+pub(super) fn unreadable(failure: &Failure) -> Finding {
+    Finding::fail(CHECK, failure.to_string(), "mount its file system again, or name other files")
 }
 
 /// A warning says what is true, and after a semicolon what to do.

@@ -24,9 +24,9 @@ use usher_store::DatabaseInspection;
 use self::finding::{Finding, State};
 use self::service::Service;
 use crate::cli::DoctorCommand;
-use crate::command::environment::source;
+use crate::command::environment::{load_in_time, source};
 use crate::config::setting::LogFormat;
-use crate::config::{Config, Source, load};
+use crate::config::{Config, Source};
 use crate::failure::Failure;
 use crate::logging::{self, Output};
 use crate::output::write;
@@ -39,7 +39,14 @@ pub fn run(command: &DoctorCommand, data_dir: Option<PathBuf>) -> Result<(), Fai
     let source = source(data_dir)?;
     // Standard output is for the findings; what libraries say would only repeat them.
     logging::start(LogFormat::Text, Output::Stderr, "off", None)?;
-    let loaded = load(&source);
+    let (loaded, source) = match load_in_time(source) {
+        Ok(loaded) => loaded,
+        Err(failure) => {
+            let finding = configuration::unreadable(&failure);
+            write(&report(&[finding], command.json)?)?;
+            return Err(Failure::reported());
+        }
+    };
     let mut findings = configuration::check(&source, &loaded);
     let complete = match &loaded.config {
         Some(config) => {

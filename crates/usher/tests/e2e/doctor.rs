@@ -190,6 +190,8 @@ async fn a_damaged_row_is_listed_once_running_or_not() {
     let database = rusqlite::Connection::open(usher.data_dir().join("usher.db")).unwrap();
     let changed = database.execute("UPDATE operations SET state = '{' WHERE kind = 1", []).unwrap();
     assert_eq!(changed, 1);
+    database.execute("INSERT INTO settings VALUES ('x', '{')", []).unwrap();
+    database.execute("INSERT INTO answers VALUES (x'ab', x'00', 1, 200, 'text/plain', x'')", []).unwrap();
     drop(database);
     for running in [false, true] {
         if running {
@@ -201,7 +203,7 @@ async fn a_damaged_row_is_listed_once_running_or_not() {
                 .get("/health/ready")
                 .await
                 .map_or(0, |ready| ready["store"]["damaged_rows"].as_u64().unwrap())
-                == 0
+                < 3
             {
                 assert!(std::time::Instant::now() < deadline, "the service does not find it");
                 tokio::time::sleep(Duration::from_millis(50)).await;
@@ -212,8 +214,54 @@ async fn a_damaged_row_is_listed_once_running_or_not() {
         let lines: Vec<_> = report.findings.iter().filter(about).collect();
         assert_eq!(lines.len(), 1, "{}", report.text);
         assert_eq!((report.code, &lines[0]["state"]), (Some(1), &Value::from("fail")), "{}", report.text);
+        report.expect("database", "fail", "the row x of the table settings");
+        report.expect("database", "fail", "the row ab of the table answers");
         report.expect("database", "ok", "is whole");
     }
+    for table in ["operations", "settings", "answers"] {
+        let name = format!("usher_store_damaged_rows{{table=\"{table}\"}}");
+        assert_eq!(usher.api().metric(&name).await, 1, "{table}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_another_service_uses_or_that_lacks_a_table_is_said() {
+    let (one, two) = (EmbeddedRelay::start().await.unwrap(), EmbeddedRelay::start().await.unwrap());
+    let mut usher = TestUsher::builder().relays(&[one.url(), two.url()]).start().await;
+    let path = usher.data_dir().join("usher.db");
+
+    // The service listens elsewhere than this configuration says.
+    usher.set("INFO__LISTEN_PORT", port::free().to_string());
+    let report = Report::of(&usher).await;
+    assert_eq!(report.code, Some(1), "{}", report.text);
+    report.expect("database", "fail", "is in use by another process, but no service answers");
+    report.expect("database", "ok", "is whole");
+    usher.unset("INFO__LISTEN_PORT");
+
+    // The service that answers has another database.
+    std::fs::copy(&path, usher.data_dir().join("other.db")).unwrap();
+    usher.set("DATABASE__PATH", "other.db");
+    let report = Report::of(&usher).await;
+    assert_eq!(report.code, Some(1), "{}", report.text);
+    report.expect("database", "fail", "does not use");
+    usher.unset("DATABASE__PATH");
+    assert!(usher.stop().await.success());
+
+    let database = rusqlite::Connection::open(&path).unwrap();
+    database.execute_batch("DROP TABLE settings").unwrap();
+    drop(database);
+    let report = Report::of(&usher).await;
+    assert_eq!(report.code, Some(1), "{}", report.text);
+    report.expect("database", "fail", "missing: the table settings");
+
+    std::fs::remove_file(&path).unwrap();
+    std::fs::create_dir(&path).unwrap();
+    let report = Report::of(&usher).await;
+    assert_eq!(report.code, Some(1), "{}", report.text);
+    report.expect("database", "fail", "usher.db: not a regular file");
+    let start = usher.command(&["serve"]).output().unwrap();
+    let said = String::from_utf8_lossy(&start.stderr).into_owned();
+    assert!(start.status.code() == Some(1) && said.contains("Is a directory"), "{said}");
 }
 
 /// A relay that answers every request at once, and whose clock shows this.
