@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use common::paying::{letter, pass, payment, statuses, until};
+use common::paying::{letter, pass, payment, statuses, subscribe, until};
 use common::{FakeWallet, NOW, Running, handshake, open, options, user};
 use usher_engine::event::Event;
 use usher_engine::ports::{Posted, Receiver, Store as _};
@@ -254,5 +254,58 @@ async fn relays_of_a_user_that_is_asked_now_and_then_are_kept_and_others_are_not
     };
     tokio::time::timeout(Duration::from_secs(20), forgotten).await.expect("forgotten");
     assert_eq!(store.user_relays(&user(1).public_key()).await.unwrap(), ["wss://theirs"]);
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn a_clock_that_is_a_month_ahead_at_the_start_ends_no_request_and_charges_nobody_before_it_is_put_right() {
+    let dir = tempfile::tempdir().unwrap();
+    let wallet = Arc::new(FakeWallet::default());
+    let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
+    subscribe(&mut usher, true, NOW.secs() + 7_200).await;
+    let payment = usher.engine.start_single_payment(payment(None, 3_000), None).await.unwrap();
+    letter(&mut usher, "invoice", &[]).await;
+    let asked = usher.engine.start_authentication(authenticate(), None).await.unwrap();
+    usher.letter().await;
+    usher.stop().await;
+
+    let made = wallet.made().len();
+    let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW.plus(31 * DAY), 2).await;
+    pass(&usher, 300).await;
+    assert!(!has_events(&usher, asked).await && !has_events(&usher, payment).await);
+    assert_eq!(wallet.made().len(), made, "nobody is charged");
+    // What is new is not held up.
+    let new = usher.engine.start_authentication(authenticate(), None).await.unwrap();
+    usher.letter().await;
+    // Put right: the old request is repeated, and ends when it would have.
+    usher.clock.turn_back(31 * DAY);
+    let repeated = passes(&usher, 30, async || !usher.letters.is_empty()).await;
+    assert!(repeated < 30);
+    assert!(!has_events(&usher, asked).await);
+    passes(&usher, 400, async || has_events(&usher, asked).await).await;
+    passes(&usher, 400, async || has_events(&usher, new).await).await;
+    assert_eq!(statuses(&usher, asked, 1).await, ["timeout"]);
+    wallet.settle(0);
+    passes(&usher, 120, async || has_events(&usher, payment).await).await;
+    assert_eq!(statuses(&usher, payment, 1).await, ["paid"]);
+    passes(&usher, 7_200, async || wallet.made().len() > made).await;
+    usher.stop().await;
+}
+
+#[tokio::test]
+async fn a_service_that_was_off_for_a_month_goes_on_after_ten_minutes() {
+    let dir = tempfile::tempdir().unwrap();
+    let wallet = Arc::new(FakeWallet::default());
+    let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
+    subscribe(&mut usher, true, NOW.secs() + 7_200).await;
+    let asked = usher.engine.start_authentication(authenticate(), None).await.unwrap();
+    usher.letter().await;
+    usher.stop().await;
+    let made = wallet.made().len();
+    let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW.plus(31 * DAY), 2).await;
+    let waited = passes(&usher, 700, async || has_events(&usher, asked).await).await;
+    assert!(waited >= 590, "{waited}");
+    assert_eq!(statuses(&usher, asked, 1).await, ["timeout"]);
+    passes(&usher, 120, async || wallet.made().len() > made).await;
     usher.stop().await;
 }

@@ -101,7 +101,7 @@ async fn very_many_charges_that_fall_due_at_once_hold_up_nobody_and_are_asked_fo
     let wallet = Arc::new(FakeWallet::default());
     let options = EngineOptions { max_open_streams: 100_000, ..options() };
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options.clone(), NOW, 1).await;
-    let due = NOW.plus(DAY).secs();
+    let due = NOW.plus(DAY / 2).secs();
     let recurrence =
         Recurrence { until: None, calendar: Calendar::Monthly, max_payments: None, first_payment_due: due };
     for n in 0..MANY {
@@ -141,7 +141,7 @@ async fn very_many_charges_that_fall_due_at_once_hold_up_nobody_and_are_asked_fo
 
     // The service was down when they fell due, and its wallet is slow.
     wallet.hold(Some("Membership"));
-    let mut usher = Running::start_paying(open(dir.path()), &wallet, options, NOW.plus(2 * DAY), 2).await;
+    let mut usher = Running::start_paying(open(dir.path()), &wallet, options, NOW.plus(DAY * 3 / 4), 2).await;
     until("all are charged", || usher.engine.open_streams() == 1 + 2 * MANY).await;
     assert!(wallet.made().len() <= 16, "the wallet is asked for {} at once", wallet.made().len());
 

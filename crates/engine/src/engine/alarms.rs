@@ -31,11 +31,11 @@ impl Alarms {
     /// Hands [`Input::Resumed`] to operations whose reply from the Lightning backend was lost with the previous process, and
     /// only then dispatches alarms, until the engine stops. An operation that its alarm had woken first would take its new
     /// request for the one whose reply was lost.
-    pub(super) async fn run(self, resumed: Vec<StreamId>) {
-        for id in resumed {
-            if self.tasks.unless_stopped(self.inputs.put(id, Input::Resumed)).await.is_none() {
-                return;
-            }
+    ///
+    /// While the clock is not believed, these operations wait with those whose alarms are held back.
+    pub(super) async fn run(self, mut resumed: Vec<StreamId>) {
+        if !self.clock_changes.is_holding() {
+            self.hand_out_resumed(std::mem::take(&mut resumed)).await;
         }
         while let Some(due) = self.tasks.unless_stopped(self.timers.next(&*self.clock)).await {
             match due {
@@ -44,8 +44,27 @@ impl Alarms {
                         self.dispatch(id, alarm).await;
                     }
                 }
-                Due::SetBack(by) => self.clock_changes.set_back(by),
+                Due::SetBack(by) => {
+                    self.clock_changes.set_back(by);
+                    if self.clock_changes.is_put_right() {
+                        self.release(std::mem::take(&mut resumed)).await;
+                    }
+                }
+                Due::HeldLongEnough => self.release(std::mem::take(&mut resumed)).await,
                 Due::SetForward(by) => self.clock_changes.set_forward(by),
+            }
+        }
+    }
+
+    async fn release(&self, resumed: Vec<StreamId>) {
+        self.hand_out_resumed(resumed).await;
+        self.clock_changes.release();
+    }
+
+    async fn hand_out_resumed(&self, resumed: Vec<StreamId>) {
+        for id in resumed {
+            if self.tasks.unless_stopped(self.inputs.put(id, Input::Resumed)).await.is_none() {
+                return;
             }
         }
     }

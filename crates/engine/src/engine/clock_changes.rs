@@ -11,14 +11,25 @@
 //! | due dates of subscriptions, expiries of invoices | never: these are dates that others rely on |
 //!
 //! After the clock was set forward, or the machine was suspended, everything that has become due happens, and messages are
-//! sent at the rate of a restart. A clock that is far ahead may be wrong (a machine without a battery for its clock, before it
-//! has asked the network): nothing is removed by such a clock for a day.
+//! sent at the rate of a restart.
+//!
+//! A clock that is more than a day ahead of what was recorded, at the start or by a jump, may be wrong (a bad battery, a
+//! machine that has not asked the network for the time yet). The service trusts nobody whom it could ask, and it may really
+//! have been off for a month. So it waits for the clock to be put right, for a time that costs nothing after such a pause:
+//!
+//! | with a clock that is far ahead | waits |
+//! | --- | --- |
+//! | existing operations: time-outs, charges of subscriptions, repetitions of messages, payments that a restart resumes | 10 minutes, or until the clock is set back |
+//! | removal of old data | a day |
+//! | new operations, messages from wallets, settlements, webhooks | never |
+//!
+//! A clock that is wrong for longer is believed.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tracing::{info, warn};
+use tracing::warn;
 
 use super::index::Index;
 use super::inputs::Inputs;
@@ -35,6 +46,9 @@ const FAR_AHEAD: Duration = Duration::from_secs(24 * 3600);
 
 /// How long nothing is removed then, while the process runs.
 const REMOVE_NOTHING_FOR: Duration = Duration::from_secs(24 * 3600);
+
+/// How long existing operations are not woken then: a machine with a network knows the time within a minute or two.
+const HOLD_FOR: Duration = Duration::from_secs(600);
 
 /// A clock that is behind what was recorded before the start, by more than this, was set back.
 const BEHIND: Duration = Duration::from_secs(2);
@@ -81,12 +95,34 @@ impl ClockChanges {
             self.move_stored_times(by);
         } else if latest > UnixMillis::default() && now > latest.plus(FAR_AHEAD) {
             self.remove_nothing();
-            info!(
-                hours = now.since(latest).as_secs() / 3600,
-                "nothing was recorded for more than a day: in case the machine's clock is wrong, nothing is removed for a day"
+            self.hold_timers(latest);
+            warn!(
+                days = now.since(latest).as_secs() / 86_400,
+                "the machine's clock is days past the last record: the service was off or idle, or the clock is wrong. Open \
+                 requests and charges wait for 10 minutes and nothing is removed for a day; if the clock is wrong, set it now"
             );
         }
         Ok(())
+    }
+
+    /// Whether alarms are held back.
+    pub(super) fn is_holding(&self) -> bool {
+        self.parts.timers.held_after().is_some()
+    }
+
+    /// Whether a clock that was far ahead has been put right.
+    pub(super) fn is_put_right(&self) -> bool {
+        self.parts.timers.held_after().is_some_and(|after| self.parts.clock.now() <= after.plus(FAR_AHEAD))
+    }
+
+    /// What was held back goes on.
+    pub(super) fn release(&self) {
+        self.parts.timers.release();
+        self.parts.outbox.resend_all();
+    }
+
+    fn hold_timers(&self, after: UnixMillis) {
+        self.parts.timers.hold(after, self.parts.clock.monotonic().saturating_add(HOLD_FOR));
     }
 
     /// The machine's clock was set back while the service runs.
@@ -100,10 +136,14 @@ impl ClockChanges {
     /// The machine's clock was set forward while the service runs, or the machine was suspended.
     pub(super) fn set_forward(&self, by: Duration) {
         warn!(seconds = by.as_secs(), "the machine's clock was set forward, or the machine was suspended");
-        self.parts.outbox.resend_all();
         if by > FAR_AHEAD {
             self.remove_nothing();
-            warn!("in case the clock is wrong now, nothing is removed for a day");
+            self.hold_timers(self.parts.clock.now().minus(by));
+            warn!(
+                "in case the clock is wrong now, open requests and charges wait for 10 minutes and nothing is removed for a day"
+            );
+        } else {
+            self.parts.outbox.resend_all();
         }
     }
 

@@ -34,6 +34,8 @@ pub(super) enum Due {
     SetBack(Duration),
     /// The machine's clock was set forward by this much, or the machine was suspended: what was due later is due now.
     SetForward(Duration),
+    /// Alarms have been [held](Timers::hold) for long enough.
+    HeldLongEnough,
 }
 
 /// Alarms by time.
@@ -43,6 +45,16 @@ pub(super) struct Timers {
     earlier: Notify,
     /// What the clocks showed when they were last compared.
     seen: Mutex<Option<(UnixMillis, Duration)>>,
+    held: Mutex<Option<Held>>,
+}
+
+/// Alarms that are held back: by a clock that may be wrong they are due.
+struct Held {
+    /// The last time that is believed.
+    after: UnixMillis,
+    /// Until when, on the monotonic clock.
+    until: Duration,
+    alarms: BTreeSet<(UnixMillis, StreamId, Alarm)>,
 }
 
 /// How often the wall clock is compared with the monotonic one: when it is set, alarms are late by this at most.
@@ -67,7 +79,38 @@ impl Timers {
     }
 
     pub(super) fn cancel(&self, at: UnixMillis, id: StreamId, alarm: Alarm) {
-        self.due.lock().remove(&(at, id, alarm));
+        if !self.due.lock().remove(&(at, id, alarm))
+            && let Some(held) = &mut *self.held.lock()
+        {
+            held.alarms.remove(&(at, id, alarm));
+        }
+    }
+
+    /// Holds back what wakes operations `after` this time and what sends their messages again, until the monotonic clock
+    /// shows `until`. Alarms that are set from now on are not held back.
+    pub(super) fn hold(&self, after: UnixMillis, until: Duration) {
+        let mut due = self.due.lock();
+        let (mut alarms, others): (BTreeSet<_>, _) = std::mem::take(&mut *due)
+            .into_iter()
+            .partition(|(at, _, alarm)| *alarm == Alarm::Resend || (*alarm == Alarm::Wake && *at > after));
+        *due = others;
+        let mut held = self.held.lock();
+        if let Some(before) = held.take() {
+            alarms.extend(before.alarms);
+        }
+        *held = Some(Held { after, until, alarms });
+    }
+
+    /// The last time that is believed while alarms are held back.
+    pub(super) fn held_after(&self) -> Option<UnixMillis> {
+        self.held.lock().as_ref().map(|held| held.after)
+    }
+
+    /// What was held back is due when it was to be.
+    pub(super) fn release(&self) {
+        let held = self.held.lock().take();
+        self.due.lock().extend(held.into_iter().flat_map(|held| held.alarms));
+        self.earlier.notify_one();
     }
 
     /// Removes all alarms of a kind; returns their operations, the earliest first.
@@ -99,6 +142,9 @@ impl Timers {
                 Ok(now) => now,
                 Err(set) => return set,
             };
+            if self.held.lock().as_ref().is_some_and(|held| clock.monotonic() >= held.until) {
+                return Due::HeldLongEnough;
+            }
             let first = {
                 let mut due = self.due.lock();
                 let mut taken = Vec::new();
@@ -180,6 +226,28 @@ mod tests {
         let alarm = (StreamId::SUBSCRIPTIONS, Alarm::Wake);
         timers.set(NOW, alarm.0, alarm.1);
         assert!(matches!(timers.next(&clock).await, Due::Alarms(due) if due == [alarm]));
+    }
+
+    #[tokio::test]
+    async fn alarms_are_held_back_until_the_time_is_over_and_new_ones_are_not() {
+        let (timers, clock) = (Timers::default(), ManualClock::at(NOW.plus(100 * HOURS)));
+        let [before, late, cancelled, new] = [1, 2, 3, 4].map(|byte| StreamId::from_bytes([byte; 16]));
+        timers.set(NOW, before, Alarm::Wake);
+        timers.set(NOW.plus(HOURS), late, Alarm::Wake);
+        timers.set(NOW.plus(HOURS), late, Alarm::LookUp);
+        timers.set(NOW.plus(HOURS), cancelled, Alarm::Wake);
+        timers.hold(NOW, clock.monotonic() + HOURS);
+        timers.cancel(NOW.plus(HOURS), cancelled, Alarm::Wake);
+        timers.set(NOW.plus(2 * HOURS), new, Alarm::Wake);
+        let due = timers.next(&clock).await;
+        let expected = [(before, Alarm::Wake), (late, Alarm::LookUp), (new, Alarm::Wake)];
+        assert!(matches!(&due, Due::Alarms(alarms) if *alarms == expected), "{due:?}");
+        clock.turn(HOURS);
+        assert!(matches!(timers.next(&clock).await, Due::HeldLongEnough));
+        assert_eq!(timers.held_after(), Some(NOW));
+        timers.release();
+        assert!(matches!(timers.next(&clock).await, Due::Alarms(alarms) if alarms == [(late, Alarm::Wake)]));
+        assert_eq!(timers.held_after(), None);
     }
 
     #[tokio::test]

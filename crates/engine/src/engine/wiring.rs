@@ -344,7 +344,6 @@ impl Engine {
         tasks.spawn_vital(scans.run());
         tasks.spawn_vital(watcher.run());
         tasks.spawn_vital(lightning_queue.run(queued_calls));
-        tasks.spawn_vital(alarms.run(restored.waiting));
         let check = tasks.clone();
         tasks.spawn_vital(async move {
             damage.check_operations(index.ids(), &*clock, &check).await;
@@ -358,6 +357,7 @@ impl Engine {
             tasks.spawn_vital(notifications.run_notifications(notices));
         }
         clock_changes.check_at_start(restored.latest).await?;
+        tasks.spawn_vital(alarms.run(restored.waiting));
         tasks.spawn_vital(Arc::clone(&engine).keep_house());
         Ok(engine)
     }
