@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use super::clock_changes::ClockChanges;
-use super::delivering::Deliveries;
 use super::inputs::Inputs;
 use super::invoice_watcher::InvoiceWatcher;
 use super::outbox::Outbox;
 use super::ownership::Ownership;
 use super::tasks::Tasks;
 use super::timers::{Alarm, Due, Timers};
+use super::webhook_dispatcher::WebhookDispatcher;
 use crate::StreamId;
 use crate::operations::Input;
 use crate::ports::Clock;
@@ -21,7 +21,7 @@ pub(super) struct Alarms {
     pub(super) inputs: Inputs,
     pub(super) outbox: Arc<Outbox>,
     pub(super) watcher: Arc<InvoiceWatcher>,
-    pub(super) webhooks: Arc<Deliveries>,
+    pub(super) webhooks: Arc<WebhookDispatcher>,
     pub(super) clock_changes: Arc<ClockChanges>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) tasks: Tasks,

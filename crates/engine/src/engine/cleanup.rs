@@ -1,55 +1,74 @@
-//! Housekeeping: removes what has had its time.
+//! Cleanup: removes data whose retention is over.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use tracing::warn;
 
-use super::Engine;
+use super::clock_changes::ClockChanges;
+use super::damage::Damage;
+use super::event_feed::EventFeed;
+use super::idempotency::IdempotencyRecords;
+use super::index::Index;
+use super::reusable_handshakes::ReusableHandshakes;
+use super::tasks::Tasks;
+use super::webhook_dispatcher::WebhookDispatcher;
 use crate::operations::Operation;
-use crate::ports::StoreError;
+use crate::ports::{Clock, Store, StoreError};
 use crate::{StreamId, UnixMillis};
 
-/// How often the house is kept.
+/// How often the cleanup runs.
 const EVERY: Duration = Duration::from_secs(3600);
 
-/// Removed in one transaction at most, so that commits of operations do not wait for long.
+/// Rows removed in one transaction at most, so that commits of operations do not wait for long.
 const BATCH: usize = 500;
 
-/// How long the ids of handled Nostr events are kept. The transport refuses events whose time is over 15 minutes from
-/// ours; 2 hours are well beyond both edges of that.
+/// How long the ids of handled Nostr events are kept. The transport refuses events whose time differs from ours by over 15
+/// minutes; 2 hours are well beyond both edges of that.
 const INBOUND_KEPT: Duration = Duration::from_secs(2 * 3600);
 
-/// How long the relays of a user are kept after a wallet last named them, or they were in use last: the user was sent a
-/// message, or has an open subscription. A user who comes back later is reached at our own relays until the wallet names
-/// its own again.
+/// How long the relays of a user are kept after a wallet last named them, or they were last in use: the user was sent a
+/// message, or has an open subscription. A user who comes back later is reached at the service's relays until the wallet
+/// names its own again.
 const USER_RELAYS_KEPT: Duration = Duration::from_secs(400 * 24 * 3600);
 
-impl Engine {
-    /// Keeps house now and then until everything stops.
-    pub(super) async fn keep_house(self: Arc<Self>) {
+/// Removes old data.
+pub(super) struct Cleanup {
+    pub(super) store: Arc<dyn Store>,
+    pub(super) damage: Arc<Damage>,
+    pub(super) webhooks: Arc<WebhookDispatcher>,
+    pub(super) idempotency: Arc<IdempotencyRecords>,
+    pub(super) feed: Arc<EventFeed>,
+    pub(super) reusable_handshakes: Arc<ReusableHandshakes>,
+    pub(super) index: Arc<Index>,
+    pub(super) clock_changes: Arc<ClockChanges>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) tasks: Tasks,
+    /// How long finished streams stay readable.
+    pub(super) retention: Duration,
+}
+
+impl Cleanup {
+    /// Cleans up now and then until the engine stops.
+    pub(super) async fn run(self) {
         for hour in 0_u64.. {
             let began = self.clock.monotonic();
             if hour.is_multiple_of(24)
                 && let Err(failure) = self.keep_relays_of_subscribers().await
             {
-                failed("relays of users that have no subscription", &failure);
+                failed("relays of users without a subscription", &failure);
             }
-            if self.clock_changes.may_remove() {
-                tokio::select! {
-                    () = self.tasks.stopped() => return,
-                    () = self.clean() => {}
-                }
+            if self.clock_changes.may_remove() && self.tasks.unless_stopped(self.clean()).await.is_none() {
+                return;
             }
             let took = self.clock.monotonic().saturating_sub(began);
-            tokio::select! {
-                () = self.tasks.stopped() => return,
-                () = self.clock.sleep(EVERY.saturating_sub(took)) => {}
+            if self.tasks.unless_stopped(self.clock.sleep(EVERY.saturating_sub(took))).await.is_none() {
+                return;
             }
         }
     }
 
-    /// Says of the users with open subscriptions that their relays are in use: a calendar may leave years between two dates.
+    /// Marks the relays of users with open subscriptions as in use: there may be years between two due dates.
     async fn keep_relays_of_subscribers(&self) -> Result<(), StoreError> {
         let now = self.clock.now();
         let mut after = None;
@@ -71,15 +90,15 @@ impl Engine {
         }
     }
 
-    /// Each by itself: what cannot be removed now keeps nothing else.
+    /// Removes each kind of data by itself: what cannot be removed now does not keep the others.
     async fn clean(&self) {
         let now = self.clock.now();
         let retained = now.minus(self.retention);
-        if let Err(failure) = self.give_up_deliveries(now).await {
-            failed("deliveries to no webhook", &failure);
+        if let Err(failure) = self.webhooks.give_up_without_webhook().await {
+            failed("deliveries without a webhook", &failure);
         }
-        remove("deliveries", || self.webhooks.forget(retained, BATCH)).await;
-        remove("answers", || self.idempotency.remove_old(BATCH)).await;
+        remove("deliveries", || self.webhooks.remove_old(retained, BATCH)).await;
+        remove("idempotency records", || self.idempotency.remove_old(BATCH)).await;
         remove("finished operations", || self.store.remove_finished(retained, BATCH)).await;
         self.feed.forget_finished();
         self.remove_old_events(retained).await;
@@ -87,12 +106,9 @@ impl Engine {
         remove("correlation keys", || self.store.forget_kept_keys(now, BATCH)).await;
         remove("relays of users", || self.store.forget_user_relays(now.minus(USER_RELAYS_KEPT), BATCH)).await;
     }
-}
 
-impl Engine {
-    /// Removes what happened before `retained` on streams that do not end by themselves: the reserved one, and those of
-    /// reusable handshakes. What is left begins with an event of which the webhook's delivery is still kept, that is not so old,
-    /// or that is the newest.
+    /// Removes events from before `retained` of streams that do not end by themselves: the reserved one, and those of reusable
+    /// handshakes. The first event that is left has a delivery that is still kept, is not so old, or is the newest.
     async fn remove_old_events(&self, retained: UnixMillis) {
         let mut streams = vec![StreamId::SUBSCRIPTIONS];
         while let Some(last) = streams.last().copied() {
@@ -115,14 +131,14 @@ impl Engine {
         }
         match self.store.events(stream, 0, 1).await {
             Ok(events) => Ok(events.first().is_some_and(|event| event.timestamp <= retained.secs())),
-            // Damaged: it goes with its time.
+            // A damaged event is removed when it is old enough, like any other.
             Err(StoreError::Unreadable(_)) => Ok(true),
             Err(failure) => Err(failure),
         }
     }
 }
 
-/// Removes batch after batch until there is nothing more to remove, or the store fails.
+/// Removes one batch after the other until nothing is left to remove, or the store fails.
 async fn remove<R>(what: &'static str, batch: impl Fn() -> R)
 where
     R: Future<Output = Result<usize, StoreError>>,
@@ -137,5 +153,5 @@ where
 }
 
 fn failed(what: &'static str, failure: &StoreError) {
-    warn!(what, error = ?failure, "housekeeping could not remove what has had its time; it is tried again in an hour");
+    warn!(what, error = ?failure, "cleanup failed; retrying in 1 h");
 }

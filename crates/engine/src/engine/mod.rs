@@ -18,7 +18,6 @@ mod cleanup;
 mod clock_changes;
 mod commit;
 mod damage;
-mod delivering;
 mod errors;
 mod event_feed;
 mod handshake_urls;
@@ -41,6 +40,7 @@ mod start;
 mod subscriptions;
 mod tasks;
 mod timers;
+mod webhook_dispatcher;
 mod wiring;
 mod workers;
 
@@ -49,10 +49,7 @@ use std::time::Duration;
 
 use usher_protocol::PublicKey;
 
-use self::clock_changes::ClockChanges;
 use self::damage::Damage;
-use self::delivering::Deliveries;
-pub use self::delivering::RetryError;
 pub use self::errors::{EventsError, InvalidField, StartError};
 use self::event_feed::EventFeed;
 pub use self::event_feed::{Live, LiveEvent, LiveEvents};
@@ -76,11 +73,13 @@ use self::start::{FieldChecks, Starter};
 use self::subscriptions::Subscriptions;
 pub use self::subscriptions::{SubscriptionError, SubscriptionFilter, SubscriptionPage};
 use self::tasks::Tasks;
-use self::timers::Timers;
+pub use self::webhook_dispatcher::RetryError;
+use self::webhook_dispatcher::WebhookDispatcher;
 pub use self::wiring::{EngineOptions, EngineParts};
 use crate::operations::{self, SubscriptionView};
 use crate::ports::{
-    Answer, AnswerKey, Clock, DamagedRow, LightningError, Randomness, Store, StoreError, WalletInfo, WalletLink,
+    Answer, AnswerKey, DamagedRow, Delivery, DeliveryCounts, DeliveryStatus, LightningError, StoreError, WalletInfo,
+    WalletLink,
 };
 use crate::{EventPage, StreamId};
 
@@ -97,16 +96,10 @@ pub struct Engine {
     subscriptions: Arc<Subscriptions>,
     checks: Arc<FieldChecks>,
     starter: Starter,
-    store: Arc<dyn Store>,
-    clock: Arc<dyn Clock>,
-    randomness: Arc<dyn Randomness>,
     index: Arc<Index>,
-    timers: Arc<Timers>,
-    webhooks: Arc<Deliveries>,
+    webhooks: Arc<WebhookDispatcher>,
     reusable_handshakes: Arc<ReusableHandshakes>,
     scans: Arc<ScanAdmission>,
-    clock_changes: Arc<ClockChanges>,
-    retention: Duration,
 }
 
 impl Engine {
@@ -361,5 +354,49 @@ impl Engine {
         once: Option<IdempotentRequest<SubscriptionView>>,
     ) -> Result<SubscriptionView, SubscriptionError> {
         self.subscriptions.close(main_key, id, once).await
+    }
+}
+
+/// Deliveries of events to the webhook.
+impl Engine {
+    /// Deliveries with this status, oldest event first, after the given position, at most `limit`.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn webhook_deliveries(
+        &self,
+        status: DeliveryStatus,
+        after: Option<(StreamId, u64)>,
+        limit: usize,
+    ) -> Result<Vec<Delivery>, StoreError> {
+        self.webhooks.list(status, after, limit).await
+    }
+
+    /// Makes a failed or delivered delivery pending again, due now; `None` when there is no such delivery. One that is pending
+    /// already is due now, too. Returns the delivery as it is then. Earlier deliveries of its stream that are pending go
+    /// first, now.
+    ///
+    /// # Errors
+    /// [`RetryError`].
+    pub async fn retry_webhook_delivery(
+        &self,
+        stream: StreamId,
+        index: u64,
+        once: Option<IdempotentRequest<Delivery>>,
+    ) -> Result<Option<Delivery>, RetryError> {
+        self.webhooks.retry(stream, index, once).await
+    }
+
+    /// Whether the webhook refused the last events; `None` without a webhook.
+    pub fn webhook_is_failing(&self) -> Option<bool> {
+        self.webhooks.is_failing()
+    }
+
+    /// How many deliveries are pending and how many were given up.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn count_webhook_deliveries(&self) -> Result<DeliveryCounts, StoreError> {
+        self.webhooks.count().await
     }
 }

@@ -22,10 +22,10 @@ use usher_protocol::subkey::SubkeyProof;
 use super::Engine;
 use super::alarms::Alarms;
 use super::capacity::Capacity;
+use super::cleanup::Cleanup;
 use super::clock_changes::{ClockChangeParts, ClockChanges};
 use super::commit::{AfterCommit, Committer};
 use super::damage::Damage;
-use super::delivering::Deliveries;
 use super::event_feed::EventFeed;
 use super::handshake_urls::HandshakeUrls;
 use super::idempotency::IdempotencyRecords;
@@ -47,6 +47,7 @@ use super::start::{FieldChecks, PaymentRules, StartRules, Starter};
 use super::subscriptions::Subscriptions;
 use super::tasks::Tasks;
 use super::timers::Timers;
+use super::webhook_dispatcher::{WebhookDispatcher, WebhookDispatcherParts};
 use super::workers::Workers;
 use crate::ports::{
     AnswerStore, Clock, DeliveryStore, Inbound, LightningNotices, Messenger, Randomness, Receiver, Store, StoreError,
@@ -173,7 +174,17 @@ impl Engine {
             tasks: tasks.clone(),
         });
         let outbox = Arc::new(outbox);
-        let (webhooks, due) = Deliveries::new(deliveries, receiver);
+        let (webhooks, due) = WebhookDispatcher::new(WebhookDispatcherParts {
+            store: deliveries,
+            sender: receiver,
+            damage: Arc::clone(&damage),
+            timers: Arc::clone(&timers),
+            metrics: Arc::clone(&metrics),
+            ownership: ownership.clone(),
+            clock: Arc::clone(&clock),
+            randomness: Arc::clone(&randomness),
+            tasks: tasks.clone(),
+        });
         let webhooks = Arc::new(webhooks);
 
         let committer = Arc::new(Committer::new(
@@ -308,6 +319,19 @@ impl Engine {
             metrics: Arc::clone(&metrics),
             ownership,
         };
+        let cleanup = Cleanup {
+            store: Arc::clone(&store),
+            damage: Arc::clone(&damage),
+            webhooks: Arc::clone(&webhooks),
+            idempotency: Arc::clone(&idempotency),
+            feed: Arc::clone(&feed),
+            reusable_handshakes: Arc::clone(&reusable_handshakes),
+            index: Arc::clone(&index),
+            clock_changes: Arc::clone(&clock_changes),
+            clock: Arc::clone(&clock),
+            tasks: tasks.clone(),
+            retention: options.retention,
+        };
         let engine = Arc::new(Self {
             tasks: tasks.clone(),
             metrics,
@@ -320,26 +344,20 @@ impl Engine {
             subscriptions,
             checks,
             starter,
-            store,
-            clock: Arc::clone(&clock),
-            randomness,
             index: Arc::clone(&index),
-            timers,
-            webhooks,
+            webhooks: Arc::clone(&webhooks),
             reusable_handshakes,
             scans: Arc::clone(&scans),
-            clock_changes: Arc::clone(&clock_changes),
-            retention: options.retention,
         });
 
         let restored = restorer.restore(clock.now()).await?;
-        engine.load_deliveries().await?;
+        webhooks.load().await?;
         for jobs in jobs {
             tasks.spawn_vital(Arc::clone(&workers).run(jobs));
         }
         tasks.spawn_vital(outbox.run(send_jobs));
-        tasks.spawn_vital(Arc::clone(&engine).deliver_to_app(due));
-        tasks.spawn_vital(Arc::clone(&engine).keep_deliveries_loaded());
+        tasks.spawn_vital(Arc::clone(&webhooks).run(due));
+        tasks.spawn_vital(webhooks.keep_loaded());
         tasks.spawn_vital(incoming.run_inbox(inbox));
         tasks.spawn_vital(scans.run());
         tasks.spawn_vital(watcher.run());
@@ -358,7 +376,7 @@ impl Engine {
         }
         clock_changes.check_at_start(restored.latest).await?;
         tasks.spawn_vital(alarms.run(restored.waiting));
-        tasks.spawn_vital(Arc::clone(&engine).keep_house());
+        tasks.spawn_vital(cleanup.run());
         Ok(engine)
     }
 }

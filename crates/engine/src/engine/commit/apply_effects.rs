@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use super::step::Step;
-use crate::engine::delivering::Deliveries;
 use crate::engine::event_feed::EventFeed;
 use crate::engine::index::Index;
 use crate::engine::invoice_watcher::InvoiceWatcher;
@@ -11,6 +10,7 @@ use crate::engine::lightning_queue::LightningQueue;
 use crate::engine::metrics::Metrics;
 use crate::engine::outbox::Outbox;
 use crate::engine::timers::{Alarm, Timers};
+use crate::engine::webhook_dispatcher::WebhookDispatcher;
 use crate::event::{Event, NewEvent};
 use crate::ports::Head;
 use crate::{StreamId, UnixMillis};
@@ -24,7 +24,7 @@ pub(in crate::engine) struct AfterCommit {
     pub(in crate::engine) outbox: Arc<Outbox>,
     pub(in crate::engine) watcher: Arc<InvoiceWatcher>,
     pub(in crate::engine) lightning: Arc<LightningQueue>,
-    pub(in crate::engine) webhooks: Arc<Deliveries>,
+    pub(in crate::engine) webhooks: Arc<WebhookDispatcher>,
 }
 
 impl AfterCommit {
@@ -67,9 +67,7 @@ impl AfterCommit {
     fn publish(&self, id: StreamId, next_index: u64, events: &[NewEvent], now: UnixMillis) {
         if !events.is_empty() {
             self.feed.publish(id, next_index, events);
-            if self.webhooks.note(id) {
-                self.timers.set(now, id, Alarm::Deliver);
-            }
+            self.webhooks.deliver_soon(id, now);
         }
     }
 

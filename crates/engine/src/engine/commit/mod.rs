@@ -23,11 +23,11 @@ pub(super) use self::apply_effects::AfterCommit;
 use self::changes_for_notes::Gatherer;
 use self::step::Step;
 use super::damage::Damage;
-use super::delivering::Deliveries;
 use super::ids::Ids;
 use super::index::Index;
 use super::metrics::Metrics;
 use super::outbox::Outbox;
+use super::webhook_dispatcher::WebhookDispatcher;
 use crate::event::NewEvent;
 use crate::operations::{Effect, Operation};
 use crate::ports::{
@@ -85,7 +85,7 @@ pub(super) struct Committer {
     gatherer: Gatherer,
     index: Arc<Index>,
     outbox: Arc<Outbox>,
-    webhooks: Arc<Deliveries>,
+    webhooks: Arc<WebhookDispatcher>,
     after_commit: AfterCommit,
 }
 

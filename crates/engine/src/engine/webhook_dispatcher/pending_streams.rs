@@ -1,51 +1,51 @@
-//! The streams with something to deliver that are kept in memory: those whose turn is now or soon. All stand in the store.
+//! Streams with pending deliveries that are in memory: those that are due now or soon. All of them are in the store.
 
 use std::collections::HashMap;
 
-use super::lanes::Pace;
+use super::delivery_slots::Pace;
 use crate::StreamId;
 
-/// What is known of the streams with pending deliveries.
-pub(super) struct Streams {
+/// Streams with pending deliveries.
+pub(super) struct PendingStreams {
     known: HashMap<StreamId, Progress>,
-    /// Most that are known.
+    /// Most streams in memory.
     room: usize,
-    /// There are streams with pending deliveries that are not known here.
+    /// The store has streams with pending deliveries that are not in memory.
     more_in_store: bool,
-    /// The last time that the store was asked, nothing of it could be used.
+    /// When the store was last asked, it had nothing that could be used.
     asked_in_vain: bool,
-    /// After which stream the store is asked next.
+    /// The stream after which the store is asked next.
     cursor: Option<StreamId>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Progress {
-    /// A timer is set, or it waits for a place.
+    /// Its timer is set, or it waits for a slot.
     Scheduled(Pace),
-    /// Being delivered; `true`: something was added meanwhile.
+    /// It is being delivered; `true`: an event was added meanwhile.
     Delivering(bool),
 }
 
-/// What became of a stream that the store knows.
+/// What happened to a stream that the store has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Loaded {
-    /// It is known now: a timer is to be set.
+    /// It is in memory now: its timer is to be set.
     New,
-    /// It was known.
+    /// It was in memory.
     Known,
-    /// It is left in the store: its turn comes later.
+    /// It is left in the store: it is due later.
     Later,
     /// There is no room.
     Full,
 }
 
-impl Streams {
-    /// With room for so many streams, of which new ones always find a quarter free of those that wait for long.
+impl PendingStreams {
+    /// With room for this many streams. A quarter of it is always free for new streams.
     pub(super) fn new(room: usize) -> Self {
         Self { known: HashMap::new(), room, more_in_store: true, asked_in_vain: false, cursor: None }
     }
 
-    /// Notes that `stream` has something new; says whether a timer is to be set for it.
+    /// `stream` has a new event; says whether its timer is to be set.
     pub(super) fn note(&mut self, stream: StreamId) -> bool {
         let full = self.known.len() >= self.room;
         match self.known.get_mut(&stream) {
@@ -56,14 +56,14 @@ impl Streams {
                 self.asked_in_vain = false;
             }
             None => {
-                self.known.insert(stream, Progress::Scheduled(Pace::Brisk));
+                self.known.insert(stream, Progress::Scheduled(Pace::Fast));
                 return true;
             }
         }
         false
     }
 
-    /// The store has `stream`, whose turn is `soon` or later. Of how it did nothing is known: it goes with the slow ones.
+    /// The store has `stream`, which is due `soon` or later. Nothing is known of its last post: it counts as slow.
     pub(super) fn load(&mut self, stream: StreamId, soon: bool) -> Loaded {
         if self.known.contains_key(&stream) {
             Loaded::Known
@@ -77,7 +77,7 @@ impl Streams {
         }
     }
 
-    /// Ends a stream's delivery until it is begun again: `false` when something was added meanwhile, and it goes on.
+    /// Ends a stream's delivery; `false` when an event was added meanwhile, and it goes on.
     pub(super) fn rest(&mut self, stream: StreamId) -> bool {
         if let Some(Progress::Delivering(more @ true)) = self.known.get_mut(&stream) {
             *more = false;
@@ -87,8 +87,8 @@ impl Streams {
         true
     }
 
-    /// The stream's next turn is `soon` or later; says whether a timer is to be set for it. One that comes later is left to
-    /// the store when room is needed for what is new.
+    /// The stream is due `soon` or later; says whether its timer is to be set. One that is due later is left in the store when
+    /// room is needed for new ones.
     pub(super) fn later(&mut self, stream: StreamId, pace: Pace, soon: bool) -> bool {
         let stays = soon || self.known.len() < self.room / 2;
         if stays {
@@ -100,7 +100,7 @@ impl Streams {
         stays
     }
 
-    /// There is no room for the stream among those that wait for a place.
+    /// There is no room for the stream in the queue for slots: it is left in the store.
     pub(super) fn put_off(&mut self, stream: StreamId) {
         if let Some(Progress::Scheduled(_)) = self.known.get(&stream) {
             self.known.remove(&stream);
@@ -108,53 +108,53 @@ impl Streams {
         self.more_in_store = true;
     }
 
-    /// The stream's delivery was lost: it is left to the store, and loaded again.
+    /// The stream's delivery panicked: it is left in the store, and loaded again.
     pub(super) fn lose(&mut self, stream: StreamId) {
         self.known.remove(&stream);
         self.more_in_store = true;
     }
 
-    /// The stream shall be looked at now, whatever it waits for.
+    /// The stream is to be delivered now, whatever it waits for.
     pub(super) fn hurry(&mut self, stream: StreamId) {
         if let Some(Progress::Delivering(more)) = self.known.get_mut(&stream) {
             *more = true;
         }
     }
 
-    /// Begins a stream's delivery; `false` when it is being delivered already, and will go on with what was added. Never
-    /// two at a time, or order would be lost.
+    /// Begins a stream's delivery; `false` when it is being delivered already, and will go on with what was added. Two at a time
+    /// would lose the order.
     pub(super) fn begin(&mut self, stream: StreamId) -> bool {
         let runs = matches!(self.known.get(&stream), Some(Progress::Delivering(_)));
         self.known.insert(stream, Progress::Delivering(runs));
         !runs
     }
 
-    /// The pace at which the stream waits for its turn.
+    /// The pace of the stream's last post.
     pub(super) fn pace(&self, stream: StreamId) -> Pace {
         match self.known.get(&stream) {
             Some(Progress::Scheduled(pace)) => *pace,
-            Some(Progress::Delivering(_)) | None => Pace::Brisk,
+            Some(Progress::Delivering(_)) | None => Pace::Fast,
         }
     }
 
-    /// Whether the store has streams that are not known here.
+    /// Whether the store has streams that are not in memory.
     pub(super) fn has_more(&self) -> bool {
         self.more_in_store
     }
 
-    /// Whether the store has streams that are not known here, and asking it would be of use now.
+    /// Whether the store has streams that are not in memory, and there is room for them.
     pub(super) fn has_room_for_more(&self) -> bool {
         self.more_in_store && !self.asked_in_vain && self.known.len() < self.room / 4
     }
 
-    /// The store is asked now; says after which stream.
+    /// The store is asked now; returns the stream after which.
     pub(super) fn ask(&mut self) -> Option<StreamId> {
-        // What is left there from now on sets it again.
+        // Set again for every stream that is left there from now on.
         self.more_in_store = false;
         self.cursor
     }
 
-    /// The store was asked; `after` which stream it is to be asked next, whether there is more, and how many were of use.
+    /// The store was asked: the stream after which it is asked next, whether there is more, and how many were loaded.
     pub(super) fn asked(&mut self, after: Option<StreamId>, more: bool, loaded: usize) {
         self.cursor = after;
         self.more_in_store |= more;
@@ -172,12 +172,12 @@ mod tests {
 
     #[test]
     fn what_failed_and_comes_later_makes_room_for_what_is_new() {
-        let mut streams = Streams::new(8);
+        let mut streams = PendingStreams::new(8);
         streams.ask();
         for n in 0..100 {
             assert!(streams.note(id(n)), "{n}");
             assert!(streams.begin(id(n)));
-            let stays = streams.later(id(n), Pace::Brisk, false);
+            let stays = streams.later(id(n), Pace::Fast, false);
             assert_eq!(stays, n < 3, "{n}");
         }
         assert!(streams.has_more());
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_burst_beyond_the_room_is_left_to_the_store_and_fetched_when_there_is_room() {
-        let mut streams = Streams::new(8);
+        let mut streams = PendingStreams::new(8);
         streams.ask();
         streams.asked(None, false, 0);
         assert_eq!((0..20).filter(|n| streams.note(id(*n))).count(), 8);
@@ -207,7 +207,7 @@ mod tests {
 
     #[test]
     fn of_what_comes_later_only_half_the_room_is_filled_and_asking_in_vain_is_not_repeated_at_once() {
-        let mut streams = Streams::new(8);
+        let mut streams = PendingStreams::new(8);
         streams.ask();
         let loaded: Vec<_> = (0..8).map(|n| streams.load(id(n), false)).collect();
         assert_eq!(loaded, [[Loaded::New; 4], [Loaded::Later; 4]].concat());
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn one_at_a_time_and_what_is_added_meanwhile_is_seen() {
-        let mut streams = Streams::new(8);
+        let mut streams = PendingStreams::new(8);
         assert!(streams.note(id(1)));
         assert!(!streams.note(id(1)), "it has its timer");
         assert!(streams.begin(id(1)));

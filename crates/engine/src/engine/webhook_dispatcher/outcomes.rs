@@ -1,4 +1,4 @@
-//! Outcomes of posts: those that the store could not record yet, and how the receiver does.
+//! Results of posts: those that the store could not record yet, and the receiver's health.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -9,17 +9,17 @@ use tracing::{info, warn};
 use crate::StreamId;
 use crate::ports::{DeliveryAttempt, Posted};
 
-/// Most outcomes that wait for the store, some 300 bytes each: no more posts are made then.
+/// Most results that wait for the store, about 300 bytes each: beyond that no more posts are made.
 const MOST_UNRECORDED: usize = 10_000;
 
-/// The first pause before the store is asked again to record an outcome; it doubles.
+/// The first pause before a result is recorded again; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_secs(5);
 
 /// The longest.
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
-/// Outcomes of posts that the store could not record, on a full disk for example. What was posted is not posted again
-/// for that: it is recorded as soon as the store works. Only a restart in between forgets it.
+/// Results of posts that the store could not record, on a full disk for example. They are recorded as soon as the store works,
+/// so that the event is not posted again; only a restart in between forgets them.
 #[derive(Default)]
 pub(super) struct Unrecorded(Mutex<HashMap<StreamId, (DeliveryAttempt, u32)>>);
 
@@ -44,25 +44,25 @@ impl Unrecorded {
         self.0.lock().remove(&stream);
     }
 
-    /// After how long the stream is looked at again when the store failed.
+    /// How long the stream waits when the store has failed.
     pub(super) fn pause(&self, stream: StreamId) -> Duration {
         let failures = self.0.lock().get(&stream).map_or(1, |(_, failures)| *failures);
         (FIRST_PAUSE * 2_u32.saturating_pow(failures.saturating_sub(1))).min(LONGEST_PAUSE)
     }
 }
 
-/// A receiver that fails and recovers all the time is spoken of once in so long.
-const SPOKEN_OF_EVERY: Duration = Duration::from_secs(60);
+/// A receiver that fails and recovers all the time is logged at most this often.
+const LOGGED_EVERY: Duration = Duration::from_secs(60);
 
-/// Whether the receiver takes events: the log says when it begins to fail and when it works again.
+/// Whether the receiver accepts events; logs when it begins to fail and when it works again.
 #[derive(Default)]
 pub(super) struct ReceiverHealth(Mutex<Health>);
 
 #[derive(Default)]
 struct Health {
-    /// How many posts have failed since it began to.
+    /// How many posts have failed since it began to fail.
     failures: u64,
-    /// When it worked again last, on the monotonic clock.
+    /// When it last recovered, on the monotonic clock.
     recovered: Option<Duration>,
 }
 
@@ -71,12 +71,12 @@ impl ReceiverHealth {
         self.0.lock().failures > 0
     }
 
-    /// A post went like this, at this time of the monotonic clock.
+    /// The result of a post, at this time of the monotonic clock.
     pub(super) fn observe(&self, posted: &Posted, at: Duration) {
         let mut health = self.0.lock();
         match posted {
             Posted::Refused { http_status, reason, .. } => {
-                let silent = health.recovered.is_some_and(|recovered| at.saturating_sub(recovered) < SPOKEN_OF_EVERY);
+                let silent = health.recovered.is_some_and(|recovered| at.saturating_sub(recovered) < LOGGED_EVERY);
                 if health.failures == 0 && silent {
                     return;
                 }
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_receiver_fails_from_its_first_refusal_until_it_accepts_one_and_is_not_spoken_of_all_the_time() {
+    fn a_receiver_fails_from_its_first_refusal_until_it_accepts_an_event_and_is_not_logged_all_the_time() {
         let health = ReceiverHealth::default();
         let refused = Posted::Refused { http_status: Some(503), reason: "it said 503".to_owned(), retry_after: None };
         let accepted = Posted::Accepted { http_status: 200 };

@@ -1,0 +1,381 @@
+//! The webhook dispatcher: delivers events to the app's webhook, at least once, in order within a stream, streams independent
+//! of each other.
+//!
+//! Pending deliveries are in the store, written with their events. In memory is only which streams have pending deliveries
+//! and when they are due, up to a bound; the store is asked again when there is room.
+//!
+//! ```text
+//! committed ─▶ pending streams ─▶ timers ─▶ a queue per pool ─▶ a slot ─▶ one post ─▶ record ─▶ the next one, or later
+//! store ────────────┘ (at the start, and those there was no room for)
+//! ```
+
+mod delivery_slots;
+mod operator_view;
+mod outcomes;
+mod pending_streams;
+mod schedule;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::sync::{Notify, mpsc};
+use tracing::{info, warn};
+
+use self::delivery_slots::{DeliverySlots, HANGS_AFTER, Pace, Slot};
+pub use self::operator_view::RetryError;
+use self::outcomes::{ReceiverHealth, Unrecorded};
+use self::pending_streams::{Loaded, PendingStreams};
+use self::schedule::{GIVE_UP_AFTER, interval};
+use super::damage::Damage;
+use super::metrics::Metrics;
+use super::ownership::Ownership;
+use super::tasks::Tasks;
+use super::timers::{Alarm, Timers};
+use crate::ports::{
+    Clock, Delivery, DeliveryAttempt, DeliveryStatus, DeliveryStore, Posted, Randomness, Receiver, StoreError, Table,
+};
+use crate::{StreamId, UnixMillis};
+
+/// Most streams with pending deliveries in memory (about 150 bytes each, with its timer).
+const IN_MEMORY: usize = 50_000;
+
+/// Most slow streams that wait for a slot; the others wait in the store.
+const SLOW_IN_MEMORY: usize = 10_000;
+
+/// Streams read from the store at a time.
+const PAGE: usize = 1000;
+
+/// How often the store is asked for streams that there was no room for.
+const ASK_AGAIN_AFTER: Duration = Duration::from_secs(30);
+
+/// A stream that is due within this time is kept in memory even if there is little room: longer than until the store is asked
+/// again.
+const SOON: Duration = Duration::from_secs(60);
+
+/// What the dispatcher works with.
+pub(super) struct WebhookDispatcherParts {
+    pub(super) store: Arc<dyn DeliveryStore>,
+    /// Posts to the app's webhook, if it has one.
+    pub(super) sender: Option<Arc<dyn Receiver>>,
+    pub(super) damage: Arc<Damage>,
+    pub(super) timers: Arc<Timers>,
+    pub(super) metrics: Arc<Metrics>,
+    pub(super) ownership: Ownership,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) randomness: Arc<dyn Randomness>,
+    pub(super) tasks: Tasks,
+}
+
+/// Delivers events to the app.
+pub(super) struct WebhookDispatcher {
+    parts: WebhookDispatcherParts,
+    streams: Mutex<PendingStreams>,
+    /// There is room in memory for more of the store's streams.
+    room: Notify,
+    slots: DeliverySlots,
+    unrecorded: Unrecorded,
+    health: ReceiverHealth,
+    fast: mpsc::Sender<StreamId>,
+    slow: mpsc::Sender<StreamId>,
+}
+
+/// The streams that wait for a slot, by pool.
+pub(super) struct DueStreams {
+    fast: mpsc::Receiver<StreamId>,
+    slow: mpsc::Receiver<StreamId>,
+}
+
+impl WebhookDispatcher {
+    pub(super) fn new(parts: WebhookDispatcherParts) -> (Self, DueStreams) {
+        let (fast, fast_due) = mpsc::channel(IN_MEMORY);
+        let (slow, slow_due) = mpsc::channel(SLOW_IN_MEMORY);
+        let dispatcher = Self {
+            parts,
+            streams: Mutex::new(PendingStreams::new(IN_MEMORY)),
+            room: Notify::new(),
+            slots: DeliverySlots::new(),
+            unrecorded: Unrecorded::default(),
+            health: ReceiverHealth::default(),
+            fast,
+            slow,
+        };
+        (dispatcher, DueStreams { fast: fast_due, slow: slow_due })
+    }
+
+    /// Whether events are delivered at all.
+    pub(super) fn is_on(&self) -> bool {
+        self.parts.sender.is_some()
+    }
+
+    /// Events of `stream` were committed: they are due at once.
+    pub(super) fn deliver_soon(&self, stream: StreamId, now: UnixMillis) {
+        if self.is_on() && self.parts.ownership.owns(stream) && self.streams.lock().note(stream) {
+            self.parts.timers.set(now, stream, Alarm::Deliver);
+        }
+    }
+
+    /// A stream's timer has fired: it queues for a slot. Never waits, because all timers would.
+    pub(super) fn due(&self, stream: StreamId) {
+        let pace = self.streams.lock().pace(stream);
+        let queue = match pace {
+            Pace::Fast => &self.fast,
+            Pace::Slow => &self.slow,
+        };
+        // It is closed only when the engine stops.
+        if let Err(mpsc::error::TrySendError::Full(stream)) = queue.try_send(stream) {
+            self.streams.lock().put_off(stream);
+        }
+    }
+
+    /// Removes records of deliveries that ended before `before`, at most `limit`; returns how many.
+    pub(super) async fn remove_old(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.parts.store.forget_deliveries(before, limit).await
+    }
+
+    /// Sets timers for the store's pending deliveries that are due soon, as many as there is room for.
+    ///
+    /// # Errors
+    /// [`StoreError`]; what could not be read is read the next time.
+    pub(super) async fn load(&self) -> Result<(), StoreError> {
+        if !self.is_on() {
+            return Ok(());
+        }
+        let begin = self.streams.lock().ask();
+        let soon = self.parts.clock.now().plus(SOON);
+        let (mut after, mut more, mut loaded) = (begin, begin.is_some(), 0);
+        let end = 'pages: loop {
+            let pending = match self.parts.store.pending_streams(after, PAGE).await {
+                Ok(pending) => pending,
+                Err(failure) => {
+                    more = true;
+                    break Err(failure);
+                }
+            };
+            for (stream, due_at) in pending.iter().filter(|(stream, _)| self.parts.ownership.owns(*stream)) {
+                let what = self.streams.lock().load(*stream, *due_at <= soon);
+                match what {
+                    Loaded::New => {
+                        self.parts.timers.set(*due_at, *stream, Alarm::Deliver);
+                        loaded += 1;
+                    }
+                    Loaded::Known => {}
+                    Loaded::Later => more = true,
+                    Loaded::Full => {
+                        more = true;
+                        break 'pages Ok(());
+                    }
+                }
+            }
+            after = pending.last().map(|(stream, _)| *stream);
+            if pending.len() < PAGE {
+                // From the beginning the next time.
+                after = None;
+                break Ok(());
+            }
+        };
+        self.streams.lock().asked(after, more, loaded);
+        end
+    }
+
+    /// Loads streams that there was no room for when there is, until the engine stops.
+    pub(super) async fn keep_loaded(self: Arc<Self>) {
+        loop {
+            tokio::select! {
+                () = self.parts.clock.sleep(ASK_AGAIN_AFTER) => {}
+                () = self.room.notified() => {}
+                () = self.parts.tasks.stopped() => return,
+            }
+            let has_more = self.streams.lock().has_more();
+            if has_more && let Err(failure) = self.load().await {
+                warn!(error = ?failure, "pending deliveries could not be read");
+            }
+        }
+    }
+
+    /// Begins deliveries that are due, as soon as there is a slot, until the engine stops.
+    pub(super) async fn run(self: Arc<Self>, due: DueStreams) {
+        tokio::join!(self.run_pool(Pace::Fast, due.fast), self.run_pool(Pace::Slow, due.slow));
+    }
+
+    async fn run_pool(self: &Arc<Self>, pace: Pace, mut due: mpsc::Receiver<StreamId>) {
+        let pool = self.slots.of(pace);
+        loop {
+            let next = async {
+                let stream = due.recv().await?;
+                Some((stream, pool.slot().await?))
+            };
+            let Some(Some((stream, slot))) = self.parts.tasks.unless_stopped(next).await else { return };
+            let begins = self.streams.lock().begin(stream);
+            if begins {
+                self.parts.tasks.spawn(Arc::clone(self).deliver_stream(stream, slot));
+            }
+        }
+    }
+
+    /// Delivers the pending events of one stream, one after the other, until it must wait or others want its slot.
+    async fn deliver_stream(self: Arc<Self>, stream: StreamId, mut slot: Slot) {
+        let _guard = PanicGuard { streams: &self.streams, stream };
+        loop {
+            match self.deliver_next(stream, &mut slot).await {
+                Ok(Next::Stop) => return,
+                Ok(Next::Now) if slot.is_wanted() => {
+                    self.deliver_at(stream, self.parts.clock.now(), Pace::Fast);
+                    break;
+                }
+                Ok(Next::Now) => {}
+                Ok(Next::Nothing) => {
+                    if self.streams.lock().rest(stream) {
+                        break;
+                    }
+                }
+                Ok(Next::At(at, pace)) => {
+                    self.deliver_at(stream, at, pace);
+                    break;
+                }
+                Err(failure) => {
+                    warn!(stream_id = %stream, error = ?failure, "a delivery waits for the store");
+                    let again = self.parts.clock.now().plus(self.unrecorded.pause(stream));
+                    self.deliver_at(stream, again, slot.pace());
+                    break;
+                }
+            }
+        }
+        if self.streams.lock().has_room_for_more() {
+            self.room.notify_one();
+        }
+    }
+
+    fn deliver_at(&self, stream: StreamId, at: UnixMillis, pace: Pace) {
+        let soon = at <= self.parts.clock.now().plus(SOON);
+        if self.streams.lock().later(stream, pace, soon) {
+            self.parts.timers.set(at, stream, Alarm::Deliver);
+        }
+    }
+
+    async fn deliver_next(&self, stream: StreamId, slot: &mut Slot) -> Result<Next, StoreError> {
+        let Some(sender) = &self.parts.sender else { return Ok(Next::Nothing) };
+        if self.parts.tasks.is_stopping() {
+            return Ok(Next::Stop);
+        }
+        if let Some(attempt) = self.unrecorded.get(stream) {
+            let next = next_after(&attempt, Pace::Fast);
+            return self.record(attempt).await.map(|()| next);
+        }
+        if self.unrecorded.is_full() {
+            return Ok(Next::At(self.parts.clock.now().plus(ASK_AGAIN_AFTER), slot.pace()));
+        }
+        let now = self.parts.clock.now();
+        let delivery = match self.parts.store.next_delivery(stream).await {
+            Ok(Some(delivery)) => delivery,
+            Ok(None) => return Ok(Next::Nothing),
+            Err(StoreError::Unreadable(_)) => {
+                let Some(index) = self.parts.store.set_aside_delivery(stream, now).await? else {
+                    return Ok(Next::Nothing);
+                };
+                self.parts.damage.set_aside(Table::Deliveries, format_args!("{stream}:{index}"));
+                return Ok(Next::Now);
+            }
+            Err(failure) => return Err(failure),
+        };
+        if delivery.due_at > now {
+            return Ok(Next::At(delivery.due_at, slot.pace()));
+        }
+        let began = self.parts.clock.monotonic();
+        let posted = tokio::select! {
+            biased;
+            posted = slot.run(&*self.parts.clock, sender.post(stream, &delivery.event, now)) => posted,
+            // A running post is cut off and not recorded: it is repeated after the next start. One that has ended is recorded.
+            () = self.parts.tasks.stopped() => return Ok(Next::Stop),
+        };
+        let ended = self.parts.clock.monotonic();
+        if let Some(posted) = &posted {
+            self.health.observe(posted, ended);
+        }
+        let attempt = self.attempt(&delivery, posted.unwrap_or_else(cut_off));
+        let hung = ended.saturating_sub(began) >= HANGS_AFTER;
+        let next = next_after(&attempt, if hung { Pace::Slow } else { Pace::Fast });
+        if attempt.status == DeliveryStatus::Failed {
+            let index = attempt.index;
+            warn!(stream_id = %stream, index, "a webhook delivery is given up; it can be retried");
+        } else if delivery.attempts > 0 && attempt.status == DeliveryStatus::Delivered {
+            let attempts = delivery.attempts + 1;
+            info!(stream_id = %stream, index = attempt.index, attempts, "a webhook delivery succeeded after retries");
+        }
+        self.parts.metrics.attempted(attempt.status);
+        self.record(attempt).await.map(|()| next)
+    }
+
+    /// Records the result of a post, or keeps it until it can be recorded.
+    async fn record(&self, attempt: DeliveryAttempt) -> Result<(), StoreError> {
+        let stream = attempt.stream;
+        match self.parts.store.record_attempt(attempt.clone()).await {
+            Ok(_) => {
+                self.unrecorded.recorded(stream);
+                Ok(())
+            }
+            Err(failure) => {
+                self.unrecorded.keep(attempt);
+                Err(failure)
+            }
+        }
+    }
+
+    fn attempt(&self, delivery: &Delivery, posted: Posted) -> DeliveryAttempt {
+        let at = self.parts.clock.now();
+        let (status, due_at, http_status, error) = match posted {
+            Posted::Accepted { http_status } => (DeliveryStatus::Delivered, at, Some(http_status), None),
+            Posted::Refused { http_status, reason, retry_after } => {
+                let attempts = delivery.attempts.saturating_add(1);
+                let due_at = at.plus(interval(attempts, retry_after, &*self.parts.randomness));
+                let given_up = delivery.waited.saturating_add(due_at.since(at)) > GIVE_UP_AFTER;
+                let status = if given_up { DeliveryStatus::Failed } else { DeliveryStatus::Pending };
+                (status, due_at, http_status, Some(reason))
+            }
+        };
+        DeliveryAttempt { stream: delivery.stream, index: delivery.event.index, at, status, due_at, http_status, error }
+    }
+}
+
+/// Leaves a stream whose delivery panics to the store: otherwise it would wait for ever.
+struct PanicGuard<'a> {
+    streams: &'a Mutex<PendingStreams>,
+    stream: StreamId,
+}
+
+impl Drop for PanicGuard<'_> {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            self.streams.lock().lose(self.stream);
+        }
+    }
+}
+
+/// The result of a post that made room for others.
+fn cut_off() -> Posted {
+    let reason = "no response within a second while other posts waited; the next attempt has the full time limit";
+    Posted::Refused { http_status: None, reason: reason.to_owned(), retry_after: None }
+}
+
+/// What comes next on a stream after this attempt; `pace` is that of the stream if it failed.
+const fn next_after(attempt: &DeliveryAttempt, pace: Pace) -> Next {
+    match attempt.status {
+        DeliveryStatus::Pending => Next::At(attempt.due_at, pace),
+        DeliveryStatus::Delivered | DeliveryStatus::Failed => Next::Now,
+    }
+}
+
+/// What comes next on a stream.
+enum Next {
+    /// Another delivery may be due.
+    Now,
+    /// Nothing before then; and the pace at which it waits.
+    At(UnixMillis, Pace),
+    /// Nothing is pending.
+    Nothing,
+    /// The engine stops.
+    Stop,
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,51 @@
+//! When a delivery is tried again, and when it is given up.
+
+use std::time::Duration;
+
+use crate::ports::Randomness;
+
+/// Seconds between two attempts; the last value repeats until [`GIVE_UP_AFTER`].
+const INTERVALS: [u64; 9] = [5, 30, 120, 600, 1800, 3600, 7200, 14_400, 28_800];
+
+/// A delivery is given up when the pauses between its attempts add up to this: three days are a long weekend. Time in which
+/// the service was down does not count.
+pub(super) const GIVE_UP_AFTER: Duration = Duration::from_secs(72 * 3600);
+
+/// The longest that a receiver's `Retry-After` is honoured.
+const LONGEST_RETRY_AFTER: Duration = Duration::from_secs(24 * 3600);
+
+/// The time until the next attempt of a delivery that failed `attempts` times: the interval and up to 20 % more, so that many
+/// spread; not before the receiver wants it.
+pub(super) fn interval(attempts: u32, wanted: Option<Duration>, randomness: &dyn Randomness) -> Duration {
+    let step = usize::try_from(attempts.saturating_sub(1)).unwrap_or(usize::MAX);
+    let secs = INTERVALS.get(step).or(INTERVALS.last()).copied().unwrap_or(3600);
+    let mut random = [0; 1];
+    randomness.fill(&mut random);
+    let scheduled = Duration::from_millis(secs * 1000 + secs * 200 * u64::from(random[0]) / 255);
+    scheduled.max(wanted.unwrap_or_default().min(LONGEST_RETRY_AFTER))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{Always, SeededRandomness};
+
+    #[test]
+    fn each_attempt_waits_longer_than_the_one_before_and_up_to_a_fifth_more() {
+        let secs = [5, 30, 120, 600, 1800, 3600, 7200, 14_400, 28_800, 28_800, 28_800];
+        for (attempts, secs) in (1..).zip(secs) {
+            assert_eq!(interval(attempts, None, &Always(0)), Duration::from_secs(secs));
+            assert_eq!(interval(attempts, None, &Always(255)), Duration::from_millis(secs * 1200));
+        }
+        assert_eq!(interval(u32::MAX, None, &Always(0)), Duration::from_secs(28_800));
+        let randomness = SeededRandomness::new(7);
+        let many: std::collections::HashSet<_> = (0..100).map(|_| interval(1, None, &randomness)).collect();
+        assert!(many.len() > 30, "many attempts spread: {}", many.len());
+    }
+
+    #[test]
+    fn a_receiver_may_ask_for_more_time_up_to_a_day_and_not_for_less() {
+        let after = |wanted| interval(3, Some(Duration::from_secs(wanted)), &Always(0)).as_secs();
+        assert_eq!([after(0), after(119), after(121), after(86_400), after(u64::MAX)], [120, 120, 121, 86_400, 86_400]);
+    }
+}
