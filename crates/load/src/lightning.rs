@@ -13,7 +13,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 use usher_protocol::message::Preimage;
-use usher_sandbox::lightning::{Fees, LightningWorld, Method, NwcService};
+use usher_sandbox::lightning::{Fees, LightningNetwork, Method, NwcService};
 
 /// How long the wallet may take to reach the relay.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -24,14 +24,14 @@ const ASKED: usize = 1024;
 /// What is asked of the process: a line of JSON each.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Question {
+enum Query {
     /// A user pays this invoice.
     Pay(String),
     /// What the service has called for.
     Counts,
 }
 
-/// What the process answers: a line of JSON each, in the order of the questions.
+/// What the process answers: a line of JSON each, in the order of the queries.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Reply {
@@ -60,14 +60,14 @@ pub(crate) struct Counts {
 pub(crate) struct Lightning {
     child: Child,
     url: String,
-    teller: Teller,
-    /// Carries questions and replies.
+    client: LightningClient,
+    /// Carries queries and replies.
     _carrier: JoinSet<()>,
 }
 
 /// Asks the process.
 #[derive(Clone)]
-pub(crate) struct Teller(mpsc::Sender<(Question, oneshot::Sender<Reply>)>);
+pub(crate) struct LightningClient(mpsc::Sender<(Query, oneshot::Sender<Reply>)>);
 
 /// A clock that all processes of this machine share; it says how long ago, not when.
 pub(crate) fn monotonic() -> Duration {
@@ -92,10 +92,10 @@ impl Lightning {
         let mut replies = BufReader::new(stdout).lines();
         let url = replies.next_line().await?.context("Lightning ended")?;
         ensure!(url.starts_with("nostr+walletconnect://"), "Lightning did not say how it is reached");
-        let (teller, questions) = mpsc::channel(ASKED);
+        let (client, queries) = mpsc::channel(ASKED);
         let mut carrier = JoinSet::new();
-        carrier.spawn(carry(stdin, replies, questions));
-        Ok(Self { child, url, teller: Teller(teller), _carrier: carrier })
+        carrier.spawn(carry(stdin, replies, queries));
+        Ok(Self { child, url, client: LightningClient(client), _carrier: carrier })
     }
 
     /// How the service reaches its wallet.
@@ -107,15 +107,15 @@ impl Lightning {
         self.child.id()
     }
 
-    pub(crate) fn teller(&self) -> &Teller {
-        &self.teller
+    pub(crate) fn client(&self) -> &LightningClient {
+        &self.client
     }
 }
 
-impl Teller {
+impl LightningClient {
     /// A user pays an invoice.
     pub(crate) async fn pay(self, invoice: String) -> Result<Settled> {
-        match self.ask(Question::Pay(invoice)).await? {
+        match self.ask(Query::Pay(invoice)).await? {
             Reply::Paid(settled) => Ok(settled),
             other => bail!("a payment ended as {other:?}"),
         }
@@ -123,31 +123,31 @@ impl Teller {
 
     /// What the service has called for so far.
     pub(crate) async fn counts(&self) -> Result<Counts> {
-        match self.ask(Question::Counts).await? {
+        match self.ask(Query::Counts).await? {
             Reply::Counts(counts) => Ok(counts),
             other => bail!("counts are {other:?}"),
         }
     }
 
-    async fn ask(&self, question: Question) -> Result<Reply> {
+    async fn ask(&self, query: Query) -> Result<Reply> {
         let (answer, reply) = oneshot::channel();
-        self.0.send((question, answer)).await.ok().context("Lightning has ended")?;
+        self.0.send((query, answer)).await.ok().context("Lightning has ended")?;
         reply.await.context("Lightning has ended")
     }
 }
 
-/// Carries questions there and replies back, which come in the order of the questions; ends when Lightning does.
+/// Carries queries there and replies back, which come in the order of the queries; ends when Lightning does.
 async fn carry(
     mut there: ChildStdin,
     mut back: Lines<BufReader<ChildStdout>>,
-    mut questions: mpsc::Receiver<(Question, oneshot::Sender<Reply>)>,
+    mut queries: mpsc::Receiver<(Query, oneshot::Sender<Reply>)>,
 ) {
     let mut waiting: VecDeque<oneshot::Sender<Reply>> = VecDeque::new();
     loop {
         tokio::select! {
-            question = questions.recv() => {
-                let Some((question, answer)) = question else { return };
-                let Ok(line) = serde_json::to_string(&question) else { return };
+            query = queries.recv() => {
+                let Some((query, answer)) = query else { return };
+                let Ok(line) = serde_json::to_string(&query) else { return };
                 if there.write_all(format!("{line}\n").as_bytes()).await.is_err() {
                     return;
                 }
@@ -168,20 +168,20 @@ async fn carry(
 /// What the child process does: serves until standard input ends, as it does when the parent is gone.
 #[expect(clippy::print_stdout, reason = "the parent reads the address and the replies from there")]
 pub(crate) async fn run(relay: &str) -> Result<()> {
-    let world = LightningWorld::new();
-    world.set_fees(Fees::NONE);
-    let users = world.open_account("users", u64::MAX / 2);
-    let service = NwcService::start(&world.open_account("service", 0), &[relay]).await;
+    let network = LightningNetwork::new();
+    network.set_fees(Fees::NONE);
+    let users = network.open_account("users", u64::MAX / 2);
+    let service = NwcService::start(&network.open_account("service", 0), &[relay]).await;
     service.ready(PATIENCE).await?;
     println!("{}", service.url());
-    let mut questions = BufReader::new(tokio::io::stdin()).lines();
-    while let Some(line) = questions.next_line().await? {
+    let mut queries = BufReader::new(tokio::io::stdin()).lines();
+    while let Some(line) = queries.next_line().await? {
         let reply = match serde_json::from_str(&line)? {
-            Question::Pay(invoice) => match users.pay(&invoice, None) {
+            Query::Pay(invoice) => match users.pay(&invoice, None) {
                 Ok(paid) => Reply::Paid(Settled { preimage: paid.preimage, at: monotonic() }),
                 Err(error) => Reply::Failed(error.to_string()),
             },
-            Question::Counts => {
+            Query::Counts => {
                 let counts = service.counts();
                 Reply::Counts(Counts {
                     look_ups: counts.calls(Method::LookupInvoice) + counts.calls(Method::ListTransactions),

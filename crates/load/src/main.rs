@@ -1,22 +1,22 @@
 //! `usher-load`: measures a running Usher and prints one table (see `docs/performance.md`).
 
 mod api;
-mod arrivals;
 mod cli;
-mod crowd;
+mod closed_loop;
+mod connected_users;
+mod first_events;
+mod fixture;
 mod http;
 mod latencies;
 mod lightning;
 mod machine;
 mod measure;
-mod opening;
+mod open_streams;
+mod process_usage;
 mod receiver;
 mod relay;
 mod report;
-mod rush;
 mod service;
-mod stage;
-mod usage;
 mod wallet;
 
 use std::process::ExitCode;
@@ -28,9 +28,9 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::cli::{Cli, What};
+use crate::fixture::Tool;
 use crate::machine::Machine;
 use crate::report::Report;
-use crate::stage::Tool;
 
 // One thread: the load must leave the processors to what it measures.
 #[tokio::main(flavor = "current_thread")]

@@ -11,7 +11,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
-use crate::arrivals::Arrivals;
+use crate::first_events::FirstEvents;
 
 /// A receiver; it ends with this value.
 pub(crate) struct Receiver {
@@ -22,7 +22,7 @@ pub(crate) struct Receiver {
 
 #[derive(Clone)]
 struct World {
-    arrivals: Arrivals,
+    first_events: FirstEvents,
     hang_on: Arc<Mutex<HashSet<String>>>,
 }
 
@@ -31,7 +31,7 @@ impl Receiver {
     pub(crate) async fn start() -> Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let address = listener.local_addr()?;
-        let world = World { arrivals: Arrivals::default(), hang_on: Arc::default() };
+        let world = World { first_events: FirstEvents::default(), hang_on: Arc::default() };
         let mut tasks = JoinSet::new();
         let accepting = world.clone();
         tasks.spawn(async move {
@@ -53,8 +53,8 @@ impl Receiver {
     }
 
     /// What has come.
-    pub(crate) fn arrivals(&self) -> &Arrivals {
-        &self.world.arrivals
+    pub(crate) fn first_events(&self) -> &FirstEvents {
+        &self.world.first_events
     }
 
     /// Posts of these streams are never answered.
@@ -74,7 +74,7 @@ impl World {
                 if self.hang_on.lock().contains(&id) {
                     std::future::pending::<()>().await;
                 }
-                self.arrivals.note(id, at);
+                self.first_events.note(id, at);
                 stream.write_all(b"HTTP/1.1 204 No Content\r\n\r\n").await?;
             } else if stream.read_buf(&mut received).await? == 0 {
                 return Ok(());

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use crate::machine::Machine;
-use crate::usage::Usage;
+use crate::process_usage::Usage;
 
 /// A line of the table.
 #[derive(Debug, Default, Serialize)]

@@ -13,7 +13,7 @@ use tempfile::TempDir;
 use tokio::process::{Child, Command};
 use usher_protocol::Keys;
 
-use crate::usage::resident_bytes;
+use crate::process_usage::resident_bytes;
 
 /// Longest wait for a start or a stop.
 const PATIENCE: Duration = Duration::from_secs(60);

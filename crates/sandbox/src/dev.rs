@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use std::time::Duration;
 
-use crate::lightning::{Account, LightningWorld, NwcService, WorldFileError};
+use crate::lightning::{Account, LightningNetwork, NetworkFileError, NwcService};
 use crate::relay::EmbeddedRelay;
 use crate::wallet::{FileError, Identity, Policy, Secret, Wallet, WalletFile};
 
@@ -24,19 +24,19 @@ const USER_BALANCE: u64 = 1_000_000_000;
 /// How long the wallet services may take to listen at the relay beside them.
 const READY: Duration = Duration::from_secs(10);
 
-/// A small world for one developer. Dropping it ends it; the files of the wallet and of Lightning stay.
+/// A small network for one developer. Dropping it ends it; the files of the wallet and of Lightning stay.
 #[derive(Debug)]
-pub struct DevWorld {
+pub struct DevEnvironment {
     relay: EmbeddedRelay,
     wallet_file: PathBuf,
-    lightning: LightningWorld,
+    lightning: LightningNetwork,
     /// The Lightning wallet of the service.
     service: NwcService,
     /// The Lightning wallet of the user, for `usher wallet` in another terminal.
     user: NwcService,
 }
 
-/// Why the world did not come to be.
+/// Why the network did not come to be.
 #[derive(Debug, thiserror::Error)]
 pub enum DevError {
     /// The relay's port cannot be listened on.
@@ -52,10 +52,10 @@ pub enum DevError {
     Wallet(#[from] FileError),
     /// The file of Lightning.
     #[error(transparent)]
-    Lightning(#[from] WorldFileError),
+    Lightning(#[from] NetworkFileError),
 }
 
-impl DevWorld {
+impl DevEnvironment {
     /// Starts a relay on `relay_port` of 127.0.0.1 (0 takes a free one), and makes a wallet and Lightning accounts in
     /// `folder`, or goes on with those that are there. Either way the wallet's relay is the embedded one.
     ///
@@ -64,7 +64,7 @@ impl DevWorld {
     pub async fn start(folder: &Path, relay_port: u16) -> Result<Self, DevError> {
         let relay =
             EmbeddedRelay::start_on(relay_port).await.map_err(|source| DevError::Relay { port: relay_port, source })?;
-        let lightning = LightningWorld::at(&folder.join(LIGHTNING_FILE))?;
+        let lightning = LightningNetwork::at(&folder.join(LIGHTNING_FILE))?;
         let service = NwcService::start(&lightning.open_account("service", SERVICE_BALANCE), &[relay.url()]).await;
         let user = NwcService::start(&lightning.open_account("user", USER_BALANCE), &[relay.url()]).await;
         let wallet_file = folder.join(WALLET_FILE);
@@ -98,13 +98,13 @@ impl DevWorld {
     }
 
     /// The connection string of the service's Lightning wallet: `wallet.nwc.url`, on regtest. The same each time the
-    /// folder and the relay's port are. A secret in name only: it opens nothing but this world.
+    /// folder and the relay's port are. A secret in name only: it opens nothing but this network.
     pub fn nwc_url(&self) -> String {
         self.service.url()
     }
 
     /// The accounts.
-    pub const fn lightning(&self) -> &LightningWorld {
+    pub const fn lightning(&self) -> &LightningNetwork {
         &self.lightning
     }
 

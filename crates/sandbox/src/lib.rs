@@ -1,4 +1,4 @@
-//! The world around Usher in miniature: a user's [`wallet`], a [`relay`] in this process, and [`lightning`] between them.
+//! The network around Usher in miniature: a user's [`wallet`], a [`relay`] in this process, and [`lightning`] between them.
 //!
 //! `usher dev`, `usher wallet` and every end-to-end test use it; nothing in production depends on it. Everything here
 //! behaves as it should: what misbehaves is in `usher-faults`, which the `usher` binary does not link. Everything
@@ -8,6 +8,6 @@ pub mod cli;
 pub mod clock;
 pub mod dev;
 pub mod lightning;
-mod line;
 pub mod relay;
+mod relay_client;
 pub mod wallet;

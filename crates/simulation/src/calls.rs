@@ -39,7 +39,7 @@ pub async fn make(world: Arc<World>, engine: Arc<Engine>, call: Call) {
             match closed {
                 Ok(_) => {
                     state.note(&format!("call {} is answered", call.number));
-                    let over = state.books.subscriptions.get(id).is_some_and(|book| book.over_at.is_some());
+                    let over = state.ledger.subscriptions.get(id).is_some_and(|book| book.over_at.is_some());
                     if !over {
                         state.violation("acknowledged-exists", &format!("{id} is said to be closed, and is not"));
                     }
@@ -174,19 +174,19 @@ fn token(url: &str) -> String {
 pub async fn look(world: Arc<World>, engine: Arc<Engine>) {
     let stream = {
         let mut state = world.lock();
-        let streams: Vec<_> = state.books.streams.keys().copied().collect();
+        let streams: Vec<_> = state.ledger.streams.keys().copied().collect();
         let Some(first) = streams.first().copied() else { return };
-        state.dice.pick(&streams, first)
+        state.decisions.pick(&streams, first)
     };
-    let committed = |world: &World| world.lock().books.streams.get(&stream).map_or(0, |book| book.events.len());
+    let committed = |world: &World| world.lock().ledger.streams.get(&stream).map_or(0, |book| book.events.len());
     let page = engine.events(stream, 0, 1000).await;
     let after = committed(&world);
     let mut state = world.lock();
-    let label = state.books.label(stream);
+    let label = state.ledger.label(stream);
     let Ok(page) = page else {
         return state.note(&format!("{label} could not be read"));
     };
-    let Some(book) = state.books.streams.get(&stream) else { return };
+    let Some(book) = state.ledger.streams.get(&stream) else { return };
     // The first events of a stream that does not end are removed after their retention.
     let first = page.events.first().map_or(0, |event| usize::try_from(event.index).unwrap_or(usize::MAX));
     let same = book.events.iter().skip(first).zip(&page.events).all(|((committed, _), seen)| committed == seen);

@@ -8,32 +8,32 @@
 //! | module | what it is |
 //! | --- | --- |
 //! | [`world`] | everything around the service: data, and a queue of what happens next |
-//! | [`world::books`] | what was committed and said, and the rules |
+//! | [`world::ledger`] | what was committed and said, and the rules |
 //! | [`ports`] | what the service is given of the world |
 //! | [`service`], [`keeper`] | the service, and who starts it again when it was killed |
 //! | [`plan`] | what a seed decides beforehand |
 //! | [`runner`] | many seeds, each in a process of its own |
 
 pub mod calls;
-pub mod dice;
+pub mod decisions;
 pub mod entropy;
+pub mod fault_plan;
 pub mod history;
-pub mod keeper;
-pub mod known;
-pub mod plan;
+pub mod known_defects;
 pub mod ports;
 pub mod runner;
 pub mod service;
+pub mod supervisor;
 pub mod world;
 
 use std::sync::Arc;
 use std::thread;
 
-use crate::dice::Dice;
-use crate::plan::Plan;
+use crate::decisions::Decisions;
+use crate::fault_plan::FaultPlan;
 use crate::ports::randomness::Seeded;
 use crate::world::World;
-use crate::world::books::Violation;
+use crate::world::ledger::Violation;
 use crate::world::outage::Script;
 
 /// What came of a seed.
@@ -54,7 +54,7 @@ pub struct Report {
 /// # Errors
 /// When the simulation itself does not work.
 pub fn run(seed: u64) -> Result<Report, String> {
-    run_plan(seed, move |dice| Plan::of(seed, dice))
+    run_plan(seed, move |decisions| FaultPlan::of(seed, decisions))
 }
 
 /// Runs an outage.
@@ -62,23 +62,23 @@ pub fn run(seed: u64) -> Result<Report, String> {
 /// # Errors
 /// When the simulation itself does not work.
 pub fn run_outage(script: Script) -> Result<Report, String> {
-    run_plan(1, move |_| Plan::of_outage(script))
+    run_plan(1, move |_| FaultPlan::of_outage(script))
 }
 
-fn run_plan(seed: u64, plan: impl FnOnce(&mut Dice) -> Plan + Send + 'static) -> Result<Report, String> {
+fn run_plan(seed: u64, plan: impl FnOnce(&mut Decisions) -> FaultPlan + Send + 'static) -> Result<Report, String> {
     let run = move || {
         entropy::seed(seed);
-        let mut dice = Dice::new(seed);
-        let plan = plan(&mut dice);
-        let world = World::new(plan, dice);
+        let mut decisions = Decisions::new(seed);
+        let plan = plan(&mut decisions);
+        let world = World::new(plan, decisions);
         let randomness = Arc::new(Seeded::new(seed ^ 0x5555)) as _;
-        keeper::keep(&world, &randomness)?;
+        supervisor::keep(&world, &randomness)?;
         let state = world.lock();
         Ok(Report {
             seed,
             hash: state.history.hash(),
             history: state.history.lines().to_vec(),
-            violations: state.books.violations.clone(),
+            violations: state.ledger.violations.clone(),
         })
     };
     let thread = thread::Builder::new().name(format!("seed-{seed}")).stack_size(16 * 1024 * 1024).spawn(run);

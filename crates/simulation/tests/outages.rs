@@ -5,9 +5,9 @@
 use std::fmt::Write as _;
 use std::thread;
 
-use usher_simulation::known::is_known;
+use usher_simulation::known_defects::is_known;
 use usher_simulation::run_outage;
-use usher_simulation::world::books::Violation;
+use usher_simulation::world::ledger::Violation;
 use usher_simulation::world::outage::Script;
 
 #[test]

@@ -23,7 +23,7 @@ pub enum InvoiceLie {
     Expired,
     /// It can be paid for a few seconds only.
     Short,
-    /// It is another person's: of an account `stranger` in the same world.
+    /// It is another person's: of an account `stranger` in the same network.
     Foreign,
     /// It is the one that the wallet made before, when it made one.
     Reused,
@@ -54,7 +54,7 @@ pub fn false_invoice(account: &Account, terms: &InvoiceTerms, lie: InvoiceLie) -
         InvoiceLie::NoAmount => terms.amount = None,
         InvoiceLie::OtherNetwork => terms.network = Network::Bitcoin,
         InvoiceLie::Expired => {
-            let now = account.world().now();
+            let now = account.network().now();
             terms.created_at = Some(now.saturating_sub(terms.expiry.saturating_add(3_600)));
         }
         InvoiceLie::Short => terms.expiry = 3,
@@ -65,7 +65,7 @@ pub fn false_invoice(account: &Account, terms: &InvoiceTerms, lie: InvoiceLie) -
             let payment_hash = unrelated_preimage().payment_hash();
             return Ok(FalseInvoice { invoice: "lnbcrt1notaninvoice".to_owned(), payment_hash });
         }
-        InvoiceLie::Foreign => account.world().open_account("stranger", 0).make_invoice(&terms)?,
+        InvoiceLie::Foreign => account.network().open_account("stranger", 0).make_invoice(&terms)?,
         InvoiceLie::Reused => {
             let last = account.transactions().into_iter().find(|known| known.direction == Direction::Incoming);
             last.map_or_else(|| account.make_invoice(&terms), |known| Ok(known.invoice))?

@@ -9,11 +9,11 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
-use super::delivery::Outbox;
-use super::hub::Hub;
+use super::broker::Broker;
+use super::client_session::Session;
+use super::outbox::Outbox;
 use super::quirks::Quirks;
-use super::session::Session;
-use super::{garbage, socket};
+use super::{garbage_frames, socket};
 
 /// Frames read ahead of the session (the frames that are under way when there is a latency).
 const READ_AHEAD: usize = 8_192;
@@ -23,7 +23,7 @@ const READ_AHEAD: usize = 8_192;
 const READ_BYTES: usize = 8 * 1024;
 
 /// Counts a connection for as long as it lives, however it ends.
-struct Open(Arc<Hub>);
+struct Open(Arc<Broker>);
 
 impl Drop for Open {
     fn drop(&mut self) {
@@ -32,14 +32,14 @@ impl Drop for Open {
 }
 
 /// Serves one client until it goes, is thrown out, or the relay stops.
-pub(super) async fn serve(stream: TcpStream, hub: Arc<Hub>) {
+pub(super) async fn serve(stream: TcpStream, broker: Arc<Broker>) {
     let opened = Instant::now();
-    hub.count(|counts| {
+    broker.count(|counts| {
         counts.connections += 1;
         counts.open_connections += 1;
     });
-    let _open = Open(Arc::clone(&hub));
-    let mut quirks = hub.quirks.subscribe();
+    let _open = Open(Arc::clone(&broker));
+    let mut quirks = broker.quirks.subscribe();
     let handshake = async {
         quirks.wait_for(|quirks| !quirks.accept_tcp_only).await.ok()?;
         stream.set_nodelay(true).ok()?;
@@ -47,33 +47,33 @@ pub(super) async fn serve(stream: TcpStream, hub: Arc<Hub>) {
         tokio_tungstenite::accept_async_with_config(stream, Some(config)).await.ok()
     };
     let Some(websocket) = handshake.await else { return };
-    hub.count(|counts| counts.handshakes += 1);
+    broker.count(|counts| counts.handshakes += 1);
 
     let (sink, source) = websocket.split();
     let (outbox, outgoing, overflow) = Outbox::new();
     let (arrived, incoming) = mpsc::channel(READ_AHEAD);
-    let session = Session::new(Arc::clone(&hub), outbox.clone());
+    let session = Session::new(Arc::clone(&broker), outbox.clone());
     // When the client has gone, what it said before is still taken, as relays do: then `converse` ends by itself.
     let line = async {
-        tokio::join!(socket::read(source, arrived, hub.quirks.subscribe()), socket::write(sink, outgoing));
+        tokio::join!(socket::read(source, arrived, broker.quirks.subscribe()), socket::write(sink, outgoing));
     };
     tokio::select! {
         () = async { line.await; future::pending().await } => {}
-        () = converse(session, &hub, outbox, incoming, opened) => {}
-        () = hub.hang_up.notified() => {}
-        () = overflow.cancelled() => hub.count(|counts| counts.slow_readers += 1),
+        () = converse(session, &broker, outbox, incoming, opened) => {}
+        () = broker.hang_up.notified() => {}
+        () = overflow.cancelled() => broker.count(|counts| counts.slow_readers += 1),
     }
 }
 
 /// Answers frames, each after the latency, and does what the quirks demand in between.
 async fn converse(
     mut session: Session,
-    hub: &Hub,
+    broker: &Broker,
     outbox: Outbox,
     mut incoming: mpsc::Receiver<socket::Incoming>,
     opened: Instant,
 ) {
-    let mut changes = hub.quirks.subscribe();
+    let mut changes = broker.quirks.subscribe();
     let mut junk = 0_usize;
     let mut last_junk = opened;
     loop {
@@ -92,7 +92,7 @@ async fn converse(
             () = at(drop_due) => return,
             () = at(junk_due) => {
                 last_junk = Instant::now();
-                outbox.push(last_junk, garbage::frame(junk, session.any_subscription()));
+                outbox.push(last_junk, garbage_frames::frame(junk, session.any_subscription()));
                 junk = junk.wrapping_add(1);
             }
             changed = changes.changed() => {
@@ -113,11 +113,11 @@ async fn at(due: Option<Instant>) {
 }
 
 /// Sends the flood, whenever there is one.
-pub(super) async fn flood(hub: Arc<Hub>) {
+pub(super) async fn flood(broker: Arc<Broker>) {
     /// How often a batch leaves.
     const BEAT: std::time::Duration = std::time::Duration::from_millis(10);
 
-    let mut changes: watch::Receiver<Arc<Quirks>> = hub.quirks.subscribe();
+    let mut changes: watch::Receiver<Arc<Quirks>> = broker.quirks.subscribe();
     let mut next = 0_usize;
     loop {
         let Some(flood) = changes.borrow_and_update().flood.clone().filter(|f| !f.events.events.is_empty()) else {
@@ -141,8 +141,8 @@ pub(super) async fn flood(hub: Arc<Hub>) {
                 .skip(next)
                 .take(usize::try_from(due).unwrap_or(0).min(flood.per_second as usize))
             {
-                let pushed = hub.forward_junk(event, Instant::now());
-                hub.count(|counts| counts.flooded += pushed);
+                let pushed = broker.forward_junk(event, Instant::now());
+                broker.count(|counts| counts.flooded += pushed);
             }
             next = (next + usize::try_from(due).unwrap_or(0)) % flood.events.events.len();
             sent += due;

@@ -1,19 +1,19 @@
 //! A Nostr relay that can misbehave.
 
+mod broker;
+mod client_session;
 mod connection;
 mod counts;
-mod delivery;
-mod garbage;
-mod hub;
-mod junk;
+mod event_store;
+mod garbage_frames;
+mod junk_events;
+mod outbox;
 mod quirks;
-mod quirky;
-mod session;
+mod quirky_relay;
 mod socket;
-mod stored;
 mod subscriptions;
 
 pub use counts::Counts;
-pub use junk::{Junk, JunkEvents};
+pub use junk_events::{Junk, JunkEvents};
 pub use quirks::{Flood, LieOk, Quirks};
-pub use quirky::QuirkyRelay;
+pub use quirky_relay::QuirkyRelay;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::junk::JunkEvents;
+use super::junk_events::JunkEvents;
 
 /// How a [`QuirkyRelay`](super::QuirkyRelay) behaves; the default is a common relay without faults.
 ///

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::delivery::Outgoing;
+use super::outbox::Outgoing;
 use super::quirks::Quirks;
 
 /// A frame and when it arrived.

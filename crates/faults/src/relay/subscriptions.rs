@@ -6,7 +6,7 @@ use std::sync::Arc;
 use nostr::filter::MatchEventOptions;
 use nostr::{Alphabet, Event, Filter, SingleLetterTag, SubscriptionId};
 
-use super::delivery::Outbox;
+use super::outbox::Outbox;
 
 /// One subscription of one connection.
 #[derive(Debug)]

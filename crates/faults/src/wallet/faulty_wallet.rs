@@ -4,63 +4,63 @@ use usher_protocol::envelope;
 use usher_protocol::message::WalletMessage;
 use usher_protocol::{Event, EventId, Keys, PublicKey};
 use usher_sandbox::lightning::Paid;
-use usher_sandbox::wallet::{Asked, Purse, PurseError, Request, Wallet, WalletError};
+use usher_sandbox::wallet::{Asked, PaymentSource, PaymentSourceError, Request, Wallet, WalletError};
 
 use crate::lightning::{FalseInvoice, InvoiceLie, false_invoice};
 
 /// Misbehaviour of a [`Wallet`].
 pub trait FaultyWallet {
-    /// As [`Wallet::say`], signed with another key: somebody else's answer.
+    /// As [`Wallet::send`], signed with another key: somebody else's answer.
     ///
     /// # Errors
     /// [`WalletError::Envelope`] when it is too long.
-    fn say_as(&self, keys: &Keys, to: PublicKey, message: &WalletMessage) -> Result<Event, WalletError>;
+    fn send_as(&self, keys: &Keys, to: PublicKey, message: &WalletMessage) -> Result<Event, WalletError>;
 
     /// Sends any text as a message of any kind.
     ///
     /// # Errors
     /// [`WalletError::Envelope`] when it is empty or too long.
-    fn say_raw(&self, to: PublicKey, kind: u16, text: &str) -> Result<Event, WalletError>;
+    fn send_raw(&self, to: PublicKey, kind: u16, text: &str) -> Result<Event, WalletError>;
 
     /// Pays what was asked and sends no response.
     ///
     /// # Errors
     /// As [`Wallet::fulfil`].
-    fn pay_quietly(&self, request: &Request) -> impl Future<Output = Result<Paid, WalletError>> + Send;
+    fn pay_without_response(&self, request: &Request) -> impl Future<Output = Result<Paid, WalletError>> + Send;
 
     /// Sends an invoice that is not what was asked for; returns what was sent.
     ///
     /// # Errors
-    /// [`WalletError::CannotAnswer`] when no invoice is asked for, [`WalletError::NoPurse`] without an account in this
+    /// [`WalletError::CannotAnswer`] when no invoice is asked for, [`WalletError::NoPaymentSource`] without an account in this
     /// process.
-    fn give_false_invoice(&self, request: &Request, lie: InvoiceLie) -> Result<FalseInvoice, WalletError>;
+    fn send_false_invoice(&self, request: &Request, lie: InvoiceLie) -> Result<FalseInvoice, WalletError>;
 }
 
 impl FaultyWallet for Wallet {
-    fn say_as(&self, keys: &Keys, to: PublicKey, message: &WalletMessage) -> Result<Event, WalletError> {
+    fn send_as(&self, keys: &Keys, to: PublicKey, message: &WalletMessage) -> Result<Event, WalletError> {
         let event = seal(self, keys, to, message.about(), message.kind(), &message.to_json())?;
         self.publish(&event)?;
         Ok(event)
     }
 
-    fn say_raw(&self, to: PublicKey, kind: u16, text: &str) -> Result<Event, WalletError> {
+    fn send_raw(&self, to: PublicKey, kind: u16, text: &str) -> Result<Event, WalletError> {
         let event = seal(self, self.identity().keys(), to, None, kind, text)?;
         self.publish(&event)?;
         Ok(event)
     }
 
-    async fn pay_quietly(&self, request: &Request) -> Result<Paid, WalletError> {
+    async fn pay_without_response(&self, request: &Request) -> Result<Paid, WalletError> {
         let Asked::Payment(asked) = &request.asked else {
             return Err(WalletError::CannotAnswer(request.asked.kind()));
         };
-        let purse = self.purse().ok_or(WalletError::NoPurse)?;
-        Ok(purse.pay(&asked.invoice, Some(asked.amount)).await?)
+        let payment_source = self.payment_source().ok_or(WalletError::NoPaymentSource)?;
+        Ok(payment_source.pay(&asked.invoice, Some(asked.amount)).await?)
     }
 
-    fn give_false_invoice(&self, request: &Request, lie: InvoiceLie) -> Result<FalseInvoice, WalletError> {
+    fn send_false_invoice(&self, request: &Request, lie: InvoiceLie) -> Result<FalseInvoice, WalletError> {
         let terms = self.invoice_terms(request)?;
-        let account = self.purse().and_then(Purse::account).ok_or(WalletError::NoPurse)?;
-        let made = false_invoice(account, &terms, lie).map_err(PurseError::NotMade)?;
+        let account = self.payment_source().and_then(PaymentSource::account).ok_or(WalletError::NoPaymentSource)?;
+        let made = false_invoice(account, &terms, lie).map_err(PaymentSourceError::NotMade)?;
         self.send_invoice(request, made.invoice.clone(), made.payment_hash)?;
         Ok(made)
     }

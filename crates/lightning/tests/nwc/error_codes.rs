@@ -49,7 +49,7 @@ async fn each_code_is_a_refusal_or_says_nothing() {
             assert_eq!((invoice, payment), (Err(expected.clone()), Err(expected)));
         }
     }
-    assert_eq!(fixture.world.executed(bill.payment_hash()), 0);
+    assert_eq!(fixture.network.executed(bill.payment_hash()), 0);
 }
 
 #[tokio::test]
@@ -67,7 +67,7 @@ async fn what_the_account_cannot_pay_is_refused_and_nothing_moves() {
     let paid = fixture.bill(1_000);
     fixture.pay(&paid, 60).await.unwrap();
     assert!(!refused(fixture.pay(&paid, 60).await), "it is paid once");
-    assert_eq!(fixture.world.executed(paid.payment_hash()), 1);
+    assert_eq!(fixture.network.executed(paid.payment_hash()), 1);
 }
 
 #[tokio::test]

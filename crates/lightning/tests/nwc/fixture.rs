@@ -4,7 +4,7 @@ use usher_engine::ports::{Lightning, LightningError, PaidInvoice};
 use usher_faults::lightning::{Behaviour, FaultyNwcService};
 use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::bolt11::Invoice;
-use usher_sandbox::lightning::{Account, InvoiceTerms, LightningWorld, Method, NwcKeys};
+use usher_sandbox::lightning::{Account, InvoiceTerms, LightningNetwork, Method, NwcKeys};
 
 use crate::backend_handle::{BackendHandle, LONG, within};
 
@@ -12,7 +12,7 @@ use crate::backend_handle::{BackendHandle, LONG, within};
 pub(crate) const SOON: u64 = 4;
 
 pub(crate) struct Fixture {
-    pub(crate) world: LightningWorld,
+    pub(crate) network: LightningNetwork,
     pub(crate) relay: QuirkyRelay,
     pub(crate) service: FaultyNwcService,
     pub(crate) shop: Account,
@@ -29,19 +29,19 @@ impl Fixture {
     }
 
     pub(crate) async fn set_with(change: impl FnOnce(&mut Behaviour)) -> Self {
-        Self::set_in(LightningWorld::new(), change).await
+        Self::set_in(LightningNetwork::new(), change).await
     }
 
-    pub(crate) async fn set_in(world: LightningWorld, change: impl FnOnce(&mut Behaviour)) -> Self {
+    pub(crate) async fn set_in(network: LightningNetwork, change: impl FnOnce(&mut Behaviour)) -> Self {
         let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
-        let (shop, user) = (world.open_account("shop", Self::SHOP), world.open_account("user", 1_000_000));
+        let (shop, user) = (network.open_account("shop", Self::SHOP), network.open_account("user", 1_000_000));
         let mut behaviour = Behaviour::default();
         change(&mut behaviour);
         let service = FaultyNwcService::start_with(&shop, &[relay.url()], NwcKeys::of(&shop), behaviour).await;
         service.ready(LONG).await.unwrap();
         let client = BackendHandle::start(&service.url());
         client.until(true).await;
-        Self { world, relay, service, shop, user, client }
+        Self { network, relay, service, shop, user, client }
     }
 
     /// An invoice of the user's.

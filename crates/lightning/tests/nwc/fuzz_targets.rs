@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use usher_protocol::message::Preimage;
-use usher_sandbox::lightning::{InvoiceTerms, LightningWorld};
+use usher_sandbox::lightning::{InvoiceTerms, LightningNetwork};
 
 #[path = "../../../../fuzz/src/lightning.rs"]
 #[allow(missing_docs, unreachable_pub)]
@@ -36,7 +36,7 @@ fn transaction(direction: &str, state: &str) -> Value {
 
 /// Good input for each target.
 static SEEDS: LazyLock<Vec<(&str, String)>> = LazyLock::new(|| {
-    let shop = LightningWorld::new().open_account("shop", 0);
+    let shop = LightningNetwork::new().open_account("shop", 0);
     let invoice = shop.make_invoice(&InvoiceTerms::of(1_000).described("two teas")).unwrap();
     let made = json!({"invoice": invoice.as_str(), "payment_hash": invoice.payment_hash().to_string()});
     let info =

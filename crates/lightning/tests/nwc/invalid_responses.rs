@@ -80,7 +80,7 @@ async fn payments() {
         let bill = fixture.bill(1_000);
         let paid = fixture.pay(&bill, 60).await.unwrap();
         assert_ne!(paid.preimage.payment_hash(), bill.payment_hash(), "for the engine to see");
-        assert_eq!(fixture.world.executed(bill.payment_hash()), executed);
+        assert_eq!(fixture.network.executed(bill.payment_hash()), executed);
     }
 }
 

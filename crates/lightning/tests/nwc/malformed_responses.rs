@@ -100,7 +100,7 @@ async fn an_event_too_large_to_be_read_ends_the_connection_and_no_more() {
 #[tokio::test]
 async fn a_payment_that_proves_nothing_is_not_known() {
     let (_puppet, client, mut wire) = connected().await;
-    let bill = usher_sandbox::lightning::LightningWorld::new()
+    let bill = usher_sandbox::lightning::LightningNetwork::new()
         .open_account("payee", 0)
         .make_invoice(&usher_sandbox::lightning::InvoiceTerms::of(1_000))
         .unwrap();

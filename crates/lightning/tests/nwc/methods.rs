@@ -10,7 +10,7 @@ use usher_faults::lightning::{Behaviour, FaultyNwcService};
 use usher_protocol::bolt11::Network;
 use usher_protocol::message::Preimage;
 use usher_sandbox::clock::UnixClock;
-use usher_sandbox::lightning::{Encryptions, LightningWorld, Method};
+use usher_sandbox::lightning::{Encryptions, LightningNetwork, Method};
 use usher_sandbox::relay::EmbeddedRelay;
 
 use crate::backend_handle::{BackendHandle, LONG, wanted, within};
@@ -146,7 +146,7 @@ async fn a_wallet_that_does_not_say_its_balance_or_its_name() {
 #[tokio::test]
 async fn a_wallet_whose_clock_is_minutes_behind() {
     let behind = UnixClock(Arc::new(|| Timestamp::now().as_secs() - 300));
-    let mut fixture = Fixture::set_in(LightningWorld::with_clock(behind), |_| {}).await;
+    let mut fixture = Fixture::set_in(LightningNetwork::with_clock(behind), |_| {}).await;
     let made = fixture.client.invoice(1_000).await;
     fixture.user.pay(made.as_str(), None).unwrap();
     assert_eq!(fixture.client.settled().await.0, made.payment_hash());
@@ -154,8 +154,8 @@ async fn a_wallet_whose_clock_is_minutes_behind() {
 
 #[tokio::test]
 async fn at_a_relay_of_others_making() {
-    let world = LightningWorld::new();
-    let (shop, user) = (world.open_account("shop", 10_000), world.open_account("user", 10_000));
+    let network = LightningNetwork::new();
+    let (shop, user) = (network.open_account("shop", 10_000), network.open_account("user", 10_000));
     let relay = EmbeddedRelay::start().await.unwrap();
     let service = FaultyNwcService::start(&shop, &[relay.url()]).await;
     service.ready(LONG).await.unwrap();
@@ -166,7 +166,7 @@ async fn at_a_relay_of_others_making() {
     let bill = user.make_invoice(&usher_sandbox::lightning::InvoiceTerms::of(500)).unwrap();
     let PaidInvoice { preimage, .. } = client.pay(&bill, within(60)).await.unwrap();
     assert_eq!(client.sent().await.1.preimage, preimage);
-    assert_eq!(world.executed(bill.payment_hash()), 1);
+    assert_eq!(network.executed(bill.payment_hash()), 1);
 }
 
 #[tokio::test]

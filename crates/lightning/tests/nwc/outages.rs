@@ -8,7 +8,7 @@ use usher_faults::lightning::{Conduct, FaultyNwcService, LookupLie};
 use usher_faults::proxy::BreakableProxy;
 use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::message::Preimage;
-use usher_sandbox::lightning::{InvoiceTerms, LightningWorld, Method};
+use usher_sandbox::lightning::{InvoiceTerms, LightningNetwork, Method};
 
 use crate::backend_handle::{BackendHandle, LONG, QUIET, wanted, within};
 use crate::fixture::{Fixture, SOON};
@@ -29,8 +29,8 @@ async fn gone() -> (u16, String) {
 #[tokio::test]
 async fn what_was_not_sent_is_never_sent() {
     let (port, url) = gone().await;
-    let world = LightningWorld::new();
-    let (shop, user) = (world.open_account("shop", 10_000), world.open_account("user", 0));
+    let network = LightningNetwork::new();
+    let (shop, user) = (network.open_account("shop", 10_000), network.open_account("user", 0));
     let service = FaultyNwcService::start(&shop, &[&url]).await;
     let client = BackendHandle::start(&service.url());
     let bill = user.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
@@ -62,8 +62,8 @@ async fn what_was_not_sent_is_never_sent() {
 #[tokio::test]
 async fn what_nobody_waits_for_any_more_is_not_sent() {
     let (port, url) = gone().await;
-    let world = LightningWorld::new();
-    let (shop, user) = (world.open_account("shop", 10_000), world.open_account("user", 0));
+    let network = LightningNetwork::new();
+    let (shop, user) = (network.open_account("shop", 10_000), network.open_account("user", 0));
     let service = FaultyNwcService::start(&shop, &[&url]).await;
     let client = BackendHandle::start(&service.url());
     let bill = user.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
@@ -82,8 +82,8 @@ async fn what_nobody_waits_for_any_more_is_not_sent() {
 #[tokio::test]
 async fn a_relay_that_comes_in_time_has_the_request() {
     let (port, url) = gone().await;
-    let world = LightningWorld::new();
-    let (shop, user) = (world.open_account("shop", 10_000), world.open_account("user", 0));
+    let network = LightningNetwork::new();
+    let (shop, user) = (network.open_account("shop", 10_000), network.open_account("user", 0));
     let service = FaultyNwcService::start(&shop, &[&url]).await;
     let client = BackendHandle::start(&service.url());
     let bill = user.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
@@ -154,7 +154,7 @@ async fn a_payment_whose_answer_is_lost_is_found_by_looking() {
         Ok(OutgoingStatus::Paid(paid.clone()))
     );
     assert_eq!(paid.preimage.payment_hash(), bill.payment_hash());
-    assert_eq!((fixture.world.executed(bill.payment_hash()), fixture.asked_to_pay().await), (1, 1));
+    assert_eq!((fixture.network.executed(bill.payment_hash()), fixture.asked_to_pay().await), (1, 1));
 }
 
 #[tokio::test]
@@ -174,7 +174,7 @@ async fn a_payment_under_way_is_pending_until_it_is_not() {
             assert_eq!(fixture.client.wallet.look_up_payment(hash, None).await, Ok(OutgoingStatus::Failed));
         }
         fixture.client.quiet().await;
-        assert_eq!(fixture.world.executed(hash), u32::from(arrives));
+        assert_eq!(fixture.network.executed(hash), u32::from(arrives));
     }
 }
 
@@ -209,7 +209,7 @@ async fn a_request_that_lies_about_at_the_relay_is_void_when_it_is_read() {
         fixture.client.wallet.look_up_payment(bill.payment_hash(), None).await,
         Ok(OutgoingStatus::Unknown(Finds::Nothing))
     );
-    assert_eq!(fixture.world.executed(bill.payment_hash()), 0);
+    assert_eq!(fixture.network.executed(bill.payment_hash()), 0);
 }
 
 #[tokio::test]
@@ -231,7 +231,7 @@ async fn on_a_line_that_swallows_it_is_not_known() {
         Ok(OutgoingStatus::Unknown(Finds::Nothing))
     );
     assert_eq!(fixture.relay.counts().events_of(23_194), before + 1);
-    assert_eq!(fixture.world.executed(bill.payment_hash()), 0);
+    assert_eq!(fixture.network.executed(bill.payment_hash()), 0);
 }
 
 #[tokio::test]
@@ -268,7 +268,7 @@ async fn what_could_not_be_written_in_time_is_not_written_later() {
         let told = serde_json::json!({"notification_type": "payment_received", "notification": fields});
         wire.tell(NOTIFICATION, &told.to_string()).await;
     }
-    let bill = LightningWorld::new().open_account("payee", 0).make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+    let bill = LightningNetwork::new().open_account("payee", 0).make_invoice(&InvoiceTerms::of(1_000)).unwrap();
     // Then some hundred more are read, and no more: the connection does not read, and so does not write either.
     client.until_full().await;
     tokio::time::sleep(QUIET).await;

@@ -15,7 +15,7 @@ use usher_faults::lightning::{Conduct, FaultyNwcService, LookupLie, Memory};
 use usher_faults::proxy::BreakableProxy;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::Preimage;
-use usher_sandbox::lightning::{ErrorCode, InvoiceTerms, LightningWorld, Method, NwcKeys};
+use usher_sandbox::lightning::{ErrorCode, InvoiceTerms, LightningNetwork, Method, NwcKeys};
 
 use crate::backend_handle::{BackendHandle, LONG, QUIET, wanted, within};
 use crate::fixture::{Fixture, SOON};
@@ -31,7 +31,7 @@ async fn signed(fixture: &Fixture, bill: &Invoice, secs: u64) -> SignedPayment {
 
 /// How often it was paid, and how many different requests the service had for that.
 fn paid_and_asked(fixture: &Fixture, bill: &Invoice) -> (u32, u64) {
-    (fixture.world.executed(bill.payment_hash()), fixture.service.counts().calls(Method::PayInvoice))
+    (fixture.network.executed(bill.payment_hash()), fixture.service.counts().calls(Method::PayInvoice))
 }
 
 #[derive(Default)]
@@ -162,7 +162,7 @@ async fn after_a_restart_the_same_request_is_sent_when_the_wallet_does_not_know_
                     "{memory:?} {lookups:?}: {again:?}"
                 ),
             }
-            assert_eq!(fixture.world.executed(bill.payment_hash()), 1, "{memory:?} {lookups:?}");
+            assert_eq!(fixture.network.executed(bill.payment_hash()), 1, "{memory:?} {lookups:?}");
         }
     }
 }
@@ -198,7 +198,7 @@ async fn a_connection_that_is_cut_while_a_payment_is_asked_for_costs_no_payment_
         proxy.restore();
         client.until(true).await;
         assert!(client.pay(&bill, within(60)).await.is_ok());
-        assert_eq!(fixture.world.executed(bill.payment_hash()), 1, "{memory:?}");
+        assert_eq!(fixture.network.executed(bill.payment_hash()), 1, "{memory:?}");
     }
 }
 
@@ -209,7 +209,7 @@ async fn a_reply_that_was_sent_while_the_connection_was_renewed_is_kept_by_the_r
     let mut wire = scripted.subscribed().await;
     client.until(true).await;
     let preimage = Preimage::from_bytes([6; 32]);
-    let bill = LightningWorld::new().open_account("payee", 0).make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+    let bill = LightningNetwork::new().open_account("payee", 0).make_invoice(&InvoiceTerms::of(1_000)).unwrap();
     let relay = async {
         let request = wire.request().await;
         let answer = json!({"result_type": "pay_invoice", "result": {"preimage": preimage.to_hex()}});
@@ -322,7 +322,7 @@ async fn until_worth(worth: &impl AsyncFn(&BackendHandle) -> Finds, client: &Bac
 #[tokio::test]
 async fn a_wallet_whose_clock_is_behind_may_still_act_on_a_request() {
     let clock = usher_sandbox::clock::UnixClock(Arc::new(|| within(0) - 600));
-    let fixture = Fixture::set_in(LightningWorld::with_clock(clock), |_| {}).await;
+    let fixture = Fixture::set_in(LightningNetwork::with_clock(clock), |_| {}).await;
     fixture.pay(&fixture.bill(2_000), 60).await.unwrap();
     let bill = fixture.bill(1_000);
     let payment = signed(&fixture, &bill, 1).await;
@@ -336,7 +336,7 @@ async fn a_wallet_whose_clock_is_behind_may_still_act_on_a_request() {
 async fn a_relay_that_was_healthy_is_come_back_to_at_once_and_a_payment_with_it() {
     let scripted = ScriptedWallet::start().await;
     let client = BackendHandle::start(&scripted.url());
-    let bill = LightningWorld::new().open_account("payee", 0).make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+    let bill = LightningNetwork::new().open_account("payee", 0).make_invoice(&InvoiceTerms::of(1_000)).unwrap();
     let mut wire = scripted.subscribed().await;
     client.until(true).await;
     // Long enough to be healthy.

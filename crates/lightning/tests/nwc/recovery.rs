@@ -5,7 +5,7 @@ use std::time::Duration;
 use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningNotice};
 use usher_faults::lightning::{Conduct, FaultyNwcService};
 use usher_faults::relay::{Quirks, QuirkyRelay};
-use usher_sandbox::lightning::{LightningWorld, Method};
+use usher_sandbox::lightning::{LightningNetwork, Method};
 
 use crate::backend_handle::{BackendHandle, LONG};
 use crate::fixture::Fixture;
@@ -69,8 +69,8 @@ async fn it_starts_with_nothing_to_talk_to_and_finds_it_later() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let (port, url) = (relay.port(), relay.url().to_owned());
     relay.stop().await;
-    let world = LightningWorld::new();
-    let (shop, user) = (world.open_account("shop", 0), world.open_account("user", 1_000));
+    let network = LightningNetwork::new();
+    let (shop, user) = (network.open_account("shop", 0), network.open_account("user", 1_000));
     let service = FaultyNwcService::start(&shop, &[&url]).await;
     service.stop().await;
     let mut client = BackendHandle::start(&service.url());
@@ -155,6 +155,6 @@ async fn payments_that_take_their_time_keep_nothing_else_waiting() {
     let (paid, ()) = tokio::join!(paying, meanwhile);
     for (bill, paid) in bills.iter().zip(paid) {
         assert_eq!(paid.unwrap().preimage.payment_hash(), bill.payment_hash());
-        assert_eq!(fixture.world.executed(bill.payment_hash()), 1);
+        assert_eq!(fixture.network.executed(bill.payment_hash()), 1);
     }
 }

@@ -8,7 +8,7 @@ use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningError, Lightni
 use usher_faults::lightning::FaultyNwcService;
 use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::message::{PaymentHash, Preimage};
-use usher_sandbox::lightning::{InvoiceTerms, LightningWorld};
+use usher_sandbox::lightning::{InvoiceTerms, LightningNetwork};
 
 use crate::backend_handle::{BackendHandle, LONG, within};
 use crate::scripted_wallet::{ScriptedWallet, Wire};
@@ -37,8 +37,8 @@ fn pending() -> Value {
 
 #[tokio::test]
 async fn a_relay_that_demands_it_for_everything() {
-    let world = LightningWorld::new();
-    let (shop, user) = (world.open_account("shop", 10_000), world.open_account("user", 10_000));
+    let network = LightningNetwork::new();
+    let (shop, user) = (network.open_account("shop", 10_000), network.open_account("user", 10_000));
     let relay = QuirkyRelay::start(Quirks { require_auth: true, ..Quirks::default() }).await.unwrap();
     let service = FaultyNwcService::start(&shop, &[relay.url()]).await;
     let mut client = BackendHandle::start(&service.url());

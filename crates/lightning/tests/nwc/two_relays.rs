@@ -6,14 +6,14 @@ use usher_engine::ports::{Lightning as _, LightningNotice};
 use usher_faults::lightning::FaultyNwcService;
 use usher_faults::proxy::BreakableProxy;
 use usher_faults::relay::{LieOk, Quirks, QuirkyRelay};
-use usher_sandbox::lightning::{InvoiceTerms, LightningWorld, Method};
+use usher_sandbox::lightning::{InvoiceTerms, LightningNetwork, Method};
 
 use crate::backend_handle::{BackendHandle, LONG, within};
 
 /// All that a shop needs, with this first relay, at which the wallet service may not be, and a second good one.
 async fn works_with(first: &str) {
-    let world = LightningWorld::new();
-    let (shop, user) = (world.open_account("shop", 10_000), world.open_account("user", 10_000));
+    let network = LightningNetwork::new();
+    let (shop, user) = (network.open_account("shop", 10_000), network.open_account("user", 10_000));
     let good = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let service = FaultyNwcService::start(&shop, &[first, good.url()]).await;
     good.wait_for(LONG, |counts| counts.open_subscriptions == 1).await.expect("the wallet service is there");
@@ -27,7 +27,7 @@ async fn works_with(first: &str) {
     let paid = client.pay(&bill, within(60)).await.unwrap();
     assert_eq!(paid.preimage.payment_hash(), bill.payment_hash());
     assert_eq!(client.notice().await, LightningNotice::Sent(bill.payment_hash(), paid));
-    assert_eq!((world.executed(bill.payment_hash()), service.counts().executed(Method::PayInvoice)), (1, 1));
+    assert_eq!((network.executed(bill.payment_hash()), service.counts().executed(Method::PayInvoice)), (1, 1));
     client.quiet().await;
 }
 
@@ -80,8 +80,8 @@ async fn one_of_them_repeats_everything() {
 
 #[tokio::test]
 async fn what_comes_over_both_counts_once() {
-    let world = LightningWorld::new();
-    let (shop, user) = (world.open_account("shop", 10_000), world.open_account("user", 10_000));
+    let network = LightningNetwork::new();
+    let (shop, user) = (network.open_account("shop", 10_000), network.open_account("user", 10_000));
     let relays =
         [QuirkyRelay::start(Quirks::default()).await.unwrap(), QuirkyRelay::start(Quirks::default()).await.unwrap()];
     let service = FaultyNwcService::start(&shop, &[relays[0].url(), relays[1].url()]).await;
@@ -111,8 +111,8 @@ async fn what_comes_over_both_counts_once() {
 
 #[tokio::test]
 async fn one_goes_and_comes_while_the_other_carries_on() {
-    let world = LightningWorld::new();
-    let (shop, user) = (world.open_account("shop", 10_000), world.open_account("user", 10_000));
+    let network = LightningNetwork::new();
+    let (shop, user) = (network.open_account("shop", 10_000), network.open_account("user", 10_000));
     let (one, two) =
         (QuirkyRelay::start(Quirks::default()).await.unwrap(), QuirkyRelay::start(Quirks::default()).await.unwrap());
     let service = FaultyNwcService::start(&shop, &[one.url(), two.url()]).await;

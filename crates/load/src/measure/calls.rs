@@ -6,11 +6,11 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 
 use crate::cli::What;
+use crate::closed_loop::{Bounds, Script, run_closed_loop};
+use crate::fixture::{Fixture, Tool};
 use crate::http::Answer;
-use crate::opening::{Opened, Starts, finish, open};
+use crate::open_streams::{Opened, Starts, finish, open};
 use crate::report::{Row, grouped, per_second};
-use crate::rush::{Bounds, Script, rush};
-use crate::stage::{Stage, Tool};
 use crate::{api, report};
 
 /// Streams that are finished to be polled: more than the 4,096 that the service keeps in memory, so that polling all of
@@ -31,19 +31,19 @@ pub(crate) async fn measure(tool: &Tool, what: What) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for &count in &tool.options.open {
         Tool::say(&format!("calls with {} handshakes open", grouped(count)));
-        let stage = tool.stage(Duration::ZERO).await?;
-        let opened = open(&stage, Opened::Handshakes, count.max(1)).await?;
+        let fixture = tool.fixture(Duration::ZERO).await?;
+        let opened = open(&fixture, Opened::Handshakes, count.max(1)).await?;
         let under = format!("{} connections, {} handshakes open", tool.options.connections, grouped(count));
         if what.includes(What::Polls) {
             let opened = opened.into_iter().map(|(stream, _)| stream).collect();
-            rows.push(polls(tool, &stage, "Polls, nothing new", &under, opened, STRIDE).await?);
-            let finished = finish(&stage, FINISHED).await?;
+            rows.push(polls(tool, &fixture, "Polls, nothing new", &under, opened, STRIDE).await?);
+            let finished = finish(&fixture, FINISHED).await?;
             let recent = finished.iter().skip(FINISHED - RECENT).cloned().collect();
-            rows.push(polls(tool, &stage, "Polls, just finished", &under, recent, STRIDE).await?);
-            rows.push(polls(tool, &stage, "Polls, finished long ago", &under, finished, 1).await?);
+            rows.push(polls(tool, &fixture, "Polls, just finished", &under, recent, STRIDE).await?);
+            rows.push(polls(tool, &fixture, "Polls, finished long ago", &under, finished, 1).await?);
         }
         if what.includes(What::Starts) {
-            rows.push(starts(tool, &stage, &under).await?);
+            rows.push(starts(tool, &fixture, &under).await?);
         }
     }
     // First all of one kind, then all of the next: a column that is to be flat is read downwards.
@@ -51,12 +51,12 @@ pub(crate) async fn measure(tool: &Tool, what: What) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-async fn starts(tool: &Tool, stage: &Stage, under: &str) -> Result<Row> {
+async fn starts(tool: &Tool, fixture: &Fixture, under: &str) -> Result<Row> {
     let calls = tool.options.starts;
     let bounds = Bounds { connections: tool.options.connections, calls, time: STARTS_TIME };
-    let script = Arc::new(Starts::new(stage, Opened::Handshakes, calls));
+    let script = Arc::new(Starts::new(fixture, Opened::Handshakes, calls));
     run(
-        stage,
+        fixture,
         bounds,
         script,
         Row { what: "Start calls".to_owned(), under: under.to_owned(), aim: "10,000/s", ..Row::default() },
@@ -66,7 +66,7 @@ async fn starts(tool: &Tool, stage: &Stage, under: &str) -> Result<Row> {
 
 async fn polls(
     tool: &Tool,
-    stage: &Stage,
+    fixture: &Fixture,
     what: &str,
     under: &str,
     streams: Vec<String>,
@@ -75,16 +75,16 @@ async fn polls(
     let time = Duration::from_secs(tool.options.poll_seconds);
     let bounds = Bounds { connections: tool.options.connections, calls: usize::MAX, time };
     let empty = what.contains("nothing new");
-    let token = stage.home.token().to_owned();
+    let token = fixture.home.token().to_owned();
     let requests = streams.iter().map(|stream| api::events(&token, stream)).collect();
     let script = Arc::new(Polls { requests, stride, empty });
     let row = Row { what: what.to_owned(), under: under.to_owned(), aim: "50,000/s", ..Row::default() };
-    run(stage, bounds, script, row).await
+    run(fixture, bounds, script, row).await
 }
 
-async fn run(stage: &Stage, bounds: Bounds, script: Arc<impl Script>, row: Row) -> Result<Row> {
-    let meter = stage.meter()?;
-    let mut latencies = rush(stage.service.address(), bounds, script).await?;
+async fn run(fixture: &Fixture, bounds: Bounds, script: Arc<impl Script>, row: Row) -> Result<Row> {
+    let meter = fixture.meter()?;
+    let mut latencies = run_closed_loop(fixture.service.address(), bounds, script).await?;
     let usage = meter.stop()?;
     let (result, value) = per_second(latencies.len(), usage.0);
     let (p50_ms, p99_ms) = (latencies.percentile_ms(50), latencies.percentile_ms(99));

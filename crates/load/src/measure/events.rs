@@ -20,13 +20,13 @@ use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use usher_protocol::handshake_url::HandshakeUrl;
 
 use crate::api;
-use crate::arrivals::Arrivals;
+use crate::first_events::FirstEvents;
+use crate::fixture::{Fixture, Tool};
 use crate::http::{Connection, get};
 use crate::latencies::Latencies;
-use crate::opening::{Opened, open};
+use crate::open_streams::{Opened, open};
 use crate::receiver::Receiver;
 use crate::report::{Row, grouped, per_second};
-use crate::stage::{Stage, Tool};
 use crate::wallet::Wallet;
 
 /// Longest wait for the last event.
@@ -79,28 +79,28 @@ async fn webhook(tool: &Tool, pace: Pace, count: usize, hanging: usize) -> Resul
     }
     Tool::say(&format!("webhook: {under}"));
     let receiver = Receiver::start().await?;
-    let stage = tool.stage_with(Duration::ZERO, &[("SERVICE__WEBHOOK__URL", &receiver.url())]).await?;
-    receiver.arrivals().wait_for(1, PATIENCE).await.context("the first handshake's")?;
-    let mut wallet = Wallet::connect(stage.relay.address()?, &[]).await?;
-    let dead = messages(&stage, hanging).await?;
+    let fixture = tool.fixture_with(Duration::ZERO, &[("SERVICE__WEBHOOK__URL", &receiver.url())]).await?;
+    receiver.first_events().wait_for(1, PATIENCE).await.context("the first handshake's")?;
+    let mut wallet = Wallet::connect(fixture.relay.address()?, &[]).await?;
+    let dead = messages(&fixture, hanging).await?;
     receiver.hang_on(dead.iter().map(|(stream, _)| stream.clone()));
     for (_, message) in &dead {
         wallet.publish(message).await?;
     }
-    let events = messages(&stage, count).await?;
-    let seen = Arrivals::default();
+    let events = messages(&fixture, count).await?;
+    let seen = FirstEvents::default();
     let mut watching = JoinSet::new();
-    let feed = look_on(&stage).await?;
+    let feed = look_on(&fixture).await?;
     watching.spawn(feed.read(seen.clone()));
 
-    let meter = stage.meter()?;
+    let meter = fixture.meter()?;
     let sent = publish(&mut wallet, pace, &events).await?;
     // The first handshake's is there already.
-    receiver.arrivals().wait_for(count + 1, PATIENCE).await?;
+    receiver.first_events().wait_for(count + 1, PATIENCE).await?;
     let usage = meter.stop()?;
     seen.wait_for(count, PATIENCE).await.context("on the live feed")?;
     let live = row("Events to the live feed", &under, &events, &sent, &seen)?;
-    let row = row("Events to the webhook", &under, &events, &sent, receiver.arrivals())?;
+    let row = row("Events to the webhook", &under, &events, &sent, receiver.first_events())?;
     Ok(vec![live, Row { aim: "1,000/s", ..row }.with_usage(count, usage)])
 }
 
@@ -114,41 +114,41 @@ enum Way {
 async fn waiting(tool: &Tool, pace: Pace, what: &str, way: Way) -> Result<Row> {
     let under = format!("{}, {} streams waited for", pace.words(), grouped(WAITING));
     Tool::say(&format!("{what}: {under}"));
-    let stage = tool.stage(Duration::ZERO).await?;
-    let events = messages(&stage, WAITING).await?;
-    let arrivals = Arrivals::default();
+    let fixture = tool.fixture(Duration::ZERO).await?;
+    let events = messages(&fixture, WAITING).await?;
+    let first_events = FirstEvents::default();
     let mut readers = JoinSet::new();
     match way {
         Way::LongPoll => {
             for (stream, _) in &events {
-                let mut app = Connection::open(stage.service.address()).await?;
-                app.send(&api::wait_events(stage.home.token(), stream)).await?;
-                let (stream, arrivals) = (stream.clone(), arrivals.clone());
+                let mut app = Connection::open(fixture.service.address()).await?;
+                app.send(&api::wait_events(fixture.home.token(), stream)).await?;
+                let (stream, first_events) = (stream.clone(), first_events.clone());
                 readers.spawn(async move {
                     let page = api::page(&app.receive().await?)?;
-                    arrivals.note(stream, Instant::now());
+                    first_events.note(stream, Instant::now());
                     ensure!(page.events.len() == 1, "a long poll ended without an event");
                     Ok(())
                 });
             }
         }
         Way::Socket => {
-            let address = stage.service.address();
-            readers.spawn(socket(address, stage.home.token().to_owned(), streams(&events), arrivals.clone()));
+            let address = fixture.service.address();
+            readers.spawn(socket(address, fixture.home.token().to_owned(), streams(&events), first_events.clone()));
         }
     }
-    let mut wallet = Wallet::connect(stage.relay.address()?, &[]).await?;
+    let mut wallet = Wallet::connect(fixture.relay.address()?, &[]).await?;
     // What was sent last is being waited for by then.
     tokio::time::sleep(Duration::from_millis(500)).await;
-    let meter = stage.meter()?;
+    let meter = fixture.meter()?;
     let sent = publish(&mut wallet, pace, &events).await?;
-    let arrived = arrivals.wait_for(events.len(), PATIENCE).await;
+    let arrived = first_events.wait_for(events.len(), PATIENCE).await;
     let usage = meter.stop()?;
     while let Some(ended) = readers.try_join_next() {
         ended??;
     }
     arrived?;
-    Ok(row(&format!("Events by {what}"), &under, &events, &sent, &arrivals)?.with_usage(events.len(), usage))
+    Ok(row(&format!("Events by {what}"), &under, &events, &sent, &first_events)?.with_usage(events.len(), usage))
 }
 
 fn streams(events: &Messages) -> Vec<String> {
@@ -156,15 +156,15 @@ fn streams(events: &Messages) -> Vec<String> {
 }
 
 /// Opens handshakes and seals the messages that complete them, so that nothing of it is done while it is measured.
-async fn messages(stage: &Stage, count: usize) -> Result<Messages> {
+async fn messages(fixture: &Fixture, count: usize) -> Result<Messages> {
     if count == 0 {
         return Ok(Vec::new());
     }
-    let identity = stage.identity()?;
-    let opened = open(stage, Opened::Handshakes, count).await?;
+    let identity = fixture.identity()?;
+    let opened = open(fixture, Opened::Handshakes, count).await?;
     let sealed = opened.into_iter().map(|(stream, url)| {
         let token = url.parse::<HandshakeUrl>()?.token;
-        Ok((stream, identity.handshake(token, stage.relay.url())?))
+        Ok((stream, identity.handshake(token, fixture.relay.url())?))
     });
     sealed.collect()
 }
@@ -185,11 +185,11 @@ async fn publish(wallet: &mut Wallet, pace: Pace, events: &Messages) -> Result<V
 }
 
 /// A row of how long events took to arrive.
-fn row(what: &str, under: &str, events: &Messages, sent: &[Instant], arrivals: &Arrivals) -> Result<Row> {
+fn row(what: &str, under: &str, events: &Messages, sent: &[Instant], first_events: &FirstEvents) -> Result<Row> {
     let mut delays = Latencies::default();
     let mut last = None;
     for ((stream, _), sent) in events.iter().zip(sent) {
-        let at = arrivals.of(stream).with_context(|| format!("{what}: an event was lost"))?;
+        let at = first_events.of(stream).with_context(|| format!("{what}: an event was lost"))?;
         delays.add(at.saturating_duration_since(*sent));
         last = last.max(Some(at));
     }
@@ -206,9 +206,9 @@ struct Feed {
 }
 
 /// Opens the live feed and waits until it has begun.
-async fn look_on(stage: &Stage) -> Result<Feed> {
-    let mut stream = TcpStream::connect(stage.service.address()).await?;
-    stream.write_all(&get("/events", stage.home.token())).await?;
+async fn look_on(fixture: &Fixture) -> Result<Feed> {
+    let mut stream = TcpStream::connect(fixture.service.address()).await?;
+    stream.write_all(&get("/events", fixture.home.token())).await?;
     let mut received = Vec::new();
     // The head of the answer and the comment that follows it.
     while !received.windows(3).any(|three| three == b":\n\n") {
@@ -225,7 +225,7 @@ async fn look_on(stage: &Stage) -> Result<Feed> {
 
 impl Feed {
     /// Notes events as they come, until the service ends it.
-    async fn read(mut self, arrivals: Arrivals) -> Result<()> {
+    async fn read(mut self, first_events: FirstEvents) -> Result<()> {
         while self.stream.read_buf(&mut self.received).await? > 0 {
             let at = Instant::now();
             let Some(end) = self.received.iter().rposition(|byte| *byte == b'\n') else { continue };
@@ -233,7 +233,7 @@ impl Feed {
             for line in self.received.get(..end).unwrap_or_default().split(|byte| *byte == b'\n') {
                 let id = std::str::from_utf8(line).ok().and_then(|line| line.strip_prefix("id: "));
                 if let Some((stream, _)) = id.and_then(|id| id.rsplit_once(':')) {
-                    arrivals.note(stream.to_owned(), at);
+                    first_events.note(stream.to_owned(), at);
                 }
             }
             self.received.drain(..=end);
@@ -243,7 +243,7 @@ impl Feed {
 }
 
 /// Subscribes to streams over one WebSocket, and notes events as they come.
-async fn socket(address: SocketAddr, token: String, streams: Vec<String>, arrivals: Arrivals) -> Result<()> {
+async fn socket(address: SocketAddr, token: String, streams: Vec<String>, first_events: FirstEvents) -> Result<()> {
     #[derive(Deserialize)]
     struct Pushed<'a> {
         r#type: &'a str,
@@ -270,7 +270,7 @@ async fn socket(address: SocketAddr, token: String, streams: Vec<String>, arriva
         let Message::Text(text) = hear.next().await.context("the WebSocket was closed")?? else { continue };
         let pushed: Pushed<'_> = serde_json::from_str(&text)?;
         match (pushed.r#type, pushed.stream_id) {
-            ("event", Some(stream)) => arrivals.note(stream.to_owned(), Instant::now()),
+            ("event", Some(stream)) => first_events.note(stream.to_owned(), Instant::now()),
             ("success", _) => open = open.saturating_sub(1),
             ("error", _) => bail!("the WebSocket says {text}"),
             _ => {}

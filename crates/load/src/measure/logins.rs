@@ -7,11 +7,11 @@ use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use usher_protocol::handshake_url::HandshakeUrl;
 
-use crate::crowd::{Person, crowd};
+use crate::connected_users::{ConnectedUser, connect_users};
+use crate::fixture::{Fixture, Tool};
 use crate::http::Connection;
 use crate::latencies::Latencies;
 use crate::report::{Row, float, grouped, per_second};
-use crate::stage::{Stage, Tool};
 use crate::wallet::{Identity, Wallet};
 use crate::{api, report};
 
@@ -62,9 +62,9 @@ pub(crate) async fn measure(tool: &Tool) -> Result<Vec<Row>> {
 async fn run(tool: &Tool, scenario: Scenario) -> Result<Row> {
     let under = scenario.to_string();
     Tool::say(&format!("logins: {under}"));
-    let stage = tool.stage(scenario.latency).await?;
-    let users = users(&stage, scenario).await?;
-    let meter = stage.meter()?;
+    let fixture = tool.fixture(scenario.latency).await?;
+    let users = users(&fixture, scenario).await?;
+    let meter = fixture.meter()?;
     let mut running: JoinSet<_> = users.into_iter().map(User::log_in_again_and_again).collect();
     let mut outcome = Outcome::default();
     while let Some(one) = running.join_next().await {
@@ -72,22 +72,22 @@ async fn run(tool: &Tool, scenario: Scenario) -> Result<Row> {
     }
     let usage = meter.stop()?;
     if let Some(reason) = &outcome.first_loss {
-        Tool::say(&format!("a login was lost: {reason:#}\n{}", stage.home.log_tail()));
+        Tool::say(&format!("a login was lost: {reason:#}\n{}", fixture.home.log_tail()));
     }
     Ok(outcome.row(scenario, under, usage))
 }
 
-async fn users(stage: &Stage, scenario: Scenario) -> Result<Vec<User>> {
-    let user = |Person { identities, wallet, app }| User {
+async fn users(fixture: &Fixture, scenario: Scenario) -> Result<Vec<User>> {
+    let user = |ConnectedUser { identities, wallet, app }| User {
         scenario,
-        service: stage.service.address(),
-        token: stage.home.token().to_owned(),
+        service: fixture.service.address(),
+        token: fixture.home.token().to_owned(),
         identities,
         app,
         wallet,
-        relay: stage.relay.url().to_owned(),
+        relay: fixture.relay.url().to_owned(),
     };
-    Ok(crowd(stage, scenario.users, scenario.rounds).await?.into_iter().map(user).collect())
+    Ok(connect_users(fixture, scenario.users, scenario.rounds).await?.into_iter().map(user).collect())
 }
 
 impl Outcome {
@@ -98,7 +98,7 @@ impl Outcome {
         self.first_loss = self.first_loss.take().or(other.first_loss);
     }
 
-    fn row(mut self, scenario: Scenario, under: String, usage: (Duration, crate::usage::Usage)) -> Row {
+    fn row(mut self, scenario: Scenario, under: String, usage: (Duration, crate::process_usage::Usage)) -> Row {
         let succeeded = self.latencies.len();
         let all = succeeded + self.lost;
         let (rate, value) = per_second(succeeded, usage.0);

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::opening::{Opened, open};
+use crate::fixture::Tool;
+use crate::open_streams::{Opened, open};
 use crate::report::{Row, float, grouped};
-use crate::stage::Tool;
 
 /// How long the service may put itself in order before its memory is read.
 const SETTLE: Duration = Duration::from_secs(3);
@@ -22,15 +22,15 @@ pub(crate) async fn measure(tool: &Tool) -> Result<Vec<Row>> {
 async fn of(tool: &Tool, what: Opened, name: &str) -> Result<[Row; 2]> {
     Tool::say(&format!("memory per {name}"));
     let (few, all) = (tool.options.operations / 10, tool.options.operations);
-    let stage = tool.stage(Duration::ZERO).await?;
-    open(&stage, what, few).await?;
+    let fixture = tool.fixture(Duration::ZERO).await?;
+    open(&fixture, what, few).await?;
     tokio::time::sleep(SETTLE).await;
-    let with_few = stage.service.resident_bytes()?;
-    open(&stage, what, all - few).await?;
+    let with_few = fixture.service.resident_bytes()?;
+    open(&fixture, what, all - few).await?;
     tokio::time::sleep(SETTLE).await;
-    let with_all = stage.service.resident_bytes()?;
+    let with_all = fixture.service.resident_bytes()?;
     let each = float(usize::try_from(with_all.saturating_sub(with_few))?) / float(all - few);
-    let stored = stage.home.stored_bytes()?;
+    let stored = fixture.home.stored_bytes()?;
     let stored_each = float(usize::try_from(stored)?) / float(all);
     let memory = Row {
         what: format!("Memory per {name}"),

@@ -10,13 +10,13 @@ use tokio::time::{sleep, timeout};
 use usher_protocol::message::{PaymentRequest, PaymentStatus};
 
 use crate::api;
-use crate::crowd::{Person, crowd};
+use crate::connected_users::{ConnectedUser, connect_users};
+use crate::fixture::{Fixture, Tool};
 use crate::http::Connection;
 use crate::latencies::Latencies;
-use crate::lightning::{Counts, Settled, Teller, monotonic};
-use crate::opening::{Opened, open};
+use crate::lightning::{Counts, LightningClient, Settled, monotonic};
+use crate::open_streams::{Opened, open};
 use crate::report::{Row, float, grouped, per_second};
-use crate::stage::{Stage, Tool};
 use crate::wallet::{Identity, Wallet};
 
 /// A payment that takes longer than this, without what is simulated, is lost.
@@ -67,32 +67,32 @@ pub(crate) async fn measure(tool: &Tool) -> Result<Vec<Row>> {
     for latency in [tool.options.latency(), Duration::ZERO] {
         let open = tool.options.invoices;
         Tool::say(&format!("payments: opening {} invoices, {}", grouped(open), Latency(latency)));
-        let stage = tool.stage_with_lightning(latency).await?;
-        let teller = stage.lightning.as_ref().context("no Lightning")?.teller().clone();
-        rows.push(invoices(&stage, open, latency).await?);
+        let fixture = tool.fixture_with_lightning(latency).await?;
+        let client = fixture.lightning.as_ref().context("no Lightning")?.client().clone();
+        rows.push(invoices(&fixture, open, latency).await?);
         for tells in [false, true] {
             for &users in &tool.options.payers {
                 let rounds = (tool.options.payments / users.max(1)).max(1);
-                rows.push(run(&stage, &teller, Scenario { users, rounds, open, latency, tells }).await?);
+                rows.push(run(&fixture, &client, Scenario { users, rounds, open, latency, tells }).await?);
             }
         }
-        rows.push(look_ups(&stage, &teller, open, Duration::from_secs(tool.options.watch_seconds)).await?);
+        rows.push(look_ups(&fixture, &client, open, Duration::from_secs(tool.options.watch_seconds)).await?);
     }
     Ok(rows)
 }
 
 /// Opens payments that nobody makes, as fast as the wallet makes their invoices, and sees that they are watched.
-async fn invoices(stage: &Stage, count: usize, latency: Duration) -> Result<Row> {
-    let meter = stage.meter()?;
+async fn invoices(fixture: &Fixture, count: usize, latency: Duration) -> Result<Row> {
+    let meter = fixture.meter()?;
     let begun = Instant::now();
-    let mut app = Connection::open(stage.service.address()).await?;
+    let mut app = Connection::open(fixture.service.address()).await?;
     let mut asked = 0;
     while asked < count {
         let more = BATCH.min(count - asked);
-        open(stage, Opened::Payments, more).await?;
+        open(fixture, Opened::Payments, more).await?;
         asked += more;
-        while api::watched_invoices(&app.call(&api::metrics(stage.home.token())).await?)? < asked {
-            ensure!(begun.elapsed() < MAKING, "not all invoices are made in {MAKING:?}:\n{}", stage.home.log_tail());
+        while api::watched_invoices(&app.call(&api::metrics(fixture.home.token())).await?)? < asked {
+            ensure!(begun.elapsed() < MAKING, "not all invoices are made in {MAKING:?}:\n{}", fixture.home.log_tail());
             sleep(Duration::from_millis(20)).await;
         }
     }
@@ -104,13 +104,13 @@ async fn invoices(stage: &Stage, count: usize, latency: Duration) -> Result<Row>
 }
 
 /// Counts look-ups while nobody pays.
-async fn look_ups(stage: &Stage, teller: &Teller, open: usize, time: Duration) -> Result<Row> {
+async fn look_ups(fixture: &Fixture, client: &LightningClient, open: usize, time: Duration) -> Result<Row> {
     Tool::say(&format!("payments: look-ups in {} s", time.as_secs()));
-    let before = teller.counts().await?;
-    let meter = stage.meter()?;
+    let before = client.counts().await?;
+    let meter = fixture.meter()?;
     sleep(time).await;
     let usage = meter.stop()?;
-    let value = per_minute(before, teller.counts().await?, usage.0);
+    let value = per_minute(before, client.counts().await?, usage.0);
     let (what, under) = ("Look-ups of open invoices".to_owned(), format!("{} open, nobody pays", grouped(open)));
     let result = format!("{value:.0} per minute");
     Ok(Row { what, under, result, value, aim: "at most 600 per minute", ..Row::default() }.with_usage(0, usage))
@@ -121,37 +121,37 @@ fn per_minute(before: Counts, after: Counts, elapsed: Duration) -> f64 {
     float(count) * 60.0 / elapsed.as_secs_f64().max(f64::EPSILON)
 }
 
-async fn run(stage: &Stage, teller: &Teller, scenario: Scenario) -> Result<Row> {
+async fn run(fixture: &Fixture, client: &LightningClient, scenario: Scenario) -> Result<Row> {
     let under = scenario.to_string();
     Tool::say(&format!("payments: {under}"));
-    let users = users(stage, teller, scenario).await?;
-    let before = teller.counts().await?;
-    let meter = stage.meter()?;
+    let users = users(fixture, client, scenario).await?;
+    let before = client.counts().await?;
+    let meter = fixture.meter()?;
     let mut running: JoinSet<_> = users.into_iter().map(User::pay_again_and_again).collect();
     let mut outcome = Outcome::default();
     while let Some(one) = running.join_next().await {
         outcome.add(one?);
     }
     let usage = meter.stop()?;
-    let after = teller.counts().await?;
+    let after = client.counts().await?;
     if let Some(reason) = &outcome.first_loss {
-        Tool::say(&format!("a payment was lost: {reason:#}\n{}", stage.home.log_tail()));
+        Tool::say(&format!("a payment was lost: {reason:#}\n{}", fixture.home.log_tail()));
     }
     let look_ups = per_minute(before, after, usage.0);
     Ok(outcome.row(scenario, under, usage, look_ups))
 }
 
-async fn users(stage: &Stage, teller: &Teller, scenario: Scenario) -> Result<Vec<User>> {
-    let user = |Person { identities, wallet, app }| User {
+async fn users(fixture: &Fixture, client: &LightningClient, scenario: Scenario) -> Result<Vec<User>> {
+    let user = |ConnectedUser { identities, wallet, app }| User {
         scenario,
-        service: stage.service.address(),
-        token: stage.home.token().to_owned(),
+        service: fixture.service.address(),
+        token: fixture.home.token().to_owned(),
         identities,
         app,
         wallet,
-        teller: teller.clone(),
+        client: client.clone(),
     };
-    Ok(crowd(stage, scenario.users, scenario.rounds).await?.into_iter().map(user).collect())
+    Ok(connect_users(fixture, scenario.users, scenario.rounds).await?.into_iter().map(user).collect())
 }
 
 impl Outcome {
@@ -163,7 +163,13 @@ impl Outcome {
         self.first_loss = self.first_loss.take().or(other.first_loss);
     }
 
-    fn row(mut self, scenario: Scenario, under: String, usage: (Duration, crate::usage::Usage), look_ups: f64) -> Row {
+    fn row(
+        mut self,
+        scenario: Scenario,
+        under: String,
+        usage: (Duration, crate::process_usage::Usage),
+        look_ups: f64,
+    ) -> Row {
         let succeeded = self.delays.len();
         let all = succeeded + self.lost;
         let (rate, value) = per_second(succeeded, usage.0);
@@ -226,7 +232,7 @@ struct User {
     identities: Vec<Identity>,
     app: Connection,
     wallet: Wallet,
-    teller: Teller,
+    client: LightningClient,
 }
 
 impl User {
@@ -295,7 +301,7 @@ impl User {
                         continue;
                     }
                     self.wallet.publish(&identity.says(&asked, PaymentStatus::Approved)?).await?;
-                    paying = Some(Box::pin(self.teller.clone().pay(asked.invoice.clone()))).into();
+                    paying = Some(Box::pin(self.client.clone().pay(asked.invoice.clone()))).into();
                     request = Some(asked);
                 }
                 Some(paid) = &mut paying, if settled.is_none() => {

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 
-use crate::opening::{Opened, open};
+use crate::fixture::{Fixture, Tool};
+use crate::open_streams::{Opened, open};
 use crate::report::{Row, grouped};
-use crate::stage::{Stage, Tool};
 
 /// How often each start is measured; the median counts.
 const TIMES: usize = 5;
@@ -15,13 +15,13 @@ const TIMES: usize = 5;
 pub(crate) async fn measure(tool: &Tool) -> Result<Vec<Row>> {
     Tool::say("start-up");
     let count = tool.options.operations;
-    let mut stage = tool.stage(Duration::ZERO).await?;
-    let empty = restarts(&mut stage).await?;
+    let mut fixture = tool.fixture(Duration::ZERO).await?;
+    let empty = restarts(&mut fixture).await?;
     let half = count / 2;
-    open(&stage, Opened::Handshakes, half).await?;
-    open(&stage, Opened::Authentications, count - half).await?;
-    let full = restarts(&mut stage).await?;
-    let crashed = stage.crash().await?;
+    open(&fixture, Opened::Handshakes, half).await?;
+    open(&fixture, Opened::Authentications, count - half).await?;
+    let full = restarts(&mut fixture).await?;
+    let crashed = fixture.crash().await?;
 
     let row = |under: String, time: Duration, aim| {
         let ms = time.as_secs_f64() * 1000.0;
@@ -43,16 +43,16 @@ struct Restarts {
     start: Duration,
 }
 
-async fn restarts(stage: &mut Stage) -> Result<Restarts> {
+async fn restarts(fixture: &mut Fixture) -> Result<Restarts> {
     let (mut stops, mut starts) = (Vec::new(), Vec::new());
     for _ in 0..TIMES {
-        stops.push(stage.restart().await?);
-        starts.push(stage.service.started_in);
+        stops.push(fixture.restart().await?);
+        starts.push(fixture.service.started_in);
     }
     Ok(Restarts { stop: median(stops), start: median(starts) })
 }
 
-impl Stage {
+impl Fixture {
     /// Stops the service and starts it again; says how long the stop took.
     async fn restart(&mut self) -> Result<Duration> {
         let stop = self.service.stop().await?;

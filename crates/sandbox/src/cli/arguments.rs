@@ -110,7 +110,7 @@ pub enum WalletCommand {
     },
     /// Stays connected: prints requests as they come, and takes commands from standard input.
     Run {
-        /// Answer requests by itself.
+        /// Reply requests by itself.
         #[arg(long, value_name = "ANSWER")]
         auto: Option<AutoReaction>,
         /// How long to take before an automatic answer.
@@ -119,7 +119,7 @@ pub enum WalletCommand {
         /// The reason of an automatic refusal.
         #[arg(long, requires = "auto")]
         reason: Option<String>,
-        /// Answer also services whose handshake URL was never opened.
+        /// Reply also services whose handshake URL was never opened.
         #[arg(long, requires = "auto")]
         strangers: bool,
         /// Pay by itself what belongs to a subscription.

@@ -6,7 +6,7 @@ use usher_protocol::handshake_url::HandshakeUrlError;
 use usher_protocol::subkey::DeriveError;
 
 use crate::lightning::NotAConnection;
-use crate::wallet::{FileError, PurseError, Verdict, WalletError};
+use crate::wallet::{FileError, PaymentSourceError, Verdict, WalletError};
 
 /// Why `usher wallet` ends with an error.
 #[derive(Debug, thiserror::Error)]
@@ -22,10 +22,10 @@ pub enum CliError {
     Connection(#[from] NotAConnection),
     /// The Lightning account.
     #[error(transparent)]
-    Purse(#[from] PurseError),
+    PaymentSource(#[from] PaymentSourceError),
     /// There is no account to ask.
     #[error("the wallet has no Lightning account: connect it with `usher wallet connect`")]
-    NoPurse,
+    NoPaymentSource,
     /// No subscription, or none that is open, begins so.
     #[error("no subscription's id begins with {0}")]
     NoSuchSubscription(String),

@@ -4,14 +4,14 @@
 //! the wallet's file, and `approve` and `decline` answer it from there, or wait for the service to repeat it. `run`
 //! stays connected instead.
 
+mod account_commands;
 mod arguments;
 mod console;
+mod display;
 mod error;
-mod giving;
-mod money;
-mod once;
-mod running;
-mod view;
+mod interactive;
+mod one_shot;
+mod respond;
 
 use std::path::Path;
 
@@ -34,7 +34,7 @@ pub async fn run(
 ) -> Result<(), CliError> {
     let file = args.wallet.as_deref().unwrap_or(default_file);
     console.set_json(args.json);
-    let command = once::Once { file, console: &mut console };
+    let command = one_shot::OneShot { file, console: &mut console };
     let work = async move {
         match args.command {
             WalletCommand::New { relay, device_of, name } => command.new_wallet(relay, device_of.as_deref(), name),
@@ -45,19 +45,19 @@ pub async fn run(
             WalletCommand::Connect { url } => command.connect(&url),
             WalletCommand::Balance => command.balance().await,
             WalletCommand::Approve { id, amount, wait } => {
-                command.answer(id, giving::Answer::Approve { amount }, wait.0).await
+                command.answer(id, respond::Reply::Approve { amount }, wait.0).await
             }
             WalletCommand::Decline { id, reason, wait } => {
-                command.answer(id, giving::Answer::Decline(reason), wait.0).await
+                command.answer(id, respond::Reply::Decline(reason), wait.0).await
             }
-            WalletCommand::Fail { id, reason, wait } => command.answer(id, giving::Answer::Fail(reason), wait.0).await,
+            WalletCommand::Fail { id, reason, wait } => command.answer(id, respond::Reply::Fail(reason), wait.0).await,
             WalletCommand::Subscriptions => command.subscriptions(),
             WalletCommand::Close { subscription_id, reason } => {
                 command.close(&subscription_id, reason.as_deref()).await
             }
             WalletCommand::Run { auto, delay, reason, strangers, pay_subscriptions } => {
-                let policy = running::policy(auto, delay.0, reason, strangers, pay_subscriptions);
-                running::Running::start(command.file, command.console, policy).await?.run().await
+                let policy = interactive::policy(auto, delay.0, reason, strangers, pay_subscriptions);
+                interactive::InteractiveWallet::start(command.file, command.console, policy).await?.run().await
             }
         }
     };

@@ -1,4 +1,4 @@
-//! An account of the world.
+//! An account of the network.
 
 use nostr::SECP256K1;
 use nostr::secp256k1::PublicKey;
@@ -6,18 +6,18 @@ use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 
 use super::ledger::Start;
-use super::{InvoiceTerms, LightningWorld, MakeError, Paid, PayError, Transaction, invoice};
+use super::{InvoiceTerms, LightningNetwork, MakeError, Paid, PayError, Transaction, invoice};
 
 /// A node with a balance. A clone is another handle of the same account.
 #[derive(Clone, Debug)]
 pub struct Account {
-    world: LightningWorld,
+    network: LightningNetwork,
     name: String,
 }
 
 impl Account {
-    pub(super) fn new(world: LightningWorld, name: &str) -> Self {
-        Self { world, name: name.to_owned() }
+    pub(super) fn new(network: LightningNetwork, name: &str) -> Self {
+        Self { network, name: name.to_owned() }
     }
 
     /// Its name.
@@ -25,24 +25,24 @@ impl Account {
         &self.name
     }
 
-    /// Its world.
-    pub const fn world(&self) -> &LightningWorld {
-        &self.world
+    /// Its network.
+    pub const fn network(&self) -> &LightningNetwork {
+        &self.network
     }
 
     /// The node's public key, by which its invoices are signed.
     pub fn node_id(&self) -> Option<PublicKey> {
-        self.world.node(&self.name).map(|key| key.public_key(SECP256K1))
+        self.network.node(&self.name).map(|key| key.public_key(SECP256K1))
     }
 
     /// What it can spend, in millisats.
     pub fn balance(&self) -> u64 {
-        self.world.balance(&self.name)
+        self.network.balance(&self.name)
     }
 
     /// Gives it millisats from nowhere; says how many (all there can ever be is 2⁶⁴ − 1).
     pub fn grant(&self, amount: u64) -> u64 {
-        self.world.grant(&self.name, amount)
+        self.network.grant(&self.name, amount)
     }
 
     /// Makes an invoice with a new payment hash.
@@ -50,12 +50,12 @@ impl Account {
     /// # Errors
     /// [`MakeError`].
     pub fn make_invoice(&self, terms: &InvoiceTerms) -> Result<Invoice, MakeError> {
-        self.world.make(&self.name, terms, invoice::new_preimage())
+        self.network.make(&self.name, terms, invoice::new_preimage())
     }
 
     /// Takes an open invoice back; `false` when it is not open.
     pub fn cancel_invoice(&self, hash: PaymentHash) -> bool {
-        self.world.cancel(&self.name, hash)
+        self.network.cancel(&self.name, hash)
     }
 
     /// Pays an invoice. `amount` in millisats is for one that names none.
@@ -63,7 +63,7 @@ impl Account {
     /// # Errors
     /// [`PayError`]; nothing was moved then.
     pub fn pay(&self, invoice: &str, amount: Option<u64>) -> Result<Paid, PayError> {
-        self.pay_with(invoice, Start { amount, now: self.world.now(), late: false })
+        self.pay_with(invoice, Start { amount, now: self.network.now(), late: false })
     }
 
     /// As [`pay`](Self::pay), even when the invoice is expired: not every node refuses.
@@ -71,11 +71,11 @@ impl Account {
     /// # Errors
     /// [`PayError`]; nothing was moved then.
     pub fn pay_late(&self, invoice: &str, amount: Option<u64>) -> Result<Paid, PayError> {
-        self.pay_with(invoice, Start { amount, now: self.world.now(), late: true })
+        self.pay_with(invoice, Start { amount, now: self.network.now(), late: true })
     }
 
     fn pay_with(&self, invoice: &str, start: Start) -> Result<Paid, PayError> {
-        self.world.pay(&self.name, &invoice.parse()?, start)
+        self.network.pay(&self.name, &invoice.parse()?, start)
     }
 
     /// Begins to pay: the balance is smaller, and nothing has arrived. Goes on with [`settle`](Self::settle) or
@@ -84,8 +84,8 @@ impl Account {
     /// # Errors
     /// [`PayError`]; nothing was moved then.
     pub fn begin(&self, invoice: &str, amount: Option<u64>) -> Result<PaymentHash, PayError> {
-        let start = Start { amount, now: self.world.now(), late: false };
-        self.world.begin(&self.name, &invoice.parse()?, start)
+        let start = Start { amount, now: self.network.now(), late: false };
+        self.network.begin(&self.name, &invoice.parse()?, start)
     }
 
     /// A payment in flight arrives.
@@ -93,7 +93,7 @@ impl Account {
     /// # Errors
     /// [`PayError::NoSuchPayment`].
     pub fn settle(&self, hash: PaymentHash) -> Result<Paid, PayError> {
-        self.world.settle(&self.name, hash)
+        self.network.settle(&self.name, hash)
     }
 
     /// A payment in flight comes to nothing.
@@ -101,21 +101,21 @@ impl Account {
     /// # Errors
     /// [`PayError::NoSuchPayment`].
     pub fn fail(&self, hash: PaymentHash) -> Result<(), PayError> {
-        self.world.fail(&self.name, hash)
+        self.network.fail(&self.name, hash)
     }
 
     /// An invoice of its own.
     pub fn incoming(&self, hash: PaymentHash) -> Option<Transaction> {
-        self.world.incoming(&self.name, hash)
+        self.network.incoming(&self.name, hash)
     }
 
     /// A payment by it.
     pub fn outgoing(&self, hash: PaymentHash) -> Option<Transaction> {
-        self.world.outgoing(&self.name, hash)
+        self.network.outgoing(&self.name, hash)
     }
 
     /// All its invoices and payments, newest first.
     pub fn transactions(&self) -> Vec<Transaction> {
-        self.world.transactions(&self.name)
+        self.network.transactions(&self.name)
     }
 }

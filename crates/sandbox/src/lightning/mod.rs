@@ -1,27 +1,27 @@
 //! Lightning in miniature: accounts in one process that make and pay real invoices, without channels or blocks.
 //!
-//! A [`LightningWorld`] holds [`Account`]s with balances in millisats. Its invoices are BOLT 11 texts for regtest, signed
+//! A [`LightningNetwork`] holds [`Account`]s with balances in millisats. Its invoices are BOLT 11 texts for regtest, signed
 //! with the account's node key; preimages hash to their payment hashes. Paying moves balance from one account to
 //! another in one step, at most once per invoice, and costs a fee ([`Fees`]). Nothing else moves balance, so balances,
-//! payments in flight and fees always add up to what was granted ([`LightningWorld::books`]).
+//! payments in flight and fees always add up to what was granted ([`LightningNetwork::books`]).
 //!
 //! An [`nwc::NwcService`] is the Lightning wallet of one account as an app sees it (NIP-47), over relays.
 
 mod account;
 mod error;
-mod file;
 mod invoice;
+mod invoice_terms;
 mod ledger;
+mod network;
+mod network_file;
 pub mod nwc;
-mod record;
-mod terms;
-mod world;
+mod transaction;
 
-pub use crate::line::LineError;
+pub use crate::relay_client::RelayClientError;
 pub use account::Account;
 pub use error::{MakeError, PayError};
-pub use file::WorldFileError;
+pub use invoice_terms::{Fees, InvoiceTerms};
+pub use network::{LightningNetwork, Settlement};
+pub use network_file::NetworkFileError;
 pub use nwc::{Encryptions, ErrorCode, Method, NotAConnection, NwcClient, NwcCounts, NwcError, NwcKeys, NwcService};
-pub use record::{Books, Direction, Paid, State, Transaction};
-pub use terms::{Fees, InvoiceTerms};
-pub use world::{LightningWorld, Occurrence};
+pub use transaction::{Direction, LedgerTotals, Paid, State, Transaction};

@@ -2,8 +2,8 @@
 
 use usher_protocol::envelope::EnvelopeError;
 
-use super::{PurseError, Request};
-use crate::line::LineError;
+use super::{PaymentSourceError, Request};
+use crate::relay_client::RelayClientError;
 
 /// Why the wallet did not do it.
 #[derive(Debug, thiserror::Error)]
@@ -19,10 +19,10 @@ pub enum WalletError {
     CannotAnswer(u16),
     /// There is no Lightning account to pay with.
     #[error("the wallet has no Lightning account")]
-    NoPurse,
+    NoPaymentSource,
     /// It could not pay, or make an invoice.
     #[error(transparent)]
-    Purse(#[from] PurseError),
+    PaymentSource(#[from] PaymentSourceError),
     /// The invoice is for another amount than the request says.
     #[error("the invoice is not for the amount that is asked")]
     OtherAmount,
@@ -40,12 +40,12 @@ pub enum WalletError {
     Busy,
 }
 
-impl From<LineError> for WalletError {
-    fn from(error: LineError) -> Self {
+impl From<RelayClientError> for WalletError {
+    fn from(error: RelayClientError) -> Self {
         match error {
-            LineError::NoRelays => Self::NoRelays,
-            LineError::Unreachable(relays) => Self::Unreachable(relays),
-            LineError::Busy => Self::Busy,
+            RelayClientError::NoRelays => Self::NoRelays,
+            RelayClientError::Unreachable(relays) => Self::Unreachable(relays),
+            RelayClientError::Busy => Self::Busy,
         }
     }
 }

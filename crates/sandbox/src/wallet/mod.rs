@@ -6,22 +6,22 @@
 //! A [`Wallet`] holds one key ([`Identity`]): a user's main key, or the subkey of one of the user's devices. It opens
 //! handshake URLs, collects what services ask ([`Request`]), and answers when told to or by itself ([`Policy`]).
 
-mod answer;
 mod error;
-mod file;
-mod hearing;
+mod fulfilment;
 mod identity;
-mod money;
+mod inbox;
+mod known_service;
+mod messages;
 mod options;
-mod paying;
-mod purse;
+mod outbox;
+mod payment_source;
+mod reply;
 mod request;
 mod requests;
-mod saying;
-mod service;
-mod session;
-mod speech;
+mod session_token;
 mod subscription;
+mod user_actions;
+mod wallet_file;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -36,21 +36,21 @@ use usher_protocol::{Event, PublicKey, kind};
 
 use error::cannot;
 pub use error::{NoRequest, WalletError};
-pub use file::{FileError, SavedRequest, Secret, Verdict, WalletFile};
+pub use fulfilment::Fulfilled;
 pub use identity::{DeviceTerms, Identity};
+pub use known_service::KnownService;
 pub use options::{Policy, Reaction, WalletOptions};
-pub use paying::Fulfilled;
-pub use purse::{Purse, PurseError};
+pub use payment_source::{PaymentSource, PaymentSourceError};
 pub use request::{Asked, Request};
-pub use service::KnownService;
 pub use subscription::{Agreement, CalendarSpelling, Closed, Subscription};
+pub use wallet_file::{FileError, SavedRequest, Secret, Verdict, WalletFile};
 
-use crate::line::Line;
-pub use crate::line::Settled;
+pub use crate::relay_client::DeliveryStatus;
+use crate::relay_client::RelayClient;
 
-use hearing::Hearing;
+use inbox::Inbox;
+use messages::{Messages, OutgoingMessage};
 use requests::Requests;
-use speech::{Speech, Utterance};
 
 /// The name by which the wallet introduces itself.
 const CLIENT_NAME: &str = "Usher reference wallet";
@@ -70,12 +70,12 @@ struct Inner {
     policy: Mutex<Policy>,
     services: Mutex<Vec<KnownService>>,
     subscriptions: Mutex<Vec<Subscription>>,
-    purse: Option<Purse>,
+    payment_source: Option<PaymentSource>,
     /// One payment at a time: what is asked twice is paid once.
     payments: tokio::sync::Mutex<()>,
     requests: Requests,
-    speech: Speech,
-    line: Line,
+    messages: Messages,
+    relay_client: RelayClient,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -94,8 +94,17 @@ pub struct Opened {
 impl Wallet {
     /// Starts a wallet and connects it to its relays, without waiting for them.
     pub async fn start(options: WalletOptions) -> Self {
-        let WalletOptions { identity, relays, services, subscriptions, purse, policy, clock, deployed, notifications } =
-            options;
+        let WalletOptions {
+            identity,
+            relays,
+            services,
+            subscriptions,
+            payment_source,
+            policy,
+            clock,
+            deployed,
+            notifications,
+        } = options;
         let known: Vec<String> =
             relays.iter().chain(services.iter().flat_map(|service| &service.relays)).cloned().collect();
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
@@ -104,25 +113,26 @@ impl Wallet {
             .pubkeys([identity.public_key(), identity.main_key()])
             .kinds(kind::FROM_SERVICE.map(Kind::from_u16))
             .limit(100);
-        let (line, heard) = Line::new(identity.keys().clone(), filter, notifications, tasks.clone(), stop.clone());
+        let (relay_client, received) =
+            RelayClient::new(identity.keys().clone(), filter, notifications, tasks.clone(), stop.clone());
         let inner = Arc::new(Inner {
-            speech: Speech::new(identity.keys().clone(), clock),
+            messages: Messages::new(identity.keys().clone(), clock),
             requests: Requests::new(deployed),
             deployed,
             policy: Mutex::new(policy),
             services: Mutex::new(services.clone()),
             subscriptions: Mutex::new(subscriptions),
-            purse,
+            payment_source,
             payments: tokio::sync::Mutex::new(()),
             identity,
             relays: relays.clone(),
-            line,
+            relay_client,
             tasks: tasks.clone(),
             stop: stop.clone(),
         });
-        let hearing = Hearing::new(Arc::clone(&inner));
-        tasks.spawn(stop.run_until_cancelled_owned(hearing.run(heard)));
-        inner.line.add(&known).await;
+        let inbox = Inbox::new(Arc::clone(&inner));
+        tasks.spawn(stop.run_until_cancelled_owned(inbox.run(received)));
+        inner.relay_client.add(&known).await;
         Self { inner }
     }
 
@@ -138,7 +148,7 @@ impl Wallet {
 
     /// Now, in Unix seconds, by the wallet's clock.
     pub fn now(&self) -> u64 {
-        self.inner.speech.now()
+        self.inner.messages.now()
     }
 
     /// Who it is.
@@ -165,8 +175,8 @@ impl Wallet {
         }
         let service = KnownService::of(url, relays);
         KnownService::remember(&mut self.inner.services.lock(), &service);
-        self.inner.line.add(relays).await;
-        self.inner.line.wait_for_any(relays, deadline).await?;
+        self.inner.relay_client.add(relays).await;
+        self.inner.relay_client.wait_for_any(relays, deadline).await?;
         let preferred = if self.inner.relays.is_empty() { relays } else { &self.inner.relays };
         let message = WalletMessage::KeyHandshake(KeyHandshake {
             token: if self.inner.deployed { url.encoded_token() } else { url.token.clone() },
@@ -176,7 +186,7 @@ impl Wallet {
             }),
             preferred_relays: preferred.clone(),
         });
-        let event = self.inner.say(url.recipient(), &message.into())?;
+        let event = self.inner.send(url.recipient(), &message.into())?;
         Ok(Opened { service, no_request: url.no_request, event })
     }
 
@@ -185,7 +195,7 @@ impl Wallet {
     /// # Errors
     /// [`WalletError::Unreachable`] when none can be reached until `deadline` (from now).
     pub async fn wait_for_relay(&self, relays: &[String], deadline: Duration) -> Result<(), WalletError> {
-        Ok(self.inner.line.wait_for_any(relays, deadline).await?)
+        Ok(self.inner.relay_client.wait_for_any(relays, deadline).await?)
     }
 
     /// All that was asked and not forgotten (the last 10,000), oldest first.
@@ -225,8 +235,8 @@ impl Wallet {
     /// [`WalletError::CannotAnswer`] when it does not know how to.
     pub fn decline(&self, request: &Request, reason: Option<&str>) -> Result<Event, WalletError> {
         let reaction = Reaction::Decline(reason.map(str::to_owned));
-        let message = answer::answer(request, &reaction, self.inner.identity.proof())?;
-        self.inner.give(request, message.into())
+        let message = reply::answer(request, &reaction, self.inner.identity.proof())?;
+        self.inner.respond(request, message.into())
     }
 
     /// The answer that [`approve`](Self::approve) would send, to be changed and sent otherwise.
@@ -234,7 +244,7 @@ impl Wallet {
     /// # Errors
     /// [`WalletError::CannotAnswer`] when it does not know how to.
     pub fn approval(&self, request: &Request) -> Result<WalletMessage, WalletError> {
-        answer::answer(request, &Reaction::Approve, self.inner.identity.proof())
+        reply::answer(request, &Reaction::Approve, self.inner.identity.proof())
     }
 
     /// Changes what it does by itself with requests from now on (and with repeated ones that it has not answered).
@@ -244,14 +254,14 @@ impl Wallet {
 
     /// Waits until it is known what became of each event on its way, at most until `deadline` (from now). For programs
     /// that end after it.
-    pub async fn settle(&self, deadline: Duration) -> Settled {
-        self.inner.line.settle(deadline).await
+    pub async fn flush(&self, deadline: Duration) -> DeliveryStatus {
+        self.inner.relay_client.flush(deadline).await
     }
 
     /// Hangs up: closes the connections and ends what it does by itself.
     pub async fn stop(&self) {
         self.inner.stop.cancel();
-        self.inner.line.shutdown().await;
+        self.inner.relay_client.shutdown().await;
         self.inner.tasks.close();
         self.inner.tasks.wait().await;
     }
@@ -260,16 +270,16 @@ impl Wallet {
 impl Drop for Wallet {
     fn drop(&mut self) {
         self.inner.stop.cancel();
-        self.inner.line.disconnect();
+        self.inner.relay_client.disconnect();
     }
 }
 
 impl Inner {
     /// Says something with the wallet's own key, and remembers it.
-    fn say(&self, to: PublicKey, words: &Utterance) -> Result<Event, WalletError> {
+    fn send(&self, to: PublicKey, outgoing: &OutgoingMessage) -> Result<Event, WalletError> {
         let participants = KnownService::keys_of(&self.services.lock(), to);
-        let event = self.speech.seal(to, &participants, words)?;
-        self.line.send(&event)?;
+        let event = self.messages.seal(to, &participants, outgoing)?;
+        self.relay_client.send(&event)?;
         Ok(event)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Identity, KnownService, Purse, Subscription};
+use super::{Identity, KnownService, PaymentSource, Subscription};
 use crate::clock::{UnixClock, system_clock};
 use crate::lightning::Account;
 
@@ -19,7 +19,7 @@ pub struct WalletOptions {
     /// The subscriptions agreed to earlier.
     pub subscriptions: Vec<Subscription>,
     /// What it pays with.
-    pub purse: Option<Purse>,
+    pub payment_source: Option<PaymentSource>,
     /// What it does by itself.
     pub policy: Policy,
     /// Where it reads the time.
@@ -41,7 +41,7 @@ impl WalletOptions {
             relays: Vec::new(),
             services: Vec::new(),
             subscriptions: Vec::new(),
-            purse: None,
+            payment_source: None,
             policy: Policy::silent(),
             clock: system_clock(),
             deployed: false,
@@ -59,7 +59,7 @@ impl WalletOptions {
     /// Paying from this account.
     #[must_use]
     pub fn paying_from(mut self, account: &Account) -> Self {
-        self.purse = Some(Purse::Account(account.clone()));
+        self.payment_source = Some(PaymentSource::Account(account.clone()));
         self
     }
 

@@ -133,7 +133,7 @@ impl Asked {
         }
     }
 
-    /// What is asked and what a user should know before answering, in a line: `payment, 10000 millisats: Tea`. Fit for a terminal,
+    /// What is asked and what a user should know before answering, in a relay_client: `payment, 10000 millisats: Tea`. Fit for a terminal,
     /// whatever the service wrote.
     pub fn summary(&self) -> String {
         format!("{}{}", self.title(), self.terms())

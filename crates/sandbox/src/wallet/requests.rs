@@ -10,7 +10,7 @@ use usher_protocol::PublicKey;
 use usher_protocol::message::{PaymentStatus, RecurringStatus, WalletMessage};
 
 use super::Request;
-use super::speech::Utterance;
+use super::messages::OutgoingMessage;
 
 /// Requests kept; the oldest goes first.
 const CAPACITY: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
@@ -21,7 +21,7 @@ type Key = (PublicKey, String);
 struct Entry {
     request: Request,
     /// The last answer.
-    answer: Option<Utterance>,
+    answer: Option<OutgoingMessage>,
     /// An answer is being thought about.
     pending: bool,
 }
@@ -39,7 +39,7 @@ pub(super) enum Due {
     /// It is new, or came before and is not answered: react to it.
     Reaction,
     /// It was answered so: say it again.
-    Repetition(Box<Utterance>),
+    Repetition(Box<OutgoingMessage>),
     /// Nothing: the answer is on its way.
     Nothing,
 }
@@ -91,7 +91,7 @@ impl Requests {
     }
 
     /// Notes an answer.
-    pub(super) fn answered(&self, request: &Request, answer: Utterance) {
+    pub(super) fn answered(&self, request: &Request, answer: OutgoingMessage) {
         let mut state = self.state.lock();
         if let Some(entry) = state.entries.peek_mut(&self.key(request)) {
             entry.request.failed = matches!(&answer.message, WalletMessage::PaymentResponse(response)

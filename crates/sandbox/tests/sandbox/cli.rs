@@ -15,8 +15,8 @@ use usher_sandbox::cli::{self, CliError, Console, WalletArgs};
 use usher_sandbox::relay::EmbeddedRelay;
 use usher_sandbox::wallet::{FileError, WalletError, WalletFile};
 
-use crate::raw::LONG;
-use crate::service::{Service, is_approved};
+use crate::raw_client::LONG;
+use crate::scripted_service::{Service, is_approved};
 
 #[derive(Parser)]
 struct Program {

@@ -6,8 +6,8 @@ use usher_protocol::subkey::{Permission, ProofError};
 use usher_sandbox::relay::EmbeddedRelay;
 use usher_sandbox::wallet::{DeviceTerms, Identity, Policy, Wallet, WalletOptions};
 
-use crate::raw::LONG;
-use crate::service::{Service, challenge_with, is_approved};
+use crate::raw_client::LONG;
+use crate::scripted_service::{Service, challenge_with, is_approved};
 
 fn now() -> u64 {
     nostr::Timestamp::now().as_secs()
@@ -42,7 +42,7 @@ async fn a_device_proves_itself_and_answers_what_is_sent_to_it() {
     challenge_main(&mut service, &wallet).await;
 
     let (main, sub) = (wallet.main_key(), wallet.public_key());
-    service.say(&sub, &[main, sub], &challenge_with("c", None)).await;
+    service.send(&sub, &[main, sub], &challenge_with("c", None)).await;
     let (event, response) = loop {
         match service.next().await {
             (event, usher_protocol::message::WalletMessage::AuthResponse(response)) => break (event, response),
@@ -56,11 +56,11 @@ async fn a_device_proves_itself_and_answers_what_is_sent_to_it() {
     assert_eq!(proof.main_key, main);
     proof.verify(&sub, Permission::Auth, now()).unwrap();
     // Its copy for the main key, which names the device too, is not asked about: the device has its own.
-    let proofs = wallet.said().iter().filter(|e| e.kind.as_u16() == usher_protocol::kind::SUBKEY_PROOF).count();
-    service.say(&main, &[main, sub], &challenge_with("c", None)).await;
-    service.say(&sub, &[main, sub], &challenge_with("d", None)).await;
+    let proofs = wallet.sent_events().iter().filter(|e| e.kind.as_u16() == usher_protocol::kind::SUBKEY_PROOF).count();
+    service.send(&main, &[main, sub], &challenge_with("c", None)).await;
+    service.send(&sub, &[main, sub], &challenge_with("d", None)).await;
     while service.next_response().await.1.challenge != "d" {}
-    let after = wallet.said().iter().filter(|e| e.kind.as_u16() == usher_protocol::kind::SUBKEY_PROOF).count();
+    let after = wallet.sent_events().iter().filter(|e| e.kind.as_u16() == usher_protocol::kind::SUBKEY_PROOF).count();
     assert_eq!(after, proofs);
 }
 
@@ -118,7 +118,7 @@ async fn a_service_on_a_subkey_is_followed_there() {
     wallet.open(&for_main.url(), LONG).await.unwrap();
     let unreadable = for_main.next_event().await;
     let answer = ServiceMessage::SubkeyProof { proof: proof.clone(), about: unreadable.id };
-    service.say(&wallet.public_key(), &[wallet.public_key()], &answer).await;
+    service.send(&wallet.public_key(), &[wallet.public_key()], &answer).await;
     let (event, handshake) = service.next_handshake().await;
     assert_eq!(handshake.token, "the token");
     assert_ne!(event.id, unreadable.id);
@@ -138,9 +138,9 @@ async fn a_service_on_a_subkey_is_followed_there() {
     let other = main.device(DeviceTerms::unlimited("other server")).unwrap();
     let mut other_service = Service::with_keys(other.keys().clone(), relay.url(), &[]).await;
     let to = wallet.public_key();
-    other_service.say(&to, &[to], &challenge_with("d", Some(proof))).await;
+    other_service.send(&to, &[to], &challenge_with("d", Some(proof))).await;
     assert_eq!(wallet.next_request(LONG).await.unwrap().service, None);
-    other_service.say(&to, &[to], &challenge_with("e", other.proof().cloned())).await;
+    other_service.send(&to, &[to], &challenge_with("e", other.proof().cloned())).await;
     assert_eq!(wallet.next_request(LONG).await.unwrap().service, Some(main.public_key()));
 }
 
@@ -156,8 +156,8 @@ async fn a_false_proof_moves_nothing() {
     let mut proof = stolen;
     proof.main_key = service.key();
     let to = wallet.public_key();
-    liar.say(&to, &[to], &ServiceMessage::SubkeyProof { proof, about: opened.event.id }).await;
+    liar.send(&to, &[to], &ServiceMessage::SubkeyProof { proof, about: opened.event.id }).await;
     liar.challenge(&to, "c").await;
     assert_eq!(wallet.next_request(LONG).await.unwrap().service, None);
-    assert_eq!(wallet.said().len(), 1);
+    assert_eq!(wallet.sent_events().len(), 1);
 }

@@ -3,7 +3,7 @@
 use serde_json::json;
 use usher_sandbox::relay::EmbeddedRelay;
 
-use crate::raw::{Raw, as_value, event_by, event_to, key};
+use crate::raw_client::{Raw, as_value, event_by, event_to, key};
 
 #[tokio::test]
 async fn forwards_ephemeral_events_and_answers_ok() {

@@ -1,20 +1,20 @@
 //! The sandbox's parts over real sockets.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
+mod breakable_proxy;
 mod cli;
-mod cli_money;
+mod cli_payments;
 mod dev;
 mod devices;
+mod dishonest_wallet;
 mod embedded_relay;
-mod flood;
-mod garbage;
-mod liar;
+mod garbage_frames;
+mod junk_flood;
 mod lightning;
 mod payments;
-mod proxy;
-mod quirks;
-mod raw;
-mod relay;
-mod service;
+mod quirky_relay;
+mod raw_client;
+mod relay_quirks;
+mod scripted_service;
 mod wallet;
-mod wallet_weather;
+mod wallet_network_faults;

@@ -10,15 +10,16 @@ use usher_protocol::message::{
     CloseSubscription, Currency, InvoiceRequest, InvoiceResponse, PaymentRequest, PaymentResponse, PaymentStatus,
     Preimage, Recurrence, RecurringRequest, RecurringStatus, ServiceMessage, WalletMessage,
 };
-use usher_sandbox::lightning::{Account, InvoiceTerms, LightningWorld};
+use usher_sandbox::lightning::{Account, InvoiceTerms, LightningNetwork};
 use usher_sandbox::wallet::{
-    Agreement, Asked, CalendarSpelling, Identity, Policy, PurseError, Request, Wallet, WalletError, WalletOptions,
+    Agreement, Asked, CalendarSpelling, Identity, PaymentSourceError, Policy, Request, Wallet, WalletError,
+    WalletOptions,
 };
 
-use crate::raw::{LONG, QUIET};
-use crate::service::Service;
+use crate::raw_client::{LONG, QUIET};
+use crate::scripted_service::Service;
 
-struct Stage {
+struct Fixture {
     _relay: QuirkyRelay,
     service: Service,
     wallet: Wallet,
@@ -26,10 +27,10 @@ struct Stage {
     user: Account,
 }
 
-impl Stage {
+impl Fixture {
     async fn set(policy: Policy) -> Self {
-        let world = LightningWorld::new();
-        let (shop, user) = (world.open_account("shop", 0), world.open_account("user", 1_000_000));
+        let network = LightningNetwork::new();
+        let (shop, user) = (network.open_account("shop", 0), network.open_account("user", 1_000_000));
         let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
         let mut service = Service::start(relay.url()).await;
         let options = WalletOptions::new(Identity::generate()).policy(policy).paying_from(&user);
@@ -45,7 +46,7 @@ impl Stage {
 
     async fn ask(&mut self, message: &ServiceMessage) {
         let key = self.wallet.public_key();
-        self.service.say(&key, &[key], message).await;
+        self.service.send(&key, &[key], message).await;
     }
 
     async fn ask_payment(&mut self, id: &str, invoice: &Invoice, subscription: Option<&str>) {
@@ -130,83 +131,83 @@ pub(crate) fn invoice_request(id: &str, amount: u64) -> ServiceMessage {
 
 #[tokio::test]
 async fn approves_pays_and_confirms() {
-    let mut stage = Stage::set(Policy::silent()).await;
-    let invoice = stage.invoice(10_000);
-    stage.ask_payment("p1", &invoice, None).await;
-    let request = stage.request().await;
+    let mut fixture = Fixture::set(Policy::silent()).await;
+    let invoice = fixture.invoice(10_000);
+    fixture.ask_payment("p1", &invoice, None).await;
+    let request = fixture.request().await;
     assert!(matches!(&request.asked, Asked::Payment(asked) if asked.amount == 10_000));
-    let fulfilled = stage.wallet.fulfil(&request).await.unwrap();
-    let preimage = stage.paid().await;
+    let fulfilled = fixture.wallet.fulfil(&request).await.unwrap();
+    let preimage = fixture.paid().await;
     assert_eq!(preimage.payment_hash(), invoice.payment_hash());
     assert_eq!(fulfilled.paid.unwrap().preimage, preimage);
-    assert_eq!((stage.shop.balance(), stage.user.balance()), (10_000, 989_990));
+    assert_eq!((fixture.shop.balance(), fixture.user.balance()), (10_000, 989_990));
 
     // Asked again, by the service or by the user, it says so again and pays nothing.
-    stage.ask_payment("p1", &invoice, None).await;
-    assert_eq!(stage.answer().await.1.status, PaymentStatus::Success { preimage: Some(preimage) });
-    stage.wallet.fulfil(&request).await.unwrap();
-    assert_eq!(stage.paid().await, preimage);
-    assert_eq!(stage.user.world().executed(invoice.payment_hash()), 1);
+    fixture.ask_payment("p1", &invoice, None).await;
+    assert_eq!(fixture.answer().await.1.status, PaymentStatus::Success { preimage: Some(preimage) });
+    fixture.wallet.fulfil(&request).await.unwrap();
+    assert_eq!(fixture.paid().await, preimage);
+    assert_eq!(fixture.user.network().executed(invoice.payment_hash()), 1);
 }
 
 #[tokio::test]
 async fn pays_by_itself_and_behind_and_once() {
-    let mut stage = Stage::set(Policy::auto_approve()).await;
-    let invoice = stage.invoice(10_000);
-    stage.ask_payment("p1", &invoice, None).await;
-    assert_eq!(stage.paid().await.payment_hash(), invoice.payment_hash());
+    let mut fixture = Fixture::set(Policy::auto_approve()).await;
+    let invoice = fixture.invoice(10_000);
+    fixture.ask_payment("p1", &invoice, None).await;
+    assert_eq!(fixture.paid().await.payment_hash(), invoice.payment_hash());
     // The same invoice under another id: it is paid, and that is what is said.
-    stage.ask_payment("p2", &invoice, None).await;
-    assert_eq!(stage.paid().await.payment_hash(), invoice.payment_hash());
-    assert_eq!((stage.user.balance(), stage.user.world().executed(invoice.payment_hash())), (989_990, 1));
+    fixture.ask_payment("p2", &invoice, None).await;
+    assert_eq!(fixture.paid().await.payment_hash(), invoice.payment_hash());
+    assert_eq!((fixture.user.balance(), fixture.user.network().executed(invoice.payment_hash())), (989_990, 1));
 }
 
 #[tokio::test]
 async fn says_no_and_why_it_failed_and_tries_again() {
-    let mut stage = Stage::set(Policy::silent()).await;
-    let invoice = stage.invoice(1_000_000);
-    stage.ask_payment("dear", &invoice, None).await;
-    let request = stage.request().await;
-    stage.wallet.fail(&request, Some("no route")).unwrap();
-    let (_, failed) = stage.answer().await;
+    let mut fixture = Fixture::set(Policy::silent()).await;
+    let invoice = fixture.invoice(1_000_000);
+    fixture.ask_payment("dear", &invoice, None).await;
+    let request = fixture.request().await;
+    fixture.wallet.fail(&request, Some("no route")).unwrap();
+    let (_, failed) = fixture.answer().await;
     assert_eq!(failed.status, PaymentStatus::Failed { reason: Some("no route".to_owned()) });
     // The fee is not there.
-    let error = stage.wallet.fulfil(&request).await.unwrap_err();
-    assert!(matches!(error, WalletError::Purse(PurseError::Refused(_))));
-    assert_eq!(stage.answer().await.1.status, PaymentStatus::Approved);
-    assert!(matches!(stage.answer().await.1.status, PaymentStatus::Failed { reason: Some(_) }));
-    assert!(stage.wallet.requests()[0].failed);
-    stage.user.grant(1_000_000);
-    stage.wallet.approve(&request).unwrap().unwrap();
-    stage.paid().await;
-    assert!(!stage.wallet.requests()[0].failed);
+    let error = fixture.wallet.fulfil(&request).await.unwrap_err();
+    assert!(matches!(error, WalletError::PaymentSource(PaymentSourceError::Refused(_))));
+    assert_eq!(fixture.answer().await.1.status, PaymentStatus::Approved);
+    assert!(matches!(fixture.answer().await.1.status, PaymentStatus::Failed { reason: Some(_) }));
+    assert!(fixture.wallet.requests()[0].failed);
+    fixture.user.grant(1_000_000);
+    fixture.wallet.approve(&request).unwrap().unwrap();
+    fixture.paid().await;
+    assert!(!fixture.wallet.requests()[0].failed);
 
-    stage.ask_payment("no", &invoice, None).await;
-    let request = stage.request().await;
-    stage.wallet.decline(&request, Some("too dear")).unwrap();
-    let (_, no) = stage.answer().await;
+    fixture.ask_payment("no", &invoice, None).await;
+    let request = fixture.request().await;
+    fixture.wallet.decline(&request, Some("too dear")).unwrap();
+    let (_, no) = fixture.answer().await;
     assert_eq!(no.status, PaymentStatus::Rejected { reason: Some("too dear".to_owned()) });
 }
 
 #[tokio::test]
 async fn what_is_wrong_with_an_invoice_is_a_failure() {
-    let mut stage = Stage::set(Policy::auto_approve()).await;
+    let mut fixture = Fixture::set(Policy::auto_approve()).await;
     let expired = InvoiceTerms { created_at: Some(1_000_000), ..InvoiceTerms::of(7) };
-    let expired = stage.shop.make_invoice(&expired).unwrap();
+    let expired = fixture.shop.make_invoice(&expired).unwrap();
     let foreign = InvoiceTerms { network: Network::Bitcoin, ..InvoiceTerms::of(7) };
-    let foreign = stage.shop.make_invoice(&foreign).unwrap();
-    let other = stage.invoice(8);
+    let foreign = fixture.shop.make_invoice(&foreign).unwrap();
+    let other = fixture.invoice(8);
     for (id, text) in [("e", expired.as_str()), ("f", foreign.as_str()), ("o", other.as_str()), ("g", "lnbcrt1x")] {
-        stage.ask(&payment(id, 7, text, None)).await;
-        assert_eq!(stage.answer().await.1.status, PaymentStatus::Approved);
-        assert!(matches!(stage.answer().await.1.status, PaymentStatus::Failed { .. }), "{id}");
+        fixture.ask(&payment(id, 7, text, None)).await;
+        assert_eq!(fixture.answer().await.1.status, PaymentStatus::Approved);
+        assert!(matches!(fixture.answer().await.1.status, PaymentStatus::Failed { .. }), "{id}");
     }
-    assert_eq!(stage.user.balance(), 1_000_000);
+    assert_eq!(fixture.user.balance(), 1_000_000);
     // One that leaves the amount to the payer is paid as asked.
-    let open = stage.shop.make_invoice(&InvoiceTerms::open()).unwrap();
-    stage.ask(&payment("open", 7, open.as_str(), None)).await;
-    stage.paid().await;
-    assert_eq!(stage.shop.balance(), 7);
+    let open = fixture.shop.make_invoice(&InvoiceTerms::open()).unwrap();
+    fixture.ask(&payment("open", 7, open.as_str(), None)).await;
+    fixture.paid().await;
+    assert_eq!(fixture.shop.balance(), 7);
 }
 
 #[tokio::test]
@@ -217,56 +218,56 @@ async fn without_an_account_it_approves_no_payment() {
     wallet.open(&service.url(), LONG).await.unwrap();
     service.next_handshake().await;
     let key = wallet.public_key();
-    service.say(&key, &[key], &payment("p", 7, "lnbcrt1x", None)).await;
+    service.send(&key, &[key], &payment("p", 7, "lnbcrt1x", None)).await;
     let request = wallet.next_request(LONG).await.unwrap();
-    assert!(matches!(wallet.approve(&request), Err(WalletError::NoPurse)));
-    assert!(matches!(wallet.fulfil(&request).await, Err(WalletError::NoPurse)));
+    assert!(matches!(wallet.approve(&request), Err(WalletError::NoPaymentSource)));
+    assert!(matches!(wallet.fulfil(&request).await, Err(WalletError::NoPaymentSource)));
     service.hears_nothing().await;
 }
 
 #[tokio::test]
 async fn lies_about_payments() {
-    let mut stage = Stage::set(Policy::silent()).await;
-    let invoice = stage.invoice(10_000);
-    stage.ask_payment("p", &invoice, None).await;
-    let request = stage.request().await;
+    let mut fixture = Fixture::set(Policy::silent()).await;
+    let invoice = fixture.invoice(10_000);
+    fixture.ask_payment("p", &invoice, None).await;
+    let request = fixture.request().await;
     let from = request.from;
 
     // Success without paying, with no preimage and with a wrong one.
-    stage.wallet.say(from, &false_messages::claim_paid(&request, None)).unwrap();
-    assert_eq!(stage.answer().await.1.status, PaymentStatus::Success { preimage: None });
+    fixture.wallet.send(from, &false_messages::claim_paid(&request, None)).unwrap();
+    assert_eq!(fixture.answer().await.1.status, PaymentStatus::Success { preimage: None });
     let wrong = Preimage::from_bytes([7; 32]);
-    stage.wallet.say(from, &false_messages::claim_paid(&request, Some(wrong))).unwrap();
-    assert_eq!(stage.answer().await.1.status, PaymentStatus::Success { preimage: Some(wrong) });
-    assert_eq!(stage.shop.balance(), 0);
+    fixture.wallet.send(from, &false_messages::claim_paid(&request, Some(wrong))).unwrap();
+    assert_eq!(fixture.answer().await.1.status, PaymentStatus::Success { preimage: Some(wrong) });
+    assert_eq!(fixture.shop.balance(), 0);
     // A third person's word.
     let thief = usher_protocol::Keys::generate();
-    stage.wallet.say_as(&thief, from, &false_messages::claim_paid(&request, None)).unwrap();
-    assert_eq!(stage.service.next_event().await.pubkey, thief.public_key());
+    fixture.wallet.send_as(&thief, from, &false_messages::claim_paid(&request, None)).unwrap();
+    assert_eq!(fixture.service.next_event().await.pubkey, thief.public_key());
     // No, and paid all the same, without a word of it.
-    stage.wallet.decline(&request, None).unwrap();
-    assert_eq!(stage.answer().await.1.status, PaymentStatus::Rejected { reason: None });
-    let paid = stage.wallet.pay_quietly(&request).await.unwrap();
-    assert_eq!((paid.payment_hash, stage.shop.balance()), (invoice.payment_hash(), 10_000));
-    stage.service.hears_nothing().await;
+    fixture.wallet.decline(&request, None).unwrap();
+    assert_eq!(fixture.answer().await.1.status, PaymentStatus::Rejected { reason: None });
+    let paid = fixture.wallet.pay_without_response(&request).await.unwrap();
+    assert_eq!((paid.payment_hash, fixture.shop.balance()), (invoice.payment_hash(), 10_000));
+    fixture.service.hears_nothing().await;
     // Late: the account pays what is expired.
     let terms = InvoiceTerms { created_at: Some(1_000_000), ..InvoiceTerms::of(10_000) };
-    let expired = stage.shop.make_invoice(&terms).unwrap();
-    assert!(stage.user.pay(expired.as_str(), None).is_err());
-    let account = stage.wallet.purse().unwrap().account().unwrap();
+    let expired = fixture.shop.make_invoice(&terms).unwrap();
+    assert!(fixture.user.pay(expired.as_str(), None).is_err());
+    let account = fixture.wallet.payment_source().unwrap().account().unwrap();
     account.pay_late(expired.as_str(), None).unwrap();
-    assert_eq!(stage.shop.balance(), 20_000);
+    assert_eq!(fixture.shop.balance(), 20_000);
 }
 
 #[tokio::test]
 async fn agrees_pays_what_was_agreed_and_closes() {
-    let mut stage = Stage::set(Policy::silent().paying_subscriptions()).await;
-    stage.ask(&recurring("r", 10_000)).await;
-    let request = stage.request().await;
-    stage.wallet.approve(&request).unwrap();
+    let mut fixture = Fixture::set(Policy::silent().paying_subscriptions()).await;
+    fixture.ask(&recurring("r", 10_000)).await;
+    let request = fixture.request().await;
+    fixture.wallet.approve(&request).unwrap();
     let text = {
-        let event = stage.service.next_event().await;
-        let conversation = usher_protocol::envelope::conversation_key(&stage.service.keys, &event.pubkey).unwrap();
+        let event = fixture.service.next_event().await;
+        let conversation = usher_protocol::envelope::conversation_key(&fixture.service.keys, &event.pubkey).unwrap();
         usher_protocol::envelope::open(&conversation, &event).unwrap()
     };
     assert!(text.contains("\"*-*-01 00:00:00\""), "{text}");
@@ -280,44 +281,44 @@ async fn agrees_pays_what_was_agreed_and_closes() {
         panic!("{text}")
     };
     assert_eq!((authorized_amount, authorized_recurrence.calendar), (10_000, Calendar::Monthly));
-    let known = stage.wallet.subscriptions();
+    let known = fixture.wallet.subscriptions();
     assert_eq!((known.len(), &known[0].id, known[0].payments), (1, &subscription_id, 0));
 
     // Said again, it is the same subscription.
-    stage.wallet.approve(&request).unwrap();
-    let (_, WalletMessage::RecurringResponse(again)) = stage.service.next().await else { panic!() };
+    fixture.wallet.approve(&request).unwrap();
+    let (_, WalletMessage::RecurringResponse(again)) = fixture.service.next().await else { panic!() };
     assert!(matches!(again.status, RecurringStatus::Confirmed { subscription_id: id, .. } if id == subscription_id));
-    assert_eq!(stage.wallet.subscriptions().len(), 1);
+    assert_eq!(fixture.wallet.subscriptions().len(), 1);
 
     // What was agreed is paid, what was not waits for the user.
-    let (fair, dear) = (stage.invoice(10_000), stage.invoice(10_001));
-    stage.ask_payment("fair", &fair, Some(&subscription_id)).await;
-    stage.paid().await;
-    assert_eq!(stage.wallet.subscriptions()[0].payments, 1);
-    stage.ask_payment("fair", &fair, Some(&subscription_id)).await;
-    assert!(matches!(stage.answer().await.1.status, PaymentStatus::Success { .. }));
-    stage.ask_payment("dear", &dear, Some(&subscription_id)).await;
-    stage.ask_payment("unknown", &dear, Some("another")).await;
-    stage.ask_payment("single", &dear, None).await;
-    stage.service.hears_nothing().await;
-    assert_eq!((stage.shop.balance(), stage.wallet.subscriptions()[0].payments), (10_000, 1));
+    let (fair, dear) = (fixture.invoice(10_000), fixture.invoice(10_001));
+    fixture.ask_payment("fair", &fair, Some(&subscription_id)).await;
+    fixture.paid().await;
+    assert_eq!(fixture.wallet.subscriptions()[0].payments, 1);
+    fixture.ask_payment("fair", &fair, Some(&subscription_id)).await;
+    assert!(matches!(fixture.answer().await.1.status, PaymentStatus::Success { .. }));
+    fixture.ask_payment("dear", &dear, Some(&subscription_id)).await;
+    fixture.ask_payment("unknown", &dear, Some("another")).await;
+    fixture.ask_payment("single", &dear, None).await;
+    fixture.service.hears_nothing().await;
+    assert_eq!((fixture.shop.balance(), fixture.wallet.subscriptions()[0].payments), (10_000, 1));
 
-    stage.wallet.close(&subscription_id, Some("enough")).unwrap();
-    let (_, message) = stage.service.next().await;
+    fixture.wallet.close(&subscription_id, Some("enough")).unwrap();
+    let (_, message) = fixture.service.next().await;
     let reason = Some("enough".to_owned());
     let close = CloseSubscription { subscription_id: subscription_id.clone(), reason, by_service: false };
     assert_eq!(message, WalletMessage::CloseSubscription(close));
-    let late = stage.invoice(10_000);
-    stage.ask_payment("late", &late, Some(&subscription_id)).await;
-    stage.service.hears_nothing().await;
-    assert!(matches!(stage.wallet.close("another", None), Err(WalletError::NoSuchSubscription(_))));
+    let late = fixture.invoice(10_000);
+    fixture.ask_payment("late", &late, Some(&subscription_id)).await;
+    fixture.service.hears_nothing().await;
+    assert!(matches!(fixture.wallet.close("another", None), Err(WalletError::NoSuchSubscription(_))));
 }
 
 #[tokio::test]
 async fn agrees_on_its_own_terms_or_not() {
-    let mut stage = Stage::set(Policy::silent()).await;
-    stage.ask(&recurring("r", 10_000)).await;
-    let request = stage.request().await;
+    let mut fixture = Fixture::set(Policy::silent()).await;
+    fixture.ask(&recurring("r", 10_000)).await;
+    let request = fixture.request().await;
     let until = soon();
     let terms = Agreement {
         subscription_id: Some("mine".to_owned()),
@@ -331,9 +332,9 @@ async fn agrees_on_its_own_terms_or_not() {
         spelling: CalendarSpelling::WithoutZeros,
         ..Agreement::default()
     };
-    let agreed = stage.wallet.agree(&request, &terms).unwrap().subscription.unwrap();
+    let agreed = fixture.wallet.agree(&request, &terms).unwrap().subscription.unwrap();
     assert_eq!((agreed.id.as_str(), agreed.amount), ("mine", 5_000));
-    let (_, WalletMessage::RecurringResponse(response)) = stage.service.next().await else { panic!() };
+    let (_, WalletMessage::RecurringResponse(response)) = fixture.service.next().await else { panic!() };
     let RecurringStatus::Confirmed { subscription_id, authorized_amount, authorized_recurrence, .. } = response.status
     else {
         panic!()
@@ -341,79 +342,79 @@ async fn agrees_on_its_own_terms_or_not() {
     assert_eq!((subscription_id.as_str(), authorized_amount), ("mine", 5_000));
     assert_eq!((authorized_recurrence.calendar, authorized_recurrence.until), (Calendar::Weekly, Some(until)));
 
-    stage.ask(&recurring("no", 10_000)).await;
-    let request = stage.request().await;
-    stage.wallet.decline(&request, Some("no")).unwrap();
-    let (_, WalletMessage::RecurringResponse(response)) = stage.service.next().await else { panic!() };
+    fixture.ask(&recurring("no", 10_000)).await;
+    let request = fixture.request().await;
+    fixture.wallet.decline(&request, Some("no")).unwrap();
+    let (_, WalletMessage::RecurringResponse(response)) = fixture.service.next().await else { panic!() };
     assert_eq!(response.status, RecurringStatus::Rejected { reason: Some("no".to_owned()) });
-    assert_eq!(stage.wallet.subscriptions().len(), 1);
+    assert_eq!(fixture.wallet.subscriptions().len(), 1);
 }
 
 #[tokio::test]
 async fn the_service_closes_what_is_its_own() {
-    let mut stage = Stage::set(Policy::auto_approve()).await;
-    let mut stranger = Service::start(stage.service.url().relays[0].as_str()).await;
-    stage.ask(&recurring("r", 10_000)).await;
-    let (_, WalletMessage::RecurringResponse(_)) = stage.service.next().await else { panic!() };
-    stage.request().await;
-    let id = stage.wallet.subscriptions()[0].id.clone();
+    let mut fixture = Fixture::set(Policy::auto_approve()).await;
+    let mut stranger = Service::start(fixture.service.url().relays[0].as_str()).await;
+    fixture.ask(&recurring("r", 10_000)).await;
+    let (_, WalletMessage::RecurringResponse(_)) = fixture.service.next().await else { panic!() };
+    fixture.request().await;
+    let id = fixture.wallet.subscriptions()[0].id.clone();
     let reason = Some("sold out".to_owned());
     let close = ServiceMessage::CloseSubscription(CloseSubscription {
         subscription_id: id.clone(),
         reason: reason.clone(),
         by_service: true,
     });
-    let key = stage.wallet.public_key();
-    stranger.say(&key, &[key], &close).await;
-    assert!(matches!(stage.request().await.asked, Asked::Closed(_)));
-    assert!(stage.wallet.subscriptions()[0].is_open());
-    stage.ask(&close).await;
-    let request = stage.request().await;
+    let key = fixture.wallet.public_key();
+    stranger.send(&key, &[key], &close).await;
+    assert!(matches!(fixture.request().await.asked, Asked::Closed(_)));
+    assert!(fixture.wallet.subscriptions()[0].is_open());
+    fixture.ask(&close).await;
+    let request = fixture.request().await;
     assert_eq!((request.id.as_str(), request.asked.title()), (id.as_str(), "closed subscription"));
-    let closed = stage.wallet.subscriptions()[0].closed.clone().unwrap();
+    let closed = fixture.wallet.subscriptions()[0].closed.clone().unwrap();
     assert_eq!((closed.by_service, closed.reason), (true, reason));
-    assert!(stage.wallet.next_request(QUIET).await.is_err());
+    assert!(fixture.wallet.next_request(QUIET).await.is_err());
 }
 
 #[tokio::test]
 async fn sends_an_invoice_a_true_one_and_false_ones() {
-    let mut stage = Stage::set(Policy::silent()).await;
-    stage.ask(&invoice_request("i", 21_000)).await;
-    let request = stage.request().await;
-    let made = stage.wallet.fulfil(&request).await.unwrap().invoice.unwrap();
-    let response = next_invoice(&mut stage.service).await;
+    let mut fixture = Fixture::set(Policy::silent()).await;
+    fixture.ask(&invoice_request("i", 21_000)).await;
+    let request = fixture.request().await;
+    let made = fixture.wallet.fulfil(&request).await.unwrap().invoice.unwrap();
+    let response = next_invoice(&mut fixture.service).await;
     let invoice: Invoice = response.invoice.parse().unwrap();
     assert_eq!((&invoice, invoice.amount()), (&made, Some(21_000)));
     assert_eq!(response.payment_hash, Some(invoice.payment_hash()));
     assert_eq!(response.request.inner.request_id, "i");
-    let key = stage.wallet.public_key();
+    let key = fixture.wallet.public_key();
     assert_eq!((response.request.main_key, response.request.recipient), (key, key));
     // Of the description as much as fits.
     assert_eq!(invoice.description().unwrap(), "é".repeat(319));
-    stage.shop.grant(100_000);
-    stage.shop.pay(invoice.as_str(), None).unwrap();
-    assert_eq!(stage.user.balance(), 1_021_000);
+    fixture.shop.grant(100_000);
+    fixture.shop.pay(invoice.as_str(), None).unwrap();
+    assert_eq!(fixture.user.balance(), 1_021_000);
 
     let now = nostr::Timestamp::now().as_secs();
     for lie in [InvoiceLie::LessAmount, InvoiceLie::MoreAmount, InvoiceLie::NoAmount, InvoiceLie::OtherNetwork] {
-        stage.wallet.give_false_invoice(&request, lie).unwrap();
-        let invoice: Invoice = next_invoice(&mut stage.service).await.invoice.parse().unwrap();
+        fixture.wallet.send_false_invoice(&request, lie).unwrap();
+        let invoice: Invoice = next_invoice(&mut fixture.service).await.invoice.parse().unwrap();
         assert!(invoice.amount() != Some(21_000) || invoice.network() == Network::Bitcoin, "{lie:?}");
     }
-    stage.wallet.give_false_invoice(&request, InvoiceLie::Expired).unwrap();
-    let expired: Invoice = next_invoice(&mut stage.service).await.invoice.parse().unwrap();
+    fixture.wallet.send_false_invoice(&request, InvoiceLie::Expired).unwrap();
+    let expired: Invoice = next_invoice(&mut fixture.service).await.invoice.parse().unwrap();
     assert!(expired.is_expired(now));
-    stage.wallet.give_false_invoice(&request, InvoiceLie::OtherHash).unwrap();
-    let other = next_invoice(&mut stage.service).await;
+    fixture.wallet.send_false_invoice(&request, InvoiceLie::OtherHash).unwrap();
+    let other = next_invoice(&mut fixture.service).await;
     assert_ne!(other.payment_hash, Some(other.invoice.parse::<Invoice>().unwrap().payment_hash()));
-    stage.wallet.give_false_invoice(&request, InvoiceLie::Garbage).unwrap();
-    assert!(next_invoice(&mut stage.service).await.invoice.parse::<Invoice>().is_err());
+    fixture.wallet.send_false_invoice(&request, InvoiceLie::Garbage).unwrap();
+    assert!(next_invoice(&mut fixture.service).await.invoice.parse::<Invoice>().is_err());
     // There is no word for no.
-    assert!(matches!(stage.wallet.decline(&request, None), Err(WalletError::CannotAnswer(kind::INVOICE_REQUEST))));
+    assert!(matches!(fixture.wallet.decline(&request, None), Err(WalletError::CannotAnswer(kind::INVOICE_REQUEST))));
     // By itself.
-    stage.wallet.set_policy(Policy::auto_approve());
-    stage.ask(&invoice_request("j", 5)).await;
-    assert_eq!(next_invoice(&mut stage.service).await.request.inner.request_id, "j");
+    fixture.wallet.set_policy(Policy::auto_approve());
+    fixture.ask(&invoice_request("j", 5)).await;
+    assert_eq!(next_invoice(&mut fixture.service).await.request.inner.request_id, "j");
 }
 
 pub(crate) async fn next_invoice(service: &mut Service) -> InvoiceResponse {

@@ -6,10 +6,10 @@ use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::message::{AuthStatus, CashuDirect, ServiceMessage};
 use usher_protocol::{Keys, kind};
 use usher_sandbox::relay::EmbeddedRelay;
-use usher_sandbox::wallet::{Asked, Identity, NoRequest, Policy, Settled, Wallet, WalletError, WalletOptions};
+use usher_sandbox::wallet::{Asked, DeliveryStatus, Identity, NoRequest, Policy, Wallet, WalletError, WalletOptions};
 
-use crate::raw::{LONG, QUIET};
-use crate::service::{Service, challenge_with, is_approved};
+use crate::raw_client::{LONG, QUIET};
+use crate::scripted_service::{Service, challenge_with, is_approved};
 
 async fn wallet(policy: Policy) -> Wallet {
     Wallet::start(WalletOptions::new(Identity::generate()).policy(policy)).await
@@ -40,7 +40,7 @@ async fn logs_in() {
     assert_eq!((response.challenge.as_str(), response.subkey_proof), ("c1", None));
     let AuthStatus::Approved { granted_permissions, .. } = response.status else { panic!() };
     assert_eq!(granted_permissions, ["profile"]);
-    assert_eq!(wallet.settle(LONG).await, Settled::Taken);
+    assert_eq!(wallet.flush(LONG).await, DeliveryStatus::Accepted);
 
     service.challenge(&wallet.public_key(), "c2").await;
     let request = wallet.next_request(LONG).await.unwrap();
@@ -51,7 +51,7 @@ async fn logs_in() {
         wallet.requests().iter().map(|r| (r.id.as_str(), r.answers)).collect::<Vec<_>>(),
         [("c1", 1), ("c2", 1)]
     );
-    assert_eq!(wallet.said().len(), 3);
+    assert_eq!(wallet.sent_events().len(), 3);
     wallet.stop().await;
 }
 
@@ -65,7 +65,7 @@ async fn stays_silent() {
     assert_eq!(wallet.next_request(QUIET).await.unwrap_err(), NoRequest);
     service.challenge(&wallet.public_key(), "c1").await;
     wallet.next_request(LONG).await.unwrap();
-    assert_eq!(wallet.said().len(), 1);
+    assert_eq!(wallet.sent_events().len(), 1);
 }
 
 #[tokio::test]
@@ -171,7 +171,7 @@ async fn what_it_cannot_answer_is_listed() {
     wallet.open(&service.url(), LONG).await.unwrap();
     service.next_handshake().await;
     let token = ServiceMessage::CashuDirect(CashuDirect { token: "cashuBabc".to_owned().into() });
-    service.say(&wallet.public_key(), &[wallet.public_key()], &token).await;
+    service.send(&wallet.public_key(), &[wallet.public_key()], &token).await;
     let request = wallet.next_request(LONG).await.unwrap();
     assert_eq!(request.asked.title(), "ecash received");
     assert!(matches!(wallet.approve(&request), Err(WalletError::CannotAnswer(kind::CASHU_DIRECT))));
@@ -188,7 +188,7 @@ async fn unreachable_relays_are_an_error() {
     relay.stop().await;
     url.relays = vec![dead];
     assert!(matches!(wallet.open(&url, QUIET).await, Err(WalletError::Unreachable(_))));
-    assert!(wallet.said().is_empty());
+    assert!(wallet.sent_events().is_empty());
 }
 
 #[tokio::test]

@@ -37,7 +37,7 @@ impl fmt::Debug for Network {
 
 impl Network {
     async fn connect(&self, host: &str) -> io::Result<DuplexStream> {
-        let way = self.world.lock().dice.delay(1..600);
+        let way = self.world.lock().decisions.delay(1..600);
         tokio::time::sleep(way).await;
         let (ours, theirs) = tokio::io::duplex(BUFFER);
         let (out, sent) = mpsc::unbounded_channel();

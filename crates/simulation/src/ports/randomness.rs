@@ -3,16 +3,16 @@
 use parking_lot::Mutex;
 use usher_engine::ports::Randomness;
 
-use crate::dice::Dice;
+use crate::decisions::Decisions;
 
 /// Randomness from a seed, which goes on from one start of the service to the next.
 #[derive(Debug)]
-pub struct Seeded(Mutex<Dice>);
+pub struct Seeded(Mutex<Decisions>);
 
 impl Seeded {
     /// Of this seed.
     pub fn new(seed: u64) -> Self {
-        Self(Mutex::new(Dice::new(seed)))
+        Self(Mutex::new(Decisions::new(seed)))
     }
 }
 

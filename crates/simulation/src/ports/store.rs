@@ -1,4 +1,4 @@
-//! The disk: a store that takes its time, is full at times, and tells the books what is durable.
+//! The disk: a store that takes its time, is full at times, and tells the ledger what is durable.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -59,7 +59,7 @@ impl Disk {
         let takes = {
             let mut state = self.world.lock();
             let disk = if state.calm { 1..20 } else { state.plan.disk.clone() };
-            state.dice.delay(disk)
+            state.decisions.delay(disk)
         };
         let at = {
             let mut last = self.last.lock();
@@ -80,13 +80,13 @@ impl Disk {
         let takes = {
             let mut state = self.world.lock();
             let end = if state.calm { 3 } else { state.plan.disk.end / 2 };
-            state.dice.delay(0..end)
+            state.decisions.delay(0..end)
         };
         sleep(takes).await;
     }
 
     async fn read(&self) {
-        let takes = self.world.lock().dice.number(0..4);
+        let takes = self.world.lock().decisions.number(0..4);
         sleep(Duration::from_millis(takes)).await;
     }
 }

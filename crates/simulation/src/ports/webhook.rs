@@ -20,7 +20,7 @@ pub struct Webhook(pub Arc<World>);
 #[async_trait]
 impl Receiver for Webhook {
     async fn post(&self, stream: StreamId, event: &Event, _now: UnixMillis) -> Posted {
-        let way = self.0.lock().dice.delay(1..400);
+        let way = self.0.lock().decisions.delay(1..400);
         sleep(way).await;
         self.0.instant("before a post arrives").await;
         let posted = self.0.lock().posted(stream, event.index);

@@ -7,9 +7,9 @@ use usher_protocol::message::PaymentHash;
 
 use super::State;
 use super::app::Call;
-use super::node::Request;
+use super::lightning_node::Request;
 use super::user::Deed;
-use crate::plan::Theme;
+use crate::fault_plan::Theme;
 
 /// Something that happens.
 #[derive(Clone, Debug)]
@@ -117,50 +117,55 @@ impl State {
             return self.announce();
         }
         let trouble = u64::try_from(plan.trouble.as_millis()).unwrap_or_default();
-        self.node.manner.notifies = self.dice.percent(60);
-        self.node.manner.forgets_outgoing = self.dice.percent(25);
-        self.node.manner.repeats_paid = self.dice.percent(25);
-        self.node.manner.remembers = self.dice.percent(70);
+        self.node.manner.notifies = self.decisions.percent(60);
+        self.node.manner.forgets_outgoing = self.decisions.percent(25);
+        self.node.manner.repeats_paid = self.decisions.percent(25);
+        self.node.manner.remembers = self.decisions.percent(70);
         self.announce();
         self.note(&format!("the wallet: {:?}", self.node.manner));
         self.plan_calls(trouble);
         let times = |state: &mut Self, count: u64, make: &mut dyn FnMut(&mut Self) -> Action| {
             for _ in 0..count {
-                let at = Duration::from_millis(state.dice.number(1000..trouble));
+                let at = Duration::from_millis(state.decisions.number(1000..trouble));
                 let action = make(state);
                 state.later(at, action);
             }
         };
-        let outage = |state: &mut Self| state.dice.delay(state.plan.outage.clone());
+        let outage = |state: &mut Self| state.decisions.delay(state.plan.outage.clone());
         times(self, plan.kills, &mut |state| {
-            if state.dice.percent(state.plan.kills_at_instants) {
-                Action::KillAt(state.dice.number(0..40))
+            if state.decisions.percent(state.plan.kills_at_instants) {
+                Action::KillAt(state.decisions.number(0..40))
             } else {
                 Action::Kill
             }
         });
         times(self, plan.restarts, &mut |_| Action::Restart(None));
         times(self, plan.disk_full, &mut |state| {
-            Action::DiskFull(Duration::from_millis(state.dice.number(5_000..240_000)))
+            Action::DiskFull(Duration::from_millis(state.decisions.number(5_000..240_000)))
         });
         times(self, plan.relay_outages, &mut |state| {
             let relays = state.relays.len() as u64;
-            let relay = if state.dice.percent(60) { 0 } else { state.dice.number(0..relays) };
+            let relay = if state.decisions.percent(60) { 0 } else { state.decisions.number(0..relays) };
             Action::RelayDown(usize::try_from(relay).unwrap_or_default(), outage(state))
         });
         times(self, plan.node_outages, &mut |state| Action::NodeAway(outage(state)));
         let away = if plan.theme == Theme::Years { 0 } else { plan.users as u64 };
         times(self, away, &mut |state| {
-            let user = state.dice.number(0..state.users.len() as u64);
+            let user = state.decisions.number(0..state.users.len() as u64);
             Action::UserAway(usize::try_from(user).unwrap_or_default(), outage(state))
         });
         times(self, plan.receiver_outages, &mut |state| {
-            let long = state.plan.theme == Theme::Days && state.dice.percent(50);
-            let lasts =
-                if long { state.dice.number(3_600_000..80 * 3_600_000) } else { state.dice.number(1000..400_000) };
+            let long = state.plan.theme == Theme::Days && state.decisions.percent(50);
+            let lasts = if long {
+                state.decisions.number(3_600_000..80 * 3_600_000)
+            } else {
+                state.decisions.number(1000..400_000)
+            };
             Action::ReceiverFails(Duration::from_millis(lasts))
         });
-        times(self, plan.set_backs, &mut |state| Action::SetBack(Duration::from_secs(state.dice.number(600..18_000))));
+        times(self, plan.set_backs, &mut |state| {
+            Action::SetBack(Duration::from_secs(state.decisions.number(600..18_000)))
+        });
         times(self, plan.calls / 2, &mut |_| Action::Look);
         self.later(plan.trouble, Action::Calm);
         if plan.theme == Theme::Years {
@@ -194,7 +199,7 @@ impl State {
             Action::FromRelay { relay, connection, text, event } => {
                 let to = self.relays.get(relay).and_then(|relay| relay.connections.get(&connection));
                 if to.is_some_and(|to| to.out.send(text).is_ok()) && self.up {
-                    self.books.arrived(event, now, self.starts);
+                    self.ledger.arrived(event, now, self.starts);
                 } else {
                     self.note("a message finds its connection gone");
                 }
@@ -257,6 +262,6 @@ impl State {
     fn bad(&mut self, what: &str, lasts: Duration) {
         self.note(&format!("{what} for {} s", lasts.as_secs()));
         let now = self.now();
-        self.books.bad.push((now, now + u64::try_from(lasts.as_millis()).unwrap_or_default()));
+        self.ledger.bad.push((now, now + u64::try_from(lasts.as_millis()).unwrap_or_default()));
     }
 }

@@ -14,7 +14,7 @@ use super::action::Action;
 use super::invoices::invoice;
 use super::keys;
 use super::user::Deed;
-use crate::plan::Theme;
+use crate::fault_plan::Theme;
 
 /// A call of the app or its operator.
 #[derive(Clone, Debug)]
@@ -108,12 +108,12 @@ impl State {
         // On the minute, so that a lot falls due at once.
         let first = (self.secs() / 60 + 4) * 60;
         for _ in 0..self.plan.calls {
-            let user = usize::try_from(self.dice.number(0..self.users.len() as u64)).unwrap_or_default();
-            let lives = if self.dice.percent(30) { self.dice.number(20..120) } else { 300 };
+            let user = usize::try_from(self.decisions.number(0..self.users.len() as u64)).unwrap_or_default();
+            let lives = if self.decisions.percent(30) { self.decisions.number(20..120) } else { 300 };
             let payment = What::Payment { user, lives, subscription: None };
-            let charges = if self.dice.percent(30) { Some(3) } else { None };
+            let charges = if self.decisions.percent(30) { Some(3) } else { None };
             let subscribe = What::Subscribe { user, first, yearly: false, charges };
-            let what = match (self.plan.theme, self.dice.number(0..10)) {
+            let what = match (self.plan.theme, self.decisions.number(0..10)) {
                 (Theme::Years, _) => What::Subscribe { user, first, yearly: true, charges: None },
                 (Theme::Subscriptions, 0..8) | (_, 0..1) => subscribe,
                 (Theme::Paying, 0..7) => What::PayOurs(None),
@@ -125,8 +125,8 @@ impl State {
                 _ => What::PayOurs(None),
             };
             let at = match what {
-                What::Subscribe { .. } => self.dice.number(1000..100_000),
-                _ => self.dice.number(1000..trouble * 8 / 10),
+                What::Subscribe { .. } => self.decisions.number(1000..100_000),
+                _ => self.decisions.number(1000..trouble * 8 / 10),
             };
             if self.plan.theme == Theme::Years {
                 // Whoever is charged by their own relay has told it before.
@@ -137,7 +137,7 @@ impl State {
     }
 
     fn call(&mut self, after: Duration, what: What) {
-        let (number, once) = (self.number(), self.dice.percent(60));
+        let (number, once) = (self.number(), self.decisions.percent(60));
         self.later(after, Action::Call(Call { number, what, once }));
     }
 
@@ -153,7 +153,7 @@ impl State {
                 let number = self.number();
                 let made = invoice(&keys(203), number, 5_000, self.secs(), 600);
                 if let Some(made) = &made {
-                    self.books.of_others.insert(made.payment_hash(), number);
+                    self.ledger.of_others.insert(made.payment_hash(), number);
                 }
                 *given = made;
             }
@@ -189,14 +189,14 @@ impl State {
         if before.is_some_and(|before| before != stream) {
             self.violation("done-once", &format!("call {} was answered with two streams", call.number));
         }
-        self.note(&format!("call {} is answered: {}", call.number, self.books.label(stream)));
+        self.note(&format!("call {} is answered: {}", call.number, self.ledger.label(stream)));
         self.app.acknowledged.insert(call.number, Acknowledged { stream, what: call.what.clone() });
-        if before.is_none() && call.once && self.dice.percent(25) {
-            let after = Duration::from_millis(self.dice.number(10..60_000));
+        if before.is_none() && call.once && self.decisions.percent(25) {
+            let after = Duration::from_millis(self.decisions.number(10..60_000));
             self.later(after, Action::Call(call.clone()));
         }
         if let (What::Handshake(who), Some(token), None) = (&call.what, token, before) {
-            let after = Duration::from_millis(self.dice.number(500..20_000));
+            let after = Duration::from_millis(self.decisions.number(500..20_000));
             if self.plan.script.is_some() {
                 // A wallet says it once; a user who sees nothing happen scans again.
                 self.later(Duration::from_secs(120), Action::UserActs { who: *who, deed: Deed::Scan(token.clone()) });
@@ -218,7 +218,7 @@ impl State {
     pub fn ask_again(&mut self) {
         for call in std::mem::take(&mut self.app.pending).into_values() {
             if call.once {
-                let after = Duration::from_millis(self.dice.number(10..3000));
+                let after = Duration::from_millis(self.decisions.number(10..3000));
                 self.later(after, Action::Call(call));
             }
         }
@@ -244,15 +244,15 @@ impl State {
                 if self.plan.script.is_some() {
                     return self.close_by_script(id);
                 }
-                if self.dice.percent(30) {
-                    let after = Duration::from_millis(self.dice.number(1000..60_000));
+                if self.decisions.percent(30) {
+                    let after = Duration::from_millis(self.decisions.number(1000..60_000));
                     self.call(after, What::Payment { user, lives: 300, subscription: Some(id.clone()) });
                 }
-                if self.dice.percent(60) {
+                if self.decisions.percent(60) {
                     // When a date falls due, and a moment later.
-                    let minutes = self.dice.number(1..6);
+                    let minutes = self.decisions.number(1..6);
                     let on_the_minute = 60_000 - self.wall_millis() % 60_000 + minutes * 60_000;
-                    let wobble = self.dice.number(0..self.plan.disk.end + 100);
+                    let wobble = self.decisions.number(0..self.plan.disk.end + 100);
                     self.call(Duration::from_millis(on_the_minute + wobble), What::Close { user, id });
                 }
             }
@@ -264,18 +264,18 @@ impl State {
     pub fn posted(&mut self, stream: StreamId, index: u64) -> Option<Posted> {
         let now = self.now();
         self.app.receiver.first_posts.entry((stream, index)).or_insert(now);
-        let fails =
-            self.app.receiver.fails_until > now || (!self.calm && self.plan.script.is_none() && self.dice.percent(3));
-        let label = self.books.label(stream);
+        let fails = self.app.receiver.fails_until > now
+            || (!self.calm && self.plan.script.is_none() && self.decisions.percent(3));
+        let label = self.ledger.label(stream);
         if fails {
             self.note(&format!("webhook: {label} event {index} is refused"));
-            let silent = self.dice.percent(20);
+            let silent = self.decisions.percent(20);
             let reason = "simulated".to_owned();
             return (!silent).then_some(Posted::Refused { http_status: Some(503), reason, retry_after: None });
         }
         self.note(&format!("webhook: {label} event {index} is accepted"));
         let next = self.app.receiver.next.entry(stream).or_default();
-        let (expected, given_up) = (*next, (*next..index).all(|index| self.books.given_up.contains(&(stream, index))));
+        let (expected, given_up) = (*next, (*next..index).all(|index| self.ledger.given_up.contains(&(stream, index))));
         *next = expected.max(index + 1);
         if index > expected && !given_up {
             let what = format!("{label} event {index} came before event {expected}");
@@ -289,8 +289,8 @@ impl State {
             let what = format!("{label} event {index} was accepted {times} times within a minute");
             self.violation("no-hammering", &what);
         }
-        self.books.delivered(stream, index, now);
-        let late = self.books.late_delivery(stream, index, now);
+        self.ledger.delivered(stream, index, now);
+        let late = self.ledger.late_delivery(stream, index, now);
         if let Some(late) = late {
             self.violation("delivered-in-time", &late);
         }

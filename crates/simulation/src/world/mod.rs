@@ -5,14 +5,14 @@
 
 pub mod action;
 pub mod app;
-pub mod books;
+mod final_checks;
 pub mod invoices;
-pub mod node;
+pub mod ledger;
+pub mod lightning_node;
 pub mod outage;
 pub mod relay;
 pub mod time;
 pub mod user;
-mod verdict;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,14 +25,14 @@ use usher_protocol::{Keys, SecretKey};
 
 use self::action::Action;
 use self::app::App;
-use self::books::Books;
-use self::node::Node;
+use self::ledger::Ledger;
+use self::lightning_node::Node;
 use self::relay::Relay;
 use self::time::Time;
 use self::user::User;
-use crate::dice::Dice;
+use crate::decisions::Decisions;
+use crate::fault_plan::FaultPlan;
 use crate::history::History;
-use crate::plan::Plan;
 
 /// So often at most is it reported that one rule was broken.
 const MOST_TOLD: usize = 3;
@@ -53,13 +53,13 @@ pub struct World {
 #[derive(Debug)]
 pub struct State {
     /// What the seed decided beforehand.
-    pub plan: Plan,
+    pub plan: FaultPlan,
     /// What it decides on the way.
-    pub dice: Dice,
+    pub decisions: Decisions,
     /// What happened.
     pub history: History,
     /// What must hold.
-    pub books: Books,
+    pub ledger: Ledger,
     /// The service's own relay first, then one of each user's.
     pub relays: Vec<Relay>,
     /// The users.
@@ -94,11 +94,11 @@ pub fn keys(number: u8) -> Keys {
 
 impl World {
     /// The world of a plan, in which nothing has happened yet.
-    pub fn new(plan: Plan, dice: Dice) -> Arc<Self> {
+    pub fn new(plan: FaultPlan, decisions: Decisions) -> Arc<Self> {
         let time = Arc::new(Time::default());
         let service = keys(200);
         let mut state = State {
-            books: Books::default(),
+            ledger: Ledger::default(),
             relays: Vec::new(),
             users: Vec::new(),
             node: Node::new(&service),
@@ -114,7 +114,7 @@ impl World {
             numbers: 0,
             time: Arc::clone(&time),
             plan,
-            dice,
+            decisions,
         };
         state.people();
         state.prepare();
@@ -184,11 +184,11 @@ impl State {
     pub fn violation(&mut self, rule: &'static str, what: &str) {
         self.note(&format!("VIOLATION of {rule}: {what}"));
         // What is broken once is broken often.
-        if self.books.violations.iter().filter(|broken| broken.rule == rule).count() >= MOST_TOLD {
+        if self.ledger.violations.iter().filter(|broken| broken.rule == rule).count() >= MOST_TOLD {
             return;
         }
         let at = self.now();
-        self.books.violations.push(books::Violation { rule, what: what.to_owned(), at });
+        self.ledger.violations.push(ledger::Violation { rule, what: what.to_owned(), at });
     }
 
     /// A number that no other thing has.
@@ -219,17 +219,17 @@ impl State {
     /// A delay on the way of a message.
     fn latency(&mut self) -> Duration {
         let latency = if self.calm { 5..200 } else { self.plan.latency.clone() };
-        self.dice.delay(latency)
+        self.decisions.delay(latency)
     }
 
     /// Whether a message is lost, and how often it arrives.
     fn copies(&mut self) -> u32 {
         if self.calm {
             1
-        } else if self.dice.percent(self.plan.lost) {
+        } else if self.decisions.percent(self.plan.lost) {
             0
         } else {
-            1 + u32::from(self.dice.percent(self.plan.doubled))
+            1 + u32::from(self.decisions.percent(self.plan.doubled))
         }
     }
 
@@ -254,7 +254,7 @@ impl State {
 
     /// The service publishes an event at a relay.
     pub fn published(&mut self, relay: usize, event: Event) {
-        if event.kind.as_u16() == node::REQUEST {
+        if event.kind.as_u16() == lightning_node::REQUEST {
             *self.node.sent.entry(event.id).or_default() += 1;
             for _ in 0..self.copies() {
                 let latency = self.latency();

@@ -161,13 +161,13 @@ impl State {
     /// What is missing that would be there without the outage.
     pub(super) fn missing(&self, script: Script) -> Option<String> {
         let said =
-            |status: &str| self.books.streams.values().any(|book| book.statuses.iter().any(|said| said == status));
+            |status: &str| self.ledger.streams.values().any(|book| book.statuses.iter().any(|said| said == status));
         let event = |wanted: EventType| {
-            let mut events = self.books.streams.values().flat_map(|book| &book.events);
+            let mut events = self.ledger.streams.values().flat_map(|book| &book.events);
             events.any(|(event, _)| event.event_type == wanted)
         };
         if script.operation == Operation::PayRefused {
-            let mut data = self.books.streams.values().flat_map(|book| &book.events).map(|(event, _)| &event.data);
+            let mut data = self.ledger.streams.values().flat_map(|book| &book.events).map(|(event, _)| &event.data);
             let refused = data.any(|data| data.contains("\"not_paid\""));
             // Of a request that may have been sent twice, by this process or another, nobody can say so.
             if script.away == Away::Lightning || script.process == Process::KilledTwice {
@@ -184,7 +184,7 @@ impl State {
             }
             Operation::Close => {
                 let told = self.users.iter().flat_map(|user| user.subscriptions.values()).any(|closed| *closed);
-                told && self.books.subscriptions.values().all(|book| book.over_at.is_some())
+                told && self.ledger.subscriptions.values().all(|book| book.over_at.is_some())
             }
             Operation::Invoice => event(EventType::InvoiceResponse),
         };

@@ -17,7 +17,7 @@ use super::action::Action;
 use super::invoices::{invoice, preimage};
 use super::relay::Relay;
 use super::{State, keys};
-use crate::plan::Theme;
+use crate::fault_plan::Theme;
 
 /// A user.
 #[derive(Debug)]
@@ -55,13 +55,13 @@ const HOSTS: [&str; 6] = ["ada.example", "ben.example", "cleo.example", "dan.exa
 impl State {
     /// Makes the relays and the users.
     pub(super) fn people(&mut self) {
-        let says_ok = self.dice.percent(60);
+        let says_ok = self.decisions.percent(60);
         self.relays.push(Relay::new("main.example", says_ok));
         for (n, (name, host)) in NAMES.into_iter().zip(HOSTS).take(self.plan.users).enumerate() {
             self.relays.push(Relay::new(host, true));
             let keys = keys(u8::try_from(n).unwrap_or_default() + 1);
             // Some listen to their own relay alone.
-            let alone = self.plan.theme == Theme::Years || (self.plan.script.is_none() && self.dice.percent(20));
+            let alone = self.plan.theme == Theme::Years || (self.plan.script.is_none() && self.decisions.percent(20));
             self.users.push(User {
                 name,
                 conversation: envelope::conversation_key(&keys, &self.service.public_key()).ok(),
@@ -89,7 +89,7 @@ impl State {
         let Ok(message) = ServiceMessage::from_event(event, &text) else { return };
         match message {
             ServiceMessage::AuthChallenge(challenge) => {
-                let agrees = !self.plan.is_troubled() || self.dice.percent(85);
+                let agrees = !self.plan.is_troubled() || self.decisions.percent(85);
                 let approved = AuthStatus::Approved { granted_permissions: Vec::new(), session_token: None };
                 let status = if agrees { approved } else { AuthStatus::Declined { reason: None } };
                 let id = challenge.challenge.clone();
@@ -124,9 +124,9 @@ impl State {
     /// The user decides once, and does it after a while; or never. Asked again by another event, the wallet says it again:
     /// what it said before may have been lost.
     fn decide(&mut self, who: usize, about: String, deed: Deed) -> bool {
-        let quick = self.plan.script.is_some() || self.dice.percent(50);
-        let think = self.dice.delay(if quick { 100..1500 } else { 1000..60_000 });
-        let moody = !self.calm && self.plan.is_troubled() && self.dice.percent(8);
+        let quick = self.plan.script.is_some() || self.decisions.percent(50);
+        let think = self.decisions.delay(if quick { 100..1500 } else { 1000..60_000 });
+        let moody = !self.calm && self.plan.is_troubled() && self.decisions.percent(8);
         let Some(user) = self.users.get_mut(who) else { return false };
         if let Some(before) = user.decided.get(&about) {
             if let Some(deed @ Deed::Send(..)) = before.clone() {
@@ -156,7 +156,7 @@ impl State {
             // What the user sees; whether the service was right to ask is looked at where it asks.
             return self.note(&format!("{name} is asked for a subscription that is closed"));
         }
-        let refuses = self.plan.is_troubled() && self.dice.percent(10);
+        let refuses = self.plan.is_troubled() && self.decisions.percent(10);
         let says = |status| {
             Deed::Send(
                 WalletMessage::PaymentResponse(PaymentResponse { request_id: id.clone(), status }),
@@ -165,8 +165,8 @@ impl State {
         };
         if refuses {
             self.decide(who, id.clone(), says(PaymentStatus::Rejected { reason: None }));
-        } else if self.decide(who, id.clone(), Deed::Pay(request.clone())) && self.dice.percent(50) {
-            let soon = self.dice.delay(50..900);
+        } else if self.decide(who, id.clone(), Deed::Pay(request.clone())) && self.decisions.percent(50) {
+            let soon = self.decisions.delay(50..900);
             self.later(soon, Action::UserActs { who, deed: says(PaymentStatus::Approved) });
         }
     }
@@ -174,7 +174,7 @@ impl State {
     fn asked_to_subscribe(&mut self, who: usize, request: RecurringRequest) {
         let (name, number) = (self.users.get(who).map_or("?", |user| user.name), self.number());
         let subscription_id = format!("subscription-{number}");
-        let status = if !self.plan.is_troubled() || self.dice.percent(90) {
+        let status = if !self.plan.is_troubled() || self.decisions.percent(90) {
             RecurringStatus::Confirmed {
                 subscription_id: subscription_id.clone(),
                 authorized_amount: request.amount,
@@ -206,7 +206,7 @@ impl State {
                 let event = self.user_sends(who, &message, what);
                 let Some(id) = agreed else { return };
                 if let Some(event) = event {
-                    self.books.agreements.insert(event, id.clone());
+                    self.ledger.agreements.insert(event, id.clone());
                 }
                 let Some(user) = self.users.get_mut(who) else { return };
                 if user.subscriptions.contains_key(&id) {
@@ -214,9 +214,9 @@ impl State {
                 }
                 user.subscriptions.insert(id.clone(), false);
                 // Some think better of it, a few at once.
-                if self.plan.is_troubled() && self.dice.percent(40) {
-                    let after = if self.dice.percent(40) { 0..300 } else { 1000..600_000 };
-                    let after = Duration::from_millis(self.dice.number(after));
+                if self.plan.is_troubled() && self.decisions.percent(40) {
+                    let after = if self.decisions.percent(40) { 0..300 } else { 1000..600_000 };
+                    let after = Duration::from_millis(self.decisions.number(after));
                     self.later(after, Action::UserCloses { who, id });
                 }
             }
@@ -240,7 +240,7 @@ impl State {
         }
         let close = CloseSubscription { subscription_id: id.clone(), reason: None, by_service: false };
         if let Some(event) = self.user_sends(who, &WalletMessage::CloseSubscription(close), "closes a subscription") {
-            self.books.closes.insert(event, id);
+            self.ledger.closes.insert(event, id);
         }
     }
 
@@ -258,20 +258,20 @@ impl State {
         let paid = if self.node.incoming.contains_key(&hash) {
             self.settle(hash)
         } else {
-            self.books.of_others.get(&hash).copied().inspect(|_| {
-                self.books.paid_to_others.insert(hash);
+            self.ledger.of_others.get(&hash).copied().inspect(|_| {
+                self.ledger.paid_to_others.insert(hash);
             })
         };
         let Some(number) = paid else {
             return self.note(&format!("{name} cannot pay"));
         };
-        self.books.charge_paid(&request.request_id);
-        let twice = self.books.dates_paid_twice();
+        self.ledger.charge_paid(&request.request_id);
+        let twice = self.ledger.dates_paid_twice();
         for date in twice {
             self.violation("a-date-is-paid-once", &date);
         }
         // Not everybody shows the preimage, and our own invoices need none; another's does.
-        let shows = !self.node.incoming.contains_key(&hash) || self.dice.percent(50);
+        let shows = !self.node.incoming.contains_key(&hash) || self.decisions.percent(50);
         let status = PaymentStatus::Success { preimage: shows.then(|| preimage(number)) };
         let response = PaymentResponse { request_id: request.request_id.clone(), status };
         let message = WalletMessage::PaymentResponse(response);

@@ -15,7 +15,7 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use usher_engine::KeyHandshakeRequest;
 use usher_engine::ports::{Clock as _, SystemClock};
-use usher_sandbox::dev::{DevError, DevWorld};
+use usher_sandbox::dev::{DevEnvironment, DevError};
 use usher_sandbox::wallet::Policy;
 
 use usher_api::DocsAccess;
@@ -74,9 +74,9 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
     let port = command.port.or_else(|| given.is_set("info.listen_port").then(|| own.info.port()));
     tell_ignored(&given);
     let world = match command.relay_port {
-        Some(port) => DevWorld::start(folder.path(), port).await?,
-        None => match DevWorld::start(folder.path(), RELAY_PORT).await {
-            Err(DevError::Relay { .. }) => DevWorld::start(folder.path(), 0).await?,
+        Some(port) => DevEnvironment::start(folder.path(), port).await?,
+        None => match DevEnvironment::start(folder.path(), RELAY_PORT).await {
+            Err(DevError::Relay { .. }) => DevEnvironment::start(folder.path(), 0).await?,
             world => world?,
         },
     };

@@ -182,8 +182,10 @@ impl<'a> Prompt<'a> {
     }
 
     async fn balance(&self) -> String {
-        let Some(purse) = self.wallet.purse() else { return "The user has no Lightning account.".to_owned() };
-        match purse.balance().await {
+        let Some(payment_source) = self.wallet.payment_source() else {
+            return "The user has no Lightning account.".to_owned();
+        };
+        match payment_source.balance().await {
             Ok(balance) => format!("The user has {balance} millisats."),
             Err(error) => format!("Not known: {error}."),
         }

@@ -25,15 +25,15 @@
     reason = "tests end with a panic, read the machine's clock, and spawn"
 )]
 
-mod fences;
+mod code_blocks;
+mod fixture;
 mod links;
-mod script;
+mod runnable_examples;
 mod shell;
-mod stage;
 
 use std::path::{Path, PathBuf};
 
-use script::Script;
+use runnable_examples::Script;
 
 /// Commands that are left out, and why.
 const NOT_RUN: [(&str, &str); 4] = [

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::script::Script;
-use crate::stage::Stage;
+use crate::fixture::Fixture;
+use crate::runnable_examples::Script;
 
 /// A document may take so long; the README's tour takes five seconds.
 const TIME_LIMIT: Duration = Duration::from_secs(180);
@@ -22,11 +22,11 @@ pub(crate) fn run(script: &Script) -> Result<(), String> {
     if script.examples.iter().all(|example| example.commands.trim().is_empty()) {
         return Ok(());
     }
-    let stage = Stage::set();
-    let output = File::create(stage.output()).expect("an output file");
+    let fixture = Fixture::set();
+    let output = File::create(fixture.output()).expect("an output file");
     let mut bash = Command::new("bash");
-    stage.environment(&mut bash);
-    bash.args(["--noprofile", "--norc", "-c", &program(script, &stage)])
+    fixture.environment(&mut bash);
+    bash.args(["--noprofile", "--norc", "-c", &program(script, &fixture)])
         .stdin(Stdio::null())
         .stdout(output.try_clone().expect("the output file"))
         .stderr(output)
@@ -34,7 +34,7 @@ pub(crate) fn run(script: &Script) -> Result<(), String> {
         .process_group(0);
     let mut group = Group(bash.spawn().expect("bash"));
     let status = group.wait();
-    let written = String::from_utf8_lossy(&std::fs::read(stage.output()).unwrap_or_default()).into_owned();
+    let written = String::from_utf8_lossy(&std::fs::read(fixture.output()).unwrap_or_default()).into_owned();
     drop(group);
 
     let sections: Vec<_> = written.split(MARK).skip(1).collect();
@@ -56,14 +56,14 @@ pub(crate) fn run(script: &Script) -> Result<(), String> {
 }
 
 /// The examples as one program.
-fn program(script: &Script, stage: &Stage) -> String {
+fn program(script: &Script, fixture: &Fixture) -> String {
     let mut program = "set -euo pipefail\n".to_owned();
     for example in &script.examples {
-        let commands = stage.adapt(&example.commands);
+        let commands = fixture.adapt(&example.commands);
         let _ = writeln!(program, "printf '\\036%s\\n' {:?}", example.place);
         if example.background {
             // Standard input stays open, as that of a terminal: `usher dev` reads commands from it.
-            let _ = writeln!(program, "{{\n{commands}}} < <(exec sleep 600) &\n{}", wait_for(stage.port));
+            let _ = writeln!(program, "{{\n{commands}}} < <(exec sleep 600) &\n{}", wait_for(fixture.port));
         } else {
             program.push_str(&commands);
         }

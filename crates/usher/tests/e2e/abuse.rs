@@ -1,15 +1,15 @@
 //! Abuse: what strangers, relays and callers do to the service. Logins go on, nothing false is said, memory is bounded.
 
-mod answers;
-mod callers;
-mod floods;
+mod api_clients;
+mod forged_responses;
+mod relay_floods;
 mod replays;
-mod tokens;
+mod token_guessing;
 
 use serde_json::json;
 use usher_faults::relay::{Quirks, QuirkyRelay};
 
-use crate::harness::{Api, LONG, Puppet, QUIET, TestUsher};
+use crate::harness::{Api, LONG, QUIET, ScriptedWallet, TestUsher};
 
 async fn service() -> (QuirkyRelay, TestUsher) {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
@@ -21,7 +21,7 @@ async fn service() -> (QuirkyRelay, TestUsher) {
 /// Waits until the service has dealt with everything that the relay sent before: a handshake sent after it was seen.
 async fn caught_up(api: &Api, relay: &QuirkyRelay) {
     let handshake = api.handshake(json!({})).await;
-    relay.inject(Puppet::new().handshake(&handshake.url));
+    relay.inject(ScriptedWallet::new().handshake(&handshake.url));
     api.outcome(&handshake.stream).await;
     // Inputs of different operations are dealt with side by side: give the slowest a moment.
     tokio::time::sleep(QUIET / 5).await;

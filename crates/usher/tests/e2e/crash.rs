@@ -5,9 +5,9 @@
 //!
 //! `USHER_CRASH_KILLS` sets how often it is killed (default 16), `USHER_CRASH_SEED` which instants.
 
-mod instants;
+mod at_fail_points;
 mod ledger;
-mod load;
+mod under_load;
 
 use std::time::Duration;
 

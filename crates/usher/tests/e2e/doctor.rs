@@ -7,7 +7,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpListener;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::server::{Request, Response};
-use usher_sandbox::lightning::{LightningWorld, NwcService};
+use usher_sandbox::lightning::{LightningNetwork, NwcService};
 use usher_sandbox::relay::EmbeddedRelay;
 
 use crate::harness::{LONG, TestUsher, port};
@@ -66,8 +66,8 @@ async fn receiver() -> (u16, tokio::task::JoinHandle<usize>) {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn of_a_service_that_is_well_it_says_so_running_or_not() {
     let (one, two) = (EmbeddedRelay::start().await.unwrap(), EmbeddedRelay::start().await.unwrap());
-    let world = LightningWorld::new();
-    let nwc = NwcService::start(&world.open_account("shop", 1_000_000), &[one.url()]).await;
+    let network = LightningNetwork::new();
+    let nwc = NwcService::start(&network.open_account("shop", 1_000_000), &[one.url()]).await;
     nwc.ready(LONG).await.expect("the wallet listens");
     let (hook, bytes) = receiver().await;
     let mut usher = TestUsher::builder()

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use usher_protocol::Keys;
-use usher_sandbox::lightning::{InvoiceTerms, LightningWorld, NwcService};
+use usher_sandbox::lightning::{InvoiceTerms, LightningNetwork, NwcService};
 use usher_sandbox::relay::EmbeddedRelay;
 
 use crate::harness::{Api, CallError, LONG, TestUsher, now};
@@ -235,8 +235,8 @@ async fn connections_of_an_address() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_largest_payment() {
     const MOST: u64 = 21_000;
-    let (relay, world) = (EmbeddedRelay::start().await.unwrap(), LightningWorld::new());
-    let wallet = NwcService::start(&world.open_account("shop", 1_000_000), &[relay.url()]).await;
+    let (relay, network) = (EmbeddedRelay::start().await.unwrap(), LightningNetwork::new());
+    let wallet = NwcService::start(&network.open_account("shop", 1_000_000), &[relay.url()]).await;
     wallet.ready(LONG).await.expect("the wallet listens");
     let (setting, value) = ("MAX_AMOUNT_MILLISATS", MOST);
     let usher = TestUsher::builder()
@@ -248,7 +248,7 @@ async fn the_largest_payment() {
         .start()
         .await;
     let api = usher.api();
-    let (user, other) = (Keys::generate().public_key().to_hex(), world.open_account("other", 0));
+    let (user, other) = (Keys::generate().public_key().to_hex(), network.open_account("other", 0));
     let invoice = |amount| other.make_invoice(&InvoiceTerms::of(amount)).unwrap().to_string();
     let calls = |amount: u64| {
         let single =

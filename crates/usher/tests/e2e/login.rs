@@ -1,9 +1,9 @@
 //! Logging in, in every way there is.
 
-mod deployed;
+mod deployed_wallets;
 mod devices;
-mod following;
 mod own_relays;
+mod stream_readers;
 
 use std::time::Duration;
 

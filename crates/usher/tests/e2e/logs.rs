@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 use usher_protocol::jwt;
 use usher_protocol::{Keys, PublicKey};
-use usher_sandbox::lightning::{LightningWorld, NwcService};
+use usher_sandbox::lightning::{LightningNetwork, NwcService};
 use usher_sandbox::relay::EmbeddedRelay;
 use usher_sandbox::wallet::{Identity, Policy, Wallet, WalletOptions};
 
@@ -111,8 +111,8 @@ async fn as_text_it_says_the_same_and_rust_log_says_how_much() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn sessions_of_wallets_verify_and_no_secret_is_logged() {
     let relay = EmbeddedRelay::start().await.unwrap();
-    let world = LightningWorld::new();
-    let account = world.open_account("shop", 1_000_000);
+    let network = LightningNetwork::new();
+    let account = network.open_account("shop", 1_000_000);
     let nwc = NwcService::start(&account, &[relay.url()]).await;
     nwc.ready(LONG).await.expect("the wallet listens");
     let mut usher = TestUsher::builder()
@@ -130,9 +130,9 @@ async fn sessions_of_wallets_verify_and_no_secret_is_logged() {
         .await;
     let api = usher.api();
     let identity = Identity::generate();
-    let purse = world.open_account("user", 1_000_000);
+    let payment_source = network.open_account("user", 1_000_000);
     let secret = identity.keys().secret_key().to_secret_hex();
-    let user = Wallet::start(WalletOptions::new(identity).policy(Policy::silent()).paying_from(&purse)).await;
+    let user = Wallet::start(WalletOptions::new(identity).policy(Policy::silent()).paying_from(&payment_source)).await;
     let handshake = api.handshake(json!({ "static_token": "table-s3cret" })).await;
     introduce(&api, &user, &handshake, User::Stubborn).await;
     let single = api.handshake(json!({})).await;

@@ -1,10 +1,10 @@
 //! Payments and subscriptions: the real program, a Lightning wallet over NIP-47, and users who pay, or do otherwise.
 
 mod crashes;
-mod lies;
-mod once;
+mod fixture;
+mod idempotency;
+mod invalid_responses;
 mod outages;
-mod stage;
 mod subscriptions;
 
 use std::time::Duration;
@@ -15,124 +15,124 @@ use usher_protocol::bolt11::Network;
 use usher_sandbox::lightning::{InvoiceTerms, Method};
 use usher_sandbox::wallet::Policy;
 
-use self::stage::{Stage, approved_and_paid, statuses};
+use self::fixture::{Fixture, approved_and_paid, statuses};
 use crate::harness::{LONG, TestUsher};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_pays_and_the_app_gets_the_proof() {
-    let stage = Stage::open().await;
-    let user = stage.user(Policy::silent()).await;
-    let stream = stage.ask(&user, 10_000).await;
+    let fixture = Fixture::open().await;
+    let user = fixture.user(Policy::silent()).await;
+    let stream = fixture.ask(&user, 10_000).await;
     let request = user.next_request(LONG).await.expect("a request");
     user.fulfil(&request).await.expect("paid");
-    let events = stage.api().finished(&stream).await;
+    let events = fixture.api().finished(&stream).await;
     assert!(approved_and_paid(&events), "{events:?}");
-    let invoice = stage.invoice_of(&request);
+    let invoice = fixture.invoice_of(&request);
     let paid = &events.last().unwrap().data;
     assert_eq!(paid["request_id"], "order-1");
-    let preimage = stage.shop.incoming(invoice.payment_hash()).unwrap().preimage.unwrap();
+    let preimage = fixture.shop.incoming(invoice.payment_hash()).unwrap().preimage.unwrap();
     assert_eq!(paid["preimage"], preimage.to_hex());
     assert_eq!(invoice.description(), Some("Coffee"));
-    assert!(stage.world.books().are_right());
-    assert_eq!(stage.shop.balance(), Stage::SHOP + 10_000);
+    assert!(fixture.network.totals().add_up());
+    assert_eq!(fixture.shop.balance(), Fixture::SHOP + 10_000);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_refuses_fails_and_tries_again() {
-    let stage = Stage::open().await;
-    let user = stage.user(Policy::silent()).await;
-    let refused = stage.ask(&user, 1_000).await;
+    let fixture = Fixture::open().await;
+    let user = fixture.user(Policy::silent()).await;
+    let refused = fixture.ask(&user, 1_000).await;
     let request = user.next_request(LONG).await.unwrap();
     user.decline(&request, Some("too dear")).unwrap();
-    let events = stage.api().finished(&refused).await;
+    let events = fixture.api().finished(&refused).await;
     assert_eq!(statuses(&events), ["user_rejected"]);
     assert_eq!(events[0].data["reason"], "too dear");
 
-    let stream = stage.ask(&user, 2_000).await;
+    let stream = fixture.ask(&user, 2_000).await;
     let request = user.next_request(LONG).await.unwrap();
     user.fail(&request, Some("no route")).unwrap();
-    let events = stage.api().at_least(&stream, 1).await;
+    let events = fixture.api().at_least(&stream, 1).await;
     assert_eq!(statuses(&events), ["user_failed"]);
     user.fulfil(&request).await.expect("paid at the second try");
-    let events = stage.api().finished(&stream).await;
+    let events = fixture.api().finished(&stream).await;
     assert_eq!(statuses(&events).last().copied(), Some("paid"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn nobody_pays_in_time() {
-    let stage = Stage::open().await;
-    let user = stage.user(Policy::silent()).await;
-    let stream = stage.ask_until(&user, 1_000, 3).await;
-    let events = stage.api().finished(&stream).await;
+    let fixture = Fixture::open().await;
+    let user = fixture.user(Policy::silent()).await;
+    let stream = fixture.ask_until(&user, 1_000, 3).await;
+    let events = fixture.api().finished(&stream).await;
     assert_eq!(statuses(&events), ["timeout"]);
-    assert!(stage.wallet.counts().calls(Method::LookupInvoice) >= 1, "looked up one last time");
+    assert!(fixture.wallet.counts().calls(Method::LookupInvoice) >= 1, "looked up one last time");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn without_notifications_a_payment_is_found_by_looking() {
-    let stage = Stage::open().await;
-    stage.wallet.set(|behaviour| behaviour.notifications = false);
-    let user = stage.user(Policy::silent()).await;
-    let stream = stage.ask(&user, 1_000).await;
+    let fixture = Fixture::open().await;
+    fixture.wallet.set(|behaviour| behaviour.notifications = false);
+    let user = fixture.user(Policy::silent()).await;
+    let stream = fixture.ask(&user, 1_000).await;
     let request = user.next_request(LONG).await.unwrap();
-    user.pay_quietly(&request).await.unwrap();
-    assert_eq!(statuses(&stage.api().finished(&stream).await), ["paid"]);
+    user.pay_without_response(&request).await.unwrap();
+    assert_eq!(statuses(&fixture.api().finished(&stream).await), ["paid"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_settlement_while_the_wallet_was_away_is_found() {
-    let stage = Stage::open().await;
-    let user = stage.user(Policy::silent()).await;
-    let stream = stage.ask(&user, 1_000).await;
+    let fixture = Fixture::open().await;
+    let user = fixture.user(Policy::silent()).await;
+    let stream = fixture.ask(&user, 1_000).await;
     let request = user.next_request(LONG).await.unwrap();
     // Neither a notification nor a look-up gets through.
-    stage.wallet.stop().await;
+    fixture.wallet.stop().await;
     user.fulfil(&request).await.unwrap();
     tokio::time::sleep(Duration::from_millis(300)).await;
-    assert!(!statuses(&stage.api().events(&stream).await.0).contains(&"paid"));
-    stage.wallet.start_again().await;
+    assert!(!statuses(&fixture.api().events(&stream).await.0).contains(&"paid"));
+    fixture.wallet.start_again().await;
     // The next claim of the payer is a reason to look again, as is the next repetition.
     user.fulfil(&request).await.unwrap();
-    assert_eq!(statuses(&stage.api().finished(&stream).await).last().copied(), Some("paid"));
+    assert_eq!(statuses(&fixture.api().finished(&stream).await).last().copied(), Some("paid"));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn others_invoices_are_paid_once_by_the_user_or_by_us() {
-    let stage = Stage::open().await;
-    let api = stage.api();
-    let user = stage.user(Policy::silent()).await;
-    let payee = stage.world.open_account("payee", 0);
+    let fixture = Fixture::open().await;
+    let api = fixture.api();
+    let user = fixture.user(Policy::silent()).await;
+    let payee = fixture.network.open_account("payee", 0);
 
     let invoice = payee.make_invoice(&InvoiceTerms::of(5_000)).unwrap();
     let body = json!({"invoice": invoice.as_str(), "main_key": user.main_key().to_hex(), "subkeys": []});
-    let stream = stage.start("/invoices/pay", &body).await;
+    let stream = fixture.start("/invoices/pay", &body).await;
     let request = user.next_request(LONG).await.unwrap();
     user.fulfil(&request).await.unwrap();
     assert!(approved_and_paid(&api.finished(&stream).await));
-    assert_eq!(stage.start("/invoices/pay", &json!({"invoice": invoice.as_str()})).await, stream);
+    assert_eq!(fixture.start("/invoices/pay", &json!({"invoice": invoice.as_str()})).await, stream);
 
     let invoice = payee.make_invoice(&InvoiceTerms::of(7_000)).unwrap();
     let body = json!({"invoice": invoice.as_str().to_uppercase(), "amount": 7_000, "request_id": "p-1"});
-    let calls = futures_util::future::join_all((0..8).map(|_| stage.start("/invoices/pay", &body))).await;
+    let calls = futures_util::future::join_all((0..8).map(|_| fixture.start("/invoices/pay", &body))).await;
     assert!(calls.iter().all(|stream| *stream == calls[0]), "{calls:?}");
     let events = api.finished(&calls[0]).await;
     assert_eq!(statuses(&events), ["paid"]);
     assert_eq!(events[0].data["request_id"], "p-1");
     assert!(events[0].data["fees_paid"].is_u64());
-    assert_eq!(stage.start("/invoices/pay", &body).await, calls[0]);
-    assert_eq!(stage.wallet.counts().calls(Method::PayInvoice), 1);
-    assert_eq!(stage.world.executed(invoice.payment_hash()), 1);
+    assert_eq!(fixture.start("/invoices/pay", &body).await, calls[0]);
+    assert_eq!(fixture.wallet.counts().calls(Method::PayInvoice), 1);
+    assert_eq!(fixture.network.executed(invoice.payment_hash()), 1);
     assert_eq!(payee.balance(), 12_000);
-    assert!(stage.world.books().are_right());
+    assert!(fixture.network.totals().add_up());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_payment_of_ours_that_is_refused_says_so() {
-    let stage = Stage::open().await;
-    let payee = stage.world.open_account("payee", 0);
-    let dear = payee.make_invoice(&InvoiceTerms::of(Stage::SHOP * 2)).unwrap();
-    let stream = stage.start("/invoices/pay", &json!({"invoice": dear.as_str()})).await;
-    let events = stage.api().finished(&stream).await;
+    let fixture = Fixture::open().await;
+    let payee = fixture.network.open_account("payee", 0);
+    let dear = payee.make_invoice(&InvoiceTerms::of(Fixture::SHOP * 2)).unwrap();
+    let stream = fixture.start("/invoices/pay", &json!({"invoice": dear.as_str()})).await;
+    let events = fixture.api().finished(&stream).await;
     assert_eq!(statuses(&events), ["error"]);
     assert_eq!(events[0].data["outcome"], "not_paid");
     assert_eq!(payee.balance(), 0);
@@ -140,15 +140,15 @@ async fn a_payment_of_ours_that_is_refused_says_so() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_is_asked_for_an_invoice() {
-    let stage = Stage::open().await;
-    let user = stage.user(Policy::auto_approve()).await;
+    let fixture = Fixture::open().await;
+    let user = fixture.user(Policy::auto_approve()).await;
     let body = json!({
         "recipient_key": user.main_key().to_hex(),
         "subkeys": [],
         "content": {"amount": 4_000, "currency": "millisats", "description": "Refund", "request_id": "r-1"},
     });
-    let stream = stage.start("/invoices/request", &body).await;
-    let events = stage.api().finished(&stream).await;
+    let stream = fixture.start("/invoices/request", &body).await;
+    let events = fixture.api().finished(&stream).await;
     assert_eq!(events[0].kind, "InvoiceResponse");
     let invoice: usher_protocol::bolt11::Invoice = events[0].data["invoice"].as_str().unwrap().parse().unwrap();
     assert_eq!(invoice.amount(), Some(4_000));
@@ -158,8 +158,8 @@ async fn a_user_is_asked_for_an_invoice() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn bad_input_is_named_and_changes_nothing() {
-    let stage = Stage::open().await;
-    let payee = stage.world.open_account("payee", 0);
+    let fixture = Fixture::open().await;
+    let payee = fixture.network.open_account("payee", 0);
     let key = usher_protocol::Keys::generate().public_key().to_hex();
     let invoice = |terms: InvoiceTerms| payee.make_invoice(&terms).unwrap().to_string();
     let ask = |change: serde_json::Value| {
@@ -189,13 +189,13 @@ async fn bad_input_is_named_and_changes_nothing() {
         (pay(invoice(InvoiceTerms::open())), "/invoice"),
         (("/invoices/pay", json!({"invoice": invoice(InvoiceTerms::of(1_000)), "amount": 999})), "/amount"),
     ] {
-        let (status, problem) = stage.refused(path, &body).await;
+        let (status, problem) = fixture.refused(path, &body).await;
         assert_eq!((status, &problem["code"]), (422, &json!("invalid_request")), "{body}");
         let pointers: Vec<_> = problem["errors"].as_array().unwrap().iter().map(|error| &error["pointer"]).collect();
         assert_eq!(pointers, [pointer], "{body}: {problem}");
     }
-    assert_eq!(stage.wallet.counts().calls(Method::MakeInvoice), 0);
-    assert_eq!(stage.wallet.counts().calls(Method::PayInvoice), 0);
+    assert_eq!(fixture.wallet.counts().calls(Method::MakeInvoice), 0);
+    assert_eq!(fixture.wallet.counts().calls(Method::PayInvoice), 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -203,28 +203,28 @@ async fn without_a_wallet_what_needs_none_works() {
     let usher = TestUsher::builder().relays(&["ws://127.0.0.1:9"]).set("WALLET__NETWORK", "regtest").start().await;
     let key = usher_protocol::Keys::generate().public_key().to_hex();
     let body = json!({"main_key": key, "subkeys": [], "description": "x", "amount": 1, "currency": "millisats"});
-    let (status, problem) = stage::refused(&usher.api(), "/payments/single", &body).await;
+    let (status, problem) = fixture::refused(&usher.api(), "/payments/single", &body).await;
     assert_eq!((status, &problem["code"]), (503, &json!("wallet_not_configured")));
     let body = json!({
         "main_key": key, "subkeys": [], "description": "x", "amount": 1, "currency": "millisats",
-        "recurrence": {"calendar": "monthly", "first_payment_due": 4_000_000_000_u64}, "expires_at": stage::now() + 60,
+        "recurrence": {"calendar": "monthly", "first_payment_due": 4_000_000_000_u64}, "expires_at": fixture::now() + 60,
     });
     assert!(usher.api().post("/payments/recurring", &body).await.unwrap()["stream_id"].is_string());
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_service_serves_while_the_wallet_is_unreachable() {
-    let stage = Stage::open().await;
-    let user = stage.user(Policy::silent()).await;
-    stage.wallet.stop().await;
-    let stream = stage.ask_until(&user, 1_000, 4).await;
-    stage.api().handshake(json!({})).await;
-    let events = stage.api().finished(&stream).await;
+    let fixture = Fixture::open().await;
+    let user = fixture.user(Policy::silent()).await;
+    fixture.wallet.stop().await;
+    let stream = fixture.ask_until(&user, 1_000, 4).await;
+    fixture.api().handshake(json!({})).await;
+    let events = fixture.api().finished(&stream).await;
     assert_eq!(statuses(&events), ["error"]);
-    assert_eq!(stage.refused_get("/wallet/info").await.0, 504);
-    stage.wallet.start_again().await;
-    let stream = stage.ask(&user, 1_000).await;
+    assert_eq!(fixture.refused_get("/wallet/info").await.0, 504);
+    fixture.wallet.start_again().await;
+    let stream = fixture.ask(&user, 1_000).await;
     let request = user.next_request(LONG).await.unwrap();
     user.fulfil(&request).await.unwrap();
-    assert_eq!(statuses(&stage.api().finished(&stream).await).last().copied(), Some("paid"));
+    assert_eq!(statuses(&fixture.api().finished(&stream).await).last().copied(), Some("paid"));
 }

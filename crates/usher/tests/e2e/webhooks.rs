@@ -2,18 +2,18 @@
 //!
 //! Retries come after 5 s, 30 s and so on; what needs the later ones is tested with a turned clock, in the engine.
 
-mod app;
-mod changes;
 mod crashes;
-mod listening;
-mod manners;
+mod listen_command;
+mod receiver_behaviour;
+mod reconfiguration;
 mod signatures;
+mod webhook_receiver;
 
 use serde_json::{Value, json};
 use usher_faults::relay::{Quirks, QuirkyRelay};
 
-use self::app::App;
-use crate::harness::{Api, Builder, Event, Handshake, LONG, Puppet, TestUsher};
+use self::webhook_receiver::App;
+use crate::harness::{Api, Builder, Event, Handshake, LONG, ScriptedWallet, TestUsher};
 
 /// A service whose webhook is at `url`, and its relay.
 async fn service(url: &str, more: impl FnOnce(Builder) -> Builder) -> (QuirkyRelay, TestUsher) {
@@ -27,7 +27,7 @@ async fn service(url: &str, more: impl FnOnce(Builder) -> Builder) -> (QuirkyRel
 /// Starts a handshake that a new user completes.
 async fn event(api: &Api, relay: &QuirkyRelay) -> String {
     let handshake = api.handshake(json!({})).await;
-    relay.inject(Puppet::new().handshake(&handshake.url));
+    relay.inject(ScriptedWallet::new().handshake(&handshake.url));
     handshake.stream
 }
 
@@ -35,7 +35,7 @@ async fn event(api: &Api, relay: &QuirkyRelay) -> String {
 async fn scans(api: &Api, relay: &QuirkyRelay, door: &Handshake, count: usize) {
     let (before, _) = api.events(&door.stream).await;
     for number in 1..=count {
-        relay.inject(Puppet::new().handshake(&door.url));
+        relay.inject(ScriptedWallet::new().handshake(&door.url));
         api.at_least(&door.stream, before.len() + number).await;
     }
 }

@@ -14,7 +14,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use common::{Running, Signal, TOKEN, configured};
-use usher_sandbox::lightning::{LightningWorld, NwcService};
+use usher_sandbox::lightning::{LightningNetwork, NwcService};
 use usher_sandbox::relay::EmbeddedRelay;
 
 /// Calls of each operation before it gives up looking, beside those that it makes in any case. All takes half a minute.
@@ -90,7 +90,7 @@ fn schemathesis(address: &str) -> (bool, String) {
 fn a_property_based_client_finds_nothing() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let relay = runtime.block_on(EmbeddedRelay::start()).unwrap();
-    let lightning = LightningWorld::new();
+    let lightning = LightningNetwork::new();
     let account = lightning.open_account("service", 100_000_000);
     let wallet = runtime.block_on(async {
         let wallet = NwcService::start(&account, &[relay.url()]).await;

@@ -24,7 +24,7 @@ pub(super) fn made_invoice(account: &Account, params: MakeParams, lie: InvoiceLi
         amount: invoice.amount(),
         preimage: None,
         fees_paid: 0,
-        created_at: account.world().now(),
+        created_at: account.network().now(),
         settled_at: None,
         invoice,
     });

@@ -1,6 +1,6 @@
 //! The books: a plain state that moves by single steps.
 
-mod reading;
+mod queries;
 
 use std::collections::{BTreeMap, HashMap};
 

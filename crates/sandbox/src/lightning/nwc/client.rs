@@ -19,7 +19,7 @@ use super::announcement::{INFO, tag};
 use super::cipher::{Cipher, Scheme};
 use super::session::{REQUEST, RESPONSE};
 use crate::clock::system_clock;
-use crate::line::{Heard, Line, LineError};
+use crate::relay_client::{RelayClient, RelayClientError, RelayEvent};
 
 /// How long to try to reach a relay.
 const REACH: Duration = Duration::from_secs(10);
@@ -47,7 +47,7 @@ pub struct NwcClient {
 }
 
 struct Connection {
-    line: Line,
+    client: RelayClient,
     answers: Arc<Answers>,
     stop: CancellationToken,
 }
@@ -70,7 +70,7 @@ pub struct NotAConnection;
 pub enum NwcError {
     /// Nothing was asked.
     #[error(transparent)]
-    Line(#[from] LineError),
+    RelayClient(#[from] RelayClientError),
     /// Nothing was asked: the request could not be made.
     #[error("the request could not be made")]
     Unsendable,
@@ -94,7 +94,7 @@ impl NwcError {
     /// Whether it is sure that nothing was done.
     pub const fn is_definite(&self) -> bool {
         match self {
-            Self::Line(_) | Self::Unsendable | Self::Refused { .. } => true,
+            Self::RelayClient(_) | Self::Unsendable | Self::Refused { .. } => true,
             Self::NoAnswer | Self::Nonsense => false,
         }
     }
@@ -133,7 +133,7 @@ impl NwcClient {
     /// done.
     pub async fn call(&self, method: Method, params: Value) -> Result<Value, NwcError> {
         let connection = self.connection.get_or_init(|| self.connect()).await;
-        connection.line.wait_for_any(&self.relays, REACH).await?;
+        connection.client.wait_for_any(&self.relays, REACH).await?;
         // What the relay kept is here, or about to be read. A wallet that announces nothing is an old one.
         let mut announced = connection.answers.scheme.subscribe();
         let scheme = match tokio::time::timeout(ANNOUNCED, announced.wait_for(Option::is_some)).await {
@@ -143,7 +143,7 @@ impl NwcClient {
         let request = self.request(scheme, method, &params).ok_or(NwcError::Unsendable)?;
         let (sender, answer) = oneshot::channel();
         connection.answers.waiting.lock().insert(request.id, sender);
-        let sent = connection.line.send(&request);
+        let sent = connection.client.send(&request);
         let answered = match &sent {
             Ok(()) => tokio::time::timeout(PATIENCE, answer).await.ok().and_then(Result::ok),
             Err(_) => None,
@@ -174,12 +174,12 @@ impl NwcClient {
     async fn connect(&self) -> Connection {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let filter = Filter::new().author(self.wallet).kinds([INFO, RESPONSE].map(Kind::from_u16)).limit(10);
-        let (line, heard) = Line::new(self.app.clone(), filter, NOTIFICATIONS, tasks.clone(), stop.clone());
+        let (client, events) = RelayClient::new(self.app.clone(), filter, NOTIFICATIONS, tasks.clone(), stop.clone());
         let answers = Arc::<Answers>::default();
-        let reading = read(Arc::clone(&self.cipher), Arc::clone(&answers), heard);
+        let reading = read(Arc::clone(&self.cipher), Arc::clone(&answers), events);
         tasks.spawn(stop.clone().run_until_cancelled_owned(reading));
-        line.add(&self.relays).await;
-        Connection { line, answers, stop }
+        client.add(&self.relays).await;
+        Connection { client, answers, stop }
     }
 }
 
@@ -187,13 +187,13 @@ impl Drop for NwcClient {
     fn drop(&mut self) {
         if let Some(connection) = self.connection.get() {
             connection.stop.cancel();
-            connection.line.disconnect();
+            connection.client.disconnect();
         }
     }
 }
 
-async fn read(cipher: Arc<Cipher>, answers: Arc<Answers>, mut heard: mpsc::Receiver<Heard>) {
-    while let Some(Heard { event, .. }) = heard.recv().await {
+async fn read(cipher: Arc<Cipher>, answers: Arc<Answers>, mut events: mpsc::Receiver<RelayEvent>) {
+    while let Some(RelayEvent { event, .. }) = events.recv().await {
         if event.kind.as_u16() == INFO {
             let spoken = event.tags.iter().find(|tag| tag.as_slice().first().is_some_and(|name| name == "encryption"));
             let modern = spoken.and_then(|tag| tag.content()).is_some_and(|words| words.contains("nip44_v2"));

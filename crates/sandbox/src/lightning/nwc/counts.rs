@@ -15,7 +15,7 @@ pub struct NwcCounts {
     /// Requests that came again under the same event id, from whatever relay.
     pub copies: u64,
     /// Calls not executed, since their `expiration` had passed when it came to act. (One that has passed already when the
-    /// request arrives is not even heard: `nostr-sdk` drops it.)
+    /// request arrives is not even events: `nostr-sdk` drops it.)
     pub expired: u64,
     /// Requests that could not be read: another encryption, wrong JSON, an unknown method.
     pub unreadable: u64,

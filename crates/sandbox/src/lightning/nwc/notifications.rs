@@ -28,10 +28,10 @@ pub(super) fn encodings(
 
 /// Notifies the app of each payment to or from the account.
 pub(super) async fn run(session: Arc<NwcSession>) {
-    let mut occurrences = session.account().world().occurrences();
+    let mut settlements = session.account().network().settlements();
     loop {
-        let occurrence = match occurrences.recv().await {
-            Ok(occurrence) => occurrence,
+        let settlement = match settlements.recv().await {
+            Ok(settlement) => settlement,
             Err(RecvError::Lagged(missed)) => {
                 tracing::warn!(missed, "the wallet service missed payments and sends no notifications for them");
                 continue;
@@ -42,13 +42,13 @@ pub(super) async fn run(session: Arc<NwcSession>) {
             continue;
         }
         let account = session.account();
-        let hash = occurrence.paid.payment_hash;
-        if occurrence.payee == account.name()
+        let hash = settlement.paid.payment_hash;
+        if settlement.payee == account.name()
             && let Some(transaction) = account.incoming(hash)
         {
             session.notify("payment_received", &wire::transaction_json(&transaction));
         }
-        if occurrence.payer == account.name()
+        if settlement.payer == account.name()
             && let Some(transaction) = account.outgoing(hash)
         {
             session.notify("payment_sent", &wire::transaction_json(&transaction));

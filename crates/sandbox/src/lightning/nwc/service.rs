@@ -15,7 +15,7 @@ use super::notifications;
 use super::request_handler::{HonestHandler, RequestHandler};
 use super::session::{NwcSession, REQUEST, Running};
 use crate::lightning::Account;
-use crate::line::{Heard, Line, LineError};
+use crate::relay_client::{RelayClient, RelayClientError, RelayEvent};
 
 /// Slots of the channel in which `nostr-sdk` hands over what a relay sends.
 const NOTIFICATIONS: usize = 16_384;
@@ -59,23 +59,23 @@ impl NwcService {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         // Requests are ephemeral; a relay that keeps them anyway is not asked for old ones.
         let filter = Filter::new().pubkey(session.keys().wallet.public_key()).kind(Kind::from_u16(REQUEST)).limit(0);
-        let (line, heard) =
-            Line::new(session.keys().wallet.clone(), filter, NOTIFICATIONS, tasks.clone(), stop.clone());
-        let line = Arc::new(line);
-        *session.running.write() = Some(Running { line: Arc::clone(&line), tasks, stop });
+        let (client, events) =
+            RelayClient::new(session.keys().wallet.clone(), filter, NOTIFICATIONS, tasks.clone(), stop.clone());
+        let client = Arc::new(client);
+        *session.running.write() = Some(Running { client: Arc::clone(&client), tasks, stop });
         session.announce();
-        session.spawn(serve(Arc::clone(session), Arc::clone(&self.handler), heard));
+        session.spawn(serve(Arc::clone(session), Arc::clone(&self.handler), events));
         session.spawn(notifications::run(Arc::clone(session)));
-        line.add(&session.relays).await;
+        client.add(&session.relays).await;
     }
 
     /// Stops it: later requests are not received. Counts, account and connection string stay for
     /// [`start_again`](Self::start_again).
     pub async fn stop(&self) {
         let running = self.session.running.write().take();
-        let Some(Running { line, tasks, stop }) = running else { return };
+        let Some(Running { client, tasks, stop }) = running else { return };
         stop.cancel();
-        line.shutdown().await;
+        client.shutdown().await;
         tasks.close();
         tasks.wait().await;
     }
@@ -83,12 +83,12 @@ impl NwcService {
     /// Waits until it listens at one of its relays.
     ///
     /// # Errors
-    /// [`LineError`] when it does not within `deadline`.
-    pub async fn ready(&self, deadline: Duration) -> Result<(), LineError> {
-        let line = self.session.running.read().as_ref().map(|running| Arc::clone(&running.line));
-        match line {
-            Some(line) => line.wait_for_any(&self.session.relays, deadline).await,
-            None => Err(LineError::NoRelays),
+    /// [`RelayClientError`] when it does not within `deadline`.
+    pub async fn ready(&self, deadline: Duration) -> Result<(), RelayClientError> {
+        let client = self.session.running.read().as_ref().map(|running| Arc::clone(&running.client));
+        match client {
+            Some(client) => client.wait_for_any(&self.session.relays, deadline).await,
+            None => Err(RelayClientError::NoRelays),
         }
     }
 
@@ -138,15 +138,15 @@ impl Drop for NwcService {
     fn drop(&mut self) {
         if let Some(running) = self.session.running.write().take() {
             running.stop.cancel();
-            running.line.disconnect();
+            running.client.disconnect();
         }
     }
 }
 
 /// Hands the requests that arrive to the handler.
-async fn serve(session: Arc<NwcSession>, handler: Arc<dyn RequestHandler>, mut heard: mpsc::Receiver<Heard>) {
-    while let Some(heard) = heard.recv().await {
-        if let Some(request) = session.read(&heard.event, handler.handles_copies()) {
+async fn serve(session: Arc<NwcSession>, handler: Arc<dyn RequestHandler>, mut events: mpsc::Receiver<RelayEvent>) {
+    while let Some(events) = events.recv().await {
+        if let Some(request) = session.read(&events.event, handler.handles_copies()) {
             handler.handle(&session, request);
         }
     }

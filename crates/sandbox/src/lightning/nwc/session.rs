@@ -22,7 +22,7 @@ use super::keys::NwcKeys;
 use super::wire::{Call, Refusal, Response};
 use super::{ErrorCode, Method};
 use crate::lightning::Account;
-use crate::line::Line;
+use crate::relay_client::RelayClient;
 
 /// Kind of a request.
 pub(super) const REQUEST: u16 = 23_194;
@@ -51,7 +51,7 @@ pub struct NwcSession {
 /// What exists only while the service runs.
 #[derive(Clone, Debug)]
 pub(super) struct Running {
-    pub(super) line: Arc<Line>,
+    pub(super) client: Arc<RelayClient>,
     pub(super) tasks: TaskTracker,
     pub(super) stop: CancellationToken,
 }
@@ -139,7 +139,7 @@ impl NwcSession {
 
     /// Unix seconds.
     pub fn now(&self) -> u64 {
-        self.account.world().now()
+        self.account.network().now()
     }
 
     /// Runs a task until the service stops; not at all when it is stopped.
@@ -159,7 +159,7 @@ impl NwcSession {
         let capabilities = self.capabilities();
         let Some(running) = self.running.read().clone().filter(|_| capabilities.announced) else { return };
         if let Some(event) = self.announced.lock().event(&capabilities, &self.keys.wallet, self.now()) {
-            running.line.greet_with(event);
+            running.client.greet_with(event);
         }
     }
 
@@ -267,8 +267,8 @@ impl NwcSession {
     /// Sends an event to all relays; `false` when the service is stopped.
     fn send(&self, keys: &Keys, builder: EventBuilder) -> bool {
         let builder = builder.custom_created_at(Timestamp::from_secs(self.now()));
-        let line = self.running.read().as_ref().map(|running| Arc::clone(&running.line));
-        let (Some(line), Ok(event)) = (line, builder.sign_with_keys(keys)) else { return false };
-        line.send(&event).inspect_err(|error| tracing::warn!(%error, "the wallet service cannot respond")).is_ok()
+        let client = self.running.read().as_ref().map(|running| Arc::clone(&running.client));
+        let (Some(client), Ok(event)) = (client, builder.sign_with_keys(keys)) else { return false };
+        client.send(&event).inspect_err(|error| tracing::warn!(%error, "the wallet service cannot respond")).is_ok()
     }
 }

@@ -1,10 +1,10 @@
 //! The sandbox's Lightning.
 
-mod app;
-mod books;
-mod honest;
-mod independent;
-mod lies;
-mod weather;
+mod invalid_responses;
+mod ledger;
+mod network_faults;
+mod nwc_crate;
+mod nwc_service;
+mod raw_nwc_app;
 
-pub(crate) use app::App;
+pub(crate) use raw_nwc_app::App;

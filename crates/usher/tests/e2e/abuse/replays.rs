@@ -4,13 +4,13 @@ use serde_json::json;
 use usher_protocol::{Event, kind};
 
 use super::{assert_silent, caught_up, service};
-use crate::harness::{LONG, Puppet};
+use crate::harness::{LONG, ScriptedWallet};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_said_counts_once() {
     let (relay, mut usher) = service().await;
     let (api, service) = (usher.api(), usher.public_key());
-    let user = Puppet::new();
+    let user = ScriptedWallet::new();
     let door = api.handshake(json!({"static_token": "door"})).await;
     let single = api.handshake(json!({})).await;
     let mut overheard = vec![user.handshake(&door.url), user.handshake(&single.url)];
@@ -61,7 +61,7 @@ async fn contradictions_are_decided_once_and_for_all() {
     let (relay, mut usher) = service().await;
     let (api, service) = (usher.api(), usher.public_key());
     for first in ["approved", "declined"] {
-        let user = Puppet::new();
+        let user = ScriptedWallet::new();
         let stream = api.authenticate(&user.public_key(), &[]).await;
         let (challenge, _) = user.challenged(&relay).await;
         let answer = |status: &str| user.answer(service, &challenge.challenge, None, &json!({"status": status}));

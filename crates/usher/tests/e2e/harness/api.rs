@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use usher_protocol::PublicKey;
 use usher_protocol::handshake_url::HandshakeUrl;
 
-use super::{LONG, Sse, documented};
+use super::{LONG, Sse, openapi_check};
 
 /// The interface of one service.
 #[derive(Clone)]
@@ -151,7 +151,7 @@ impl Api {
         let page: Page = serde_json::from_value(page).expect("a page of events");
         for (event, index) in page.events.iter().zip(after..) {
             assert_eq!(event.index, index, "events come in order, without gaps");
-            documented::check(event);
+            openapi_check::check(event);
         }
         assert_eq!(page.next, after + page.events.len() as u64, "next");
         Ok(page)

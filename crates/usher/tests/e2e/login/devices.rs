@@ -49,12 +49,12 @@ async fn devices_whose_proof_does_not_count() {
     let thief = approving(others, relay.url()).await;
     let stream = api.authenticate(&user.public_key(), &[]).await;
     // It cannot read the challenge, but says that it could not.
-    let (_, challenge) = crate::harness::Puppet { keys: user.keys().clone() }.challenged(&relay).await;
+    let (_, challenge) = crate::harness::ScriptedWallet { keys: user.keys().clone() }.challenged(&relay).await;
     let proof = usher_protocol::message::WalletMessage::SubkeyProof {
         proof: thief.identity().proof().unwrap().clone(),
         about: challenge.id,
     };
-    thief.say(usher.public_key(), &proof).unwrap();
+    thief.send(usher.public_key(), &proof).unwrap();
     started.push(("of another user", stream, thief));
 
     for (what, stream, wallet) in started {

@@ -11,7 +11,7 @@ use usher_protocol::kind;
 use usher_sandbox::wallet::{Identity, Policy, Wallet, WalletOptions};
 
 use super::service_with;
-use crate::harness::{LONG, Puppet, TestUsher, User, introduce};
+use crate::harness::{LONG, ScriptedWallet, TestUsher, User, introduce};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_is_asked_at_their_own_relay() {
@@ -49,11 +49,11 @@ async fn a_stranger_cannot_send_us_into_our_own_network() {
     for host in
         ["127.0.0.1", "127.1", "2130706433", "0x7f000001", "0.0.0.0", "localhost", "[::1]", "[::ffff:127.0.0.1]"]
     {
-        let user = Puppet::new();
+        let user = ScriptedWallet::new();
         let handshake = api.handshake(json!({})).await;
         let home = format!("ws://{host}:{port}");
         let text = json!({"token": handshake.url.token, "preferred_relays": [home]}).to_string();
-        relay.inject(user.say(usher.public_key(), kind::KEY_HANDSHAKE, &text));
+        relay.inject(user.seal(usher.public_key(), kind::KEY_HANDSHAKE, &text));
         assert_eq!(api.outcome(&handshake.stream).await.main_key(), user.public_key().to_hex());
         streams.push(api.authenticate(&user.public_key(), &[]).await);
     }

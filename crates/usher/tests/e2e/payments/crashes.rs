@@ -8,20 +8,20 @@ use usher_faults::lightning::{Conduct, LookupLie, Memory};
 use usher_sandbox::lightning::{InvoiceTerms, Method};
 use usher_sandbox::wallet::Policy;
 
-use super::stage::{Stage, approved_and_paid, statuses};
+use super::fixture::{Fixture, approved_and_paid, statuses};
 use crate::harness::LONG;
 
 /// Long enough for the service to come to the point, as a rule; when it does not, it is killed on its way there.
 const SOON: Duration = Duration::from_millis(400);
 
 /// Starts a service that stands still at `point`.
-async fn stage_at(point: &str) -> Stage {
-    let mut stage = Stage::open().await;
-    stage.usher.stand_still_at(Some(point));
-    stage
+async fn stage_at(point: &str) -> Fixture {
+    let mut fixture = Fixture::open().await;
+    fixture.usher.stand_still_at(Some(point));
+    fixture
 }
 
-impl Stage {
+impl Fixture {
     async fn killed_there(&mut self) {
         tokio::time::sleep(SOON).await;
         self.usher.stand_still_at(None);
@@ -32,49 +32,49 @@ impl Stage {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn while_an_invoice_is_made() {
     for point in ["before-make-invoice", "after-make-invoice"] {
-        let mut stage = stage_at(point).await;
-        let user = stage.user(Policy::auto_approve()).await;
-        stage.crash().await;
-        let stream = stage.ask(&user, 1_000).await;
-        stage.killed_there().await;
-        let events = stage.api().finished(&stream).await;
+        let mut fixture = stage_at(point).await;
+        let user = fixture.user(Policy::auto_approve()).await;
+        fixture.crash().await;
+        let stream = fixture.ask(&user, 1_000).await;
+        fixture.killed_there().await;
+        let events = fixture.api().finished(&stream).await;
         assert!(approved_and_paid(&events), "{point}: {events:?}");
-        assert_eq!(stage.shop.balance(), Stage::SHOP + 1_000, "{point}");
-        assert!(stage.world.books().are_right());
+        assert_eq!(fixture.shop.balance(), Fixture::SHOP + 1_000, "{point}");
+        assert!(fixture.network.totals().add_up());
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn while_a_settlement_comes_in() {
-    let mut stage = stage_at("settled").await;
-    let user = stage.user(Policy::silent()).await;
-    stage.crash().await;
-    let stream = stage.ask(&user, 1_000).await;
+    let mut fixture = stage_at("settled").await;
+    let user = fixture.user(Policy::silent()).await;
+    fixture.crash().await;
+    let stream = fixture.ask(&user, 1_000).await;
     let request = user.next_request(LONG).await.unwrap();
-    user.pay_quietly(&request).await.unwrap();
-    stage.killed_there().await;
-    assert_eq!(statuses(&stage.api().finished(&stream).await), ["paid"]);
+    user.pay_without_response(&request).await.unwrap();
+    fixture.killed_there().await;
+    assert_eq!(statuses(&fixture.api().finished(&stream).await), ["paid"]);
     // Told, looked up and claimed again: it stays one.
     user.fulfil(&request).await.unwrap();
-    stage.crash().await;
+    fixture.crash().await;
     tokio::time::sleep(SOON).await;
-    assert_eq!(statuses(&stage.api().events(&stream).await.0), ["paid"]);
+    assert_eq!(statuses(&fixture.api().events(&stream).await.0), ["paid"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn during_the_last_look_up() {
     for point in ["before-look-up-invoice", "after-look-up-invoice"] {
-        let mut stage = stage_at(point).await;
-        let user = stage.user(Policy::silent()).await;
-        stage.wallet.set(|behaviour| behaviour.notifications = false);
-        stage.crash().await;
+        let mut fixture = stage_at(point).await;
+        let user = fixture.user(Policy::silent()).await;
+        fixture.wallet.set(|behaviour| behaviour.notifications = false);
+        fixture.crash().await;
         // Without notifications it is looked up soon: the user pays while the service stands still there.
-        let stream = stage.ask_until(&user, 1_000, 4).await;
+        let stream = fixture.ask_until(&user, 1_000, 4).await;
         let request = user.next_request(LONG).await.unwrap();
-        user.pay_quietly(&request).await.unwrap();
+        user.pay_without_response(&request).await.unwrap();
         tokio::time::sleep(Duration::from_secs(3)).await;
-        stage.killed_there().await;
-        assert_eq!(statuses(&stage.api().finished(&stream).await), ["paid"], "{point}");
+        fixture.killed_there().await;
+        assert_eq!(statuses(&fixture.api().finished(&stream).await), ["paid"], "{point}");
     }
 }
 
@@ -82,21 +82,21 @@ async fn during_the_last_look_up() {
 async fn before_our_wallet_is_asked_to_pay_it_is_asked_after_the_next_start() {
     for point in ["before-prepare-payment", "after-prepare-payment", "before-pay"] {
         for memory in [Memory::Lasting, Memory::None] {
-            let mut stage = stage_at(point).await;
-            stage.wallet.set(|behaviour| {
+            let mut fixture = stage_at(point).await;
+            fixture.wallet.set(|behaviour| {
                 behaviour.memory = memory;
                 behaviour.lookups = Some(LookupLie::ForgetPayments);
             });
-            stage.crash().await;
-            let payee = stage.world.open_account("payee", 0);
+            fixture.crash().await;
+            let payee = fixture.network.open_account("payee", 0);
             let invoice = payee.make_invoice(&InvoiceTerms::of(5_000)).unwrap();
             let body = json!({"invoice": invoice.as_str()});
-            let stream = stage.start("/invoices/pay", &body).await;
-            stage.killed_there().await;
-            assert_eq!(stage.start("/invoices/pay", &body).await, stream);
-            assert_eq!(statuses(&stage.api().finished(&stream).await), ["paid"], "{point}");
-            assert_eq!(stage.wallet.counts().calls(Method::PayInvoice), 1, "{point}");
-            assert_eq!((stage.world.executed(invoice.payment_hash()), payee.balance()), (1, 5_000), "{point}");
+            let stream = fixture.start("/invoices/pay", &body).await;
+            fixture.killed_there().await;
+            assert_eq!(fixture.start("/invoices/pay", &body).await, stream);
+            assert_eq!(statuses(&fixture.api().finished(&stream).await), ["paid"], "{point}");
+            assert_eq!(fixture.wallet.counts().calls(Method::PayInvoice), 1, "{point}");
+            assert_eq!((fixture.network.executed(invoice.payment_hash()), payee.balance()), (1, 5_000), "{point}");
         }
     }
 }
@@ -104,54 +104,54 @@ async fn before_our_wallet_is_asked_to_pay_it_is_asked_after_the_next_start() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn after_our_wallet_has_paid_the_outcome_is_looked_up() {
     for point in ["after-pay", "before-look-up-payment", "after-look-up-payment"] {
-        let mut stage = stage_at(point).await;
-        stage.crash().await;
-        let payee = stage.world.open_account("payee", 0);
+        let mut fixture = stage_at(point).await;
+        fixture.crash().await;
+        let payee = fixture.network.open_account("payee", 0);
         let invoice = payee.make_invoice(&InvoiceTerms::of(5_000)).unwrap();
         if point != "after-pay" {
             // Executed, but not answered as it should be: it has to be looked up.
-            stage.wallet.set(|behaviour| {
+            fixture.wallet.set(|behaviour| {
                 behaviour.notifications = false;
                 behaviour.on(Method::PayInvoice, Conduct::Garble);
             });
         }
-        let stream = stage.start("/invoices/pay", &json!({"invoice": invoice.as_str()})).await;
-        stage.wallet.wait_for(LONG, |counts| counts.executed(Method::PayInvoice) == 1).await.expect("paid");
-        stage.killed_there().await;
-        let events = stage.api().finished(&stream).await;
+        let stream = fixture.start("/invoices/pay", &json!({"invoice": invoice.as_str()})).await;
+        fixture.wallet.wait_for(LONG, |counts| counts.executed(Method::PayInvoice) == 1).await.expect("paid");
+        fixture.killed_there().await;
+        let events = fixture.api().finished(&stream).await;
         assert_eq!(statuses(&events), ["paid"], "{point}");
-        assert_eq!(stage.wallet.counts().calls(Method::PayInvoice), 1, "{point}");
-        assert_eq!((stage.world.executed(invoice.payment_hash()), payee.balance()), (1, 5_000), "{point}");
-        assert!(stage.world.books().are_right());
+        assert_eq!(fixture.wallet.counts().calls(Method::PayInvoice), 1, "{point}");
+        assert_eq!((fixture.network.executed(invoice.payment_hash()), payee.balance()), (1, 5_000), "{point}");
+        assert!(fixture.network.totals().add_up());
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn at_random_instants_under_load_the_books_are_right() {
-    let mut stage = Stage::open().await;
-    let user = stage.user(Policy::auto_approve()).await;
-    let payee = stage.world.open_account("payee", 0);
+    let mut fixture = Fixture::open().await;
+    let user = fixture.user(Policy::auto_approve()).await;
+    let payee = fixture.network.open_account("payee", 0);
     let (mut asked, mut paying) = (Vec::new(), Vec::new());
     for round in 0..6_u64 {
         for _ in 0..4 {
-            asked.push(stage.ask(&user, 1_000).await);
+            asked.push(fixture.ask(&user, 1_000).await);
             let invoice = payee.make_invoice(&InvoiceTerms::of(2_000)).unwrap();
-            let stream = stage.start("/invoices/pay", &json!({"invoice": invoice.as_str()})).await;
+            let stream = fixture.start("/invoices/pay", &json!({"invoice": invoice.as_str()})).await;
             paying.push((stream, invoice));
         }
         tokio::time::sleep(Duration::from_millis(17 * round)).await;
-        stage.crash().await;
+        fixture.crash().await;
     }
     for stream in &asked {
-        let events = stage.api().finished(stream).await;
+        let events = fixture.api().finished(stream).await;
         assert_eq!(statuses(&events).iter().filter(|status| **status == "paid").count(), 1, "{events:?}");
         assert!(events.iter().enumerate().all(|(index, event)| event.index == index as u64));
     }
     // Killed before or after it was asked, our wallet has paid each once.
     for (stream, invoice) in &paying {
-        assert_eq!(statuses(&stage.api().finished(stream).await), ["paid"]);
-        assert_eq!(stage.world.executed(invoice.payment_hash()), 1);
+        assert_eq!(statuses(&fixture.api().finished(stream).await), ["paid"]);
+        assert_eq!(fixture.network.executed(invoice.payment_hash()), 1);
     }
     assert_eq!(payee.balance(), paying.len() as u64 * 2_000);
-    assert!(stage.world.books().are_right());
+    assert!(fixture.network.totals().add_up());
 }

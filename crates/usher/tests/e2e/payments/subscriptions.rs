@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use usher_sandbox::wallet::{Agreement, Asked, Policy, Wallet};
 
-use super::stage::{Stage, now, statuses};
+use super::fixture::{Fixture, now, statuses};
 use crate::harness::LONG;
 
 fn terms(user: &Wallet, change: &Value) -> Value {
@@ -17,11 +17,11 @@ fn terms(user: &Wallet, change: &Value) -> Value {
 }
 
 /// Agrees to a subscription; its id.
-async fn agreed(stage: &Stage, user: &Wallet, body: &Value, terms: &Agreement) -> String {
-    let stream = stage.start("/payments/recurring", body).await;
+async fn agreed(fixture: &Fixture, user: &Wallet, body: &Value, terms: &Agreement) -> String {
+    let stream = fixture.start("/payments/recurring", body).await;
     let request = user.next_request(LONG).await.expect("asked");
     user.agree(&request, terms).unwrap();
-    let events = stage.api().finished(&stream).await;
+    let events = fixture.api().finished(&stream).await;
     assert_eq!((events[0].kind.as_str(), events[0].status()), ("Subscription", "approved"));
     assert_eq!(events[0].data["authorized_recurrence"]["calendar"], body["recurrence"]["calendar"], "the plain word");
     events[0].data["subscription_id"].as_str().unwrap().to_owned()
@@ -29,11 +29,11 @@ async fn agreed(stage: &Stage, user: &Wallet, body: &Value, terms: &Agreement) -
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn payments_are_checked_against_it_counted_and_complete_it() {
-    let stage = Stage::open().await;
-    let user = stage.user(Policy::silent()).await;
-    let other = stage.user(Policy::silent()).await;
+    let fixture = Fixture::open().await;
+    let user = fixture.user(Policy::silent()).await;
+    let other = fixture.user(Policy::silent()).await;
     let less = Agreement { amount: Some(4_000), ..Agreement::default() };
-    let id = agreed(&stage, &user, &terms(&user, &json!({"minimum_amount": 4_000})), &less).await;
+    let id = agreed(&fixture, &user, &terms(&user, &json!({"minimum_amount": 4_000})), &less).await;
     let body = |user: &Wallet, amount: u64| {
         json!({
             "main_key": user.main_key().to_hex(), "subkeys": [], "description": "x", "amount": amount,
@@ -41,39 +41,39 @@ async fn payments_are_checked_against_it_counted_and_complete_it() {
         })
     };
     for (body, pointer) in [(body(&user, 4_001), "/amount"), (body(&other, 1), "/subscription_id")] {
-        let (status, problem) = stage.refused("/payments/single", &body).await;
+        let (status, problem) = fixture.refused("/payments/single", &body).await;
         assert_eq!((status, &problem["errors"][0]["pointer"]), (422, &json!(pointer)));
     }
     for number in 1..=3 {
-        let stream = stage.start("/payments/single", &body(&user, 4_000)).await;
+        let stream = fixture.start("/payments/single", &body(&user, 4_000)).await;
         let request = user.next_request(LONG).await.unwrap();
         user.fulfil(&request).await.unwrap();
-        let events = stage.api().finished(&stream).await;
+        let events = fixture.api().finished(&stream).await;
         assert_eq!(events.last().unwrap().data["subscription_id"], id.as_str());
-        let subscription = stage.api().get(&format!("/subscriptions/{id}")).await.unwrap();
+        let subscription = fixture.api().get(&format!("/subscriptions/{id}")).await.unwrap();
         assert_eq!(subscription["payments_made"], number);
     }
-    let subscription = stage.api().get(&format!("/subscriptions/{id}")).await.unwrap();
+    let subscription = fixture.api().get(&format!("/subscriptions/{id}")).await.unwrap();
     assert_eq!((&subscription["state"], &subscription["authorized_amount"]), (&json!("completed"), &json!(4_000)));
-    let (status, _) = stage.refused("/payments/single", &body(&user, 4_000)).await;
+    let (status, _) = fixture.refused("/payments/single", &body(&user, 4_000)).await;
     assert_eq!(status, 422, "a subscription that is over takes no payment");
-    let list = stage.api().get("/subscriptions?state=completed").await.unwrap();
+    let list = fixture.api().get("/subscriptions?state=completed").await.unwrap();
     assert_eq!(list["subscriptions"].as_array().unwrap().len(), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn either_side_closes_it_and_nobody_else() {
-    let stage = Stage::open().await;
-    let user = stage.user(Policy::silent()).await;
-    let other = stage.user(Policy::silent()).await;
-    let by_user = agreed(&stage, &user, &terms(&user, &json!({})), &Agreement::default()).await;
-    let by_us = agreed(&stage, &user, &terms(&user, &json!({})), &Agreement::default()).await;
+    let fixture = Fixture::open().await;
+    let user = fixture.user(Policy::silent()).await;
+    let other = fixture.user(Policy::silent()).await;
+    let by_user = agreed(&fixture, &user, &terms(&user, &json!({})), &Agreement::default()).await;
+    let by_us = agreed(&fixture, &user, &terms(&user, &json!({})), &Agreement::default()).await;
 
     let close = |wallet: &Wallet, id: &str| json!({"main_key": wallet.main_key().to_hex(), "subkeys": [], "subscription_id": id});
-    let (status, problem) = stage.refused("/payments/recurring/close", &close(&other, &by_us)).await;
+    let (status, problem) = fixture.refused("/payments/recurring/close", &close(&other, &by_us)).await;
     assert_eq!((status, &problem["code"]), (404, &json!("subscription_not_found")));
     for _ in 0..2 {
-        let closed = stage.api().post("/payments/recurring/close", &close(&user, &by_us)).await.unwrap();
+        let closed = fixture.api().post("/payments/recurring/close", &close(&user, &by_us)).await.unwrap();
         assert_eq!(closed, json!({"subscription_id": by_us, "status": "closed"}));
     }
     let deadline = tokio::time::Instant::now() + LONG;
@@ -83,28 +83,28 @@ async fn either_side_closes_it_and_nobody_else() {
     }
 
     user.close(&by_user, Some("moving away")).unwrap();
-    let events = stage.api().at_least("subscriptions", 1).await;
+    let events = fixture.api().at_least("subscriptions", 1).await;
     assert_eq!(events[0].kind, "SubscriptionClosed");
     let data = json!({"subscription_id": by_user, "main_key": user.main_key().to_hex(), "reason": "moving away"});
     assert_eq!(events[0].data, data);
     let state = |id: &str| format!("/subscriptions/{id}");
-    assert_eq!(stage.api().get(&state(&by_user)).await.unwrap()["state"], "closed_by_user");
-    assert_eq!(stage.api().get(&state(&by_us)).await.unwrap()["state"], "closed_by_provider");
+    assert_eq!(fixture.api().get(&state(&by_user)).await.unwrap()["state"], "closed_by_user");
+    assert_eq!(fixture.api().get(&state(&by_us)).await.unwrap()["state"], "closed_by_provider");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wallet_that_authorizes_too_little_is_told_that_it_is_closed() {
-    let stage = Stage::open().await;
-    let user = stage.user(Policy::silent()).await;
+    let fixture = Fixture::open().await;
+    let user = fixture.user(Policy::silent()).await;
     for (minimum, authorized) in [(json!({}), 1), (json!({"minimum_amount": 4_000}), 3_999)] {
-        let stream = stage.start("/payments/recurring", &terms(&user, &minimum)).await;
+        let stream = fixture.start("/payments/recurring", &terms(&user, &minimum)).await;
         let mut request = user.next_request(LONG).await.expect("asked");
         // The close of the one before is among what it is sent.
         while !matches!(request.asked, Asked::Recurring(_)) {
             request = user.next_request(LONG).await.expect("asked");
         }
         user.agree(&request, &Agreement { amount: Some(authorized), ..Agreement::default() }).unwrap();
-        let events = stage.api().finished(&stream).await;
+        let events = fixture.api().finished(&stream).await;
         assert_eq!(statuses(&events), ["user_rejected"]);
         let reason = events[0].data["reason"].as_str().unwrap();
         assert!(reason.contains(&format!("{authorized} millisats")), "{reason}");
@@ -114,83 +114,83 @@ async fn a_wallet_that_authorizes_too_little_is_told_that_it_is_closed() {
             tokio::time::sleep(std::time::Duration::from_millis(20)).await;
         }
     }
-    assert_eq!(stage.api().get("/subscriptions").await.unwrap()["subscriptions"], json!([]));
+    assert_eq!(fixture.api().get("/subscriptions").await.unwrap()["subscriptions"], json!([]));
     for (minimum, pointer) in [(json!(0), "/minimum_amount"), (json!(5_001), "/minimum_amount")] {
         let body = terms(&user, &json!({ "minimum_amount": minimum }));
-        let (status, problem) = stage.refused("/payments/recurring", &body).await;
+        let (status, problem) = fixture.refused("/payments/recurring", &body).await;
         assert_eq!((status, &problem["errors"][0]["pointer"]), (422, &json!(pointer)));
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_refuses_one() {
-    let stage = Stage::open().await;
-    let user = stage.user(Policy::auto_decline(Some("no"))).await;
-    let stream = stage.start("/payments/recurring", &terms(&user, &json!({}))).await;
-    assert_eq!(statuses(&stage.api().finished(&stream).await), ["user_rejected"]);
+    let fixture = Fixture::open().await;
+    let user = fixture.user(Policy::auto_decline(Some("no"))).await;
+    let stream = fixture.start("/payments/recurring", &terms(&user, &json!({}))).await;
+    assert_eq!(statuses(&fixture.api().finished(&stream).await), ["user_rejected"]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_service_charges_by_itself_once_for_each_date_across_crashes() {
-    let mut stage = Stage::open().await;
-    let user = stage.user(Policy { auto_pay: true, ..Policy::silent() }).await;
+    let mut fixture = Fixture::open().await;
+    let user = fixture.user(Policy { auto_pay: true, ..Policy::silent() }).await;
     let recurrence = json!({"calendar": "minutely", "first_payment_due": now() - 200, "max_payments": 3});
     let body = terms(&user, &json!({"auto_charge": true, "recurrence": recurrence}));
-    let id = agreed(&stage, &user, &body, &Agreement::default()).await;
-    stage.crash().await;
+    let id = agreed(&fixture, &user, &body, &Agreement::default()).await;
+    fixture.crash().await;
     // All three dates have passed: they are charged one after the other.
-    let events = stage.api().at_least("subscriptions", 3).await;
-    stage.crash().await;
+    let events = fixture.api().at_least("subscriptions", 3).await;
+    fixture.crash().await;
     for (number, event) in (1..).zip(&events) {
         assert_eq!(event.kind, "SubscriptionPayment");
         assert_eq!((event.status(), &event.data["number"]), ("paid", &json!(number)));
         assert!(event.data["preimage"].is_string());
     }
-    let subscription = stage.api().get(&format!("/subscriptions/{id}")).await.unwrap();
+    let subscription = fixture.api().get(&format!("/subscriptions/{id}")).await.unwrap();
     assert_eq!((&subscription["state"], &subscription["payments_made"]), (&json!("completed"), &json!(3)));
-    assert_eq!(stage.shop.balance(), Stage::SHOP + 15_000);
-    assert_eq!(stage.api().events("subscriptions").await.0.len(), 3);
+    assert_eq!(fixture.shop.balance(), Fixture::SHOP + 15_000);
+    assert_eq!(fixture.api().events("subscriptions").await.0.len(), 3);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_kill_while_a_date_is_charged_charges_it_once() {
     for point in ["before-make-invoice", "after-make-invoice", "settled", "before-look-up-invoice"] {
-        let mut stage = Stage::open().await;
-        stage.usher.stand_still_at(Some(point));
-        stage.crash().await;
-        let user = stage.user(Policy { auto_pay: true, ..Policy::silent() }).await;
+        let mut fixture = Fixture::open().await;
+        fixture.usher.stand_still_at(Some(point));
+        fixture.crash().await;
+        let user = fixture.user(Policy { auto_pay: true, ..Policy::silent() }).await;
         if point == "before-look-up-invoice" {
-            stage.wallet.set(|behaviour| behaviour.notifications = false);
+            fixture.wallet.set(|behaviour| behaviour.notifications = false);
         }
         let recurrence = json!({"calendar": "minutely", "first_payment_due": now() - 130, "max_payments": 2});
         let body = terms(&user, &json!({"auto_charge": true, "recurrence": recurrence}));
-        let id = agreed(&stage, &user, &body, &Agreement::default()).await;
+        let id = agreed(&fixture, &user, &body, &Agreement::default()).await;
         // As long as it takes to come to the point, as a rule.
         tokio::time::sleep(std::time::Duration::from_millis(400)).await;
-        stage.usher.stand_still_at(None);
-        stage.crash().await;
-        let events = stage.api().at_least("subscriptions", 2).await;
+        fixture.usher.stand_still_at(None);
+        fixture.crash().await;
+        let events = fixture.api().at_least("subscriptions", 2).await;
         let told: Vec<_> = events.iter().map(|event| (event.status(), event.data["number"].as_u64())).collect();
         assert_eq!(told, [("paid", Some(1)), ("paid", Some(2))], "{point}");
-        let subscription = stage.api().get(&format!("/subscriptions/{id}")).await.unwrap();
+        let subscription = fixture.api().get(&format!("/subscriptions/{id}")).await.unwrap();
         assert_eq!((&subscription["state"], &subscription["payments_made"]), (&json!("completed"), &json!(2)));
-        assert_eq!(stage.shop.balance(), Stage::SHOP + 10_000, "{point}");
-        assert!(stage.world.books().are_right());
+        assert_eq!(fixture.shop.balance(), Fixture::SHOP + 10_000, "{point}");
+        assert!(fixture.network.totals().add_up());
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_charge_that_fails_is_reported_and_waits_for_its_retry() {
-    let stage = Stage::open_with(|builder| builder.set("SUBSCRIPTIONS__RETRY_HOURS", "1")).await;
-    let user = stage.user(Policy::silent()).await;
+    let fixture = Fixture::open_with(|builder| builder.set("SUBSCRIPTIONS__RETRY_HOURS", "1")).await;
+    let user = fixture.user(Policy::silent()).await;
     let body = terms(&user, &json!({"auto_charge": true}));
-    let id = agreed(&stage, &user, &body, &Agreement::default()).await;
+    let id = agreed(&fixture, &user, &body, &Agreement::default()).await;
     let request = user.next_request(LONG).await.expect("the charge");
     user.decline(&request, Some("not now")).unwrap();
-    let events = stage.api().at_least("subscriptions", 1).await;
+    let events = fixture.api().at_least("subscriptions", 1).await;
     assert_eq!(events[0].status(), "user_rejected");
     let retry = events[0].data["next_attempt_at"].as_u64().unwrap();
     assert!((now() + 3_500..=now() + 3_600).contains(&retry));
-    let subscription = stage.api().get(&format!("/subscriptions/{id}")).await.unwrap();
+    let subscription = fixture.api().get(&format!("/subscriptions/{id}")).await.unwrap();
     assert_eq!((&subscription["state"], &subscription["payments_made"]), (&json!("active"), &json!(0)));
 }

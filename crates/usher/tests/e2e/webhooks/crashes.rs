@@ -9,9 +9,9 @@ use rand::rngs::StdRng;
 use rand::{Rng as _, SeedableRng as _};
 use serde_json::json;
 
-use super::app::{App, Reply};
+use super::webhook_receiver::{App, Reply};
 use super::{assert_complete, service};
-use crate::harness::{Api, CallError, Crowd, Handshake, LONG, Puppet};
+use crate::harness::{Api, CallError, Handshake, LONG, ScriptedWallet, TestTasks};
 
 /// How long handshakes live, in seconds.
 const TTL: u64 = 6;
@@ -35,12 +35,12 @@ impl Load {
             match self.api.try_handshake(&json!({})).await {
                 Ok(handshake) => {
                     self.streams.lock().push(handshake.stream.clone());
-                    let puppet = Puppet::new();
+                    let scripted = ScriptedWallet::new();
                     if dice.random_bool(0.8) {
-                        self.relay.inject(puppet.handshake(&handshake.url));
+                        self.relay.inject(scripted.handshake(&handshake.url));
                     }
                     if dice.random_bool(0.5) {
-                        self.relay.inject(puppet.handshake(&self.door.url));
+                        self.relay.inject(scripted.handshake(&self.door.url));
                     }
                 }
                 Err(CallError::Network(_)) => {}
@@ -78,17 +78,17 @@ async fn killed_under_load_every_event_reaches_the_app() {
         streams: Arc::new(Mutex::new(vec![door.stream.clone()])),
         over: Arc::default(),
     };
-    let crowd = Crowd::default();
+    let test_tasks = TestTasks::default();
     for _ in 0..4 {
-        crowd.spawn(load.clone().run(dice.random()));
+        test_tasks.spawn(load.clone().run(dice.random()));
     }
     for _ in 0..KILLS {
         tokio::time::sleep(Duration::from_millis(dice.random_range(0..1500))).await;
         usher.restart().await;
-        crowd.check();
+        test_tasks.check();
     }
     load.over.store(true, Ordering::Relaxed);
-    crowd.ended(LONG).await;
+    test_tasks.ended(LONG).await;
 
     let streams = load.streams.lock().clone();
     let mut count = 0;

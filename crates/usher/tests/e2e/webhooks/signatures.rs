@@ -6,7 +6,7 @@ use hmac::{Hmac, Mac as _};
 use serde_json::Value;
 use sha2::Sha256;
 
-use super::app::{App, Post, Reply, hex};
+use super::webhook_receiver::{App, Post, Reply, hex};
 use super::{event, service};
 use crate::harness::now;
 

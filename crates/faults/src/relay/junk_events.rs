@@ -1,0 +1,92 @@
+//! Junk events, made in advance: a flood must not be limited by how fast it is signed.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use nostr::secp256k1::schnorr::Signature;
+use nostr::{Event, EventBuilder, Keys, Kind, PublicKey, Tag};
+use rand::RngCore as _;
+use usher_protocol::envelope;
+
+use super::outbox::Published;
+
+/// What is wrong with a junk event. Each is of another author.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Junk {
+    /// Validly signed; the content looks like NIP-44 but is noise.
+    GarbageContent,
+    /// Validly signed and encrypted to the key; the text is noise.
+    GarbageText,
+    /// Validly signed and encrypted to the key; the text is an approval of a challenge nobody made.
+    UnknownChallenge,
+    /// The signature is of another event.
+    BadSignature,
+    /// The id is another event's.
+    WrongId,
+}
+
+/// Junk events. Cheap to clone.
+#[derive(Clone, Debug)]
+pub struct JunkEvents {
+    pub(super) events: Arc<[Published]>,
+}
+
+impl JunkEvents {
+    /// Makes `count` different junk events to `recipient`, of the kinds in turn and of the wrongs in turn.
+    ///
+    /// Takes 0.1 ms each: make many on a blocking thread. Event kinds are the wallet protocol's, for example
+    /// [`usher_protocol::kind::FROM_WALLET`].
+    pub fn generate(recipient: PublicKey, kinds: &[u16], wrongs: &[Junk], count: usize) -> Self {
+        let turns = kinds.iter().copied().cycle().zip(wrongs.iter().copied().cycle());
+        let events = turns.take(count).enumerate().filter_map(|(n, (kind, junk))| make(recipient, kind, junk, n));
+        Self { events: events.map(Published::new).collect() }
+    }
+
+    /// The events.
+    pub fn iter(&self) -> impl Iterator<Item = &Event> {
+        self.events.iter().map(|published| &published.event)
+    }
+}
+
+fn make(recipient: PublicKey, kind: u16, junk: Junk, n: usize) -> Option<Event> {
+    let author = Keys::generate();
+    let sealed = |text: &str| {
+        let conversation = envelope::conversation_key(&author, &recipient).ok()?;
+        let now = nostr::Timestamp::now().as_secs();
+        envelope::seal(&author, &conversation, &[recipient], None, kind, text, now).ok()
+    };
+    match junk {
+        Junk::GarbageText => sealed(&format!("{{\"challenge\": {n}, ]")),
+        Junk::UnknownChallenge => sealed(&format!(
+            "{{\"challenge\":\"{n:032}\",\"subkey_proof\":null,\"status\":{{\"status\":\"approved\",\
+             \"granted_permissions\":[],\"session_token\":\"x\"}}}}"
+        )),
+        Junk::GarbageContent => noise(&author, recipient, kind),
+        Junk::BadSignature => {
+            let mut event = noise(&author, recipient, kind)?;
+            event.sig = another_signature(&author, recipient, kind)?;
+            Some(event)
+        }
+        Junk::WrongId => {
+            let mut event = noise(&author, recipient, kind)?;
+            event.id = noise(&author, recipient, kind)?.id;
+            Some(event)
+        }
+    }
+}
+
+fn another_signature(author: &Keys, recipient: PublicKey, kind: u16) -> Option<Signature> {
+    Some(noise(author, recipient, kind)?.sig)
+}
+
+/// A signed event whose content has NIP-44's version byte and length, and noise.
+fn noise(author: &Keys, recipient: PublicKey, kind: u16) -> Option<Event> {
+    let mut payload = [0_u8; 99 + 160];
+    rand::rng().fill_bytes(&mut payload);
+    payload[0] = 2;
+    EventBuilder::new(Kind::from_u16(kind), BASE64.encode(payload))
+        .tag(Tag::public_key(recipient))
+        .sign_with_keys(author)
+        .ok()
+}

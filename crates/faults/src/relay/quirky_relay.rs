@@ -1,0 +1,128 @@
+//! A relay of our own that can misbehave.
+
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use nostr::Event;
+use tokio::net::TcpListener;
+
+use super::broker::Broker;
+use super::connection;
+use super::counts::Counts;
+use super::outbox::Published;
+use super::quirks::Quirks;
+
+/// A small Nostr relay on loopback whose faults can be set when it starts and while it runs, and which counts what it
+/// saw.
+///
+/// Without faults it is a fast relay that loses nothing: NIP-01 subscriptions, ephemeral events forwarded and not
+/// kept, other kinds kept in memory, NIP-42 when asked to.
+#[derive(Debug)]
+pub struct QuirkyRelay {
+    broker: Arc<Broker>,
+    address: SocketAddr,
+}
+
+impl QuirkyRelay {
+    /// Starts a relay on a free port.
+    ///
+    /// # Errors
+    /// When loopback cannot be listened on.
+    pub async fn start(quirks: Quirks) -> io::Result<Self> {
+        Self::start_on(0, quirks).await
+    }
+
+    /// Starts a relay on `port` of 127.0.0.1; 0 takes a free one. The port of a stopped relay can be taken again.
+    ///
+    /// # Errors
+    /// When the port cannot be listened on.
+    pub async fn start_on(port: u16, quirks: Quirks) -> io::Result<Self> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
+        let address = listener.local_addr()?;
+        let broker = Arc::new(Broker::new(format!("ws://{address}"), quirks));
+        let stop = || broker.stop.clone();
+        broker.tasks.spawn(stop().run_until_cancelled_owned(accept(listener, Arc::clone(&broker))));
+        broker.tasks.spawn(stop().run_until_cancelled_owned(connection::flood(Arc::clone(&broker))));
+        Ok(Self { broker, address })
+    }
+
+    /// Its address, `ws://127.0.0.1:<port>`.
+    pub fn url(&self) -> &str {
+        &self.broker.url
+    }
+
+    /// Its port.
+    pub fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    /// How it behaves now.
+    pub fn quirks(&self) -> Quirks {
+        Quirks::clone(&self.broker.quirks())
+    }
+
+    /// Changes how it behaves from now on, for open connections too.
+    pub fn set(&self, change: impl FnOnce(&mut Quirks)) {
+        self.broker.quirks.send_modify(|quirks| change(Arc::make_mut(quirks)));
+    }
+
+    /// What it saw so far.
+    pub fn counts(&self) -> Counts {
+        self.broker.counts.borrow().clone()
+    }
+
+    /// Waits until what it saw satisfies `enough`.
+    ///
+    /// # Errors
+    /// What it had seen when `deadline` (from now) had passed.
+    pub async fn wait_for(&self, deadline: Duration, enough: impl FnMut(&Counts) -> bool) -> Result<Counts, Counts> {
+        let mut counts = self.broker.counts.subscribe();
+        match tokio::time::timeout(deadline, counts.wait_for(enough)).await {
+            Ok(Ok(counts)) => Ok(counts.clone()),
+            _ => Err(self.counts()),
+        }
+    }
+
+    /// The last 4,096 events received, the refused and forged ones too, oldest first: an eavesdropper's catch.
+    pub fn seen(&self) -> Vec<Event> {
+        self.broker.seen()
+    }
+
+    /// Forwards an event as if a client had sent it, without any check: a relay can make up what it likes.
+    pub fn inject(&self, event: Event) {
+        self.broker.forward(&Published::new(event), &self.broker.quirks());
+    }
+
+    /// Closes every connection that is open; new ones are accepted as before.
+    pub fn hang_up(&self) {
+        self.broker.hang_up.notify_waiters();
+    }
+
+    /// Closes the port and every connection; all it kept is gone. Dropping it does the same without waiting.
+    pub async fn stop(&self) {
+        self.broker.stop.cancel();
+        self.broker.tasks.close();
+        self.broker.tasks.wait().await;
+    }
+}
+
+impl Drop for QuirkyRelay {
+    fn drop(&mut self) {
+        self.broker.stop.cancel();
+    }
+}
+
+async fn accept(listener: TcpListener, broker: Arc<Broker>) {
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            // Out of file descriptors, most likely: let some connections end.
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            continue;
+        };
+        broker
+            .tasks
+            .spawn(broker.stop.clone().run_until_cancelled_owned(connection::serve(stream, Arc::clone(&broker))));
+    }
+}

@@ -1,0 +1,119 @@
+//! What every measurement is made on: a relay, a data directory and a running service.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use tokio::time::timeout;
+use usher_protocol::handshake_url::HandshakeUrl;
+
+use crate::api;
+use crate::cli::Options;
+use crate::http::Connection;
+use crate::lightning::Lightning;
+use crate::process_usage::{Meter, Processes};
+use crate::relay::Relay;
+use crate::service::{Home, Service};
+use crate::wallet::{Identity, Wallet};
+
+/// How long the service may take to reach the relay.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How often the first handshake is answered again until it is heard.
+const AGAIN: Duration = Duration::from_millis(250);
+
+/// How measurements are made.
+pub(crate) struct Tool {
+    pub(crate) options: Options,
+    /// The program to measure.
+    pub(crate) usher: PathBuf,
+    /// Where data directories are made.
+    pub(crate) data: PathBuf,
+}
+
+/// A relay, a data directory and a service that runs on both.
+pub(crate) struct Fixture {
+    pub(crate) relay: Relay,
+    /// The service's wallet and the users' money, where payments are measured.
+    pub(crate) lightning: Option<Lightning>,
+    pub(crate) home: Home,
+    pub(crate) service: Service,
+}
+
+impl Tool {
+    /// Says on standard error what is being done.
+    #[expect(clippy::print_stderr, reason = "standard output is for the table")]
+    pub(crate) fn say(what: &str) {
+        eprintln!("{what}");
+    }
+
+    /// Sets a fixture; `latency` is simulated between the relay and each of its clients.
+    pub(crate) async fn fixture(&self, latency: Duration) -> Result<Fixture> {
+        self.fixture_with(latency, &[]).await
+    }
+
+    /// Sets a fixture on which the service has these variables, too.
+    pub(crate) async fn fixture_with(&self, latency: Duration, variables: &[(&'static str, &str)]) -> Result<Fixture> {
+        self.set(Relay::start(latency).await?, None, variables).await
+    }
+
+    /// Sets a fixture on which the service has a Lightning wallet.
+    pub(crate) async fn fixture_with_lightning(&self, latency: Duration) -> Result<Fixture> {
+        let relay = Relay::start(latency).await?;
+        let lightning = Lightning::start(relay.url()).await?;
+        let url = lightning.url().to_owned();
+        let variables = [
+            ("SERVICE__WALLET__LN_BACKEND", "nwc"),
+            ("SERVICE__WALLET__NETWORK", "regtest"),
+            ("SERVICE__WALLET__NWC__URL", &*url),
+        ];
+        self.set(relay, Some(lightning), &variables).await
+    }
+
+    async fn set(
+        &self,
+        relay: Relay,
+        lightning: Option<Lightning>,
+        variables: &[(&'static str, &str)],
+    ) -> Result<Fixture> {
+        let home = Home::new(&self.usher, &self.data, relay.url(), variables)?;
+        let service = home.start()?;
+        let fixture = Fixture { relay, lightning, home, service };
+        fixture.warm_up().await.with_context(|| format!("no handshake succeeds:\n{}", fixture.home.log_tail()))?;
+        Ok(fixture)
+    }
+}
+
+impl Fixture {
+    /// Starts to measure processor time.
+    pub(crate) fn meter(&self) -> Result<Meter> {
+        let lightning = self.lightning.as_ref().and_then(Lightning::pid);
+        Meter::start(Processes { usher: self.service.pid(), relay: self.relay.pid(), lightning })
+    }
+
+    /// A new user of the service.
+    pub(crate) fn identity(&self) -> Result<Identity> {
+        Identity::new(self.home.keys().public_key())
+    }
+
+    /// Completes one handshake: after it the service is known to listen on the relay.
+    async fn warm_up(&self) -> Result<()> {
+        let identity = self.identity()?;
+        let mut wallet = Wallet::connect(self.relay.address()?, &[]).await?;
+        let mut app = Connection::open(self.service.address()).await?;
+        let (stream, url) = api::started(&app.call(&api::key_handshake(self.home.token())).await?)?;
+        let token = url.parse::<HandshakeUrl>()?.token;
+        app.send(&api::wait_events(self.home.token(), &stream)).await?;
+        let heard = async {
+            loop {
+                wallet.publish(&identity.handshake(token.clone(), self.relay.url())?).await?;
+                if let Ok(answer) = timeout(AGAIN, app.receive()).await {
+                    return api::page(&answer?);
+                }
+            }
+        };
+        let page = timeout(PATIENCE, heard).await.context("the service does not hear the relay")??;
+        anyhow::ensure!(page.events.len() == 1, "not one event but {}", page.events.len());
+        Ok(())
+    }
+}

@@ -1,0 +1,215 @@
+//! `usher wallet run`: a wallet that stays.
+
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::account_commands::find_subscription;
+use super::arguments::AutoReaction;
+use super::console::Console;
+use super::one_shot::{pick, read_url};
+use super::respond::Reply;
+use super::{CliError, display};
+use crate::clock::system_clock;
+use crate::wallet::{Policy, Reaction, Request, Wallet, WalletFile};
+
+/// How long to try to reach the relays of a URL.
+const REACH: Duration = Duration::from_secs(10);
+
+/// Longer than anybody waits: until a request comes.
+const EVER: Duration = Duration::from_secs(86_400 * 365);
+
+const HELP: &str = "approve [ID] · decline [ID] [REASON] · fail [ID] [REASON] · requests · open URL · balance · \
+    subscriptions · close ID [REASON] · help · quit";
+
+pub(super) fn policy(
+    auto: Option<AutoReaction>,
+    delay: Duration,
+    reason: Option<String>,
+    strangers: bool,
+    auto_pay: bool,
+) -> Policy {
+    let reaction = auto.map(|auto| match auto {
+        AutoReaction::Approve => Reaction::Approve,
+        AutoReaction::Decline => Reaction::Decline(reason),
+    });
+    Policy { reaction, delay, strangers, auto_pay }
+}
+
+/// A running wallet and who sits before it.
+pub(super) struct InteractiveWallet<'a> {
+    wallet: Wallet,
+    file: WalletFile,
+    console: &'a mut Console,
+    /// What it does by itself.
+    policy: Policy,
+}
+
+impl<'a> InteractiveWallet<'a> {
+    pub(super) async fn start(file: &Path, console: &'a mut Console, policy: Policy) -> Result<Self, CliError> {
+        let file = WalletFile::load(file)?;
+        let wallet = Wallet::start(file.options(policy.clone())).await;
+        console.say(display::wallet(&file), &display::wallet_json(&file))?;
+        if console.is_interactive() {
+            console.hint(HELP)?;
+        }
+        Ok(Self { wallet, file, console, policy })
+    }
+
+    /// Goes on until told to quit. The end of the input is no reason to: a script may have none.
+    pub(super) async fn run(mut self) -> Result<(), CliError> {
+        let mut listening = true;
+        loop {
+            tokio::select! {
+                line = self.console.line(), if listening => match line {
+                    None => listening = false,
+                    Some(line) => match self.obey(line.trim()).await {
+                        Ok(true) => {}
+                        Ok(false) => break,
+                        Err(CliError::Io(error)) => return Err(error.into()),
+                        Err(error) => self.complain(&error)?,
+                    },
+                },
+                request = self.wallet.next_request(EVER) => {
+                    if let Ok(request) = request {
+                        self.show(&request)?;
+                    }
+                }
+            }
+        }
+        self.wallet.stop().await;
+        Ok(())
+    }
+
+    fn show(&mut self, request: &Request) -> Result<(), CliError> {
+        self.console.say(display::request(request, system_clock().now()), &display::request_json(request))?;
+        if !request.asked.is_request() {
+            return self.keep();
+        }
+        if self.policy.auto_pay && self.wallet.is_agreed(request) {
+            return Ok(self.console.hint("  paying, as was agreed")?);
+        }
+        let by_itself = self.policy.reaction.as_ref().filter(|_| self.policy.strangers || request.service.is_some());
+        match by_itself {
+            Some(reaction) => {
+                let word = if matches!(reaction, Reaction::Approve) { "approving" } else { "declining" };
+                self.console.hint(format_args!("  {word} in {:?}", self.policy.delay))?;
+            }
+            None if self.console.is_interactive() => {
+                self.console.hint(format_args!("  approve {0} · decline {0}", display::short(request)))?;
+            }
+            None => {}
+        }
+        Ok(())
+    }
+
+    /// Does what a line says; says whether to go on.
+    async fn obey(&mut self, line: &str) -> Result<bool, CliError> {
+        let (command, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+        let rest = rest.trim();
+        match command {
+            "" => {}
+            "approve" | "a" => {
+                let id = (!rest.is_empty()).then_some(rest);
+                if let Some(request) = self.find(id)? {
+                    self.give(&request, &Reply::Approve { amount: None }).await?;
+                }
+            }
+            "decline" | "d" | "fail" | "f" => {
+                let (id, reason) = split(rest);
+                if let Some(request) = self.find((!id.is_empty()).then_some(id))? {
+                    let answer = if command.starts_with('d') { Reply::Decline(reason) } else { Reply::Fail(reason) };
+                    self.give(&request, &answer).await?;
+                }
+            }
+            "balance" | "b" => {
+                let balance = self.wallet.payment_source().ok_or(CliError::NoPaymentSource)?.balance().await?;
+                self.console.say(display::balance(balance), &display::balance_json(balance))?;
+            }
+            "subscriptions" | "s" => {
+                for subscription in self.wallet.subscriptions() {
+                    self.console
+                        .say(display::subscription(&subscription), &display::subscription_json(&subscription))?;
+                }
+            }
+            "close" | "c" => {
+                let (id, reason) = split(rest);
+                let id = find_subscription(&self.wallet, id)?.id;
+                self.wallet.close(&id, reason.as_deref())?;
+                self.keep()?;
+                self.console.say(format_args!("closed {id}"), &json!({"event": "closed", "subscription_id": id}))?;
+            }
+            "requests" | "r" => {
+                for request in self.open_requests() {
+                    self.show(&request)?;
+                }
+            }
+            "open" | "o" => self.open(rest).await?,
+            "quit" | "q" | "exit" => return Ok(false),
+            _ => self.console.hint(HELP)?,
+        }
+        Ok(true)
+    }
+
+    async fn open(&mut self, url: &str) -> Result<(), CliError> {
+        let opened = self.wallet.open(&read_url(url)?, REACH).await?;
+        self.keep()?;
+        let service = opened.service.main_key;
+        let json = json!({"event": "opened", "service": service.to_hex(), "no_request": opened.no_request});
+        Ok(self.console.say(format_args!("introduced to {}", display::npub(&service)), &json)?)
+    }
+
+    /// Answers, and waits for what that means: meanwhile nothing else is shown, and a payment takes a minute at most.
+    async fn give(&mut self, request: &Request, answer: &Reply) -> Result<(), CliError> {
+        if let Some(verdict) = WalletFile::load(self.file.path())?.verdict(&self.wallet, request) {
+            return Err(CliError::AlreadyAnswered(verdict));
+        }
+        let given = answer.give(&self.wallet, request).await;
+        let verdict = given.is_ok().then(|| answer.verdict());
+        self.keep_with(|file| file.remember(request, verdict))?;
+        let given = given?;
+        Ok(self.console.say(given.text(""), &given.json(false))?)
+    }
+
+    /// Writes down what the wallet knows. Read anew: another terminal may have written meanwhile.
+    fn keep(&mut self) -> Result<(), CliError> {
+        self.keep_with(|_| {})
+    }
+
+    /// The same, and something else that the file shall hold.
+    fn keep_with(&mut self, also: impl FnOnce(&mut WalletFile)) -> Result<(), CliError> {
+        let mut file = WalletFile::load(self.file.path())?;
+        file.take_over(&self.wallet);
+        also(&mut file);
+        file.save()?;
+        self.file = file;
+        Ok(())
+    }
+
+    fn open_requests(&self) -> Vec<Request> {
+        let now = system_clock().now();
+        let mut requests = self.wallet.requests();
+        requests.retain(|r| (r.answers == 0 || r.failed) && r.asked.expires_at().is_some_and(|at| at > now));
+        requests
+    }
+
+    fn find(&mut self, id: Option<&str>) -> Result<Option<Request>, CliError> {
+        let found = pick(&self.open_requests(), id)?;
+        if found.is_none() {
+            self.console.say("there is no such request", &json!({"event": "error", "message": "no such request"}))?;
+        }
+        Ok(found)
+    }
+
+    fn complain(&mut self, error: &CliError) -> Result<(), CliError> {
+        let json = json!({"event": "error", "message": error.to_string()});
+        Ok(self.console.say(error, &json)?)
+    }
+}
+
+/// The first word, and what follows it.
+fn split(text: &str) -> (&str, Option<String>) {
+    let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    (first, Some(rest.trim().to_owned()).filter(|rest| !rest.is_empty()))
+}

@@ -1,0 +1,272 @@
+//! Commands that do one thing and end.
+
+use std::io::Read as _;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::time::Instant;
+use usher_protocol::handshake_url::{HandshakeUrl, MAX_URL_BYTES};
+use usher_protocol::relay_url::is_relay_url;
+
+use super::console::Console;
+use super::respond::Reply;
+use super::{CliError, display};
+use crate::clock::system_clock;
+use crate::wallet::{Asked, DeliveryStatus, DeviceTerms, Identity, Opened, Policy, Request, Wallet, WalletFile};
+
+/// How long to try to reach a relay.
+const REACH: Duration = Duration::from_secs(10);
+
+/// How long to wait for a relay to confirm what was sent; some never do.
+const CONFIRM: Duration = Duration::from_secs(3);
+
+/// A command with what it works on.
+pub(super) struct OneShot<'a> {
+    pub(super) file: &'a Path,
+    pub(super) console: &'a mut Console,
+}
+
+impl OneShot<'_> {
+    pub(super) fn new_wallet(
+        self,
+        relays: Vec<String>,
+        device_of: Option<&Path>,
+        name: String,
+    ) -> Result<(), CliError> {
+        if let Some(relay) = relays.iter().find(|relay| !is_relay_url(relay)) {
+            return Err(CliError::NotARelay(relay.clone()));
+        }
+        let (identity, inherited) = match device_of {
+            None => (Identity::generate(), Vec::new()),
+            Some(main) => {
+                let main = WalletFile::load(main)?;
+                if main.identity.proof().is_some() {
+                    return Err(CliError::NotTheMainKey);
+                }
+                // A device listens where its user does.
+                let services = main.services.iter().flat_map(|service| service.relays.clone());
+                let inherited: Vec<String> = main.relays.iter().cloned().chain(services).collect();
+                (main.identity.device(DeviceTerms::unlimited(&name))?, inherited)
+            }
+        };
+        let mut relays = if relays.is_empty() { inherited } else { relays };
+        let mut seen = std::collections::HashSet::new();
+        relays.retain(|relay| seen.insert(relay.clone()));
+        let file = WalletFile::create(self.file, identity, relays)?;
+        Ok(self.console.say(display::wallet(&file), &display::wallet_json(&file))?)
+    }
+
+    pub(super) fn show(self) -> Result<(), CliError> {
+        let file = WalletFile::load(self.file)?;
+        Ok(self.console.say(display::wallet(&file), &display::wallet_json(&file))?)
+    }
+
+    pub(super) async fn open(mut self, url: &str) -> Result<(), CliError> {
+        let (wallet, mut file) = self.start().await?;
+        self.introduce(&wallet, &mut file, url).await?;
+        wallet.stop().await;
+        Ok(())
+    }
+
+    pub(super) async fn login(mut self, url: &str, wait: Duration) -> Result<(), CliError> {
+        let (wallet, mut file) = self.start().await?;
+        let opened = self.introduce(&wallet, &mut file, url).await?;
+        if opened.no_request {
+            self.console.hint("the service asks for nothing more")?;
+            wallet.stop().await;
+            return Ok(());
+        }
+        self.say_waiting("the service to ask", wait)?;
+        let deadline = Instant::now() + wait;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let request = wallet.next_request(left).await.map_err(|_| CliError::NothingCame)?;
+            self.show_request(&request)?;
+            let asked_by_it = request.service == Some(opened.service.main_key);
+            if asked_by_it && matches!(request.asked, Asked::Authentication(_)) {
+                self.give(&wallet, &mut file, &request, &Reply::Approve { amount: None }).await?;
+                break;
+            }
+            file.remember(&request, None);
+            file.save()?;
+        }
+        wallet.stop().await;
+        Ok(())
+    }
+
+    pub(super) async fn requests(mut self, wait: Duration) -> Result<(), CliError> {
+        let (wallet, mut file) = self.start().await?;
+        let mut any = false;
+        for request in open_requests(&wallet, &file) {
+            self.show_request(&request)?;
+            any = true;
+        }
+        listens(&file)?;
+        self.say_waiting("requests", wait)?;
+        let deadline = Instant::now() + wait;
+        while let Ok(request) = wallet.next_request(deadline.saturating_duration_since(Instant::now())).await {
+            if file.requests.iter().any(|saved| saved.event.id == request.event.id) {
+                continue;
+            }
+            self.show_request(&request)?;
+            file.remember(&request, None);
+            file.take_over(&wallet);
+            file.save()?;
+            any = true;
+        }
+        let outcome = if any { Ok(()) } else { self.reach(&wallet, &file).await.and(Err(CliError::NothingCame)) };
+        wallet.stop().await;
+        outcome
+    }
+
+    pub(super) async fn answer(mut self, id: Option<String>, answer: Reply, wait: Duration) -> Result<(), CliError> {
+        let (wallet, mut file) = self.start().await?;
+        let request = match pick(&open_requests(&wallet, &file), id.as_deref())? {
+            Some(request) => request,
+            None => {
+                listens(&file)?;
+                self.say_waiting("a request", wait)?;
+                match wait_for(&wallet, id.as_deref(), wait).await {
+                    Ok(request) => request,
+                    // That no relay is there is the better reason.
+                    Err(none) => return self.reach(&wallet, &file).await.and(Err(none)),
+                }
+            }
+        };
+        self.reach(&wallet, &file).await?;
+        self.give(&wallet, &mut file, &request, &answer).await?;
+        wallet.stop().await;
+        Ok(())
+    }
+
+    /// Starts the wallet of the file, silent.
+    pub(super) async fn start(&self) -> Result<(Wallet, WalletFile), CliError> {
+        let mut file = WalletFile::load(self.file)?;
+        let wallet = Wallet::start(file.options(Policy::silent())).await;
+        let now = system_clock().now();
+        // What can no longer be answered is forgotten.
+        file.requests.retain(|saved| {
+            wallet.read(&saved.event).and_then(|request| request.asked.expires_at()).is_some_and(|at| at > now)
+        });
+        Ok((wallet, file))
+    }
+
+    async fn introduce(&mut self, wallet: &Wallet, file: &mut WalletFile, url: &str) -> Result<Opened, CliError> {
+        let opened = wallet.open(&read_url(url)?, REACH).await?;
+        let settled = settle(wallet).await?;
+        file.take_over(wallet);
+        file.save()?;
+        let service = &opened.service;
+        let text = format!(
+            "introduced to {} by {}{}",
+            display::npub(&service.main_key),
+            service.relays.join(", "),
+            display::settled(settled)
+        );
+        let json = json!({
+            "event": "opened",
+            "service": service.main_key.to_hex(),
+            "relays": service.relays,
+            "no_request": opened.no_request,
+            "confirmed": settled == DeliveryStatus::Accepted,
+        });
+        self.console.say(text, &json)?;
+        Ok(opened)
+    }
+
+    /// Waits until one of the wallet's relays is there to take an answer.
+    pub(super) async fn reach(&self, wallet: &Wallet, file: &WalletFile) -> Result<(), CliError> {
+        let relays: Vec<String> =
+            file.relays.iter().chain(file.services.iter().flat_map(|service| &service.relays)).cloned().collect();
+        if relays.is_empty() {
+            return Err(CliError::NowhereToListen);
+        }
+        Ok(wallet.wait_for_relay(&relays, REACH).await?)
+    }
+
+    pub(super) async fn give(
+        &mut self,
+        wallet: &Wallet,
+        file: &mut WalletFile,
+        request: &Request,
+        answer: &Reply,
+    ) -> Result<(), CliError> {
+        let given = answer.give(wallet, request).await;
+        let settled = settle(wallet).await;
+        // Whatever came of it: a failed payment may have been told, and can be approved again.
+        file.take_over(wallet);
+        file.remember(request, given.is_ok().then(|| answer.verdict()));
+        file.save()?;
+        let (given, settled) = (given?, settled?);
+        Ok(self.console.say(given.text(display::settled(settled)), &given.json(settled == DeliveryStatus::Accepted))?)
+    }
+
+    /// Says, beside the output, that it waits: otherwise it looks as if it hung.
+    fn say_waiting(&mut self, what: &str, wait: Duration) -> Result<(), CliError> {
+        let seconds = wait.as_secs_f64();
+        Ok(self.console.note(format_args!("waiting up to {seconds} s for {what}; Ctrl-C ends it"))?)
+    }
+
+    fn show_request(&mut self, request: &Request) -> Result<(), CliError> {
+        let text = display::request(request, system_clock().now());
+        Ok(self.console.say(text, &display::request_json(request))?)
+    }
+}
+
+/// The URL given, or the one on standard input.
+pub(super) fn read_url(url: &str) -> Result<HandshakeUrl, CliError> {
+    if url != "-" {
+        return Ok(url.trim().parse()?);
+    }
+    let mut text = String::new();
+    std::io::stdin().take(MAX_URL_BYTES as u64 + 1).read_to_string(&mut text)?;
+    Ok(text.trim().parse()?)
+}
+
+pub(super) async fn settle(wallet: &Wallet) -> Result<DeliveryStatus, CliError> {
+    match wallet.flush(CONFIRM).await {
+        DeliveryStatus::Failed => Err(CliError::NotSent),
+        settled => Ok(settled),
+    }
+}
+
+/// The saved requests that can still be answered.
+fn open_requests(wallet: &Wallet, file: &WalletFile) -> Vec<Request> {
+    file.requests.iter().filter(|saved| !saved.answered).filter_map(|saved| wallet.read(&saved.event)).collect()
+}
+
+fn listens(file: &WalletFile) -> Result<(), CliError> {
+    if file.relays.is_empty() && file.services.iter().all(|service| service.relays.is_empty()) {
+        return Err(CliError::NowhereToListen);
+    }
+    Ok(())
+}
+
+/// The one of these that is meant, if any is.
+pub(super) fn pick(requests: &[Request], id: Option<&str>) -> Result<Option<Request>, CliError> {
+    let mut fitting = requests.iter().filter(|request| id.is_none_or(|id| request.id.starts_with(id)));
+    let (first, second) = (fitting.next(), fitting.next());
+    match (first, second) {
+        (Some(one), Some(other)) => {
+            let ids = [one, other].into_iter().chain(fitting).map(display::short).collect();
+            // The whole id of one may be the beginning of another's.
+            let exact = requests.iter().find(|request| id == Some(request.id.as_str()));
+            exact.map_or(Err(CliError::Ambiguous(ids)), |request| Ok(Some(request.clone())))
+        }
+        (first, _) => Ok(first.cloned()),
+    }
+}
+
+async fn wait_for(wallet: &Wallet, id: Option<&str>, wait: Duration) -> Result<Request, CliError> {
+    let deadline = Instant::now() + wait;
+    loop {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let Ok(request) = wallet.next_request(left).await else {
+            return Err(id.map_or(CliError::NothingCame, |id| CliError::NoSuchRequest(id.to_owned())));
+        };
+        if id.is_none_or(|id| request.id.starts_with(id)) && request.asked.is_request() {
+            return Ok(request);
+        }
+    }
+}

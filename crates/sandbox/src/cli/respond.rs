@@ -1,0 +1,95 @@
+//! Answering a request, and telling what came of it.
+
+use serde_json::{Value, json};
+
+use super::{CliError, display};
+use crate::wallet::{Agreement, Asked, Fulfilled, Request, Verdict, Wallet, WalletError};
+
+/// An answer.
+#[derive(Clone, Debug)]
+pub(super) enum Reply {
+    Approve {
+        /// Of a subscription, in millisats.
+        amount: Option<u64>,
+    },
+    Decline(Option<String>),
+    Fail(Option<String>),
+}
+
+/// An answer that was given.
+pub(super) struct SentReply<'a> {
+    word: &'static str,
+    request: &'a Request,
+    fulfilled: Fulfilled,
+}
+
+impl Reply {
+    /// What it says.
+    pub(super) const fn verdict(&self) -> Verdict {
+        match self {
+            Self::Approve { .. } => Verdict::Approved,
+            Self::Decline(_) => Verdict::Declined,
+            Self::Fail(_) => Verdict::Failed,
+        }
+    }
+
+    pub(super) async fn give<'a>(&self, wallet: &Wallet, request: &'a Request) -> Result<SentReply<'a>, CliError> {
+        let (word, fulfilled) = match self {
+            Self::Approve { amount: Some(amount) } if matches!(request.asked, Asked::Recurring(_)) => {
+                let terms = Agreement { amount: Some(*amount), ..Agreement::default() };
+                ("approved", wallet.agree(request, &terms)?)
+            }
+            Self::Approve { .. } => ("approved", wallet.fulfil(request).await.map_err(explain)?),
+            Self::Decline(reason) => ("declined", Fulfilled::replied(wallet.decline(request, reason.as_deref())?)),
+            Self::Fail(reason) => ("failed", Fulfilled::replied(wallet.fail(request, reason.as_deref())?)),
+        };
+        Ok(SentReply { word, request, fulfilled })
+    }
+}
+
+/// The same error, with what to do about it.
+fn explain(error: WalletError) -> CliError {
+    match error {
+        WalletError::NoPaymentSource => CliError::NoPaymentSource,
+        error => error.into(),
+    }
+}
+
+impl SentReply<'_> {
+    /// For people; `more` is what the relays made of it.
+    pub(super) fn text(&self, more: &str) -> String {
+        let mut text = format!("{} {}", self.word, display::short(self.request));
+        if let Some(paid) = &self.fulfilled.paid {
+            text.push_str(&format!(": paid {} millisats and {} for the way", paid.amount, paid.fees_paid));
+        }
+        if let Some(invoice) = &self.fulfilled.invoice {
+            text.push_str(&format!(": sent {invoice}"));
+        }
+        if let Some(subscription) = &self.fulfilled.subscription {
+            text.push_str(&format!(": subscription {}", subscription.id));
+        }
+        text + more
+    }
+
+    pub(super) fn json(&self, confirmed: bool) -> Value {
+        let mut value = json!({
+            "event": self.word,
+            "id": self.request.id,
+            "nostr_event": self.fulfilled.event.id.to_hex(),
+            "confirmed": confirmed,
+        });
+        let Some(fields) = value.as_object_mut() else { return value };
+        if let Some(paid) = &self.fulfilled.paid {
+            fields.insert("amount".to_owned(), paid.amount.into());
+            fields.insert("fees_paid".to_owned(), paid.fees_paid.into());
+            fields.insert("preimage".to_owned(), paid.preimage.to_hex().into());
+        }
+        if let Some(invoice) = &self.fulfilled.invoice {
+            fields.insert("invoice".to_owned(), invoice.as_str().into());
+        }
+        if let Some(subscription) = &self.fulfilled.subscription {
+            fields.insert("subscription_id".to_owned(), subscription.id.as_str().into());
+        }
+        value
+    }
+}

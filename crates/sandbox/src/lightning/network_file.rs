@@ -1,0 +1,66 @@
+//! A network on disk.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use super::ledger::Ledger;
+
+/// Largest file that is read, in bytes: 2,000 invoices and as many payments of 1 KiB, with room to spare.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// Why a network's file is of no use.
+#[derive(Debug, thiserror::Error)]
+pub enum NetworkFileError {
+    /// It cannot be read or written.
+    #[error("the Lightning network at {} cannot be read or written", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is something else. Says where, not what: there are keys in it.
+    #[error("{} is not a Lightning network (line {line}, column {column})", path.display())]
+    NotANetwork {
+        /// The file.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+    },
+}
+
+/// Reads the books; `None` when there is no file.
+pub(super) fn load(path: &Path) -> Result<Option<Ledger>, NetworkFileError> {
+    let io = |source| NetworkFileError::Io { path: path.to_owned(), source };
+    let file = match fs::File::open(path) {
+        Ok(file) => file,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(io(error)),
+    };
+    let mut text = String::new();
+    file.take(MAX_BYTES).read_to_string(&mut text).map_err(io)?;
+    let mut ledger: Ledger = serde_json::from_str(&text).map_err(|error| NetworkFileError::NotANetwork {
+        path: path.to_owned(),
+        line: error.line(),
+        column: error.column(),
+    })?;
+    ledger.reindex();
+    Ok(Some(ledger))
+}
+
+/// Writes the books in one step: whoever reads finds the old ones or the new ones, also after a crash of the program.
+pub(super) fn save(path: &Path, ledger: &Ledger) -> Result<(), NetworkFileError> {
+    let io = |source| NetworkFileError::Io { path: path.to_owned(), source };
+    let text = serde_json::to_vec(ledger).map_err(|error| io(error.into()))?;
+    let mut name = path.to_owned().into_os_string();
+    name.push(".new");
+    let new = PathBuf::from(name);
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(&new).and_then(|mut file| file.write_all(&text)).and_then(|()| fs::rename(&new, path)).map_err(io)
+}

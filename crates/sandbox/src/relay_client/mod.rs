@@ -1,0 +1,227 @@
+//! The connections to all relays, for whoever speaks over them: a user's wallet, a Lightning wallet service.
+
+mod error;
+mod relay_connection;
+
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::future::select_all;
+use futures_util::stream::FuturesUnordered;
+use nostr_sdk::{Client, ClientOptions, Event, Filter, Keys, RelayOptions, RelayPoolOptions, RelayUrl};
+use parking_lot::RwLock;
+use std::sync::Arc;
+use tokio::sync::{Semaphore, mpsc, watch};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+pub use error::RelayClientError;
+pub(crate) use relay_connection::RelayEvent;
+
+use relay_connection::{Delivery, RelayHandle, State, SubscriptionTask};
+
+/// Relays that are connected at most: a wallet's own and those of the services it knows.
+const MAX_RELAYS: usize = 64;
+
+/// Events that may be on their way at a time.
+const MAX_SENDING: usize = 16_384;
+
+/// Events heard that may wait to be read, from all relays together.
+const QUEUE: usize = 65_536;
+
+/// How long to wait before connecting again.
+const RECONNECT: Duration = Duration::from_millis(500);
+
+/// Events on their way, and what became of the others.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tally {
+    /// Nothing is known yet.
+    open: usize,
+    /// No relay confirmed it, but one may have it.
+    unconfirmed: usize,
+    /// No relay took it.
+    failed: usize,
+}
+
+/// What is known of all that was sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeliveryStatus {
+    /// Each event was taken by a relay (which is no receipt: the relay may lie, or the service be away).
+    Accepted,
+    /// Of some event it is not known: the relays that may have it say no OK, or not yet.
+    Unconfirmed,
+    /// Some event was taken by no relay.
+    Failed,
+}
+
+/// All relays: what one of them says is heard, what is said goes to each.
+#[derive(Debug)]
+pub(crate) struct RelayClient {
+    client: Client,
+    filter: Filter,
+    notifications: usize,
+    relays: RwLock<Vec<RelayHandle>>,
+    heard: mpsc::Sender<RelayEvent>,
+    sending: Arc<Semaphore>,
+    tally: watch::Sender<Tally>,
+    /// Said to each relay whenever it is connected anew, and when it changes.
+    greeting: watch::Sender<Option<Event>>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl RelayClient {
+    /// A client without relays, for what `filter` lets through. `keys` answer a relay that demands authentication.
+    pub(crate) fn new(
+        keys: Keys,
+        filter: Filter,
+        notifications: usize,
+        tasks: TaskTracker,
+        stop: CancellationToken,
+    ) -> (Self, mpsc::Receiver<RelayEvent>) {
+        // The pool's own channel is not used (each relay's is), so it need not hold anything.
+        let pool = RelayPoolOptions::new().notification_channel_size(1);
+        let client = Client::builder().signer(keys).opts(ClientOptions::new().pool(pool)).build();
+        let (heard, queue) = mpsc::channel(QUEUE);
+        let relay_client = Self {
+            client,
+            filter,
+            notifications: notifications.max(16),
+            relays: RwLock::default(),
+            heard,
+            sending: Arc::new(Semaphore::new(MAX_SENDING)),
+            tally: watch::Sender::default(),
+            greeting: watch::Sender::default(),
+            tasks,
+            stop,
+        };
+        (relay_client, queue)
+    }
+
+    /// Connects to those relays that are new, without waiting for them.
+    pub(crate) async fn add(&self, urls: &[String]) {
+        for url in urls {
+            if let Err(error) = self.add_one(url).await {
+                tracing::warn!(relay = %url, %error, "the relay cannot be used");
+            }
+        }
+    }
+
+    async fn add_one(&self, url: &str) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
+        let url = RelayUrl::parse(url)?;
+        if self.relays.read().len() >= MAX_RELAYS {
+            return Err("too many relays".into());
+        }
+        let options = RelayOptions::new()
+            .retry_interval(RECONNECT)
+            .adjust_retry_interval(false)
+            .notification_channel_size(self.notifications);
+        if !self.client.pool().add_relay(url.clone(), options).await? {
+            return Ok(());
+        }
+        let relay = self.client.pool().relay(url).await?;
+        let notifications = relay.notifications();
+        let (state, watched) = watch::channel(State::Down);
+        let index = {
+            let mut relays = self.relays.write();
+            relays.push(RelayHandle { relay: relay.clone(), state: watched });
+            relays.len()
+        };
+        let keeper = SubscriptionTask {
+            index,
+            relay: relay.clone(),
+            filter: self.filter.clone(),
+            heard: self.heard.clone(),
+            state,
+            greeting: self.greeting.subscribe(),
+        };
+        self.tasks.spawn(self.stop.clone().run_until_cancelled_owned(keeper.run(notifications)));
+        relay.connect();
+        Ok(())
+    }
+
+    /// Changes what is said to each relay whenever it is connected: the newest of a replaceable kind.
+    pub(crate) fn greet_with(&self, event: Event) {
+        self.greeting.send_replace(Some(event));
+    }
+
+    /// Waits until one of these relays listens for us, or failing that, until the deadline and one is connected.
+    pub(crate) async fn wait_for_any(&self, urls: &[String], deadline: Duration) -> Result<(), RelayClientError> {
+        let wanted: Vec<RelayUrl> = urls.iter().filter_map(|url| RelayUrl::parse(url).ok()).collect();
+        let mut states: Vec<_> = {
+            let relays = self.relays.read();
+            relays
+                .iter()
+                .filter(|handle| wanted.contains(handle.relay.url()))
+                .map(|handle| handle.state.clone())
+                .collect()
+        };
+        if states.is_empty() {
+            return Err(RelayClientError::Unreachable(urls.to_vec()));
+        }
+        let listening = select_all(states.iter_mut().map(|state| Box::pin(state.wait_for(|s| *s == State::Listening))));
+        let in_time = tokio::time::timeout(deadline, listening).await.is_ok();
+        if in_time || states.iter().any(|state| *state.borrow() >= State::Up) {
+            return Ok(());
+        }
+        Err(RelayClientError::Unreachable(urls.to_vec()))
+    }
+
+    /// Sends an event to every relay, each at its own pace.
+    pub(crate) fn send(&self, event: &Event) -> Result<(), RelayClientError> {
+        let relays = self.relays.read().clone();
+        if relays.is_empty() {
+            return Err(RelayClientError::NoRelays);
+        }
+        let permit = Arc::clone(&self.sending).try_acquire_owned().map_err(|_| RelayClientError::Busy)?;
+        self.tally.send_modify(|tally| tally.open += 1);
+        let (tally, event) = (self.tally.clone(), event.clone());
+        let sending = async move {
+            let event = &event;
+            let mut deliveries: FuturesUnordered<_> = relays.into_iter().map(|handle| handle.deliver(event)).collect();
+            let mut confirmed = false;
+            let mut best = Delivery::Failed;
+            while let Some(delivery) = deliveries.next().await {
+                if delivery == Delivery::Taken && !confirmed {
+                    confirmed = true;
+                    tally.send_modify(|tally| tally.open -= 1);
+                }
+                best = best.min(delivery);
+            }
+            if !confirmed {
+                tally.send_modify(|tally| {
+                    tally.open -= 1;
+                    tally.unconfirmed += usize::from(best == Delivery::Unconfirmed);
+                    tally.failed += usize::from(best == Delivery::Failed);
+                });
+            }
+            drop(permit);
+        };
+        self.tasks.spawn(self.stop.clone().run_until_cancelled_owned(sending));
+        Ok(())
+    }
+
+    /// Waits until nothing is on its way, at most until the deadline.
+    pub(crate) async fn flush(&self, deadline: Duration) -> DeliveryStatus {
+        let mut tally = self.tally.subscribe();
+        let _ = tokio::time::timeout(deadline, tally.wait_for(|tally| tally.open == 0)).await;
+        let tally = *self.tally.borrow();
+        match tally {
+            Tally { failed: 1.., .. } => DeliveryStatus::Failed,
+            Tally { open: 0, unconfirmed: 0, .. } => DeliveryStatus::Accepted,
+            _ => DeliveryStatus::Unconfirmed,
+        }
+    }
+
+    /// Closes all connections, without waiting.
+    pub(crate) fn disconnect(&self) {
+        for handle in self.relays.read().iter() {
+            handle.relay.disconnect();
+        }
+    }
+
+    /// Closes all connections.
+    pub(crate) async fn shutdown(&self) {
+        self.client.shutdown().await;
+    }
+}

@@ -1,0 +1,233 @@
+//! Reading what comes.
+
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::time::Duration;
+
+use lru::LruCache;
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+use usher_protocol::message::{CloseSubscription, ServiceMessage, WalletMessage};
+use usher_protocol::subkey::{Permission, SubkeyProof};
+use usher_protocol::{Event, EventId, PublicKey, kind};
+
+use crate::relay_client::RelayEvent;
+
+use super::requests::Due;
+use super::{Asked, Closed, Identity, Inner, KnownService, Reaction, Request, Subscription};
+
+/// Events of which it is known which relays sent them.
+const SEEN: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
+
+/// Proofs sent per second at most: what a device cannot read may be anybody's junk.
+const PROOFS_PER_SECOND: u32 = 20;
+
+/// Answers that may wait for their delay to pass.
+const MAX_PENDING: usize = 20_000;
+
+/// Reads events and does what is due.
+pub(super) struct Inbox {
+    inner: Arc<Inner>,
+    /// The relays that sent an event since it was last taken for sent anew.
+    seen: LruCache<EventId, Vec<usize>>,
+    proofs: (Instant, u32),
+    /// When something was received last that was no copy.
+    heard_at: Option<Instant>,
+}
+
+/// A deployed wallet's listener loses what arrives so soon behind something else.
+const RIGHT_BEHIND: Duration = Duration::from_millis(5);
+
+impl Inbox {
+    pub(super) fn new(inner: Arc<Inner>) -> Self {
+        Self { inner, seen: LruCache::new(SEEN), proofs: (Instant::now(), 0), heard_at: None }
+    }
+
+    pub(super) async fn run(mut self, mut received: mpsc::Receiver<RelayEvent>) {
+        while let Some(received) = received.recv().await {
+            self.receive(&received);
+        }
+    }
+
+    /// `nostr-sdk` has checked the id and the signature.
+    fn receive(&mut self, received: &RelayEvent) {
+        let event = &received.event;
+        if event.pubkey == self.inner.identity.public_key() || self.is_lost(event) || self.is_copy(received) {
+            return;
+        }
+        let Ok(text) = self.inner.messages.open(event) else {
+            return self.unreadable(event);
+        };
+        match ServiceMessage::from_event(event, &text) {
+            Ok(ServiceMessage::SubkeyProof { proof, about }) => self.moved(event.pubkey, &proof, &about),
+            Ok(message) => self.request(self.inner.request(event, message)),
+            Err(error) => tracing::debug!(%error, kind = event.kind.as_u16(), "the wallet got what it cannot read"),
+        }
+    }
+
+    /// Whether a deployed wallet's listener loses it.
+    fn is_lost(&mut self, event: &Event) -> bool {
+        if !self.inner.deployed || self.seen.contains(&event.id) {
+            return false;
+        }
+        let now = Instant::now();
+        let before = self.heard_at.replace(now);
+        before.is_some_and(|before| now.saturating_duration_since(before) < RIGHT_BEHIND)
+    }
+
+    /// Whether this is another relay's copy of what was received. The same event from the same relay is none: the
+    /// service sent it again, for it has no answer. (A deployed wallet does not see the difference.)
+    fn is_copy(&mut self, received: &RelayEvent) -> bool {
+        let Some(relays) = self.seen.peek_mut(&received.event.id) else {
+            self.seen.push(received.event.id, vec![received.relay]);
+            return false;
+        };
+        if relays.contains(&received.relay) && !self.inner.deployed {
+            relays.clear();
+            relays.push(received.relay);
+            return false;
+        }
+        relays.push(received.relay);
+        true
+    }
+
+    fn request(&self, request: Request) {
+        let inner = &self.inner;
+        if let Asked::Closed(close) = &request.asked {
+            inner.closed(&request, close);
+        }
+        let policy = inner.policy.lock().clone();
+        let reaction = if policy.auto_pay && inner.is_agreed(&request) {
+            Some(Reaction::Approve)
+        } else {
+            policy.reaction.filter(|_| request.asked.is_request() && (policy.strangers || request.service.is_some()))
+        };
+        match (inner.requests.take(request.clone(), reaction.is_some()), reaction) {
+            (Due::Repetition(answer), _) => match inner.send(request.from, &answer) {
+                Ok(_) => inner.requests.answered(&request, *answer),
+                Err(error) => tracing::debug!(%error, "the wallet could not repeat its answer"),
+            },
+            (Due::Nothing, _) | (Due::Reaction, None) => {}
+            (Due::Reaction, Some(reaction)) if policy.delay.is_zero() => {
+                if let Err(error) = inner.react(&request, &reaction) {
+                    tracing::debug!(%error, "the wallet could not answer by itself");
+                }
+            }
+            (Due::Reaction, Some(reaction)) if inner.tasks.len() < MAX_PENDING => {
+                let later = Arc::clone(inner);
+                inner.tasks.spawn(inner.stop.clone().run_until_cancelled_owned(async move {
+                    tokio::time::sleep(policy.delay).await;
+                    if !later.requests.is_pending(&request) {
+                        return;
+                    }
+                    if let Err(error) = later.react(&request, &reaction) {
+                        tracing::debug!(%error, "the wallet could not answer by itself");
+                    }
+                }));
+            }
+            (Due::Reaction, Some(_)) => tracing::warn!("the wallet has too much to answer"),
+        }
+    }
+
+    /// The service runs on a subkey and could not read our event: says it again to the subkey.
+    fn moved(&self, author: PublicKey, proof: &SubkeyProof, about: &EventId) {
+        let inner = &self.inner;
+        let Some(said) = inner.messages.find(about).filter(|said| said.to == proof.main_key) else { return };
+        let permission = match said.outgoing.message.kind() {
+            kind::KEY_HANDSHAKE | kind::AUTH_RESPONSE => Permission::Auth,
+            _ => Permission::Payment,
+        };
+        if let Err(error) = proof.verify(&author, permission, inner.messages.now()) {
+            tracing::debug!(%error, "a proof that does not count");
+            return;
+        }
+        KnownService::add_subkey(&mut inner.services.lock(), &proof.main_key, author);
+        if let Err(error) = inner.send(author, &said.outgoing) {
+            tracing::debug!(%error, "the wallet could not repeat itself to the subkey");
+        }
+    }
+
+    /// A device that cannot read what is tagged for its main key says whose device it is (wallet-protocol.md section
+    /// 6). Not when it is tagged itself: then another copy is for it. Not about proofs: two devices could go on so for
+    /// ever.
+    fn unreadable(&mut self, event: &Event) {
+        let Identity::Device { keys, proof } = &self.inner.identity else { return };
+        let tagged = |key: &PublicKey| event.tags.public_keys().any(|tag| tag == key);
+        if event.kind.as_u16() == kind::SUBKEY_PROOF || !tagged(&proof.main_key) || tagged(&keys.public_key()) {
+            return;
+        }
+        if self.proofs.0.elapsed() >= Duration::from_secs(1) {
+            self.proofs = (Instant::now(), 0);
+        }
+        self.proofs.1 = self.proofs.1.saturating_add(1);
+        if self.proofs.1 > PROOFS_PER_SECOND {
+            return;
+        }
+        let message = WalletMessage::SubkeyProof { proof: proof.as_ref().clone(), about: event.id };
+        if let Err(error) = self.inner.send(event.pubkey, &message.into()) {
+            tracing::debug!(%error, "the device could not send its proof");
+        }
+    }
+}
+
+impl Inner {
+    /// Reads an event as a request.
+    pub(super) fn read(&self, event: &Event) -> Option<Request> {
+        let text = self.messages.open(event).ok()?;
+        Some(self.request(event, ServiceMessage::from_event(event, &text).ok()?))
+    }
+
+    /// The service closes a subscription; only the one that it is with can.
+    fn closed(&self, request: &Request, close: &CloseSubscription) {
+        let same = |known: &Subscription| {
+            known.service == request.from
+                || self.service_of(&known.service, None).is_some_and(|main| request.service == Some(main))
+        };
+        let mut subscriptions = self.subscriptions.lock();
+        if let Some(known) = subscriptions.iter_mut().find(|known| known.id == close.subscription_id && same(known)) {
+            known.closed.get_or_insert(Closed { by_service: true, reason: close.reason.clone() });
+        }
+    }
+
+    /// Whether the user agreed to this payment when agreeing to its subscription.
+    pub(super) fn is_agreed(&self, request: &Request) -> bool {
+        let Asked::Payment(asked) = &request.asked else { return false };
+        self.subscriptions.lock().iter().any(|known| {
+            asked.subscription_id.as_ref() == Some(&known.id)
+                && known.is_open()
+                && known.service == request.from
+                && known.currency == asked.currency
+                && asked.amount <= known.amount
+        })
+    }
+
+    fn request(&self, event: &Event, message: ServiceMessage) -> Request {
+        let (id, asked) = Asked::from_message(message, event);
+        let service = self.service_of(&event.pubkey, asked.proof());
+        Request {
+            id,
+            from: event.pubkey,
+            service,
+            asked,
+            event: event.clone(),
+            received_at: self.messages.now(),
+            times: 1,
+            answers: 0,
+            failed: false,
+        }
+    }
+
+    /// The known service that signs with `author`, as a handshake URL or its proof says.
+    fn service_of(&self, author: &PublicKey, proof: Option<&SubkeyProof>) -> Option<PublicKey> {
+        let mut services = self.services.lock();
+        if let Some(service) = services.iter().find(|service| service.has_key(author)) {
+            return Some(service.main_key);
+        }
+        let proof = proof?;
+        let known = services.iter().any(|service| service.main_key == proof.main_key);
+        (known && proof.verify(author, Permission::Auth, self.messages.now()).is_ok()).then(|| {
+            KnownService::add_subkey(&mut services, &proof.main_key, *author);
+            proof.main_key
+        })
+    }
+}

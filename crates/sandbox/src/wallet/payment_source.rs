@@ -1,0 +1,148 @@
+//! What a wallet pays with.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use usher_protocol::bolt11::{Invoice, InvoiceError};
+use usher_protocol::message::Preimage;
+
+use crate::lightning::{
+    Account, InvoiceTerms, MakeError, Method, NotAConnection, NwcClient, NwcError, Paid, PayError, State,
+};
+
+/// The Lightning account of a user.
+#[derive(Clone, Debug)]
+pub enum PaymentSource {
+    /// In the same process.
+    Account(Account),
+    /// Behind a connection string.
+    Nwc(Arc<NwcClient>),
+}
+
+/// Why the payment_source did not do it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PaymentSourceError {
+    /// The account refused; nothing was moved.
+    #[error(transparent)]
+    Refused(#[from] PayError),
+    /// The account made no invoice.
+    #[error(transparent)]
+    NotMade(#[from] MakeError),
+    /// By the connection.
+    #[error(transparent)]
+    Nwc(#[from] NwcError),
+    /// What it answered is no invoice, or no preimage of the invoice.
+    #[error("the Lightning wallet answers what is no proof")]
+    NoProof,
+    /// What is to be paid is no invoice.
+    #[error("the invoice {0}")]
+    NotAnInvoice(#[from] InvoiceError),
+}
+
+impl PaymentSourceError {
+    /// Whether it is sure that nothing was moved.
+    pub const fn is_definite(&self) -> bool {
+        match self {
+            Self::Refused(_) | Self::NotMade(_) | Self::NotAnInvoice(_) => true,
+            Self::NoProof => false,
+            Self::Nwc(error) => error.is_definite(),
+        }
+    }
+}
+
+impl PaymentSource {
+    /// The payment_source behind a connection string.
+    ///
+    /// # Errors
+    /// [`NotAConnection`].
+    pub fn connected(url: &str) -> Result<Self, NotAConnection> {
+        Ok(Self::Nwc(Arc::new(url.parse()?)))
+    }
+
+    /// The account, when it is in this process.
+    pub const fn account(&self) -> Option<&Account> {
+        match self {
+            Self::Account(account) => Some(account),
+            Self::Nwc(_) => None,
+        }
+    }
+
+    /// Millisats.
+    ///
+    /// # Errors
+    /// [`PaymentSourceError`].
+    pub async fn balance(&self) -> Result<u64, PaymentSourceError> {
+        match self {
+            Self::Account(account) => Ok(account.balance()),
+            Self::Nwc(client) => {
+                let result = client.call(Method::GetBalance, json!({})).await?;
+                result["balance"].as_u64().ok_or(PaymentSourceError::Nwc(NwcError::Nonsense))
+            }
+        }
+    }
+
+    /// Pays an invoice, `amount` millisats if it names none. What this payment_source has paid already is not paid again, and
+    /// is as good.
+    ///
+    /// # Errors
+    /// [`PaymentSourceError`].
+    pub async fn pay(&self, invoice: &str, amount: Option<u64>) -> Result<Paid, PaymentSourceError> {
+        let parsed: Invoice = invoice.parse()?;
+        let amount = amount.filter(|_| parsed.amount().is_none());
+        match self {
+            Self::Account(account) => account.pay(invoice, amount).or_else(|error| {
+                let before = account.outgoing(parsed.payment_hash()).filter(|known| known.state == State::Settled);
+                let paid = before.and_then(|known| {
+                    let (payment_hash, preimage) = (parsed.payment_hash(), known.preimage?);
+                    Some(Paid { payment_hash, preimage, amount: known.amount?, fees_paid: known.fees_paid })
+                });
+                paid.ok_or(PaymentSourceError::Refused(error))
+            }),
+            Self::Nwc(client) => {
+                let mut params = json!({"invoice": invoice});
+                if let (Some(fields), Some(amount)) = (params.as_object_mut(), amount) {
+                    fields.insert("amount".to_owned(), amount.into());
+                }
+                let amount = parsed.amount().or(amount).unwrap_or(0);
+                match client.call(Method::PayInvoice, params).await {
+                    Ok(result) => proven(&parsed, &result, amount),
+                    Err(error) => {
+                        let by = json!({"payment_hash": parsed.payment_hash().to_string()});
+                        let found = client.call(Method::LookupInvoice, by).await.unwrap_or(Value::Null);
+                        let outgoing = found["type"] == "outgoing";
+                        proven(&parsed, &found, amount).ok().filter(|_| outgoing).ok_or(PaymentSourceError::Nwc(error))
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes an invoice.
+    ///
+    /// # Errors
+    /// [`PaymentSourceError`].
+    pub async fn make_invoice(&self, terms: &InvoiceTerms) -> Result<Invoice, PaymentSourceError> {
+        match self {
+            Self::Account(account) => Ok(account.make_invoice(terms)?),
+            Self::Nwc(client) => {
+                let params = json!({
+                    "amount": terms.amount.unwrap_or(0),
+                    "description": terms.description,
+                    "expiry": terms.expiry,
+                });
+                let result = client.call(Method::MakeInvoice, params).await?;
+                result["invoice"].as_str().and_then(|text| text.parse().ok()).ok_or(PaymentSourceError::NoProof)
+            }
+        }
+    }
+}
+
+fn proven(invoice: &Invoice, result: &Value, amount: u64) -> Result<Paid, PaymentSourceError> {
+    let preimage: Preimage =
+        serde_json::from_value(result["preimage"].clone()).map_err(|_| PaymentSourceError::NoProof)?;
+    let payment_hash = invoice.payment_hash();
+    if preimage.payment_hash() != payment_hash {
+        return Err(PaymentSourceError::NoProof);
+    }
+    Ok(Paid { payment_hash, preimage, amount, fees_paid: result["fees_paid"].as_u64().unwrap_or(0) })
+}

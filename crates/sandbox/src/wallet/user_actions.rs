@@ -1,0 +1,113 @@
+//! Payments, subscriptions and invoices, as a user tells the wallet.
+
+use usher_protocol::Event;
+use usher_protocol::message::{CloseSubscription, PaymentHash, PaymentStatus, WalletMessage};
+
+use super::messages::OutgoingMessage;
+use super::reply::{payment, recurring, with_calendar};
+use super::subscription::{Agreement, Closed, Subscription};
+use super::{Asked, Fulfilled, PaymentSource, Request, Wallet, WalletError, cannot};
+use crate::lightning::InvoiceTerms;
+
+impl Wallet {
+    /// Answers yes and does what that means, to the end: pays, and says so; makes an invoice, and sends it. What is
+    /// neither is [approved](Self::approve).
+    ///
+    /// A payment that fails is said to have failed; asked to again, it tries again. One that was made is not made
+    /// again.
+    ///
+    /// # Errors
+    /// [`WalletError`]; [`WalletError::PaymentSource`] when it could not pay.
+    pub async fn fulfil(&self, request: &Request) -> Result<Fulfilled, WalletError> {
+        self.inner.fulfil(request).await
+    }
+
+    /// Says that the payment failed, without trying. A later [`fulfil`](Self::fulfil) is another try.
+    ///
+    /// # Errors
+    /// [`WalletError::CannotAnswer`] when it is no request for a payment.
+    pub fn fail(&self, request: &Request, reason: Option<&str>) -> Result<Event, WalletError> {
+        let reason = reason.map(str::to_owned);
+        let message = payment(request, PaymentStatus::Failed { reason }).ok_or(cannot(request))?;
+        self.inner.respond(request, message.into())
+    }
+
+    /// Agrees to a subscription on terms of one's own.
+    ///
+    /// # Errors
+    /// [`WalletError::CannotAnswer`] when it is no request for one.
+    pub fn agree(&self, request: &Request, terms: &Agreement) -> Result<Fulfilled, WalletError> {
+        self.inner.agree(request, terms)
+    }
+
+    /// The subscriptions that the user agreed to, closed ones too, oldest first.
+    pub fn subscriptions(&self) -> Vec<Subscription> {
+        self.inner.subscriptions.lock().clone()
+    }
+
+    /// Closes a subscription, and tells the service.
+    ///
+    /// # Errors
+    /// [`WalletError::NoSuchSubscription`] when the user never agreed to it. Closing a closed one tells again.
+    pub fn close(&self, subscription_id: &str, reason: Option<&str>) -> Result<Event, WalletError> {
+        let reason = reason.map(str::to_owned);
+        let service = {
+            let mut all = self.inner.subscriptions.lock();
+            let known = all.iter_mut().find(|known| known.id == subscription_id);
+            let known = known.ok_or_else(|| WalletError::NoSuchSubscription(subscription_id.to_owned()))?;
+            known.closed.get_or_insert(Closed { by_service: false, reason: reason.clone() });
+            known.service
+        };
+        let subscription_id = subscription_id.to_owned();
+        let close = CloseSubscription { subscription_id, reason, by_service: false };
+        self.inner.send(service, &WalletMessage::CloseSubscription(close).into())
+    }
+
+    /// The terms of the invoice that a request asks for.
+    ///
+    /// # Errors
+    /// [`WalletError::CannotAnswer`] when no invoice is asked for, [`WalletError::NotMillisats`].
+    pub fn invoice_terms(&self, request: &Request) -> Result<InvoiceTerms, WalletError> {
+        let Asked::Invoice(asked) = &request.asked else { return Err(cannot(request)) };
+        self.inner.terms(asked)
+    }
+
+    /// Answers a request for an invoice with this one.
+    ///
+    /// # Errors
+    /// [`WalletError::CannotAnswer`] when no invoice is asked for.
+    pub fn send_invoice(
+        &self,
+        request: &Request,
+        invoice: String,
+        payment_hash: PaymentHash,
+    ) -> Result<Event, WalletError> {
+        let Asked::Invoice(asked) = &request.asked else { return Err(cannot(request)) };
+        self.inner.send_invoice(request, asked, invoice, payment_hash)
+    }
+
+    /// Whether the user has agreed to this payment already, by agreeing to its subscription.
+    pub fn is_agreed(&self, request: &Request) -> bool {
+        self.inner.is_agreed(request)
+    }
+
+    /// What it pays with.
+    pub fn payment_source(&self) -> Option<&PaymentSource> {
+        self.inner.payment_source.as_ref()
+    }
+}
+
+impl super::Inner {
+    pub(super) fn agree(&self, request: &Request, terms: &Agreement) -> Result<Fulfilled, WalletError> {
+        let Asked::Recurring(asked) = &request.asked else { return Err(cannot(request)) };
+        // Asked to again, it is the same subscription.
+        let known = self.requests.agreed(request);
+        let id = terms.subscription_id.clone().or(known).unwrap_or_else(super::new_id);
+        let subscription = Subscription::agreed(id, request.from, asked, terms);
+        let message = recurring(asked, &subscription);
+        let text = with_calendar(&message, &terms.spelling.write(&subscription.recurrence.calendar));
+        Subscription::remember(&mut self.subscriptions.lock(), subscription.clone());
+        let event = self.respond(request, OutgoingMessage { message, text })?;
+        Ok(Fulfilled { subscription: Some(subscription), ..Fulfilled::replied(event) })
+    }
+}

@@ -1,0 +1,312 @@
+//! A wallet on disk.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::path::{Path, PathBuf};
+
+use nostr::JsonUtil as _;
+use serde::{Deserialize, Serialize};
+use usher_protocol::keys::{KeyError, parse_secret_key};
+use usher_protocol::subkey::SubkeyProof;
+use usher_protocol::{Event, Keys};
+
+use super::{Identity, KnownService, PaymentSource, Policy, Request, Subscription, Wallet, WalletOptions};
+
+/// Largest file that is read, in bytes: 100 requests of 128 KiB, with room to spare.
+const MAX_BYTES: u64 = 16 << 20;
+
+/// Requests kept; the oldest goes first.
+const MAX_REQUESTS: usize = 100;
+
+/// What the command line keeps of a wallet: keys, relays, known services and what they asked.
+///
+/// The file holds the secret key: it is written for its owner alone (mode 0600), whole or not at all.
+#[derive(Clone, Debug)]
+pub struct WalletFile {
+    path: PathBuf,
+    /// Who the wallet is.
+    pub identity: Identity,
+    /// The user's own relays.
+    pub relays: Vec<String>,
+    /// The services whose handshake URL was opened.
+    pub services: Vec<KnownService>,
+    /// The connection string of the user's Lightning account (NIP-47). A secret: who has it can spend.
+    pub nwc: Option<Secret>,
+    /// The subscriptions the user agreed to, oldest first.
+    pub subscriptions: Vec<Subscription>,
+    /// What was asked, still encrypted, oldest first.
+    pub requests: Vec<SavedRequest>,
+}
+
+/// A text that `Debug` does not show.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Secret(pub String);
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("…")
+    }
+}
+
+/// A request as it came, and whether it was answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SavedRequest {
+    /// The event.
+    pub event: Event,
+    /// It was answered; a payment that only failed was not, since it can be tried again.
+    pub answered: bool,
+    /// What the answer was, if it is known.
+    pub verdict: Option<Verdict>,
+}
+
+/// What a user said to a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// Yes.
+    Approved,
+    /// No.
+    Declined,
+    /// A payment was tried and failed.
+    Failed,
+}
+
+impl Verdict {
+    /// Whether the request needs no other answer.
+    const fn is_final(self) -> bool {
+        matches!(self, Self::Approved | Self::Declined)
+    }
+}
+
+impl std::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Approved => "approved",
+            Self::Declined => "declined",
+            Self::Failed => "reported as failed",
+        })
+    }
+}
+
+/// Why a wallet file is of no use.
+#[derive(Debug, thiserror::Error)]
+pub enum FileError {
+    /// It is not there.
+    #[error("there is no wallet at {}: make one with `usher wallet new`", .0.display())]
+    Missing(PathBuf),
+    /// It is there already.
+    #[error("there is a wallet at {} already", .0.display())]
+    Exists(PathBuf),
+    /// It cannot be read or written.
+    #[error("the wallet at {} cannot be read or written", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is not a wallet. Says where, not what: it may be a key.
+    #[error("{} is not a wallet (line {line}, column {column})", path.display())]
+    NotAWallet {
+        /// The file.
+        path: PathBuf,
+        /// Line, from 1.
+        line: usize,
+        /// Column, from 1.
+        column: usize,
+    },
+    /// Its key is none.
+    #[error("the key of the wallet at {} is wrong", path.display())]
+    Key {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: KeyError,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+struct Form {
+    secret_key: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    subkey_proof: Option<SubkeyProof>,
+    #[serde(default)]
+    relays: Vec<String>,
+    #[serde(default)]
+    services: Vec<KnownService>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    nwc: Option<Secret>,
+    #[serde(default)]
+    subscriptions: Vec<Subscription>,
+    #[serde(default)]
+    requests: Vec<RequestForm>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct RequestForm {
+    event: serde_json::Value,
+    answered: bool,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    verdict: Option<Verdict>,
+}
+
+impl WalletFile {
+    /// Makes a new wallet file.
+    ///
+    /// # Errors
+    /// [`FileError::Exists`] when there is one: a key that is overwritten is lost.
+    pub fn create(path: &Path, identity: Identity, relays: Vec<String>) -> Result<Self, FileError> {
+        let file = Self {
+            path: path.to_owned(),
+            identity,
+            relays,
+            services: Vec::new(),
+            nwc: None,
+            subscriptions: Vec::new(),
+            requests: Vec::new(),
+        };
+        if path.exists() {
+            return Err(FileError::Exists(path.to_owned()));
+        }
+        file.save()?;
+        Ok(file)
+    }
+
+    /// Reads a wallet file.
+    ///
+    /// # Errors
+    /// [`FileError`].
+    pub fn load(path: &Path) -> Result<Self, FileError> {
+        let io = |source: io::Error| match source.kind() {
+            io::ErrorKind::NotFound => FileError::Missing(path.to_owned()),
+            _ => FileError::Io { path: path.to_owned(), source },
+        };
+        let mut text = String::new();
+        File::open(path).map_err(io)?.take(MAX_BYTES).read_to_string(&mut text).map_err(io)?;
+        let form: Form = serde_json::from_str(&text).map_err(|error| FileError::NotAWallet {
+            path: path.to_owned(),
+            line: error.line(),
+            column: error.column(),
+        })?;
+        let key =
+            parse_secret_key(&form.secret_key).map_err(|source| FileError::Key { path: path.to_owned(), source })?;
+        let keys = Keys::new(key);
+        let requests = form.requests.into_iter().filter_map(|saved| {
+            let event = Event::from_json(saved.event.to_string()).ok()?;
+            Some(SavedRequest { event, answered: saved.answered, verdict: saved.verdict })
+        });
+        Ok(Self {
+            path: path.to_owned(),
+            identity: match form.subkey_proof {
+                Some(proof) => Identity::Device { keys, proof: Box::new(proof) },
+                None => Identity::Main(keys),
+            },
+            relays: form.relays,
+            services: form.services,
+            nwc: form.nwc,
+            subscriptions: form.subscriptions,
+            requests: requests.collect(),
+        })
+    }
+
+    /// Writes the file, in one step.
+    ///
+    /// # Errors
+    /// [`FileError::Io`].
+    pub fn save(&self) -> Result<(), FileError> {
+        let io = |source| FileError::Io { path: self.path.clone(), source };
+        let form = Form {
+            secret_key: self.identity.keys().secret_key().to_secret_hex(),
+            subkey_proof: self.identity.proof().cloned(),
+            relays: self.relays.clone(),
+            services: self.services.clone(),
+            nwc: self.nwc.clone(),
+            subscriptions: self.subscriptions.clone(),
+            requests: self.requests.iter().filter_map(RequestForm::of).collect(),
+        };
+        let text = serde_json::to_string_pretty(&form).map_err(|error| io(error.into()))?;
+        if let Some(folder) = self.path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+            fs::create_dir_all(folder).map_err(io)?;
+        }
+        let mut name = self.path.clone().into_os_string();
+        name.push(format!(".{}.new", std::process::id()));
+        let new = PathBuf::from(name);
+        write_private(&new, text.as_bytes()).and_then(|()| fs::rename(&new, &self.path)).map_err(|error| {
+            let _ = fs::remove_file(&new);
+            io(error)
+        })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The options of a wallet that goes on from here.
+    pub fn options(&self, policy: Policy) -> WalletOptions {
+        let mut options = WalletOptions::new(self.identity.clone()).policy(policy);
+        options.relays.clone_from(&self.relays);
+        options.services.clone_from(&self.services);
+        options.subscriptions.clone_from(&self.subscriptions);
+        // One that is none was refused when it was given.
+        options.payment_source = self.nwc.as_ref().and_then(|url| PaymentSource::connected(&url.0).ok());
+        options
+    }
+
+    /// Takes over the services and subscriptions that a running wallet knows. What another program wrote about a
+    /// subscription meanwhile stays: closed is closed, and payments are not made undone.
+    pub fn take_over(&mut self, wallet: &Wallet) {
+        self.services = wallet.services();
+        for mut subscription in wallet.subscriptions() {
+            if let Some(known) = self.subscriptions.iter().find(|known| known.id == subscription.id) {
+                subscription.closed = known.closed.clone().or(subscription.closed);
+                subscription.payments = subscription.payments.max(known.payments);
+            }
+            Subscription::remember(&mut self.subscriptions, subscription);
+        }
+    }
+
+    /// Remembers a request, and what was answered, if it was.
+    pub fn remember(&mut self, request: &Request, verdict: Option<Verdict>) {
+        let answered = verdict.is_some_and(Verdict::is_final);
+        if let Some(saved) = self.requests.iter_mut().find(|saved| saved.event.id == request.event.id) {
+            saved.answered |= answered;
+            saved.verdict = verdict.or(saved.verdict);
+            return;
+        }
+        if self.requests.len() >= MAX_REQUESTS {
+            self.requests.remove(0);
+        }
+        self.requests.push(SavedRequest { event: request.event.clone(), answered, verdict });
+    }
+
+    /// How a request was answered for good, by whichever program uses this file; `None` when it was not, or when the file
+    /// does not say how.
+    pub fn verdict(&self, wallet: &Wallet, request: &Request) -> Option<Verdict> {
+        let mut answered = self.requests.iter().filter(|saved| saved.answered);
+        // A repeated request is another event.
+        let same = |saved: &&SavedRequest| {
+            saved.event.id == request.event.id
+                || wallet.read(&saved.event).is_some_and(|read| read.id == request.id && read.from == request.from)
+        };
+        answered.find(same)?.verdict
+    }
+}
+
+impl RequestForm {
+    fn of(saved: &SavedRequest) -> Option<Self> {
+        let event = serde_json::from_str(&saved.event.as_json()).ok()?;
+        Some(Self { event, answered: saved.answered, verdict: saved.verdict })
+    }
+}
+
+fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}

@@ -1,0 +1,187 @@
+//! What a seed decides beforehand: what kind of weather it will be.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use crate::decisions::Decisions;
+use crate::world::outage::{self, Script};
+
+/// What a run is mostly about. Every kind has some of everything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Theme {
+    /// Everything now and then.
+    Mixed,
+    /// Many subscriptions that fall due, and are closed, at the same moments.
+    Subscriptions,
+    /// Payments by the service's own Lightning backend.
+    Paying,
+    /// The disk is full at times.
+    Disk,
+    /// The clocks are set back.
+    Clocks,
+    /// The service, or the receiver of webhooks, is down for days.
+    Days,
+    /// A year goes by.
+    Years,
+}
+
+/// What a seed decides beforehand.
+#[derive(Clone, Debug)]
+pub struct FaultPlan {
+    /// What it is mostly about.
+    pub theme: Theme,
+    /// For how long things happen and go wrong; after that all goes well again.
+    pub trouble: Duration,
+    /// How much longer it goes on after that.
+    pub recovery: Duration,
+    /// What apps and operators ask for.
+    pub calls: u64,
+    /// Users.
+    pub users: usize,
+    /// Times at which the service is killed.
+    pub kills: u64,
+    /// Of a hundred kills so many at an instant of interest, rather than at some time.
+    pub kills_at_instants: u32,
+    /// Orderly restarts.
+    pub restarts: u64,
+    /// For how long the service is down, in milliseconds.
+    pub down: Range<u64>,
+    /// How long the disk takes for a transaction, in milliseconds.
+    pub disk: Range<u64>,
+    /// Times at which the disk takes nothing for a while.
+    pub disk_full: u64,
+    /// Times at which a relay is down for a while.
+    pub relay_outages: u64,
+    /// Times at which the wallet behind the Lightning backend is away for a while.
+    pub node_outages: u64,
+    /// Times at which the receiver of webhooks fails for a while.
+    pub receiver_outages: u64,
+    /// How long outages last, in milliseconds.
+    pub outage: Range<u64>,
+    /// Of a hundred messages so many are lost.
+    pub lost: u32,
+    /// And so many arrive twice.
+    pub doubled: u32,
+    /// How long a message takes, in milliseconds.
+    pub latency: Range<u64>,
+    /// Times at which the clocks are set back.
+    pub set_backs: u64,
+    /// The store is the real one, in a file.
+    pub sqlite: bool,
+    /// There is a webhook.
+    pub webhook: bool,
+    /// What happens is written down: one operation and one outage.
+    pub script: Option<Script>,
+}
+
+const SECOND: u64 = 1000;
+const MINUTE: u64 = 60 * SECOND;
+const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
+
+impl FaultPlan {
+    /// The plan of an outage: nothing else goes wrong, and everybody does what is expected of them.
+    pub fn of_outage(script: Script) -> Self {
+        Self {
+            theme: Theme::Mixed,
+            trouble: Duration::from_millis(10 * MINUTE),
+            recovery: Duration::from_millis(2 * HOUR),
+            calls: 0,
+            users: 1,
+            kills: 0,
+            kills_at_instants: 0,
+            restarts: 0,
+            down: outage::DOWN..outage::DOWN + 1,
+            disk: 1..20,
+            disk_full: 0,
+            relay_outages: 0,
+            node_outages: 0,
+            receiver_outages: 0,
+            outage: SECOND..SECOND,
+            lost: 0,
+            doubled: 0,
+            latency: 5..200,
+            set_backs: 0,
+            sqlite: false,
+            webhook: true,
+            script: Some(script),
+        }
+    }
+
+    /// Whether users are moody: they refuse, change their minds, or do not answer.
+    pub fn is_troubled(&self) -> bool {
+        self.theme != Theme::Years && self.script.is_none()
+    }
+
+    /// The plan of a seed.
+    pub fn of(seed: u64, decisions: &mut Decisions) -> Self {
+        use Theme::{Clocks, Days, Disk, Mixed, Paying, Subscriptions, Years};
+        // Seeds in a row are of all kinds.
+        let themes = [Mixed, Subscriptions, Paying, Subscriptions, Paying, Disk, Clocks, Days, Mixed, Years];
+        let theme = usize::try_from(seed % 10).ok().and_then(|n| themes.get(n)).copied().unwrap_or(Mixed);
+        // Days and years take long.
+        let theme = if matches!(theme, Days | Years) && seed % 20 >= 10 { Mixed } else { theme };
+        let slow_disk = decisions.percent(40) || theme == Subscriptions;
+        let mut plan = Self {
+            theme,
+            trouble: Duration::from_millis(decisions.number(10 * MINUTE..25 * MINUTE)),
+            recovery: Duration::from_millis(3 * HOUR),
+            calls: decisions.number(8..24),
+            users: usize::try_from(decisions.number(2..5)).unwrap_or(2),
+            kills: decisions.number(0..5),
+            kills_at_instants: 60,
+            restarts: decisions.number(0..3),
+            down: 50..2 * MINUTE,
+            disk: if slow_disk { 1..2 * SECOND } else { 1..20 },
+            disk_full: u64::from(decisions.percent(20)),
+            relay_outages: decisions.number(0..3),
+            node_outages: decisions.number(0..3),
+            receiver_outages: decisions.number(0..3),
+            outage: SECOND..3 * MINUTE,
+            lost: decisions.pick(&[0, 0, 1, 5], 0),
+            doubled: decisions.pick(&[0, 2, 10], 0),
+            latency: 5..decisions.pick(&[200, SECOND, 5 * SECOND], SECOND),
+            set_backs: 0,
+            sqlite: seed % 20 == 13,
+            webhook: decisions.percent(80),
+            script: None,
+        };
+        match theme {
+            Mixed => {}
+            Subscriptions => plan.calls += 12,
+            Paying => {
+                plan.node_outages += 1;
+                plan.kills += 1;
+                plan.restarts += 1;
+            }
+            Disk => {
+                plan.disk_full = decisions.number(1..4);
+                plan.webhook = true;
+                plan.kills = 0;
+            }
+            Clocks => {
+                plan.set_backs = decisions.number(1..3);
+                plan.webhook = true;
+                plan.receiver_outages += 1;
+                plan.recovery = Duration::from_millis(9 * HOUR);
+            }
+            Days => {
+                plan.webhook = true;
+                plan.down = 10 * SECOND..4 * DAY;
+                plan.restarts = decisions.number(1..3);
+                plan.kills = decisions.number(0..2);
+                plan.receiver_outages += 1;
+                plan.recovery = Duration::from_millis(4 * DAY + 12 * HOUR);
+            }
+            Years => {
+                plan.calls = 6;
+                plan.kills = 0;
+                plan.restarts = 0;
+                plan.lost = 0;
+                plan.relay_outages = 0;
+                plan.recovery = Duration::from_millis(9 * HOUR);
+            }
+        }
+        plan
+    }
+}

@@ -1,0 +1,233 @@
+//! The keeper: starts the service, lets it be killed, starts it again, until the seed's history is over.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tempfile::TempDir;
+use tokio::runtime::Builder;
+use tokio::time::sleep;
+use tokio_util::task::TaskTracker;
+use usher_engine::ports::Randomness;
+use usher_store::conformance::{FullStore, Model};
+use usher_store::{SqliteOptions, SqliteStore};
+
+use crate::calls;
+use crate::service::Service;
+use crate::world::World;
+use crate::world::action::{Action, Task};
+
+/// How one life of the service ended.
+enum Ended {
+    Killed,
+    Stopped(Option<Duration>),
+    Over,
+}
+
+/// What outlives the process: the disk.
+enum Disk {
+    Memory(Arc<Model>),
+    File { directory: TempDir, copies: u32 },
+}
+
+impl Disk {
+    fn new(sqlite: bool) -> Result<Self, String> {
+        if !sqlite {
+            return Ok(Self::Memory(Arc::new(Model::new())));
+        }
+        let directory = TempDir::new().map_err(|error| error.to_string())?;
+        Ok(Self::File { directory, copies: 0 })
+    }
+
+    fn path(directory: &TempDir, copy: u32) -> PathBuf {
+        directory.path().join(copy.to_string())
+    }
+
+    fn open(&self) -> Result<Arc<dyn FullStore>, String> {
+        match self {
+            Self::Memory(model) => Ok(model.clone()),
+            Self::File { directory, copies } => {
+                let path = Self::path(directory, *copies);
+                std::fs::create_dir_all(&path).map_err(|error| error.to_string())?;
+                let store = SqliteStore::open(&path.join("usher.db"), SqliteOptions::default());
+                Ok(Arc::new(store.map_err(|error| error.to_string())?))
+            }
+        }
+    }
+
+    /// The process dies: what is in the files at this instant is what is left, whatever the store does in its end.
+    fn die(&mut self) -> Result<(), String> {
+        let Self::File { directory, copies } = self else { return Ok(()) };
+        let (from, to) = (Self::path(directory, *copies), Self::path(directory, *copies + 1));
+        *copies += 1;
+        std::fs::create_dir_all(&to).map_err(|error| error.to_string())?;
+        for name in ["usher.db", "usher.db-wal"] {
+            if from.join(name).exists() {
+                std::fs::copy(from.join(name), to.join(name)).map_err(|error| error.to_string())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Runs the world to its end.
+///
+/// # Errors
+/// When the simulation itself does not work.
+pub fn keep(world: &Arc<World>, randomness: &Arc<dyn Randomness>) -> Result<(), String> {
+    let mut disk = Disk::new(world.lock().plan.sqlite)?;
+    loop {
+        let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
+        let runtime = runtime.map_err(|error| error.to_string())?;
+        let store = disk.open()?;
+        let ended = runtime.block_on(async {
+            world.time.begin();
+            let ended = live(world, store, randomness).await;
+            world.time.end();
+            ended
+        })?;
+        if matches!(ended, Ended::Killed) {
+            disk.die()?;
+        }
+        drop(runtime);
+        let down = match ended {
+            Ended::Over => return Ok(()),
+            Ended::Killed | Ended::Stopped(None) => None,
+            Ended::Stopped(given) => given,
+        };
+        rest(world, down);
+    }
+}
+
+/// One life of the service.
+async fn live(
+    world: &Arc<World>,
+    store: Arc<dyn FullStore>,
+    randomness: &Arc<dyn Randomness>,
+) -> Result<Ended, String> {
+    let service = {
+        let mut starting = std::pin::pin!(Service::start(world, store, Arc::clone(randomness)));
+        loop {
+            tokio::select! {
+                biased;
+                () = world.killed.notified() => return Ok(Ended::Killed),
+                started = &mut starting => break started?,
+                // It does not run yet: whatever it is, it has to wait.
+                task = next_task(world) => if matches!(task, Task::End) {
+                    world.later(Duration::from_secs(10), Action::End);
+                },
+            }
+        }
+    };
+    {
+        let mut state = world.lock();
+        state.up = true;
+        state.starts += 1;
+        state.ask_again();
+        let start = state.starts;
+        state.note(&format!("the service is up for the {start}. time"));
+    }
+    let calls = TaskTracker::new();
+    loop {
+        let task = tokio::select! {
+            biased;
+            () = world.killed.notified() => return Ok(Ended::Killed),
+            () = service.engine.failed() => {
+                world.lock().violation("no-panic", "a task of the engine has panicked");
+                return Ok(Ended::Killed);
+            }
+            task = next_task(world) => task,
+        };
+        match task {
+            Task::Kill => return Ok(Ended::Killed),
+            Task::Call(call) => {
+                calls.spawn(calls::make(Arc::clone(world), Arc::clone(&service.engine), call));
+            }
+            Task::Look => {
+                calls.spawn(calls::look(Arc::clone(world), Arc::clone(&service.engine)));
+            }
+            Task::End => {
+                let open = service.engine.open_streams();
+                world.lock().judge(open);
+                return Ok(Ended::Over);
+            }
+            Task::Restart(down) => return Ok(stop(world, service, &calls, down).await),
+        }
+    }
+}
+
+/// An orderly stop: calls that run are answered first.
+async fn stop(world: &Arc<World>, service: Service, calls: &TaskTracker, down: Option<Duration>) -> Ended {
+    world.lock().note("! stopped in order");
+    world.lock().up = false;
+    let mut stopping = std::pin::pin!(async {
+        calls.close();
+        // As the server does: calls have a while to end.
+        let _ = tokio::time::timeout(Duration::from_secs(5), calls.wait()).await;
+        service.stop().await
+    });
+    loop {
+        tokio::select! {
+            biased;
+            () = world.killed.notified() => return Ended::Killed,
+            in_time = &mut stopping => {
+                if !in_time {
+                    world.lock().violation("stops-in-time", "an orderly stop took over a minute");
+                }
+                return Ended::Stopped(down);
+            }
+            task = next_task(world) => if matches!(task, Task::End) {
+                world.later(Duration::from_secs(100), Action::End);
+            },
+        }
+    }
+}
+
+/// Lets happen what is due, until there is something that only the keeper can do.
+async fn next_task(world: &World) -> Task {
+    loop {
+        let wait = {
+            let mut state = world.lock();
+            while let Some(action) = state.next_due() {
+                if let Some(task) = state.act(action) {
+                    return task;
+                }
+            }
+            state.next_at().map(|at| Duration::from_millis(at.saturating_sub(state.now())))
+        };
+        tokio::select! {
+            biased;
+            () = world.queued.notified() => {}
+            () = sleep(wait.unwrap_or(Duration::from_secs(3600))) => {}
+        }
+    }
+}
+
+/// The service is down for a while; the world goes on.
+fn rest(world: &World, down: Option<Duration>) {
+    let mut state = world.lock();
+    state.up = false;
+    for relay in &mut state.relays {
+        relay.connections.clear();
+    }
+    let down = match down {
+        Some(down) => down,
+        None => {
+            let down = state.plan.down.clone();
+            state.decisions.delay(down)
+        }
+    };
+    let begin = state.now();
+    let until = begin + u64::try_from(down.as_millis()).unwrap_or_default();
+    state.note(&format!("the service is down for {} s", down.as_secs()));
+    state.ledger.bad.push((begin.saturating_sub(5000), until + 5000));
+    while let Some(at) = state.next_at().filter(|at| *at <= until) {
+        world.time.wait(at);
+        if let Some(action) = state.next_due()
+            && let Some(Task::End) = state.act(action)
+        {
+            state.later(down + Duration::from_secs(600), Action::End);
+        }
+    }
+    world.time.wait(until);
+}

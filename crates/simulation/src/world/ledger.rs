@@ -1,0 +1,371 @@
+//! The ledger: what was committed, what was said, and what must hold of it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use nostr::EventId;
+use serde_json::Value;
+use usher_engine::StreamId;
+use usher_engine::event::{Event, EventType};
+use usher_engine::ports::{Commit, DeliveryAttempt, DeliveryStatus, Head, Letter, OperationKind};
+use usher_protocol::bolt11::Invoice;
+use usher_protocol::kind;
+use usher_protocol::message::PaymentHash;
+
+use super::State;
+use super::lightning_node::Standing;
+
+/// How long after a subscription has ended, or a date was paid, a request may still be on its way, in milliseconds: the store
+/// may be slow.
+const ON_ITS_WAY: u64 = 30_000;
+
+/// How long something may take beyond the time in which something did not work, in milliseconds.
+const IN_TIME: u64 = 15 * 60_000;
+
+/// A rule was broken.
+#[derive(Clone, Debug)]
+pub struct Violation {
+    /// Which.
+    pub rule: &'static str,
+    /// How.
+    pub what: String,
+    /// When, in milliseconds since the beginning.
+    pub at: u64,
+}
+
+/// A stream.
+#[derive(Debug)]
+pub struct StreamBook {
+    /// What it is called in the history.
+    pub label: String,
+    /// What kind of operation it is of.
+    pub kind: OperationKind,
+    /// Its events, and when each was committed.
+    pub events: Vec<(Event, u64)>,
+    /// The statuses that were said.
+    pub statuses: Vec<String>,
+    /// The payment hashes of its own invoices.
+    pub invoices: Vec<PaymentHash>,
+    /// The payment hash of another's invoice.
+    pub pays: Option<PaymentHash>,
+    /// When it began, in milliseconds since the beginning.
+    pub began: u64,
+    /// The subscription and the date it charges.
+    pub charge: Option<(String, u64)>,
+    /// Nothing more is expected of it.
+    pub done: bool,
+    /// It is over altogether.
+    pub finished: bool,
+}
+
+/// A subscription.
+#[derive(Debug, Default)]
+pub struct SubscriptionBook {
+    /// Since when it is no longer active.
+    pub over_at: Option<u64>,
+    /// Since when each date is paid.
+    pub paid: BTreeMap<u64, u64>,
+}
+
+/// The ledger.
+#[derive(Debug, Default)]
+pub struct Ledger {
+    /// The rules that were broken.
+    pub violations: Vec<Violation>,
+    /// The streams.
+    pub streams: BTreeMap<StreamId, StreamBook>,
+    /// The subscriptions.
+    pub subscriptions: BTreeMap<String, SubscriptionBook>,
+    /// Payment requests by id.
+    requests: BTreeMap<String, StreamId>,
+    /// Settlements, and whose `paid` each was.
+    used: HashMap<PaymentHash, StreamId>,
+    /// Payments that were said not to have been made.
+    pub said_not_paid: HashSet<PaymentHash>,
+    /// Invoices of others, with their preimages' numbers.
+    pub of_others: HashMap<PaymentHash, u64>,
+    /// Those of them that a user has paid.
+    pub paid_to_others: HashSet<PaymentHash>,
+    /// Messages by which users close subscriptions.
+    pub closes: BTreeMap<EventId, String>,
+    /// Messages by which users agree to subscriptions.
+    pub agreements: BTreeMap<EventId, String>,
+    /// Subscriptions whose agreement reached the service.
+    agreed: BTreeSet<String>,
+    /// The Lightning backend's definite refusals to pay, by response.
+    pub refusals: BTreeMap<EventId, PaymentHash>,
+    /// When one of a payment reached the service, which was then in its so-manyth start.
+    pub refusals_heard: HashMap<PaymentHash, (u64, u64)>,
+    /// When what a user closed reached the service, which was then in its so-manyth start.
+    pub closes_heard: BTreeMap<String, (u64, u64)>,
+    /// Deliveries that were given up.
+    pub given_up: BTreeSet<(StreamId, u64)>,
+    /// Times in which something did not work, from and to.
+    pub bad: Vec<(u64, u64)>,
+    /// How often users paid each date of each subscription.
+    dates: BTreeMap<(String, u64), u32>,
+    /// Events that were delivered.
+    delivered: BTreeSet<(StreamId, u64)>,
+}
+
+impl Ledger {
+    /// What a stream is called.
+    pub fn label(&self, stream: StreamId) -> String {
+        self.streams.get(&stream).map_or_else(|| "a new stream".to_owned(), |book| book.label.clone())
+    }
+
+    /// A user has paid a request.
+    pub fn charge_paid(&mut self, request_id: &str) {
+        let stream = self.requests.get(request_id).and_then(|stream| self.streams.get(stream));
+        if let Some(date) = stream.and_then(|stream| stream.charge.clone()) {
+            *self.dates.entry(date).or_default() += 1;
+        }
+    }
+
+    /// Dates that users have just paid for the second time.
+    pub fn dates_paid_twice(&mut self) -> Vec<String> {
+        let twice: Vec<_> = self.dates.iter().filter(|(_, times)| **times > 1).map(|(date, _)| date.clone()).collect();
+        for date in &twice {
+            self.dates.insert(date.clone(), 1);
+        }
+        twice.into_iter().map(|(id, number)| format!("date {number} of {id} was paid twice")).collect()
+    }
+
+    /// A message reached the service.
+    pub fn arrived(&mut self, event: EventId, now: u64, start: u64) {
+        if let Some(id) = self.agreements.get(&event) {
+            self.agreed.insert(id.clone());
+        }
+        // A close of what nobody has heard of closes nothing.
+        if let Some(id) = self.closes.get(&event).filter(|id| self.agreed.contains(*id)) {
+            self.closes_heard.entry(id.clone()).or_insert((now, start));
+        }
+        if let Some(hash) = self.refusals.get(&event) {
+            self.refusals_heard.entry(*hash).or_insert((now, start));
+        }
+    }
+
+    /// An event was delivered.
+    pub fn delivered(&mut self, stream: StreamId, index: u64, _now: u64) {
+        self.delivered.insert((stream, index));
+    }
+
+    /// Whether an event was delivered, or given up.
+    pub fn is_settled(&self, stream: StreamId, index: u64) -> bool {
+        self.delivered.contains(&(stream, index)) || self.given_up.contains(&(stream, index))
+    }
+
+    /// Whether what reached the service then, in its so-manyth start, was not lost with the process.
+    pub fn survived(&self, (heard_at, start): (u64, u64), starts: u64) -> bool {
+        start == starts || self.bad_between(heard_at, heard_at + 60_000) == 0
+    }
+
+    /// How much of this time something did not work, in milliseconds.
+    pub fn bad_between(&self, from: u64, to: u64) -> u64 {
+        self.bad.iter().map(|(begin, end)| (*end).min(to).saturating_sub((*begin).max(from))).sum()
+    }
+
+    /// Says so when an event is delivered too late.
+    pub fn late_delivery(&self, stream: StreamId, index: u64, now: u64) -> Option<String> {
+        let book = self.streams.get(&stream)?;
+        let (_, at) = book.events.get(usize::try_from(index).ok()?)?;
+        // Pauses grow with the time of failing: 5, 30, 120, 600, 1,800 s, and a fifth more. One that is unlucky twice waits longer.
+        let allowed = IN_TIME + 8 * self.bad_between(at.saturating_sub(IN_TIME), now);
+        let took = now.saturating_sub(*at);
+        (took > allowed).then(|| format!("{} event {index} was delivered after {} s", book.label, took / 1000))
+    }
+}
+
+impl State {
+    /// A transaction is durable.
+    pub fn committed(&mut self, commits: &[Commit], heads: &[Head]) {
+        for (commit, head) in commits.iter().zip(heads) {
+            let state: Value = serde_json::from_str(&commit.state.0).unwrap_or_default();
+            self.book(commit, &state);
+            let first = head.next_index.saturating_sub(commit.events.len() as u64);
+            let known = self.ledger.streams.get(&commit.operation).map_or(0, |book| book.events.len() as u64);
+            if first != known {
+                let what = format!("{}: {known} events, and then number {first}", self.ledger.label(commit.operation));
+                self.violation("no-gaps", &what);
+            }
+            for (index, event) in (first..).zip(&commit.events) {
+                self.emitted(commit.operation, event.clone().at_index(index));
+            }
+        }
+    }
+
+    fn book(&mut self, commit: &Commit, state: &Value) {
+        let (id, now) = (commit.operation, self.now());
+        if !self.ledger.streams.contains_key(&id) {
+            let label = if id == StreamId::SUBSCRIPTIONS {
+                "subscriptions".to_owned()
+            } else {
+                format!("{} #{}", commit.kind.as_str(), self.ledger.streams.len())
+            };
+            self.note(&format!("{label} is durable"));
+            let text = |field: &str| state.get(field).and_then(Value::as_str).map(str::to_owned);
+            let link = state.get("subscription");
+            let charge = link.and_then(|link| {
+                let number = link.get("charge")?.get("number")?.as_u64()?;
+                Some((link.get("subscription_id")?.as_str()?.to_owned(), number))
+            });
+            let of_others = state.get("bill").and_then(|bill| bill.get("other")).and_then(|other| other.get("invoice"));
+            let invoice = of_others.or_else(|| state.get("invoice")).and_then(Value::as_str);
+            let pays = invoice.and_then(|text| text.parse::<Invoice>().ok()).map(|invoice| invoice.payment_hash());
+            if let Some(request) = text("request_id") {
+                self.ledger.requests.insert(request, id);
+            }
+            let book = StreamBook {
+                label,
+                kind: commit.kind,
+                events: Vec::new(),
+                statuses: Vec::new(),
+                invoices: Vec::new(),
+                pays,
+                began: now,
+                charge,
+                done: false,
+                finished: false,
+            };
+            self.ledger.streams.insert(id, book);
+        }
+        if let Some(book) = self.ledger.streams.get_mut(&id) {
+            book.done = commit.done;
+            book.finished = commit.finished;
+            book.invoices.extend(commit.watched.filter(|hash| !book.invoices.contains(hash)));
+        }
+        if commit.kind == OperationKind::Subscription
+            && let Some(id) = state.get("subscription_id").and_then(Value::as_str)
+        {
+            let over = state.get("ended_at").is_some_and(|at| !at.is_null());
+            let book = self.ledger.subscriptions.entry(id.to_owned()).or_default();
+            if over && book.over_at.is_none() {
+                book.over_at = Some(now);
+                self.note(&format!("{id} is over"));
+            }
+        }
+    }
+
+    fn emitted(&mut self, stream: StreamId, event: Event) {
+        let now = self.now();
+        let data: Value = serde_json::from_str(&event.data).unwrap_or_default();
+        let status = data.get("status").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let label = self.ledger.label(stream);
+        self.note(&format!("{label}: {} {status} is durable", event.event_type));
+        let event_type = event.event_type;
+        let Some(book) = self.ledger.streams.get_mut(&stream) else { return };
+        let (kind, pays, invoices) = (book.kind, book.pays, book.invoices.clone());
+        book.events.push((event, now));
+        let before = book.statuses.iter().filter(|said| **said == status).count();
+        book.statuses.push(status.clone());
+        if stream == StreamId::SUBSCRIPTIONS {
+            let number = data.get("number").and_then(Value::as_u64).unwrap_or_default();
+            let id = data.get("subscription_id").and_then(Value::as_str).unwrap_or_default();
+            if event_type == EventType::SubscriptionPayment && status == "paid" {
+                let paid = self.ledger.subscriptions.entry(id.to_owned()).or_default().paid.insert(number, now);
+                if paid.is_some() && self.plan.set_backs == 0 {
+                    self.violation("a-date-is-paid-once", &format!("date {number} of {id} is told twice"));
+                }
+            }
+        } else if status == "paid" {
+            if before > 0 {
+                self.violation("paid-once", &format!("{label} says it again"));
+            }
+            self.said_paid(stream, &label, kind, pays, &invoices);
+        } else if kind == OperationKind::OwnPayment
+            && data.get("outcome").and_then(Value::as_str) == Some("not_paid")
+            && let Some(hash) = pays
+        {
+            self.ledger.said_not_paid.insert(hash);
+            let standing = self.node.outgoing.get(&hash).map(|outgoing| outgoing.standing);
+            if matches!(standing, Some(Standing::InFlight | Standing::Succeeded)) {
+                self.violation("not-paid-is-final", &format!("{label} says so, and it is {standing:?}"));
+            }
+        }
+        self.told(event_type, &data);
+    }
+
+    fn said_paid(
+        &mut self,
+        stream: StreamId,
+        label: &str,
+        kind: OperationKind,
+        pays: Option<PaymentHash>,
+        invoices: &[PaymentHash],
+    ) {
+        let now = self.now();
+        let proven = match kind {
+            OperationKind::SinglePayment => {
+                let settled = invoices.iter().find_map(|hash| {
+                    let at = self.node.incoming.get(hash)?.settled_at?;
+                    Some((*hash, at))
+                });
+                match settled {
+                    None => false,
+                    Some((hash, at)) => {
+                        if self.ledger.used.insert(hash, stream).is_some_and(|other| other != stream) {
+                            self.violation("one-settlement-one-paid", &format!("{label} says paid by another's money"));
+                        }
+                        let timed_out = self.ledger.streams.get(&stream).is_some_and(|book| book.statuses.len() > 1);
+                        let allowed = IN_TIME + 4 * self.ledger.bad_between(at, now);
+                        let took = now.saturating_sub(at);
+                        if took > allowed && !timed_out {
+                            let what = format!("{label} says paid {} s after it was", took / 1000);
+                            self.violation("paid-in-time", &what);
+                        }
+                        true
+                    }
+                }
+            }
+            OperationKind::InvoicePayment => pays.is_some_and(|hash| self.ledger.paid_to_others.contains(&hash)),
+            OperationKind::OwnPayment => pays
+                .and_then(|hash| self.node.outgoing.get(&hash))
+                .is_some_and(|outgoing| outgoing.standing == Standing::Succeeded),
+            _ => true,
+        };
+        if !proven {
+            self.violation("paid-with-a-settlement", &format!("{label} says paid, and nothing was"));
+        }
+    }
+
+    /// An attempt to deliver an event was recorded.
+    pub fn attempted(&mut self, attempt: &DeliveryAttempt) {
+        if attempt.status != DeliveryStatus::Failed {
+            return;
+        }
+        let (key, now) = ((attempt.stream, attempt.index), self.now());
+        self.ledger.given_up.insert(key);
+        let label = self.ledger.label(attempt.stream);
+        let began = self.app.receiver.first_posts.get(&key).copied().unwrap_or(now);
+        let tried = now.saturating_sub(began) / 3_600_000;
+        self.note(&format!("webhook: {label} event {} is given up", attempt.index));
+        // The last pause is ten hours at the longest.
+        if tried < 60 {
+            let what = format!("{label} event {} was given up after {tried} hours of trying", attempt.index);
+            self.violation("tried-for-three-days", &what);
+        }
+    }
+
+    /// The engine sends a message to a user.
+    pub fn asks(&mut self, letter: &Letter) {
+        if letter.kind != kind::PAYMENT_REQUEST {
+            return;
+        }
+        let content: Value = serde_json::from_str(&letter.content).unwrap_or_default();
+        let request = content.get("request_id").and_then(Value::as_str).unwrap_or_default();
+        let Some(book) = self.ledger.requests.get(request).and_then(|stream| self.ledger.streams.get(stream)) else {
+            return;
+        };
+        let (label, Some((id, number))) = (book.label.clone(), book.charge.clone()) else { return };
+        let Some(subscription) = self.ledger.subscriptions.get(&id) else { return };
+        let (now, over, paid) = (self.now(), subscription.over_at, subscription.paid.get(&number).copied());
+        if over.is_some_and(|at| at + ON_ITS_WAY < now) {
+            self.violation("no-charge-after-the-end", &format!("{label} is asked for, and {id} is over"));
+        }
+        if paid.is_some_and(|at| at + ON_ITS_WAY < now) {
+            self.violation(
+                "no-charge-of-a-paid-date",
+                &format!("{label} is asked for, and date {number} of {id} is paid"),
+            );
+        }
+    }
+}

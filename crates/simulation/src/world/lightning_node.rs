@@ -1,0 +1,418 @@
+//! The wallet behind the service's Lightning backend: a NIP-47 wallet service with a node that knows what was really paid.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::time::Duration;
+
+use nostr::nips::nip44::v2::ConversationKey;
+use nostr::{Event, EventBuilder, EventId, Kind, Tag, Timestamp};
+use serde_json::{Value, json};
+use usher_protocol::bolt11::Invoice;
+use usher_protocol::message::PaymentHash;
+use usher_protocol::{Keys, envelope};
+
+use super::action::Action;
+use super::invoices::{invoice, preimage};
+use super::outage::Operation;
+use super::{State, keys};
+
+/// Kind of a request to it.
+pub const REQUEST: u16 = 23_194;
+/// Kind of its responses.
+const RESPONSE: u16 = 23_195;
+/// Kind of its notifications.
+const NOTIFICATION: u16 = 23_197;
+/// Kind of its announcement.
+const ANNOUNCEMENT: u16 = 13_194;
+
+/// An invoice it has made.
+#[derive(Debug)]
+pub struct Incoming {
+    /// Its preimage's number, which is its name in the history.
+    pub number: u64,
+    /// The invoice.
+    pub invoice: Invoice,
+    /// When it was paid, in milliseconds since the beginning.
+    pub settled_at: Option<u64>,
+}
+
+/// How a payment that it was asked for stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It has not been asked, or what it was asked did not begin.
+    Nothing,
+    /// Under way.
+    InFlight,
+    /// The payee has it.
+    Succeeded,
+    /// It came back.
+    Failed,
+}
+
+/// A payment of another's invoice.
+#[derive(Debug)]
+pub struct Outgoing {
+    /// Its preimage's number, which is its name in the history.
+    pub number: u64,
+    /// How it stands.
+    pub standing: Standing,
+    /// How it will end: decided beforehand, as the route decides it.
+    pub fate: Fate,
+    /// Requests that reached it.
+    pub asked: u32,
+    /// The requests that made it pay.
+    pub paid_by: BTreeSet<EventId>,
+    /// It never said anything but a definite no.
+    pub only_refused: bool,
+}
+
+/// How a payment that it is asked for goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// At once.
+    Pays,
+    /// After a while, and then it says so.
+    PaysLate,
+    /// It pays and says nothing.
+    PaysSilently,
+    /// It says that it failed, and pays after a while.
+    SaysFailedAndPays,
+    /// It fails and says so.
+    Fails,
+    /// It has too little for it, and says so.
+    Refuses,
+}
+
+/// What kind of wallet it is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Manner {
+    /// It tells of settlements by itself.
+    pub notifies: bool,
+    /// Its look-ups know nothing of payments it makes.
+    pub forgets_outgoing: bool,
+    /// It hands out an invoice once more that was paid already.
+    pub repeats_paid: bool,
+    /// It remembers the requests it has had.
+    pub remembers: bool,
+}
+
+/// The wallet.
+#[derive(Debug)]
+pub struct Node {
+    keys: Keys,
+    conversation: Option<ConversationKey>,
+    /// What kind of wallet it is.
+    pub manner: Manner,
+    /// Until when it is away, in milliseconds since the beginning.
+    pub away_until: u64,
+    /// The invoices it has made.
+    pub incoming: HashMap<PaymentHash, Incoming>,
+    /// The payments it was, or may be, asked for.
+    pub outgoing: HashMap<PaymentHash, Outgoing>,
+    /// How often the service has sent each request.
+    pub sent: BTreeMap<EventId, u32>,
+    seen: BTreeSet<EventId>,
+}
+
+/// A request it is about to act on.
+#[derive(Clone, Debug)]
+pub struct Request {
+    id: EventId,
+    method: String,
+    params: Value,
+    until: Option<u64>,
+}
+
+/// The service's key towards it.
+pub fn client() -> Keys {
+    keys(201)
+}
+
+impl Node {
+    /// A wallet.
+    pub fn new(_service: &Keys) -> Self {
+        let keys = keys(202);
+        Self {
+            conversation: envelope::conversation_key(&keys, &client().public_key()).ok(),
+            keys,
+            manner: Manner::default(),
+            away_until: 0,
+            incoming: HashMap::new(),
+            outgoing: HashMap::new(),
+            sent: BTreeMap::new(),
+            seen: BTreeSet::new(),
+        }
+    }
+
+    /// The connection string for it.
+    pub fn connection_string(&self) -> String {
+        let (key, secret) = (self.keys.public_key().to_hex(), client().secret_key().to_secret_hex());
+        format!("nostr+walletconnect://{key}?relay=ws%3A%2F%2Fmain.example&secret={secret}")
+    }
+
+    /// What it announces of itself.
+    pub fn announcement(&self, at: u64) -> Option<Event> {
+        let mut builder = EventBuilder::new(
+            Kind::from_u16(ANNOUNCEMENT),
+            "pay_invoice make_invoice lookup_invoice get_info get_balance notifications",
+        )
+        .custom_created_at(Timestamp::from_secs(at))
+        .tag(Tag::parse(["encryption", "nip44_v2"]).ok()?);
+        if self.manner.notifies {
+            builder = builder.tag(Tag::parse(["notifications", "payment_received payment_sent"]).ok()?);
+        }
+        builder.sign_with_keys(&self.keys).ok()
+    }
+}
+
+impl State {
+    /// A payee's invoice that the service's wallet may be asked to pay.
+    pub fn payable(&mut self) -> Option<Invoice> {
+        let number = self.number();
+        let fates = [
+            Fate::Pays,
+            Fate::Pays,
+            Fate::PaysLate,
+            Fate::PaysSilently,
+            Fate::SaysFailedAndPays,
+            Fate::Fails,
+            Fate::Refuses,
+        ];
+        let fate = match self.plan.script.map(|script| script.operation) {
+            None => self.decisions.pick(&fates, Fate::Pays),
+            Some(Operation::PayRefused) => Fate::Refuses,
+            Some(_) => Fate::Pays,
+        };
+        let made = invoice(&keys(203), number, 5_000, self.secs(), 1800)?;
+        let outgoing = Outgoing {
+            number,
+            standing: Standing::Nothing,
+            fate,
+            asked: 0,
+            paid_by: BTreeSet::new(),
+            only_refused: true,
+        };
+        self.node.outgoing.insert(made.payment_hash(), outgoing);
+        Some(made)
+    }
+
+    /// A request reaches the wallet.
+    pub fn node_hears(&mut self, event: &Event) {
+        let (now, secs) = (self.now(), self.secs());
+        if self.node.away_until > now {
+            return self.note("the wallet is away: a request is lost");
+        }
+        if self.node.manner.remembers && !self.node.seen.insert(event.id) {
+            return;
+        }
+        let until = event.tags.expiration().map(|at| at.as_secs());
+        let Some(conversation) = &self.node.conversation else { return };
+        let Ok(text) = envelope::open(conversation, event) else {
+            return self.note("the wallet cannot read a request");
+        };
+        let Ok(Value::Object(call)) = serde_json::from_str::<Value>(&text) else { return };
+        if until.is_some_and(|until| until <= secs) {
+            return self.note("the wallet gets a request that has expired");
+        }
+        let method = call.get("method").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let params = call.get("params").cloned().unwrap_or_default();
+        let think = if self.calm { 1..50 } else { 1..3000 };
+        let think = self.decisions.delay(think);
+        self.later(think, Action::NodeActs(Request { id: event.id, method, params, until }));
+    }
+
+    /// It does what it was asked.
+    pub fn node_acts(&mut self, request: &Request) {
+        if self.node.away_until > self.now() || request.until.is_some_and(|until| until <= self.secs()) {
+            return self.note(&format!("the wallet does not come to {}", request.method));
+        }
+        let hash = request.params.get("payment_hash").and_then(|hash| serde_json::from_value(hash.clone()).ok());
+        let result = match request.method.as_str() {
+            "make_invoice" => self.make_invoice(&request.params),
+            "lookup_invoice" => hash.map(|hash| self.look_up(hash)),
+            "pay_invoice" => self.pay(request),
+            "get_balance" => Some(Ok(json!({ "balance": 1_000_000_000 }))),
+            "get_info" => Some(Ok(json!({ "alias": "simulated", "network": "regtest", "methods": [] }))),
+            _ => Some(Err("NOT_IMPLEMENTED")),
+        };
+        let Some(result) = result else { return };
+        let response = self.node_answers(request.id, &request.method, &result);
+        let invoice = request.params.get("invoice").and_then(Value::as_str);
+        if let (Err("INSUFFICIENT_BALANCE"), Some(response), Some(Ok(invoice))) =
+            (result, response, invoice.map(str::parse::<Invoice>))
+        {
+            self.ledger.refusals.insert(response, invoice.payment_hash());
+        }
+    }
+
+    /// It answers, with a result or an error's code.
+    pub fn node_answers(&mut self, to: EventId, method: &str, result: &Result<Value, &'static str>) -> Option<EventId> {
+        let (result, error) = match result {
+            Ok(result) => (result.clone(), Value::Null),
+            Err(code) => (Value::Null, json!({ "code": code, "message": "simulated" })),
+        };
+        let text = json!({ "result_type": method, "error": error, "result": result }).to_string();
+        self.node_says(RESPONSE, Some(to), &text, &format!("the wallet answers {method}"))
+    }
+
+    fn node_says(&mut self, kind: u16, about: Option<EventId>, text: &str, what: &str) -> Option<EventId> {
+        let at = self.secs();
+        let conversation = self.node.conversation.as_ref()?;
+        let sealed = envelope::seal(&self.node.keys, conversation, &[client().public_key()], about, kind, text, at);
+        let event = sealed.ok()?;
+        self.publish(0, &event, what);
+        Some(event.id)
+    }
+
+    fn make_invoice(&mut self, params: &Value) -> Option<Result<Value, &'static str>> {
+        let amount = params.get("amount").and_then(Value::as_u64)?;
+        let expiry = params.get("expiry").and_then(Value::as_u64).unwrap_or(3600);
+        let secs = self.secs();
+        if self.node.manner.repeats_paid && self.decisions.percent(30) {
+            let paid = self.node.incoming.values().find(|incoming| {
+                incoming.settled_at.is_some()
+                    && incoming.invoice.amount() == Some(amount)
+                    && !incoming.invoice.is_expired(secs)
+            });
+            if let Some(paid) = paid {
+                let (number, text) = (paid.number, paid.invoice.as_str().to_owned());
+                let hash = paid.invoice.payment_hash();
+                self.note(&format!("the wallet hands out invoice {number} again, which was paid"));
+                return Some(Ok(json!({ "type": "incoming", "invoice": text, "payment_hash": hash.to_string() })));
+            }
+        }
+        let number = self.number();
+        let made = invoice(&self.node.keys, number, amount, secs, expiry)?;
+        let hash = made.payment_hash();
+        let answer = json!({ "type": "incoming", "invoice": made.as_str(), "payment_hash": hash.to_string() });
+        self.node.incoming.insert(hash, Incoming { number, invoice: made, settled_at: None });
+        Some(Ok(answer))
+    }
+
+    fn look_up(&mut self, hash: PaymentHash) -> Result<Value, &'static str> {
+        let secs = self.secs();
+        if let Some(incoming) = self.node.incoming.get(&hash) {
+            let mut found =
+                json!({ "type": "incoming", "payment_hash": hash.to_string(), "amount": incoming.invoice.amount() });
+            let state = match incoming.settled_at {
+                Some(_) => "settled",
+                None if incoming.invoice.is_expired(secs) => "expired",
+                None => "pending",
+            };
+            let fields = found.as_object_mut().ok_or("INTERNAL")?;
+            fields.insert("state".to_owned(), state.into());
+            if incoming.settled_at.is_some() {
+                fields.insert("preimage".to_owned(), preimage(incoming.number).to_hex().into());
+                fields.insert("settled_at".to_owned(), secs.into());
+            }
+            return Ok(found);
+        }
+        let outgoing = self.node.outgoing.get(&hash).ok_or("NOT_FOUND")?;
+        if self.node.manner.forgets_outgoing || outgoing.standing == Standing::Nothing {
+            return Err("NOT_FOUND");
+        }
+        let mut found = json!({ "type": "outgoing", "payment_hash": hash.to_string() });
+        let fields = found.as_object_mut().ok_or("INTERNAL")?;
+        let state = match outgoing.standing {
+            Standing::Nothing | Standing::InFlight => "pending",
+            Standing::Succeeded => "settled",
+            Standing::Failed => "failed",
+        };
+        fields.insert("state".to_owned(), state.into());
+        if outgoing.standing == Standing::Succeeded {
+            fields.insert("preimage".to_owned(), preimage(outgoing.number).to_hex().into());
+        }
+        Ok(found)
+    }
+
+    fn pay(&mut self, request: &Request) -> Option<Result<Value, &'static str>> {
+        let text = request.params.get("invoice").and_then(Value::as_str)?;
+        let asked: Invoice = text.parse().ok()?;
+        let (hash, late) = (asked.payment_hash(), self.decisions.number(5_000..600_000));
+        let Some(outgoing) = self.node.outgoing.get_mut(&hash) else { return Some(Err("OTHER")) };
+        outgoing.asked += 1;
+        let (number, fate, before) = (outgoing.number, outgoing.fate, outgoing.standing);
+        if matches!(before, Standing::InFlight | Standing::Succeeded) {
+            if !outgoing.paid_by.contains(&request.id) {
+                self.violation("paid-twice", &format!("payment {number} is asked for again while it is {before:?}"));
+            }
+            // A Lightning node does not pay one hash twice.
+            return Some(Err("OTHER"));
+        }
+        outgoing.paid_by.insert(request.id);
+        if !matches!(fate, Fate::Refuses) {
+            outgoing.only_refused = false;
+        }
+        self.note(&format!("the wallet is asked for payment {number}: {fate:?}"));
+        let end = |succeeds, answers: Option<EventId>| Action::PaymentEnds { hash, succeeds, answers };
+        match fate {
+            Fate::Pays => {
+                self.payment_stands(hash, Standing::Succeeded);
+                Some(Ok(json!({ "preimage": preimage(number).to_hex(), "fees_paid": 10 })))
+            }
+            Fate::PaysSilently => {
+                self.payment_stands(hash, Standing::Succeeded);
+                None
+            }
+            Fate::PaysLate => {
+                self.payment_stands(hash, Standing::InFlight);
+                self.later(Duration::from_millis(late), end(true, Some(request.id)));
+                None
+            }
+            Fate::SaysFailedAndPays => {
+                self.payment_stands(hash, Standing::InFlight);
+                self.later(Duration::from_millis(late), end(true, None));
+                Some(Err("PAYMENT_FAILED"))
+            }
+            Fate::Fails => {
+                self.payment_stands(hash, Standing::Failed);
+                Some(Err("PAYMENT_FAILED"))
+            }
+            Fate::Refuses => Some(Err("INSUFFICIENT_BALANCE")),
+        }
+    }
+
+    /// A payment that was under way ends.
+    pub fn payment_ends(&mut self, hash: PaymentHash, succeeds: bool, answers: Option<EventId>) {
+        self.payment_stands(hash, if succeeds { Standing::Succeeded } else { Standing::Failed });
+        let Some(number) = self.node.outgoing.get(&hash).map(|outgoing| outgoing.number) else { return };
+        if let Some(request) = answers
+            && self.node.away_until <= self.now()
+        {
+            let paid = json!({ "preimage": preimage(number).to_hex(), "fees_paid": 10 });
+            self.node_answers(request, "pay_invoice", &if succeeds { Ok(paid) } else { Err("PAYMENT_FAILED") });
+        }
+    }
+
+    fn payment_stands(&mut self, hash: PaymentHash, standing: Standing) {
+        let Some(outgoing) = self.node.outgoing.get_mut(&hash) else { return };
+        outgoing.standing = standing;
+        let number = outgoing.number;
+        self.note(&format!("payment {number} is {standing:?}"));
+        if standing == Standing::Succeeded && self.ledger.said_not_paid.contains(&hash) {
+            self.violation("not-paid-is-final", &format!("payment {number} was said not to be paid, and is"));
+        }
+    }
+
+    /// Somebody pays an invoice of the service's; says its preimage's number if they could.
+    pub fn settle(&mut self, hash: PaymentHash) -> Option<u64> {
+        let (now, secs) = (self.now(), self.secs());
+        let incoming = self.node.incoming.get_mut(&hash)?;
+        if incoming.settled_at.is_some() || incoming.invoice.is_expired(secs) {
+            return None;
+        }
+        incoming.settled_at = Some(now);
+        let (number, amount) = (incoming.number, incoming.invoice.amount());
+        self.note(&format!("invoice {number} is paid"));
+        if self.node.manner.notifies && self.node.away_until <= now {
+            let text = json!({
+                "notification_type": "payment_received",
+                "notification": {
+                    "type": "incoming", "state": "settled", "payment_hash": hash.to_string(), "amount": amount,
+                    "preimage": preimage(number).to_hex(), "settled_at": secs,
+                },
+            });
+            self.node_says(NOTIFICATION, None, &text.to_string(), "the wallet tells of a settlement");
+        }
+        Some(number)
+    }
+}

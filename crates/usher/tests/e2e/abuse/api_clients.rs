@@ -1,0 +1,180 @@
+//! Callers: slow, huge, many, and wrong, while users log in.
+
+use std::time::Duration;
+
+use rustix::process::{Pid, Resource, Rlimit, getrlimit, prlimit, setrlimit};
+use serde_json::json;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::service;
+use crate::harness::{Api, LONG, TestTasks, User, run_logins};
+
+/// Idle connections that are opened at the same time.
+const CONNECTIONS: usize = 3_000;
+
+fn address(api: &Api) -> String {
+    api.base.trim_start_matches("http://").to_owned()
+}
+
+/// Sends bytes and answers the status line; empty when the service closes without one.
+async fn status_of(api: &Api, bytes: &[u8]) -> String {
+    let mut socket = TcpStream::connect(address(api)).await.unwrap();
+    // The service may close before it has read all: that is an answer, too.
+    let _ = socket.write_all(bytes).await;
+    let mut answer = Vec::new();
+    let _ = tokio::time::timeout(LONG, socket.read_to_end(&mut answer)).await.expect("an end in time");
+    String::from_utf8_lossy(&answer).lines().next().unwrap_or("").to_owned()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn slow_and_many_connections() {
+    // Our side of the connections needs open files, too: the customary soft limit is 1,024.
+    let limit = getrlimit(Resource::Nofile);
+    if limit.current.is_some_and(|current| current < 8_192) {
+        setrlimit(Resource::Nofile, Rlimit { current: Some(8_192), ..limit }).expect("8,192 open files");
+    }
+    let (_relay, usher) = service().await;
+    let api = usher.api();
+    let before = usher.memory();
+    let test_tasks = TestTasks::default();
+    // Those who say nothing.
+    let mut idle = Vec::new();
+    for _ in 0..CONNECTIONS {
+        idle.push(TcpStream::connect(address(&api)).await.expect("a connection"));
+    }
+    // Those who say it slowly: a header per second, a body byte by byte, an answer that nobody reads.
+    for number in 0..200 {
+        let (address, token) = (address(&api), api.token.clone());
+        test_tasks.spawn(async move {
+            let mut socket = TcpStream::connect(address).await.unwrap();
+            let head = match number % 3 {
+                0 => "POST /key-handshake HTTP/1.1\r\nHost: x\r\n".to_owned(),
+                1 => format!(
+                    "POST /key-handshake HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\
+                     Content-Type: application/json\r\nContent-Length: 10000\r\n\r\n"
+                ),
+                _ => format!("GET /openapi.json HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n\r\n")
+                    .repeat(200),
+            };
+            let mut sent = socket.write_all(head.as_bytes()).await;
+            while sent.is_ok() {
+                tokio::time::sleep(Duration::from_millis(500)).await;
+                sent = socket.write_all(if number % 3 == 0 { b"a: b\r\n" } else { b" " }).await;
+            }
+        });
+    }
+    run_logins(&api, 10, User::Once).await;
+    assert!(usher.memory() < before + 200, "{before} MiB grew to {} MiB", usher.memory());
+    // And in the end they are shown the door.
+    for socket in &mut idle {
+        let mut answer = Vec::new();
+        let closed = tokio::time::timeout(LONG, socket.read_to_end(&mut answer)).await;
+        assert!(closed.is_ok(), "a connection without a request is kept for ever");
+    }
+    run_logins(&api, 5, User::Once).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn more_connections_than_open_files() {
+    let (relay, usher) = service().await;
+    let api = usher.api();
+    let few = Rlimit { current: Some(120), maximum: Some(120) };
+    let pid = Pid::from_raw(i32::try_from(usher.pid()).unwrap());
+    prlimit(pid, Resource::Nofile, few).expect("a limit");
+    let mut idle = Vec::new();
+    for _ in 0..400 {
+        idle.push(TcpStream::connect(address(&api)).await.expect("a connection"));
+    }
+    // It needs a file for its relay, too, and has none.
+    relay.set(|quirks| quirks.drop_every = Some(Duration::from_millis(100)));
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    relay.set(|quirks| quirks.drop_every = None);
+    drop(idle);
+    run_logins(&api, 5, User::Stubborn).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn huge_and_wrong_requests() {
+    let (_relay, usher) = service().await;
+    let api = usher.api();
+    let before = usher.memory();
+    let head = |method: &str, path: &str, more: &str| {
+        format!(
+            "{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {}\r\n\
+             Content-Type: application/json\r\n{more}\r\n",
+            api.token
+        )
+    };
+    let body = |bytes: &str| head("POST", "/key-handshake", &format!("Content-Length: {}\r\n", bytes.len())) + bytes;
+    let chunked = |chunks: usize| {
+        let chunk = format!("10000\r\n{}\r\n", " ".repeat(0x10000));
+        head("POST", "/key-handshake", "Transfer-Encoding: chunked\r\n") + &chunk.repeat(chunks) + "0\r\n\r\n"
+    };
+    let long = "x".repeat(1 << 20);
+    let run = async {
+        for (what, request, expected) in [
+            ("a huge header", head("GET", "/version", &format!("X: {long}\r\n")), &["431", "400", ""][..]),
+            ("many headers", head("GET", "/version", &"a: b\r\n".repeat(10_000)), &["431", "400", ""]),
+            ("a huge path", head("GET", &format!("/{long}"), ""), &["414", "431", "400", ""]),
+            ("a huge query", head("GET", &format!("/events/x?after={}", "9".repeat(8_000)), ""), &["404", "422"]),
+            ("a huge body", body(&format!("\"{long}\"")), &["413"]),
+            ("a huge body to come", head("POST", "/key-handshake", "Content-Length: 99999999999\r\n"), &["413"]),
+            ("an endless body", chunked(100), &["413"]),
+            ("a deep body", body(&"[".repeat(200_000)), &["400", "422"]),
+            ("a deep object", body(&"{\"a\":".repeat(30_000)), &["400", "422"]),
+            ("no JSON", body("{\"static_token\": tru"), &["400"]),
+            ("a wrong type", body("{\"static_token\": {\"a\": [1]}}"), &["422"]),
+            ("a long token", body(&format!("{{\"static_token\": \"{}\"}}", "t".repeat(129))), &["422"]),
+            ("two lengths", head("POST", "/key-handshake", "Content-Length: 2\r\nContent-Length: 3\r\n"), &["400", ""]),
+            (
+                "a lie about the length",
+                head("POST", "/key-handshake", "Content-Length: 100\r\n") + "{}",
+                &["400", "408", ""],
+            ),
+            ("no HTTP", "\x16\x03\x01\x02\x00\x01\x00\x01\u{fc}".to_owned(), &["400", ""]),
+            ("no method", head("\x7fGET", "/version", ""), &["400", ""]),
+            ("another method", head("BREW", "/key-handshake", ""), &["405"]),
+            ("another route", head("GET", "/../../etc/passwd", ""), &["404"]),
+            ("a null in the path", head("GET", "/events/%00", ""), &["404"]),
+        ] {
+            let line = status_of(&api, request.as_bytes()).await;
+            let status = line.split(' ').nth(1).unwrap_or("");
+            assert!(expected.contains(&status), "{what} is answered {line:?}");
+        }
+        for (what, token) in [("no", None), ("a wrong", Some("wrong")), ("half a", Some(&api.token[..20]))] {
+            for path in ["/key-handshake", "/authenticate-key"] {
+                let mut call = api.http.post(format!("{}{path}", api.base)).json(&json!({}));
+                if let Some(token) = token {
+                    call = call.bearer_auth(token);
+                }
+                assert_eq!(call.send().await.unwrap().status(), 401, "{what} token at {path}");
+            }
+        }
+    };
+    tokio::join!(run, run_logins(&api, 10, User::Once));
+    assert!(usher.memory() < before + 150, "{before} MiB grew to {} MiB", usher.memory());
+    assert!(!usher.log().contains(" 500 ") && !usher.log().contains("status=500"), "no error of ours");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn callers_who_never_stop() {
+    let (_relay, usher) = service().await;
+    let api = usher.api();
+    let before = usher.memory();
+    let test_tasks = TestTasks::default();
+    for number in 0..24 {
+        let api = api.clone();
+        test_tasks.spawn(async move {
+            loop {
+                let _ = match number % 3 {
+                    0 => api.post("/authenticate-key", &json!({"main_key": "x", "subkeys": []})).await,
+                    1 => api.get("/events/01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11").await,
+                    _ => Api { token: "wrong".to_owned(), ..api.clone() }.post("/key-handshake", &json!({})).await,
+                };
+            }
+        });
+    }
+    run_logins(&api, 10, User::Once).await;
+    assert!(usher.memory() < before + 150, "{before} MiB grew to {} MiB", usher.memory());
+}

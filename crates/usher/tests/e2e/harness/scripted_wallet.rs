@@ -1,0 +1,103 @@
+//! A wallet made by hand: what it makes is put into a relay's mouth ([`QuirkyRelay::inject`]), so it can say anything.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use usher_faults::relay::QuirkyRelay;
+use usher_protocol::handshake_url::HandshakeUrl;
+use usher_protocol::message::AuthChallenge;
+use usher_protocol::subkey::{Permission, SubkeyProof};
+use usher_protocol::{Event, EventId, Keys, PublicKey, envelope, kind};
+use usher_sandbox::wallet::{DeviceTerms, Identity};
+
+use super::LONG;
+
+/// A key that can say anything to a service.
+#[derive(Clone)]
+pub(crate) struct ScriptedWallet {
+    pub(crate) keys: Keys,
+}
+
+/// Unix seconds.
+pub(crate) fn now() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()
+}
+
+/// A device of `user`: allowed `permissions`, from `valid_from` until `expires_at`.
+pub(crate) fn device(user: &Identity, permissions: &[Permission], valid_from: u64, expires_at: u64) -> Identity {
+    let permissions = permissions.to_vec();
+    user.device(DeviceTerms { name: "a device".to_owned(), valid_from, expires_at, permissions }).expect("a device")
+}
+
+impl ScriptedWallet {
+    pub(crate) fn new() -> Self {
+        Self { keys: Keys::generate() }
+    }
+
+    pub(crate) fn public_key(&self) -> PublicKey {
+        self.keys.public_key()
+    }
+
+    /// An event that says `text` to `to`.
+    pub(crate) fn seal(&self, to: PublicKey, kind: u16, text: &str) -> Event {
+        self.seal_at(to, kind, text, None, now())
+    }
+
+    /// An event that says `text` to `to`, about an event, at a time.
+    pub(crate) fn seal_at(&self, to: PublicKey, kind: u16, text: &str, about: Option<EventId>, at: u64) -> Event {
+        let conversation = envelope::conversation_key(&self.keys, &to).unwrap();
+        envelope::seal(&self.keys, &conversation, &[to], about, kind, text, at).unwrap()
+    }
+
+    /// The answer to a handshake URL.
+    pub(crate) fn handshake(&self, url: &HandshakeUrl) -> Event {
+        self.seal(
+            url.recipient(),
+            kind::KEY_HANDSHAKE,
+            &json!({"token": url.token, "preferred_relays": []}).to_string(),
+        )
+    }
+
+    /// The approval of a challenge.
+    pub(crate) fn approval(&self, to: PublicKey, challenge: &str, proof: Option<&SubkeyProof>) -> Event {
+        let status = json!({"status": "approved", "granted_permissions": [], "session_token": null});
+        self.answer(to, challenge, proof, &status)
+    }
+
+    /// Any answer to a challenge.
+    pub(crate) fn answer(&self, to: PublicKey, challenge: &str, proof: Option<&SubkeyProof>, status: &Value) -> Event {
+        let text = json!({"challenge": challenge, "subkey_proof": proof, "status": status}).to_string();
+        self.seal(to, kind::AUTH_RESPONSE, &text)
+    }
+
+    /// Waits until a challenge for this key passes the relay; answers it and the event it came in.
+    pub(crate) async fn challenged(&self, relay: &QuirkyRelay) -> (AuthChallenge, Event) {
+        self.challenged_again(relay, &[]).await
+    }
+
+    /// As [`challenged`](Self::challenged), for a challenge that is none of `known`.
+    pub(crate) async fn challenged_again(&self, relay: &QuirkyRelay, known: &[&str]) -> (AuthChallenge, Event) {
+        let deadline = Instant::now() + LONG;
+        loop {
+            let mut seen = relay.seen();
+            seen.reverse();
+            let found = seen.into_iter().find_map(|event| {
+                let challenge = self.read_challenge(&event)?;
+                (!known.contains(&challenge.challenge.as_str())).then_some((challenge, event))
+            });
+            if let Some(found) = found {
+                return found;
+            }
+            assert!(Instant::now() < deadline, "no challenge came");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    fn read_challenge(&self, event: &Event) -> Option<AuthChallenge> {
+        if event.kind.as_u16() != kind::AUTH_CHALLENGE {
+            return None;
+        }
+        let conversation = envelope::conversation_key(&self.keys, &event.pubkey).ok()?;
+        serde_json::from_str(&envelope::open(&conversation, event).ok()?).ok()
+    }
+}

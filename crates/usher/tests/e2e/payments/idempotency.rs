@@ -1,0 +1,209 @@
+//! `Idempotency-Key`: the service dies between the work and the answer, and the work is done once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use usher_sandbox::lightning::{InvoiceTerms, Method};
+use usher_sandbox::wallet::{Agreement, Policy, Wallet};
+
+use super::fixture::{Fixture, now, statuses};
+use crate::harness::{CallError, LONG, TestTasks};
+
+/// Dies after the work, which for calls that start something is committed by then, before the answer is kept or sent.
+const POINT: &str = "before-answer";
+
+impl Fixture {
+    /// Has the service die in the middle of this call, starts it again, and repeats the call from many sides; answers what
+    /// they all were answered, and whether it was the answer of the call that was cut off.
+    async fn cut_off(&mut self, path: &str, key: &str, body: &Value) -> (Value, bool) {
+        self.usher.die_at(Some(POINT));
+        self.crash().await;
+        match self.api().post_once(path, key, body).await {
+            Err(CallError::Network(_)) => {}
+            other => panic!("{path}: it should have died: {other:?}"),
+        }
+        self.usher.die_at(None);
+        self.crash().await;
+        let api = self.api();
+        // Until there is an answer, as an app would: a connection from before may be tried first.
+        let call = async || loop {
+            match api.post_once(path, key, body).await {
+                Err(CallError::Network(_)) => {}
+                answered => break answered.expect("answered"),
+            }
+        };
+        let answers = join_all((0..8).map(|_| call())).await;
+        assert!(answers.iter().all(|(answer, _)| *answer == answers[0].0), "{path}: {answers:?}");
+        let anew = answers.iter().filter(|(_, replayed)| !replayed).count();
+        assert!(anew <= 1, "{path}: {answers:?}");
+        (answers[0].0.clone(), anew == 0)
+    }
+
+    /// How many operations of this kind are open.
+    async fn count(&self, kind: &str) -> u64 {
+        self.api().metric(&format!("usher_operations_open{{kind=\"{kind}\"}}")).await
+    }
+}
+
+fn payment(user: &Wallet) -> Value {
+    json!({
+        "main_key": user.main_key().to_hex(), "subkeys": [], "description": "Coffee", "amount": 7_000,
+        "currency": "millisats", "expires_at": now() + 120,
+    })
+}
+
+#[test]
+fn each_post_is_tested_here() {
+    let document: Value = serde_json::from_str(include_str!("../../../../../docs/openapi.json")).unwrap();
+    let posts = document["paths"].as_object().unwrap().iter().filter(|(_, calls)| calls.get("post").is_some());
+    for (path, _) in posts {
+        let tested = format!("\"{}\"", path.replace("{id}", "{stream}:0"));
+        assert!(include_str!("idempotency.rs").contains(&tested), "{path} has no test");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_payment_is_asked_for_once() {
+    let mut fixture = Fixture::open().await;
+    let user = fixture.user(Policy::silent()).await;
+    let body = payment(&user);
+    let (answer, replayed) = fixture.cut_off("/payments/single", "order-7", &body).await;
+    assert!(replayed, "it was committed with the payment");
+    assert_eq!(fixture.count("single_payment").await, 1);
+    let request = user.next_request(LONG).await.expect("asked");
+    user.fulfil(&request).await.expect("paid");
+    let events = fixture.api().finished(answer["stream_id"].as_str().unwrap()).await;
+    assert_eq!(statuses(&events).last(), Some(&"paid"));
+    // The wallet may have been asked right before the end, too: of that invoice nobody hears.
+    let invoices = fixture.wallet.counts().executed(Method::MakeInvoice);
+    assert!((1..=2).contains(&invoices), "{invoices}");
+    assert_eq!(fixture.shop.balance(), Fixture::SHOP + 7_000);
+    // Also when all is over, and with another body it is another call.
+    assert_eq!(fixture.api().post_once("/payments/single", "order-7", &body).await.unwrap(), (answer, true));
+    let other = fixture.api().post_once("/payments/single", "order-7", &json!({})).await;
+    assert!(matches!(other, Err(CallError::Status(409, _))), "{other:?}");
+    assert!(fixture.network.totals().add_up());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn each_operation_is_started_once() {
+    let mut fixture = Fixture::open().await;
+    let user = fixture.user(Policy::silent()).await;
+    let payee = fixture.network.open_account("payee", 0);
+    let invoice = payee.make_invoice(&InvoiceTerms::of(5_000)).unwrap();
+    let main_key = user.main_key().to_hex();
+    let asked = json!({"main_key": main_key, "subkeys": []});
+    let mut recurring = payment(&user);
+    recurring["recurrence"] = json!({"calendar": "monthly", "first_payment_due": now()});
+    let wanted = json!({
+        "recipient_key": main_key, "subkeys": [], "content": {"amount": 3_000, "currency": "millisats"},
+    });
+    for (path, kind, body) in [
+        ("/key-handshake", "key_handshake", json!({})),
+        ("/key-handshake", "key_handshake", json!({"static_token": "door"})),
+        ("/authenticate-key", "authentication", asked),
+        ("/payments/recurring", "recurring_request", recurring),
+        ("/invoices/request", "invoice_request", wanted),
+        ("/invoices/pay", "own_payment", json!({"invoice": invoice.as_str()})),
+    ] {
+        let before = fixture.count(kind).await;
+        let key = format!("{kind}-{}", body.to_string().len());
+        let (answer, replayed) = fixture.cut_off(path, &key, &body).await;
+        assert!(replayed && answer["stream_id"].is_string(), "{path}: {answer}");
+        let after = fixture.count(kind).await;
+        // Our own wallet may have paid right before the end, and then it is over.
+        assert!(after == before + 1 || kind == "own_payment" && after == before, "{path}: {before}, {after}");
+    }
+    assert!(fixture.network.executed(invoice.payment_hash()) <= 1);
+    assert!(fixture.network.totals().add_up());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_subscription_is_closed_once_and_what_starts_nothing_may_be_done_again() {
+    // Nobody is there: deliveries wait.
+    let mut fixture = Fixture::open_with(|builder| builder.set("WEBHOOK__URL", "http://127.0.0.1:9/hook")).await;
+    let user = fixture.user(Policy::silent()).await;
+    let mut recurring = payment(&user);
+    recurring["recurrence"] = json!({"calendar": "monthly", "first_payment_due": now() + 86_400});
+    let stream = fixture.start("/payments/recurring", &recurring).await;
+    let request = user.next_request(LONG).await.expect("asked");
+    user.agree(&request, &Agreement::default()).unwrap();
+    let events = fixture.api().finished(&stream).await;
+    let id = events[0].data["subscription_id"].clone();
+
+    let close = json!({"main_key": user.main_key().to_hex(), "subkeys": [], "subscription_id": id});
+    let (answer, replayed) = fixture.cut_off("/payments/recurring/close", "bye", &close).await;
+    assert!(replayed && answer["status"] == "closed", "{answer}");
+    let subscription = fixture.api().get(&format!("/subscriptions/{}", id.as_str().unwrap())).await.unwrap();
+    assert_eq!(subscription["state"], "closed_by_provider");
+
+    let (delivery, replayed) =
+        fixture.cut_off(&format!("/webhooks/deliveries/{stream}:0/retry"), "again", &json!({})).await;
+    assert!(replayed && delivery["status"] == "pending", "{delivery}");
+
+    // Of these no answer is kept before they are done; done again they come to the same.
+    let jwt = json!({"target_key": user.main_key().to_hex(), "duration_hours": 1});
+    let (issued, replayed) = fixture.cut_off("/jwt/issue", "jwt", &jwt).await;
+    assert!(!replayed && issued["token"].is_string());
+    let verify = json!({"public_key": fixture.usher.public_key().to_hex(), "token": issued["token"]});
+    let (verified, replayed) = fixture.cut_off("/jwt/verify", "verify", &verify).await;
+    assert!(!replayed && verified["target_key"] == jwt["target_key"]);
+    let calendar = json!({"calendar": "daily", "from": 0});
+    let (next, replayed) = fixture.cut_off("/calendar/next-occurrence", "next", &calendar).await;
+    assert!(!replayed && next["next_occurrence"] == 86_400);
+    let relay = json!({"relay": "ws://127.0.0.1:9"});
+    let before = fixture.api().get("/relays").await.unwrap();
+    let count = |answer: &Value| answer["relays"].as_array().expect("relays").len();
+    let (_, replayed) = fixture.cut_off("/relays", "relay", &relay).await;
+    assert!(!replayed);
+    assert_eq!(count(&fixture.api().get("/relays").await.unwrap()), count(&before) + 1);
+}
+
+/// What was answered to a key, by all who asked with it.
+type Answers = Arc<Mutex<Vec<Vec<Value>>>>;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_at_random_instants_each_key_stands_for_one_operation() {
+    const KEYS: usize = 40;
+    const CALLERS: usize = 3;
+    let mut fixture = Fixture::open().await;
+    let api = fixture.api();
+    let (answers, over): (Answers, _) =
+        (Arc::new(Mutex::new(vec![Vec::new(); KEYS])), Arc::new(AtomicBool::new(false)));
+    let test_tasks = TestTasks::default();
+    for _ in 0..CALLERS {
+        let (api, answers) = (api.clone(), Arc::clone(&answers));
+        let over = Arc::clone(&over);
+        test_tasks.spawn(async move {
+            for key in 0..KEYS {
+                // Until there is an answer, as an app would.
+                loop {
+                    match api.post_once("/key-handshake", &format!("login-{key}"), &json!({})).await {
+                        Ok((answer, _)) => break answers.lock()[key].push(answer),
+                        Err(CallError::Network(_)) => tokio::time::sleep(Duration::from_millis(5)).await,
+                        Err(error) => panic!("refused: {error:?}"),
+                    }
+                }
+                if !over.load(Ordering::Relaxed) {
+                    tokio::time::sleep(Duration::from_millis(20)).await;
+                }
+            }
+        });
+    }
+    for round in 0..6_u64 {
+        tokio::time::sleep(Duration::from_millis(37 * round % 90)).await;
+        fixture.usher.restart().await;
+        test_tasks.check();
+    }
+    over.store(true, Ordering::Relaxed);
+    test_tasks.ended(LONG).await;
+    for (key, answers) in answers.lock().iter().enumerate() {
+        assert_eq!(answers.len(), CALLERS);
+        assert!(answers.iter().all(|answer| *answer == answers[0]), "{key}: {answers:?}");
+    }
+    assert_eq!(fixture.count("key_handshake").await, KEYS as u64);
+}

@@ -1,0 +1,163 @@
+//! Users' wallets and our own that lie, lag or say things twice.
+
+use std::time::Duration;
+
+use usher_faults::lightning::{Conduct, InvoiceLie, LookupLie, PayLie};
+use usher_faults::wallet::{FaultyWallet, false_messages};
+use usher_protocol::message::Preimage;
+use usher_sandbox::lightning::{InvoiceTerms, Method};
+use usher_sandbox::wallet::Policy;
+
+use super::fixture::{Fixture, statuses};
+use crate::harness::{LONG, QUIET};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_payer_who_claims_success_is_not_believed() {
+    let fixture = Fixture::open().await;
+    let user = fixture.user(Policy::silent()).await;
+    for preimage in [None, Some(Preimage::from_bytes([7; 32]))] {
+        let stream = fixture.ask_until(&user, 1_000, 5).await;
+        let request = user.next_request(LONG).await.unwrap();
+        user.send(request.from, &false_messages::claim_paid(&request, preimage)).unwrap();
+        let events = fixture.api().finished(&stream).await;
+        assert_eq!(statuses(&events), ["timeout"]);
+    }
+    assert_eq!(fixture.shop.balance(), Fixture::SHOP);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn money_is_money_whatever_the_payer_says() {
+    let fixture = Fixture::open().await;
+    let user = fixture.user(Policy::silent()).await;
+    // Says no and pays.
+    let stream = fixture.ask(&user, 1_000).await;
+    let request = user.next_request(LONG).await.unwrap();
+    user.decline(&request, None).unwrap();
+    assert_eq!(statuses(&fixture.api().finished(&stream).await), ["user_rejected"]);
+    user.pay_without_response(&request).await.unwrap();
+    let events = fixture.later(&stream, 2).await;
+    assert_eq!(statuses(&events), ["user_rejected", "paid"]);
+    // Pays when it is over.
+    let stream = fixture.ask_until(&user, 1_000, 2).await;
+    let request = user.next_request(LONG).await.unwrap();
+    assert_eq!(statuses(&fixture.api().finished(&stream).await), ["timeout"]);
+    let payer = user.payment_source().and_then(|payment_source| payment_source.account()).unwrap();
+    payer.pay_late(fixture.invoice_of(&request).as_str(), None).unwrap();
+    let events = fixture.later(&stream, 2).await;
+    assert_eq!(statuses(&events), ["timeout", "paid"]);
+    tokio::time::sleep(QUIET).await;
+    assert_eq!(fixture.api().events(&stream).await, (events, true));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_invoice_that_does_not_fit_is_shown_to_nobody() {
+    let fixture = Fixture::open().await;
+    let user = fixture.user(Policy::auto_approve()).await;
+    for lie in [
+        InvoiceLie::LessAmount,
+        InvoiceLie::MoreAmount,
+        InvoiceLie::NoAmount,
+        InvoiceLie::OtherNetwork,
+        InvoiceLie::Expired,
+        InvoiceLie::OtherHash,
+        InvoiceLie::Garbage,
+    ] {
+        fixture.wallet.set(|behaviour| behaviour.invoices = Some(lie));
+        let stream = fixture.ask(&user, 1_000).await;
+        assert_eq!(statuses(&fixture.api().finished(&stream).await), ["error"], "{lie:?}");
+    }
+    assert_eq!(user.requests().len(), 0, "nobody was asked");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_invoice_given_twice_is_refused_the_second_time() {
+    let fixture = Fixture::open().await;
+    let user = fixture.user(Policy::silent()).await;
+    let first = fixture.ask(&user, 1_000).await;
+    user.next_request(LONG).await.unwrap();
+    fixture.wallet.set(|behaviour| behaviour.invoices = Some(InvoiceLie::Reused));
+    let second = fixture.ask(&user, 1_000).await;
+    assert_eq!(statuses(&fixture.api().finished(&second).await), ["error"]);
+    assert!(!fixture.api().events(&first).await.1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_settlement_that_proves_nothing_is_not_believed() {
+    let fixture = Fixture::open().await;
+    fixture.wallet.set(|behaviour| {
+        behaviour.notifications = false;
+        behaviour.lookups = Some(LookupLie::SettledWithWrongPreimage);
+    });
+    let user = fixture.user(Policy::silent()).await;
+    let stream = fixture.ask_until(&user, 1_000, 4).await;
+    assert_eq!(statuses(&fixture.api().finished(&stream).await), ["timeout"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn our_wallet_answers_twice_late_or_wrongly_and_pays_once() {
+    let fixture = Fixture::open().await;
+    let payee = fixture.network.open_account("payee", 0);
+    let mut expected = 0;
+    for conduct in [
+        Conduct::Twice,
+        Conduct::Garble,
+        Conduct::Empty,
+        Conduct::RefuseAndExecute(usher_sandbox::lightning::ErrorCode::PaymentFailed),
+    ] {
+        fixture.wallet.set(|behaviour| behaviour.on(Method::PayInvoice, conduct));
+        let invoice = payee.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+        let stream = fixture.start("/invoices/pay", &serde_json::json!({"invoice": invoice.as_str()})).await;
+        assert_eq!(statuses(&fixture.api().finished(&stream).await), ["paid"], "{conduct:?}");
+        assert_eq!(fixture.network.executed(invoice.payment_hash()), 1, "{conduct:?}");
+        expected += 1;
+        assert_eq!(fixture.wallet.counts().calls(Method::PayInvoice), expected, "{conduct:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn our_wallet_pretends_to_have_paid() {
+    let fixture = Fixture::open().await;
+    fixture.wallet.set(|behaviour| behaviour.pays = Some(PayLie::Pretend));
+    let payee = fixture.network.open_account("payee", 0);
+    let invoice = payee.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+    let stream = fixture.start("/invoices/pay", &serde_json::json!({"invoice": invoice.as_str()})).await;
+    fixture.wallet.wait_for(LONG, |counts| counts.calls(Method::LookupInvoice) >= 1).await.expect("looked up");
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert!(!statuses(&fixture.api().events(&stream).await.0).contains(&"paid"));
+    assert_eq!(fixture.wallet.counts().calls(Method::PayInvoice), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn our_wallet_that_never_answers_is_looked_up() {
+    let fixture = Fixture::open().await;
+    // Executed, never answered; the notification tells.
+    fixture.wallet.set(|behaviour| behaviour.on(Method::PayInvoice, Conduct::Mute));
+    let payee = fixture.network.open_account("payee", 0);
+    let invoice = payee.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+    let stream = fixture.start("/invoices/pay", &serde_json::json!({"invoice": invoice.as_str()})).await;
+    assert_eq!(statuses(&fixture.api().finished(&stream).await), ["paid"]);
+    assert_eq!(fixture.wallet.counts().calls(Method::PayInvoice), 1);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn our_wallet_answers_after_both_were_started_again() {
+    let mut fixture = Fixture::open().await;
+    fixture.wallet.set(|behaviour| {
+        behaviour.notifications = false;
+        behaviour.on(Method::PayInvoice, Conduct::Hold);
+    });
+    let payee = fixture.network.open_account("payee", 0);
+    let invoice = payee.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
+    let stream = fixture.start("/invoices/pay", &serde_json::json!({"invoice": invoice.as_str()})).await;
+    fixture.wallet.wait_for(LONG, |counts| counts.executed(Method::PayInvoice) == 1).await.expect("executed");
+    fixture.wallet.stop().await;
+    fixture.usher.kill();
+    fixture.wallet.start_again().await;
+    fixture.crash().await;
+    fixture.wallet.release();
+    let events = fixture.api().finished(&stream).await;
+    assert_eq!(statuses(&events), ["paid"]);
+    assert_eq!((fixture.wallet.counts().calls(Method::PayInvoice), payee.balance()), (1, 1_000));
+    tokio::time::sleep(QUIET).await;
+    assert_eq!(fixture.api().events(&stream).await, (events, true));
+}

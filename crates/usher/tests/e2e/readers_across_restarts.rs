@@ -1,0 +1,143 @@
+//! Readers of one stream by every way there is, while the service is killed again and again: each goes on at its index, and
+//! has seen each event once.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use parking_lot::Mutex;
+use rand::Rng as _;
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio_tungstenite::client_async;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
+use usher_faults::relay::{Quirks, QuirkyRelay};
+
+use crate::harness::{Api, CallError, Event, LONG, ScriptedWallet, Sse, TestTasks, TestUsher};
+
+/// What a reader has seen.
+#[derive(Clone, Default)]
+struct Seen(Arc<Mutex<Vec<Event>>>);
+
+impl Seen {
+    /// The index of the first event that it has not seen.
+    fn next(&self) -> u64 {
+        self.0.lock().len() as u64
+    }
+
+    fn see(&self, event: Event) {
+        assert_eq!(event.index, self.next(), "each once, in order");
+        self.0.lock().push(event);
+    }
+}
+
+/// Before it is tried again: the service is down.
+async fn patience() {
+    tokio::time::sleep(Duration::from_millis(10)).await;
+}
+
+async fn by_long_poll(api: Api, stream: String, seen: Seen) {
+    loop {
+        match api.try_events(&stream, seen.next(), 5).await {
+            Ok(page) => page.events.into_iter().for_each(|event| seen.see(event)),
+            Err(CallError::Network(_)) => patience().await,
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+}
+
+async fn by_server_sent_events(api: Api, stream: String, seen: Seen) {
+    loop {
+        let mut request = api.http.get(format!("{}/events/{stream}", api.base)).bearer_auth(&api.token);
+        request = request.header("accept", "text/event-stream");
+        if let Some(last) = seen.next().checked_sub(1) {
+            request = request.header("last-event-id", last);
+        }
+        let Ok(answer) = request.send().await else {
+            patience().await;
+            continue;
+        };
+        assert_eq!(answer.status(), 200);
+        let mut feed = Sse::new(answer);
+        while let Some(event) = feed.next().await {
+            seen.see(event);
+        }
+    }
+}
+
+async fn by_websocket(api: Api, stream: String, seen: Seen) {
+    loop {
+        let _ended = conversation(&api, &stream, &seen).await;
+        patience().await;
+    }
+}
+
+/// One connection, to its end.
+async fn conversation(api: &Api, stream: &str, seen: &Seen) -> Option<()> {
+    let address = api.base.strip_prefix("http://").unwrap();
+    let connection = TcpStream::connect(address).await.ok()?;
+    let mut request = format!("ws://{address}/ws").into_client_request().unwrap();
+    request.headers_mut().insert("authorization", format!("Bearer {}", api.token).parse().unwrap());
+    let (mut socket, _) = client_async(request, connection).await.ok()?;
+    let subscribe = json!({ "id": "1", "cmd": "subscribe", "params": { "stream_id": stream, "after": seen.next() } });
+    socket.send(Message::text(subscribe.to_string())).await.ok()?;
+    while let Some(Ok(message)) = socket.next().await {
+        let Message::Text(text) = message else { continue };
+        let mut said: Value = serde_json::from_str(&text).unwrap();
+        match said["type"].as_str().unwrap() {
+            "success" => assert_eq!(said["id"], "1"),
+            "event" => {
+                said["type"] = said["event_type"].take();
+                seen.see(serde_json::from_value(said).unwrap());
+            }
+            other => panic!("{other}: {text}"),
+        }
+    }
+    None
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn over_crashes_every_reader_sees_each_event_once() {
+    const KILLS: usize = 6;
+    let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
+    let mut usher = TestUsher::builder().relays(&[relay.url()]).start().await;
+    let api = usher.api();
+    relay.wait_for(LONG, |counts| counts.reqs >= 1).await.expect("the service subscribes");
+    let door = api.handshake(json!({ "static_token": "door" })).await;
+    let test_tasks = TestTasks::default();
+    let readers = [Seen::default(), Seen::default(), Seen::default()];
+    let [poll, feed, socket] = readers.clone();
+    test_tasks.spawn(by_long_poll(api.clone(), door.stream.clone(), poll));
+    test_tasks.spawn(by_server_sent_events(api.clone(), door.stream.clone(), feed));
+    test_tasks.spawn(by_websocket(api.clone(), door.stream.clone(), socket));
+
+    let mut total = 0;
+    for _ in 0..KILLS {
+        for _ in 0..8 {
+            relay.inject(ScriptedWallet::new().handshake(&door.url));
+        }
+        // In the middle of them, as often as not.
+        tokio::time::sleep(Duration::from_millis(rand::rng().random_range(0..60))).await;
+        let before = relay.counts().reqs;
+        usher.restart().await;
+        relay.wait_for(LONG, |counts| counts.reqs > before).await.expect("the service subscribes again");
+        test_tasks.check();
+        let (events, _) = api.events(&door.stream).await;
+        assert!(events.len() >= total, "nothing that was read is gone");
+        total = events.len();
+        // So that each life has some events.
+        relay.inject(ScriptedWallet::new().handshake(&door.url));
+        total = api.at_least(&door.stream, total + 1).await.len();
+    }
+    let deadline = tokio::time::Instant::now() + LONG;
+    loop {
+        test_tasks.check();
+        let (events, _) = api.events(&door.stream).await;
+        if readers.iter().all(|seen| *seen.0.lock() == events) {
+            break assert!(events.len() >= KILLS);
+        }
+        assert!(tokio::time::Instant::now() < deadline, "{:?} of {}", readers.map(|seen| seen.next()), events.len());
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+}

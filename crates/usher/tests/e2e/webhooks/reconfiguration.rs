@@ -1,0 +1,67 @@
+//! The service stops, starts, and is given another webhook, or none.
+
+use serde_json::json;
+
+use super::webhook_receiver::{App, Reply};
+use super::{assert_complete, event, scans, service};
+use crate::harness::QUIET;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stop_in_the_middle_of_a_post_loses_nothing() {
+    // The first post of everything hangs.
+    let app = App::start(|_, before| if before == 0 { Reply::Hang } else { Reply::Ok }).await;
+    let (relay, mut usher) = service(&app.url(), |builder| builder).await;
+    let api = usher.api();
+    let door = api.handshake(json!({"static_token": "door"})).await;
+    scans(&api, &relay, &door, 1).await;
+    let other = event(&api, &relay).await;
+    app.until("posts that hang", |app| app.posts().len() == 2).await;
+    assert_eq!(usher.stop().await.code(), Some(0), "it does not wait for the app");
+    usher.restart().await;
+    app.takes(&door.stream, 1).await;
+    app.takes(&other, 1).await;
+    assert_complete(&api, &app, &[door.stream, other]).await;
+    // What was taken is not posted again, once that is on disk.
+    tokio::time::sleep(QUIET).await;
+    let posts = app.posts().len();
+    usher.restart().await;
+    tokio::time::sleep(QUIET).await;
+    assert_eq!(app.posts().len(), posts);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_webhook_is_told_what_happens_from_when_it_is_configured() {
+    let (first, second) = (App::start(|_, _| Reply::Ok).await, App::start(|_, _| Reply::Ok).await);
+    let (relay, mut usher) = service(&first.url(), |builder| builder).await;
+    let api = usher.api();
+    usher.unset("WEBHOOK__URL");
+    usher.restart().await;
+    relay.wait_for(crate::harness::LONG, |counts| counts.reqs >= 2).await.expect("the service subscribes");
+
+    // Nobody is told now.
+    let door = api.handshake(json!({"static_token": "door"})).await;
+    scans(&api, &relay, &door, 2).await;
+
+    usher.set("WEBHOOK__URL", second.url());
+    usher.restart().await;
+    relay.wait_for(crate::harness::LONG, |counts| counts.reqs >= 3).await.expect("the service subscribes");
+    scans(&api, &relay, &door, 2).await;
+    second.until("both events", |app| app.accepted(&door.stream).len() == 2).await;
+    let indexes: Vec<_> = second.posts_of(&door.stream).iter().map(super::webhook_receiver::Post::index).collect();
+    assert_eq!(indexes, [2, 3], "from now on, in order");
+    assert!(first.posts().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_waits_for_one_webhook_goes_to_the_one_that_follows_it() {
+    let broken = App::start(|_, _| Reply::Status(503, "")).await;
+    let (relay, mut usher) = service(&broken.url(), |builder| builder).await;
+    let api = usher.api();
+    let stream = event(&api, &relay).await;
+    broken.until("a post", |app| !app.posts().is_empty()).await;
+    let sound = App::start(|_, _| Reply::Ok).await;
+    usher.set("WEBHOOK__URL", sound.url());
+    usher.restart().await;
+    sound.takes(&stream, 1).await;
+    assert_complete(&api, &sound, &[stream]).await;
+}
