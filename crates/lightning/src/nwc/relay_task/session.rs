@@ -182,7 +182,7 @@ impl<'a> Session<'a> {
     async fn subscribed(&mut self) -> Result<(), Ended> {
         self.standing = SubscriptionState::Open;
         if !std::mem::replace(&mut self.told.subscribed, true) {
-            info!(relay = self.url.host_str(), "connected to the wallet's relay");
+            info!(relay = self.url.host_str(), "connected to the Lightning backend's relay");
         }
         if self.health.is_none() {
             let mut health = Health::new(Instant::now());
@@ -274,7 +274,7 @@ impl<'a> Session<'a> {
         } else if !std::mem::replace(&mut self.told.refused, true) {
             // Nothing follows from it: another relay may have taken it, and this one may have passed it on all the same.
             let (relay, reason) = (self.url.host_str(), clean(reason));
-            warn!(relay, reason, "the wallet's relay refuses a request");
+            warn!(relay, reason, "the Lightning backend's relay refuses a request");
         }
         Ok(())
     }
