@@ -11,54 +11,17 @@ use http::{HeaderMap, HeaderValue};
 use http_body::Body as _;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde_json::Value;
-use usher_engine::FieldValues;
-use usher_engine::ports::ProfileChange;
+use usher_engine::ports::ProfileFault;
+use usher_engine::{FieldError, FieldErrors};
 
 use self::unambiguous::Unambiguous;
 use crate::ApiState;
-use crate::field_reader::{Errors, Fields};
-use crate::problem::{ErrorCode, FieldError, Problem};
+use crate::field_reader::Fields;
+use crate::problem::{ErrorCode, Problem};
+use crate::request_body::{RequestBody, ValuesToCheck};
 
-/// A request body that is a JSON object.
-pub(crate) trait JsonBody: Sized {
-    /// Whether no body at all means `{}`: true where every field is optional.
-    const MAY_BE_EMPTY: bool = false;
-
-    /// Reads the fields; `None` after noting what is wrong.
-    fn read(fields: &mut Fields<'_>) -> Option<Self>;
-
-    /// The fields whose values are checked, as far as they are of the right form: when others are not, the caller is told
-    /// all that is wrong at once. `None` where a value that is of the right form can be.
-    fn values(_fields: &mut Fields<'_>) -> Option<Values> {
-        None
-    }
-}
-
-/// Fields whose values are checked by the part of the service that they are for.
-pub(crate) enum Values {
-    /// By the engine.
-    Engine(FieldValues),
-    /// By the directory.
-    Profile(ProfileChange),
-}
-
-impl Values {
-    /// All that are wrong; none when the store cannot say.
-    async fn wrong(self, state: &ApiState) -> Vec<FieldError> {
-        match self {
-            Self::Engine(values) => {
-                let wrong = state.engine.invalid_fields(&values).await.unwrap_or_default();
-                wrong.into_iter().map(FieldError::from).collect()
-            }
-            Self::Profile(change) => {
-                state.directory.profile_faults(&change).into_iter().map(FieldError::from).collect()
-            }
-        }
-    }
-}
-
-/// Extracts the body of a request.
-pub(crate) struct Json<T>(pub(crate) T);
+/// Extracts the request that a body declares.
+pub(crate) struct Json<T: RequestBody>(pub(crate) T::Request);
 
 /// Why a body was not taken.
 #[derive(Debug, thiserror::Error)]
@@ -109,22 +72,38 @@ impl IntoResponse for BodyError {
     }
 }
 
-impl<T: JsonBody> FromRequest<ApiState> for Json<T> {
+impl<T: RequestBody> FromRequest<ApiState> for Json<T> {
     type Rejection = BodyError;
 
     async fn from_request(request: Request, state: &ApiState) -> Result<Self, BodyError> {
         let (head, body) = request.into_parts();
         let bytes = read(&head.headers, body, state).await?;
-        let (errors, values) = match parse(&bytes) {
-            Ok(Parsed::Right(body)) => return Ok(Self(body)),
-            Ok(Parsed::Wrong(errors, values)) => (errors, values),
-            Err(error) => return Err(error),
-        };
-        let wrong = match values {
-            Some(values) => values.wrong(state).await,
-            None => Vec::new(),
-        };
-        Err(BodyError::Invalid([errors, wrong].concat()))
+        let mut errors = FieldErrors::default();
+        let (request, values) = parse::<T>(&bytes, &mut errors)?;
+        if !errors.is_empty() {
+            // The engine checks the values of a request that starts. Of one that cannot start they are checked here, so
+            // that the client gets all errors in one response.
+            check_values(values, state, &mut errors).await;
+        }
+        errors.finish(request).map(Self).map_err(BodyError::Invalid)
+    }
+}
+
+/// Adds the errors of values that are impossible; none when the store cannot tell.
+async fn check_values(values: Option<ValuesToCheck>, state: &ApiState, errors: &mut FieldErrors) {
+    match values {
+        Some(ValuesToCheck::Engine(values)) => {
+            let mut found = FieldErrors::default();
+            if state.engine.check_fields(&values, &mut found).await.is_ok() {
+                errors.extend(found.finish::<()>(None).err().into_iter().flatten());
+            }
+        }
+        Some(ValuesToCheck::Profile(change)) => {
+            for ProfileFault { field, problem } in state.directory.profile_faults(&change) {
+                errors.add(format!("/{field}"), problem);
+            }
+        }
+        None => {}
     }
 }
 
@@ -171,60 +150,64 @@ pub(crate) fn value(json: &[u8]) -> Result<Value, serde_json::Error> {
     serde_json::from_slice(json).map(|Unambiguous(value)| value)
 }
 
-/// A body that is JSON.
-enum Parsed<T> {
-    /// Every field is of the right form.
-    Right(T),
-    /// Some are not; what the others say.
-    Wrong(Vec<FieldError>, Option<Values>),
-}
-
-fn parse<T: JsonBody>(bytes: &[u8]) -> Result<Parsed<T>, BodyError> {
-    let value = if bytes.is_empty() {
-        if !T::MAY_BE_EMPTY {
-            return Err(BodyError::Empty);
-        }
-        Value::Object(serde_json::Map::new())
-    } else {
-        value(bytes)?
+/// Reads a body: the request unless a field is invalid, and the values to check.
+fn parse<T: RequestBody>(
+    bytes: &[u8],
+    errors: &mut FieldErrors,
+) -> Result<(Option<T::Request>, Option<ValuesToCheck>), BodyError> {
+    let value = match bytes {
+        [] if T::MAY_BE_EMPTY => Value::Object(serde_json::Map::new()),
+        [] => return Err(BodyError::Empty),
+        bytes => value(bytes)?,
     };
-    let mut errors = Errors::default();
-    let read = match &value {
-        Value::Object(object) => T::read(&mut Fields::new(object, &mut errors)),
-        _ => errors.note("", "must be a JSON object"),
+    let Value::Object(object) = &value else {
+        errors.add("", "must be a JSON object");
+        return Ok((None, None));
     };
-    let errors = match errors.finish(read) {
-        Ok(body) => return Ok(Parsed::Right(body)),
-        Err(errors) => errors,
-    };
-    let values = match &value {
-        // What is wrong was noted the first time.
-        Value::Object(object) => T::values(&mut Fields::new(object, &mut Errors::default())),
-        _ => None,
-    };
-    Ok(Parsed::Wrong(errors, values))
+    let body = T::read_fields(&mut Fields::new(object, errors));
+    let values = if errors.is_empty() { None } else { body.values() };
+    Ok((body.complete(), values))
 }
 
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
-    use usher_engine::{AuthenticateKey, KeyHandshakeRequest};
 
     use super::*;
+    use crate::field_types::{Key, Subkeys};
+    use crate::request_body::request_body;
+
+    request_body! {
+        /// A body.
+        struct Body = "Body" {
+            /// A key.
+            main_key: Key,
+            /// Keys.
+            subkeys: Subkeys,
+        }
+    }
+
+    impl RequestBody for Body {
+        type Request = ();
+
+        fn complete(self) -> Option<()> {
+            self.main_key?;
+            self.subkeys.map(drop)
+        }
+    }
 
     proptest! {
         #[test]
-        fn whatever_is_sent_is_an_answer_and_no_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
-            let _ = parse::<KeyHandshakeRequest>(&bytes);
-            let _ = parse::<AuthenticateKey>(&bytes);
+        fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+            let _ = parse::<Body>(&bytes, &mut FieldErrors::default());
         }
 
         #[test]
         fn wrong_fields_are_never_quoted(value in "[a-z]{20,60}") {
             let body = serde_json::json!({ "main_key": value, "subkeys": [value, { "key": value }], value.clone(): 1 });
-            let Ok(Parsed::Wrong(errors, _)) = parse::<AuthenticateKey>(body.to_string().as_bytes()) else {
-                return Err(TestCaseError::fail("taken"));
-            };
+            let mut errors = FieldErrors::default();
+            let (request, _) = parse::<Body>(body.to_string().as_bytes(), &mut errors).unwrap();
+            let errors = errors.finish(request).unwrap_err();
             let answer = Problem::from(BodyError::Invalid(errors)).to_json("");
             prop_assert!(!answer.contains(&value), "{answer}");
         }

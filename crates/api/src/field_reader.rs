@@ -1,57 +1,43 @@
 //! Reading a JSON object field by field, strictly, and telling all that is wrong at once.
 
-use std::fmt::Display;
-
 use serde_json::{Map, Value};
+use usher_engine::FieldErrors;
 use usher_protocol::PublicKey;
 use usher_protocol::keys::parse_public_key;
 
-use crate::problem::FieldError;
+/// The largest amount: all bitcoin there will ever be, in millisats.
+pub(crate) const MOST_MILLISATS: u64 = 21_000_000 * 100_000_000 * 1_000;
 
-/// All that is wrong with a request.
-#[derive(Debug, Default)]
-pub(crate) struct Errors(Vec<FieldError>);
+/// The end of the year 9999, in Unix seconds.
+pub(crate) const MOST_UNIX_SECONDS: u64 = 253_402_300_799;
 
-impl Errors {
-    /// Notes that the value at `pointer` is wrong; `None`, for the reader to return.
-    pub(crate) fn note<T>(&mut self, pointer: impl Into<String>, detail: impl Display) -> Option<T> {
-        self.0.push(FieldError { pointer: pointer.into(), detail: detail.to_string() });
-        None
-    }
-
-    /// `value` when nothing was noted.
-    pub(crate) fn finish<T>(self, value: Option<T>) -> Result<T, Vec<FieldError>> {
-        match value {
-            Some(value) if self.0.is_empty() => Ok(value),
-            _ => Err(self.0),
-        }
-    }
-}
+/// Longest identifier, in bytes.
+pub(crate) const LONGEST_IDENTIFIER: usize = 256;
 
 /// Reads the value at a pointer; `None` after noting what is wrong.
 ///
 /// What is noted never quotes the value: it may be a secret that was put into the wrong field.
-pub(crate) type Read<T> = fn(&str, &Value, &mut Errors) -> Option<T>;
+pub(crate) type Read<T> = fn(&str, &Value, &mut FieldErrors) -> Option<T>;
 
 /// The fields of the body's object. Those that nobody asks for are ignored.
 pub(crate) struct Fields<'a> {
     object: &'a Map<String, Value>,
     /// JSON Pointer to the object.
     at: String,
-    errors: &'a mut Errors,
+    errors: &'a mut FieldErrors,
 }
 
 impl<'a> Fields<'a> {
     /// The fields of `object`.
-    pub(crate) fn new(object: &'a Map<String, Value>, errors: &'a mut Errors) -> Self {
+    pub(crate) fn new(object: &'a Map<String, Value>, errors: &'a mut FieldErrors) -> Self {
         Self { object, at: String::new(), errors }
     }
 
     /// The fields of the object at `pointer`.
-    pub(crate) fn within(pointer: &str, value: &'a Value, errors: &'a mut Errors) -> Option<Self> {
+    pub(crate) fn within(pointer: &str, value: &'a Value, errors: &'a mut FieldErrors) -> Option<Self> {
         match value {
             Value::Object(object) => Some(Self { object, at: pointer.to_owned(), errors }),
-            other => errors.note(pointer, wrong_type("an object", other)),
+            other => errors.reject(pointer, wrong_type("an object", other)),
         }
     }
 
@@ -60,7 +46,7 @@ impl<'a> Fields<'a> {
         let pointer = format!("{}/{name}", self.at);
         match self.object.get(name) {
             Some(value) => read(&pointer, value, self.errors),
-            None => self.errors.note(pointer, "is required"),
+            None => self.errors.reject(pointer, "is required"),
         }
     }
 
@@ -74,10 +60,10 @@ impl<'a> Fields<'a> {
 }
 
 /// A boolean.
-pub(crate) fn boolean(pointer: &str, value: &Value, errors: &mut Errors) -> Option<bool> {
+pub(crate) fn boolean(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<bool> {
     match value {
         Value::Bool(value) => Some(*value),
-        other => errors.note(pointer, wrong_type("true or false", other)),
+        other => errors.reject(pointer, wrong_type("true or false", other)),
     }
 }
 
@@ -85,13 +71,13 @@ pub(crate) fn boolean(pointer: &str, value: &Value, errors: &mut Errors) -> Opti
 pub(crate) fn integer<const MIN: u64, const MAX: u64>(
     pointer: &str,
     value: &Value,
-    errors: &mut Errors,
+    errors: &mut FieldErrors,
 ) -> Option<u64> {
     if !value.is_number() {
-        return errors.note(pointer, wrong_type("an integer", value));
+        return errors.reject(pointer, wrong_type("an integer", value));
     }
     let number = value.as_u64().or_else(|| whole(value.as_f64()?)).filter(|number| (MIN..=MAX).contains(number));
-    number.or_else(|| errors.note(pointer, format_args!("must be an integer from {MIN} to {MAX}")))
+    number.or_else(|| errors.reject(pointer, format_args!("must be an integer from {MIN} to {MAX}")))
 }
 
 /// The integer that is written with a fraction of nothing (`300.0`): to JSON Schema, and in the languages that have no
@@ -108,76 +94,80 @@ fn whole(number: f64) -> Option<u64> {
 }
 
 /// A string, whatever is in it.
-pub(crate) fn text(pointer: &str, value: &Value, errors: &mut Errors) -> Option<String> {
+pub(crate) fn text(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
-        other => errors.note(pointer, wrong_type("a string", other)),
+        other => errors.reject(pointer, wrong_type("a string", other)),
     }
 }
 
 /// A string of 1 to `N` visible ASCII characters.
-pub(crate) fn visible_ascii<const N: usize>(pointer: &str, value: &Value, errors: &mut Errors) -> Option<String> {
+pub(crate) fn visible_ascii<const N: usize>(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<String> {
     let Value::String(text) = value else {
-        return errors.note(pointer, wrong_type("a string", value));
+        return errors.reject(pointer, wrong_type("a string", value));
     };
     if !(1..=N).contains(&text.len()) || !text.bytes().all(|byte| byte.is_ascii_graphic()) {
-        return errors.note(pointer, format_args!("must be 1 to {N} visible ASCII characters"));
+        return errors.reject(pointer, format_args!("must be 1 to {N} visible ASCII characters"));
     }
     Some(text.clone())
 }
 
 /// A string of at most `N` bytes without control characters but line breaks and tabs.
-pub(crate) fn words<const N: usize>(pointer: &str, value: &Value, errors: &mut Errors) -> Option<String> {
+pub(crate) fn words<const N: usize>(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<String> {
     let text = text(pointer, value, errors)?;
     if text.len() > N {
-        return errors.note(pointer, format_args!("must be at most {N} bytes of UTF-8"));
+        return errors.reject(pointer, format_args!("must be at most {N} bytes of UTF-8"));
     }
     if text.chars().any(|char| char.is_control() && !matches!(char, '\n' | '\r' | '\t')) {
-        return errors.note(pointer, "must not contain control characters");
+        return errors.reject(pointer, "must not contain control characters");
     }
     Some(text)
 }
 
 /// An identifier: 1 to 256 bytes without control characters.
-pub(crate) fn identifier(pointer: &str, value: &Value, errors: &mut Errors) -> Option<String> {
+pub(crate) fn identifier(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<String> {
     let text = text(pointer, value, errors)?;
-    if text.is_empty() || text.len() > 256 || text.chars().any(char::is_control) {
-        return errors.note(pointer, "must be 1 to 256 bytes of UTF-8 without control characters");
+    if text.is_empty() || text.len() > LONGEST_IDENTIFIER || text.chars().any(char::is_control) {
+        return errors.reject(pointer, "must be 1 to 256 bytes of UTF-8 without control characters");
     }
     Some(text)
 }
 
 /// The currency: millisats is the only one.
-pub(crate) fn currency(pointer: &str, value: &Value, errors: &mut Errors) -> Option<()> {
+pub(crate) fn currency(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<()> {
     let text = text(pointer, value, errors)?;
-    if text.eq_ignore_ascii_case("millisats") { Some(()) } else { errors.note(pointer, "must be `millisats`") }
+    if text.eq_ignore_ascii_case("millisats") { Some(()) } else { errors.reject(pointer, "must be `millisats`") }
 }
 
 /// An amount in millisats: more than zero, and no more than there are in the world.
-pub(crate) fn millisats(pointer: &str, value: &Value, errors: &mut Errors) -> Option<u64> {
-    integer::<1, 2_100_000_000_000_000_000>(pointer, value, errors)
+pub(crate) fn millisats(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<u64> {
+    integer::<1, MOST_MILLISATS>(pointer, value, errors)
 }
 
 /// A time in Unix seconds, up to the end of the year 9999.
-pub(crate) fn unix_seconds(pointer: &str, value: &Value, errors: &mut Errors) -> Option<u64> {
-    integer::<0, 253_402_300_799>(pointer, value, errors)
+pub(crate) fn unix_seconds(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<u64> {
+    integer::<0, MOST_UNIX_SECONDS>(pointer, value, errors)
 }
 
 /// A public key: 64 hex characters.
-pub(crate) fn public_key(pointer: &str, value: &Value, errors: &mut Errors) -> Option<PublicKey> {
+pub(crate) fn public_key(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<PublicKey> {
     let Value::String(text) = value else {
-        return errors.note(pointer, wrong_type("a string of 64 hex characters", value));
+        return errors.reject(pointer, wrong_type("a string of 64 hex characters", value));
     };
     match parse_public_key(text) {
         Ok(key) => Some(key),
-        Err(error) => errors.note(pointer, error),
+        Err(error) => errors.reject(pointer, error),
     }
 }
 
 /// An array of at most `N` different public keys; one that is named twice counts once.
-pub(crate) fn public_keys<const N: usize>(pointer: &str, value: &Value, errors: &mut Errors) -> Option<Vec<PublicKey>> {
+pub(crate) fn public_keys<const N: usize>(
+    pointer: &str,
+    value: &Value,
+    errors: &mut FieldErrors,
+) -> Option<Vec<PublicKey>> {
     let Value::Array(items) = value else {
-        return errors.note(pointer, wrong_type("an array of keys", value));
+        return errors.reject(pointer, wrong_type("an array of keys", value));
     };
     let mut keys = Vec::new();
     let mut wrong = 0;
@@ -189,7 +179,7 @@ pub(crate) fn public_keys<const N: usize>(pointer: &str, value: &Value, errors: 
         }
         // Enough to know that it is too much: what follows is not worth the arithmetic.
         if keys.len() + wrong > N {
-            return errors.note(pointer, format_args!("must hold at most {N} different keys"));
+            return errors.reject(pointer, format_args!("must hold at most {N} different keys"));
         }
     }
     (wrong == 0).then_some(keys)

@@ -3,13 +3,7 @@
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
-use crate::field_reader::Errors;
-
-/// Most of a list in one answer.
-const MAX_LIMIT: u64 = 1_000;
-
-/// How many of a list are answered without `limit`.
-const DEFAULT_LIMIT: u64 = 100;
+use usher_engine::FieldErrors;
 
 /// The parameters of a query. Those that nobody asks for are ignored.
 pub(crate) struct Query<'a>(&'a str);
@@ -21,24 +15,18 @@ impl<'a> Query<'a> {
     }
 
     /// An integer parameter; `None` when it is missing, or after noting what is wrong at `/` and its name.
-    pub(crate) fn integer(&self, name: &str, range: RangeInclusive<u64>, errors: &mut Errors) -> Option<u64> {
+    pub(crate) fn integer(&self, name: &str, range: RangeInclusive<u64>, errors: &mut FieldErrors) -> Option<u64> {
         let value = self.text(name, errors)?;
-        integer(&value, &range).or_else(|| errors.note(format!("/{name}"), must_be(&range)))
-    }
-
-    /// How many of a list are wanted: `limit`.
-    pub(crate) fn limit(&self, errors: &mut Errors) -> usize {
-        let limit = self.integer("limit", 1..=MAX_LIMIT, errors).unwrap_or(DEFAULT_LIMIT);
-        usize::try_from(limit).unwrap_or(usize::MAX)
+        integer(&value, &range).or_else(|| errors.reject(format!("/{name}"), must_be(&range)))
     }
 
     /// A parameter; `None` when it is missing, or after noting that it is there more than once.
-    pub(crate) fn text(&self, name: &str, errors: &mut Errors) -> Option<Cow<'a, str>> {
+    pub(crate) fn text(&self, name: &str, errors: &mut FieldErrors) -> Option<Cow<'a, str>> {
         let mut values =
             form_urlencoded::parse(self.0.as_bytes()).filter(|(key, _)| key == name).map(|(_, value)| value);
         let value = values.next()?;
         if values.next().is_some() {
-            return errors.note(format!("/{name}"), "is given more than once");
+            return errors.reject(format!("/{name}"), "is given more than once");
         }
         Some(value)
     }

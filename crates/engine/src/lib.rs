@@ -14,9 +14,9 @@ pub mod testing;
 pub mod time;
 
 pub use engine::{
-    AuthenticateKey, CloseHandshakeError, Engine, EngineMetrics, EngineOptions, EngineParts, EventsError, FieldValues,
-    HandshakePage, IdempotentRequest, InvalidField, KeyHandshakeRequest, KeyHandshakeStarted, LightningBackend, Live,
-    LiveEvent, LiveEvents, OperationMetrics, OperationOutcome, PayInvoiceRequest, PaymentRules,
+    AuthenticateKey, CloseHandshakeError, Engine, EngineMetrics, EngineOptions, EngineParts, EventsError, FieldError,
+    FieldErrors, FieldValues, HandshakePage, IdempotentRequest, KeyHandshakeRequest, KeyHandshakeStarted,
+    LightningBackend, Live, LiveEvent, LiveEvents, OperationMetrics, OperationOutcome, PayInvoiceRequest, PaymentRules,
     RecurringPaymentRequest, RenderedResponse, RequestInvoice, RetryError, ReusableHandshake, ScanLimit,
     SinglePaymentRequest, StartError, SubscriptionError, SubscriptionFilter, SubscriptionPage,
 };

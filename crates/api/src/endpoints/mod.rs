@@ -2,7 +2,6 @@
 //! tests. Each group's `mod.rs` lists its endpoints.
 
 mod events;
-mod list_error;
 mod login;
 mod operate;
 mod operation_started;

@@ -2,7 +2,7 @@
 
 use http::{HeaderMap, HeaderName};
 
-use crate::problem::FieldError;
+use usher_engine::FieldError;
 
 /// The header by which a caller makes sure that a repeated call does its work once.
 pub(crate) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");

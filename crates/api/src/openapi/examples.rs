@@ -16,6 +16,7 @@ pub(crate) fn complete(schemas: &mut BTreeMap<String, RefOr<Schema>>) {
     for (name, schema) in schemas {
         if let RefOr::T(Schema::Object(object)) = schema
             && object.example.is_none()
+            && object.examples.is_empty()
             && !object.properties.is_empty()
         {
             object.example = example_of(&all[name], &all, DEEPEST);

@@ -2,7 +2,7 @@
 
 mod errors;
 mod examples;
-mod formats;
+mod parameters;
 mod prose;
 mod webhook;
 
@@ -19,7 +19,7 @@ use utoipa::{PartialSchema as _, ToSchema as _};
 use self::prose::OperationLinks;
 use crate::auth::AuthPolicy;
 use crate::endpoint_group::EndpointGroup;
-use crate::problem::{ErrorCode, FieldError, ProblemBody};
+use crate::problem::{ErrorCode, FieldErrorSchema, ProblemBody};
 
 /// The document of these endpoints, in their order.
 pub(crate) fn document(groups: impl IntoIterator<Item = EndpointGroup>) -> OpenApi {
@@ -46,9 +46,8 @@ pub(crate) fn document(groups: impl IntoIterator<Item = EndpointGroup>) -> OpenA
     let links = links(&mut document);
     let components = document.components.get_or_insert_default();
     components.schemas.insert(ProblemBody::name().into_owned(), errors::problem());
-    components.schemas.insert(FieldError::name().into_owned(), FieldError::schema());
+    components.schemas.insert(FieldErrorSchema::name().into_owned(), FieldErrorSchema::schema());
     components.schemas.insert(ErrorCode::name().into_owned(), ErrorCode::schema());
-    components.schemas.values_mut().for_each(formats::complete);
     examples::complete(&mut components.schemas);
     components.schemas.values_mut().for_each(|schema| links.complete_schema(schema));
     components.add_security_scheme(
@@ -203,7 +202,7 @@ fn complete(operation: &mut Operation, policy: AuthPolicy) {
     }
     for parameter in operation.parameters.iter_mut().flatten() {
         if let RefOr::T(parameter) = parameter {
-            formats::forget_null(parameter);
+            parameters::forget_null(parameter);
         }
     }
     if let Some(RefOr::T(body)) = &mut operation.request_body {

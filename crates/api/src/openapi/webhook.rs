@@ -8,7 +8,7 @@ use utoipa::openapi::path::{HttpMethod, PathItem, Paths};
 use utoipa::openapi::{OpenApi, RefOr, Schema};
 use utoipa::{PartialSchema as _, Path as _, ToSchema};
 
-use super::formats;
+use super::parameters;
 use crate::endpoints::event_data::EventData;
 
 /// Its name among the document's webhooks.
@@ -89,7 +89,7 @@ pub(crate) fn describe(document: &mut OpenApi) {
     operation.tags = Some(vec!["Events".to_owned()]);
     for parameter in operation.parameters.iter_mut().flatten() {
         if let RefOr::T(parameter) = parameter {
-            formats::forget_null(parameter);
+            parameters::forget_null(parameter);
         }
     }
     let mut webhooks = Paths::new();

@@ -12,8 +12,8 @@ use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderName, HeaderValue};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use usher_engine::ports::{ProfileFault, StoreError};
-use usher_engine::{CloseHandshakeError, EventsError, InvalidField, RetryError, StartError, SubscriptionError};
+use usher_engine::ports::StoreError;
+use usher_engine::{CloseHandshakeError, EventsError, FieldError, RetryError, StartError, SubscriptionError};
 use utoipa::ToSchema;
 
 pub use code::ErrorCode;
@@ -45,15 +45,17 @@ struct Parts {
     cause: Option<Arc<dyn Error + Send + Sync>>,
 }
 
-/// One wrong field of a request.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
-pub struct FieldError {
+/// An invalid field of a request: the schema of [`FieldError`].
+#[derive(ToSchema)]
+#[schema(as = FieldError)]
+#[expect(dead_code, reason = "describes what the engine's `FieldError` is written as")]
+pub(crate) struct FieldErrorSchema {
     /// Where: a JSON Pointer (RFC 6901) into the body; for a query parameter or header, `/` and its name.
     #[schema(example = "/main_key")]
-    pub pointer: String,
+    pointer: String,
     /// What is wrong.
     #[schema(example = "must be a string")]
-    pub detail: String,
+    detail: String,
 }
 
 /// The body of every error: RFC 9457 problem details.
@@ -78,7 +80,7 @@ pub(crate) struct ProblemBody<'a> {
     request_id: &'a str,
     /// All wrong fields; only with `invalid_request`.
     #[serde(skip_serializing_if = "<[FieldError]>::is_empty")]
-    #[schema(required = false)]
+    #[schema(required = false, value_type = Vec<FieldErrorSchema>)]
     errors: &'a [FieldError],
     /// What else belongs to this kind of error.
     #[serde(flatten)]
@@ -194,22 +196,10 @@ impl IntoResponse for Problem {
     }
 }
 
-impl From<InvalidField> for FieldError {
-    fn from(field: InvalidField) -> Self {
-        Self { pointer: field.pointer.to_owned(), detail: field.detail }
-    }
-}
-
-impl From<ProfileFault> for FieldError {
-    fn from(ProfileFault { field, problem }: ProfileFault) -> Self {
-        Self { pointer: format!("/{field}"), detail: problem }
-    }
-}
-
 impl From<StartError> for Problem {
     fn from(error: StartError) -> Self {
         match error {
-            StartError::Invalid(fields) => Self::invalid(fields.into_iter().map(FieldError::from).collect()),
+            StartError::Invalid(fields) => Self::invalid(fields),
             StartError::NoLightning => Self::wallet_not_configured(),
             // Only calls that say what is to be done once get this, and they look up the answer.
             StartError::Repeated => Self::overloaded("the same call is being answered"),

@@ -16,8 +16,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 use tower::Service as _;
 
-use super::ServeOptions;
 use super::lingering_socket::LingeringSocket;
+use super::options::ServeOptions;
 use crate::connection_lease::ConnectionLease;
 use crate::connection_table::ConnectionPermit;
 use crate::framing::RefusedRequest;

@@ -159,9 +159,8 @@ fn contents(described: &Value) -> impl Iterator<Item = (&String, &Value)> {
 
 /// Whether a body has an example, or its schema.
 fn has_example(document: &Value, body: &Value) -> bool {
-    let schema = |reference: &str| document.pointer(reference.strip_prefix('#').unwrap()).unwrap();
-    body.get("example").is_some()
-        || body["schema"]["$ref"].as_str().is_some_and(|to| schema(to).get("example").is_some())
+    let says = |value: &Value| value.get("example").is_some() || value.get("examples").is_some();
+    says(body) || says(resolved(document, &body["schema"]))
 }
 
 #[test]

@@ -62,6 +62,8 @@ def walk(value, at):
         check_schema(schema, [*at, "schema"])
         if "example" in value and at[-1] != "text/event-stream":
             check_example(schema, value["example"], [*at, "example"])
+        for name, example in value.get("examples", {}).items():
+            check_example(schema, example["value"], [*at, "examples", name])
     for name, inner in value.items():
         if name not in ("schema", "schemas", "example", "examples"):
             walk(inner, [*at, name])
@@ -73,4 +75,5 @@ for name, schema in document["components"]["schemas"].items():
     check_schema(schema, ["components", "schemas", name])
 for part in ("paths", "webhooks"):
     walk(document[part], [part])
+walk(document["components"]["responses"], ["components", "responses"])
 json.dump({**counts, "faults": faults}, sys.stdout)

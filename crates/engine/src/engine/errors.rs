@@ -1,22 +1,14 @@
 //! Why the engine refuses a request.
 
+use super::field_errors::FieldError;
 use crate::ports::StoreError;
-
-/// An invalid field of a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct InvalidField {
-    /// JSON Pointer (RFC 6901) to the field.
-    pub pointer: &'static str,
-    /// What is wrong with it.
-    pub detail: String,
-}
 
 /// Why an operation did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// Fields are invalid: all of those that are.
     #[error("some fields are invalid")]
-    Invalid(Vec<InvalidField>),
+    Invalid(Vec<FieldError>),
     /// It needs a Lightning backend, and none is configured.
     #[error("no Lightning backend is configured")]
     NoLightning,
@@ -37,7 +29,7 @@ pub enum StartError {
 
 impl StartError {
     pub(super) fn invalid(pointer: &'static str, detail: impl Into<String>) -> Self {
-        Self::Invalid(vec![InvalidField { pointer, detail: detail.into() }])
+        Self::Invalid(vec![FieldError { pointer: pointer.to_owned(), detail: detail.into() }])
     }
 }
 

@@ -20,6 +20,7 @@ mod commit;
 mod damage;
 mod errors;
 mod event_feed;
+mod field_errors;
 mod handshake_urls;
 mod idempotency;
 mod ids;
@@ -50,9 +51,10 @@ use std::time::Duration;
 use usher_protocol::PublicKey;
 
 use self::damage::Damage;
-pub use self::errors::{EventsError, InvalidField, StartError};
+pub use self::errors::{EventsError, StartError};
 use self::event_feed::EventFeed;
 pub use self::event_feed::{Live, LiveEvent, LiveEvents};
+pub use self::field_errors::{FieldError, FieldErrors};
 use self::idempotency::IdempotencyRecords;
 pub use self::idempotency::{IdempotentRequest, RenderedResponse};
 use self::index::Index;
@@ -232,12 +234,12 @@ impl Engine {
         self.starter.start_recurring_payment(request, once).await
     }
 
-    /// All fields with invalid values.
+    /// Adds all fields with impossible values to `errors`.
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn invalid_fields(&self, values: &FieldValues) -> Result<Vec<InvalidField>, StoreError> {
-        self.checks.invalid_fields(values).await
+    pub async fn check_fields(&self, values: &FieldValues, errors: &mut FieldErrors) -> Result<(), StoreError> {
+        self.checks.add_errors(values, errors).await
     }
 
     /// The response to this idempotent request within the last 24 hours.

@@ -3,7 +3,8 @@
 use axum::response::{IntoResponse, Response};
 use usher_engine::EventsError;
 
-use crate::problem::{FieldError, Problem};
+use crate::problem::Problem;
+use usher_engine::FieldError;
 
 /// Why events could not be read.
 #[derive(Debug, thiserror::Error)]

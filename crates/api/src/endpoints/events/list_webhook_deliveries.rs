@@ -8,32 +8,28 @@ use utoipa::ToSchema;
 
 use super::webhook_delivery::{DeliveryId, WebhookDelivery, status_name};
 use crate::ApiState;
-use crate::endpoints::list_error::ListError;
-use crate::field_reader::Errors;
-use crate::problem::FieldError;
+use crate::paging::{ListError, PageQuery};
 use crate::query::Query;
+use usher_engine::FieldError;
+use usher_engine::FieldErrors;
 
 /// What is asked for.
 #[derive(Debug, PartialEq, Eq)]
 struct Parameters {
     status: DeliveryStatus,
-    after: Option<DeliveryId>,
-    limit: usize,
+    page: PageQuery<DeliveryId>,
 }
 
 impl Parameters {
     fn read(query: Option<&str>) -> Result<Self, Vec<FieldError>> {
-        let mut errors = Errors::default();
+        let mut errors = FieldErrors::default();
         let query = Query::new(query);
         let status = query.text("status", &mut errors).and_then(|text| {
             let known = DeliveryStatus::ALL.into_iter().find(|status| status_name(*status) == text);
-            known.or_else(|| errors.note("/status", "must be `pending`, `delivered` or `failed`"))
+            known.or_else(|| errors.reject("/status", "must be `pending`, `delivered` or `failed`"))
         });
-        let after = query.text("after", &mut errors).and_then(|text| {
-            text.parse().ok().or_else(|| errors.note("/after", "must be the `id` of a delivery, or an answer's `next`"))
-        });
-        let limit = query.limit(&mut errors);
-        errors.finish(Some(Self { status: status.unwrap_or(DeliveryStatus::Failed), after, limit }))
+        let page = PageQuery::read(&query, &mut errors);
+        errors.finish(Some(Self { status: status.unwrap_or(DeliveryStatus::Failed), page }))
     }
 }
 
@@ -58,11 +54,7 @@ pub(crate) struct List {
     path = "/webhooks/deliveries",
     params(
         ("status" = inline(Option<String>), Query, pattern = "^(pending|delivered|failed)$", description = "`pending`, `delivered` or `failed`. Default `failed`."),
-        ("after" = inline(Option<String>), Query, format = "delivery-id",
-            pattern = "^(subscriptions|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}):[0-9]{1,16}$",
-            description = "Goes on after this one: the last answer's `next`."),
-        ("limit" = Option<u64>, Query, minimum = 1, maximum = 1000,
-            description = "Most deliveries to answer. Default 100."),
+        PageQuery<DeliveryId>,
     ),
     responses(
         (status = 200, description = "The deliveries.", body = List),
@@ -73,7 +65,8 @@ pub(crate) async fn list_webhook_deliveries(
     State(state): State<ApiState>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<List>, ListError> {
-    let Parameters { status, after, limit } = Parameters::read(query.as_deref()).map_err(ListError::Invalid)?;
+    let Parameters { status, page: PageQuery { after, limit } } =
+        Parameters::read(query.as_deref()).map_err(ListError::Invalid)?;
     let after = after.map(|after| (after.stream, after.index));
     // One more than asked for tells whether there are more.
     let mut found = state.engine.webhook_deliveries(status, after, limit + 1).await?;
@@ -90,7 +83,7 @@ mod tests {
 
     #[test]
     fn without_parameters_those_that_failed() {
-        let expected = Parameters { status: DeliveryStatus::Failed, after: None, limit: 100 };
+        let expected = Parameters { status: DeliveryStatus::Failed, page: PageQuery { after: None, limit: 100 } };
         assert_eq!(Parameters::read(None), Ok(expected));
     }
 

@@ -12,12 +12,12 @@ use super::event_json::{self, MAX_INDEX};
 use super::events_error::Error;
 use super::sse;
 use crate::ApiState;
-use crate::field_reader::Errors;
 use crate::middleware::DeadlineExtension;
 use crate::path_parameter::PathParameter;
-use crate::problem::FieldError;
 use crate::query::{self, Query};
 use crate::request_log;
+use usher_engine::FieldError;
+use usher_engine::FieldErrors;
 
 /// Most events in one answer.
 const MAX_LIMIT: u64 = 1_000;
@@ -35,14 +35,14 @@ struct Parameters {
 impl Parameters {
     /// Reads them. `last_event_id` is checked in any case, and counts when `streaming`.
     fn read(query: Option<&str>, last_event_id: Option<&str>, streaming: bool) -> Result<Self, Vec<FieldError>> {
-        let mut errors = Errors::default();
+        let mut errors = FieldErrors::default();
         let query = Query::new(query);
         let after = query.integer("after", 0..=MAX_INDEX, &mut errors);
         let limit = query.integer("limit", 1..=MAX_LIMIT, &mut errors).unwrap_or(MAX_LIMIT);
         let wait = query.integer("wait", 0..=MAX_WAIT, &mut errors).unwrap_or(0);
         let resume_at = last_event_id.and_then(|id| {
             let last = query::integer(id, &(0..=MAX_INDEX));
-            last.map(|last| last + 1).or_else(|| errors.note("/Last-Event-ID", query::must_be(&(0..=MAX_INDEX))))
+            last.map(|last| last + 1).or_else(|| errors.reject("/Last-Event-ID", query::must_be(&(0..=MAX_INDEX))))
         });
         let after = resume_at.filter(|_| streaming).or(after).unwrap_or(0);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);

@@ -7,8 +7,10 @@ use serde::Serialize;
 use usher_engine::StreamId;
 use usher_engine::ports::{Delivery, DeliveryStatus};
 use utoipa::ToSchema;
+use utoipa::openapi::{ObjectBuilder, SchemaFormat, Type};
 
 use super::event_json::MAX_INDEX;
+use crate::paging::Cursor;
 use crate::query;
 
 /// Names a delivery by its event: `<stream_id>:<index>`, as `webhook-id` and `X-Service-Event-Id` do.
@@ -29,6 +31,15 @@ impl FromStr for DeliveryId {
         let (stream, index) = text.split_once(':').ok_or(NotADeliveryId)?;
         let index = query::integer(index, &(0..=MAX_INDEX)).ok_or(NotADeliveryId)?;
         Ok(Self { stream: stream.parse().map_err(|_| NotADeliveryId)?, index })
+    }
+}
+
+impl Cursor for DeliveryId {
+    fn schema() -> ObjectBuilder {
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .format(Some(SchemaFormat::Custom("delivery-id".to_owned())))
+            .pattern(Some("^(subscriptions|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}):[0-9]{1,16}$"))
     }
 }
 

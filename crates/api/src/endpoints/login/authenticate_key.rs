@@ -2,37 +2,34 @@
 
 use axum::extract::State;
 use axum::{Extension, Json};
-use usher_engine::{AuthenticateKey, Engine};
-use utoipa::ToSchema;
+use usher_engine::AuthenticateKey;
 
 use crate::ApiState;
-use crate::body::{self, JsonBody};
+use crate::body;
 use crate::endpoints::operation_started::{Error, Started};
-use crate::field_reader::{self, Fields};
+use crate::field_types::{Key, Subkeys};
 use crate::idempotency::IdempotencyContext;
+use crate::request_body::{RequestBody, request_body};
 use crate::tasks;
 
-/// Asks a user to prove that they hold a key.
-#[derive(Debug, ToSchema)]
-#[schema(as = AuthenticateKeyRequest, example = json!({
-    "main_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
-    "subkeys": [],
-}))]
-#[expect(dead_code, reason = "describes the body that `JsonBody for AuthenticateKey` reads")]
-pub(crate) struct RequestBody {
-    /// The key to prove: 64 hex characters, as the `KeyHandshake` event has it.
-    #[schema(pattern = "^[0-9a-fA-F]{64}$")]
-    main_key: String,
-    /// Keys that may answer for it without a proof of delegation; usually none, and at most 8. A key named twice
-    /// counts once.
-    subkeys: Vec<String>,
+request_body! {
+    /// Asks a user to prove that they hold a key.
+    pub(crate) struct Body = "AuthenticateKeyRequest", example {
+        "main_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
+        "subkeys": [],
+    } {
+        /// The key to prove: 64 hex characters, from the `KeyHandshake` event.
+        main_key: Key,
+        /// Keys that may respond for it without a proof of delegation; usually none, at most 8. A repeated key counts once.
+        subkeys: Subkeys,
+    }
 }
 
-impl JsonBody for AuthenticateKey {
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        let main_key = fields.required("main_key", field_reader::public_key);
-        let subkeys = fields.required("subkeys", field_reader::public_keys::<{ Engine::MAX_SUBKEYS }>);
-        Some(Self { main_key: main_key?, subkeys: subkeys? })
+impl RequestBody for Body {
+    type Request = AuthenticateKey;
+
+    fn complete(self) -> Option<AuthenticateKey> {
+        Some(AuthenticateKey { main_key: self.main_key?, subkeys: self.subkeys? })
     }
 }
 
@@ -44,7 +41,7 @@ impl JsonBody for AuthenticateKey {
 #[utoipa::path(
     post,
     path = "/authenticate-key",
-    request_body = RequestBody,
+    request_body = Body,
     responses(
         (status = 200, description = "It is stored and has started.", body = Started),
         (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n\
@@ -54,7 +51,7 @@ impl JsonBody for AuthenticateKey {
 pub(crate) async fn authenticate_key(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
-    body::Json(request): body::Json<AuthenticateKey>,
+    body::Json(request): body::Json<Body>,
 ) -> Result<Json<Started>, Error> {
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Started::on));

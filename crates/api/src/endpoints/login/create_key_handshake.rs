@@ -8,10 +8,11 @@ use usher_engine::{KeyHandshakeRequest, KeyHandshakeStarted, StartError};
 use utoipa::ToSchema;
 
 use crate::ApiState;
-use crate::body::{self, JsonBody};
-use crate::field_reader::{self, Fields};
+use crate::body;
+use crate::field_types::{Flag, VisibleAscii};
 use crate::idempotency::IdempotencyContext;
 use crate::problem::Problem;
+use crate::request_body::{Nullable, RequestBody, request_body};
 use crate::request_log;
 use crate::tasks::{self, TaskLost};
 
@@ -34,29 +35,25 @@ impl IntoResponse for Error {
     }
 }
 
-/// Asks for a handshake URL. Every field is optional, and so is the body.
-#[derive(Debug, ToSchema)]
-#[schema(as = KeyHandshakeRequest, example = json!({ "static_token": "table-7" }))]
-#[expect(dead_code, reason = "describes the body that `JsonBody for KeyHandshakeRequest` reads")]
-pub(crate) struct RequestBody {
-    /// Makes the URL reusable: every user who opens it is an event on the same stream, and asking again with the
-    /// same token gives the same stream and URL. Whoever knows it can make the URL; choose it as you would a name
-    /// on a poster, or at random when only those who see the code shall use it.
-    #[schema(min_length = 1, max_length = 128, pattern = "^[!-~]+$")]
-    static_token: Option<String>,
-    /// Handshake only: tells the wallet that no authentication challenge follows.
-    #[schema(default = false)]
-    no_request: Option<bool>,
+request_body! {
+    /// What kind of handshake URL is wanted. Every field is optional, and so is the body.
+    pub(crate) struct Body = "KeyHandshakeRequest", example {} {
+        /// Makes the URL reusable: every user who opens it is an event on the same stream, and the same token always has the
+        /// same stream and URL. Anybody who knows the token can make the URL: choose it like a name on a poster, or at random
+        /// if only those who see the code may use it.
+        static_token: Nullable<VisibleAscii<128>>,
+        /// Handshake only: tells the wallet that no authentication challenge follows.
+        no_request: Nullable<Flag>,
+    }
 }
 
-impl JsonBody for KeyHandshakeRequest {
+impl RequestBody for Body {
+    type Request = KeyHandshakeRequest;
+
     const MAY_BE_EMPTY: bool = true;
 
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        Some(Self {
-            static_token: fields.optional("static_token", field_reader::visible_ascii::<128>),
-            no_request: fields.optional("no_request", field_reader::boolean),
-        })
+    fn complete(self) -> Option<KeyHandshakeRequest> {
+        Some(KeyHandshakeRequest { static_token: self.static_token, no_request: self.no_request })
     }
 }
 
@@ -87,7 +84,15 @@ impl Started {
 #[utoipa::path(
     post,
     path = "/key-handshake",
-    request_body(content = Option<RequestBody>, description = "No body is the same as `{}`."),
+    request_body(
+        content = Option<Body>,
+        description = "An empty body means `{}`.",
+        examples(
+            ("plain" = (summary = "A URL for one user", value = json!({}))),
+            ("reusable" = (summary = "A URL for a poster or a table", value = json!({ "static_token": "table-7" }))),
+            ("without login" = (summary = "No login follows", value = json!({ "no_request": true }))),
+        ),
+    ),
     responses(
         (status = 200, description = "It is stored and has started.", body = Started),
         (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n\
@@ -97,7 +102,7 @@ impl Started {
 pub(crate) async fn create_key_handshake(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
-    body::Json(request): body::Json<KeyHandshakeRequest>,
+    body::Json(request): body::Json<Body>,
 ) -> Result<Json<Started>, Error> {
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Started::on));

@@ -9,7 +9,8 @@ use usher_protocol::keys::parse_public_key;
 use crate::ApiState;
 use crate::endpoints::profile::Profile;
 use crate::path_parameter::PathParameter;
-use crate::problem::{ErrorCode, FieldError, Problem};
+use crate::problem::{ErrorCode, Problem};
+use usher_engine::FieldError;
 
 /// Why there is no profile to answer.
 #[derive(Debug, thiserror::Error)]

@@ -9,9 +9,10 @@ use usher_protocol::jwt::IssueError;
 use utoipa::ToSchema;
 
 use crate::ApiState;
-use crate::body::{self, JsonBody};
-use crate::field_reader::{self, Fields};
+use crate::body;
+use crate::field_types::{Integer, Key};
 use crate::problem::Problem;
+use crate::request_body::{RequestBody, request_body};
 
 /// Why no JWT was issued.
 #[derive(Debug, thiserror::Error)]
@@ -28,23 +29,20 @@ impl IntoResponse for Error {
     }
 }
 
-/// The longest a JWT counts, in hours: a year of 365 days.
+/// The longest validity of a JWT, in hours: a year of 365 days.
 const MAX_HOURS: u64 = 365 * 24;
 
-/// Whom a JWT shall be about.
-#[derive(Debug, ToSchema)]
-#[schema(as = JwtIssueRequest, example = json!({
-    "target_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
-    "duration_hours": 24,
-}))]
-#[expect(dead_code, reason = "describes the body that `JsonBody for Request` reads")]
-pub(crate) struct RequestBody {
-    /// The key that the JWT is about: 64 hex characters.
-    #[schema(pattern = "^[0-9a-fA-F]{64}$")]
-    target_key: String,
-    /// For how many hours it counts.
-    #[schema(minimum = 1, maximum = 8760)]
-    duration_hours: u64,
+request_body! {
+    /// The key and the validity of a JWT.
+    pub(crate) struct Body = "JwtIssueRequest", example {
+        "target_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
+        "duration_hours": 24,
+    } {
+        /// The key that the JWT is about: 64 hex characters.
+        target_key: Key,
+        /// For how many hours it is valid.
+        duration_hours: Integer<1, MAX_HOURS>,
+    }
 }
 
 /// What was read of it.
@@ -53,11 +51,11 @@ pub(crate) struct Request {
     duration_hours: u64,
 }
 
-impl JsonBody for Request {
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        let target_key = fields.required("target_key", field_reader::public_key);
-        let duration_hours = fields.required("duration_hours", field_reader::integer::<1, MAX_HOURS>);
-        Some(Self { target_key: target_key?, duration_hours: duration_hours? })
+impl RequestBody for Body {
+    type Request = Request;
+
+    fn complete(self) -> Option<Request> {
+        Some(Request { target_key: self.target_key?, duration_hours: self.duration_hours? })
     }
 }
 
@@ -78,12 +76,12 @@ pub(crate) struct Issued {
 #[utoipa::path(
     post,
     path = "/jwt/issue",
-    request_body = RequestBody,
+    request_body = Body,
     responses((status = 200, description = "It is signed and counts from now.", body = Issued)),
 )]
 pub(crate) async fn issue_jwt(
     State(state): State<ApiState>,
-    body::Json(request): body::Json<Request>,
+    body::Json(request): body::Json<Body>,
 ) -> Result<Json<Issued>, Error> {
     let now = state.clock.now().secs();
     let token = state.jwt.issue(request.target_key, now, request.duration_hours * 60 * 60)?;

@@ -7,27 +7,23 @@ use usher_engine::{ReusableHandshake, StreamId};
 use utoipa::ToSchema;
 
 use crate::ApiState;
-use crate::endpoints::list_error::ListError;
-use crate::field_reader::Errors;
-use crate::problem::FieldError;
+use crate::paging::{ListError, PageQuery};
 use crate::query::Query;
+use usher_engine::FieldError;
+use usher_engine::FieldErrors;
 
 /// What is asked for.
 #[derive(Debug)]
 struct Parameters {
-    after: Option<StreamId>,
-    limit: usize,
+    page: PageQuery<StreamId>,
 }
 
 impl Parameters {
     fn read(query: Option<&str>) -> Result<Self, Vec<FieldError>> {
-        let mut errors = Errors::default();
+        let mut errors = FieldErrors::default();
         let query = Query::new(query);
-        let after = query.text("after", &mut errors).and_then(|text| {
-            text.parse().ok().or_else(|| errors.note("/after", "must be the `next` of an earlier answer"))
-        });
-        let limit = query.limit(&mut errors);
-        errors.finish(Some(Self { after, limit }))
+        let page = PageQuery::read(&query, &mut errors);
+        errors.finish(Some(Self { page }))
     }
 }
 
@@ -96,8 +92,7 @@ pub(crate) struct List {
     get,
     path = "/key-handshake",
     params(
-        ("after" = Option<String>, Query, format = "uuid", description = "Goes on after this one: the last answer's `next`."),
-        ("limit" = Option<u64>, Query, minimum = 1, maximum = 1000, description = "Most to answer. Default 100."),
+        PageQuery<StreamId>,
     ),
     responses(
         (status = 200, description = "The handshakes.", body = List),
@@ -108,7 +103,8 @@ pub(crate) async fn list_key_handshakes(
     State(state): State<ApiState>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<List>, ListError> {
-    let Parameters { after, limit } = Parameters::read(query.as_deref()).map_err(ListError::Invalid)?;
+    let Parameters { page: PageQuery { after, limit } } =
+        Parameters::read(query.as_deref()).map_err(ListError::Invalid)?;
     let page = state.engine.reusable_handshakes(after, limit).await?;
     Ok(Json(List {
         handshakes: page.handshakes.into_iter().map(Handshake::from).collect(),

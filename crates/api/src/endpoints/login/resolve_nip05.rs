@@ -9,7 +9,8 @@ use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::path_parameter::PathParameter;
-use crate::problem::{ErrorCode, FieldError, Problem};
+use crate::problem::{ErrorCode, Problem};
+use usher_engine::FieldError;
 
 /// Why an identifier names nobody.
 #[derive(Debug, thiserror::Error)]

@@ -9,9 +9,10 @@ use usher_protocol::jwt::{self, VerifyError};
 use utoipa::ToSchema;
 
 use crate::ApiState;
-use crate::body::{self, JsonBody};
-use crate::field_reader::{self, Fields};
+use crate::body;
+use crate::field_types::{Jwt, Key};
 use crate::problem::{ErrorCode, Problem};
+use crate::request_body::{RequestBody, request_body};
 
 /// Why a JWT does not count.
 #[derive(Debug, thiserror::Error)]
@@ -36,21 +37,18 @@ impl IntoResponse for Error {
     }
 }
 
-/// A JWT, and the key that shall have signed it.
-#[derive(Debug, ToSchema)]
-#[schema(as = JwtVerifyRequest, example = json!({
-    "public_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
-    "token": "eyJhbGciOiJFUzI1NksiLCJ0eXAiOiJKV1QifQ.eyJleHAiOjE3MzIyMjQwMDB9.MEUCIQ",
-}))]
-#[expect(dead_code, reason = "describes the body that `JsonBody for Request` reads")]
-pub(crate) struct RequestBody {
-    /// The key that shall have signed it: 64 hex characters. The service's own for a JWT of `POST /jwt/issue`, the
-    /// user's for a session token that their wallet gave.
-    #[schema(pattern = "^[0-9a-fA-F]{64}$")]
-    public_key: String,
-    /// The JWT.
-    #[schema(format = "jwt", max_length = 8192)]
-    token: String,
+request_body! {
+    /// A JWT, and the key that must have signed it.
+    pub(crate) struct Body = "JwtVerifyRequest", example {
+        "public_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
+        "token": "eyJhbGciOiJFUzI1NksiLCJ0eXAiOiJKV1QifQ.eyJleHAiOjE3MzIyMjQwMDB9.MEUCIQ",
+    } {
+        /// The key that must have signed it: 64 hex characters. The service's own key for a JWT of `POST /jwt/issue`, the
+        /// user's key for a session token from their wallet.
+        public_key: Key,
+        /// The JWT.
+        token: Jwt,
+    }
 }
 
 /// What was read of it.
@@ -59,11 +57,11 @@ pub(crate) struct Request {
     token: String,
 }
 
-impl JsonBody for Request {
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        let public_key = fields.required("public_key", field_reader::public_key);
-        let token = fields.required("token", field_reader::text);
-        Some(Self { public_key: public_key?, token: token? })
+impl RequestBody for Body {
+    type Request = Request;
+
+    fn complete(self) -> Option<Request> {
+        Some(Request { public_key: self.public_key?, token: self.token? })
     }
 }
 
@@ -82,7 +80,7 @@ pub(crate) struct Verified {
 #[utoipa::path(
     post,
     path = "/jwt/verify",
-    request_body = RequestBody,
+    request_body = Body,
     responses(
         (status = 200, description = "It counts.", body = Verified),
         (status = 400, description = "`jwt_invalid`: It is no JWT, of another algorithm, not signed by the key, without \
@@ -92,7 +90,7 @@ pub(crate) struct Verified {
 )]
 pub(crate) async fn verify_jwt(
     State(state): State<ApiState>,
-    body::Json(request): body::Json<Request>,
+    body::Json(request): body::Json<Body>,
 ) -> Result<Json<Verified>, Error> {
     let token = jwt::verify(&request.token, &request.public_key, state.clock.now().secs())?;
     Ok(Json(Verified { target_key: token.target_key.to_hex() }))

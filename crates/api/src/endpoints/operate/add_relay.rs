@@ -7,7 +7,7 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use usher_engine::ports::RelayChangeError;
 
-use super::relay::{Relay, Request, RequestBody};
+use super::relay::{Body, Relay};
 use crate::ApiState;
 use crate::body;
 use crate::problem::Problem;
@@ -40,7 +40,7 @@ impl IntoResponse for Error {
 #[utoipa::path(
     post,
     path = "/relays",
-    request_body = RequestBody,
+    request_body = Body,
     responses(
         (status = 200, description = "It is one of the service's relays.", body = Relay),
         (status = 422, description = "`invalid_request`: It is not the address of a relay, or there are as many as there \
@@ -50,9 +50,9 @@ impl IntoResponse for Error {
 )]
 pub(crate) async fn add_relay(
     State(state): State<ApiState>,
-    body::Json(request): body::Json<Request>,
+    body::Json(url): body::Json<Body>,
 ) -> Result<Json<Relay>, Error> {
     let relays = Arc::clone(&state.relays);
-    let added = tasks::run_detached(&state, async move { relays.add(&request.relay).await }).await??;
+    let added = tasks::run_detached(&state, async move { relays.add(&url).await }).await??;
     Ok(Json(added.into()))
 }

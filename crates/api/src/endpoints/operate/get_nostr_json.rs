@@ -12,9 +12,10 @@ use usher_engine::ports::WellKnown;
 use utoipa::ToSchema;
 
 use crate::ApiState;
-use crate::field_reader::Errors;
-use crate::problem::{FieldError, Problem};
+use crate::problem::Problem;
 use crate::query::Query;
+use usher_engine::FieldError;
+use usher_engine::FieldErrors;
 
 /// What was asked is not to be read.
 #[derive(Debug)]
@@ -64,7 +65,7 @@ pub(crate) async fn get_nostr_json(
     State(state): State<ApiState>,
     RawQuery(query): RawQuery,
 ) -> Result<Response, Error> {
-    let mut errors = Errors::default();
+    let mut errors = FieldErrors::default();
     let name = Query::new(query.as_deref()).text("name", &mut errors);
     errors.finish(Some(())).map_err(Error)?;
     let known = state.directory.well_known();

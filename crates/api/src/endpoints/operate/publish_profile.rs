@@ -5,15 +5,16 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use usher_engine::ports::{ProfileChange, PublishError};
-use utoipa::ToSchema;
+use usher_engine::ports::{ProfileChange, ProfileFault, PublishError};
 
 use crate::ApiState;
-use crate::body::{self, JsonBody, Values};
+use crate::body;
 use crate::endpoints::profile::{Profile, no_relay};
-use crate::field_reader::{self, Fields};
-use crate::problem::{FieldError, Problem};
+use crate::field_types::{Nip05Identifier, OneLine, UserName, WebUrl};
+use crate::problem::Problem;
+use crate::request_body::{Nullable, RequestBody, ValuesToCheck, request_body};
 use crate::tasks::{self, TaskLost};
+use usher_engine::FieldError;
 
 /// Why a profile was not published.
 #[derive(Debug, thiserror::Error)]
@@ -27,9 +28,12 @@ pub(crate) enum Error {
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
         let problem: Problem = match self {
-            Self::Publish(PublishError::Invalid(faults)) => {
-                Problem::invalid(faults.into_iter().map(FieldError::from).collect())
-            }
+            Self::Publish(PublishError::Invalid(faults)) => Problem::invalid(
+                faults
+                    .into_iter()
+                    .map(|ProfileFault { field, problem }| FieldError { pointer: format!("/{field}"), detail: problem })
+                    .collect(),
+            ),
             Self::Publish(PublishError::NoRelay) => no_relay(),
             Self::Publish(PublishError::Store(error)) => error.into(),
             Self::Publish(error @ PublishError::Signing) => Problem::internal(error),
@@ -39,51 +43,44 @@ impl IntoResponse for Error {
     }
 }
 
-/// The service's own profile as it shall be. What is missing or `null` is not in it any more.
-#[derive(Debug, ToSchema)]
-#[schema(as = ProfileRequest, example = json!({
-    "name": "shop",
-    "display_name": "The Shop",
-    "picture": "https://shop.example/logo.png",
-    "about": "Tickets and more",
-    "nip05": "_@shop.example",
-}))]
-#[expect(dead_code, reason = "describes the body that `JsonBody for ProfileChange` reads")]
-pub(crate) struct RequestBody {
-    /// User name, no spaces.
-    #[schema(format = "one-line", min_length = 1, max_length = 64, pattern = r"^\S+$")]
-    name: Option<String>,
-    /// Name as shown, on one line.
-    #[schema(format = "one-line", min_length = 1, max_length = 128)]
-    display_name: Option<String>,
-    /// `https` or `http` address of a picture.
-    #[schema(format = "web-url", max_length = 2048, pattern = "^[Hh][Tt][Tt][Pp][Ss]?://")]
-    picture: Option<String>,
-    /// A few words, on one line.
-    #[schema(format = "one-line", min_length = 1, max_length = 4096)]
-    about: Option<String>,
-    /// Identifier `name@domain`; the domain has to serve what `GET /.well-known/nostr.json` answers here.
-    #[schema(
-        format = "nip05",
-        max_length = 324,
-        pattern = "^[A-Za-z0-9._-]{1,64}@[A-Za-z0-9.-]{1,253}(:[1-9][0-9]{0,4})?$"
-    )]
-    nip05: Option<String>,
+request_body! {
+    /// The service's own profile. A field that is missing or `null` is removed from it.
+    pub(crate) struct Body = "ProfileRequest", example {
+        "name": "shop",
+        "display_name": "The Shop",
+        "picture": "https://shop.example/logo.png",
+        "about": "Tickets and more",
+        "nip05": "_@shop.example",
+    } {
+        /// User name, without spaces.
+        name: Nullable<UserName>,
+        /// The name to display, on one line.
+        display_name: Nullable<OneLine<128>>,
+        /// `https` or `http` URL of a picture.
+        picture: Nullable<WebUrl>,
+        /// A short description, on one line.
+        about: Nullable<OneLine<4096>>,
+        /// Identifier `name@domain`. The domain must serve the response of `GET /.well-known/nostr.json` of this service.
+        nip05: Nullable<Nip05Identifier>,
+    }
 }
 
-impl JsonBody for ProfileChange {
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        Some(Self {
-            name: fields.optional("name", field_reader::text),
-            display_name: fields.optional("display_name", field_reader::text),
-            picture: fields.optional("picture", field_reader::text),
-            about: fields.optional("about", field_reader::text),
-            nip05: fields.optional("nip05", field_reader::text),
-        })
+impl RequestBody for Body {
+    type Request = ProfileChange;
+
+    fn complete(self) -> Option<ProfileChange> {
+        let Self { name, display_name, picture, about, nip05 } = self;
+        Some(ProfileChange { name, display_name, picture, about, nip05 })
     }
 
-    fn values(fields: &mut Fields<'_>) -> Option<Values> {
-        Self::read(fields).map(Values::Profile)
+    fn values(&self) -> Option<ValuesToCheck> {
+        Some(ValuesToCheck::Profile(ProfileChange {
+            name: self.name.clone(),
+            display_name: self.display_name.clone(),
+            picture: self.picture.clone(),
+            about: self.about.clone(),
+            nip05: self.nip05.clone(),
+        }))
     }
 }
 
@@ -95,7 +92,7 @@ impl JsonBody for ProfileChange {
 #[utoipa::path(
     put,
     path = "/profile",
-    request_body = RequestBody,
+    request_body = Body,
     responses(
         (status = 200, description = "It is being published.", body = Profile),
         (status = 503, description = "`no_relay_connected`: No relay answered, and so it is not known what it would \
@@ -104,7 +101,7 @@ impl JsonBody for ProfileChange {
 )]
 pub(crate) async fn publish_profile(
     State(state): State<ApiState>,
-    body::Json(change): body::Json<ProfileChange>,
+    body::Json(change): body::Json<Body>,
 ) -> Result<Json<Profile>, Error> {
     let directory = Arc::clone(&state.directory);
     let profile = tasks::run_detached(&state, async move { directory.publish_profile(change).await }).await??;

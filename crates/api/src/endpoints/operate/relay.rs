@@ -4,9 +4,10 @@ use serde::Serialize;
 use usher_engine::ports::{RelayChangeError, RelayInfo};
 use utoipa::ToSchema;
 
-use crate::body::JsonBody;
-use crate::field_reader::{self, Fields};
-use crate::problem::{ErrorCode, FieldError, Problem};
+use crate::field_types::RelayUrl;
+use crate::problem::{ErrorCode, Problem};
+use crate::request_body::{RequestBody, request_body};
+use usher_engine::FieldError;
 
 impl From<RelayChangeError> for Problem {
     fn from(error: RelayChangeError) -> Self {
@@ -20,24 +21,19 @@ impl From<RelayChangeError> for Problem {
     }
 }
 
-/// Names a relay.
-#[derive(Debug, ToSchema)]
-#[schema(as = RelayRequest, example = json!({ "relay": "wss://relay.example" }))]
-#[expect(dead_code, reason = "describes the body that `JsonBody for Request` reads")]
-pub(crate) struct RequestBody {
-    /// Its address: `wss://…`, or `ws://…` in a network of your own.
-    #[schema(format = "relay-url", max_length = 256, pattern = "^[Ww][Ss][Ss]?://")]
-    relay: String,
+request_body! {
+    /// Names a relay.
+    pub(crate) struct Body = "RelayRequest", example { "relay": "wss://relay.example" } {
+        /// Its address: `wss://…`, or `ws://…` in a network of your own.
+        relay: RelayUrl,
+    }
 }
 
-/// What was read of it.
-pub(crate) struct Request {
-    pub(super) relay: String,
-}
+impl RequestBody for Body {
+    type Request = String;
 
-impl JsonBody for Request {
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        Some(Self { relay: fields.required("relay", field_reader::text)? })
+    fn complete(self) -> Option<String> {
+        self.relay
     }
 }
 

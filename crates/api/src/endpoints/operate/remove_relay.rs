@@ -9,7 +9,7 @@ use serde::Serialize;
 use usher_engine::ports::RelayChangeError;
 use utoipa::ToSchema;
 
-use super::relay::{Request, RequestBody};
+use super::relay::Body;
 use crate::ApiState;
 use crate::body;
 use crate::problem::Problem;
@@ -54,7 +54,7 @@ pub(crate) struct Removed {
 #[utoipa::path(
     delete,
     path = "/relays",
-    request_body = RequestBody,
+    request_body = Body,
     responses(
         (status = 200, description = "It is none of the service's relays any more.", body = Removed),
         (status = 404, description = "`relay_not_found`: It is none of the service's relays."),
@@ -64,9 +64,9 @@ pub(crate) struct Removed {
 )]
 pub(crate) async fn remove_relay(
     State(state): State<ApiState>,
-    body::Json(request): body::Json<Request>,
+    body::Json(url): body::Json<Body>,
 ) -> Result<Json<Removed>, Error> {
     let relays = Arc::clone(&state.relays);
-    let removed = tasks::run_detached(&state, async move { relays.remove(&request.relay).await }).await??;
+    let removed = tasks::run_detached(&state, async move { relays.remove(&url).await }).await??;
     Ok(Json(Removed { relay: removed.url, status: "removed" }))
 }

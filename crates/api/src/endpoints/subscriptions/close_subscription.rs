@@ -4,16 +4,17 @@ use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde::Serialize;
+use usher_engine::SubscriptionError;
 use usher_engine::operations::SubscriptionView;
-use usher_engine::{Engine, SubscriptionError};
 use usher_protocol::PublicKey;
 use utoipa::ToSchema;
 
 use crate::ApiState;
-use crate::body::{self, JsonBody};
-use crate::field_reader::{self, Fields};
+use crate::body;
+use crate::field_types::{Identifier, Key, Subkeys};
 use crate::idempotency::IdempotencyContext;
 use crate::problem::Problem;
+use crate::request_body::{RequestBody, request_body};
 use crate::tasks::{self, TaskLost};
 
 /// Why a subscription was not closed.
@@ -35,38 +36,34 @@ impl IntoResponse for Error {
     }
 }
 
-/// Closes a subscription.
-#[derive(Debug, ToSchema)]
-#[schema(as = CloseSubscriptionRequest, example = json!({
-    "main_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
-    "subkeys": [],
-    "subscription_id": "0b9c8a53-2d5f-4c5e-9d1c-0f3f9a8d2f10",
-}))]
-#[expect(dead_code, reason = "describes the body that `JsonBody for Request` reads")]
-pub(crate) struct RequestBody {
-    /// Whose it is: 64 hex characters.
-    #[schema(pattern = "^[0-9a-fA-F]{64}$")]
-    main_key: String,
-    /// Keys of the user's devices, at most 8; the wallets that agreed are told in any case.
-    subkeys: Vec<String>,
-    /// The subscription.
-    #[schema(format = "identifier", min_length = 1, max_length = 256)]
-    subscription_id: String,
+request_body! {
+    /// Closes a subscription.
+    pub(crate) struct Body = "CloseSubscriptionRequest", example {
+        "main_key": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
+        "subkeys": [],
+        "subscription_id": "0b9c8a53-2d5f-4c5e-9d1c-0f3f9a8d2f10",
+    } {
+        /// Whose subscription it is: 64 hex characters.
+        main_key: Key,
+        /// Keys of the user's devices, at most 8. The wallets that agreed are notified in any case.
+        subkeys: Subkeys,
+        /// The subscription.
+        subscription_id: Identifier,
+    }
 }
 
-#[derive(Debug)]
+/// What was read of it.
 pub(crate) struct Request {
     main_key: PublicKey,
     subscription_id: String,
 }
 
-impl JsonBody for Request {
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        let main_key = fields.required("main_key", field_reader::public_key);
-        let subkeys = fields.required("subkeys", field_reader::public_keys::<{ Engine::MAX_SUBKEYS }>);
-        let subscription_id = fields.required("subscription_id", field_reader::identifier);
-        subkeys?;
-        Some(Self { main_key: main_key?, subscription_id: subscription_id? })
+impl RequestBody for Body {
+    type Request = Request;
+
+    fn complete(self) -> Option<Request> {
+        self.subkeys?;
+        Some(Request { main_key: self.main_key?, subscription_id: self.subscription_id? })
     }
 }
 
@@ -93,7 +90,7 @@ impl Closed {
 #[utoipa::path(
     post,
     path = "/payments/recurring/close",
-    request_body = RequestBody,
+    request_body = Body,
     responses(
         (status = 200, description = "It is closed.", body = Closed),
         (status = 404, description = "`subscription_not_found`: There is none with this id of this `main_key`."),
@@ -103,7 +100,7 @@ impl Closed {
 pub(crate) async fn close_subscription(
     State(state): State<ApiState>,
     idempotency: Option<Extension<IdempotencyContext>>,
-    body::Json(request): body::Json<Request>,
+    body::Json(request): body::Json<Body>,
 ) -> Result<Json<Closed>, Error> {
     let engine = state.engine.clone();
     let once = idempotency.map(|Extension(idempotency)| idempotency.request(Closed::of));

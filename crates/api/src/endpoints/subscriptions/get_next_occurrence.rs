@@ -2,29 +2,26 @@
 
 use axum::Json;
 use serde::Serialize;
-use serde_json::Value;
 use usher_protocol::calendar::Calendar;
 use utoipa::ToSchema;
 
-use crate::body::{self, JsonBody};
-use crate::field_reader::{self, Errors, Fields};
+use crate::body;
+use crate::field_types::{CalendarText, Integer};
+use crate::request_body::{RequestBody, request_body};
 
-/// The largest integer that programs of all languages can hold; far beyond the last occurrence of any calendar.
+/// The largest integer that programs in all languages can represent; far beyond the last occurrence of any calendar.
 const LATEST: u64 = i64::MAX as u64;
 
-/// A calendar, and a time.
-#[derive(Debug, ToSchema)]
-#[schema(as = CalendarNextOccurrenceRequest, example = json!({ "calendar": "monthly", "from": 1732137600 }))]
-#[expect(dead_code, reason = "describes the body that `JsonBody for Request` reads")]
-pub(crate) struct RequestBody {
-    /// One of `minutely`, `hourly`, `daily`, `weekly`, `monthly`, `quarterly`, `semiannually`, `yearly`; or the form of
-    /// systemd to which wallets expand them, `[weekdays ]year-month-day hour:minute:second[ timezone]`, such as
-    /// `Mon..Fri *-*-01,15 09:00:00 Europe/Rome`. Without a time zone it is UTC.
-    #[schema(format = "calendar", max_length = 2048)]
-    calendar: String,
-    /// Unix seconds.
-    #[schema(minimum = 0, maximum = 9_223_372_036_854_775_807_i64)]
-    from: u64,
+request_body! {
+    /// A calendar, and a time.
+    pub(crate) struct Body = "CalendarNextOccurrenceRequest", example { "calendar": "monthly", "from": 1732137600 } {
+        /// One of `minutely`, `hourly`, `daily`, `weekly`, `monthly`, `quarterly`, `semiannually`, `yearly`; or the systemd form
+        /// to which wallets expand them, `[weekdays ]year-month-day hour:minute:second[ timezone]`, for example
+        /// `Mon..Fri *-*-01,15 09:00:00 Europe/Rome`. The default time zone is UTC.
+        calendar: CalendarText,
+        /// Unix seconds.
+        from: Integer<0, LATEST>,
+    }
 }
 
 /// What was read of it.
@@ -33,11 +30,11 @@ pub(crate) struct Request {
     from: u64,
 }
 
-impl JsonBody for Request {
-    fn read(fields: &mut Fields<'_>) -> Option<Self> {
-        let calendar = fields.required("calendar", calendar);
-        let from = fields.required("from", field_reader::integer::<0, LATEST>);
-        Some(Self { calendar: calendar?, from: from? })
+impl RequestBody for Body {
+    type Request = Request;
+
+    fn complete(self) -> Option<Request> {
+        Some(Request { calendar: self.calendar?, from: self.from? })
     }
 }
 
@@ -58,21 +55,9 @@ pub(crate) struct NextOccurrence {
 #[utoipa::path(
     post,
     path = "/calendar/next-occurrence",
-    request_body = RequestBody,
+    request_body = Body,
     responses((status = 200, description = "The first occurrence after `from`, if there is one.", body = NextOccurrence)),
 )]
-pub(crate) async fn get_next_occurrence(body::Json(request): body::Json<Request>) -> Json<NextOccurrence> {
+pub(crate) async fn get_next_occurrence(body::Json(request): body::Json<Body>) -> Json<NextOccurrence> {
     Json(NextOccurrence { next_occurrence: request.calendar.next_after(request.from) })
-}
-
-/// A calendar in any spelling.
-fn calendar(pointer: &str, value: &Value, errors: &mut Errors) -> Option<Calendar> {
-    let text = field_reader::text(pointer, value, errors)?;
-    text.parse().ok().or_else(|| {
-        errors.note(
-            pointer,
-            "must be one of minutely, hourly, daily, weekly, monthly, quarterly, semiannually, yearly, or of the form \
-             [weekdays ]year-month-day hour:minute:second[ timezone]",
-        )
-    })
 }

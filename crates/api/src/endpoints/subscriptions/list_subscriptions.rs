@@ -10,38 +10,34 @@ use utoipa::ToSchema;
 
 use super::subscription::Subscription;
 use crate::ApiState;
-use crate::endpoints::list_error::ListError;
-use crate::field_reader::Errors;
-use crate::problem::FieldError;
+use crate::paging::{ListError, PageQuery};
 use crate::query::Query;
+use usher_engine::FieldError;
+use usher_engine::FieldErrors;
 
 /// What is asked for.
 #[derive(Debug)]
 struct Parameters {
     filter: SubscriptionFilter,
-    after: Option<StreamId>,
-    limit: usize,
+    page: PageQuery<StreamId>,
 }
 
 impl Parameters {
     fn read(query: Option<&str>) -> Result<Self, Vec<FieldError>> {
-        let mut errors = Errors::default();
+        let mut errors = FieldErrors::default();
         let query = Query::new(query);
         let state = query.text("state", &mut errors).and_then(|text| {
             let known = SubscriptionState::ALL.into_iter().find(|state| state.as_str() == text);
             known.or_else(|| {
                 let words = "must be `active`, `closed_by_user`, `closed_by_provider`, `completed` or `ended`";
-                errors.note("/state", words)
+                errors.reject("/state", words)
             })
         });
         let main_key = query
             .text("main_key", &mut errors)
-            .and_then(|text| parse_public_key(&text).map_err(|error| errors.note::<()>("/main_key", error)).ok());
-        let after = query.text("after", &mut errors).and_then(|text| {
-            text.parse().ok().or_else(|| errors.note("/after", "must be the `next` of an earlier answer"))
-        });
-        let limit = query.limit(&mut errors);
-        errors.finish(Some(Self { filter: SubscriptionFilter { state, main_key }, after, limit }))
+            .and_then(|text| parse_public_key(&text).map_err(|error| errors.add("/main_key", error)).ok());
+        let page = PageQuery::read(&query, &mut errors);
+        errors.finish(Some(Self { filter: SubscriptionFilter { state, main_key }, page }))
     }
 }
 
@@ -68,8 +64,7 @@ pub(crate) struct List {
             description = "Only those in this state: `active`, `closed_by_user`, `closed_by_provider`, `completed` or `ended`."),
         ("main_key" = inline(Option<String>), Query, format = "nostr-public-key", pattern = "^[0-9a-fA-F]{64}$",
             description = "Only those of this user: 64 hex characters."),
-        ("after" = Option<String>, Query, format = "uuid", description = "Goes on after this one: the last answer's `next`."),
-        ("limit" = Option<u64>, Query, minimum = 1, maximum = 1000, description = "Most to answer. Default 100."),
+        PageQuery<StreamId>,
     ),
     responses(
         (status = 200, description = "The subscriptions.", body = List),
@@ -80,7 +75,8 @@ pub(crate) async fn list_subscriptions(
     State(state): State<ApiState>,
     RawQuery(query): RawQuery,
 ) -> Result<Json<List>, ListError> {
-    let Parameters { filter, after, limit } = Parameters::read(query.as_deref()).map_err(ListError::Invalid)?;
+    let Parameters { filter, page: PageQuery { after, limit } } =
+        Parameters::read(query.as_deref()).map_err(ListError::Invalid)?;
     let page = state.engine.subscriptions(filter, after, limit).await?;
     Ok(Json(List {
         subscriptions: page.subscriptions.into_iter().map(Subscription::from).collect(),

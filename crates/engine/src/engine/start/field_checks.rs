@@ -12,7 +12,7 @@ use usher_protocol::bolt11::Invoice;
 use super::PaymentRules;
 use crate::UnixMillis;
 use crate::engine::subscriptions::{OpenSubscription, Subscriptions};
-use crate::engine::{InvalidField, StartError};
+use crate::engine::{FieldErrors, StartError};
 use crate::operations::{Subscription, SubscriptionState, SubscriptionView};
 use crate::ports::{Clock, StoreError};
 
@@ -75,16 +75,6 @@ pub enum FieldValues {
     },
 }
 
-/// Invalid fields of a request.
-#[derive(Default)]
-struct Faults(Vec<InvalidField>);
-
-impl Faults {
-    fn note(&mut self, pointer: &'static str, detail: impl Into<String>) {
-        self.0.push(InvalidField { pointer, detail: detail.into() });
-    }
-}
-
 /// Checks the values of fields.
 pub(in crate::engine) struct FieldChecks {
     pub(in crate::engine) rules: PaymentRules,
@@ -93,31 +83,31 @@ pub(in crate::engine) struct FieldChecks {
 }
 
 impl FieldChecks {
-    /// All invalid fields.
-    pub(in crate::engine) async fn invalid_fields(
+    /// Adds all invalid fields to `errors`.
+    pub(in crate::engine) async fn add_errors(
         &self,
         values: &FieldValues,
-    ) -> Result<Vec<InvalidField>, StoreError> {
+        errors: &mut FieldErrors,
+    ) -> Result<(), StoreError> {
         let now = self.clock.now();
-        let mut faults = Faults::default();
         match values {
             FieldValues::SinglePayment { main_key, amount, subscription_id, expires_at } => {
-                self.check_amount("/amount", *amount, &mut faults);
-                check_expiry("/expires_at", *expires_at, now, &mut faults);
+                self.check_amount("/amount", *amount, errors);
+                check_expiry("/expires_at", *expires_at, now, errors);
                 if let (Some(id), Some(main_key)) = (subscription_id, main_key) {
                     let found = self.subscriptions.find(id).await?;
-                    check_subscription(found.as_ref().map(|found| &found.subscription), main_key, *amount, &mut faults);
+                    check_subscription(found.as_ref().map(|found| &found.subscription), main_key, *amount, errors);
                 }
             }
             FieldValues::InvoicePayment { invoice, amount, expires_at } => {
                 if let Some(invoice) = invoice {
-                    self.check_invoice(invoice, *amount, now, &mut faults);
+                    self.check_invoice(invoice, *amount, now, errors);
                 }
-                check_expiry("/expires_at", *expires_at, now, &mut faults);
+                check_expiry("/expires_at", *expires_at, now, errors);
             }
             FieldValues::InvoiceRequest { amount, expires_at } => {
-                self.check_amount("/content/amount", *amount, &mut faults);
-                check_expiry("/content/expires_at", *expires_at, now, &mut faults);
+                self.check_amount("/content/amount", *amount, errors);
+                check_expiry("/content/expires_at", *expires_at, now, errors);
             }
             FieldValues::RecurringPayment {
                 amount,
@@ -127,46 +117,47 @@ impl FieldChecks {
                 until,
                 auto_charge,
             } => {
-                self.check_amount("/amount", *amount, &mut faults);
-                check_minimum(*minimum_amount, *amount, &mut faults);
-                check_agreement(*expires_at, now, &mut faults);
-                check_recurrence(*first_payment_due, *until, *auto_charge, now, &mut faults);
+                self.check_amount("/amount", *amount, errors);
+                check_minimum(*minimum_amount, *amount, errors);
+                check_agreement(*expires_at, now, errors);
+                check_recurrence(*first_payment_due, *until, *auto_charge, now, errors);
             }
         }
-        Ok(faults.0)
+        Ok(())
     }
 
     /// Refuses a request with invalid fields.
     pub(super) async fn check(&self, values: FieldValues) -> Result<(), StartError> {
-        let invalid = self.invalid_fields(&values).await?;
-        if invalid.is_empty() { Ok(()) } else { Err(StartError::Invalid(invalid)) }
+        let mut errors = FieldErrors::default();
+        self.add_errors(&values, &mut errors).await?;
+        errors.finish(Some(())).map_err(StartError::Invalid)
     }
 
-    fn check_amount(&self, pointer: &'static str, amount: Option<u64>, faults: &mut Faults) {
+    fn check_amount(&self, pointer: &'static str, amount: Option<u64>, errors: &mut FieldErrors) {
         let max = self.rules.max_amount;
         match amount {
-            Some(0) => faults.note(pointer, "must be more than zero"),
+            Some(0) => errors.add(pointer, "must be more than zero"),
             Some(amount) if amount > max => {
-                faults.note(pointer, format!("must be at most {max} millisats (limits.max_amount_millisats)"));
+                errors.add(pointer, format!("must be at most {max} millisats (limits.max_amount_millisats)"));
             }
             Some(_) | None => {}
         }
     }
 
-    fn check_invoice(&self, invoice: &Invoice, amount: Option<u64>, now: UnixMillis, faults: &mut Faults) {
+    fn check_invoice(&self, invoice: &Invoice, amount: Option<u64>, now: UnixMillis, errors: &mut FieldErrors) {
         if invoice.network() != self.rules.network {
             let (theirs, ours) = (invoice.network(), self.rules.network);
-            faults.note("/invoice", format!("is for the network {theirs}; this service uses {ours}"));
+            errors.add("/invoice", format!("is for the network {theirs}; this service uses {ours}"));
         }
         if invoice.is_expired(now.secs()) {
-            faults.note("/invoice", "has expired");
+            errors.add("/invoice", "has expired");
         }
         match (invoice.amount(), amount) {
-            (None, _) => faults.note("/invoice", "names no amount"),
+            (None, _) => errors.add("/invoice", "names no amount"),
             (Some(theirs), Some(given)) if theirs != given => {
-                faults.note("/amount", format!("is not the invoice's, which is {theirs}"));
+                errors.add("/amount", format!("is not the invoice's, which is {theirs}"));
             }
-            (Some(amount), _) => self.check_amount("/invoice", Some(amount), faults),
+            (Some(amount), _) => self.check_amount("/invoice", Some(amount), errors),
         }
     }
 
@@ -179,9 +170,9 @@ impl FieldChecks {
         amount: u64,
     ) -> Result<Option<OpenSubscription>, StartError> {
         let found = self.subscriptions.find(id).await?;
-        let mut faults = Faults::default();
-        check_subscription(found.as_ref().map(|found| &found.subscription), main_key, Some(amount), &mut faults);
-        if faults.0.is_empty() { Ok(found) } else { Err(StartError::Invalid(faults.0)) }
+        let mut errors = FieldErrors::default();
+        check_subscription(found.as_ref().map(|found| &found.subscription), main_key, Some(amount), &mut errors);
+        errors.finish(Some(found)).map_err(StartError::Invalid)
     }
 }
 
@@ -190,27 +181,27 @@ fn check_subscription(
     subscription: Option<&Subscription>,
     main_key: &PublicKey,
     amount: Option<u64>,
-    faults: &mut Faults,
+    errors: &mut FieldErrors,
 ) {
     const POINTER: &str = "/subscription_id";
     match subscription.filter(|subscription| subscription.is_of(main_key)) {
         Some(subscription) => {
             let SubscriptionView { state, authorized_amount, .. } = subscription.view();
             if state != SubscriptionState::Active {
-                faults.note(POINTER, format!("is of a subscription that is {}", state.as_str()));
+                errors.add(POINTER, format!("is of a subscription that is {}", state.as_str()));
             } else if amount.is_some_and(|amount| amount > authorized_amount) {
-                faults.note("/amount", format!("is more than the user authorized, which is {authorized_amount}"));
+                errors.add("/amount", format!("is more than the user authorized, which is {authorized_amount}"));
             }
         }
-        None => faults.note(POINTER, "is of no subscription of this main_key"),
+        None => errors.add(POINTER, "is of no subscription of this main_key"),
     }
 }
 
-fn check_minimum(minimum: Option<u64>, amount: Option<u64>, faults: &mut Faults) {
+fn check_minimum(minimum: Option<u64>, amount: Option<u64>, errors: &mut FieldErrors) {
     match (minimum, amount) {
-        (Some(0), _) => faults.note("/minimum_amount", "must be more than zero"),
+        (Some(0), _) => errors.add("/minimum_amount", "must be more than zero"),
         (Some(minimum), Some(amount)) if minimum > amount => {
-            faults.note("/minimum_amount", "must not be more than amount");
+            errors.add("/minimum_amount", "must not be more than amount");
         }
         _ => {}
     }
@@ -221,21 +212,21 @@ pub(super) fn expiry(given: Option<u64>, now: UnixMillis) -> UnixMillis {
     given.map_or(now.plus(PAYMENT_TTL), UnixMillis::from_secs)
 }
 
-fn check_expiry(pointer: &'static str, given: Option<u64>, now: UnixMillis, faults: &mut Faults) {
+fn check_expiry(pointer: &'static str, given: Option<u64>, now: UnixMillis, errors: &mut FieldErrors) {
     let expires_at = expiry(given, now);
     if expires_at <= now {
-        faults.note(pointer, "must be in the future");
+        errors.add(pointer, "must be in the future");
     } else if expires_at > now.plus(LONGEST_PAYMENT) {
-        faults.note(pointer, "must be within 24 hours");
+        errors.add(pointer, "must be within 24 hours");
     }
 }
 
-fn check_agreement(expires_at: Option<u64>, now: UnixMillis, faults: &mut Faults) {
+fn check_agreement(expires_at: Option<u64>, now: UnixMillis, errors: &mut FieldErrors) {
     let Some(expires_at) = expires_at.map(UnixMillis::from_secs) else { return };
     if expires_at <= now {
-        faults.note("/expires_at", "must be in the future");
+        errors.add("/expires_at", "must be in the future");
     } else if expires_at > now.plus(LONGEST_AGREEMENT) {
-        faults.note("/expires_at", "must be within a year");
+        errors.add("/expires_at", "must be within a year");
     }
 }
 
@@ -244,16 +235,16 @@ fn check_recurrence(
     until: Option<u64>,
     auto_charge: bool,
     now: UnixMillis,
-    faults: &mut Faults,
+    errors: &mut FieldErrors,
 ) {
     if until.zip(first_payment_due).is_some_and(|(until, first)| until < first) {
-        faults.note("/recurrence/until", "must not be before first_payment_due");
+        errors.add("/recurrence/until", "must not be before first_payment_due");
     }
     if until.is_some_and(|until| until <= now.secs()) {
-        faults.note("/recurrence/until", "must be in the future");
+        errors.add("/recurrence/until", "must be in the future");
     }
     let earliest = now.minus(CLOCK_TOLERANCE).secs();
     if auto_charge && first_payment_due.is_some_and(|first| first < earliest) {
-        faults.note("/recurrence/first_payment_due", "must not be in the past when auto_charge is true");
+        errors.add("/recurrence/first_payment_due", "must not be in the past when auto_charge is true");
     }
 }

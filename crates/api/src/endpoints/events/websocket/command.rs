@@ -8,10 +8,12 @@ use usher_engine::StreamId;
 
 use crate::body;
 use crate::endpoints::events::event_json::MAX_INDEX;
-use crate::field_reader::{self, Errors, Fields};
+use crate::field_reader::{self, Fields};
 use crate::idempotency::IDEMPOTENCY_KEY;
-use crate::problem::{ErrorCode, FieldError, Problem};
+use crate::problem::{ErrorCode, Problem};
 use crate::request_id::X_REQUEST_ID;
+use usher_engine::FieldError;
+use usher_engine::FieldErrors;
 
 /// Longest id of a command, in bytes: it is sent back with the answer.
 const LONGEST_ID: usize = 128;
@@ -73,7 +75,7 @@ pub(super) fn read(text: &str) -> Result<Command, InvalidCommand> {
             return Err(InvalidCommand { id: None, problem });
         }
     };
-    let mut errors = Errors::default();
+    let mut errors = FieldErrors::default();
     let mut fields = Fields::new(&message, &mut errors);
     let id = fields.required("id", id);
     let cmd = fields.required("cmd", field_reader::text);
@@ -87,8 +89,8 @@ pub(super) fn read(text: &str) -> Result<Command, InvalidCommand> {
     }
 }
 
-fn action(cmd: &str, params: &Map<String, Value>, errors: &mut Errors) -> Option<Action> {
-    let mut found = Errors::default();
+fn action(cmd: &str, params: &Map<String, Value>, errors: &mut FieldErrors) -> Option<Action> {
+    let mut found = FieldErrors::default();
     let mut fields = Fields::new(params, &mut found);
     let action = match cmd {
         "auth" => fields.required("token", field_reader::text).map(|token| Action::Auth(token.into())),
@@ -102,13 +104,13 @@ fn action(cmd: &str, params: &Map<String, Value>, errors: &mut Errors) -> Option
         }
         "ping" => Some(Action::Ping),
         "request" => call(&mut fields, params.get("body")).map(Action::Request),
-        _ => return errors.note("/cmd", "must be `auth`, `subscribe`, `unsubscribe`, `ping` or `request`"),
+        _ => return errors.reject("/cmd", "must be `auth`, `subscribe`, `unsubscribe`, `ping` or `request`"),
     };
     match found.finish(action) {
         Ok(action) => Some(action),
         Err(found) => {
             for error in found {
-                let _: Option<()> = errors.note(format!("/params{}", error.pointer), error.detail);
+                errors.add(format!("/params{}", error.pointer), error.detail);
             }
             None
         }
@@ -123,36 +125,36 @@ fn call(fields: &mut Fields<'_>, body: Option<&Value>) -> Option<RequestCommand>
     Some(RequestCommand { method: method?, target: target?, headers, body })
 }
 
-fn id(pointer: &str, value: &Value, errors: &mut Errors) -> Option<String> {
+fn id(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<String> {
     let id = field_reader::text(pointer, value, errors)?;
     if id.is_empty() || id.len() > LONGEST_ID {
-        return errors.note(pointer, format_args!("must be a string of 1 to {LONGEST_ID} bytes"));
+        return errors.reject(pointer, format_args!("must be a string of 1 to {LONGEST_ID} bytes"));
     }
     Some(id)
 }
 
-fn object(pointer: &str, value: &Value, errors: &mut Errors) -> Option<Map<String, Value>> {
+fn object(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<Map<String, Value>> {
     match value {
         Value::Object(object) => Some(object.clone()),
-        _ => errors.note(pointer, "must be an object"),
+        _ => errors.reject(pointer, "must be an object"),
     }
 }
 
-fn method(pointer: &str, value: &Value, errors: &mut Errors) -> Option<Method> {
+fn method(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<Method> {
     let text = field_reader::text(pointer, value, errors)?;
     let method = Method::from_bytes(text.as_bytes());
-    method.map_or_else(|_| errors.note(pointer, "must be an HTTP method, such as `POST`"), Some)
+    method.map_or_else(|_| errors.reject(pointer, "must be an HTTP method, such as `POST`"), Some)
 }
 
-fn target(pointer: &str, value: &Value, errors: &mut Errors) -> Option<PathAndQuery> {
+fn target(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<PathAndQuery> {
     let text = field_reader::text(pointer, value, errors)?;
     match PathAndQuery::try_from(text.as_str()) {
         Ok(target) if text.starts_with('/') => Some(target),
-        _ => errors.note(pointer, "must be a path that begins with `/`, and may have a query"),
+        _ => errors.reject(pointer, "must be a path that begins with `/`, and may have a query"),
     }
 }
 
-fn headers(pointer: &str, value: &Value, errors: &mut Errors) -> Option<Vec<(HeaderName, HeaderValue)>> {
+fn headers(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<Vec<(HeaderName, HeaderValue)>> {
     let mut taken = Vec::new();
     for (name, value) in object(pointer, value, errors)? {
         let Some(known) = HEADERS.into_iter().find(|known| known.as_str().eq_ignore_ascii_case(&name)) else {
@@ -163,7 +165,7 @@ fn headers(pointer: &str, value: &Value, errors: &mut Errors) -> Option<Vec<(Hea
         match HeaderValue::from_str(&text) {
             Ok(value) => taken.push((known, value)),
             Err(_) => {
-                let _: Option<()> = errors.note(pointer, "must be visible ASCII characters");
+                errors.add(pointer, "must be visible ASCII characters");
             }
         }
     }

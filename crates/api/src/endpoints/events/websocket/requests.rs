@@ -15,8 +15,9 @@ use super::command::RequestCommand;
 use super::encode;
 use crate::ApiState;
 use crate::middleware::{self, PreAuthenticated};
-use crate::problem::{FieldError, Problem};
+use crate::problem::Problem;
 use crate::request_id::RequestId;
+use usher_engine::FieldError;
 
 /// The calls of one connection that run.
 pub(super) struct Requests {

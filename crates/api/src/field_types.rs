@@ -1,0 +1,279 @@
+//! The types of fields in requests: how each is read, and its schema.
+//!
+//! Not every text that matches a schema is valid: 64 digits need not be a point on the curve, a time may be over, an
+//! invoice has a signature. Such a type has a `format` of its own, so that a client that generates values (the
+//! property-based test) can tell a rule that JSON Schema cannot express from a wrong description.
+
+use serde_json::{Value, json};
+use usher_engine::{Engine, FieldErrors};
+use usher_protocol::PublicKey;
+use usher_protocol::bolt11::{Invoice, MAX_DESCRIPTION_BYTES};
+use usher_protocol::calendar::Calendar;
+use utoipa::openapi::schema::ArrayBuilder;
+use utoipa::openapi::{ObjectBuilder, RefOr, Schema, SchemaFormat, Type};
+
+use crate::field_reader::{self, LONGEST_IDENTIFIER, MOST_MILLISATS, MOST_UNIX_SECONDS};
+use crate::request_body::FieldType;
+
+/// A public key: 64 hex characters in either case, the x coordinate of a point on secp256k1 (BIP-340).
+pub(crate) struct Key;
+
+/// Keys of a user's devices, at most [`Engine::MAX_SUBKEYS`] different ones.
+pub(crate) struct Subkeys;
+
+/// The description of a payment: at most 639 bytes of UTF-8 (BOLT 11) without control characters.
+pub(crate) struct Description;
+
+/// An amount in millisats.
+pub(crate) struct Millisats;
+
+/// The currency; `millisats` is the only one.
+pub(crate) struct Currency;
+
+/// 1 to 256 bytes without control characters.
+pub(crate) struct Identifier;
+
+/// A time in Unix seconds.
+pub(crate) struct UnixSeconds;
+
+/// A boolean that is false by default.
+pub(crate) struct Flag;
+
+/// An integer from `MIN` to `MAX`.
+pub(crate) struct Integer<const MIN: u64, const MAX: u64>;
+
+/// How many payments a subscription has.
+pub(crate) struct PaymentCount;
+
+/// 1 to `N` visible ASCII characters.
+pub(crate) struct VisibleAscii<const N: usize>;
+
+/// A BOLT 11 invoice.
+pub(crate) struct Bolt11;
+
+/// One of the words for a calendar.
+pub(crate) struct CalendarWord;
+
+/// A calendar as a word or in systemd's form.
+pub(crate) struct CalendarText;
+
+/// A JWT.
+pub(crate) struct Jwt;
+
+/// The address of a relay.
+pub(crate) struct RelayUrl;
+
+/// A text on one line, of at most `N` characters; its use decides whether it may have spaces.
+pub(crate) struct OneLine<const N: usize>;
+
+/// A name on one line without spaces.
+pub(crate) struct UserName;
+
+/// An `https` or `http` URL.
+pub(crate) struct WebUrl;
+
+/// A NIP-05 identifier.
+pub(crate) struct Nip05Identifier;
+
+const KEY_PATTERN: &str = "^[0-9a-fA-F]{64}$";
+
+fn string() -> ObjectBuilder {
+    ObjectBuilder::new().schema_type(Type::String)
+}
+
+fn format(name: &str) -> Option<SchemaFormat> {
+    Some(SchemaFormat::Custom(name.to_owned()))
+}
+
+fn integer(format_name: &str, minimum: u64, maximum: u64) -> ObjectBuilder {
+    ObjectBuilder::new()
+        .schema_type(Type::Integer)
+        .format(format(format_name))
+        .minimum(Some(number(minimum)))
+        .maximum(Some(number(maximum)))
+}
+
+/// The document's numbers are signed.
+fn number(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+/// Implements [`FieldType`] by a reader and the schema; a generic type after its parameters (`for <const N: usize>`).
+macro_rules! field_type {
+    (for <$(const $parameter:ident: $kind:ty),+> $type:ty, $value:ty, $read:expr, $schema:expr) => {
+        impl<$(const $parameter: $kind),+> FieldType for $type {
+            field_type!(@items $value, $read, $schema);
+        }
+    };
+    (@items $value:ty, $read:expr, $schema:expr) => {
+        type Value = $value;
+
+        fn read_value(pointer: &str, value: &Value, errors: &mut FieldErrors) -> Option<$value> {
+            $read(pointer, value, errors)
+        }
+
+        fn value_schema() -> RefOr<Schema> {
+            RefOr::T($schema.build().into())
+        }
+    };
+    ($type:ty, $value:ty, $read:expr, $schema:expr) => {
+        impl FieldType for $type {
+            field_type!(@items $value, $read, $schema);
+        }
+    };
+}
+
+field_type!(
+    Key,
+    PublicKey,
+    field_reader::public_key,
+    string().pattern(Some(KEY_PATTERN)).format(format("nostr-public-key"))
+);
+
+// No `maxItems`: so many different keys are allowed, and a repeated one counts once.
+field_type!(
+    Subkeys,
+    Vec<PublicKey>,
+    field_reader::public_keys::<{ Engine::MAX_SUBKEYS }>,
+    ArrayBuilder::new().items(Key::value_schema())
+);
+
+field_type!(
+    Description,
+    String,
+    field_reader::words::<MAX_DESCRIPTION_BYTES>,
+    string().format(format("text")).max_length(Some(MAX_DESCRIPTION_BYTES))
+);
+
+field_type!(Millisats, u64, field_reader::millisats, integer("millisats", 1, MOST_MILLISATS));
+
+field_type!(
+    Currency,
+    (),
+    field_reader::currency,
+    string().pattern(Some("^[mM][iI][lL][lL][iI][sS][aA][tT][sS]$")).examples([json!("millisats")])
+);
+
+field_type!(
+    Identifier,
+    String,
+    field_reader::identifier,
+    string().format(format("identifier")).min_length(Some(1)).max_length(Some(LONGEST_IDENTIFIER))
+);
+
+field_type!(UnixSeconds, u64, field_reader::unix_seconds, integer("unix-time", 0, MOST_UNIX_SECONDS));
+
+field_type!(
+    Flag,
+    bool,
+    field_reader::boolean,
+    ObjectBuilder::new().schema_type(Type::Boolean).default(Some(json!(false)))
+);
+
+field_type!(
+    for<const MIN: u64, const MAX: u64> Integer<MIN, MAX>,
+    u64,
+    field_reader::integer::<MIN, MAX>,
+    integer("int64", MIN, MAX)
+);
+
+field_type!(
+    PaymentCount,
+    u32,
+    |pointer: &str, value: &Value, errors: &mut FieldErrors| {
+        let count = field_reader::integer::<1, { u32::MAX as u64 }>(pointer, value, errors);
+        count.and_then(|count| u32::try_from(count).ok())
+    },
+    integer("int64", 1, u64::from(u32::MAX))
+);
+
+field_type!(
+    for<const N: usize> VisibleAscii<N>,
+    String,
+    field_reader::visible_ascii::<N>,
+    string().min_length(Some(1)).max_length(Some(N)).pattern(Some("^[!-~]+$"))
+);
+
+field_type!(
+    Bolt11,
+    Invoice,
+    |pointer: &str, value: &Value, errors: &mut FieldErrors| {
+        let text = field_reader::text(pointer, value, errors)?;
+        // The error does not quote the invoice.
+        text.parse::<Invoice>().map_err(|error| errors.add(pointer, error)).ok()
+    },
+    string().format(format("bolt11")).min_length(Some(1)).max_length(Some(8192))
+);
+
+field_type!(
+    CalendarWord,
+    Calendar,
+    |pointer: &str, value: &Value, errors: &mut FieldErrors| {
+        let word = field_reader::text(pointer, value, errors)?;
+        Calendar::from_word(&word).or_else(|| {
+            errors.reject(
+                pointer,
+                "must be one of minutely, hourly, daily, weekly, monthly, quarterly, semiannually, yearly",
+            )
+        })
+    },
+    string()
+        .pattern(Some("^(minutely|hourly|daily|weekly|monthly|quarterly|semiannually|yearly)$"))
+        .examples([json!("monthly")])
+);
+
+field_type!(
+    CalendarText,
+    Calendar,
+    |pointer: &str, value: &Value, errors: &mut FieldErrors| {
+        let text = field_reader::text(pointer, value, errors)?;
+        text.parse().ok().or_else(|| {
+            errors.reject(
+                pointer,
+                "must be one of minutely, hourly, daily, weekly, monthly, quarterly, semiannually, yearly, or of the form \
+                 [weekdays ]year-month-day hour:minute:second[ timezone]",
+            )
+        })
+    },
+    string().format(format("calendar")).max_length(Some(2048))
+);
+
+field_type!(Jwt, String, field_reader::text, string().format(format("jwt")).max_length(Some(8192)));
+
+field_type!(
+    RelayUrl,
+    String,
+    field_reader::text,
+    string().format(format("relay-url")).max_length(Some(256)).pattern(Some("^[Ww][Ss][Ss]?://"))
+);
+
+field_type!(
+    for<const N: usize> OneLine<N>,
+    String,
+    field_reader::text,
+    string().format(format("one-line")).min_length(Some(1)).max_length(Some(N))
+);
+
+field_type!(
+    UserName,
+    String,
+    field_reader::text,
+    string().format(format("one-line")).min_length(Some(1)).max_length(Some(64)).pattern(Some(r"^\S+$"))
+);
+
+field_type!(
+    WebUrl,
+    String,
+    field_reader::text,
+    string().format(format("web-url")).max_length(Some(2048)).pattern(Some("^[Hh][Tt][Tt][Pp][Ss]?://"))
+);
+
+field_type!(
+    Nip05Identifier,
+    String,
+    field_reader::text,
+    string()
+        .format(format("nip05"))
+        .max_length(Some(324))
+        .pattern(Some("^[A-Za-z0-9._-]{1,64}@[A-Za-z0-9.-]{1,253}(:[1-9][0-9]{0,4})?$"))
+);

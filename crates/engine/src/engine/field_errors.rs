@@ -1,0 +1,53 @@
+//! The invalid fields of a request, collected so that a caller gets all of them in one response.
+
+use std::fmt::Display;
+
+use serde::Serialize;
+
+/// An invalid field of a request.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct FieldError {
+    /// JSON Pointer (RFC 6901) to the field; for a query parameter or a header, `/` and its name.
+    pub pointer: String,
+    /// What is wrong with it. It never quotes the value, which may be a secret in the wrong field.
+    pub detail: String,
+}
+
+/// Collects the invalid fields of a request: of those with the wrong form and of those with an impossible value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FieldErrors(Vec<FieldError>);
+
+impl FieldErrors {
+    /// Adds an invalid field.
+    pub fn add(&mut self, pointer: impl Into<String>, detail: impl Display) {
+        self.0.push(FieldError { pointer: pointer.into(), detail: detail.to_string() });
+    }
+
+    /// As [`add`](Self::add); returns `None`, for a reader that has no value to return.
+    pub fn reject<T>(&mut self, pointer: impl Into<String>, detail: impl Display) -> Option<T> {
+        self.add(pointer, detail);
+        None
+    }
+
+    /// Whether all fields are valid so far.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The value, if all fields are valid.
+    ///
+    /// # Errors
+    /// All invalid fields.
+    pub fn finish<T>(self, value: Option<T>) -> Result<T, Vec<FieldError>> {
+        match value {
+            Some(value) if self.0.is_empty() => Ok(value),
+            _ => Err(self.0),
+        }
+    }
+}
+
+impl Extend<FieldError> for FieldErrors {
+    fn extend<I: IntoIterator<Item = FieldError>>(&mut self, errors: I) {
+        self.0.extend(errors);
+    }
+}
