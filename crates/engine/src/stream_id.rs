@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use crate::UnixMillis;
@@ -28,6 +29,15 @@ impl StreamId {
     /// The identifier whose bytes these are (as stored).
     pub const fn from_bytes(bytes: [u8; 16]) -> Self {
         Self(Uuid::from_bytes(bytes))
+    }
+
+    /// The delivery queue of a subscription's events on the reserved stream ([`Delivery::queue`](crate::ports::Delivery::queue)):
+    /// a UUIDv8, which no stream has.
+    pub fn subscription_queue(subscription_id: &str) -> Self {
+        let digest: [u8; 32] =
+            Sha256::new().chain_update("delivery queue\0").chain_update(subscription_id).finalize().into();
+        let bytes = digest.first_chunk().copied().unwrap_or_default();
+        Self(uuid::Builder::from_custom_bytes(bytes).into_uuid())
     }
 
     /// When it was made, by the clock of then; the epoch for the reserved stream.

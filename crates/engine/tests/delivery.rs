@@ -5,18 +5,20 @@ mod common;
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use common::paying::{self, PATIENCE, subscribe_as};
 use common::{NOW, Running, handshake, open, options, user};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use usher_engine::event::Event;
-use usher_engine::ports::{AnswerKey, DeliveryStatus, Posted, Receiver};
+use usher_engine::ports::{AnswerKey, DeliveryStatus, DeliveryStore as _, Posted, Receiver};
 use usher_engine::{
     IdempotentRequest, KeyHandshakeRequest, KeyHandshakeStarted, RenderedResponse, StartError, StreamId, UnixMillis,
 };
+use usher_protocol::message::{CloseSubscription, WalletMessage};
 use usher_store::SqliteStore;
 
 /// A webhook that notes what it is given, refuses what it is told to, and hangs on one stream until let go.
@@ -98,6 +100,77 @@ async fn each_event_is_delivered_once_and_in_order() {
         }
     };
     tokio::time::timeout(Duration::from_secs(20), recorded).await.expect("recorded");
+    usher.stop().await;
+}
+
+/// A webhook that refuses the events of one subscription.
+#[derive(Default)]
+struct Picky {
+    refuses: AtomicBool,
+    accepted: Mutex<Vec<String>>,
+    refused: AtomicUsize,
+}
+
+#[async_trait]
+impl Receiver for Picky {
+    async fn post(&self, stream: StreamId, event: &Event, _: UnixMillis) -> Posted {
+        let data: serde_json::Value = serde_json::from_str(&event.data).unwrap();
+        if stream != StreamId::SUBSCRIPTIONS {
+            return Posted::Accepted { http_status: 200 };
+        }
+        let id = data["subscription_id"].as_str().unwrap().to_owned();
+        if id == "bad" && self.refuses.load(Ordering::SeqCst) {
+            self.refused.fetch_add(1, Ordering::SeqCst);
+            return Posted::Refused { http_status: Some(500), reason: "500".to_owned(), retry_after: None };
+        }
+        self.accepted.lock().push(id);
+        Posted::Accepted { http_status: 200 }
+    }
+}
+
+/// The reserved stream has the events of all subscriptions. Those of one that the app always refuses hold up no others.
+#[tokio::test]
+async fn a_refused_event_of_a_subscription_holds_up_no_other_subscription() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, app) = (open(dir.path()), Arc::new(Picky::default()));
+    app.refuses.store(true, Ordering::SeqCst);
+    let start = |now| Running::start_with(store.clone(), store.clone(), Some(app.clone()), options(), now, now.0);
+    let accepted = async |usher: &Running, ids: &[&str]| {
+        let begun = std::time::Instant::now();
+        while *app.accepted.lock() != ids {
+            assert!(begun.elapsed() < PATIENCE, "{:?} instead of {ids:?}", app.accepted.lock());
+            tokio::time::sleep(Duration::from_millis(3)).await;
+            usher.clock.turn(Duration::from_millis(100));
+        }
+    };
+    let close = async |usher: &Running, event: u8, id: &str| {
+        let close = CloseSubscription { subscription_id: id.to_owned(), reason: None, by_service: false };
+        usher.receive(event, &user(1), WalletMessage::CloseSubscription(close)).await;
+    };
+    let mut usher = start(NOW).await;
+    for (event, id) in (1..).zip(["bad", "good", "later"]) {
+        subscribe_as(&mut usher, id, event, false, NOW.secs() + 3_600).await;
+        while usher.letters.try_recv().is_ok() {}
+    }
+    close(&usher, 11, "bad").await;
+    paying::until("it is refused", || app.refused.load(Ordering::SeqCst) > 0).await;
+    close(&usher, 12, "good").await;
+    accepted(&usher, &["good"]).await;
+    usher.stop().await;
+
+    // So it is after a restart; and in the end the refused one comes.
+    let usher = start(NOW.plus(Duration::from_secs(60))).await;
+    close(&usher, 13, "later").await;
+    accepted(&usher, &["good", "later"]).await;
+    app.refuses.store(false, Ordering::SeqCst);
+    let begun = std::time::Instant::now();
+    while app.accepted.lock().len() < 3 {
+        assert!(begun.elapsed() < PATIENCE, "{:?}", app.accepted.lock());
+        tokio::time::sleep(Duration::from_millis(3)).await;
+        usher.clock.turn(Duration::from_secs(5));
+    }
+    assert_eq!(*app.accepted.lock(), ["good", "later", "bad"]);
+    assert_eq!(store.count_deliveries().await.unwrap().failed, 0);
     usher.stop().await;
 }
 

@@ -252,6 +252,7 @@ async fn an_end_in_the_midst_of_removing_leaves_no_gap() {
         inbound: Vec::new(),
         user_relays: Vec::new(),
         deliver: false,
+        delivery_queues: Vec::new(),
         answer: None,
     };
     let old = NOW.minus(31 * DAY);

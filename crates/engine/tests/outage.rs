@@ -145,16 +145,16 @@ impl DeliveryStore for Full {
         self.store.next_delivery(stream).await
     }
 
-    async fn pending_streams(
+    async fn pending_queues(
         &self,
         after: Option<StreamId>,
         limit: usize,
     ) -> Result<Vec<(StreamId, UnixMillis)>, StoreError> {
-        self.store.pending_streams(after, limit).await
+        self.store.pending_queues(after, limit).await
     }
 
-    async fn set_aside_delivery(&self, stream: StreamId, at: UnixMillis) -> Result<Option<u64>, StoreError> {
-        self.store.set_aside_delivery(stream, at).await
+    async fn set_aside_delivery(&self, queue: StreamId, at: UnixMillis) -> Result<Option<(StreamId, u64)>, StoreError> {
+        self.store.set_aside_delivery(queue, at).await
     }
 
     async fn record_attempt(&self, attempt: DeliveryAttempt) -> Result<bool, StoreError> {

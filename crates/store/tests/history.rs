@@ -169,6 +169,12 @@ fn draft() -> impl Strategy<Value = Draft> {
             at: UnixMillis(at),
             data: serde_json::json!({ "text": data }).to_string().into(),
         };
+        // Some of the stream's own queue, some of three others.
+        let queue = |at: u64| match at % 4 {
+            0 => stream_id(stream),
+            n => StreamId::subscription_queue(&format!("{stream}, {n}")),
+        };
+        let delivery_queues = events.iter().skip(usize::from(finished)).map(|(_, at, _)| queue(*at)).collect();
         let commit = Commit {
             operation: stream_id(stream),
             kind,
@@ -193,6 +199,7 @@ fn draft() -> impl Strategy<Value = Draft> {
                 .into_iter()
                 .collect(),
             deliver,
+            delivery_queues,
             answer,
         };
         Draft { stream, expects, commit }

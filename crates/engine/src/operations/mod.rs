@@ -34,12 +34,12 @@ pub use recurring_request::{RecurringRequest, RecurringTerms, SubscriptionRules}
 pub use set_back::SetBack;
 pub use subscription::{Asked, ChargeEnd, Charged, Note, Subscription, SubscriptionState, SubscriptionView};
 
-use crate::UnixMillis;
 use crate::event::{EventType, NewEvent};
 use crate::ports::{
     CorrelationKey, InvoiceStatus, LightningError, OperationKind, OutboxMessage, OutgoingStatus, PaidInvoice,
     Settlement, SignedPayment, State, UserRelays, WantedInvoice,
 };
+use crate::{StreamId, UnixMillis};
 
 /// How long an answer of our own wallet is waited for. An adapter gives up before it, so that this is only waited for
 /// when the answer was lost: in a crash.
@@ -249,6 +249,21 @@ impl Operation {
             | Self::OwnPayment(_)
             | Self::InvoiceRequest(_)
             | Self::Subscription(_) => None,
+        }
+    }
+
+    /// In which order its events on the reserved stream are delivered ([`Delivery::queue`](crate::ports::Delivery::queue)):
+    /// those of one subscription one after the other, whatever becomes of those of others.
+    pub(crate) fn announcement_queue(&self) -> StreamId {
+        match self {
+            Self::Subscription(subscription) => StreamId::subscription_queue(subscription.id()),
+            Self::KeyHandshake(_)
+            | Self::Authentication(_)
+            | Self::SinglePayment(_)
+            | Self::InvoicePayment(_)
+            | Self::OwnPayment(_)
+            | Self::InvoiceRequest(_)
+            | Self::RecurringRequest(_) => StreamId::SUBSCRIPTIONS,
         }
     }
 

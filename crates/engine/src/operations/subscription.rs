@@ -145,6 +145,11 @@ impl Subscription {
         self.ended_at.is_some()
     }
 
+    /// The id that its wallet gave it.
+    pub(super) fn id(&self) -> &str {
+        &self.agreement.subscription_id
+    }
+
     pub(super) fn correlation(&self) -> CorrelationKey {
         CorrelationKey::subscription(&self.agreement.subscription_id)
     }

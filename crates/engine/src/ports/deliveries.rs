@@ -14,20 +14,20 @@ use crate::{StreamId, UnixMillis};
 /// Deliveries of events to the app.
 #[async_trait]
 pub trait DeliveryStore: Send + Sync {
-    /// The first pending delivery of `stream`: the only one that may be attempted, for order within a stream.
-    async fn next_delivery(&self, stream: StreamId) -> Result<Option<Delivery>, StoreError>;
+    /// The first pending delivery of `queue`: the only one that may be attempted, for order within a queue.
+    async fn next_delivery(&self, queue: StreamId) -> Result<Option<Delivery>, StoreError>;
 
-    /// Streams with pending deliveries with id greater than `after`, in order of id, at most `limit`, each with when its
+    /// Queues with pending deliveries with id greater than `after`, in order of id, at most `limit`, each with when its
     /// first pending delivery is due: to rebuild the schedule.
-    async fn pending_streams(
+    async fn pending_queues(
         &self,
         after: Option<StreamId>,
         limit: usize,
     ) -> Result<Vec<(StreamId, UnixMillis)>, StoreError>;
 
-    /// Gives up the first pending delivery of `stream`, at `at`, whatever its row holds: it or its event is damaged and would
-    /// hold up the stream for ever. Says its index, or `None` when nothing is pending.
-    async fn set_aside_delivery(&self, stream: StreamId, at: UnixMillis) -> Result<Option<u64>, StoreError>;
+    /// Gives up the first pending delivery of `queue`, at `at`, whatever its row holds: it or its event is damaged and would
+    /// hold up the queue for ever. Returns its stream and index, or `None` when nothing is pending.
+    async fn set_aside_delivery(&self, queue: StreamId, at: UnixMillis) -> Result<Option<(StreamId, u64)>, StoreError>;
 
     /// Records how an attempt went; says whether the delivery was still pending. The pause until the next attempt, from `at`
     /// to `due_at`, is added to [`Delivery::waited`].
@@ -46,7 +46,7 @@ pub trait DeliveryStore: Send + Sync {
     async fn delivery(&self, stream: StreamId, index: u64) -> Result<Option<Delivery>, StoreError>;
 
     /// Makes a failed or delivered delivery pending again, due at `at`; what is known of its last attempt stays. It, or one
-    /// that was pending already, and the stream's pending ones before it are due at `at` at the latest.
+    /// that was pending already, and the queue's pending ones before it are due at `at` at the latest.
     ///
     /// The answer to the call that asked for it is kept in the same transaction, or nothing is changed.
     async fn retry_delivery(
@@ -103,6 +103,9 @@ impl DeliveryStatus {
 pub struct Delivery {
     /// The event's stream.
     pub stream: StreamId,
+    /// Deliveries of one queue are made in the order of their events, queues independently of each other. A stream is a queue,
+    /// and has its id; only events of different subscriptions on the reserved stream are in different queues.
+    pub queue: StreamId,
     /// The event.
     pub event: Event,
     /// How far it is.

@@ -222,6 +222,9 @@ pub struct Commit {
     pub user_relays: Vec<UserRelays>,
     /// Whether the events are also delivered to the app's webhook: a pending delivery for each, due at once.
     pub deliver: bool,
+    /// The queues of these deliveries ([`Delivery::queue`](super::Delivery::queue)), one for each event. Where one is missing it is
+    /// the stream's own.
+    pub delivery_queues: Vec<StreamId>,
     /// The answer to the call that caused the step, kept under its idempotency key; a conflict when the call was
     /// answered before.
     pub answer: Option<KeepAnswer>,

@@ -103,6 +103,11 @@ pub fn says(request_id: &str, status: PaymentStatus) -> WalletMessage {
 
 /// A user agrees to a subscription of 5,000 millisats a day.
 pub async fn subscribe(usher: &mut Running, auto_charge: bool, first_payment_due: u64) {
+    subscribe_as(usher, "s", 250, auto_charge, first_payment_due).await;
+}
+
+/// The same with this id, by the event of this number.
+pub async fn subscribe_as(usher: &mut Running, id: &str, event: u8, auto_charge: bool, first_payment_due: u64) {
     let recurrence = Recurrence { until: None, calendar: Calendar::Daily, max_payments: None, first_payment_due };
     let request = RecurringPaymentRequest {
         main_key: user(1).public_key(),
@@ -118,12 +123,12 @@ pub async fn subscribe(usher: &mut Running, auto_charge: bool, first_payment_due
     let stream = usher.engine.start_recurring_payment(request, None).await.unwrap();
     let asked = letter(usher, "recurrence", &[]).await;
     let status = RecurringStatus::Confirmed {
-        subscription_id: "s".to_owned(),
+        subscription_id: id.to_owned(),
         authorized_amount: 5_000,
         authorized_currency: Currency::Millisats,
         authorized_recurrence: recurrence,
     };
     let message = WalletMessage::RecurringResponse(RecurringResponse { request_id: request_id(&asked), status });
-    usher.receive(250, &user(1), message).await;
+    usher.receive(event, &user(1), message).await;
     assert_eq!(statuses(usher, stream, 1).await, ["approved"]);
 }

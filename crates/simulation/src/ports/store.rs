@@ -208,18 +208,18 @@ impl DeliveryStore for Disk {
         wait(self.inner.next_delivery(stream))
     }
 
-    async fn pending_streams(
+    async fn pending_queues(
         &self,
         after: Option<StreamId>,
         limit: usize,
     ) -> Result<Vec<(StreamId, UnixMillis)>, StoreError> {
         self.read().await;
-        wait(self.inner.pending_streams(after, limit))
+        wait(self.inner.pending_queues(after, limit))
     }
 
-    async fn set_aside_delivery(&self, stream: StreamId, at: UnixMillis) -> Result<Option<u64>, StoreError> {
+    async fn set_aside_delivery(&self, queue: StreamId, at: UnixMillis) -> Result<Option<(StreamId, u64)>, StoreError> {
         self.write().await?;
-        let set_aside = wait(self.inner.set_aside_delivery(stream, at))?;
+        let set_aside = wait(self.inner.set_aside_delivery(queue, at))?;
         self.written().await;
         Ok(set_aside)
     }

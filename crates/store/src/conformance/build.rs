@@ -127,6 +127,7 @@ pub fn create(operation: StreamId) -> Commit {
         inbound: Vec::new(),
         user_relays: Vec::new(),
         deliver: false,
+        delivery_queues: Vec::new(),
         answer: None,
     }
 }

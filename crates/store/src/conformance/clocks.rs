@@ -25,7 +25,7 @@ pub async fn pending_deliveries_keep_their_pauses(subject: impl Subject) {
     let now = UnixMillis(100_000);
     for _ in 0..2 {
         store.clock_set_back(now, BY).await.unwrap();
-        let due = store.pending_streams(None, 10).await.unwrap();
+        let due = store.pending_queues(None, 10).await.unwrap();
         let due: Vec<_> = due.into_iter().map(|(_, due_at)| due_at.0).collect();
         // Refused ones are due a second later.
         assert_eq!(due, [100_000, 100_000, 100_500, 90_000, 100_000]);

@@ -46,6 +46,7 @@ pub async fn every_event_has_its_delivery(subject: impl Subject) {
     for (index, number) in [(1, 8), (2, 9)] {
         let expected = Delivery {
             stream: id(1),
+            queue: id(1),
             event: stored[index].clone(),
             status: DeliveryStatus::Pending,
             attempts: 0,
@@ -203,7 +204,7 @@ pub async fn a_retried_one_comes_before_later_ones(subject: impl Subject) {
     assert_eq!(next(&*store, 1).await, Some(1));
     assert_eq!(store.retry_delivery(id(1), 0, UnixMillis(60), None).await.unwrap(), Retried::Due);
     assert_eq!(next(&*store, 1).await, Some(0));
-    assert_eq!(store.pending_streams(None, 10).await.unwrap(), [(id(1), UnixMillis(60))]);
+    assert_eq!(store.pending_queues(None, 10).await.unwrap(), [(id(1), UnixMillis(60))]);
 }
 
 /// They go first, so they are due too; later ones and other streams keep their time.
@@ -220,7 +221,7 @@ pub async fn a_retried_one_hurries_those_before_it(subject: impl Subject) {
     assert_eq!((due(1, 0).await, due(1, 2).await), (600, 600));
     assert_eq!((due(1, 3).await, due(2, 0).await), (1_500, 1_500));
     assert_eq!(store.delivery(id(1), 1).await.unwrap().unwrap().status, DeliveryStatus::Delivered);
-    assert_eq!(store.pending_streams(None, 10).await.unwrap()[0], (id(1), UnixMillis(600)));
+    assert_eq!(store.pending_queues(None, 10).await.unwrap()[0], (id(1), UnixMillis(600)));
 }
 
 /// Both, or nothing: what was answered before, or is not there, changes nothing.
@@ -278,12 +279,12 @@ pub async fn survive_reopening_at_every_stage(mut subject: impl Subject) {
             None => assert_eq!(store.retry_delivery(id(1), 0, UnixMillis(5), None).await.unwrap(), Retried::Due),
         }
         let before = [store.delivery(id(1), 0).await.unwrap(), store.delivery(id(1), 1).await.unwrap()];
-        let due = store.pending_streams(None, 10).await.unwrap();
+        let due = store.pending_queues(None, 10).await.unwrap();
         drop(store);
         subject.reopen().await;
         let store = subject.store();
         assert_eq!([store.delivery(id(1), 0).await.unwrap(), store.delivery(id(1), 1).await.unwrap()], before);
-        assert_eq!(store.pending_streams(None, 10).await.unwrap(), due);
+        assert_eq!(store.pending_queues(None, 10).await.unwrap(), due);
     }
 }
 
@@ -314,8 +315,46 @@ pub async fn attempts_under_load_are_there(mut subject: impl Subject) {
     let delivered = store.deliveries(DeliveryStatus::Delivered, None, usize::MAX).await.unwrap();
     let expected: Vec<_> = (1..=STREAMS).flat_map(|n| (0..EVENTS - 1).map(move |index| (id(n), index))).collect();
     assert_eq!(positions(&delivered), expected);
-    let pending = store.pending_streams(None, usize::MAX).await.unwrap();
+    let pending = store.pending_queues(None, usize::MAX).await.unwrap();
     assert_eq!(pending, (1..=STREAMS).map(|n| (id(n), event(EVENTS - 1).at)).collect::<Vec<_>>());
+}
+
+/// Events of one stream may be delivered in the orders of several queues, which do not wait for one another.
+pub async fn queues_of_one_stream_do_not_wait_for_one_another(mut subject: impl Subject) {
+    let (a, b) = (StreamId::subscription_queue("a"), StreamId::subscription_queue("b"));
+    {
+        let store = subject.store();
+        let events = (0..5).map(event).collect();
+        let commit =
+            Commit { deliver: true, events, delivery_queues: vec![a, b, a, b], ..step(StreamId::SUBSCRIPTIONS, 1) };
+        commit_done(&*store, commit).await;
+    }
+    subject.reopen().await;
+    let store = subject.store();
+    let first = async |queue| store.next_delivery(queue).await.unwrap().map(|next| next.event.index);
+    let reserved = StreamId::SUBSCRIPTIONS;
+    let mut queues = vec![(reserved, event(4).at), (a, event(0).at), (b, event(1).at)];
+    queues.sort_unstable();
+    assert_eq!(store.pending_queues(None, 10).await.unwrap(), queues);
+    assert_eq!([first(a).await, first(b).await, first(reserved).await], [Some(0), Some(1), Some(4)]);
+    let delivery = store.next_delivery(b).await.unwrap().unwrap();
+    assert_eq!((delivery.stream, delivery.queue), (reserved, b));
+
+    attempt(&*store, refused(reserved, 0, 10)).await;
+    attempt(&*store, accepted(reserved, 1, 11)).await;
+    assert_eq!([first(a).await, first(b).await, first(reserved).await], [Some(0), Some(3), Some(4)]);
+    attempt(&*store, accepted(reserved, 3, 12)).await;
+    assert_eq!([first(a).await, first(b).await], [Some(0), None]);
+    assert_eq!(store.set_aside_delivery(b, UnixMillis(13)).await.unwrap(), None);
+    // What is delivered once more goes by its queue, too: nothing of others is made due by it.
+    let due = async |index| store.delivery(reserved, index).await.unwrap().unwrap().due_at;
+    let before = due(0).await;
+    assert_eq!(store.retry_delivery(reserved, 3, UnixMillis(0), None).await.unwrap(), Retried::Due);
+    assert_eq!((due(0).await, first(b).await), (before, Some(3)));
+    assert_eq!(store.retry_delivery(reserved, 2, UnixMillis(0), None).await.unwrap(), Retried::Due);
+    assert_eq!(due(0).await, UnixMillis(0), "it is before it in its queue");
+    assert_eq!(store.set_aside_delivery(a, UnixMillis(13)).await.unwrap(), Some((reserved, 0)));
+    assert_eq!([first(a).await, first(b).await, first(reserved).await], [Some(2), Some(3), Some(4)]);
 }
 
 /// Whatever it holds: its stream goes on with the next.
@@ -324,7 +363,7 @@ pub async fn one_set_aside_holds_up_nothing(subject: impl Subject) {
     opened(&*store, 1, 2).await;
     attempt(&*store, refused(id(1), 0, 5)).await;
     assert_eq!(store.set_aside_delivery(id(2), UnixMillis(7)).await.unwrap(), None);
-    assert_eq!(store.set_aside_delivery(id(1), UnixMillis(7)).await.unwrap(), Some(0));
+    assert_eq!(store.set_aside_delivery(id(1), UnixMillis(7)).await.unwrap(), Some((id(1), 0)));
     assert_eq!(next(&*store, 1).await, Some(1));
     let failed = store.deliveries(DeliveryStatus::Failed, None, 10).await.unwrap();
     assert_eq!(positions(&failed), [(id(1), 0)]);

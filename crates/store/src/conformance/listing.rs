@@ -33,10 +33,10 @@ pub async fn streams_with_pending_ones_are_listed(subject: impl Subject) {
     for n in [7, 8, 9] {
         expected.push((id(n), UnixMillis(1_000 + n)));
     }
-    assert_eq!(store.pending_streams(None, usize::MAX).await.unwrap(), expected);
-    assert!(store.pending_streams(None, 0).await.unwrap().is_empty());
+    assert_eq!(store.pending_queues(None, usize::MAX).await.unwrap(), expected);
+    assert!(store.pending_queues(None, 0).await.unwrap().is_empty());
     let mut seen = Vec::new();
-    while let page @ [_, ..] = &*store.pending_streams(seen.last().map(|(id, _)| *id), 2).await.unwrap() {
+    while let page @ [_, ..] = &*store.pending_queues(seen.last().map(|(id, _)| *id), 2).await.unwrap() {
         assert!(page.len() <= 2);
         seen.extend_from_slice(page);
     }

@@ -166,6 +166,7 @@ macro_rules! store_conformance {
                 a_retry_is_committed_with_its_answer
                 of_two_attempts_one_settles
                 one_set_aside_holds_up_nothing
+                queues_of_one_stream_do_not_wait_for_one_another
                 survive_reopening_at_every_stage
                 attempts_under_load_are_there
             }

@@ -89,7 +89,7 @@ impl Snapshot {
             with_keys,
             relays,
             deliveries,
-            pending: store.pending_streams(None, usize::MAX).await.unwrap(),
+            pending: store.pending_queues(None, usize::MAX).await.unwrap(),
             counts: store.count_deliveries().await.unwrap(),
             answers,
             settings,

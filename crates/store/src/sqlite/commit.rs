@@ -156,7 +156,7 @@ fn append_events(connection: &Connection, commit: &Commit, before: &Row) -> Resu
             next_index = next_index.max(after_last);
         }
     }
-    for event in &commit.events {
+    for (nth, event) in commit.events.iter().enumerate() {
         prepare(connection, "INSERT INTO events (stream, idx, type, at, data) VALUES (?1, ?2, ?3, ?4, ?5)")?
             .execute(params![
                 commit.operation.as_bytes(),
@@ -167,7 +167,8 @@ fn append_events(connection: &Connection, commit: &Commit, before: &Row) -> Resu
             ])
             .during("append an event")?;
         if commit.deliver {
-            deliveries::put(connection, commit.operation, next_index, event.at)?;
+            let queue = commit.delivery_queues.get(nth).copied().unwrap_or(commit.operation);
+            deliveries::put(connection, commit.operation, next_index, queue, event.at)?;
         }
         next_index = next_index.saturating_add(1);
     }

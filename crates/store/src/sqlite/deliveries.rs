@@ -14,20 +14,20 @@ use super::{SqliteStore, answers, codec, read, retention};
 
 #[async_trait]
 impl DeliveryStore for SqliteStore {
-    async fn next_delivery(&self, stream: StreamId) -> Result<Option<Delivery>, StoreError> {
-        self.read(move |connection| Ok(list(connection, NEXT, &[stream.as_bytes()], 1, Damaged::Fails)?.pop())).await
+    async fn next_delivery(&self, queue: StreamId) -> Result<Option<Delivery>, StoreError> {
+        self.read(move |connection| Ok(list(connection, NEXT, &[queue.as_bytes()], 1, Damaged::Fails)?.pop())).await
     }
 
-    async fn pending_streams(
+    async fn pending_queues(
         &self,
         after: Option<StreamId>,
         limit: usize,
     ) -> Result<Vec<(StreamId, UnixMillis)>, StoreError> {
-        self.read(move |connection| pending_streams(connection, after, limit)).await
+        self.read(move |connection| pending_queues(connection, after, limit)).await
     }
 
-    async fn set_aside_delivery(&self, stream: StreamId, at: UnixMillis) -> Result<Option<u64>, StoreError> {
-        self.write(move |connection| set_aside(connection, stream, at)).await
+    async fn set_aside_delivery(&self, queue: StreamId, at: UnixMillis) -> Result<Option<(StreamId, u64)>, StoreError> {
+        self.write(move |connection| set_aside(connection, queue, at)).await
     }
 
     async fn record_attempt(&self, attempt: DeliveryAttempt) -> Result<bool, StoreError> {
@@ -81,15 +81,14 @@ macro_rules! select {
     ($index:literal, $($rest:literal),+) => {
         concat!(
             "SELECT d.idx, e.type, e.at, e.data, d.stream, d.status, d.attempts, d.since, d.due_at, d.last_attempt_at,
-                 d.last_status, d.last_error, d.waited
+                 d.last_status, d.last_error, d.waited, d.queue
              FROM deliveries AS d ", $index, " LEFT JOIN events AS e ON e.stream = d.stream AND e.idx = d.idx ",
             $($rest),+
         )
     };
 }
 
-const NEXT: &str =
-    select!("INDEXED BY deliveries_status", "WHERE d.status = 0 AND d.stream = ?1 ORDER BY d.idx LIMIT 1");
+const NEXT: &str = select!("INDEXED BY deliveries_queue", "WHERE d.status = 0 AND d.queue = ?1 ORDER BY d.idx LIMIT 1");
 
 const PAGE: &str = select!(
     "INDEXED BY deliveries_status",
@@ -99,15 +98,15 @@ const PAGE: &str = select!(
 const ONE: &str = select!("", "WHERE d.stream = ?1 AND d.idx = ?2");
 
 /// With `min`, SQLite takes the other columns from the row that has the minimum.
-const PENDING_STREAMS: &str = "SELECT stream, due_at, min(idx) FROM deliveries INDEXED BY deliveries_status
-    WHERE status = 0 AND stream > ?1 AND length(stream) = 16 GROUP BY stream ORDER BY stream LIMIT ?2";
+const PENDING_QUEUES: &str = "SELECT queue, due_at, min(idx) FROM deliveries INDEXED BY deliveries_queue
+    WHERE status = 0 AND queue > ?1 AND length(queue) = 16 GROUP BY queue ORDER BY queue LIMIT ?2";
 
 const AGAIN: &str = "UPDATE deliveries SET status = 0, attempts = 0, waited = 0, since = ?3, due_at = ?3
     WHERE stream = ?1 AND idx = ?2 AND status <> 0";
 
-/// In order within a stream: it cannot be posted before those that are pending before it.
-const HURRY: &str = "UPDATE deliveries INDEXED BY deliveries_status SET due_at = ?3
-    WHERE status = 0 AND stream = ?1 AND idx <= ?2 AND due_at > ?3";
+/// In order within a queue: it cannot be posted before those that are pending before it.
+const HURRY: &str = "UPDATE deliveries INDEXED BY deliveries_queue SET due_at = ?3
+    WHERE status = 0 AND queue = (SELECT queue FROM deliveries WHERE stream = ?1 AND idx = ?2) AND idx <= ?2 AND due_at > ?3";
 
 /// In milliseconds: 35 years, so that sums stay within a column.
 const LONGEST_WAITED: i64 = 1 << 40;
@@ -117,14 +116,21 @@ pub(crate) fn put(
     connection: &Connection,
     stream: StreamId,
     index: u64,
+    queue: StreamId,
     event_at: UnixMillis,
 ) -> Result<(), SqliteFailure> {
     connection
         .prepare_cached(
-            "INSERT INTO deliveries (stream, idx, status, attempts, since, due_at) VALUES (?1, ?2, 0, 0, ?3, ?3)",
+            "INSERT INTO deliveries (stream, idx, status, attempts, since, due_at, queue)
+             VALUES (?1, ?2, 0, 0, ?3, ?3, ?4)",
         )
         .and_then(|mut statement| {
-            statement.execute(params![stream.as_bytes(), codec::integer(index), codec::time(event_at)])
+            statement.execute(params![
+                stream.as_bytes(),
+                codec::integer(index),
+                codec::time(event_at),
+                queue.as_bytes()
+            ])
         })
         .during("put a delivery")
         .map(|_| ())
@@ -165,6 +171,7 @@ pub(crate) fn delivery(row: &Row<'_>, during: &'static str) -> Result<Delivery, 
     Ok(Delivery {
         event: read::event(row, during)?,
         stream: StreamId::from_bytes(row.get(4).during(during)?),
+        queue: StreamId::from_bytes(row.get(13).during(during)?),
         status: status.ok_or(SqliteFailure::Unreadable("a delivery's status"))?,
         attempts: row.get(6).during(during)?,
         waited: Duration::from_millis(row.get(12).during(during)?),
@@ -176,13 +183,13 @@ pub(crate) fn delivery(row: &Row<'_>, during: &'static str) -> Result<Delivery, 
     })
 }
 
-fn pending_streams(
+fn pending_queues(
     connection: &Connection,
     after: Option<StreamId>,
     limit: usize,
 ) -> Result<Vec<(StreamId, UnixMillis)>, SqliteFailure> {
     connection
-        .prepare_cached(PENDING_STREAMS)
+        .prepare_cached(PENDING_QUEUES)
         .and_then(|mut statement| {
             statement
                 .query_map(params![codec::after_stream(after.as_ref()), codec::limit(limit)], |row| {
@@ -192,7 +199,7 @@ fn pending_streams(
                 })?
                 .collect()
         })
-        .during("read the streams with pending deliveries")
+        .during("read the queues with pending deliveries")
 }
 
 fn record_attempt(connection: &Connection, attempt: &DeliveryAttempt) -> Result<bool, SqliteFailure> {
@@ -221,20 +228,30 @@ fn record_attempt(connection: &Connection, attempt: &DeliveryAttempt) -> Result<
 }
 
 /// Writes every column anew, but for those that say which it is: any of them may be what cannot be read.
-fn set_aside(connection: &Connection, stream: StreamId, at: UnixMillis) -> Result<Option<u64>, SqliteFailure> {
-    let index: Option<i64> = connection
+fn set_aside(
+    connection: &Connection,
+    queue: StreamId,
+    at: UnixMillis,
+) -> Result<Option<(StreamId, u64)>, SqliteFailure> {
+    connection
         .prepare_cached(
             "UPDATE deliveries SET status = 2, attempts = 1, waited = 0, since = ?2, due_at = ?2, last_attempt_at = ?2,
                  last_status = NULL, last_error = 'it, or its event, is damaged in the database'
-             WHERE stream = ?1 AND idx = (
-                 SELECT min(idx) FROM deliveries INDEXED BY deliveries_status WHERE status = 0 AND stream = ?1)
-             RETURNING idx",
+             WHERE (stream, idx) = (
+                 SELECT stream, idx FROM deliveries INDEXED BY deliveries_queue WHERE status = 0 AND queue = ?1
+                 ORDER BY idx LIMIT 1)
+             RETURNING stream, idx",
         )
         .and_then(|mut statement| {
-            statement.query_row(params![stream.as_bytes(), codec::time(at)], |row| row.get(0)).optional()
+            let read = |row: &Row<'_>| {
+                // Its stream may be what is damaged.
+                let stream = row.get(0).unwrap_or(*queue.as_bytes());
+                Ok((StreamId::from_bytes(stream), row.get::<_, i64>(1)?))
+            };
+            statement.query_row(params![queue.as_bytes(), codec::time(at)], read).optional()
         })
-        .during("set a delivery aside")?;
-    Ok(index.map(|index| u64::try_from(index).unwrap_or_default()))
+        .during("set a delivery aside")
+        .map(|set_aside| set_aside.map(|(stream, index)| (stream, u64::try_from(index).unwrap_or_default())))
 }
 
 fn retry(
@@ -302,13 +319,13 @@ mod tests {
     #[test]
     fn the_worker_and_the_lists_are_answered_from_an_index() {
         const EVENT: &str = "SEARCH e USING PRIMARY KEY (stream=? AND idx=?) LEFT-JOIN";
-        assert_eq!(plan(NEXT), ["SEARCH d USING INDEX deliveries_status (status=? AND stream=?)", EVENT]);
+        assert_eq!(plan(NEXT), ["SEARCH d USING INDEX deliveries_queue (queue=?)", EVENT]);
         assert_eq!(plan(PAGE), ["SEARCH d USING INDEX deliveries_status (status=? AND (stream,idx)>(?,?))", EVENT]);
         assert_eq!(plan(ONE), ["SEARCH d USING PRIMARY KEY (stream=? AND idx=?)", EVENT]);
-        let streams = "SEARCH deliveries USING COVERING INDEX deliveries_status (status=? AND stream>?)";
-        assert_eq!(plan(PENDING_STREAMS), [streams]);
+        let queues = "SEARCH deliveries USING COVERING INDEX deliveries_queue (queue>?)";
+        assert_eq!(plan(PENDING_QUEUES), [queues]);
         assert_eq!(plan(AGAIN), ["SEARCH deliveries USING PRIMARY KEY (stream=? AND idx=?)"]);
-        let hurry = "SEARCH deliveries USING COVERING INDEX deliveries_status (status=? AND stream=? AND idx<?)";
-        assert_eq!(plan(HURRY), [hurry]);
+        let hurry = "SEARCH deliveries USING COVERING INDEX deliveries_queue (queue=? AND idx<?)";
+        assert_eq!(plan(HURRY)[0], hurry);
     }
 }

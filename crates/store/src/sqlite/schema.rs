@@ -26,6 +26,7 @@ pub(crate) const MIGRATIONS: &[Migration] = &[
     Migration { version: 7, sql: include_str!("../../migrations/sqlite/0007_kept_keys.sql") },
     Migration { version: 8, sql: include_str!("../../migrations/sqlite/0008_repeated_messages.sql") },
     Migration { version: 9, sql: include_str!("../../migrations/sqlite/0009_settings_are_json.sql") },
+    Migration { version: 10, sql: include_str!("../../migrations/sqlite/0010_delivery_queues.sql") },
 ];
 
 /// Why a database was not brought to the schema.
@@ -161,6 +162,7 @@ mod tests {
         "1e3a427cc3fa10f13091100498cd237001fde4eedf8b5478bb72027e0373dc55",
         "37a7adcbd3bed313b5a92f113206ddc1540810ee885f7e3a302f0d65866fd5e6",
         "6ab30d2b2200ecb753054fe97d4d4daac85fc34685b3cb481f2b8d5d05444bd4",
+        "b02169d4d6635ba83a33fc7892475483153385a6e64ae2ba322bb5840b8db088",
     ];
 
     #[test]

@@ -67,7 +67,7 @@ async fn exercise(store: &SqliteStore) -> bool {
     for status in DeliveryStatus::ALL {
         failed |= store.deliveries(status, None, 1_000).await.is_err();
     }
-    failed |= store.pending_streams(None, 1_000).await.is_err();
+    failed |= store.pending_queues(None, 1_000).await.is_err();
     failed |= store.count_deliveries().await.is_err();
     failed |= store.forget_deliveries(UnixMillis(u64::MAX), 1_000).await.is_err();
     failed |= store.forget_answers(UnixMillis(u64::MAX), 1_000).await.is_err();
@@ -216,7 +216,7 @@ async fn impossible_values_and_missing_rows_are_found_and_harm_nothing_else() {
     );
     // Rows without a usable id do not make a page short: it would be taken for the last one.
     assert_eq!(store.open_operations(None, 5).await.unwrap().len(), 5);
-    assert_eq!(store.pending_streams(None, 5).await.unwrap().len(), 5);
+    assert_eq!(store.pending_queues(None, 5).await.unwrap().len(), 5);
     // An event is never overwritten, and what has an impossible time is not taken for old.
     commit_done(&store, Commit { events: vec![event_of(9)], ..step(id(4), 1) }).await;
     assert_eq!(store.events(id(4), 0, 10).await.unwrap().len(), 3);

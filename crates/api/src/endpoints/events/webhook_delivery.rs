@@ -106,6 +106,7 @@ impl From<Delivery> for WebhookDelivery {
             last_attempt_at,
             last_status,
             last_error,
+            queue: _,
         } = delivery;
         Self {
             id: DeliveryId { stream, index: event.index }.to_string(),

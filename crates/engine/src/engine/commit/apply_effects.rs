@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::step::Step;
+use super::step::{Announced, Step};
 use crate::engine::event_feed::EventFeed;
 use crate::engine::index::Index;
 use crate::engine::invoice_watcher::InvoiceWatcher;
@@ -41,7 +41,7 @@ impl AfterCommit {
         }
         for ((step, head), current) in steps.into_iter().zip(heads).zip(current) {
             let id = step.id;
-            self.publish(id, head.next_index, &step.events, now);
+            self.publish(id, head.next_index, &step.events, &[id], now);
             if current && step.sends() {
                 self.outbox.send(id, step.messages.into_iter().chain(step.added).collect());
             }
@@ -57,17 +57,21 @@ impl AfterCommit {
 
     /// Events were committed to the reserved stream. Several operations append to it at the same time, and a later commit may
     /// arrive here first.
-    pub(super) fn announce(&self, events: &[NewEvent], head: Head, now: UnixMillis) {
+    pub(super) fn announce(&self, announced: Vec<Announced>, head: Head, now: UnixMillis) {
         let id = StreamId::SUBSCRIPTIONS;
+        let (events, queues): (Vec<_>, Vec<_>) = announced.into_iter().map(|new| (new.event, new.queue)).unzip();
         self.index.change(id, |stream| stream.next_index = stream.next_index.max(head.next_index));
-        self.metrics.events(events);
-        self.publish(id, head.next_index, events, now);
+        self.metrics.events(&events);
+        self.publish(id, head.next_index, &events, &queues, now);
     }
 
-    fn publish(&self, id: StreamId, next_index: u64, events: &[NewEvent], now: UnixMillis) {
-        if !events.is_empty() {
-            self.feed.publish(id, next_index, events);
-            self.webhooks.deliver_soon(id, now);
+    fn publish(&self, id: StreamId, next_index: u64, events: &[NewEvent], queues: &[StreamId], now: UnixMillis) {
+        if events.is_empty() {
+            return;
+        }
+        self.feed.publish(id, next_index, events);
+        for queue in queues {
+            self.webhooks.deliver_soon(*queue, now);
         }
     }
 

@@ -21,14 +21,13 @@ use usher_protocol::EventId;
 
 pub(super) use self::apply_effects::AfterCommit;
 use self::changes_for_notes::Gatherer;
-use self::step::Step;
+use self::step::{Announced, Step};
 use super::damage::Damage;
 use super::ids::Ids;
 use super::index::Index;
 use super::metrics::Metrics;
 use super::outbox::Outbox;
 use super::webhook_dispatcher::WebhookDispatcher;
-use crate::event::NewEvent;
 use crate::operations::{Effect, Operation};
 use crate::ports::{
     AllCommitted, Commit, Conflict, CorrelationKey, KeepAnswer, OperationKind, OutboxChange, Revision, State, Store,
@@ -142,7 +141,7 @@ impl Committer {
             first.answer = answer;
         }
         if !announced.is_empty() {
-            commits.push(self.announcement(announced.clone(), now));
+            commits.push(self.announcement(&announced, now));
         }
         let users: Vec<_> =
             commits.iter().flat_map(|commit| &commit.user_relays).map(|relays| relays.main_key).collect();
@@ -160,7 +159,7 @@ impl Committer {
         let announcement = heads.get(steps.len()).copied();
         self.after_commit.apply_effects(steps, &heads, now);
         if let Some(head) = announcement {
-            self.after_commit.announce(&announced, head, now);
+            self.after_commit.announce(announced, head, now);
         }
         Ok(None)
     }
@@ -190,12 +189,13 @@ impl Committer {
             inbound: Vec::new(),
             user_relays,
             deliver: self.webhooks.is_on(),
+            delivery_queues: Vec::new(),
             answer: None,
         })
     }
 
-    /// Events on the reserved stream.
-    fn announcement(&self, events: Vec<NewEvent>, now: UnixMillis) -> Commit {
+    /// Events on the reserved stream, each delivered in the order of its own subscription.
+    fn announcement(&self, announced: &[Announced], now: UnixMillis) -> Commit {
         Commit {
             operation: StreamId::SUBSCRIPTIONS,
             kind: OperationKind::Subscriptions,
@@ -208,11 +208,12 @@ impl Committer {
             watched: None,
             wake_at: None,
             claims: Vec::new(),
-            events,
+            events: announced.iter().map(|announced| announced.event.clone()).collect(),
             outbox: OutboxChange::Keep,
             inbound: Vec::new(),
             user_relays: Vec::new(),
             deliver: self.webhooks.is_on(),
+            delivery_queues: announced.iter().map(|announced| announced.queue).collect(),
             answer: None,
         }
     }

@@ -28,10 +28,18 @@ pub(super) struct Step {
     pub(super) looks_up: bool,
 }
 
+/// An event for the reserved stream.
+pub(super) struct Announced {
+    pub(super) event: NewEvent,
+    /// In which order it is delivered.
+    pub(super) queue: StreamId,
+}
+
 impl Step {
     /// The step, the relays of users to remember, and the events for the reserved stream.
-    pub(super) fn of(change: Change, now: UnixMillis) -> (Self, Vec<UserRelays>, Vec<NewEvent>) {
+    pub(super) fn of(change: Change, now: UnixMillis) -> (Self, Vec<UserRelays>, Vec<Announced>) {
         let Change { id, operation, effects, expected, claims } = change;
+        let queue = operation.announcement_queue();
         let mut step = Self {
             id,
             operation,
@@ -57,7 +65,7 @@ impl Step {
                 Effect::Silence => step.clears_outbox = true,
                 Effect::Ask(call) => step.calls.push(call),
                 Effect::LookUp => step.looks_up = true,
-                Effect::Announce(event) => announced.push(event),
+                Effect::Announce(event) => announced.push(Announced { event, queue }),
                 Effect::Finish => step.finished = true,
                 // They have become changes of their own.
                 Effect::Start(..) | Effect::Tell(..) => {}

@@ -1,6 +1,9 @@
 //! The webhook dispatcher: delivers events to the app's webhook, at least once, in order within a stream, streams independent
 //! of each other.
 //!
+//! On the reserved stream the same is true of subscriptions: each has a delivery queue of its own ([`Delivery::queue`]).
+//! Everywhere here a queue is named by its id, which for all other streams is the stream's, and is called a stream.
+//!
 //! Pending deliveries are in the store, written with their events. In memory is only which streams have pending deliveries
 //! and when they are due, up to a bound; the store is asked again when there is room.
 //!
@@ -145,7 +148,7 @@ impl WebhookDispatcher {
         let soon = self.parts.clock.now().plus(SOON);
         let (mut after, mut more, mut loaded) = (begin, begin.is_some(), 0);
         let end = 'pages: loop {
-            let pending = match self.parts.store.pending_streams(after, PAGE).await {
+            let pending = match self.parts.store.pending_queues(after, PAGE).await {
                 Ok(pending) => pending,
                 Err(failure) => {
                     more = true;
@@ -253,24 +256,24 @@ impl WebhookDispatcher {
         }
     }
 
-    async fn deliver_next(&self, stream: StreamId, slot: &mut Slot) -> Result<Next, StoreError> {
+    async fn deliver_next(&self, queue: StreamId, slot: &mut Slot) -> Result<Next, StoreError> {
         let Some(sender) = &self.parts.sender else { return Ok(Next::Nothing) };
         if self.parts.tasks.is_stopping() {
             return Ok(Next::Stop);
         }
-        if let Some(attempt) = self.unrecorded.get(stream) {
+        if let Some(attempt) = self.unrecorded.get(queue) {
             let next = next_after(&attempt, Pace::Fast);
-            return self.record(attempt).await.map(|()| next);
+            return self.record(queue, attempt).await.map(|()| next);
         }
         if self.unrecorded.is_full() {
             return Ok(Next::At(self.parts.clock.now().plus(ASK_AGAIN_AFTER), slot.pace()));
         }
         let now = self.parts.clock.now();
-        let delivery = match self.parts.store.next_delivery(stream).await {
+        let delivery = match self.parts.store.next_delivery(queue).await {
             Ok(Some(delivery)) => delivery,
             Ok(None) => return Ok(Next::Nothing),
             Err(StoreError::Unreadable(_)) => {
-                let Some(index) = self.parts.store.set_aside_delivery(stream, now).await? else {
+                let Some((stream, index)) = self.parts.store.set_aside_delivery(queue, now).await? else {
                     return Ok(Next::Nothing);
                 };
                 self.parts.damage.set_aside(Table::Deliveries, format_args!("{stream}:{index}"));
@@ -284,7 +287,7 @@ impl WebhookDispatcher {
         let began = self.parts.clock.monotonic();
         let posted = tokio::select! {
             biased;
-            posted = slot.run(&*self.parts.clock, sender.post(stream, &delivery.event, now)) => posted,
+            posted = slot.run(&*self.parts.clock, sender.post(delivery.stream, &delivery.event, now)) => posted,
             // A running post is cut off and not recorded: it is repeated after the next start. One that has ended is recorded.
             () = self.parts.tasks.stopped() => return Ok(Next::Stop),
         };
@@ -292,6 +295,7 @@ impl WebhookDispatcher {
         if let Some(posted) = &posted {
             self.health.observe(posted, ended);
         }
+        let stream = delivery.stream;
         let attempt = self.attempt(&delivery, posted.unwrap_or_else(cut_off));
         let hung = ended.saturating_sub(began) >= HANGS_AFTER;
         let next = next_after(&attempt, if hung { Pace::Slow } else { Pace::Fast });
@@ -303,19 +307,18 @@ impl WebhookDispatcher {
             info!(stream_id = %stream, index = attempt.index, attempts, "a webhook delivery succeeded after retries");
         }
         self.parts.metrics.attempted(attempt.status);
-        self.record(attempt).await.map(|()| next)
+        self.record(queue, attempt).await.map(|()| next)
     }
 
     /// Records the result of a post, or keeps it until it can be recorded.
-    async fn record(&self, attempt: DeliveryAttempt) -> Result<(), StoreError> {
-        let stream = attempt.stream;
+    async fn record(&self, queue: StreamId, attempt: DeliveryAttempt) -> Result<(), StoreError> {
         match self.parts.store.record_attempt(attempt.clone()).await {
             Ok(_) => {
-                self.unrecorded.recorded(stream);
+                self.unrecorded.recorded(queue);
                 Ok(())
             }
             Err(failure) => {
-                self.unrecorded.keep(attempt);
+                self.unrecorded.keep(queue, attempt);
                 Err(failure)
             }
         }

@@ -89,8 +89,8 @@ impl WebhookDispatcher {
             Retried::Answered => return Err(RetryError::Repeated),
         }
         // Whatever the stream waits for: a superfluous timer does no harm.
-        self.streams.lock().hurry(stream);
-        self.parts.timers.set(now, stream, Alarm::Deliver);
+        self.streams.lock().hurry(delivery.queue);
+        self.parts.timers.set(now, delivery.queue, Alarm::Deliver);
         Ok(Some(delivery))
     }
 

@@ -19,7 +19,7 @@ const FIRST_PAUSE: Duration = Duration::from_secs(5);
 const LONGEST_PAUSE: Duration = Duration::from_secs(300);
 
 /// Results of posts that the store could not record, on a full disk for example. They are recorded as soon as the store works,
-/// so that the event is not posted again; only a restart in between forgets them.
+/// so that the event is not posted again; only a restart in between forgets them. By queue.
 #[derive(Default)]
 pub(super) struct Unrecorded(Mutex<HashMap<StreamId, (DeliveryAttempt, u32)>>);
 
@@ -34,10 +34,10 @@ impl Unrecorded {
     }
 
     /// The store could not record it.
-    pub(super) fn keep(&self, attempt: DeliveryAttempt) {
+    pub(super) fn keep(&self, queue: StreamId, attempt: DeliveryAttempt) {
         let mut unrecorded = self.0.lock();
-        let failures = unrecorded.get(&attempt.stream).map_or(0, |(_, failures)| *failures);
-        unrecorded.insert(attempt.stream, (attempt, failures.saturating_add(1)));
+        let failures = unrecorded.get(&queue).map_or(0, |(_, failures)| *failures);
+        unrecorded.insert(queue, (attempt, failures.saturating_add(1)));
     }
 
     pub(super) fn recorded(&self, stream: StreamId) {
@@ -135,7 +135,7 @@ mod tests {
         };
         let mut pauses = vec![unrecorded.pause(stream).as_secs()];
         for _ in 0..8 {
-            unrecorded.keep(attempt.clone());
+            unrecorded.keep(stream, attempt.clone());
             pauses.push(unrecorded.pause(stream).as_secs());
         }
         assert_eq!(pauses, [5, 5, 10, 20, 40, 80, 160, 300, 300]);

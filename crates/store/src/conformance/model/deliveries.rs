@@ -1,5 +1,6 @@
 //! The model's deliveries.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -16,39 +17,40 @@ impl Rows {
         self.deliveries.values().filter(move |delivery| delivery.status == status)
     }
 
-    /// The first pending delivery of a stream.
-    pub(super) fn first_pending(&self, stream: StreamId) -> Option<&Delivery> {
-        self.with_status(DeliveryStatus::Pending).find(|delivery| delivery.stream == stream)
+    /// Whether a stream has pending deliveries.
+    pub(super) fn has_pending(&self, stream: StreamId) -> bool {
+        self.with_status(DeliveryStatus::Pending).any(|delivery| delivery.stream == stream)
+    }
+
+    /// The first pending delivery of a queue.
+    pub(super) fn first_pending(&self, queue: StreamId) -> Option<&Delivery> {
+        self.with_status(DeliveryStatus::Pending).find(|delivery| delivery.queue == queue)
     }
 }
 
 #[async_trait]
 impl DeliveryStore for Model {
-    async fn next_delivery(&self, stream: StreamId) -> Result<Option<Delivery>, StoreError> {
-        Ok(self.rows.lock().first_pending(stream).cloned())
+    async fn next_delivery(&self, queue: StreamId) -> Result<Option<Delivery>, StoreError> {
+        Ok(self.rows.lock().first_pending(queue).cloned())
     }
 
-    async fn pending_streams(
+    async fn pending_queues(
         &self,
         after: Option<StreamId>,
         limit: usize,
     ) -> Result<Vec<(StreamId, UnixMillis)>, StoreError> {
         let rows = self.rows.lock();
-        let mut streams: Vec<_> = rows
-            .with_status(DeliveryStatus::Pending)
-            .filter(|delivery| after.is_none_or(|after| delivery.stream > after))
-            .map(|delivery| (delivery.stream, delivery.due_at))
-            .collect();
-        // Of each stream the first.
-        streams.dedup_by_key(|(stream, _)| *stream);
-        streams.truncate(limit);
-        Ok(streams)
+        let mut queues = BTreeMap::new();
+        for delivery in rows.with_status(DeliveryStatus::Pending) {
+            queues.entry(delivery.queue).or_insert(delivery.due_at);
+        }
+        Ok(queues.into_iter().filter(|(queue, _)| after.is_none_or(|after| *queue > after)).take(limit).collect())
     }
 
-    async fn set_aside_delivery(&self, stream: StreamId, at: UnixMillis) -> Result<Option<u64>, StoreError> {
+    async fn set_aside_delivery(&self, queue: StreamId, at: UnixMillis) -> Result<Option<(StreamId, u64)>, StoreError> {
         let mut rows = self.rows.lock();
-        let Some(first) = rows.first_pending(stream).map(|delivery| delivery.event.index) else { return Ok(None) };
-        if let Some(delivery) = rows.deliveries.get_mut(&(stream, first)) {
+        let first = rows.first_pending(queue).map(|delivery| (delivery.stream, delivery.event.index));
+        if let Some(delivery) = first.and_then(|first| rows.deliveries.get_mut(&first)) {
             *delivery = Delivery {
                 status: DeliveryStatus::Failed,
                 attempts: 1,
@@ -61,7 +63,7 @@ impl DeliveryStore for Model {
                 ..delivery.clone()
             };
         }
-        Ok(Some(first))
+        Ok(first)
     }
 
     async fn record_attempt(&self, attempt: DeliveryAttempt) -> Result<bool, StoreError> {
@@ -116,8 +118,9 @@ impl DeliveryStore for Model {
             delivery.since = at;
             delivery.due_at = at;
         }
+        let queue = delivery.queue;
         for (_, delivery) in rows.deliveries.range_mut((stream, 0)..=(stream, index)) {
-            if delivery.status == DeliveryStatus::Pending {
+            if delivery.status == DeliveryStatus::Pending && delivery.queue == queue {
                 delivery.due_at = delivery.due_at.min(at);
             }
         }

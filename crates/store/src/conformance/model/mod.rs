@@ -146,13 +146,14 @@ impl Rows {
         operation.at = commit.at;
         operation.wake_at = commit.wake_at;
         operation.watched = commit.watched;
-        for event in commit.events {
+        for (nth, event) in commit.events.into_iter().enumerate() {
             let (at, event) = (event.at, event.at_index(operation.stored.next_index));
             operation.stored.next_index += 1;
             operation.times.insert(event.index, at);
             operation.events.push(event.clone());
             if commit.deliver {
-                let delivery = pending(commit.operation, event, at);
+                let queue = commit.delivery_queues.get(nth).copied().unwrap_or(commit.operation);
+                let delivery = Delivery { queue, ..pending(commit.operation, event, at) };
                 self.deliveries.insert((commit.operation, delivery.event.index), delivery);
             }
         }
@@ -210,6 +211,7 @@ impl Rows {
 fn pending(stream: StreamId, event: Event, at: UnixMillis) -> Delivery {
     Delivery {
         stream,
+        queue: stream,
         event,
         status: DeliveryStatus::Pending,
         attempts: 0,
@@ -321,7 +323,7 @@ impl Store for Model {
             .operations
             .iter()
             .filter_map(|(id, operation)| Some((operation.stored.finished_at?, *id)))
-            .filter(|(_, id)| rows.first_pending(*id).is_none());
+            .filter(|(_, id)| !rows.has_pending(*id));
         let finished = oldest(finished, finished_before, limit);
         for id in &finished {
             rows.operations.remove(id);

@@ -42,7 +42,7 @@ pub(super) const CHECKS: [Check; 9] = [
     Check {
         table: Table::Deliveries,
         columns: "d.idx, e.type, e.at, e.data, d.stream, d.status, d.attempts, d.since, d.due_at, d.last_attempt_at,
-            d.last_status, d.last_error, d.waited",
+            d.last_status, d.last_error, d.waited, d.queue",
         from: "deliveries AS d LEFT JOIN events AS e ON e.stream = d.stream AND e.idx = d.idx",
         key: Key::Pair("d.stream", "d.idx"),
         read: |row| {
