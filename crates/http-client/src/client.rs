@@ -11,8 +11,10 @@ use hyper_util::client::legacy;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::ClientConfig;
 
-use crate::MAX_HEAD_BYTES;
 use crate::connector::{Connector, Resolve};
+
+/// Longest head of a response, in bytes, and longest of any other part that is read as a whole.
+pub const MAX_HEAD_BYTES: usize = 64 * 1024;
 
 /// How connections are made and kept.
 #[derive(Clone)]
@@ -43,14 +45,15 @@ pub struct Client(legacy::Client<Connector, Full<Bytes>>);
 impl Client {
     /// A client. Nothing is sent, nor is a host looked up.
     pub fn new(options: ClientOptions, resolver: Arc<dyn Resolve>) -> Self {
-        let pool = options.pool.unwrap_or(Pool { connections: 0, idle: Duration::ZERO });
+        let ClientOptions { tls, https_only, connect_timeout, pool } = options;
+        let pool = pool.unwrap_or(Pool { connections: 0, idle: Duration::ZERO });
         let client = legacy::Client::builder(TokioExecutor::new())
             .timer(TokioTimer::new())
             .pool_timer(TokioTimer::new())
             .pool_max_idle_per_host(pool.connections)
             .pool_idle_timeout(pool.idle)
             .http1_max_buf_size(MAX_HEAD_BYTES)
-            .build(Connector::new(options, resolver));
+            .build(Connector::new(tls, https_only, connect_timeout, resolver));
         Self(client)
     }
 

@@ -11,6 +11,7 @@ use std::time::Duration;
 use futures_util::future::BoxFuture;
 use http::Uri;
 use hyper_util::rt::TokioIo;
+use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
@@ -18,7 +19,6 @@ use tokio_rustls::TlsConnector;
 use tower::Service;
 use url::Host;
 
-use crate::client::ClientOptions;
 use crate::stream::{Socket, Stream};
 
 /// Any error.
@@ -62,8 +62,7 @@ struct Parts {
 }
 
 impl Connector {
-    pub(crate) fn new(options: ClientOptions, resolver: Arc<dyn Resolve>) -> Self {
-        let ClientOptions { mut tls, https_only, connect_timeout: timeout, pool: _ } = options;
+    pub(crate) fn new(mut tls: ClientConfig, https_only: bool, timeout: Duration, resolver: Arc<dyn Resolve>) -> Self {
         tls.alpn_protocols = vec![b"http/1.1".to_vec()];
         Self(Arc::new(Parts { tls: TlsConnector::from(Arc::new(tls)), https_only, timeout, resolver }))
     }

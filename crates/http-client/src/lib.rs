@@ -16,13 +16,10 @@ mod connector;
 mod stream;
 mod tls;
 
-pub use client::{Client, ClientOptions, Pool};
+pub use client::{Client, ClientOptions, MAX_HEAD_BYTES, Pool};
 pub use connector::{BoxError, ConnectError, Resolve};
 pub use hyper::Error as BodyError;
 pub use hyper::body::Incoming;
 pub use hyper_util::client::legacy::Error;
 pub use stream::{MAX_INTERIM_BYTES, Stream, TooMuchInterim};
 pub use tls::tls_config;
-
-/// Most bytes of a response's head that are gathered, and of any other part that is read as a whole.
-pub const MAX_HEAD_BYTES: usize = 64 * 1024;

@@ -8,10 +8,10 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::{self, Message, Utf8Bytes};
 
-use crate::Timing;
 use crate::dialer::ByteStream;
 use crate::overhead_limiter::{Abuse, FrameCounter};
 use crate::printable::printable;
+use crate::timing::Timing;
 
 /// The WebSocket over counted streams.
 pub(crate) type Socket = WebSocketStream<FrameCounter<Box<dyn ByteStream>>>;

@@ -2,7 +2,7 @@
 
 use tokio::time::Instant;
 
-use crate::Timing;
+use crate::timing::Timing;
 
 /// How good a connection was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! The wallet: each method of the port as one request.
+//! The adapter of the port `Lightning`: each method is one NIP-47 request.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,42 +22,43 @@ use super::connection_uri::{ConnectionUri, InvalidConnectionUri};
 use super::encryption::Cipher;
 use super::lookup_reliability::LookupReliability;
 use super::relay_task::{self, Shared};
+use super::response::Response;
 
-/// Requests that wait for one relay: more than are without an answer at the same time.
+/// Requests that wait for one relay: more than may be without a response at a time.
 const QUEUE: usize = 128;
 
 /// Events that wait to be read.
-const HEARD: usize = 256;
+const RECEIVED: usize = 256;
 
 /// Notices that wait for the engine.
 const NOTICES: usize = 1024;
 
-/// How far ahead the clock of a wallet or relay may be that is asked for something else than a payment: what it does late
-/// does no harm.
+/// How far ahead the clock of the backend or a relay may be. Only for requests other than payments, where late execution is
+/// harmless.
 const CLOCKS_DIFFER: Duration = Duration::from_secs(120);
 
-/// How long a connection is waited for before a request counts as not sent.
+/// How long to wait for a connection before a request is reported as not sent.
 const REACH: Duration = Duration::from_secs(5);
 
-/// How long when somebody waits for an invoice.
+/// The same for an invoice, for which a user waits.
 const REACH_FOR_INVOICE: Duration = Duration::from_secs(15);
 
-/// How the wallet is asked.
+/// How the backend is reached.
 #[derive(Clone, Debug)]
 pub struct NwcOptions {
-    /// Where it is.
-    pub url: ConnectionUri,
-    /// How long an answer is waited for. Less than the 25 s after which an operation asks again.
+    /// The connection string.
+    pub uri: ConnectionUri,
+    /// How long to wait for a response. Less than the 25 s after which an operation asks again.
     pub patience: Duration,
-    /// How much longer than the wallet may act on it the answer to a payment is waited for.
+    /// How long to wait for the response to a payment after the backend may no longer act on the request.
     pub grace: Duration,
     /// Replaces TCP; `None` outside simulations.
     pub dialer: Option<Arc<dyn Dialer>>,
-    /// Where it is kept what the wallet's look-ups are worth.
+    /// Stores how far look-ups can be relied on.
     pub settings: Settings,
 }
 
-/// Where an adapter keeps what it has learned; by default nowhere, and it is learned anew after each start.
+/// Where the adapter stores what it has learned. By default nowhere: then it learns again after each start.
 #[derive(Clone, Default)]
 pub struct Settings(pub Option<Arc<dyn SettingStore>>);
 
@@ -68,10 +69,10 @@ impl fmt::Debug for Settings {
 }
 
 impl NwcOptions {
-    /// With the usual patience.
-    pub fn new(url: ConnectionUri) -> Self {
+    /// The defaults.
+    pub fn new(uri: ConnectionUri) -> Self {
         Self {
-            url,
+            uri,
             patience: Duration::from_secs(20),
             grace: Duration::from_secs(5),
             dialer: None,
@@ -80,7 +81,7 @@ impl NwcOptions {
     }
 }
 
-/// A wallet that speaks Nostr Wallet Connect.
+/// A Lightning backend that speaks Nostr Wallet Connect.
 pub struct NwcBackend {
     client: Arc<Client>,
     clock: Arc<dyn Clock>,
@@ -97,76 +98,76 @@ impl fmt::Debug for NwcBackend {
 }
 
 impl NwcBackend {
-    /// Starts the connections on `tasks` and returns at once, whether the wallet can be reached or not; they end when
+    /// Starts the connections on `tasks` and returns at once, whether or not the backend can be reached. They end when
     /// `stop` is cancelled.
     ///
     /// # Errors
-    /// When the wallet's key is not a point of the curve, or TLS cannot be set up.
+    /// When the backend's key is not a point of the curve, or TLS cannot be set up.
     pub fn start(
         options: NwcOptions,
         clock: Arc<dyn Clock>,
         tasks: &TaskTracker,
         stop: CancellationToken,
     ) -> Result<(Arc<Self>, LightningNotices), InvalidConnectionUri> {
-        let NwcOptions { url, patience, grace, dialer, settings } = options;
-        let lookup_reliability = Arc::new(LookupReliability::of(&url, settings.0));
-        let cipher = Cipher::new(url.keys.secret_key(), url.wallet).map_err(|_| InvalidConnectionUri)?;
+        let NwcOptions { uri, patience, grace, dialer, settings } = options;
+        let lookup_reliability = Arc::new(LookupReliability::of(&uri, settings.0));
+        let cipher = Cipher::new(uri.keys.secret_key(), uri.backend).map_err(|_| InvalidConnectionUri)?;
         let tls = web_tls().map_err(|_| InvalidConnectionUri)?;
-        let (heard, hearing) = mpsc::channel(HEARD);
-        let (notices, noticed) = mpsc::channel(NOTICES);
-        let addresses = url.relays.clone();
+        let (received, to_read) = mpsc::channel(RECEIVED);
+        let (notices, to_engine) = mpsc::channel(NOTICES);
+        let addresses = uri.relays.clone();
         let shared = Arc::new(Shared {
-            url,
+            uri,
             clock: Arc::clone(&clock),
             up: watch::Sender::new(vec![false; addresses.len()]),
-            heard,
+            received,
             stop,
             tls,
             dialer,
             timing: relay_task::timing(),
         });
-        let mut relays = Vec::new();
+        let mut queues = Vec::new();
         for (index, address) in addresses.into_iter().enumerate() {
             let (queue, outgoing) = mpsc::channel(QUEUE);
             tasks.spawn(relay_task::run(Arc::clone(&shared), index, address, outgoing));
-            relays.push(queue);
+            queues.push(queue);
         }
-        let client = Arc::new(Client::new(shared, cipher, relays));
-        let (reading, watching, noting) = (Arc::clone(&client), Arc::clone(&client), Arc::clone(&client));
-        let told = notices.clone();
-        tasks.spawn(async move { reading.read(hearing, notices).await });
-        tasks.spawn(async move { watching.watch(told).await });
-        tasks.spawn(async move { noting.watch_connections().await });
-        Ok((Arc::new(Self { client, clock, patience, grace, lookup_reliability, tasks: tasks.clone() }), noticed))
+        let client = Arc::new(Client::new(shared, cipher, queues));
+        let (reader, watcher, reporter) = (Arc::clone(&client), Arc::clone(&client), Arc::clone(&client));
+        let reports = notices.clone();
+        tasks.spawn(async move { reader.read_events(to_read, notices).await });
+        tasks.spawn(async move { watcher.watch_connections().await });
+        tasks.spawn(async move { reporter.report_reconnections(reports).await });
+        Ok((Arc::new(Self { client, clock, patience, grace, lookup_reliability, tasks: tasks.clone() }), to_engine))
     }
 
-    fn call<'a>(&self, method: &'a str, params: Value) -> Request<'a> {
+    fn request<'a>(&self, method: &'a str, params: Value) -> Request<'a> {
         let until = self.clock.now().plus(self.patience).plus(CLOCKS_DIFFER).secs();
         let (patience, reach) = (self.patience, REACH.min(self.patience));
         Request { method, params, until, patience, reach, repeats: true }
     }
 
-    async fn ask(&self, method: &str, params: Value) -> Result<super::Response, LightningError> {
-        self.client.ask(&self.call(method, params)).await
+    async fn call(&self, method: &str, params: Value) -> Result<Response, LightningError> {
+        self.client.call(&self.request(method, params)).await
     }
 
-    async fn look_up(&self, hash: PaymentHash) -> Result<super::Response, LightningError> {
-        self.ask(LOOK_UP, json!({ "payment_hash": hash.to_string() })).await
+    async fn look_up(&self, hash: PaymentHash) -> Result<Response, LightningError> {
+        self.call(LOOK_UP, json!({ "payment_hash": hash.to_string() })).await
     }
 
-    /// Learns from a payment that has arrived what a look-up of it is worth. Nobody waits for that.
+    /// Learns from a payment that succeeded whether look-ups find it. Nobody waits for that.
     fn learn(&self, hash: PaymentHash) {
         if !self.lookup_reliability.should_try() {
             return;
         }
         let (client, lookup_reliability) = (Arc::clone(&self.client), Arc::clone(&self.lookup_reliability));
         let params = json!({ "payment_hash": hash.to_string() });
-        let call = Request { repeats: false, ..self.call(LOOK_UP, params) };
+        let request = Request { repeats: false, ..self.request(LOOK_UP, params) };
         self.tasks.spawn(async move {
-            let Ok(answer) = client.ask(&call).await else { return };
-            match answer.outgoing_status(hash) {
+            let Ok(response) = client.call(&request).await else { return };
+            match response.outgoing_status(hash) {
                 Ok(OutgoingStatus::Unknown(_)) => lookup_reliability.missed().await,
-                Ok(_) => lookup_reliability.found(answer.finds()).await,
+                Ok(_) => lookup_reliability.found(response.finds()).await,
                 Err(_) => {}
             }
         });
@@ -177,9 +178,9 @@ impl NwcBackend {
 impl Lightning for NwcBackend {
     async fn make_invoice(&self, wanted: &WantedInvoice) -> Result<Invoice, LightningError> {
         let params = json!({ "amount": wanted.amount, "description": wanted.description, "expiry": wanted.expiry });
-        // Somebody waits for it, and it goes at once when there is a connection.
-        let call = Request { reach: REACH_FOR_INVOICE.min(self.patience), ..self.call("make_invoice", params) };
-        self.client.ask(&call).await?.invoice()
+        // A user waits for it, and it is sent as soon as there is a connection.
+        let request = Request { reach: REACH_FOR_INVOICE.min(self.patience), ..self.request("make_invoice", params) };
+        self.client.call(&request).await?.invoice()
     }
 
     async fn look_up_invoice(&self, hash: PaymentHash) -> Result<InvoiceStatus, LightningError> {
@@ -209,21 +210,21 @@ impl Lightning for NwcBackend {
         hash: PaymentHash,
         asked: Option<&SignedPayment>,
     ) -> Result<OutgoingStatus, LightningError> {
-        // Of what another wallet was asked this one says nothing.
+        // About a request to another backend this one proves nothing.
         let asked = asked.and_then(|payment| Some((self.client.signed(payment)?.id, payment.until)));
         if let Some((request, _)) = asked {
             self.client.expect(request, hash);
         }
-        let answer = self.look_up(hash).await?;
-        let status = answer.outgoing_status(hash)?;
+        let response = self.look_up(hash).await?;
+        let status = response.outgoing_status(hash)?;
         match (&status, asked) {
-            // By its own clock, too, it does not act on the request any more.
-            (OutgoingStatus::Unknown(_), Some((_, until))) if answer.is_after(until) => {
+            // By its own clock, too, it no longer acts on the request.
+            (OutgoingStatus::Unknown(_), Some((_, until))) if response.is_after(until) => {
                 return Ok(OutgoingStatus::Unknown(self.lookup_reliability.finds().await));
             }
             (OutgoingStatus::Paid(paid), _) if paid.preimage.payment_hash() != hash => {}
             (OutgoingStatus::Paid(_) | OutgoingStatus::Pending | OutgoingStatus::Failed, _) => {
-                self.lookup_reliability.found(answer.finds()).await;
+                self.lookup_reliability.found(response.finds()).await;
             }
             (OutgoingStatus::Unknown(_), _) => {}
         }
@@ -231,9 +232,9 @@ impl Lightning for NwcBackend {
     }
 
     async fn info(&self) -> Result<WalletInfo, LightningError> {
-        let (info, balance) = tokio::join!(self.ask("get_info", json!({})), self.ask("get_balance", json!({})));
-        let balance = balance.and_then(|answer| answer.balance());
-        let info = info.and_then(|answer| answer.info());
+        let (info, balance) = tokio::join!(self.call("get_info", json!({})), self.call("get_balance", json!({})));
+        let balance = balance.and_then(|response| response.balance());
+        let info = info.and_then(|response| response.info());
         match (info, balance) {
             (Ok(info), balance) => Ok(WalletInfo { balance: balance.ok(), ..info }),
             (Err(_), Ok(balance)) => {

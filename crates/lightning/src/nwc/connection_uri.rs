@@ -10,19 +10,19 @@ use usher_protocol::PublicKey;
 /// Most relays of a connection string that are used.
 const MAX_RELAYS: usize = 8;
 
-/// A connection string: `nostr+walletconnect://<wallet's key>?relay=<url>&relay=<url>&secret=<our key>`. Whoever has it can
-/// spend: `Debug` shows nothing of it.
+/// A connection string: `nostr+walletconnect://<backend's key>?relay=<url>&relay=<url>&secret=<our key>`. Whoever has it can
+/// spend money, so `Debug` shows nothing of it.
 #[derive(Clone)]
 pub struct ConnectionUri {
-    /// The wallet's key.
-    pub(crate) wallet: PublicKey,
-    /// Our key, by which the wallet knows us.
+    /// The backend's key.
+    pub(crate) backend: PublicKey,
+    /// Our key, which identifies us to the backend.
     pub(crate) keys: Keys,
-    /// Where to meet.
+    /// The relays over which the backend is reached.
     pub(crate) relays: Vec<Url>,
 }
 
-/// A text is no connection string. Says nothing of it: it is a secret.
+/// A text is not a connection string. Shows nothing of it, because it is a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("is not a connection string of Nostr Wallet Connect: nostr+walletconnect://<key>?relay=<url>&secret=<key>")]
 pub struct InvalidConnectionUri;
@@ -41,9 +41,9 @@ impl FromStr for ConnectionUri {
         if !matches!(url.scheme(), "nostr+walletconnect" | "nostrwalletconnect") {
             return Err(InvalidConnectionUri);
         }
-        // Some wallets leave the slashes out.
+        // Some backends leave the slashes out.
         let key = url.host_str().unwrap_or_else(|| url.path());
-        let wallet = PublicKey::from_hex(key).map_err(|_| InvalidConnectionUri)?;
+        let backend = PublicKey::from_hex(key).map_err(|_| InvalidConnectionUri)?;
         let mut relays = Vec::new();
         let mut secret = None;
         for (name, value) in url.query_pairs() {
@@ -62,7 +62,7 @@ impl FromStr for ConnectionUri {
             }
         }
         match secret {
-            Some(secret) if !relays.is_empty() => Ok(Self { wallet, keys: Keys::new(secret), relays }),
+            Some(secret) if !relays.is_empty() => Ok(Self { backend, keys: Keys::new(secret), relays }),
             _ => Err(InvalidConnectionUri),
         }
     }
@@ -83,12 +83,12 @@ mod tests {
         let url: ConnectionUri = text.parse().unwrap();
         let relays: Vec<_> = url.relays.iter().map(Url::as_str).collect();
         assert_eq!(relays, ["wss://relay.one/", "ws://127.0.0.1:7000/x"]);
-        assert_eq!(url.wallet.to_hex(), KEY);
+        assert_eq!(url.backend.to_hex(), KEY);
         assert_eq!(url.keys.secret_key().to_secret_hex(), SECRET);
     }
 
     #[test]
-    fn what_is_none_and_nothing_is_shown() {
+    fn invalid_texts_are_refused_and_secrets_are_not_shown() {
         for text in [
             String::new(),
             format!("nostr+walletconnect://{KEY}?secret={SECRET}"),

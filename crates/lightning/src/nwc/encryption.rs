@@ -1,4 +1,4 @@
-//! The two ways in which messages are encrypted.
+//! The two encryptions of NIP-47.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -6,13 +6,13 @@ use nostr::nips::nip04;
 use nostr::nips::nip44::v2::{self, ConversationKey};
 use nostr::{PublicKey, SecretKey};
 
-/// Longest content that is decrypted, in bytes: the answers we ask for have some hundred.
+/// Longest content that is decrypted, in bytes: the responses we request have a few hundred.
 const MAX_CONTENT_BYTES: usize = 64 * 1024;
 
 /// How a message is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Scheme {
-    /// NIP-04, for old wallets.
+    /// NIP-04, for old backends.
     Nip04,
     /// NIP-44 version 2.
     Nip44,
@@ -22,7 +22,7 @@ pub(crate) enum Scheme {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unreadable;
 
-/// Encrypts and decrypts between our key and the wallet's.
+/// Encrypts and decrypts between our key and the backend's.
 pub(crate) struct Cipher {
     ours: SecretKey,
     theirs: PublicKey,
@@ -45,7 +45,7 @@ impl Cipher {
         }
     }
 
-    /// In whichever way it was encrypted: the older one shows by its form.
+    /// Decrypts a content of either scheme: NIP-04 is recognised by its form.
     pub(crate) fn open(&self, content: &str) -> Result<String, Unreadable> {
         if content.len() > MAX_CONTENT_BYTES {
             return Err(Unreadable);
@@ -71,7 +71,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_altered_is_never_another_text(
+        fn altered_content_never_decrypts_to_another_text(
             nip04 in any::<bool>(), at in any::<prop::sample::Index>(), put in "[A-Za-z0-9+/=?iv]{0,3}", text in ".{1,40}",
         ) {
             let (app, wallet) = (Keys::generate(), Keys::generate());
@@ -81,14 +81,14 @@ mod tests {
             let at = at.index(sealed.len());
             sealed.replace_range(at..=at, &put);
             let opened = cipher.open(&sealed);
-            // NIP-04 has nothing by which an alteration shows; the event's signature is what counts there.
+            // NIP-04 cannot detect alterations; there the event's signature protects the content.
             prop_assert!(nip04 || opened.is_err() || opened == Ok(text.clone()));
             let _ = (cipher.open(&text), cipher.open(&format!("{text}?iv={put}")));
         }
     }
 
     #[test]
-    fn both_ways_there_and_back() {
+    fn both_schemes_round_trip() {
         let (app, wallet) = (Keys::generate(), Keys::generate());
         let ours = Cipher::new(app.secret_key(), wallet.public_key()).unwrap();
         let theirs = Cipher::new(wallet.secret_key(), app.public_key()).unwrap();

@@ -1,4 +1,4 @@
-//! Signs of life of the wallet: when it was heard, by which relay, and when a relay could be heard again.
+//! Signs of life of the backend: when it was seen, over which relay, and when a relay connected.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -9,17 +9,17 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-/// Probes whose replies are heard.
+/// Probes whose responses are received.
 const PROBES: usize = 32;
 
-/// When the wallet was heard, and how.
+/// When the backend was seen, and how.
 pub(super) struct Liveness {
-    /// When it was heard last.
-    heard: watch::Sender<Option<Instant>>,
-    /// By which relay.
+    /// When it was last seen.
+    seen: watch::Sender<Option<Instant>>,
+    /// Over which relay.
     relay: AtomicUsize,
-    /// How often a relay was connected.
-    connects: watch::Sender<u64>,
+    /// How often a relay connected.
+    connections: watch::Sender<u64>,
     probes: Mutex<Probes>,
 }
 
@@ -32,19 +32,19 @@ struct Probes {
 impl Default for Liveness {
     fn default() -> Self {
         Self {
-            heard: watch::Sender::new(None),
+            seen: watch::Sender::new(None),
             relay: AtomicUsize::new(0),
-            connects: watch::Sender::new(0),
+            connections: watch::Sender::new(0),
             probes: Mutex::default(),
         }
     }
 }
 
-/// Connections from a moment on.
+/// The connections made from a moment on.
 pub(super) struct NewConnections(watch::Receiver<u64>);
 
 impl NewConnections {
-    /// Waits for the next.
+    /// Waits for the next one.
     pub(super) async fn next(&mut self) {
         if self.0.changed().await.is_err() {
             std::future::pending::<()>().await;
@@ -53,42 +53,42 @@ impl NewConnections {
 }
 
 impl Liveness {
-    /// The wallet said something just now, by this relay.
-    pub(super) fn heard(&self, relay: usize) {
+    /// The backend sent something just now, over this relay.
+    pub(super) fn seen(&self, relay: usize) {
         self.relay.store(relay, Ordering::Relaxed);
-        self.heard.send_replace(Some(Instant::now()));
+        self.seen.send_replace(Some(Instant::now()));
     }
 
-    pub(super) fn heard_at(&self) -> Option<Instant> {
-        *self.heard.borrow()
+    pub(super) fn seen_at(&self) -> Option<Instant> {
+        *self.seen.borrow()
     }
 
-    /// The relay by which it was heard last; the first when it was not.
-    pub(super) fn heard_by(&self) -> usize {
+    /// The relay over which it was last seen; the first relay when it was never seen.
+    pub(super) fn last_relay(&self) -> usize {
         self.relay.load(Ordering::Relaxed)
     }
 
-    /// Returns when it has been heard after this instant.
-    pub(super) async fn heard_after(&self, since: Instant) {
-        let _ = self.heard.subscribe().wait_for(|heard| heard.is_some_and(|at| at > since)).await;
+    /// Returns when it was seen after this instant.
+    pub(super) async fn seen_after(&self, since: Instant) {
+        let _ = self.seen.subscribe().wait_for(|seen| seen.is_some_and(|at| at > since)).await;
     }
 
-    /// It announces itself anew.
+    /// It announced itself again.
     pub(super) fn announced(&self) {
-        self.heard.send_replace(Some(Instant::now()));
+        self.seen.send_replace(Some(Instant::now()));
     }
 
-    /// A relay can be heard, again or for the first time.
+    /// A relay connected, again or for the first time.
     pub(super) fn connected(&self) {
-        self.connects.send_modify(|connects| *connects += 1);
+        self.connections.send_modify(|connections| *connections += 1);
     }
 
     /// Connections from now on.
-    pub(super) fn connects(&self) -> NewConnections {
-        NewConnections(self.connects.subscribe())
+    pub(super) fn new_connections(&self) -> NewConnections {
+        NewConnections(self.connections.subscribe())
     }
 
-    /// Whether the last probe was made so long ago.
+    /// Whether the last probe was made at least `every` ago. If so, the next one is due after as much again.
     pub(super) fn may_probe(&self, every: Duration) -> bool {
         let mut probes = self.probes.lock();
         let now = Instant::now();
@@ -99,13 +99,13 @@ impl Liveness {
         due
     }
 
-    pub(super) fn probed(&self, id: EventId) {
+    pub(super) fn note_probe(&self, id: EventId) {
         let mut probes = self.probes.lock();
         probes.ids.truncate(PROBES - 1);
         probes.ids.push_front(id);
     }
 
-    pub(super) fn is_probe(&self, id: EventId) -> bool {
-        self.probes.lock().ids.contains(&id)
+    pub(super) fn is_probe(&self, id: &EventId) -> bool {
+        self.probes.lock().ids.contains(id)
     }
 }

@@ -1,7 +1,7 @@
-//! What the look-ups of this wallet are worth: learned from payments that are known, and kept.
+//! How far this backend's look-ups can be relied on: learned from known payments, and stored.
 //!
-//! Deployed backends answer `NOT_FOUND`, or find the payee's invoice, even for payments of ours that have arrived. So "not
-//! found" proves something only of a wallet that has been seen to find a payment of ours.
+//! Some deployed backends respond `NOT_FOUND`, or find the payee's invoice, even for payments of ours that succeeded. So
+//! "not found" proves something only when the backend has been seen to find a payment of ours.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,27 +15,27 @@ use usher_engine::ports::{Finds, SettingStore};
 
 use super::connection_uri::ConnectionUri;
 
-/// How often it is looked whether a wallet that found nothing does now, or one that did still does.
+/// How often to check whether a backend that found nothing does now, or one that did still does.
 const EVERY: Duration = Duration::from_secs(600);
 
 /// The stored forms, which are JSON.
 const SETTLED: &str = "\"settled\"";
 const UNSETTLED: &str = "\"unsettled\"";
 
-/// What is known of the look-ups of one connection.
+/// What is known about the look-ups of one connection.
 pub(super) struct LookupReliability {
     settings: Option<Arc<dyn SettingStore>>,
-    /// Under this name it is kept: one for each connection.
+    /// The name of the stored setting: one per connection.
     name: String,
     loaded: OnceCell<()>,
     finds: Mutex<Finds>,
-    /// When it was looked last.
+    /// When it was last checked.
     tried: Mutex<Option<Instant>>,
 }
 
 impl LookupReliability {
-    pub(super) fn of(url: &ConnectionUri, settings: Option<Arc<dyn SettingStore>>) -> Self {
-        let keys = [url.wallet.to_hex(), url.keys.public_key().to_hex()].concat();
+    pub(super) fn of(uri: &ConnectionUri, settings: Option<Arc<dyn SettingStore>>) -> Self {
+        let keys = [uri.backend.to_hex(), uri.keys.public_key().to_hex()].concat();
         let mut id = sha256::Hash::hash(keys.as_bytes()).to_string();
         id.truncate(16);
         Self {
@@ -47,7 +47,7 @@ impl LookupReliability {
         }
     }
 
-    /// Which payments they have been seen to find.
+    /// Which payments look-ups have been seen to find.
     pub(super) async fn finds(&self) -> Finds {
         self.load().await;
         *self.finds.lock()
@@ -65,11 +65,11 @@ impl LookupReliability {
             Ok::<_, usher_engine::ports::StoreError>(())
         };
         if let Err(error) = self.loaded.get_or_try_init(|| loading).await {
-            warn!(error = ?error, "what is known of the wallet's look-ups cannot be read");
+            warn!(error = ?error, "cannot read what is known about the Lightning backend's look-ups");
         }
     }
 
-    /// Whether it is time to look at a payment that is known to have arrived.
+    /// Whether it is time to look up a payment that is known to have succeeded.
     pub(super) fn should_try(&self) -> bool {
         let mut tried = self.tried.lock();
         let now = Instant::now();
@@ -80,20 +80,20 @@ impl LookupReliability {
         due
     }
 
-    /// A look-up found such a payment.
+    /// A look-up found a payment that succeeded.
     pub(super) async fn found(&self, seen: Finds) {
         self.load().await;
         if seen > *self.finds.lock() {
-            info!(finds = ?seen, "the wallet's look-ups find payments of ours");
+            info!(finds = ?seen, "the Lightning backend's look-ups find our payments");
             self.keep(seen).await;
         }
     }
 
-    /// A look-up did not find a payment that has arrived.
+    /// A look-up did not find a payment that succeeded.
     pub(super) async fn missed(&self) {
         self.load().await;
         if *self.finds.lock() != Finds::Nothing {
-            warn!("the wallet's look-ups no longer find payments of ours");
+            warn!("the Lightning backend's look-ups no longer find our payments");
             self.keep(Finds::Nothing).await;
         }
     }
@@ -107,7 +107,7 @@ impl LookupReliability {
             Finds::Unsettled => Some(UNSETTLED),
         };
         if let Err(error) = settings.set_setting(&self.name, value).await {
-            warn!(error = ?error, "what is known of the wallet's look-ups cannot be kept");
+            warn!(error = ?error, "cannot store what is known about the Lightning backend's look-ups");
         }
     }
 }

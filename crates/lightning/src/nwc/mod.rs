@@ -1,26 +1,28 @@
-//! Nostr Wallet Connect (NIP-47): a wallet that is reached over relays.
+//! Nostr Wallet Connect (NIP-47): a Lightning backend that is reached over relays. NIP-47 calls it the wallet service.
 //!
 //! ```text
-//! wallet (calls) ─▶ desk ─▶ relay ─▶ relay ─▶ … ─▶ the wallet service
-//!                    ▲ ◀── relay ◀─ answers and notifications
+//! NwcBackend (port Lightning) ─▶ client ─▶ request sender ─▶ relay task ─▶ relay ─▶ … ─▶ the backend
+//!                                   ▲ ◀── event reader ◀── relay task ◀─ responses and notifications
 //! ```
 //!
-//! One long-lived subscription for each relay of the connection string. A request goes to every relay that is connected; the first
-//! answer counts. A request that was written to no socket is taken back when its time is over, so that what is said to have
-//! failed is not done later. A wallet that was away when it was asked is asked anew when it shows life.
+//! Each relay of the connection string has one long-lived subscription. A request goes to every connected relay; the first
+//! response is used. A request that was never written to a socket is taken back when its time is over, so that a request
+//! reported as failed is not executed later. A backend that was away gets the request again when it shows life.
 //!
-//! A request to pay is another matter (`payment.rs`): it is signed, then stored by the engine, then sent to one relay, and only the
-//! same request is ever sent again.
+//! Payments are different (`payment.rs`): the request is signed, then stored by the engine, then sent to one relay, and only
+//! that same request is ever sent again.
 
 mod backend;
 mod client;
 mod connection_uri;
 mod encryption;
+mod event_reader;
 mod liveness;
 mod lookup_reliability;
 mod payment;
 mod pending_request;
 mod relay_task;
+mod request_sender;
 mod response;
 
 pub use backend::{NwcBackend, NwcOptions, Settings};

@@ -1,4 +1,5 @@
-//! Paying: one signed request, sent when it can be heard, and again while nobody can have acted on it twice.
+//! Payments: one signed request, sent when its response can be received, and sent again only as long as it cannot be
+//! executed twice.
 
 use std::time::Duration;
 
@@ -10,24 +11,24 @@ use usher_engine::ports::{LightningError, OutgoingStatus, PaidInvoice, SignedPay
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 
-use super::client::{Client, LOOK_UP, QUIET, Request, no_reply, stopping};
+use super::client::{Client, LOOK_UP, QUIET, Request, no_response, stopping};
 use super::pending_request::PendingRequest;
 use super::relay_task;
 
 /// The method that pays.
 const PAY: &str = "pay_invoice";
 
-/// The longest that a request may be acted on.
+/// How long the backend may act on a request, at most.
 const EXPIRATION: Duration = Duration::from_secs(60);
 
-/// How long a connection is waited for before a payment counts as not sent.
+/// How long to wait for a connection before a payment is reported as not sent.
 const REACH: Duration = Duration::from_secs(15);
 
 impl Client {
     /// Signs a request to pay as soon as there is a connection. Sends nothing.
     pub(super) async fn prepare_payment(&self, invoice: &Invoice, until: u64) -> Result<SignedPayment, LightningError> {
         let signing = async {
-            // A connection may take its time; the request's own begins with it.
+            // The connection may take a while; the request's own time begins with it.
             let mut up = self.shared.up.subscribe();
             up.wait_for(|up| up.contains(&true)).await.ok()?;
             let until = self.shared.clock.now().plus(EXPIRATION).secs().min(until);
@@ -40,18 +41,18 @@ impl Client {
         }
     }
 
-    /// The request that was signed, if it was for this connection.
+    /// The request that was signed, if it was signed for this connection.
     pub(super) fn signed(&self, payment: &SignedPayment) -> Option<Event> {
         let event = Event::from_json(&payment.request).ok()?;
-        let url = &self.shared.url;
-        let is_ours = event.pubkey == url.keys.public_key()
+        let uri = &self.shared.uri;
+        let is_ours = event.pubkey == uri.keys.public_key()
             && event.kind.as_u16() == relay_task::REQUEST
-            && event.tags.public_keys().any(|key| *key == url.wallet)
+            && event.tags.public_keys().any(|key| *key == uri.backend)
             && event.tags.expiration().is_some_and(|at| at.as_secs() <= payment.until);
         is_ours.then_some(event)
     }
 
-    /// Sends a request to pay, and waits for the reply, so much longer than the wallet may act on it.
+    /// Sends a request to pay and waits for the response, `grace` longer than the backend may act on the request.
     pub(super) async fn pay(
         &self,
         hash: PaymentHash,
@@ -78,18 +79,18 @@ impl Client {
         again: bool,
         deadline: Instant,
     ) -> Result<PaidInvoice, LightningError> {
-        let not_sent = || if again { no_reply() } else { LightningError::NotSent };
-        let Ok(Ok(_place)) = tokio::time::timeout_at(deadline, self.paying.acquire()).await else {
+        let not_sent = || if again { no_response() } else { LightningError::NotSent };
+        let Ok(Ok(_permit)) = tokio::time::timeout_at(deadline, self.payment_permits.acquire()).await else {
             return Err(not_sent());
         };
         self.expect(event.id, hash);
-        let mut connects = self.liveness.connects();
+        let mut connections = self.liveness.new_connections();
         let mut announced = self.announced.subscribe();
         announced.mark_unchanged();
-        let (mut pending, mut replies) = PendingRequest::of(self);
+        let (mut pending, mut responses) = PendingRequest::new(&self.sender);
         pending.listen(event.id);
-        // To one relay: a wallet service that remembers no requests would act on each copy, and refuse the second.
-        if !again && !pending.hand_to_one(event, until) {
+        // To one relay: a backend that remembers no requests would act on each copy, and refuse the second.
+        if !again && !pending.send_to_one(event, until, self.liveness.last_relay()) {
             return Err(LightningError::NotSent);
         }
         let mut sent: u32 = 1;
@@ -98,15 +99,15 @@ impl Client {
         let mut looking = None;
         loop {
             tokio::select! {
-                reply = replies.next() => return match reply.and_then(|answer| answer.paid()) {
+                response = responses.next() => return match response.and_then(|response| response.paid()) {
                     Err(failure) if again || sent > 1 => Err(doubtful(failure)),
                     result => result,
                 },
-                () = pending.gone(), if !again && sent == 1 => return Err(LightningError::NotSent),
+                () = pending.lost(), if !again && sent == 1 => return Err(LightningError::NotSent),
                 () = sleep_until(deadline) => {
-                    return Err(if pending.take_back() { not_sent() } else { no_reply() });
+                    return Err(if pending.take_back() { not_sent() } else { no_response() });
                 }
-                () = connects.next() => look_at = Instant::now(),
+                () = connections.next() => look_at = Instant::now(),
                 Ok(()) = announced.changed() => look_at = Instant::now(),
                 () = sleep_until(look_at), if looking.is_none() => looking = Some(Box::pin(self.look_for(hash))),
                 found = async { match looking.as_mut() {
@@ -116,10 +117,10 @@ impl Client {
                     looking = None;
                     match found {
                         Ok(OutgoingStatus::Paid(paid)) if paid.preimage.payment_hash() == hash => return Ok(paid),
-                        // The wallet is there, and does not know the payment, or does not look up.
+                        // The backend is there and does not know the payment, or cannot look up.
                         Ok(OutgoingStatus::Unknown(_)) | Err(LightningError::Refused { again: false, .. }) => {
-                            if pending.hand_to_all(event, until) > 0 {
-                                info!("a payment that the wallet does not know is sent again: the same request");
+                            if pending.send_to_all(event, until) > 0 {
+                                info!("the Lightning backend does not know a payment: sending the same request again");
                                 sent += 1;
                             }
                             quiet *= 2;
@@ -139,14 +140,14 @@ impl Client {
         }
     }
 
-    /// From now on a reply to this request is heard, whenever it comes.
+    /// From now on a response to this request is received, whenever it arrives.
     pub(super) fn expect(&self, request: EventId, hash: PaymentHash) {
         self.payments.lock().put(request, hash);
     }
 
-    /// Whether the wallet knows the payment; it has a moment to say so.
+    /// Asks whether the backend knows the payment; it has a moment to respond.
     async fn look_for(&self, hash: PaymentHash) -> Result<OutgoingStatus, LightningError> {
-        let call = Request {
+        let request = Request {
             method: LOOK_UP,
             params: json!({ "payment_hash": hash.to_string() }),
             until: self.shared.clock.now().plus(EXPIRATION).secs(),
@@ -154,11 +155,11 @@ impl Client {
             reach: QUIET,
             repeats: false,
         };
-        self.ask(&call).await?.outgoing_status(hash)
+        self.call(&request).await?.outgoing_status(hash)
     }
 }
 
-/// A refusal of what was sent more than once: the copy that was sent before may be why.
+/// An error about a request that was sent more than once: an earlier copy may be the reason.
 fn doubtful(failure: LightningError) -> LightningError {
     match failure {
         LightningError::Refused { reason, .. } => LightningError::Failed(reason),
@@ -167,5 +168,5 @@ fn doubtful(failure: LightningError) -> LightningError {
 }
 
 fn other_connection() -> LightningError {
-    LightningError::Unknown("it was asked for over another connection".to_owned())
+    LightningError::Unknown("it was requested over another connection".to_owned())
 }

@@ -1,4 +1,4 @@
-//! Requests without a reply: what is known of them, and what is not.
+//! A request without a response yet: what is known about it, and what is not.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,60 +6,58 @@ use std::time::Duration;
 use nostr::{ClientMessage, Event, EventId, JsonUtil as _};
 use tokio::sync::mpsc;
 use tokio::time::sleep;
-use usher_engine::ports::LightningError;
 
-use super::client::Client;
 use super::relay_task::OutgoingRequest;
-use super::response::Response;
+use super::request_sender::{Outcome, RequestSender};
 
-/// Responses that may come before the first is read.
-const REPLIES: usize = 4;
+/// Responses that may arrive before the first is read.
+const MAX_RESPONSES: usize = 4;
 
-/// What was handed to relays for one question, and its replies. Dropped, nobody waits any more, and what no socket has is
-/// never written.
+/// The events that were handed to relays for one request. When it is dropped, nobody waits for a response any more, and
+/// what was not written to a socket never will be.
 pub(super) struct PendingRequest<'a> {
-    client: &'a Client,
+    sender: &'a RequestSender,
     ids: Vec<EventId>,
     handed: Vec<Arc<OutgoingRequest>>,
-    sender: mpsc::Sender<Result<Response, LightningError>>,
+    waiter: mpsc::Sender<Outcome>,
 }
 
-/// The replies to what is in flight.
-pub(super) struct Responses(mpsc::Receiver<Result<Response, LightningError>>);
+/// The responses to a pending request.
+pub(super) struct Responses(mpsc::Receiver<Outcome>);
 
 impl Responses {
-    /// The next reply.
-    pub(super) async fn next(&mut self) -> Result<Response, LightningError> {
+    /// The next response.
+    pub(super) async fn next(&mut self) -> Outcome {
         match self.0.recv().await {
-            Some(answer) => answer,
-            // Not as long as the flight holds a sender.
+            Some(response) => response,
+            // Not as long as the pending request holds a sender.
             None => std::future::pending().await,
         }
     }
 }
 
 impl<'a> PendingRequest<'a> {
-    pub(super) fn of(client: &'a Client) -> (Self, Responses) {
-        let (sender, replies) = mpsc::channel(REPLIES);
-        (Self { client, ids: Vec::new(), handed: Vec::new(), sender }, Responses(replies))
+    pub(super) fn new(sender: &'a RequestSender) -> (Self, Responses) {
+        let (waiter, responses) = mpsc::channel(MAX_RESPONSES);
+        (Self { sender, ids: Vec::new(), handed: Vec::new(), waiter }, Responses(responses))
     }
 
-    /// From now on replies to this request are heard.
+    /// From now on responses to this event are received.
     pub(super) fn listen(&mut self, id: EventId) {
         self.ids.push(id);
-        self.client.waiting.lock().insert(id, self.sender.clone());
+        self.sender.wait_for(id, self.waiter.clone());
     }
 
-    /// Hands a request to every relay that is connected, void at `until` (Unix seconds); says to how many.
-    pub(super) fn hand_to_all(&mut self, event: &Event, until: u64) -> usize {
+    /// Hands an event, void at `until` (Unix seconds), to every connected relay; returns to how many.
+    pub(super) fn send_to_all(&mut self, event: &Event, until: u64) -> usize {
         let outgoing = self.outgoing(event, until);
-        self.client.hand(&outgoing)
+        self.sender.send_to_all(&outgoing)
     }
 
-    /// Hands a request to one relay; `false` when there is none.
-    pub(super) fn hand_to_one(&mut self, event: &Event, until: u64) -> bool {
+    /// Hands an event to one relay, to `preferred` if possible; `false` when no relay takes it.
+    pub(super) fn send_to_one(&mut self, event: &Event, until: u64, preferred: usize) -> bool {
         let outgoing = self.outgoing(event, until);
-        self.client.hand_to_one(&outgoing)
+        self.sender.send_to_one(&outgoing, preferred)
     }
 
     fn outgoing(&mut self, event: &Event, until: u64) -> Arc<OutgoingRequest> {
@@ -70,16 +68,16 @@ impl<'a> PendingRequest<'a> {
     }
 
     /// Returns when no relay is connected and nothing was written: a relay may go down with a request still in its queue.
-    pub(super) async fn gone(&self) {
-        let mut up = self.client.shared.up.subscribe();
-        let _ = up.wait_for(|up| !up.contains(&true)).await;
+    pub(super) async fn lost(&self) {
+        let mut connected = self.sender.connected();
+        let _ = connected.wait_for(|connected| !connected.contains(&true)).await;
         sleep(Duration::from_millis(200)).await;
         if !self.take_back() {
             std::future::pending::<()>().await;
         }
     }
 
-    /// From now on nothing of it is written; `true` when nothing was before either.
+    /// From now on nothing of it is written; `true` when nothing was written before either.
     pub(super) fn take_back(&self) -> bool {
         let mut never_written = true;
         for outgoing in &self.handed {
@@ -92,11 +90,7 @@ impl<'a> PendingRequest<'a> {
 
 impl Drop for PendingRequest<'_> {
     fn drop(&mut self) {
-        let mut waiting = self.client.waiting.lock();
-        for id in &self.ids {
-            waiting.remove(id);
-        }
-        drop(waiting);
+        self.sender.stop_waiting(&self.ids);
         self.take_back();
     }
 }

@@ -1,4 +1,4 @@
-//! One relay of the connection string: connected, subscribed, and again when that ends.
+//! The task of one relay of the connection string: connects, subscribes, and connects again.
 
 mod outgoing_request;
 mod session;
@@ -23,31 +23,30 @@ use super::connection_uri::ConnectionUri;
 pub(crate) use outgoing_request::OutgoingRequest;
 use session::Session;
 
-/// What a wallet announces of itself.
+/// The backend's announcement.
 pub(crate) const INFO: u16 = 13_194;
-/// A request to a wallet.
+/// A request to the backend.
 pub(crate) const REQUEST: u16 = 23_194;
-/// A wallet's answer.
+/// A response of the backend.
 pub(crate) const RESPONSE: u16 = 23_195;
-/// What a wallet tells by itself, with NIP-04.
+/// A notification of the backend, encrypted with NIP-04.
 pub(crate) const NOTIFICATION_NIP04: u16 = 23_196;
-/// What a wallet tells by itself, with NIP-44.
+/// A notification of the backend, encrypted with NIP-44.
 pub(crate) const NOTIFICATION: u16 = 23_197;
 
-/// Largest message that is read, in bytes.
+/// Largest message that is received, in bytes.
 const MAX_MESSAGE_BYTES: usize = 256 * 1024;
 
-/// How long a relay that does not say so is waited for to have subscribed us.
+/// How long to wait for `EOSE`; after it the subscription is assumed to be open.
 const SUBSCRIBE: Duration = Duration::from_secs(2);
 
-/// How long a relay that wants to know who we are is given to ask.
+/// How long a relay that requires authentication may take to send its challenge.
 const AUTHENTICATE: Duration = Duration::from_secs(15);
 
-/// How far the wallet's clock may be behind ours: what it says is heard only if it is no older. Relays keep none of it, or not
-/// for long.
+/// How far the backend's clock may be behind ours: older events are not requested. Relays keep them briefly, if at all.
 const CLOCKS: Duration = Duration::from_secs(900);
 
-/// How often a relay that is down is logged at most, as long as its connections end sooner than this.
+/// After a connection that lasted longer than this, a relay that goes down is logged as a warning again.
 const LASTED: Duration = Duration::from_secs(30);
 
 /// A relay that had us subscribed for this long was healthy.
@@ -65,20 +64,20 @@ pub(crate) fn timing() -> Timing {
     }
 }
 
-/// What a relay says that the wallet said.
+/// An event of the backend, as a relay delivered it.
 pub(crate) struct ReceivedEvent {
     /// Which relay.
     pub(crate) relay: usize,
     pub(crate) event: Event,
 }
 
-/// What the relays' tasks share.
+/// Shared by the relays' tasks.
 pub(crate) struct Shared {
-    pub(crate) url: ConnectionUri,
+    pub(crate) uri: ConnectionUri,
     pub(crate) clock: Arc<dyn Clock>,
-    /// Which relays have subscribed us.
+    /// Which relays have us subscribed.
     pub(crate) up: watch::Sender<Vec<bool>>,
-    pub(crate) heard: mpsc::Sender<ReceivedEvent>,
+    pub(crate) received: mpsc::Sender<ReceivedEvent>,
     pub(crate) stop: CancellationToken,
     pub(crate) tls: Arc<ClientConfig>,
     /// Replaces TCP in simulations.
@@ -169,8 +168,8 @@ async fn connect_once(
     }
 }
 
-/// The request that an answer is about: its first `e` tag.
-pub(crate) fn answers_to(event: &Event) -> Option<EventId> {
+/// The request that a response belongs to: its first `e` tag.
+pub(crate) fn request_of(event: &Event) -> Option<EventId> {
     event.tags.iter().take(16).find_map(|tag| match tag.as_slice() {
         [name, id, ..] if name == "e" => EventId::from_hex(id).ok(),
         _ => None,

@@ -1,4 +1,4 @@
-//! What a wallet says, once decrypted: read strictly, and never relied on for more than it says.
+//! Decrypted messages of the backend. They are parsed strictly, and nothing is concluded that they do not state.
 
 mod transaction;
 
@@ -12,30 +12,30 @@ use usher_protocol::message::PaymentHash;
 
 use transaction::Transaction;
 
-/// Longest text of a wallet's own words, in characters.
+/// Longest text of the backend's own that is kept, in characters.
 const MAX_WORDS: usize = 200;
 
-/// Most methods that are kept of a wallet's announcement.
+/// Most methods that are kept of an announcement.
 const MAX_METHODS: usize = 64;
 
-/// A wallet's answer makes no sense. What was asked for may have been done.
+/// A response is invalid. What was requested may have been done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the answer makes no sense")]
+#[error("invalid response")]
 pub struct InvalidResponse;
 
-/// What a wallet announces of itself (kind 13194).
+/// The backend's announcement of its abilities (kind 13194).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Announcement {
-    /// It reads NIP-44.
+    /// It supports NIP-44 encryption.
     pub nip44: bool,
-    /// It tells of payments that it receives.
+    /// It sends notifications of received payments.
     pub sends_notifications: bool,
-    /// Methods it offers.
+    /// The methods it supports.
     pub methods: Vec<String>,
 }
 
 impl Announcement {
-    /// Reads the content and the tags of the event.
+    /// Parses the content and the tags of the event.
     pub fn read(content: &str, encryption: Option<&str>, notifications: Option<&str>) -> Self {
         let words = |text: Option<&str>| text.unwrap_or_default().split_whitespace().map(str::to_owned).collect();
         let (encryption, notifications): (Vec<String>, Vec<String>) = (words(encryption), words(notifications));
@@ -47,7 +47,7 @@ impl Announcement {
     }
 }
 
-/// An answer to a request (kind 23195). `Debug` shows no result: there may be a preimage in it.
+/// A response to a request (kind 23195). `Debug` shows no result, because it may contain a preimage.
 #[derive(Clone, Deserialize)]
 pub struct Response {
     #[serde(default)]
@@ -56,14 +56,14 @@ pub struct Response {
     error: Option<ErrorObject>,
     #[serde(default)]
     result: Option<Value>,
-    /// Unix seconds at which the wallet says that it said so.
+    /// Unix seconds at which the backend made it, by its own clock.
     #[serde(skip)]
-    said_at: u64,
+    created_at: u64,
 }
 
 impl fmt::Debug for Response {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let error = self.error.as_ref().map(|refusal| clean(&refusal.code));
+        let error = self.error.as_ref().map(|error| clean(&error.code));
         f.debug_struct("Response").field("error", &error).finish_non_exhaustive()
     }
 }
@@ -76,17 +76,17 @@ struct ErrorObject {
     message: String,
 }
 
-/// What a wallet tells by itself (kinds 23196 and 23197).
+/// A notification (kinds 23196 and 23197).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notification {
     /// An invoice of ours was paid.
     Received(PaymentHash, Settlement),
-    /// A payment of ours reached the payee.
+    /// A payment of ours succeeded.
     Sent(PaymentHash, PaidInvoice),
 }
 
 impl Response {
-    /// Reads the decrypted text of an answer.
+    /// Parses the decrypted text of a response.
     ///
     /// # Errors
     /// [`InvalidResponse`].
@@ -96,24 +96,24 @@ impl Response {
         if answer.error.is_none() && !has_result { Err(InvalidResponse) } else { Ok(answer) }
     }
 
-    /// Notes when the wallet said so, by its own clock (Unix seconds).
-    pub(crate) const fn said_at(mut self, at: u64) -> Self {
-        self.said_at = at;
+    /// Notes when the backend made it, by its own clock (Unix seconds).
+    pub(crate) const fn created_at(mut self, at: u64) -> Self {
+        self.created_at = at;
         self
     }
 
-    /// Whether the wallet's own clock had come to `until` (Unix seconds) when it said so.
+    /// Whether the backend made it at `until` (Unix seconds) or later, by its own clock.
     pub(crate) const fn is_after(&self, until: u64) -> bool {
-        self.said_at >= until
+        self.created_at >= until
     }
 
-    /// Which payments of ours this look-up is seen to find. What does not say that it is outgoing shows nothing: some
-    /// wallets find the invoice, not the payment.
+    /// Which payments of ours this look-up is seen to find. A transaction that is not marked as outgoing proves nothing:
+    /// some backends find the invoice instead of the payment.
     pub(crate) fn finds(&self) -> Finds {
-        let Ok(Some(transaction)) = self.found() else { return Finds::Nothing };
+        let Ok(Some(transaction)) = self.looked_up() else { return Finds::Nothing };
         match transaction.state().as_deref() {
             _ if transaction.text("type") != Some("outgoing") => Finds::Nothing,
-            // A wallet may list what is over, and nothing that is under way: "failed" shows no more than "settled".
+            // A backend may list only payments that have ended: "failed" proves no more than "settled".
             Some("pending") => Finds::Unsettled,
             _ => Finds::Settled,
         }
@@ -122,25 +122,25 @@ impl Response {
     /// The result of `method`.
     ///
     /// # Errors
-    /// [`LightningError`]: definite only when the wallet's code says that it was not done.
+    /// [`LightningError`]: definite only when the backend's error code says that it was not done.
     pub fn result(&self, method: &str) -> Result<&Value, LightningError> {
-        // Of what is said about something else nothing follows; a wallet that could not read us leaves it out.
+        // A response to another method proves nothing. A backend that could not read the request omits the type.
         if self.result_type.as_deref().is_some_and(|result_type| !result_type.is_empty() && result_type != method) {
             return Err(unclear());
         }
         match (&self.error, &self.result) {
-            (Some(refusal), _) => Err(refusal.to_error()),
+            (Some(error), _) => Err(error.to_error()),
             (None, Some(result)) => Ok(result),
             (None, None) => Err(unclear()),
         }
     }
 
-    /// What was looked up; `None` when the wallet says that it does not know it.
-    fn found(&self) -> Result<Option<Transaction<'_>>, LightningError> {
+    /// What was looked up; `None` when the backend says that it does not know it.
+    fn looked_up(&self) -> Result<Option<Transaction<'_>>, LightningError> {
         match self.result("lookup_invoice") {
             Ok(result) => Ok(Some(Transaction(result))),
             Err(LightningError::Refused { .. })
-                if self.error.as_ref().is_some_and(|refusal| refusal.code == "NOT_FOUND") =>
+                if self.error.as_ref().is_some_and(|error| error.code == "NOT_FOUND") =>
             {
                 Ok(None)
             }
@@ -148,7 +148,7 @@ impl Response {
         }
     }
 
-    /// What `make_invoice` gave.
+    /// The result of `make_invoice`.
     ///
     /// # Errors
     /// [`LightningError`].
@@ -156,21 +156,21 @@ impl Response {
         let result = self.result("make_invoice")?;
         let text = Transaction(result).text("invoice").map(str::to_owned).ok_or_else(unclear)?;
         let refused = |reason: &str| LightningError::Refused { again: false, reason: reason.to_owned() };
-        let invoice: Invoice = text.parse().map_err(|_| refused("what it made is no valid invoice"))?;
+        let invoice: Invoice = text.parse().map_err(|_| refused("the backend made an invalid invoice"))?;
         match Transaction(result).payment_hash() {
             Some(hash) if hash != invoice.payment_hash() => {
-                Err(refused("the invoice it made has another payment hash than it says"))
+                Err(refused("the invoice has another payment hash than the backend states"))
             }
             _ => Ok(invoice),
         }
     }
 
-    /// What `lookup_invoice` says of an invoice of ours.
+    /// The result of `lookup_invoice` for an invoice of ours.
     ///
     /// # Errors
     /// [`LightningError`].
     pub fn invoice_status(&self, hash: PaymentHash) -> Result<InvoiceStatus, LightningError> {
-        let Some(transaction) = self.found()? else { return Ok(InvoiceStatus::Unknown) };
+        let Some(transaction) = self.looked_up()? else { return Ok(InvoiceStatus::Unknown) };
         if !transaction.is_about(hash) || !transaction.may_be("incoming") {
             return Err(unclear());
         }
@@ -184,17 +184,17 @@ impl Response {
         })
     }
 
-    /// What `lookup_invoice` says of a payment of ours.
+    /// The result of `lookup_invoice` for a payment of ours.
     ///
     /// # Errors
     /// [`LightningError`].
     pub fn outgoing_status(&self, hash: PaymentHash) -> Result<OutgoingStatus, LightningError> {
-        let Some(transaction) = self.found()? else { return Ok(OutgoingStatus::Unknown(Finds::Nothing)) };
+        let Some(transaction) = self.looked_up()? else { return Ok(OutgoingStatus::Unknown(Finds::Nothing)) };
         if !transaction.is_about(hash) {
             return Err(unclear());
         }
         if !transaction.may_be("outgoing") {
-            // An invoice of the wallet's own with this payment hash: of a payment it knows nothing.
+            // An invoice of the backend's own with this payment hash: it does not know the payment.
             return Ok(OutgoingStatus::Unknown(Finds::Nothing));
         }
         match (transaction.state().as_deref(), transaction.preimage()) {
@@ -206,7 +206,7 @@ impl Response {
         }
     }
 
-    /// What `pay_invoice` gave.
+    /// The result of `pay_invoice`.
     ///
     /// # Errors
     /// [`LightningError`].
@@ -216,7 +216,7 @@ impl Response {
         Ok(PaidInvoice { preimage, fees_paid: result.number("fees_paid") })
     }
 
-    /// What `get_balance` gave, in millisats.
+    /// The result of `get_balance`, in millisats.
     ///
     /// # Errors
     /// [`LightningError`].
@@ -224,7 +224,7 @@ impl Response {
         Transaction(self.result("get_balance")?).number("balance").ok_or_else(unclear)
     }
 
-    /// What `get_info` gave, without the balance.
+    /// The result of `get_info`, without the balance.
     ///
     /// # Errors
     /// [`LightningError`].
@@ -249,21 +249,21 @@ impl Response {
 }
 
 impl ErrorObject {
-    /// The codes of NIP-47 that say that it was not done; of `INTERNAL`, `OTHER` and codes that nobody knows, nothing follows.
+    /// By the error codes of NIP-47 that say that it was not done. `INTERNAL`, `OTHER` and unknown codes prove nothing.
     fn to_error(&self) -> LightningError {
         let reason = || {
             let (code, message) = (clean(&self.code), clean(&self.message));
             if message.is_empty() { code } else { format!("{message} ({code})") }
         };
         match self.code.as_str() {
-            // A wallet that has just changed how it reads announces it, and is asked in that way the next time.
+            // A backend that has just changed its encryption announces it, and the next request uses it.
             "RATE_LIMITED" | "INSUFFICIENT_BALANCE" | "QUOTA_EXCEEDED" | "UNSUPPORTED_ENCRYPTION" => {
                 LightningError::Refused { again: true, reason: reason() }
             }
             "RESTRICTED" | "UNAUTHORIZED" | "NOT_IMPLEMENTED" | "NOT_FOUND" => {
                 LightningError::Refused { again: false, reason: reason() }
             }
-            // "This may be due to a timeout" (NIP-47): by the code alone it is not known.
+            // "This may be due to a timeout" (NIP-47): the code alone does not tell.
             "PAYMENT_FAILED" => LightningError::Failed(reason()),
             _ => LightningError::Unknown(reason()),
         }
@@ -271,22 +271,22 @@ impl ErrorObject {
 }
 
 impl Notification {
-    /// Reads the decrypted text of a notification; `None` for those that are not needed.
+    /// Parses the decrypted text of a notification; `None` for those that are not needed.
     ///
     /// # Errors
     /// [`InvalidResponse`].
     pub fn parse(text: &str) -> Result<Option<Self>, InvalidResponse> {
         #[derive(Deserialize)]
-        struct Logged {
+        struct Raw {
             notification_type: String,
             #[serde(default)]
             notification: Value,
         }
-        let told: Logged = serde_json::from_str(text).map_err(|_| InvalidResponse)?;
-        let transaction = Transaction(&told.notification);
+        let raw: Raw = serde_json::from_str(text).map_err(|_| InvalidResponse)?;
+        let transaction = Transaction(&raw.notification);
         let hash = || transaction.payment_hash().ok_or(InvalidResponse);
         let is_over = !matches!(transaction.state().as_deref(), Some("pending" | "accepted" | "expired" | "failed"));
-        match told.notification_type.as_str() {
+        match raw.notification_type.as_str() {
             "payment_received" if is_over && transaction.may_be("incoming") => {
                 Ok(Some(Self::Received(hash()?, transaction.settlement())))
             }
@@ -295,7 +295,7 @@ impl Notification {
                 let paid = PaidInvoice { preimage, fees_paid: transaction.number("fees_paid") };
                 Ok(Some(Self::Sent(hash()?, paid)))
             }
-            // It says what it was not.
+            // It contradicts itself.
             "payment_received" | "payment_sent" => Err(InvalidResponse),
             _ => Ok(None),
         }
@@ -306,7 +306,7 @@ fn unclear() -> LightningError {
     LightningError::Unknown(InvalidResponse.to_string())
 }
 
-/// A wallet's own words, made harmless and short.
+/// Text of the backend without control characters, shortened.
 pub(crate) fn clean(text: &str) -> String {
     text.chars().filter(|char| !char.is_control()).take(MAX_WORDS).collect()
 }

@@ -1,4 +1,4 @@
-//! One connection to a relay, from the first subscription to the end.
+//! One connection to a relay, from the first subscription to the end of the connection.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -20,31 +20,31 @@ use super::{
 };
 use crate::nwc::response::clean;
 
-/// Most subscriptions that are asked for again on one connection, and most challenges that are answered.
-const MAX_AGAIN: u32 = 10;
+/// Most subscriptions requested on one connection, and most challenges answered.
+const MAX_RETRIES: u32 = 10;
 
-/// Requests that are remembered until the relay says whether it takes them.
-const MAX_OFFERED: usize = 64;
+/// Requests that are remembered until the relay accepts or refuses them.
+const MAX_UNACKNOWLEDGED: usize = 64;
 
-/// A connection.
+/// The session on one connection.
 pub(super) struct Session<'a> {
     shared: &'a Shared,
     relay: usize,
     url: &'a Url,
     connection: Connection,
-    /// How often a subscription was asked for.
+    /// How often a subscription was requested.
     subscriptions: u32,
-    standing: SubscriptionState,
+    subscription_state: SubscriptionState,
     challenges: u32,
-    /// We have said who we are; the relay has not said yet whether it agrees.
-    introduced: Option<(EventId, Instant)>,
-    known: bool,
-    /// Written, and the relay has not said yet whether it takes them.
-    offered: VecDeque<Arc<OutgoingRequest>>,
-    /// Refused until the relay knows who we are.
+    /// Our authentication, to which the relay has not responded yet, and when it was sent.
+    authenticating: Option<(EventId, Instant)>,
+    authenticated: bool,
+    /// Written; the relay has neither accepted nor refused them yet.
+    unacknowledged: VecDeque<Arc<OutgoingRequest>>,
+    /// Refused until we have authenticated.
     refused: Vec<Arc<OutgoingRequest>>,
-    /// What has been logged once.
-    told: Logged,
+    /// What has been logged on this connection.
+    logged: Logged,
     /// Begins when the relay has us subscribed.
     health: Option<Health>,
 }
@@ -55,12 +55,12 @@ struct Logged {
     refused: bool,
 }
 
-/// How the subscription stands.
+/// The state of the subscription.
 #[derive(Clone, Copy)]
 enum SubscriptionState {
-    /// Asked for at this time.
-    Asked(Instant),
-    /// Refused at this time until the relay knows who we are.
+    /// Requested at this time.
+    Requested(Instant),
+    /// Refused at this time until we authenticate.
     Refused(Instant),
     Open,
 }
@@ -73,13 +73,13 @@ impl<'a> Session<'a> {
             url,
             connection,
             subscriptions: 0,
-            standing: SubscriptionState::Asked(Instant::now()),
+            subscription_state: SubscriptionState::Requested(Instant::now()),
             challenges: 0,
-            introduced: None,
-            known: false,
-            offered: VecDeque::new(),
+            authenticating: None,
+            authenticated: false,
+            unacknowledged: VecDeque::new(),
             refused: Vec::new(),
-            told: Logged::default(),
+            logged: Logged::default(),
             health: None,
         }
     }
@@ -104,11 +104,11 @@ impl<'a> Session<'a> {
             let due = self.due();
             tokio::select! {
                 activity = self.connection.next(Interest::READ) => if let Activity::Text(text) = activity? {
-                    self.heard(&text).await?;
+                    self.read(&text).await?;
                 },
                 // Nothing is sent before we can receive the response.
-                request = outgoing.recv(), if matches!(self.standing, SubscriptionState::Open) => match request {
-                    Some(request) => self.offer(request).await?,
+                request = outgoing.recv(), if matches!(self.subscription_state, SubscriptionState::Open) => match request {
+                    Some(request) => self.write(request).await?,
                     None => return Err(Ended::Stopped),
                 },
                 () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => self.overdue().await?,
@@ -116,72 +116,72 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// When what the relay should say is no longer waited for.
+    /// Until when to wait for what the relay should send.
     fn due(&self) -> Option<Instant> {
-        match (self.introduced, self.standing) {
-            (Some((_, at)), _) | (None, SubscriptionState::Asked(at)) => Some(at + SUBSCRIBE),
+        match (self.authenticating, self.subscription_state) {
+            (Some((_, at)), _) | (None, SubscriptionState::Requested(at)) => Some(at + SUBSCRIBE),
             (None, SubscriptionState::Refused(at)) => Some(at + AUTHENTICATE),
             (None, SubscriptionState::Open) => None,
         }
     }
 
     async fn overdue(&mut self) -> Result<(), Ended> {
-        match (self.introduced, self.standing) {
-            (Some((id, _)), _) => self.answered(id, true, "").await,
-            (None, SubscriptionState::Asked(_)) => self.subscribed().await,
+        match (self.authenticating, self.subscription_state) {
+            (Some((id, _)), _) => self.acknowledged(id, true, "").await,
+            (None, SubscriptionState::Requested(_)) => self.subscribed().await,
             (None, SubscriptionState::Refused(_)) => Err(Ended::Refused),
             (None, SubscriptionState::Open) => Ok(()),
         }
     }
 
     /// Writes a request, unless it was taken back or is void.
-    async fn offer(&mut self, request: Arc<OutgoingRequest>) -> Result<(), Ended> {
-        if !request.begin(self.shared.clock.now().secs()) {
+    async fn write(&mut self, request: Arc<OutgoingRequest>) -> Result<(), Ended> {
+        if !request.mark_written(self.shared.clock.now().secs()) {
             return Ok(());
         }
         let text = request.text.clone();
-        if self.offered.len() >= MAX_OFFERED {
-            self.offered.pop_front();
+        if self.unacknowledged.len() >= MAX_UNACKNOWLEDGED {
+            self.unacknowledged.pop_front();
         }
-        self.offered.push_back(request);
+        self.unacknowledged.push_back(request);
         Ok(self.connection.send(text).await?)
     }
 
-    /// What the wallet announces, and from now on what it says to us.
+    /// Requests the backend's announcement, and what it sends to us from now on.
     async fn subscribe(&mut self) -> Result<(), Ended> {
         self.subscriptions += 1;
-        if self.subscriptions > MAX_AGAIN {
+        if self.subscriptions > MAX_RETRIES {
             return Err(Ended::Refused);
         }
-        self.standing = SubscriptionState::Asked(Instant::now());
-        let wallet = self.shared.url.wallet;
-        let announced = Filter::new().author(wallet).kind(Kind::from_u16(INFO)).limit(1);
+        self.subscription_state = SubscriptionState::Requested(Instant::now());
+        let backend = self.shared.uri.backend;
+        let announced = Filter::new().author(backend).kind(Kind::from_u16(INFO)).limit(1);
         let since = self.shared.clock.now().secs().saturating_sub(CLOCKS.as_secs());
-        let said = Filter::new()
-            .author(wallet)
+        let sent = Filter::new()
+            .author(backend)
             .kinds([RESPONSE, NOTIFICATION, NOTIFICATION_NIP04].map(Kind::from_u16))
-            .pubkey(self.shared.url.keys.public_key())
+            .pubkey(self.shared.uri.keys.public_key())
             .since(Timestamp::from_secs(since));
-        let request = ClientMessage::req(self.subscription(), vec![announced, said]);
+        let request = ClientMessage::req(self.subscription_id(), vec![announced, sent]);
         Ok(self.connection.send(request.as_json()).await?)
     }
 
-    /// Each has a name of its own: what a relay says of one before is not said of this one.
-    fn subscription(&self) -> SubscriptionId {
+    /// Each subscription has an id of its own, so that late messages about an earlier one do not concern it.
+    fn subscription_id(&self) -> SubscriptionId {
         SubscriptionId::new(format!("usher-nwc-{}", self.subscriptions))
     }
 
-    async fn again(&mut self) -> Result<(), Ended> {
+    async fn resubscribe(&mut self) -> Result<(), Ended> {
         self.shared.set_up(self.relay, false);
-        if !matches!(self.standing, SubscriptionState::Refused(_)) {
-            self.connection.send(ClientMessage::close(self.subscription()).as_json()).await?;
+        if !matches!(self.subscription_state, SubscriptionState::Refused(_)) {
+            self.connection.send(ClientMessage::close(self.subscription_id()).as_json()).await?;
         }
         self.subscribe().await
     }
 
     async fn subscribed(&mut self) -> Result<(), Ended> {
-        self.standing = SubscriptionState::Open;
-        if !std::mem::replace(&mut self.told.subscribed, true) {
+        self.subscription_state = SubscriptionState::Open;
+        if !std::mem::replace(&mut self.logged.subscribed, true) {
             info!(relay = self.url.host_str(), "connected to the Lightning backend's relay");
         }
         if self.health.is_none() {
@@ -190,89 +190,93 @@ impl<'a> Session<'a> {
             self.health = Some(health);
         }
         self.shared.set_up(self.relay, true);
-        if self.known {
-            self.offer_again().await?;
+        if self.authenticated {
+            self.write_refused().await?;
         }
         Ok(())
     }
 
-    /// Offers once more what was refused when the relay did not know who we are.
-    async fn offer_again(&mut self) -> Result<(), Ended> {
+    /// Writes again what was refused before we authenticated.
+    async fn write_refused(&mut self) -> Result<(), Ended> {
         for request in std::mem::take(&mut self.refused) {
-            if request.begin(self.shared.clock.now().secs()) {
+            if request.mark_written(self.shared.clock.now().secs()) {
                 self.connection.send(request.text.clone()).await?;
             }
         }
         Ok(())
     }
 
-    async fn heard(&mut self, text: &str) -> Result<(), Ended> {
-        // A flood of what is not from the wallet is refused by a look.
-        if text.starts_with("[\"EVENT\"") && !text.contains(&self.shared.url.wallet.to_hex()) {
+    async fn read(&mut self, text: &str) -> Result<(), Ended> {
+        // Events that are not from the backend are refused without parsing them.
+        if text.starts_with("[\"EVENT\"") && !text.contains(&self.shared.uri.backend.to_hex()) {
             return Ok(());
         }
         let Ok(message) = RelayMessage::from_json(text) else { return Ok(()) };
         match message {
-            RelayMessage::Event { event, .. } if event.pubkey == self.shared.url.wallet => {
-                // Full: the relay waits. Fails only when everything stops.
-                let heard = ReceivedEvent { relay: self.relay, event: event.into_owned() };
-                let _ = self.shared.heard.send(heard).await;
+            RelayMessage::Event { event, .. } if event.pubkey == self.shared.uri.backend => {
+                // When it is full, the relay waits. Fails only when everything stops.
+                let received = ReceivedEvent { relay: self.relay, event: event.into_owned() };
+                let _ = self.shared.received.send(received).await;
                 Ok(())
             }
-            RelayMessage::EndOfStoredEvents(id) if *id == self.subscription() => match self.standing {
-                SubscriptionState::Asked(_) => self.subscribed().await,
+            RelayMessage::EndOfStoredEvents(id) if *id == self.subscription_id() => match self.subscription_state {
+                SubscriptionState::Requested(_) => self.subscribed().await,
                 SubscriptionState::Refused(_) | SubscriptionState::Open => Ok(()),
             },
-            RelayMessage::Auth { challenge } => self.introduce(&challenge).await,
-            RelayMessage::Ok { event_id, status, message } => self.answered(event_id, status, &message).await,
-            RelayMessage::Closed { subscription_id, message } if *subscription_id == self.subscription() => {
+            RelayMessage::Auth { challenge } => self.authenticate(&challenge).await,
+            RelayMessage::Ok { event_id, status, message } => self.acknowledged(event_id, status, &message).await,
+            RelayMessage::Closed { subscription_id, message } if *subscription_id == self.subscription_id() => {
                 self.shared.set_up(self.relay, false);
-                self.standing = SubscriptionState::Refused(Instant::now());
-                let waits = self.introduced.is_some() || (!self.known && message.starts_with("auth-required"));
-                if waits { Ok(()) } else { self.again().await }
+                self.subscription_state = SubscriptionState::Refused(Instant::now());
+                let waits =
+                    self.authenticating.is_some() || (!self.authenticated && message.starts_with("auth-required"));
+                if waits { Ok(()) } else { self.resubscribe().await }
             }
             _ => Ok(()),
         }
     }
 
-    /// Says who we are (NIP-42): the connection's key, which the relay has seen in the subscription.
-    async fn introduce(&mut self, challenge: &str) -> Result<(), Ended> {
+    /// Authenticates (NIP-42) with the connection's key, which the relay has seen in the subscription.
+    async fn authenticate(&mut self, challenge: &str) -> Result<(), Ended> {
         self.challenges += 1;
-        if self.challenges > MAX_AGAIN {
+        if self.challenges > MAX_RETRIES {
             return Err(Ended::Refused);
         }
         let Ok(relay) = RelayUrl::parse(self.url.as_str()) else { return Ok(()) };
         let event = EventBuilder::auth(challenge, relay)
             .custom_created_at(Timestamp::from_secs(self.shared.clock.now().secs()));
-        let Ok(event) = event.sign_with_keys(&self.shared.url.keys) else { return Ok(()) };
-        self.introduced = Some((event.id, Instant::now()));
+        let Ok(event) = event.sign_with_keys(&self.shared.uri.keys) else { return Ok(()) };
+        self.authenticating = Some((event.id, Instant::now()));
         Ok(self.connection.send(ClientMessage::auth(event).as_json()).await?)
     }
 
-    /// The relay says whether it takes an event.
-    async fn answered(&mut self, id: EventId, taken: bool, reason: &str) -> Result<(), Ended> {
-        if self.introduced.is_some_and(|(ours, _)| ours == id) {
-            self.introduced = None;
-            self.known |= taken;
-            return match self.standing {
-                _ if taken => self.again().await,
+    /// The relay accepts or refuses an event.
+    async fn acknowledged(&mut self, id: EventId, accepted: bool, reason: &str) -> Result<(), Ended> {
+        if self.authenticating.is_some_and(|(ours, _)| ours == id) {
+            self.authenticating = None;
+            self.authenticated |= accepted;
+            return match self.subscription_state {
+                _ if accepted => self.resubscribe().await,
                 SubscriptionState::Refused(_) => Err(Ended::Refused),
-                // It wanted to know, and does not insist.
-                SubscriptionState::Asked(_) | SubscriptionState::Open => Ok(()),
+                // It asked for authentication but does not require it.
+                SubscriptionState::Requested(_) | SubscriptionState::Open => Ok(()),
             };
         }
-        let Some(place) = self.offered.iter().position(|request| request.id == id) else { return Ok(()) };
-        let Some(request) = self.offered.remove(place).filter(|_| !taken) else { return Ok(()) };
+        let Some(place) = self.unacknowledged.iter().position(|request| request.id == id) else { return Ok(()) };
+        let Some(request) = self.unacknowledged.remove(place).filter(|_| !accepted) else { return Ok(()) };
         if reason.starts_with("auth-required") {
-            if self.refused.len() < MAX_OFFERED {
+            if self.refused.len() < MAX_UNACKNOWLEDGED {
                 self.refused.push(request);
             }
-            // Else it is offered again when the relay knows us, and can be heard.
-            if self.known && matches!(self.standing, SubscriptionState::Open) && self.introduced.is_none() {
-                self.offer_again().await?;
+            // Otherwise it is written again once we have authenticated and are subscribed.
+            if self.authenticated
+                && matches!(self.subscription_state, SubscriptionState::Open)
+                && self.authenticating.is_none()
+            {
+                self.write_refused().await?;
             }
-        } else if !std::mem::replace(&mut self.told.refused, true) {
-            // Nothing follows from it: another relay may have taken it, and this one may have passed it on all the same.
+        } else if !std::mem::replace(&mut self.logged.refused, true) {
+            // This proves nothing: another relay may have accepted it, and this one may have forwarded it nevertheless.
             let (relay, reason) = (self.url.host_str(), clean(reason));
             warn!(relay, reason, "the Lightning backend's relay refuses a request");
         }

@@ -1,14 +1,14 @@
-//! An invoice or a payment in a wallet's words.
+//! An invoice or a payment as a NIP-47 backend describes it.
 
 use serde_json::Value;
 use usher_engine::ports::Settlement;
 use usher_protocol::message::{PaymentHash, Preimage};
 
-/// A transaction as NIP-47 has it; what is of the wrong type is as if it were not there, except for what is needed.
+/// A NIP-47 transaction. A field of the wrong type is treated as absent, unless it is needed.
 #[derive(Clone, Copy)]
 pub(super) struct Transaction<'a>(pub(super) &'a Value);
 
-/// One of these a transaction has, or it is none.
+/// A transaction has at least one of these fields.
 const FIELDS: [&str; 6] = ["type", "state", "payment_hash", "invoice", "preimage", "settled_at"];
 
 impl Transaction<'_> {
@@ -28,13 +28,13 @@ impl Transaction<'_> {
         serde_json::from_value(Value::String(self.text("payment_hash")?.to_owned())).ok()
     }
 
-    /// A wallet that does not say what it is about answers the question.
+    /// Whether it is about this payment hash. A backend that names none means the one that was requested.
     pub(super) fn is_about(&self, hash: PaymentHash) -> bool {
         let is_one = FIELDS.iter().any(|field| self.0.get(field).is_some());
         is_one && (self.text("payment_hash").is_none() || self.payment_hash() == Some(hash))
     }
 
-    /// Whether it goes there, or does not say where.
+    /// Whether it has this direction, or names none.
     pub(super) fn may_be(&self, direction: &str) -> bool {
         self.text("type").is_none_or(|kind| kind == direction)
     }

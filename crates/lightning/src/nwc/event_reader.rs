@@ -1,0 +1,180 @@
+//! Reads what the backend sends: responses, notifications, announcements. And reports when a relay is connected again.
+
+use std::collections::VecDeque;
+use std::num::NonZeroUsize;
+
+use lru::LruCache;
+use nostr::{Event, EventId};
+use tokio::sync::mpsc;
+use tracing::debug;
+use usher_engine::ports::{LightningError, LightningNotice};
+
+use super::client::Client;
+use super::relay_task::{self, ReceivedEvent};
+use super::response::{Announcement, Notification, Response};
+
+/// Notifications that are remembered, so that copies from several relays are read once.
+const SEEN: NonZeroUsize = NonZeroUsize::MIN.saturating_add(2047);
+
+/// Notices that are remembered: a backend sends each notification in both encryptions, one after the other.
+const REPORTED: usize = 256;
+
+impl Client {
+    /// Reads events from the relays until everything stops.
+    pub(crate) async fn read_events(
+        &self,
+        mut received: mpsc::Receiver<ReceivedEvent>,
+        notices: mpsc::Sender<LightningNotice>,
+    ) {
+        let mut seen = LruCache::new(SEEN);
+        let mut reported = VecDeque::with_capacity(REPORTED);
+        loop {
+            let event = tokio::select! {
+                event = received.recv() => event,
+                () = self.shared.stop.cancelled() => return,
+            };
+            let Some(ReceivedEvent { relay, event }) = event else { return };
+            let wanted = match event.kind.as_u16() {
+                relay_task::RESPONSE => relay_task::request_of(&event).is_some_and(|request| self.is_wanted(&request)),
+                relay_task::INFO | relay_task::NOTIFICATION | relay_task::NOTIFICATION_NIP04 => {
+                    !seen.contains(&event.id)
+                }
+                _ => false,
+            };
+            if !wanted || event.pubkey != self.shared.uri.backend || event.verify().is_err() {
+                continue;
+            }
+            let notice = match event.kind.as_u16() {
+                relay_task::RESPONSE => {
+                    self.liveness.seen(relay);
+                    self.read_response(&event)
+                }
+                relay_task::INFO => {
+                    seen.put(event.id, ());
+                    self.read_announcement(&event);
+                    None
+                }
+                _ => {
+                    seen.put(event.id, ());
+                    self.liveness.seen(relay);
+                    self.read_notification(&event)
+                }
+            };
+            let Some(notice) = notice.filter(|notice| !reported.contains(notice)) else { continue };
+            reported.truncate(REPORTED - 1);
+            reported.push_front(notice.clone());
+            // When it is full, the relays wait.
+            tokio::select! {
+                sent = notices.send(notice) => if sent.is_err() { return },
+                () = self.shared.stop.cancelled() => return,
+            }
+        }
+    }
+
+    fn read_announcement(&self, event: &Event) {
+        let tag = |name: &str| {
+            let tag = event.tags.iter().find(|tag| tag.as_slice().first().is_some_and(|first| first == name));
+            tag.and_then(|tag| tag.content())
+        };
+        let announcement = Announcement::read(&event.content, tag("encryption"), tag("notifications"));
+        let is_new = self.announced.send_if_modified(|announced| {
+            let newer = announced.as_ref().is_none_or(|(at, _)| event.created_at >= *at);
+            if newer {
+                *announced = Some((event.created_at, announcement));
+            }
+            newer
+        });
+        if is_new {
+            self.liveness.announced();
+        }
+    }
+
+    /// Whether the response to this request is wanted.
+    fn is_wanted(&self, request: &EventId) -> bool {
+        self.sender.is_awaited(request) || self.payments.lock().contains(request) || self.liveness.is_probe(request)
+    }
+
+    /// Hands a response to whoever waits for it. A payment that succeeded is reported even when nobody waits any more.
+    fn read_response(&self, event: &Event) -> Option<LightningNotice> {
+        let request = relay_task::request_of(event)?;
+        let waiter = self.sender.take_waiter(&request);
+        let payment = self.payments.lock().get(&request).copied();
+        if waiter.is_none() && payment.is_none() {
+            return None;
+        }
+        let response = match self.cipher.open(&event.content) {
+            Ok(text) => Response::parse(&text)
+                .map(|response| response.created_at(event.created_at.as_secs()))
+                .map_err(|error| LightningError::Unknown(error.to_string())),
+            Err(_) => Err(LightningError::Unknown("the response cannot be decrypted".to_owned())),
+        };
+        let paid = response.clone().and_then(|response| response.paid()).ok();
+        let succeeded = payment.zip(paid).filter(|(hash, paid)| paid.preimage.payment_hash() == *hash);
+        if succeeded.is_some() {
+            // Once: copies may arrive over several relays.
+            self.payments.lock().pop(&request);
+        }
+        match waiter {
+            Some(waiter) => {
+                // Full: it has a response already. Closed: nobody waits any more.
+                let _ = waiter.try_send(response);
+                None
+            }
+            None => succeeded.map(|(hash, paid)| LightningNotice::Sent(hash, paid)),
+        }
+    }
+
+    fn read_notification(&self, event: &Event) -> Option<LightningNotice> {
+        let text = self.cipher.open(&event.content).ok()?;
+        match Notification::parse(&text) {
+            Ok(Some(Notification::Received(hash, settlement))) => Some(LightningNotice::Settled(hash, settlement)),
+            Ok(Some(Notification::Sent(hash, paid))) => Some(LightningNotice::Sent(hash, paid)),
+            Ok(None) => None,
+            Err(_) => {
+                debug!("the Lightning backend sent an invalid notification");
+                None
+            }
+        }
+    }
+
+    /// Notes each new connection, until everything stops.
+    pub(crate) async fn watch_connections(&self) {
+        let mut up = self.shared.up.subscribe();
+        let mut before = up.borrow_and_update().clone();
+        let watching = async {
+            while up.changed().await.is_ok() {
+                let now = up.borrow_and_update().clone();
+                if now.iter().zip(&before).any(|(now, before)| *now && !before) {
+                    self.liveness.connected();
+                }
+                before = now;
+            }
+        };
+        tokio::select! {
+            () = watching => {}
+            () = self.shared.stop.cancelled() => {}
+        }
+    }
+
+    /// Reports when the backend can be reached again, until everything stops.
+    pub(crate) async fn report_reconnections(&self, notices: mpsc::Sender<LightningNotice>) {
+        let mut up = self.shared.up.subscribe();
+        let watching = async {
+            let _ = up.wait_for(|up| up.contains(&true)).await;
+            loop {
+                if up.wait_for(|up| !up.contains(&true)).await.is_err() {
+                    return;
+                }
+                if up.wait_for(|up| up.contains(&true)).await.is_err()
+                    || notices.send(LightningNotice::Reconnected).await.is_err()
+                {
+                    return;
+                }
+            }
+        };
+        tokio::select! {
+            () = watching => {}
+            () = self.shared.stop.cancelled() => {}
+        }
+    }
+}
