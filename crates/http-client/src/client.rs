@@ -1,4 +1,4 @@
-//! The client.
+//! The HTTP client.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,16 +23,16 @@ pub struct ClientOptions {
     pub tls: ClientConfig,
     /// Whether `http://` is refused.
     pub https_only: bool,
-    /// How long a connection may take, from the look-up of the host to the end of the TLS handshake.
+    /// How long connecting may take, from resolving the host to the end of the TLS handshake.
     pub connect_timeout: Duration,
-    /// Which connections are kept for the next request; `None`: no one.
+    /// Which connections are kept for later requests; `None` keeps none.
     pub pool: Option<Pool>,
 }
 
-/// Which connections are kept for the next request.
+/// Which connections are kept for later requests.
 #[derive(Clone, Copy, Debug)]
 pub struct Pool {
-    /// Most of one host.
+    /// Most connections per host.
     pub connections: usize,
     /// For how long.
     pub idle: Duration,
@@ -43,7 +43,7 @@ pub struct Pool {
 pub struct Client(legacy::Client<Connector, Full<Bytes>>);
 
 impl Client {
-    /// A client. Nothing is sent, nor is a host looked up.
+    /// A client. Sends nothing and resolves nothing yet.
     pub fn new(options: ClientOptions, resolver: Arc<dyn Resolve>) -> Self {
         let ClientOptions { tls, https_only, connect_timeout, pool } = options;
         let pool = pool.unwrap_or(Pool { connections: 0, idle: Duration::ZERO });
@@ -57,12 +57,14 @@ impl Client {
         Self(client)
     }
 
-    /// Sends a request with an absolute URI, and returns when the head of the final response is there. `Host` is added.
+    /// Sends a request with an absolute URI and returns when the head of the final response has arrived. Adds `Host`.
     ///
-    /// Once: it is sent again only when a connection turned out to be closed before any of it was written.
+    /// Sends it once: it is sent again only when a connection turned out to be closed before any of the request was
+    /// written.
     ///
     /// # Errors
-    /// When there is no response, or none that can be read. The sources say why; no one names the URI or quotes the server.
+    /// When there is no readable response. The sources of the error tell why; none of them names the URI or quotes the
+    /// server.
     pub async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, legacy::Error> {
         self.0.request(request).await
     }

@@ -1,4 +1,4 @@
-//! Connections: where they lead, and within what time.
+//! Makes connections: to which address, and within what time.
 
 use std::error::Error;
 use std::fmt;
@@ -19,28 +19,28 @@ use tokio_rustls::TlsConnector;
 use tower::Service;
 use url::Host;
 
-use crate::stream::{Socket, Stream};
+use crate::bounded_stream::{BoundedStream, Socket};
 
 /// Any error.
 pub type BoxError = Box<dyn Error + Send + Sync>;
 
-/// Resolves hosts. Every connection goes to an address that came from here.
+/// Resolves hosts. Every connection goes to an address that was returned here.
 pub trait Resolve: Send + Sync + 'static {
-    /// The addresses of `host` with this port; a literal address is resolved, too, and may be refused.
+    /// The addresses of `host` with this port. IP addresses are resolved too, and may be refused.
     fn resolve(&self, host: Host<String>, port: u16) -> BoxFuture<'static, Result<Vec<SocketAddr>, BoxError>>;
 }
 
 /// Why there is no connection.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The URI is not `http` or `https` (or not `https`, where nothing else is allowed), or names no host.
+    /// The URI is not `http` or `https` (or not `https`, where only that is allowed), or has no host.
     #[error("the URI cannot be connected to")]
     Uri,
-    /// The host has no address that may be used.
+    /// The host has no usable address.
     #[error("the host has no address")]
     Resolve(#[source] BoxError),
-    /// No address took the connection; this is what the last one said.
-    #[error("no address took the connection")]
+    /// No address accepted the connection; this is the error of the last one.
+    #[error("no address accepted the connection")]
     Connect(#[source] io::Error),
     /// The TLS handshake failed.
     #[error("the TLS handshake failed")]
@@ -69,25 +69,25 @@ impl Connector {
 }
 
 impl Parts {
-    async fn connect(&self, uri: &Uri) -> Result<Stream, ConnectError> {
+    async fn connect(&self, uri: &Uri) -> Result<BoundedStream, ConnectError> {
         let deadline = Instant::now() + self.timeout;
         let connecting = async {
             let (is_tls, host, port) = self.target(uri).ok_or(ConnectError::Uri)?;
             let addresses = self.resolver.resolve(host.clone(), port).await.map_err(ConnectError::Resolve)?;
             let socket = dial(&addresses, deadline).await.map_err(ConnectError::Connect)?;
-            // Requests are small and complete: waiting to gather more would only delay them. Not worth failing for.
+            // Requests are small and complete, so Nagle's algorithm would only delay them. Not worth failing for.
             let _ = socket.set_nodelay(true);
             if !is_tls {
-                return Ok(Stream::new(Socket::Plain(socket)));
+                return Ok(BoundedStream::new(Socket::Plain(socket)));
             }
             let name = server_name(host).ok_or(ConnectError::Uri)?;
             let secured = self.tls.connect(name, socket).await.map_err(ConnectError::Tls)?;
-            Ok(Stream::new(Socket::Tls(Box::new(secured))))
+            Ok(BoundedStream::new(Socket::Tls(Box::new(secured))))
         };
         timeout_at(deadline, connecting).await.unwrap_or(Err(ConnectError::Timeout))
     }
 
-    /// Whether it is TLS, the host, the port.
+    /// Whether to use TLS, the host, the port.
     fn target(&self, uri: &Uri) -> Option<(bool, Host<String>, u16)> {
         let is_tls = match uri.scheme_str()? {
             "https" => true,
@@ -99,7 +99,7 @@ impl Parts {
     }
 }
 
-/// The first connection that is taken; each address has an equal share of the time that is left.
+/// The first connection that is accepted; each address gets an equal share of the remaining time.
 async fn dial(addresses: &[SocketAddr], deadline: Instant) -> io::Result<TcpStream> {
     let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
     for (tried, address) in addresses.iter().enumerate() {
@@ -123,9 +123,9 @@ fn server_name(host: Host<String>) -> Option<ServerName<'static>> {
 }
 
 impl Service<Uri> for Connector {
-    type Response = TokioIo<Stream>;
+    type Response = TokioIo<BoundedStream>;
     type Error = ConnectError;
-    type Future = BoxFuture<'static, Result<TokioIo<Stream>, ConnectError>>;
+    type Future = BoxFuture<'static, Result<TokioIo<BoundedStream>, ConnectError>>;
 
     fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), ConnectError>> {
         Poll::Ready(Ok(()))

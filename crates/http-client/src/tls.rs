@@ -1,14 +1,14 @@
-//! Whom to trust.
+//! TLS configuration.
 
 use std::sync::Arc;
 
 use rustls::pki_types::CertificateDer;
 use rustls::{ClientConfig, RootCertStore};
 
-/// Trusts the public authorities, and these certificates beside them.
+/// Trusts the public certificate authorities and these certificates.
 ///
 /// # Errors
-/// When a certificate cannot be used.
+/// When a certificate is invalid.
 pub fn tls_config(trusted: Vec<CertificateDer<'static>>) -> Result<ClientConfig, rustls::Error> {
     let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     for certificate in trusted {

@@ -1,4 +1,4 @@
-//! Over which relays key handshakes came.
+//! The relays over which key handshakes arrived.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -7,13 +7,13 @@ use lru::LruCache;
 use parking_lot::Mutex;
 use usher_protocol::EventId;
 
-/// HandshakeSources that are remembered: at most 8,192 × about 400 bytes. What is forgotten is known all the same, and handed on once more.
+/// Handshakes that are remembered: at most 8,192 × about 400 bytes. A forgotten one is passed to the engine once more.
 const HANDSHAKES: usize = 8192;
 
-/// Relays of one of them: 16 of ours, and those of users, which are one.
+/// Relays of one handshake: 16 of ours, and those of users, which count as one.
 const RELAYS: usize = 17;
 
-/// The relays over which each handshake came last.
+/// The relays over which recent handshakes arrived.
 #[derive(Debug)]
 pub(crate) struct HandshakeSources(Mutex<LruCache<EventId, Vec<Option<Arc<str>>>>>);
 
@@ -26,20 +26,20 @@ impl Default for HandshakeSources {
 }
 
 impl HandshakeSources {
-    /// Whether it came over this relay already.
-    pub(crate) fn came(&self, id: &EventId, relay: Option<&Arc<str>>) -> bool {
+    /// Whether it arrived over this relay before.
+    pub(crate) fn contains(&self, id: &EventId, relay: Option<&Arc<str>>) -> bool {
         self.0.lock().peek(id).is_some_and(|relays| has(relays, relay) || relays.len() >= RELAYS)
     }
 
-    /// It comes over this relay; false when it did before.
-    pub(crate) fn comes(&self, id: EventId, relay: Option<&Arc<str>>) -> bool {
+    /// Notes that it arrived over this relay; false when it did before.
+    pub(crate) fn insert(&self, id: EventId, relay: Option<&Arc<str>>) -> bool {
         let mut handshake_sources = self.0.lock();
         let relays = handshake_sources.get_or_insert_mut(id, Vec::new);
-        let anew = !has(relays, relay) && relays.len() < RELAYS;
-        if anew {
+        let is_new = !has(relays, relay) && relays.len() < RELAYS;
+        if is_new {
             relays.push(relay.cloned());
         }
-        anew
+        is_new
     }
 }
 

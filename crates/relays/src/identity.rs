@@ -1,4 +1,4 @@
-//! Who we are on Nostr.
+//! The service's identity on Nostr.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use usher_protocol::{Keys, PublicKey};
 pub struct Identity {
     /// The key we sign and decrypt with.
     pub keys: Keys,
-    /// The service's main key: the key of `keys`, or, when the service runs on a subkey, the key that it was derived from.
+    /// The service's main key: that of `keys`, or, when the service runs on a subkey, the key from which the subkey was derived.
     pub main_key: PublicKey,
     /// The proof that `keys` belong to `main_key`, when the service runs on a subkey.
     pub subkey_proof: Option<SubkeyProof>,
@@ -27,7 +27,7 @@ impl Identity {
         self.keys.public_key()
     }
 
-    /// The keys whose messages are for us: our own, and the main key when it is another.
+    /// The keys to which messages for us are addressed: our own, and the main key when it differs.
     pub(crate) fn addressed_by(&self) -> Vec<PublicKey> {
         let own = self.own_key();
         if own == self.main_key { vec![own] } else { vec![own, self.main_key] }

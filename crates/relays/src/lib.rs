@@ -1,24 +1,24 @@
 //! The Nostr transport: the engine's [`Messenger`](usher_engine::ports::Messenger), over any number of relays.
 //!
 //! ```text
-//! Letter ─▶ RelayPool::send ─▶ sealed, one event per recipient ─▶ a bounded queue per relay ─▶ that relay's task ─▶ relay
-//! relay ─▶ that relay's task: size, head, seen before?, signature, decryption, message ─▶ bounded inbox ─▶ engine
+//! message ─▶ RelayPool::send ─▶ encrypted, one event per recipient ─▶ a bounded queue per relay ─▶ relay task ─▶ relay
+//! relay ─▶ relay task: size, head, known id, signature, decryption, message ─▶ bounded inbox ─▶ engine
 //! ```
 //!
-//! Each relay has a task of its own, with one connection, one long-lived subscription and one queue, so a relay that
-//! is slow, silent, flooding or lying is a matter of its own task. Nothing waits for an `OK`: many relays send none for
-//! ephemeral kinds, and it is no receipt either. Why this is not built on a client library stands in
-//! `docs/adr/0002-own-relay-connection.md`.
+//! Each relay has a task of its own, with one connection, one long-lived subscription and one queue. So a relay that is
+//! slow, silent, flooding or lying affects only its own task. Nothing waits for an `OK`: many relays send none for
+//! ephemeral kinds, and it is no receipt. The connection itself is `usher-nostr-connection`.
 //!
-//! Beside it stand, over the same connections:
+//! The same connections also serve:
 //!
 //! - [`RelayManager`], the engine's [`RelayControl`](usher_engine::ports::RelayControl): relays added and removed at run
-//!   time, kept as the difference to the configuration ([`RelayRoster`]);
-//! - [`ProfileDirectory`], the engine's [`Directory`](usher_engine::ports::Directory): profiles (short subscriptions on the
-//!   connections that are there, short visits to others), NIP-05 identifiers (HTTPS), and the service's own profile.
+//!   time, stored as the difference to the configuration ([`RelayRoster`]);
+//! - [`ProfileDirectory`], the engine's [`Directory`](usher_engine::ports::Directory): profiles (short subscriptions on
+//!   existing connections, one-shot queries to other relays), NIP-05 identifiers (HTTPS), and the service's own profile.
 //!
-//! Relays that users choose are untrusted input: the [address guard](usher_nostr_connection::address_guard) decides what may be connected to, `directory` how many, and
-//! `session` and `turns` how much each connection, and all of them together, may cost.
+//! Relays that users choose are untrusted input. The [address guard](usher_nostr_connection::address_guard) decides what
+//! may be connected to, `relay_set` how many, and `session` and `read_budget` how much each connection, and all of them
+//! together, may cost.
 
 mod conversation_keys;
 mod event_verifier;

@@ -1,4 +1,4 @@
-//! Events for one relay that anybody can make us send: our subkey proofs.
+//! Events for one relay that anybody can make us send: our subkey proofs. They must not delay other events.
 
 use std::collections::VecDeque;
 
@@ -7,13 +7,13 @@ use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 use usher_protocol::EventId;
 
-/// Most events that wait; the oldest goes first.
+/// Most events that wait; the oldest is dropped first.
 const MOST: usize = 64;
 
-/// Most sent events of which it is known that they were minor ones.
+/// Most sent events that are remembered as low-priority ones.
 const MOST_SENT: usize = 256;
 
-/// Events that leave only when nothing else waits for the relay, and not at all for a while when it wants less.
+/// Events that are sent only when nothing else waits for the relay, and not at all for a while after it limited our rate.
 #[derive(Debug, Default)]
 pub(crate) struct LowPriorityQueue {
     inner: Mutex<Inner>,
@@ -27,7 +27,7 @@ struct Inner {
 }
 
 impl LowPriorityQueue {
-    /// Adds an event; returns how many were dropped, this one among them.
+    /// Adds an event; returns how many were dropped, possibly this one.
     pub(crate) fn push(&self, id: EventId, frame: Utf8Bytes) -> u64 {
         let mut inner = self.inner.lock();
         if inner.refused_until.is_some_and(|until| Instant::now() < until) {
@@ -52,14 +52,14 @@ impl LowPriorityQueue {
         Some(frame)
     }
 
-    /// Whether the relay speaks of a minor event, for the first time.
+    /// Whether this is the first acknowledgement of a low-priority event.
     pub(crate) fn settle(&self, id: &EventId) -> bool {
         let mut inner = self.inner.lock();
         let place = inner.sent.iter().position(|sent| sent == id);
         place.and_then(|place| inner.sent.remove(place)).is_some()
     }
 
-    /// Takes no event until then, and drops those that wait; returns how many.
+    /// Accepts no event until then, and drops those that wait; returns how many.
     pub(crate) fn refuse(&self, until: Instant) -> u64 {
         let mut inner = self.inner.lock();
         inner.refused_until = Some(until);

@@ -1,4 +1,4 @@
-//! What the transport counts.
+//! Counters of the transport.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -9,13 +9,13 @@ pub enum Refusal {
     TooLong,
     /// Not a relay message, or not an event.
     Malformed,
-    /// An event nobody asked this relay for: another subscription, another kind, not tagged with our key.
+    /// An event that was not requested: another subscription, another kind, or not tagged with our key.
     NotAsked,
     /// `created_at` is too far from now.
     OutOfTime,
-    /// Signature or id wrong.
+    /// The signature or the id is wrong.
     Forged,
-    /// Not decryptable with our key.
+    /// Our key cannot decrypt it.
     Undecryptable,
     /// Decrypted, but not a message of the wallet protocol.
     NotUnderstood,
@@ -47,7 +47,7 @@ impl Refusal {
     }
 }
 
-/// Metrics of the whole pool since it started; they only grow.
+/// Counters of the whole pool since it started; they only grow.
 #[derive(Debug, Default)]
 pub(crate) struct Metrics {
     pub(crate) received: AtomicU64,
@@ -69,36 +69,36 @@ pub(crate) struct Metrics {
     pub(crate) user_relays_evicted: AtomicU64,
 }
 
-/// The counters at one moment.
+/// The values of the counters at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MetricsSnapshot {
     /// `EVENT` messages received from relays, of any kind.
     pub received: u64,
     /// Messages handed to the engine.
     pub delivered: u64,
-    /// Events that were handled before (other relays deliver them too).
+    /// Copies of events that were handled before (other relays deliver them too).
     pub duplicates: u64,
-    /// Events whose signature was checked and is right.
+    /// Events whose signature was verified.
     pub verified: u64,
-    /// Our own events, which a relay sent back.
+    /// Our own events, sent back by a relay.
     pub own: u64,
     /// Refused, by reason, in the order of [`Refusal::ALL`].
     pub refused: [u64; Refusal::ALL.len()],
-    /// Events we made.
+    /// Events we encrypted and signed.
     pub sealed: u64,
     /// Events written to a relay; one event to three relays counts three.
     pub sent: u64,
-    /// Events a relay said it refuses.
+    /// Events that a relay refused.
     pub rejected: u64,
     /// Events dropped because a relay's queue was full or they waited too long there.
     pub dropped: u64,
-    /// Times a relay said that it limits our rate.
+    /// How often a relay limited our rate.
     pub rate_limited: u64,
     /// Connections made.
     pub connects: u64,
-    /// Connections lost, and attempts failed.
+    /// Connections lost and attempts failed.
     pub disconnects: u64,
-    /// Subkey proofs sent to those whose events we could not read.
+    /// Subkey proofs sent to authors whose events we could not read.
     pub proofs_sent: u64,
     /// Subkey proofs not sent because there were too many.
     pub proofs_withheld: u64,

@@ -1,4 +1,4 @@
-//! How the transport behaves.
+//! Options of the transport.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use usher_nostr_connection::{Dialer, OverheadLimits, Timing as ConnectionTiming}
 use crate::identity::Identity;
 use crate::relay_address::RelayAddress;
 
-/// How the relay pool behaves. [`RelayOptions::new`] has the defaults; the fields say what each is for.
+/// Options of the relay pool. [`RelayOptions::new`] has the defaults.
 #[derive(Clone, Debug)]
 pub struct RelayOptions {
-    /// Who we are.
+    /// The service's keys.
     pub identity: Identity,
     /// The operator's relays, in the order in which handshake URLs name them.
     pub relays: Vec<RelayAddress>,
@@ -19,90 +19,91 @@ pub struct RelayOptions {
     pub allow_private: bool,
     /// Most relays of one user that are used at a time. Default 4: NIP-65 asks users to list 2 to 4.
     pub user_relays_per_user: usize,
-    /// Most relays of users that are connected at a time under one registered domain, whatever their paths and ports, and
-    /// at one network address, whatever their names. Default 8.
+    /// Most users' relays connected at a time under one registered domain, whatever their paths and ports, and at one
+    /// network address, whatever their names. Default 8.
     pub user_relays_per_host: usize,
-    /// Most relays of users that are connected at a time, in all. Default 64.
+    /// Most users' relays connected at a time, in total. Default 64.
     pub user_relays_in_all: usize,
-    /// How long a user's relay stays connected after the last answer was due, for answers on their way. Default 30 s.
+    /// How long a user's relay stays connected after the last reply was due, for late replies. Default 30 s.
     pub user_relay_grace: Duration,
-    /// How far an event's `created_at` may be from now, either way: wallets' clocks are wrong, and old events are
+    /// How far an event's `created_at` may be from now, either way: wallets' clocks are wrong, and old events may be
     /// replays. Default 15 min. Also how far back a subscription reaches.
     pub created_at_tolerance: Duration,
     /// Time limits of connections, and the pauses between them.
     pub connection: ConnectionTiming,
-    /// Time limits of what is said over a connection.
+    /// Time limits of the protocol on a connection.
     pub timing: Timing,
     /// Size and count limits.
     pub limits: Limits,
     /// TLS configuration for `wss://`; `None` means the web's certificate authorities.
     pub tls: Option<Arc<rustls::ClientConfig>>,
-    /// In place of TCP and the address guard; `None` outside simulations.
+    /// Replaces TCP and the address guard; `None` outside simulations.
     pub dialer: Option<Arc<dyn Dialer>>,
 }
 
-/// Time limits of what is said over a relay connection.
+/// Time limits of the protocol on a relay connection.
 #[derive(Clone, Debug)]
 pub struct Timing {
     /// How long an event waits for its relay before it is dropped: the engine repeats unanswered requests with fresh
-    /// events, so an old one helps nobody. Default 60 s.
+    /// events. Default 60 s.
     pub fresh_for: Duration,
-    /// Events handed to a connection that broke so shortly after are sent once more. Default 10 s.
+    /// Events sent this shortly before a connection broke are sent once more. Default 10 s.
     pub resend_within: Duration,
-    /// How long we wait for a relay that demands authentication to challenge us, or to accept our answer, before we try
-    /// anyway. Default 5 s.
+    /// How long to wait for a relay that requires authentication to send its challenge, or to accept our response,
+    /// before trying anyway. Default 5 s.
     pub auth_within: Duration,
-    /// The first pause before asking again for a subscription that the relay closed; doubles up to [`ConnectionTiming::reconnect_longest`].
-    /// Default 1 s.
+    /// The first pause before requesting a subscription again that the relay closed; doubles up to
+    /// [`ConnectionTiming::reconnect_longest`]. Default 1 s.
     pub resubscribe_first: Duration,
-    /// The pause before asking again when the relay said that we may not (`restricted:`, `blocked:`). Default 5 min.
+    /// The pause before requesting it again when the relay does not permit it (`restricted:`, `blocked:`). Default 5
+    /// min.
     pub restricted_retry: Duration,
-    /// How long a relay that says `rate-limited:` is left alone; doubles each time. Default 1 s.
+    /// How long nothing is sent to a relay that responds `rate-limited:`; doubles each time. Default 1 s.
     pub rate_limit_pause: Duration,
-    /// How long a removed relay, or all of them at shutdown, may take to send what is queued. Default 2 s.
+    /// How long a removed relay, or all of them at shutdown, may take to accept queued events. Default 2 s.
     pub drain: Duration,
-    /// How often users' relays that are no longer needed are looked for. Default 5 s.
+    /// How often to look for users' relays that are no longer needed. Default 5 s.
     pub sweep: Duration,
 }
 
 /// Size and count limits.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Most events waiting for one relay. Default 4,096: at 500 logins per second 4 s of two events each.
+    /// Most events waiting for one relay. Default 4,096: at 500 logins per second, two events each, that is 4 s.
     pub queue_events: usize,
     /// Most bytes waiting for one relay. Default 8 MiB. Copies for several relays share their memory.
     pub queue_bytes: usize,
-    /// Largest relay message that is parsed, in bytes. Default 128 KiB: the largest content we take
+    /// Largest relay message that is parsed, in bytes. Default 128 KiB: the largest content we accept
     /// ([`usher_protocol::envelope::MAX_CONTENT_BYTES`], 88 KiB), and room for tags.
     pub message_bytes: usize,
     /// Largest relay message that is received at all: a larger one ends the connection. Default 4 MiB for the
-    /// operator's relays, so that no stranger can cut us off from one by an event that is a little too large.
+    /// operator's relays, so that nobody can cut us off from one by an event that is a little too large.
     pub frame_bytes: usize,
     /// The same for users' relays. Default 512 KiB: 64 of them buffer 32 MiB at worst.
     pub user_frame_bytes: usize,
-    /// How many handled event ids are remembered, to handle an event from five relays once. Default 32,768 (about
-    /// 3 MB), a minute at 500 per second; the engine remembers durably.
+    /// How many ids of handled events are remembered, so that an event from five relays is handled once. Default
+    /// 32,768 (about 3 MB), a minute at 500 per second. The engine remembers durably.
     pub remembered_events: usize,
     /// How many conversation keys are kept, by author. Default 4,096.
     pub conversation_keys: usize,
-    /// A user's relay may send us so many useless messages at once before it is dropped. Default 2,000.
+    /// How many useless messages at once a user's relay may send before it is dropped. Default 2,000.
     pub user_relay_useless: u32,
-    /// How many useless messages a user's relay is forgiven per second. Default 200.
+    /// How many useless messages per second a user's relay may send after that. Default 200.
     pub user_relay_useless_per_second: u32,
-    /// How many useless messages all relays of users together are forgiven per second: beyond, they are read one after the
-    /// other, each as much as the others. Default 2,000: a sixth of a core.
+    /// How many useless messages per second all users' relays together may send. Beyond that they are read in turn,
+    /// each as often as the others. Default 2,000: a sixth of a core.
     pub user_relays_useless_per_second: u32,
     /// What a connection to one of the operator's relays may cost beside its messages. Default
     /// [`OverheadLimits::OPERATOR`].
     pub overhead: OverheadLimits,
     /// The same for users' relays. Default [`OverheadLimits::USER`].
     pub user_overhead: OverheadLimits,
-    /// Most subkey proofs sent at once to those whose events we cannot read, in all. Over one relay half as many, and over
-    /// all relays of users together a quarter. Default 240.
+    /// Most subkey proofs sent at once to authors whose events we cannot read. Over one relay half as many, and over
+    /// all users' relays together a quarter. Default 240.
     pub proofs: u32,
-    /// Subkey proofs per second, in all, after that. Default 60: a hundredth of a core.
+    /// Subkey proofs per second after that. Default 60: a hundredth of a core.
     pub proofs_per_second: u32,
-    /// Most subkey proofs sent to one author in a minute. Default 3.
+    /// Most subkey proofs sent to one author per minute. Default 3.
     pub proofs_per_author: u32,
 }
 

@@ -1,4 +1,4 @@
-//! A look at one relay from outside the service: does it answer, and what time is it there?
+//! A check of one relay from outside the service: whether it responds, and the time on its clock.
 
 use std::error::Error;
 use std::time::Duration;
@@ -12,45 +12,45 @@ use usher_protocol::PublicKey;
 use crate::relay_address::RelayAddress;
 use crate::relay_message::RelayMessage;
 
-/// The id of the one subscription.
+/// The id of the relay subscription.
 const SUBSCRIPTION: &str = "probe";
 
-/// Largest message that is read, in bytes: the filter asks for one event.
+/// Largest message that is received, in bytes: the filter requests one event.
 const MAX_MESSAGE_BYTES: usize = 512 * 1024;
 
-/// Messages that are read at most.
-const MOST_MESSAGES: usize = 64;
+/// Most messages that are read.
+const MAX_MESSAGES: usize = 64;
 
-/// A relay that answered.
+/// A relay that responded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Probed {
-    /// From the look-up of its name to the end of its answer.
+    /// From resolving its name to the end of its response.
     pub took: Duration,
-    /// The `Date` header of its answer to the WebSocket handshake, if it sent one.
+    /// The `Date` header of its response to the WebSocket handshake, if there was one.
     pub date: Option<String>,
-    /// It answers only those who authenticate (NIP-42), which the service does.
+    /// It responds only to authenticated clients (NIP-42); the service authenticates.
     pub wants_authentication: bool,
 }
 
-/// Why a relay did not answer.
+/// Why a relay did not respond.
 #[derive(Debug, thiserror::Error)]
 pub enum ProbeError {
     /// There is no connection.
     #[error(transparent)]
     Unreachable(Box<dyn Error + Send + Sync>),
-    /// The connection ended before the answer.
+    /// The connection ended before the response.
     #[error("it closed the connection")]
     Closed,
-    /// It refuses to answer.
+    /// It refuses to respond.
     #[error("it refuses the subscription: {0}")]
     Refused(String),
     /// It took too long.
-    #[error("no answer within {} s", .0.as_secs())]
+    #[error("no response within {} s", .0.as_secs())]
     TimedOut(Duration),
 }
 
-/// Connects to a relay of the operator, asks for one event addressed to `key` and waits for the end of the answer (`EOSE`);
-/// then hangs up.
+/// Connects to one of the operator's relays, requests one event addressed to `key`, waits for the end of the response
+/// (`EOSE`), and closes the connection.
 ///
 /// # Errors
 /// [`ProbeError`].
@@ -74,7 +74,7 @@ async fn ask(address: &RelayAddress, key: PublicKey) -> Result<Probed, ProbeErro
     let date = response.headers().get("date").and_then(|date| date.to_str().ok()).map(str::to_owned);
     let request = json!(["REQ", SUBSCRIPTION, { "#p": [key.to_hex()], "limit": 1 }]);
     connection.send(request.to_string()).await.map_err(|_| ProbeError::Closed)?;
-    for _ in 0..MOST_MESSAGES {
+    for _ in 0..MAX_MESSAGES {
         let Ok(activity) = connection.next(Interest::READ).await else { break };
         let Activity::Text(text) = activity else { continue };
         let wants_authentication = match RelayMessage::parse(&text) {
@@ -87,7 +87,7 @@ async fn ask(address: &RelayAddress, key: PublicKey) -> Result<Probed, ProbeErro
             }
             _ => continue,
         };
-        // Whatever comes of it: the connection ends either way.
+        // Whatever the result: the connection ends either way.
         let _ = connection.send_close().await;
         return Ok(Probed { took: started.elapsed(), date, wants_authentication });
     }

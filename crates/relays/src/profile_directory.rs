@@ -1,4 +1,4 @@
-//! The engine's [`Directory`]: profiles of users, NIP-05 identifiers, and the service's own profile.
+//! The engine's [`Directory`]: users' profiles, NIP-05 identifiers, and the service's own profile.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,32 +22,32 @@ use crate::profile_lookup::{ExpiringCache, Found, ProfileSearcher, SingleFlight}
 use crate::relay_pool::RelayPool;
 use crate::service_profile::ServiceProfile;
 
-/// How look-ups behave. The default has the numbers; the fields say what each is for.
+/// Options of look-ups. The default has the numbers.
 #[derive(Clone, Debug)]
 pub struct DirectoryOptions {
-    /// The service's own profile as configured; see [`check_profile`]. Nothing is published of an empty one.
+    /// The service's own profile as configured; see [`check_profile`]. An empty one is not published.
     pub profile: ProfileChange,
-    /// How long relays are waited for. Default 5 s.
+    /// How long to wait for relays. Default 5 s.
     pub relays_within: Duration,
-    /// When a profile was found and a relay that the user named has answered, how long others are waited for after the
-    /// last news. Default 1 s.
+    /// When a profile was found and a relay that the user named has responded, how long to wait for others after the
+    /// last event. Default 1 s.
     pub settle: Duration,
-    /// How long a domain may take to answer a NIP-05 query. Default 5 s.
+    /// How long a domain may take to respond to a NIP-05 query. Default 5 s.
     pub domain_within: Duration,
-    /// How long a profile waits for its domain's answer; the identifier is left out then. Default 3 s, so that a profile
-    /// takes 8 s at most.
+    /// How long a profile waits for the domain; after that the identifier is left out. Default 3 s, so that a profile
+    /// takes at most 8 s.
     pub profile_waits_for_domain: Duration,
-    /// How long what was found is kept. Default 10 min.
+    /// How long a found result is cached. Default 10 min.
     pub keep_found: Duration,
-    /// How long it is kept that nothing was found, or not all. Default 1 min.
+    /// How long an empty or incomplete result is cached. Default 1 min.
     pub keep_missing: Duration,
-    /// Most look-ups of profiles at a time, and of identifiers. Default 64.
+    /// Most concurrent look-ups of profiles, and of identifiers. Default 64.
     pub at_once: usize,
-    /// Most relays of users that are visited at a time, in all. Default 32.
-    pub visits_at_once: usize,
-    /// Most profiles, and most identifiers, that are kept. Default 4,096.
+    /// Most concurrent one-shot queries to users' relays. Default 32.
+    pub one_shot_queries: usize,
+    /// Most profiles, and most identifiers, that are cached. Default 4,096.
     pub cache_entries: usize,
-    /// Most bytes of profiles, and of identifiers, that are kept. Default 8 MiB.
+    /// Most bytes of profiles, and of identifiers, that are cached. Default 8 MiB.
     pub cache_bytes: usize,
 }
 
@@ -62,15 +62,15 @@ impl Default for DirectoryOptions {
             keep_found: Duration::from_secs(600),
             keep_missing: Duration::from_secs(60),
             at_once: 64,
-            visits_at_once: 32,
+            one_shot_queries: 32,
             cache_entries: 4096,
             cache_bytes: 8 * 1024 * 1024,
         }
     }
 }
 
-/// The relays that a user told us, in their order: what [`Store::user_relays`](usher_engine::ports::Store::user_relays)
-/// knows. None when it is not known or cannot be read.
+/// The relays that a user named, in order, as [`Store::user_relays`](usher_engine::ports::Store::user_relays) knows
+/// them. Empty when they are not known or cannot be read.
 pub type RelaysOfUser = Arc<dyn Fn(PublicKey) -> BoxFuture<'static, Vec<String>> + Send + Sync>;
 
 /// Why the directory does not start.
@@ -79,7 +79,7 @@ pub enum DirectoryError {
     /// The configured profile cannot be published.
     #[error("the configured profile cannot be published")]
     Profile(Vec<ProfileFault>),
-    /// What was published last cannot be read.
+    /// The profile published last cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
     /// TLS cannot be used.
@@ -93,7 +93,7 @@ pub struct ProfileDirectory {
     profiles: Arc<SingleFlight<PublicKey, Result<Option<Profile>, LookUpError>>>,
 }
 
-/// What a look-up needs, however long its caller stays.
+/// What a look-up needs, even after its caller has gone.
 struct LookupContext {
     options: DirectoryOptions,
     pool: Arc<RelayPool>,
@@ -104,14 +104,14 @@ struct LookupContext {
     own: Arc<ServiceProfile>,
 }
 
-/// What is wrong with a profile of our own, by field; nothing when it can be published.
+/// The faults of a profile of our own, by field; empty when it can be published.
 pub fn check_profile(profile: &ProfileChange) -> Vec<ProfileFault> {
     profile.faults(|picture| profile_content::picture(picture).is_some() && picture.trim() == picture)
 }
 
 impl ProfileDirectory {
-    /// Starts to keep the own profile published at the relays of `pool`; waits for no relay. The tasks run on `tasks`
-    /// and end when `stop` is cancelled.
+    /// Starts to keep the service's profile published at the relays of `pool`; waits for no relay. The tasks run on
+    /// `tasks` and end when `stop` is cancelled.
     ///
     /// # Errors
     /// [`DirectoryError`].
@@ -128,7 +128,7 @@ impl ProfileDirectory {
             return Err(DirectoryError::Profile(faults));
         }
         let searcher =
-            ProfileSearcher::new(Arc::clone(&pool), options.visits_at_once, options.relays_within, options.settle);
+            ProfileSearcher::new(Arc::clone(&pool), options.one_shot_queries, options.relays_within, options.settle);
         let searcher = Arc::new(searcher);
         let tls = pool.shared.tls.clone().map_err(DirectoryError::Tls)?;
         let domains = Nip05Client::new(&tls, options.domain_within, pool.shared.options.allow_private);
@@ -211,7 +211,7 @@ impl LookupContext {
         Ok(profile)
     }
 
-    /// The profile with its identifier if the domain confirms it, its size, and how long to keep it.
+    /// The profile, with its identifier if the domain confirms it; its size; and how long to cache it.
     async fn confirm(&self, event: &Event, document: ProfileContent) -> (Option<Profile>, usize, Duration) {
         let bytes = document.bytes();
         let mut profile = document.into_profile(event);
@@ -219,7 +219,7 @@ impl LookupContext {
         let open_queries = timeout(self.options.profile_waits_for_domain, self.identifiers.resolve(&identifier));
         let named = matches!(open_queries.await, Ok(Ok(Some(answer))) if answer.pubkey == profile.pubkey);
         profile.nip05 = named.then_some(identifier);
-        // The domain may be down for a moment.
+        // The domain may be down only for a moment.
         (Some(profile), bytes, if named { self.options.keep_found } else { self.options.keep_missing })
     }
 }

@@ -1,15 +1,15 @@
-//! What is said on one connection, without the connection: a state machine that is told what the relay said and tells
-//! what to say.
+//! The protocol on one connection (NIP-01, NIP-42), without the connection: a state machine that takes the relay's
+//! messages and returns ours.
 //!
-//! States of the subscription:
+//! States of the relay subscription:
 //!
 //! | state | left when |
 //! | --- | --- |
-//! | `Open`: asked for | the relay closes it |
-//! | `AwaitAuth`: the relay wants to know who we are | it accepts our answer, or does not in time: asked for again |
-//! | `Closed`: the relay closed it | the pause is over: asked for again |
+//! | `Open`: requested | the relay closes it |
+//! | `AwaitAuth`: the relay requires authentication | it accepts ours, or does not in time: requested again |
+//! | `Closed`: the relay closed it | the pause is over: requested again |
 //!
-//! There is no state that waits for an `OK`: what a relay says about an event only ever makes us send it again.
+//! No state waits for an `OK`: an acknowledgement can only make us send an event again.
 
 mod authentication;
 mod open_queries;
@@ -43,19 +43,19 @@ use open_queries::OpenQueries;
 use refusals::Refusals;
 use unacknowledged_events::UnacknowledgedEvents;
 
-/// The id of our one subscription. Ids are per connection, so it need not be unlike any other.
+/// The id of our long-lived subscription. Ids are per connection, so it need not be unique.
 const SUBSCRIPTION: &str = "usher";
 
-/// The machine's clock was put right when it shows a time so much before that of our subscription.
+/// The machine's clock was set back when it shows a time this much before that of our subscription.
 const SET_BACK: Duration = Duration::from_secs(60);
 
-/// How long a relay that found a minor event one too many gets none.
-const NO_MINOR_FOR: Duration = Duration::from_secs(60);
+/// How long a relay that limited our rate for a low-priority event gets none.
+const NO_LOW_PRIORITY_FOR: Duration = Duration::from_secs(60);
 
-/// How often an event is handed to one relay at most.
+/// How often an event is sent to one relay at most.
 const MAX_ATTEMPTS: u8 = 4;
 
-/// The conversation with a relay on one connection.
+/// The state of the protocol on one connection.
 pub(crate) struct Protocol<'a> {
     handle: &'a RelayHandle,
     options: &'a RelayOptions,
@@ -71,9 +71,9 @@ pub(crate) struct Protocol<'a> {
     unacknowledged: UnacknowledgedEvents,
     refusals: Refusals,
     send_rate: SendRate,
-    /// Events are held back until then, or until the relay has accepted who we are.
+    /// Events are held back until then, or until the relay has accepted our authentication.
     hold_until: Option<Instant>,
-    /// What goes before any event: `REQ`, `AUTH`.
+    /// Messages that go before any event: `REQ`, `AUTH`.
     first: VecDeque<Utf8Bytes>,
 }
 
@@ -84,21 +84,21 @@ enum Subscription {
     Closed { until: Instant },
 }
 
-/// What the relay said, as far as somebody else has to look at it.
+/// What a message means for the caller.
 #[derive(Debug)]
 pub(crate) enum Received<'a> {
     /// An event of our subscription.
     Event(&'a RawValue),
-    /// Something of the protocol, dealt with.
+    /// A protocol message, handled here.
     Protocol,
-    /// Nothing that makes sense.
-    Nonsense,
-    /// An event or message that nobody asked for.
+    /// Not a valid message.
+    Invalid,
+    /// An event or message that was not requested.
     NotAsked,
 }
 
 impl<'a> Protocol<'a> {
-    /// Begins a conversation: the subscription is the first thing to say.
+    /// Starts with the subscription.
     pub(crate) fn begin(
         handle: &'a RelayHandle,
         options: &'a RelayOptions,
@@ -129,9 +129,9 @@ impl<'a> Protocol<'a> {
         protocol
     }
 
-    /// Takes what the relay said.
-    pub(crate) fn hear<'t>(&mut self, text: &'t str, now: Instant) -> Received<'t> {
-        let Some(frame) = RelayMessage::parse(text) else { return Received::Nonsense };
+    /// Handles a message of the relay.
+    pub(crate) fn receive<'t>(&mut self, text: &'t str, now: Instant) -> Received<'t> {
+        let Some(frame) = RelayMessage::parse(text) else { return Received::Invalid };
         match frame {
             RelayMessage::Event { subscription, event } if subscription == SUBSCRIPTION => {
                 return Received::Event(event);
@@ -143,7 +143,7 @@ impl<'a> Protocol<'a> {
             }
             RelayMessage::Event { .. } => return Received::NotAsked,
             RelayMessage::Ok { event_id, accepted, text } => {
-                let Ok(id) = EventId::from_hex(&event_id) else { return Received::Nonsense };
+                let Ok(id) = EventId::from_hex(&event_id) else { return Received::Invalid };
                 return self.on_ok(id, accepted, &text, now);
             }
             RelayMessage::EndOfStored { subscription } if subscription == SUBSCRIPTION => self.confirmed(),
@@ -171,14 +171,14 @@ impl<'a> Protocol<'a> {
         }
     }
 
-    /// Does what is due by now, and says when something will be due next, besides new events.
+    /// Does what is due, and returns when something is due next, besides new events.
     pub(crate) fn tick(&mut self, now: Instant) -> Option<Instant> {
         if let Subscription::AwaitAuth { until } | Subscription::Closed { until } = self.subscription
             && until <= now
         {
             self.subscribe(now);
         }
-        // Else the relay would keep from us what wallets make before the time at which we thought we were.
+        // Otherwise the relay would withhold events that wallets make before the time of our subscription.
         if self.subscription == Subscription::Open && self.clock.now().plus(SET_BACK) < self.subscribed_on {
             self.subscribe(now);
         }
@@ -202,19 +202,19 @@ impl<'a> Protocol<'a> {
         [waiting, self.hold_until, paced, self.held_until(now), open_queries].into_iter().flatten().min()
     }
 
-    /// Whether there is something to say now.
-    pub(crate) fn has_something(&mut self, now: Instant) -> bool {
+    /// Whether there is a message to send now.
+    pub(crate) fn has_message(&mut self, now: Instant) -> bool {
         !self.first.is_empty()
             || (self.may_send(now) && (self.handle.queue.has_ready(now) || !self.handle.low_priority.is_empty()))
     }
 
-    /// When there is something more to say, as long as nothing new comes: events that are held back from their user for a moment.
+    /// When the next message is due if nothing new is queued: events may be held back for a moment.
     pub(crate) fn held_until(&self, now: Instant) -> Option<Instant> {
         self.handle.queue.held_until().filter(|at| *at > now)
     }
 
-    /// The next thing to say.
-    pub(crate) fn say(&mut self, now: Instant) -> Option<Utf8Bytes> {
+    /// The next message to send.
+    pub(crate) fn next_message(&mut self, now: Instant) -> Option<Utf8Bytes> {
         if let Some(frame) = self.first.pop_front() {
             return Some(frame);
         }
@@ -237,7 +237,7 @@ impl<'a> Protocol<'a> {
         Some(frame)
     }
 
-    /// The connection broke: what may have been lost with it is sent once more on the next one.
+    /// The connection broke: what may have been lost is sent once more on the next one.
     pub(crate) fn end(mut self, now: Instant) {
         let lost = self.unacknowledged.lost(now, self.options.timing.resend_within);
         self.put_back(lost.into_iter().filter(|event| event.attempts < 2).collect());
@@ -247,8 +247,8 @@ impl<'a> Protocol<'a> {
         self.hold_until.is_none_or(|until| until <= now) && self.send_rate.wait_until(now).is_none()
     }
 
-    /// Asks for everything that we would accept: what is older is refused anyway. A wallet's clock may be slow, and a
-    /// relay may have kept what we missed.
+    /// Requests everything that we would accept; older events would be refused anyway. A wallet's clock may be slow,
+    /// and a relay may have kept what we missed.
     fn subscribe(&mut self, now: Instant) {
         self.subscribed_on = self.clock.now();
         let since = self.subscribed_on.minus(self.options.created_at_tolerance).secs();
@@ -276,14 +276,14 @@ impl<'a> Protocol<'a> {
         }
         if self.handle.low_priority.settle(&id) {
             if Prefix::of(text) == Prefix::RateLimited {
-                // What anybody can make us send shall not be what the relay slows us down for.
+                // What anybody can make us send must not make the relay slow us down.
                 add(&self.metrics.rate_limited);
                 self.send_rate.limited(now, now);
-                self.count_dropped(self.handle.low_priority.refuse(now + NO_MINOR_FOR));
+                self.count_dropped(self.handle.low_priority.refuse(now + NO_LOW_PRIORITY_FOR));
             }
             return Received::Protocol;
         }
-        // Of one sent long ago, or told already: nothing follows.
+        // An event sent long ago, or acknowledged already: nothing follows.
         let Some((mut event, sent_at)) = self.unacknowledged.take(id) else { return Received::Protocol };
         match Prefix::of(text) {
             Prefix::Duplicate => self.refusals.events(self.handle, None),
@@ -291,7 +291,7 @@ impl<'a> Protocol<'a> {
             Prefix::RateLimited => {
                 add(&self.metrics.rate_limited);
                 self.send_rate.limited(sent_at, now);
-                // Only its age counts: it was not the event that the relay disliked.
+                // The relay did not dislike the event, so only its age counts.
                 event.attempts = event.attempts.saturating_sub(1);
                 self.put_back(vec![event]);
             }
@@ -302,7 +302,7 @@ impl<'a> Protocol<'a> {
             Prefix::AuthRequired | Prefix::NotForUs | Prefix::Other => {
                 add(&self.metrics.rejected);
                 let reason = printable(text);
-                tracing::debug!(relay = %self.handle.address, reason, "relay refuses an event");
+                tracing::debug!(relay = %self.handle.address, reason, "the relay refuses an event");
                 self.refusals.events(self.handle, Some(reason));
             }
         }
@@ -315,13 +315,13 @@ impl<'a> Protocol<'a> {
         }
         let timing = &self.options.timing;
         let reason = printable(text);
-        tracing::debug!(relay = %self.handle.address, reason, "relay closed our subscription");
+        tracing::debug!(relay = %self.handle.address, reason, "the relay closed our subscription");
         self.refusals.subscription(self.handle, Some(reason));
         self.subscription = match Prefix::of(text) {
             Prefix::AuthRequired if !self.authentication.is_settled() => {
                 Subscription::AwaitAuth { until: now + timing.auth_within.max(self.resubscribe.next_pause()) }
             }
-            // Whatever we do: but rules of relays change, and so does what their owners think of us.
+            // Whatever we do. But the rules of relays change.
             Prefix::AuthRequired | Prefix::NotForUs => Subscription::Closed { until: now + timing.restricted_retry },
             Prefix::RateLimited | Prefix::Duplicate | Prefix::Other => {
                 Subscription::Closed { until: now + self.resubscribe.next_pause() }
@@ -330,7 +330,7 @@ impl<'a> Protocol<'a> {
     }
 
     fn on_notice(&mut self, text: &str, now: Instant) {
-        tracing::debug!(relay = %self.handle.address, notice = printable(text), "relay says");
+        tracing::debug!(relay = %self.handle.address, notice = printable(text), "notice from the relay");
         let text = text.to_ascii_lowercase();
         if text.contains("rate-limit") || text.contains("rate limit") {
             add(&self.metrics.rate_limited);
@@ -342,7 +342,7 @@ impl<'a> Protocol<'a> {
         let created_at = self.clock.now().secs();
         let address = self.handle.address.as_str();
         if let Some(frame) =
-            self.authentication.answer(&self.options.identity.keys, address, challenge, created_at, now)
+            self.authentication.respond(&self.options.identity.keys, address, challenge, created_at, now)
         {
             self.first.push_back(frame);
         }
@@ -352,11 +352,11 @@ impl<'a> Protocol<'a> {
         self.hold_until = None;
         self.open_queries.authenticated(accepted, &mut self.first);
         if accepted {
-            // Also when it is open: some relays leave out what they show to authenticated clients alone.
+            // Even when it is open: some relays show some events to authenticated clients only.
             self.subscribe(now);
         } else {
             let reason = printable(text);
-            tracing::debug!(relay = %self.handle.address, reason, "relay does not accept our authentication");
+            tracing::debug!(relay = %self.handle.address, reason, "the relay refuses our authentication");
             if let Subscription::AwaitAuth { .. } = self.subscription {
                 self.subscription = Subscription::Closed { until: now + self.options.timing.restricted_retry };
             }

@@ -1,7 +1,7 @@
-//! Events of ours that each of our relays shall have: the service's profile and its relay list.
+//! Events of ours that each of our relays should have: the service's profile and its relay list.
 //!
-//! A relay gets each once per connection until it has said `OK`, and nothing after that. What it has accepted is
-//! remembered by whoever announces (`own/`), beyond this connection and this process.
+//! Each is sent to a relay once per connection until the relay has acknowledged it, and never after that. What it has
+//! accepted is remembered by `service_profile`, beyond this connection and this process.
 
 use std::sync::Arc;
 
@@ -10,10 +10,10 @@ use tokio::sync::Notify;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 use usher_protocol::EventId;
 
-/// How often an event is tried at one relay, on as many connections, when the relay never says anything about it.
-const MOST_TRIES: u8 = 5;
+/// How often an event is sent to one relay, on as many connections, when the relay never acknowledges it.
+const MAX_TRIES: u8 = 5;
 
-/// An event that a relay shall have.
+/// An event that a relay should have.
 #[derive(Clone, Debug)]
 pub(crate) struct Publication {
     pub(crate) id: EventId,
@@ -21,7 +21,7 @@ pub(crate) struct Publication {
     pub(crate) frame: Utf8Bytes,
 }
 
-/// What one relay shall have.
+/// The events that one relay should have.
 #[derive(Debug, Default)]
 pub(crate) struct Publications {
     inner: Mutex<Inner>,
@@ -30,48 +30,48 @@ pub(crate) struct Publications {
 #[derive(Debug, Default)]
 struct Inner {
     items: Vec<Item>,
-    heard: Option<Arc<Notify>>,
+    accepted_one: Option<Arc<Notify>>,
 }
 
 #[derive(Debug)]
 struct Item {
     publication: Publication,
-    outcome: Outcome,
+    acknowledgement: Acknowledgement,
     due: bool,
     tries: u8,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
+enum Acknowledgement {
     Open,
     Accepted,
     Refused,
 }
 
 impl Publications {
-    /// These it shall have, in place of what was said before; `heard` is told when it accepts one. Those that stay keep
-    /// what is known of them. True when there is something to send.
-    pub(crate) fn set(&self, publications: &[Publication], heard: &Arc<Notify>) -> bool {
+    /// Replaces the wanted events; notifies `accepted_one` when one is accepted. Events that stay keep their state. True when there
+    /// is something to send.
+    pub(crate) fn set(&self, publications: &[Publication], accepted_one: &Arc<Notify>) -> bool {
         let mut inner = self.inner.lock();
         inner.items.retain(|item| publications.iter().any(|wanted| wanted.id == item.publication.id));
         for publication in publications {
             if !inner.items.iter().any(|item| item.publication.id == publication.id) {
                 let publication = publication.clone();
-                inner.items.push(Item { publication, outcome: Outcome::Open, due: true, tries: 0 });
+                inner.items.push(Item { publication, acknowledgement: Acknowledgement::Open, due: true, tries: 0 });
             }
         }
-        inner.heard = Some(Arc::clone(heard));
+        inner.accepted_one = Some(Arc::clone(accepted_one));
         inner.items.iter().any(|item| item.due)
     }
 
-    /// A connection begins: what the relay has not spoken about is sent once more.
+    /// A connection begins: events without an acknowledgement are sent once more.
     pub(crate) fn begin(&self) {
         for item in &mut self.inner.lock().items {
-            item.due = item.outcome == Outcome::Open && item.tries < MOST_TRIES;
+            item.due = item.acknowledgement == Acknowledgement::Open && item.tries < MAX_TRIES;
         }
     }
 
-    /// What is to be sent now.
+    /// The events to send now.
     pub(crate) fn take_due(&self) -> Vec<Publication> {
         let mut inner = self.inner.lock();
         let due = inner.items.iter_mut().filter(|item| item.due);
@@ -83,20 +83,20 @@ impl Publications {
         .collect()
     }
 
-    /// The relay says whether it takes an event, this or any other.
+    /// The relay accepted or refused an event, this or any other.
     pub(crate) fn settle(&self, id: EventId, accepted: bool) {
         let mut inner = self.inner.lock();
         let Some(item) = inner.items.iter_mut().find(|item| item.publication.id == id) else { return };
-        item.outcome = if accepted { Outcome::Accepted } else { Outcome::Refused };
-        if let Some(heard) = &inner.heard {
-            heard.notify_one();
+        item.acknowledgement = if accepted { Acknowledgement::Accepted } else { Acknowledgement::Refused };
+        if let Some(accepted_one) = &inner.accepted_one {
+            accepted_one.notify_one();
         }
     }
 
     /// Whether the relay has accepted this event.
     pub(crate) fn has_accepted(&self, id: EventId) -> bool {
         let inner = self.inner.lock();
-        inner.items.iter().any(|item| item.publication.id == id && item.outcome == Outcome::Accepted)
+        inner.items.iter().any(|item| item.publication.id == id && item.acknowledgement == Acknowledgement::Accepted)
     }
 }
 
@@ -114,8 +114,8 @@ mod tests {
 
     #[test]
     fn once_per_connection_until_the_relay_has_spoken() {
-        let (publications, heard) = (Publications::default(), Arc::new(Notify::new()));
-        assert!(publications.set(&[publication(1), publication(2)], &heard));
+        let (publications, accepted_one) = (Publications::default(), Arc::new(Notify::new()));
+        assert!(publications.set(&[publication(1), publication(2)], &accepted_one));
         assert_eq!(ids(&publications), [1, 2]);
         assert!(ids(&publications).is_empty());
         publications.settle(publication(1).id, true);
@@ -126,21 +126,21 @@ mod tests {
         publications.begin();
         assert!(ids(&publications).is_empty(), "refused is refused");
         assert!(!publications.has_accepted(publication(2).id));
-        assert!(!publications.set(&[publication(1)], &heard), "it has it");
-        assert!(publications.set(&[publication(3)], &heard));
+        assert!(!publications.set(&[publication(1)], &accepted_one), "it has it");
+        assert!(publications.set(&[publication(3)], &accepted_one));
         assert_eq!(ids(&publications), [3]);
     }
 
     #[test]
     fn a_relay_that_never_speaks_is_left_alone() {
-        let (publications, heard) = (Publications::default(), Arc::new(Notify::new()));
-        publications.set(&[publication(1)], &heard);
+        let (publications, accepted_one) = (Publications::default(), Arc::new(Notify::new()));
+        publications.set(&[publication(1)], &accepted_one);
         let sent: usize = (0..100)
             .map(|_| {
                 publications.begin();
                 ids(&publications).len()
             })
             .sum();
-        assert_eq!(sent, usize::from(MOST_TRIES));
+        assert_eq!(sent, usize::from(MAX_TRIES));
     }
 }

@@ -1,4 +1,4 @@
-//! Queries to one relay: short-lived relay subscriptions beside the long-lived one.
+//! Queries to one relay: short relay subscriptions beside the long-lived one.
 
 use std::collections::VecDeque;
 
@@ -10,30 +10,30 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 
-/// Queries that wait for one relay; a further one is not sent there.
+/// Most queries that wait for one relay.
 const MOST_WAITING: usize = 64;
 
-/// Events taken in answer to one question: one of each kind is what relays have, some keep an old one or two.
+/// Most events accepted for one query: relays have one of each kind, and some keep an old one or two.
 const MOST_EVENTS: u8 = 6;
 
-/// Largest event taken, in bytes of JSON: a document of 64 KiB, escaped here and there, and its tags.
+/// Largest event accepted, in bytes of JSON: a content of 64 KiB, partly escaped, and tags.
 pub(crate) const MOST_EVENT_BYTES: usize = 100 * 1024;
 
-/// What a relay said to a question.
+/// A part of the result of a query.
 #[derive(Debug)]
 pub(crate) enum QueryReply {
-    /// An event, as it came: nothing of it has been checked but its size.
+    /// An event as received: only its size was checked.
     Event(String),
-    /// That was all. Comes once, last, whatever happens.
+    /// The end of the result. Always sent, once and last.
     End {
-        /// The relay that was asked, by the number the asker gave it.
+        /// The relay, by the number that the caller gave it.
         relay: usize,
-        /// Whether it has said what it has.
+        /// Whether the relay sent all it has.
         answered: bool,
     },
 }
 
-/// Asks a relay for the newest events of an author.
+/// Requests the newest events of an author from a relay.
 #[derive(Debug)]
 pub(crate) struct Query {
     relay: usize,
@@ -56,7 +56,7 @@ impl Query {
         Self { relay, author, kinds: kinds.to_vec(), until, replies, events_left: MOST_EVENTS, answered: false }
     }
 
-    /// The `REQ` that asks it. A filter for each kind, since a relay's limit is for each filter.
+    /// Its `REQ` message. Has one filter per kind, because the limit applies to each filter.
     pub(crate) fn request(&self, subscription: &str) -> Utf8Bytes {
         let mut frame = vec![json!("REQ"), json!(subscription)];
         let filter = |kind: &u16| Filter::new().author(self.author).kind(Kind::from_u16(*kind)).limit(1);
@@ -64,28 +64,28 @@ impl Query {
         json!(frame).to_string().into()
     }
 
-    /// When nobody waits for the answer any more.
+    /// When nobody waits for the result any more.
     pub(crate) fn until(&self) -> Instant {
         self.until
     }
 
-    /// Whether nobody waits for the answer any more.
+    /// Whether nobody waits for the result any more.
     pub(crate) fn is_over(&self, now: Instant) -> bool {
         self.until <= now || self.replies.is_closed()
     }
 
-    /// The relay delivers an event. False when it is one too many.
+    /// The relay delivered an event. False when it is one too many.
     pub(crate) fn take(&mut self, event: &RawValue) -> bool {
         let Some(left) = self.events_left.checked_sub(1) else { return false };
         self.events_left = left;
         if event.get().len() <= MOST_EVENT_BYTES {
-            // When nobody listens any more, nobody misses it.
+            // Fails only when nobody waits any more.
             let _ = self.replies.send(QueryReply::Event(event.get().to_owned()));
         }
         true
     }
 
-    /// The relay has said everything.
+    /// The relay has sent all it has.
     pub(crate) fn answered(mut self) {
         self.answered = true;
     }
@@ -97,14 +97,14 @@ impl Drop for Query {
     }
 }
 
-/// The questions that wait for a relay.
+/// The queries that wait for a relay.
 #[derive(Debug, Default)]
 pub(crate) struct QueryQueue {
     waiting: Mutex<VecDeque<Query>>,
 }
 
 impl QueryQueue {
-    /// Adds a question; when there are too many, it ends unanswered.
+    /// Adds a query; when there are too many, it ends without a result.
     pub(crate) fn push(&self, query: Query) {
         let mut waiting = self.waiting.lock();
         if waiting.len() < MOST_WAITING {
@@ -112,7 +112,7 @@ impl QueryQueue {
         }
     }
 
-    /// The next one that somebody still waits for.
+    /// The next query that somebody still waits for.
     pub(crate) fn pop(&self, now: Instant) -> Option<Query> {
         let mut waiting = self.waiting.lock();
         while let Some(query) = waiting.pop_front() {
@@ -123,7 +123,7 @@ impl QueryQueue {
         None
     }
 
-    /// The relay cannot be asked now: all end unanswered.
+    /// The relay is not connected: all queries end without a result.
     pub(crate) fn clear(&self) {
         self.waiting.lock().clear();
     }

@@ -1,18 +1,18 @@
-//! What all relays of users together may cost.
+//! Limits what all users' relays together may cost.
 
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// So much of what was not used is kept for later.
+/// How much unused budget is kept for later.
 const SLACK: Duration = Duration::from_secs(2);
 
-/// Lets users' relays burden us only so much per second, all together.
+/// Limits the cost of all users' relays per second.
 ///
-/// One relay's share is bounded by its session; but there may be many, and each could use all of its share. When they cost
-/// too much together, a relay that was just read rests until its turn is over, and they are read one after the other,
-/// each as often as the others: so one that has a good message among dozens that flood is still heard within moments.
+/// The session limits each relay by itself; but there may be many, and each could use all of its share. When they cost too
+/// much together, a relay that was just read pauses until its turn is over. So they are read in turn, each as often as the
+/// others, and a relay with a good message among dozens that flood is still read within moments.
 #[derive(Debug)]
 pub(crate) struct ReadBudget {
     each: Duration,
@@ -20,16 +20,16 @@ pub(crate) struct ReadBudget {
 }
 
 impl ReadBudget {
-    /// So many useless messages per second.
+    /// Allows the cost of so many useless messages per second.
     pub(crate) fn new(per_second: u32, now: Instant) -> Self {
         Self { each: Duration::from_secs(1) / per_second.max(1), over: Mutex::new(now) }
     }
 
-    /// A relay was a burden of so many useless messages. Says until when it has to rest, if it has to.
-    pub(crate) fn take(&self, burden: f64, now: Instant) -> Option<Instant> {
+    /// A relay cost as much as so many useless messages. Returns until when it must pause, if it must.
+    pub(crate) fn spend(&self, cost: f64, now: Instant) -> Option<Instant> {
         let mut over = self.over.lock();
         let earliest = now.checked_sub(SLACK).unwrap_or(now);
-        *over = (*over).max(earliest) + self.each.mul_f64(burden.max(0.0));
+        *over = (*over).max(earliest) + self.each.mul_f64(cost.max(0.0));
         (*over > now).then_some(*over)
     }
 }
@@ -39,10 +39,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn many_relays_share_what_there_is_equally() {
+    fn many_relays_share_the_budget_equally() {
         let start = Instant::now();
         let read_budget = ReadBudget::new(100, start);
-        // Sixty relays that always have something, and after two seconds one more.
+        // Sixty relays that always have a message, and one more after two seconds.
         let mut rest = vec![start; 61];
         let mut read = [0; 61];
         for millis in 0..12_000 {
@@ -51,7 +51,7 @@ mod tests {
             for relay in from..61 {
                 if rest[relay] <= now {
                     read[relay] += 1;
-                    rest[relay] = read_budget.take(1.0, now).unwrap_or(now);
+                    rest[relay] = read_budget.spend(1.0, now).unwrap_or(now);
                 }
             }
         }
@@ -62,17 +62,17 @@ mod tests {
     }
 
     #[test]
-    fn who_costs_little_never_rests() {
+    fn a_relay_that_costs_little_never_pauses() {
         let start = Instant::now();
         let read_budget = ReadBudget::new(100, start);
         let mut now = start + Duration::from_secs(10);
         for _ in 0..1000 {
-            assert_eq!(read_budget.take(1.0, now), None);
+            assert_eq!(read_budget.spend(1.0, now), None);
             now += Duration::from_millis(10);
         }
         assert!(
-            (0..1000).filter(|_| read_budget.take(1.0, now).is_none()).count() <= 200,
-            "after a while of that, not more"
+            (0..1000).filter(|_| read_budget.spend(1.0, now).is_none()).count() <= 200,
+            "no more than that is saved up"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! What has been sent to users in the last minute, for a relay that is added meanwhile.
+//! The events sent to users in the last minute, for a relay that is added meanwhile.
 
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
@@ -9,15 +9,15 @@ use usher_engine::UnixMillis;
 
 use crate::send_queue::Outgoing;
 
-/// What is older has been repeated since: the engine repeats an unanswered request after 60 s ± 20 % at the latest.
+/// Older events have been repeated since: the engine repeats an unanswered request after 60 s ± 20 % at the latest.
 const KEPT_FOR: Duration = Duration::from_secs(75);
 
-/// Most events kept, and most bytes. What is more waits for its repetition.
+/// Most events kept, and most bytes. Others reach an added relay when they are repeated.
 const MOST: usize = 4096;
 const MOST_BYTES: usize = 4 * 1024 * 1024;
 
-/// The events sent last, oldest first. A relay that is added gets those whose answer is still awaited, exactly as if it
-/// had been one of ours before.
+/// The events sent last, oldest first. A relay that is added gets those whose reply is still awaited, exactly as if it had
+/// been one of ours before.
 #[derive(Debug, Default)]
 pub(crate) struct RecentSends {
     inner: Mutex<Inner>,
@@ -30,7 +30,7 @@ struct Inner {
 }
 
 impl RecentSends {
-    /// An event was sent; its answer is awaited until then.
+    /// An event was sent; its reply is awaited until then.
     pub(crate) fn sent(&self, event: Outgoing, until: UnixMillis) {
         let now = event.made;
         let mut inner = self.inner.lock();
@@ -39,16 +39,16 @@ impl RecentSends {
         inner.trim(now);
     }
 
-    /// Forgets what is old.
+    /// Forgets old events.
     pub(crate) fn forget_old(&self, now: Instant) {
         self.inner.lock().trim(now);
     }
 
-    /// The events whose answer is still awaited, as if made now.
+    /// The events whose reply is still awaited, as if made now.
     pub(crate) fn awaited(&self, wall: UnixMillis, now: Instant) -> Vec<Outgoing> {
         let mut inner = self.inner.lock();
         inner.trim(now);
-        // What is repeated is the same event as a rule.
+        // A repetition is usually the same event.
         let mut ids = HashSet::new();
         let awaited = inner.events.iter().filter(|(event, until)| *until > wall && ids.insert(event.id));
         awaited.map(|(event, _)| Outgoing { made: now, attempts: 0, ..event.clone() }).collect()
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_is_awaited_and_was_not_repeated() {
+    fn only_events_that_are_awaited_and_were_not_repeated() {
         let (recent, start) = (RecentSends::default(), Instant::now());
         let (early, late) = (UnixMillis(1_000), UnixMillis(9_000));
         recent.sent(event(1, 10, start), late);

@@ -7,14 +7,14 @@ use std::str::FromStr;
 use url::{Host, Url};
 use usher_nostr_connection::address_guard::is_public;
 
-/// Longest address of a relay in bytes. Real ones have 20 to 60; the limit keeps handshake URLs scannable and what a
-/// user makes us store small.
+/// Longest address of a relay in bytes. Real ones have 20 to 60. The limit keeps handshake URLs scannable, and small what a
+/// user can make us store.
 pub const MAX_ADDRESS_BYTES: usize = 256;
 
-/// The [plainness](RelayAddress::plainness) of an address that is a host and nothing else.
+/// The [plainness](RelayAddress::plainness) of an address that consists of a host only.
 pub(crate) const PLAINEST: u8 = 2;
 
-/// What stands below a country's top-level domain where names of others are registered: `example.co.uk`.
+/// Labels below a country's top-level domain under which domains are registered: `example.co.uk`.
 const SHARED_SECOND_LEVEL: [&str; 15] =
     ["ac", "co", "com", "edu", "gen", "go", "gob", "gov", "me", "mil", "ne", "net", "nom", "or", "org"];
 
@@ -28,7 +28,7 @@ pub struct RelayAddress {
     url: Url,
 }
 
-/// Why a text is not the address of a relay.
+/// Why a text is not a valid relay address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// Longer than [`MAX_ADDRESS_BYTES`].
@@ -46,10 +46,10 @@ pub enum AddressError {
     /// Port 0.
     #[error("a relay address has no port 0")]
     Port,
-    /// The host is a number in a range that is not the public Internet.
+    /// The host is an IP address in a range that is not the public Internet.
     #[error("the address is not on the public Internet")]
     NotPublic,
-    /// A port below 1024 that is not for the web, where other services listen.
+    /// A port below 1024 that is not for the web: other services listen there.
     #[error("a user's relay has port 80, 443 or one from 1024")]
     PrivilegedPort,
 }
@@ -64,7 +64,7 @@ impl RelayAddress {
         if text.len() > MAX_ADDRESS_BYTES {
             return Err(AddressError::TooLong);
         }
-        // The URL parser drops tabs and line breaks silently; an address that has any was not meant as one.
+        // The URL parser drops tabs and line breaks silently; a text with any is not an address.
         if text.chars().any(|c| c.is_control() || c.is_whitespace()) {
             return Err(AddressError::NotAUrl);
         }
@@ -86,19 +86,20 @@ impl RelayAddress {
         if url.path() == "/" && url.query().is_none() {
             normal.pop();
         }
-        // Escapes can make it longer than it was.
+        // Escapes can make it longer.
         if normal.len() > MAX_ADDRESS_BYTES {
             return Err(AddressError::TooLong);
         }
         Ok(Self { text: normal, url })
     }
 
-    /// Parses an address that a user supplied: beside the rules of [`parse`](Self::parse) it may not name an address
-    /// that is not public, nor a port of other services. Names are checked when they are [resolved](usher_nostr_connection::address_guard::resolve).
+    /// Parses an address that a user supplied. Beside the rules of [`parse`](Self::parse), it may name neither an IP
+    /// address that is not public nor a port of other services. Names are checked when they are
+    /// [resolved](usher_nostr_connection::address_guard::resolve).
     ///
     /// # Errors
     /// [`AddressError`].
-    pub fn parse_from_stranger(text: &str) -> Result<Self, AddressError> {
+    pub fn parse_from_user(text: &str) -> Result<Self, AddressError> {
         let address = Self::parse(text)?;
         let port = address.port();
         if !matches!(port, 80 | 443 | 1024..) {
@@ -130,8 +131,8 @@ impl RelayAddress {
         self.url.host().unwrap_or(Host::Domain(""))
     }
 
-    /// Whose relay it is, as far as a name tells: the domain that somebody registered, or the network address. Without
-    /// the list of public suffixes this is a guess, on the safe side: customers of one hosting provider may count as one.
+    /// Who runs the relay, as far as its name shows: the registered domain, or the network address. Without the list of
+    /// public suffixes this is a guess on the safe side: customers of one hosting provider may count as one.
     pub(crate) fn site(&self) -> String {
         let name = match self.host() {
             Host::Domain(name) => name.trim_end_matches('.'),
@@ -146,7 +147,7 @@ impl RelayAddress {
         labels.get(labels.len().saturating_sub(registrable)..).unwrap_or_default().join(".")
     }
 
-    /// How plain the address is: a relay at no particular path is more likely to be everybody's, and one on the usual port.
+    /// How plain the address is. A relay without a path and on the usual port is more likely to be shared by many users.
     pub(crate) fn plainness(&self) -> u8 {
         match (self.url.path(), self.url.query(), self.url.port()) {
             ("/" | "", None, None) => PLAINEST,
@@ -181,7 +182,7 @@ impl fmt::Debug for RelayAddress {
     }
 }
 
-/// What counts as one network address: of IPv6 the part that a provider gives to one customer.
+/// What counts as one network address: for IPv6 the prefix that a provider assigns to one customer.
 pub(crate) fn network_of(ip: IpAddr) -> IpAddr {
     match ip.to_canonical() {
         IpAddr::V6(ip) => IpAddr::V6(Ipv6Addr::from_bits(ip.to_bits() & !u128::from(u64::MAX))),
@@ -200,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn one_relay_has_one_name() {
+    fn equivalent_addresses_are_equal() {
         for same in [
             "wss://relay.example.com",
             "wss://relay.example.com/",
@@ -217,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_relay_is_refused() {
+    fn invalid_addresses_are_refused() {
         for (text, why) in [
             ("", AddressError::NotAUrl),
             ("relay.example.com", AddressError::NotAUrl),
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_names_no_private_address_and_no_foreign_port() {
+    fn a_user_names_no_private_address_and_no_port_of_other_services() {
         for (text, why) in [
             ("ws://127.0.0.1", AddressError::NotPublic),
             ("ws://2130706433", AddressError::NotPublic),
@@ -250,16 +251,16 @@ mod tests {
             ("wss://relay.example.com:25", AddressError::PrivilegedPort),
             ("wss://relay.example.com:22", AddressError::PrivilegedPort),
         ] {
-            assert_eq!(RelayAddress::parse_from_stranger(text).unwrap_err(), why, "{text}");
+            assert_eq!(RelayAddress::parse_from_user(text).unwrap_err(), why, "{text}");
             assert!(RelayAddress::parse(text).is_ok(), "{text}: the operator may");
         }
         for fine in ["wss://relay.example.com", "ws://relay.example.com", "wss://r.example:7777", "wss://8.8.8.8"] {
-            assert!(RelayAddress::parse_from_stranger(fine).is_ok(), "{fine}");
+            assert!(RelayAddress::parse_from_user(fine).is_ok(), "{fine}");
         }
     }
 
     #[test]
-    fn whose_relay_it_is() {
+    fn the_site_of_an_address() {
         for (text, site) in [
             ("wss://relay.example.com/path?a=b", "example.com"),
             ("wss://a.b.c.example.com:4848", "example.com"),

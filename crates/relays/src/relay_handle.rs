@@ -1,4 +1,4 @@
-//! What the pool and a relay's own task share.
+//! A relay's handle, shared by the pool and the relay's own task.
 
 use std::sync::Arc;
 
@@ -15,11 +15,11 @@ use crate::relay_status::{Origin, RelayState, RelayStatus};
 use crate::send_queue::SendQueue;
 use usher_nostr_connection::address_guard::Trust;
 
-/// One relay that is wanted: its queue, its state, and the means to end its task.
+/// One relay in use: its queues, its state, and the means to end its task.
 #[derive(Debug)]
 pub(crate) struct RelayHandle {
     pub(crate) address: RelayAddress,
-    /// By which the engine tells ours apart; `None` for a user's.
+    /// By which the engine distinguishes our relays; `None` for a user's.
     pub(crate) name: Option<Arc<str>>,
     pub(crate) origin: Origin,
     pub(crate) trust: Trust,
@@ -27,7 +27,7 @@ pub(crate) struct RelayHandle {
     pub(crate) low_priority: LowPriorityQueue,
     pub(crate) queries: QueryQueue,
     pub(crate) publications: Publications,
-    /// Cancelled when the relay is no longer wanted: what is queued is still sent, for a moment.
+    /// Cancelled when the relay is no longer wanted: queued events are still sent for a moment.
     pub(crate) close: CancellationToken,
     state: Mutex<State>,
 }
@@ -37,14 +37,14 @@ struct State {
     connection: RelayState,
     subscribed: bool,
     refusal: Option<String>,
-    /// The operator was told that it is down, and not yet that it is up again.
+    /// It was logged that the relay is down, and not yet that it is back.
     reported_down: bool,
-    /// Connections that broke since one held for long.
+    /// Connections that broke since the last healthy one.
     broken: u32,
 }
 
-/// After so many connections that broke, none of which held for long, the operator is told.
-const TELL_AFTER: u32 = 3;
+/// After so many connections that broke, none of them healthy, a warning is logged.
+const WARN_AFTER: u32 = 3;
 
 impl RelayHandle {
     pub(crate) fn new(address: RelayAddress, origin: Origin, options: &RelayOptions, stop: &CancellationToken) -> Self {
@@ -57,7 +57,7 @@ impl RelayHandle {
             reported_down: false,
             broken: 0,
         };
-        // A user's relay gets what is meant for that user alone.
+        // A user's relay gets only the events for that user.
         let part = if origin == Origin::Configured { 1 } else { 8 };
         Self {
             name: (origin == Origin::Configured).then(|| address.as_str().into()),
@@ -86,17 +86,17 @@ impl RelayHandle {
         }
     }
 
-    /// Asks the relay something; the question ends unanswered at once when it cannot be asked now.
-    pub(crate) fn ask(&self, query: Query) {
+    /// Sends the relay a query. It ends at once without a result when the relay is down.
+    pub(crate) fn send_query(&self, query: Query) {
         self.queries.push(query);
-        // Looked at afterwards: whoever ends the connection says so first and clears then.
+        // Checked afterwards: whoever ends the connection first marks it as down and then clears the queries.
         if self.is_down() || self.close.is_cancelled() {
             self.queries.clear();
         }
         self.queue.wake();
     }
 
-    /// Whether the last attempt failed: nothing is lost with this relay.
+    /// Whether the relay is not connected and waits for the next attempt.
     pub(crate) fn is_down(&self) -> bool {
         matches!(self.state.lock().connection, RelayState::Disconnected { .. })
     }
@@ -107,15 +107,15 @@ impl RelayHandle {
         state.refusal = None;
     }
 
-    /// Notes that there is no connection; `since` counts from the first time. The operator is told once.
+    /// Notes that there is no connection; `since` stays that of the first failure. Logs a warning once.
     pub(crate) fn disconnected(&self, now: UnixMillis, reason: String) {
         let mut state = self.state.lock();
         let since = match state.connection {
             RelayState::Disconnected { since, .. } => since,
             _ => now,
         };
-        let tell = !state.reported_down && self.origin == Origin::Configured;
-        if tell {
+        let warn = !state.reported_down && self.origin == Origin::Configured;
+        if warn {
             tracing::warn!(relay = %self.address, reason, "relay is down; trying again until it is back");
             state.reported_down = true;
         } else {
@@ -125,27 +125,27 @@ impl RelayHandle {
         state.subscribed = false;
     }
 
-    /// Notes that a connection that worked has broken, and that the next one is made at once: as a rule nobody has to
-    /// know. The operator is told once when it happens again and again.
+    /// Notes that a connection that worked has broken and the next attempt is made at once. Usually not worth a warning;
+    /// logs one when it happens again and again.
     pub(crate) fn reconnecting(&self, reason: &str) {
         let mut state = self.state.lock();
         state.connection = RelayState::Connecting;
         state.subscribed = false;
         state.broken = state.broken.saturating_add(1);
-        if state.broken >= TELL_AFTER && !state.reported_down && self.origin == Origin::Configured {
+        if state.broken >= WARN_AFTER && !state.reported_down && self.origin == Origin::Configured {
             tracing::warn!(
                 relay = %self.address,
                 reason,
-                "connections to the relay break again and again; each time it is connected to again at once, and what \
-                 wallets send in between may be lost: other relays should be configured beside it"
+                "connections to the relay keep breaking; each is renewed at once, but messages that wallets send in \
+                 between may be lost: configure another relay beside it"
             );
             state.reported_down = true;
         } else {
-            tracing::debug!(relay = %self.address, reason, "connection broken; connecting again at once");
+            tracing::debug!(relay = %self.address, reason, "the connection broke; connecting again at once");
         }
     }
 
-    /// Notes that the connection has held for long.
+    /// Notes that the connection is healthy.
     pub(crate) fn healthy(&self) {
         let mut state = self.state.lock();
         state.broken = 0;

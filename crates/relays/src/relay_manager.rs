@@ -13,17 +13,17 @@ use crate::relay_pool::RelayPool;
 use crate::relay_roster::RelayRoster;
 use crate::relay_status::{Origin, RelayState, RelayStatus};
 
-/// Most relays of ours: as many as a handshake URL may name. Each gets every event; three to five are common.
+/// Most relays of ours: as many as a handshake URL may name. Each receives every event; three to five are common.
 pub const MAX_RELAYS: usize = usher_protocol::handshake_url::MAX_RELAYS;
 
-/// How long an addition waits for the connection, to say whether it works. Long enough for a relay across the world, and
-/// short enough for a caller.
+/// How long an addition waits for the connection, to report whether it works: long enough for a relay on another
+/// continent, short enough for a caller.
 const WAIT: Duration = Duration::from_secs(2);
 
-/// How often the connection is looked at meanwhile.
+/// How often the connection is checked meanwhile.
 const LOOK: Duration = Duration::from_millis(10);
 
-/// Adds and removes relays: durable first, then in effect.
+/// Adds and removes relays. Each change is stored before it takes effect.
 pub struct RelayManager {
     pool: Arc<RelayPool>,
     settings: Arc<dyn SettingStore>,
@@ -87,8 +87,8 @@ impl RelayControl for RelayManager {
         self.pool.add(address.clone());
         let handle = self.handle(&address)?;
         drop(roster);
-        // The answer is right whether it comes to that in time or not.
-        let _ = timeout(WAIT, tried(&handle)).await;
+        // The response is correct whether or not the relay connects in time.
+        let _ = timeout(WAIT, settled(&handle)).await;
         Ok(self.info(handle.status()))
     }
 
@@ -106,7 +106,7 @@ impl RelayControl for RelayManager {
         self.pool.remove(&address);
         tracing::info!(relay = %address, "relay removed");
         if roster.relays().is_empty() {
-            tracing::warn!("the service has no relay of its own any more: add one, or users cannot reach it");
+            tracing::warn!("the service has no relay left: add one, or users cannot reach it");
         }
         Ok(info)
     }
@@ -116,8 +116,8 @@ fn parse(url: &str) -> Result<RelayAddress, RelayChangeError> {
     RelayAddress::parse(url).map_err(|error| RelayChangeError::Invalid(error.to_string()))
 }
 
-/// Waits until the relay serves our subscription, or could not be reached.
-async fn tried(handle: &RelayHandle) {
+/// Waits until the relay serves our subscription or could not be reached.
+async fn settled(handle: &RelayHandle) {
     while !handle.status().subscribed && !handle.is_down() {
         sleep(LOOK).await;
     }

@@ -1,7 +1,7 @@
-//! What relays say (NIP-01, NIP-42), read without copying it.
+//! Messages from relays (NIP-01, NIP-42), parsed without copying.
 //!
-//! The `nostr` crate reads a relay's message into a tree of values first. Most of what a flood brings, and of what
-//! several relays bring twice, is refused by a look at its head, so the head is read alone and in place.
+//! The `nostr` crate first parses a message into a tree of values. Most messages of a flood, and copies from several
+//! relays, are refused by the head of the event, so only the head is parsed, and in place.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -25,11 +25,11 @@ pub(crate) enum RelayMessage<'a> {
     Notice { text: Cow<'a, str> },
     /// `["AUTH", <challenge>]`
     Auth { challenge: Cow<'a, str> },
-    /// Anything else that is well-formed: other NIPs' messages, which we did not ask for.
+    /// Any other well-formed message: those of other NIPs, which we did not request.
     Other,
 }
 
-/// The part of an event by which most of what is not for us is refused.
+/// The part of an event by which most unwanted ones are refused.
 #[derive(Debug, Deserialize)]
 pub(crate) struct EventHead<'a> {
     #[serde(borrow)]
@@ -43,14 +43,14 @@ pub(crate) struct EventHead<'a> {
 }
 
 impl<'a> RelayMessage<'a> {
-    /// Reads a message; `None` when it is none.
+    /// Parses a message; `None` when it is not one.
     pub(crate) fn parse(text: &'a str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
 }
 
 impl<'a> EventHead<'a> {
-    /// Reads an event's head; `None` when it has none.
+    /// Parses an event's head; `None` when it has none.
     pub(crate) fn parse(event: &'a RawValue) -> Option<Self> {
         serde_json::from_str(event.get()).ok()
     }
@@ -102,7 +102,7 @@ fn text<'de, A: SeqAccess<'de>>(seq: &mut A) -> Result<Cow<'de, str>, A::Error> 
     seq.next_element::<Text<'de>>()?.map(|text| text.0).ok_or_else(|| de::Error::custom("too short"))
 }
 
-/// The explanation at the end, which some relays leave out.
+/// The explanation at the end, which some relays omit.
 fn last_text<'de, A: SeqAccess<'de>>(seq: &mut A) -> Result<Cow<'de, str>, A::Error> {
     Ok(seq.next_element::<Option<Text<'de>>>()?.flatten().map_or(Cow::Borrowed(""), |text| text.0))
 }
@@ -118,7 +118,7 @@ pub(crate) enum Prefix {
     AuthRequired,
     /// `restricted:` or `blocked:`: not for us, whatever we do.
     NotForUs,
-    /// Any other, or none.
+    /// Any other prefix, or none.
     Other,
 }
 
@@ -141,7 +141,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reads_what_relays_say() {
+    fn parses_every_kind_of_message() {
         assert!(matches!(
             RelayMessage::parse(r#"["EVENT","s",{"id":"x"}]"#),
             Some(RelayMessage::Event { subscription, event }) if subscription == "s" && event.get() == r#"{"id":"x"}"#
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn the_ordinary_is_borrowed() {
+    fn ordinary_messages_are_borrowed() {
         let Some(RelayMessage::Event { subscription: Cow::Borrowed(_), event }) = RelayMessage::parse(
             r#"["EVENT","s",{"kind":1,"id":"i","pubkey":"p","created_at":5,"tags":[["p"]],"content":"c","sig":"s"}]"#,
         ) else {
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_none_is_none() {
+    fn invalid_messages_are_refused() {
         let deep = format!("[\"EVENT\",\"s\",{}1{}]", "[".repeat(5000), "]".repeat(5000));
         for text in [
             "",

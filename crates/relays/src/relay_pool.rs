@@ -1,4 +1,4 @@
-//! The pool: all relays together.
+//! The pool of all relays: the engine's `Messenger`.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -23,10 +23,10 @@ use crate::relay_status::{Origin, RelayStatus};
 use crate::relay_task;
 use crate::shared_state::{SharedState, outgoing};
 
-/// Most addresses of one letter that are looked at.
-const MAX_ADDRESSES_PER_LETTER: usize = 16;
+/// Most addresses of one message that are used.
+const MAX_ADDRESSES_PER_MESSAGE: usize = 16;
 
-/// Connections to relays, and the way of messages over them.
+/// All relay connections, and the messages sent over them.
 pub struct RelayPool {
     pub(crate) shared: Arc<SharedState>,
     recent: Arc<RecentSends>,
@@ -35,10 +35,10 @@ pub struct RelayPool {
 }
 
 impl RelayPool {
-    /// Starts to connect to the configured relays and to deliver what wallets say into `inbox`.
+    /// Starts to connect to the configured relays and to deliver wallets' messages into `inbox`.
     ///
-    /// The tasks run on `tasks` and end when `stop` is cancelled, after a moment in which what is queued is sent. A full
-    /// `inbox` holds up the reading of relays; nothing is lost by it.
+    /// The tasks run on `tasks` and end when `stop` is cancelled, after a moment in which queued events are sent. A
+    /// full `inbox` delays reading from relays; nothing is lost.
     ///
     /// # Panics
     /// Outside a Tokio runtime.
@@ -60,10 +60,10 @@ impl RelayPool {
         pool
     }
 
-    /// Connects to one more relay of the operator's; false when it is one already. The others are not touched.
+    /// Connects to one more of the operator's relays; false when it is one already. The others are not affected.
     ///
-    /// What was sent to users in the last minute and may still be answered goes there, too, unless the relay is in use
-    /// for a user already: the engine repeats what is unanswered.
+    /// Events that were sent to users in the last minute and may still be answered are sent there too, because the
+    /// engine repeats what is unanswered; unless the relay is in use for a user already.
     pub fn add(&self, address: RelayAddress) -> bool {
         let handle = self.handle(address, Origin::Configured);
         let (added, in_use) = {
@@ -71,7 +71,7 @@ impl RelayPool {
             let in_use = relay_set.handle_to(&handle.address).is_some();
             (relay_set.add(&handle), in_use)
         };
-        // A user's relay has had what was meant for that user: not twice.
+        // A user's relay has received the events for that user already.
         if added && !in_use {
             for event in self.recent.awaited(self.shared.clock.now(), Instant::now()) {
                 self.shared.enqueue(&handle, event);
@@ -84,8 +84,8 @@ impl RelayPool {
         added
     }
 
-    /// Leaves a relay of the operator's, after what is queued for it has been sent; false when it was none. The others
-    /// are not touched.
+    /// Leaves one of the operator's relays after its queued events were sent; false when it was none. The others are
+    /// not affected.
     pub fn remove(&self, address: &RelayAddress) -> bool {
         let removed = self.shared.relay_set.lock().remove(address);
         if let Some(handle) = &removed {
@@ -95,7 +95,7 @@ impl RelayPool {
         removed.is_some()
     }
 
-    /// How each relay is doing: the operator's in their order, then users' by address.
+    /// The status of each relay: the operator's in their order, then users' by address.
     pub fn status(&self) -> Vec<RelayStatus> {
         let (configured, mut of_users) = {
             let relay_set = self.shared.relay_set.lock();
@@ -105,7 +105,7 @@ impl RelayPool {
         configured.iter().chain(&of_users).map(|handle| handle.status()).collect()
     }
 
-    /// What has been counted since the start.
+    /// The counters since the start.
     pub fn metrics(&self) -> MetricsSnapshot {
         self.shared.metrics.values()
     }
@@ -115,7 +115,7 @@ impl RelayPool {
         self.shared.relay_set.lock().configured()
     }
 
-    /// The connection to a relay, when there is one at the moment: ours or a user's.
+    /// A connected relay with this address, ours or a user's.
     pub(crate) fn handle_to(&self, address: &RelayAddress) -> Option<Arc<RelayHandle>> {
         self.shared.relay_set.lock().handle_to(address).filter(|handle| !handle.is_down())
     }
@@ -147,25 +147,24 @@ impl RelayPool {
                 Some(event)
             }
             Err(error) => {
-                tracing::warn!(kind = letter.kind, recipient = %recipient, %error, "a message cannot be sealed");
+                tracing::warn!(kind = letter.kind, recipient = %recipient, %error, "cannot encrypt a message");
                 None
             }
         }
     }
 
-    /// The user's own relays for this letter, opened where they are not yet.
+    /// The user's own relays for this message, opened if necessary.
     fn user_relays(&self, letter: &Letter, now: UnixMillis) -> Vec<Arc<RelayHandle>> {
         let Some(user) = user_of(letter) else { return Vec::new() };
-        let parse =
-            if self.shared.options.allow_private { RelayAddress::parse } else { RelayAddress::parse_from_stranger };
+        let parse = if self.shared.options.allow_private { RelayAddress::parse } else { RelayAddress::parse_from_user };
         let metrics = &self.shared.metrics;
         let mut wanted = Vec::new();
-        for text in letter.relays.iter().take(MAX_ADDRESSES_PER_LETTER) {
+        for text in letter.relays.iter().take(MAX_ADDRESSES_PER_MESSAGE) {
             match parse(text) {
                 Ok(address) => wanted.push(address),
                 Err(error) => {
                     add(&metrics.user_relays_refused);
-                    tracing::debug!(%error, "a user's relay is not used");
+                    tracing::debug!(%error, "a user's relay is refused");
                 }
             }
         }
@@ -210,12 +209,12 @@ impl Messenger for RelayPool {
     }
 }
 
-/// The user that a letter is for: by the protocol the main key is the first of those who take part.
+/// The user that a message is for: in the protocol the main key is the first participant.
 fn user_of(letter: &Letter) -> Option<PublicKey> {
     letter.participants.first().or(letter.recipients.first()).copied()
 }
 
-/// Closes users' relays that are no longer needed, and drops events that grew old in the queues of relays that are down.
+/// Closes users' relays that are no longer needed, and drops stale events in the queues of relays that are down.
 async fn sweep(shared: Arc<SharedState>, recent: Arc<RecentSends>) {
     loop {
         tokio::select! {

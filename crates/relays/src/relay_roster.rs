@@ -1,4 +1,4 @@
-//! Which relays are ours: the configured ones, and what was changed at run time.
+//! The list of our relays: the configured ones, with the changes made at run time.
 
 use serde::{Deserialize, Serialize};
 use usher_engine::ports::{SettingStore, StoreError};
@@ -8,12 +8,12 @@ use crate::relay_address::RelayAddress;
 /// The name of the setting.
 const SETTING: &str = "relays";
 
-/// The configured relays and the *difference* that was made at run time.
+/// The configured relays and the *difference* made at run time.
 ///
-/// The difference is what is stored, and not the list that comes of it: so a relay that is added to or taken out of the
-/// configuration later is added or taken out, unless the very same relay was changed at run time. A difference that has
-/// become none (an added relay is configured now, a removed one is not any more) is forgotten at the next start: the
-/// configuration has the last word then.
+/// The difference is stored, not the resulting list. So a relay that is added to or removed from the configuration
+/// later is added or removed, unless that same relay was changed at run time. A difference that has become void (an
+/// added relay is now configured, a removed one no longer is) is dropped at the next start: then the configuration
+/// decides again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RelayRoster {
     configured: Vec<RelayAddress>,
@@ -29,10 +29,10 @@ struct Difference {
 }
 
 impl RelayRoster {
-    /// The configured relays, with what was changed at run time before.
+    /// The configured relays, with earlier changes made at run time.
     ///
     /// # Errors
-    /// When the store fails. What it holds and cannot be read is as good as nothing: the configured relays are used.
+    /// When the store fails. An unreadable setting is not an error: then the configured relays are used.
     pub async fn load(settings: &dyn SettingStore, configured: &[RelayAddress]) -> Result<Self, StoreError> {
         let mut roster = Self { configured: Vec::new(), added: Vec::new(), removed: Vec::new() };
         for address in configured {
@@ -46,9 +46,7 @@ impl RelayRoster {
         };
         let changes = text.as_deref().map(read);
         if changes == Some(None) {
-            tracing::error!(
-                "the relays changed at run time cannot be read from the database: the configured ones are used"
-            );
+            tracing::error!("cannot read the relays changed at run time from the database; using the configured ones");
         }
         if let (Some(text), Some(Some((added, removed)))) = (text, changes) {
             roster.added = added.into_iter().filter(|address| !roster.configured.contains(address)).collect();
@@ -75,7 +73,7 @@ impl RelayRoster {
         self.added.contains(address) || (self.is_configured(address) && !self.removed.contains(address))
     }
 
-    /// With one more.
+    /// With one more relay.
     pub(crate) fn with(&self, address: &RelayAddress) -> Self {
         let mut roster = self.clone();
         roster.removed.retain(|removed| removed != address);
@@ -85,7 +83,7 @@ impl RelayRoster {
         roster
     }
 
-    /// With one less.
+    /// With one relay less.
     pub(crate) fn without(&self, address: &RelayAddress) -> Self {
         let mut roster = self.clone();
         roster.added.retain(|added| added != address);
@@ -95,7 +93,7 @@ impl RelayRoster {
         roster
     }
 
-    /// Makes the difference durable.
+    /// Stores the difference.
     pub(crate) async fn save(&self, settings: &dyn SettingStore) -> Result<(), StoreError> {
         let text = (!self.added.is_empty() || !self.removed.is_empty()).then(|| self.text());
         settings.set_setting(SETTING, text.as_deref()).await

@@ -1,11 +1,11 @@
-//! Which relays are in use: the operator's, and users' for as long as they are needed.
+//! Which relays are in use: the operator's, and users' as long as they are needed.
 //!
-//! Anybody can have keys, name relays and have them opened, so the places for users' relays are shared out:
+//! Anybody can generate keys and name relays to be connected to, so the places for users' relays are shared out:
 //!
-//! 1. by host: so many relays of one [site](RelayAddress::site), and so many at one network address, whatever their names;
-//! 2. a relay on which an answer is awaited stays, unless the one that wants its place has a better claim: the other's
-//!    host has more than half of what one may have, and its own has two less; or it is a higher choice of its user's.
-//!    Without a better claim it gets no place, and its user is reached at the operator's relays.
+//! 1. By host: a limited number of relays of one [site](RelayAddress::site), and at one network address, whatever their names.
+//! 2. A relay on which a reply is awaited stays, unless the newcomer has a better claim: the other's host has more than half
+//!    of what one may have, and the newcomer's two less; or the newcomer is a higher choice of its user. Without a better
+//!    claim it gets no place, and its user is reached at the operator's relays.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -24,22 +24,22 @@ use crate::relay_address::RelayAddress;
 use crate::relay_address::{PLAINEST, network_of};
 use crate::relay_handle::RelayHandle;
 
-/// Users whose relays are counted. Those of a user who is forgotten stay until no answer is awaited.
+/// Users whose relays are counted. Relays of a forgotten user stay until no reply is awaited.
 const USERS: usize = 8192;
 
-/// Sites whose relays' openings are counted: the ones of which relays were opened last.
+/// Sites whose openings are counted: those at which relays were opened last.
 const SITES: usize = 4096;
 
-/// Relays opened at one site (of one that is at no particular path or port, itself) at once, and more each second: users who name what is not there shall not have us knock at
-/// somebody's host all day.
+/// Relays opened at one site (for a plain address, at the relay itself) at once, and more each second: users who name
+/// relays that do not exist must not make us connect to somebody's host all day.
 const OPENINGS: u32 = 32;
 const OPENINGS_PER_SECOND: f64 = 0.5;
 
-/// Most relays of users that are other paths at one of the operator's own: relays limit the connections of one client, and
-/// nobody shall use up ours.
+/// Most users' relays that are other paths at one of the operator's relays: relays limit the connections of one
+/// client, and users must not use up ours.
 const BESIDE_OURS: usize = 2;
 
-/// Users of one relay who are counted. A relay with more is everybody's and not closed for one user's sake.
+/// Users of one relay who are counted. A relay with more is shared by many and not closed for a single user.
 const USERS_OF_A_RELAY: usize = 256;
 
 /// The relays in use.
@@ -53,11 +53,11 @@ pub(crate) struct RelaySet {
     uses: u64,
 }
 
-/// Most relays of users in use at a time.
+/// Most users' relays in use at a time.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     pub(crate) per_user: usize,
-    /// Of one site, and at one network address.
+    /// At one site, and at one network address.
     pub(crate) per_host: usize,
     pub(crate) in_all: usize,
 }
@@ -65,28 +65,28 @@ pub(crate) struct Bounds {
 struct UserRelay {
     handle: Arc<RelayHandle>,
     site: String,
-    /// Where it was connected to last.
+    /// Where it was last connected to.
     network: Option<IpAddr>,
-    /// How many other relays its user would rather use; of several users the fewest.
+    /// How many other relays its user prefers; for several users the fewest.
     choice: usize,
     until: UnixMillis,
     users: HashSet<PublicKey>,
     crowded: bool,
-    /// Grows from one to the next.
+    /// Grows with each opening.
     opened: u64,
     last_use: u64,
 }
 
-/// The outcome of [`RelaySet::use_for`].
+/// The result of [`RelaySet::use_for`].
 #[derive(Default)]
 pub(crate) struct Used {
     /// The user's relays to send to, beside the configured ones.
     pub(crate) handles: Vec<Arc<RelayHandle>>,
-    /// Those of them that are new: a task has to be started for each.
+    /// The new ones among them: each needs a task.
     pub(crate) opened: Vec<Arc<RelayHandle>>,
-    /// Relays of other users closed to make room.
+    /// Other users' relays closed to make room.
     pub(crate) evicted: u64,
-    /// Relays not used: too many.
+    /// Relays not used because there were too many.
     pub(crate) refused: u64,
 }
 
@@ -106,14 +106,14 @@ impl RelaySet {
         self.of_users.values().map(|relay| Arc::clone(&relay.handle)).collect()
     }
 
-    /// The relay with this address, whoever wants it.
+    /// The relay with this address, ours or a user's.
     pub(crate) fn handle_to(&self, address: &RelayAddress) -> Option<Arc<RelayHandle>> {
         let ours = self.configured.iter().find(|handle| handle.address == *address);
         ours.or_else(|| self.of_users.get(address).map(|relay| &relay.handle)).map(Arc::clone)
     }
 
-    /// Adds a relay of the operator's; false when it is there. Were it in use for a user, that connection lives on
-    /// beside the new one until it is not needed: no gap.
+    /// Adds one of the operator's relays; false when it is there already. If it is in use for a user, that connection
+    /// stays beside the new one until it is no longer needed: no gap.
     pub(crate) fn add(&mut self, handle: &Arc<RelayHandle>) -> bool {
         let new = !self.is_configured(&handle.address);
         if new {
@@ -122,14 +122,14 @@ impl RelaySet {
         new
     }
 
-    /// Takes a relay of the operator's out and returns it.
+    /// Removes one of the operator's relays and returns it.
     pub(crate) fn remove(&mut self, address: &RelayAddress) -> Option<Arc<RelayHandle>> {
         let place = self.configured.iter().position(|handle| handle.address == *address)?;
         Some(self.configured.remove(place))
     }
 
     /// The relays of `user` among `wanted`, opened by `open` when they are not in use yet, and kept until `until`.
-    /// The first ones count more than the last. The operator's own relays are not among them.
+    /// Earlier ones take precedence. The operator's own relays are not among them.
     pub(crate) fn use_for(
         &mut self,
         user: PublicKey,
@@ -176,7 +176,7 @@ impl RelaySet {
         used
     }
 
-    /// Closes users' relays on which no answer has been awaited for `grace`.
+    /// Closes users' relays on which no reply has been awaited for `grace`.
     pub(crate) fn expire(&mut self, now: UnixMillis, grace: Duration) {
         self.of_users.retain(|_, relay| {
             let needed = relay.until.plus(grace) >= now;
@@ -191,7 +191,7 @@ impl RelaySet {
         self.configured.iter().any(|handle| handle.address == *address)
     }
 
-    /// Notes that `user` uses these relays now, and closes what is too many for one user, the oldest first.
+    /// Notes that `user` uses these relays now, and closes those beyond the user's limit, the oldest first.
     fn note(&mut self, user: PublicKey, wanted: &[RelayAddress]) {
         if wanted.is_empty() {
             return;
@@ -209,7 +209,8 @@ impl RelaySet {
         }
     }
 
-    /// Notes where a user's relay is. False when users have too many there already, and no place can be made.
+    /// Notes the network address of a user's relay. False when users have too many there already and no place can be
+    /// freed.
     pub(crate) fn settle(&mut self, address: &RelayAddress, ip: IpAddr, now: UnixMillis) -> bool {
         let network = network_of(ip);
         let there = |of: &RelayAddress, relay: &UserRelay| of != address && relay.network == Some(network);
@@ -224,7 +225,7 @@ impl RelaySet {
         admitted
     }
 
-    /// Sees to it that there is a place for one more user's relay. False when others have the better claim to all.
+    /// Makes room for one more relay of a user. False when all others have the better claim.
     fn make_room(&mut self, address: &RelayAddress, choice: usize, now: UnixMillis, used: &mut Used) -> bool {
         let site = address.site();
         let same = |_: &RelayAddress, relay: &UserRelay| relay.site == site;
@@ -237,14 +238,14 @@ impl RelaySet {
         }
         let instant = Instant::now();
         let fresh = || TokenBucket::new(Rate::per_second(OPENINGS, OPENINGS_PER_SECOND), instant);
-        // At a host that honest users use, too, what others make up must not count against the relay itself.
+        // At a host that honest users use too, invented addresses must not count against the relay itself.
         let opening = if address.plainness() == PLAINEST { address.to_string() } else { site.clone() };
         if !self.openings.get_or_insert_mut_ref(&opening, fresh).has_one(instant) {
             return false;
         }
         let victim = if of_site >= self.bounds.per_host {
-            // Among one another the relay that is at no particular path or port goes before those that are: anybody can
-            // make up paths on a host that honest users use, too.
+            // Within a site a plainer address takes precedence: anybody can invent paths on a host that honest users
+            // use too.
             let plainer =
                 |(of, relay): &(&RelayAddress, &UserRelay)| relay.site == site && of.plainness() < address.plainness();
             let oldest = || self.of_users.iter().filter(plainer).min_by_key(|(_, relay)| relay.last_use);
@@ -262,8 +263,8 @@ impl RelaySet {
         room && self.openings.get_mut(&opening).is_some_and(|openings| openings.take(instant))
     }
 
-    /// Of those that are `considered`, the relay that nobody misses: one on which no answer is awaited, else one that is
-    /// down anyway; of several the one used longest ago.
+    /// Among the `considered` relays the one that is least missed: one on which no reply is awaited, else one that is
+    /// down anyway; of several the least recently used.
     fn least_missed(
         &self,
         now: UnixMillis,
@@ -275,8 +276,8 @@ impl RelaySet {
         candidates.min_by_key(|(_, relay)| missed(relay)).map(|(address, _)| address.clone())
     }
 
-    /// The relay that has to make room, though it is in use, for one of a site with so many places, which is its user's
-    /// choice with this number.
+    /// The relay in use that must make room for one that is its user's choice with this number, at a site with so many
+    /// places.
     fn weakest_claim(&self, of_site: usize, choice: usize) -> Option<RelayAddress> {
         let mut sites: HashMap<(&str, bool), usize> = HashMap::new();
         let mut networks: HashMap<IpAddr, usize> = HashMap::new();
@@ -287,7 +288,7 @@ impl RelaySet {
             }
         }
         let count = |relay: &UserRelay, there| sites.get(&(relay.site.as_str(), there)).copied().unwrap_or(0);
-        // Relays that may not be there at all do not count against one that is.
+        // Relays that may not exist do not count against one that does.
         let share = |relay: &UserRelay| match relay.network {
             Some(network) => count(relay, true).max(networks.get(&network).copied().unwrap_or(0)),
             None => count(relay, true) + count(relay, false),
@@ -296,7 +297,7 @@ impl RelaySet {
         let fair = (of_site + 1).max(self.bounds.per_host / 2);
         let weaker = |relay: &&UserRelay| share(relay) > fair || relay.choice > choice;
         let claims = self.of_users.values().filter(weaker);
-        // Of one host's the least plain, then the youngest: others may have made it up to push an older one out.
+        // Of one host's the least plain, then the youngest: others may have invented it to push an older one out.
         let claim =
             |relay: &&UserRelay| (share(relay), relay.choice, Reverse(relay.handle.address.plainness()), relay.opened);
         let weakest = claims.max_by_key(claim);
@@ -319,14 +320,14 @@ impl UserRelay {
         }
     }
 
-    /// `user` has others now; true when nobody uses this one any more.
+    /// `user` uses other relays now; true when nobody uses this one any more.
     fn leave(&mut self, user: &PublicKey) -> bool {
         self.users.remove(user);
         self.users.is_empty() && !self.crowded
     }
 }
 
-/// A cache that does not allocate for its whole capacity at once.
+/// A cache that does not allocate its whole capacity at once.
 fn cache<K: std::hash::Hash + Eq, V>(capacity: usize) -> LruCache<K, V> {
     let mut cache = LruCache::unbounded();
     cache.resize(NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN));

@@ -1,32 +1,32 @@
-//! How relays are doing.
+//! The status of relays.
 
 use usher_engine::UnixMillis;
 
 use crate::relay_address::RelayAddress;
 
-/// How one relay is doing.
+/// The status of one relay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RelayStatus {
     /// Its address.
     pub url: RelayAddress,
-    /// Who wants it.
+    /// Whose relay it is.
     pub origin: Origin,
-    /// Whether it is connected.
+    /// The state of its connection.
     pub state: RelayState,
-    /// Connected, and it has confirmed our subscription or delivered something on it.
+    /// Connected, and it has confirmed our subscription or delivered an event on it.
     pub subscribed: bool,
-    /// What the relay refuses us and why, in its own words, as long as it does.
+    /// What the relay refuses and why, in its own words, as long as it does.
     pub refusal: Option<String>,
     /// Events waiting to be sent to it.
     pub queued: usize,
 }
 
-/// Who wants a relay.
+/// Whose relay it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Origin {
-    /// The operator.
+    /// The operator's.
     Configured,
-    /// A user, for as long as an answer is awaited.
+    /// A user's, as long as a reply is awaited.
     User,
 }
 
@@ -40,7 +40,7 @@ pub enum RelayState {
         /// Since when.
         since: UnixMillis,
     },
-    /// Not connected; it is tried again with growing pauses.
+    /// Not connected; tried again with growing pauses.
     Disconnected {
         /// Since when.
         since: UnixMillis,
@@ -55,7 +55,7 @@ impl RelayState {
         matches!(self, Self::Connected { .. })
     }
 
-    /// One word, as the HTTP interface says it.
+    /// One word, as in the HTTP API.
     pub const fn as_str(&self) -> &'static str {
         match self {
             Self::Connecting => "connecting",

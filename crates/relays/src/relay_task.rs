@@ -1,4 +1,4 @@
-//! The task of one relay: connects, talks, and connects again, until the relay is no longer wanted.
+//! The task of one relay: connects, runs the session, and connects again, until the relay is no longer wanted.
 
 use std::sync::Arc;
 
@@ -11,32 +11,32 @@ use crate::relay_status::Origin;
 use crate::session::{EndReason, Session};
 use crate::shared_state::SharedState;
 
-/// Why there is no connection, and how good the one was that there was, if any.
-struct Apart {
+/// Why there is no connection, and how good the last one was, if there was one.
+struct Disconnected {
     reason: String,
     quality: Option<Quality>,
 }
 
-impl Apart {
+impl Disconnected {
     fn failed(reason: String) -> Self {
         Self { reason, quality: None }
     }
 }
 
-/// Keeps the relay connected until `link.close` is cancelled.
+/// Keeps the relay connected until `handle.close` is cancelled.
 pub(crate) async fn run(shared: Arc<SharedState>, handle: Arc<RelayHandle>) {
     let mut reconnection = Reconnection::new(&shared.options.connection, Instant::now());
-    while let Some(apart) = connect_once(&shared, &handle).await {
+    while let Some(disconnected) = connect_once(&shared, &handle).await {
         add(&shared.metrics.disconnects);
-        let pause = match reconnection.after(apart.quality, Instant::now()) {
+        let pause = match reconnection.after(disconnected.quality, Instant::now()) {
             Pause::AtOnce(pause) => {
-                handle.reconnecting(&apart.reason);
+                handle.reconnecting(&disconnected.reason);
                 pause
             }
             Pause::BackOff(pause) => {
-                handle.disconnected(shared.clock.now(), apart.reason);
+                handle.disconnected(shared.clock.now(), disconnected.reason);
                 handle.queries.clear();
-                // Whoever wanted these writes again.
+                // Authors who still need a proof write again.
                 handle.low_priority.clear();
                 pause
             }
@@ -52,8 +52,8 @@ pub(crate) async fn run(shared: Arc<SharedState>, handle: Arc<RelayHandle>) {
     tracing::debug!(relay = %handle.address, "relay closed");
 }
 
-/// One connection from attempt to end; says why it ended, or nothing when the relay is no longer wanted.
-async fn connect_once(shared: &SharedState, handle: &RelayHandle) -> Option<Apart> {
+/// One connection from the attempt to its end. Returns why it ended, or `None` when the relay is no longer wanted.
+async fn connect_once(shared: &SharedState, handle: &RelayHandle) -> Option<Disconnected> {
     let limits = &shared.options.limits;
     let (max_message_bytes, overhead) = match handle.origin {
         Origin::Configured => (limits.frame_bytes, &limits.overhead),
@@ -61,14 +61,14 @@ async fn connect_once(shared: &SharedState, handle: &RelayHandle) -> Option<Apar
     };
     let tls = match &shared.tls {
         Ok(tls) => tls,
-        Err(error) => return Some(Apart::failed(format!("TLS cannot be used: {error}"))),
+        Err(error) => return Some(Disconnected::failed(format!("TLS cannot be used: {error}"))),
     };
     let (timing, dialer) = (&shared.options.connection, shared.options.dialer.as_deref());
     let options = DialOptions { trust: handle.trust, timing, tls, max_message_bytes, overhead, dialer };
     let connection = tokio::select! {
         dialled = dial(handle.address.url(), &options, |ip| shared.admit(handle, ip)) => match dialled {
             Ok(connection) => connection,
-            Err(error) => return Some(Apart::failed(error.to_string())),
+            Err(error) => return Some(Disconnected::failed(error.to_string())),
         },
         () = handle.close.cancelled() => return None,
     };
@@ -79,6 +79,6 @@ async fn connect_once(shared: &SharedState, handle: &RelayHandle) -> Option<Apar
     let (ended, quality) = Session::new(shared, handle, connection).run().await;
     match ended {
         EndReason::ByUs => None,
-        ended => Some(Apart { reason: ended.to_string(), quality: Some(quality) }),
+        ended => Some(Disconnected { reason: ended.to_string(), quality: Some(quality) }),
     }
 }

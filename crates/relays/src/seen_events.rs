@@ -6,11 +6,11 @@ use lru::LruCache;
 use parking_lot::Mutex;
 use usher_protocol::EventId;
 
-/// Remembers the ids of *verified* events, a bounded number.
+/// Remembers the ids of *verified* events, up to a limit.
 ///
-/// Only verified ones: an id in an event is a claim until it was checked, and a forger who could have an id remembered
-/// could make us skip the real event. And two memories: what strangers write with keys of their own is verified too,
-/// but a flood of it must not push out the ids of real messages.
+/// Only verified ones: an id is only a claim until it is verified, and a forger whose id was remembered could make us
+/// skip the real event. There are two memories: events that outsiders sign with keys of their own are verified too,
+/// but a flood of them must not push out the ids of real messages.
 #[derive(Debug)]
 pub(crate) struct SeenEvents {
     inner: Mutex<Inner>,
@@ -25,7 +25,7 @@ struct Inner {
 impl SeenEvents {
     pub(crate) fn new(capacity: usize) -> Self {
         let half = NonZeroUsize::new(capacity / 2).unwrap_or(NonZeroUsize::MIN);
-        // Not `LruCache::new`, which allocates for the whole capacity at once.
+        // Not `LruCache::new`, which allocates the whole capacity at once.
         let cache = || {
             let mut cache = LruCache::unbounded();
             cache.resize(half);
@@ -40,30 +40,30 @@ impl SeenEvents {
         inner.good.contains(id) || inner.junk.contains(id)
     }
 
-    /// Whether this event was handled before, and was of use.
+    /// Whether this event was handled before and was useful.
     pub(crate) fn was_good(&self, id: &EventId) -> bool {
         self.inner.lock().good.contains(id)
     }
 
-    /// Remembers a verified event; false when it was remembered already: another relay's task was faster.
+    /// Remembers a verified event; false when it was remembered already, because another relay's task was faster.
     pub(crate) fn insert(&self, id: EventId) -> bool {
         let mut inner = self.inner.lock();
         !inner.junk.contains(&id) && inner.good.put(id, ()).is_none()
     }
 
-    /// The event turned out to be of no use.
+    /// The event turned out to be useless.
     pub(crate) fn demote(&self, id: EventId) {
         let mut inner = self.inner.lock();
         inner.good.pop(&id);
         inner.junk.put(id, ());
     }
 
-    /// Forgets an event that is of no use.
+    /// Forgets a useless event.
     pub(crate) fn forget(&self, id: EventId) {
         self.inner.lock().junk.pop(&id);
     }
 
-    /// Whether it is remembered among what is of no use.
+    /// Whether it is remembered as useless.
     #[cfg(test)]
     pub(crate) fn is_junk(&self, id: &EventId) -> bool {
         self.inner.lock().junk.contains(id)

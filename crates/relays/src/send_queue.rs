@@ -1,4 +1,4 @@
-//! Events waiting for one relay.
+//! The queue of events waiting for one relay.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap, VecDeque};
@@ -10,19 +10,20 @@ use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Utf8Bytes;
 use usher_protocol::{EventId, PublicKey};
 
-/// Events for one user leave so far apart: deployed wallets lose one that arrives right behind another.
+/// The interval between events for one user: deployed wallets lose an event that arrives immediately after another.
 const APART: Duration = Duration::from_millis(30);
 
-/// Most events of one user that wait for that; the others go at once. Eight devices and a main key are nine.
+/// Most events of one user that are held back for that; others are sent at once. Eight devices and a main key are
+/// nine.
 const MOST_HELD: usize = 16;
 
-/// After so many users it is looked for those to whom nothing was sent a moment ago.
+/// Above so many users, those to whom nothing was sent recently are forgotten.
 const FORGET_AFTER: usize = 512;
 
 /// An event on its way to a relay.
 #[derive(Clone, Debug)]
 pub(crate) struct Outgoing {
-    /// The event's id, by which the relay speaks of it.
+    /// The event's id, by which the relay acknowledges it.
     pub(crate) id: EventId,
     /// The user it is for, by their main key.
     pub(crate) user: Option<PublicKey>,
@@ -30,12 +31,12 @@ pub(crate) struct Outgoing {
     pub(crate) frame: Utf8Bytes,
     /// When it was made.
     pub(crate) made: Instant,
-    /// How often it was handed to this relay.
+    /// How often it was sent to this relay.
     pub(crate) attempts: u8,
 }
 
-/// The queue of one relay: bounded in number, bytes and age, the oldest goes first, except that events for one user leave a moment
-/// apart, while those of others pass. Filling it never waits.
+/// The queue of one relay, limited in number, bytes and age; the oldest event leaves first. Events for one user leave
+/// a moment apart, while those of others pass. Adding events never waits.
 #[derive(Debug)]
 pub(crate) struct SendQueue {
     inner: Mutex<Inner>,
@@ -48,12 +49,12 @@ pub(crate) struct SendQueue {
 #[derive(Debug, Default)]
 struct Inner {
     waiting: VecDeque<Outgoing>,
-    /// Held back, by user, and when the first of each may leave.
+    /// Events held back, by user, and when the first of each may leave.
     held: HashMap<PublicKey, VecDeque<Outgoing>>,
     leaves: BinaryHeap<Reverse<(Instant, PublicKey)>>,
     /// How many are held back.
     held_back: usize,
-    /// When something was sent to users last; only what is younger than [`APART`] matters.
+    /// When something was last sent to users; only what is younger than [`APART`] matters.
     sent: HashMap<PublicKey, Instant>,
     forget_at: usize,
     /// Of all events.
@@ -84,7 +85,7 @@ impl SendQueue {
         dropped
     }
 
-    /// Puts events back in front, in their order, as far as there is room; returns how many had to be dropped.
+    /// Puts events back in front, in order, as far as there is room; returns how many had to be dropped.
     pub(crate) fn put_back(&self, events: Vec<Outgoing>) -> u64 {
         let mut dropped = 0;
         {
@@ -102,7 +103,8 @@ impl SendQueue {
         dropped
     }
 
-    /// Takes the oldest event that is still fresh and may leave; the number says how many were too old and are dropped.
+    /// Takes the oldest event that is fresh and may leave, and returns how many were dropped because they were too
+    /// old.
     pub(crate) fn pop(&self, now: Instant) -> (Option<Outgoing>, u64) {
         let mut inner = self.inner.lock();
         let mut dropped = 0;
@@ -131,12 +133,12 @@ impl SendQueue {
         !inner.waiting.is_empty() || inner.leaves.peek().is_some_and(|Reverse((at, _))| *at <= now)
     }
 
-    /// When the first of those may leave that are held back.
+    /// When the first event that is held back may leave.
     pub(crate) fn held_until(&self) -> Option<Instant> {
         self.inner.lock().leaves.peek().map(|Reverse((at, _))| *at)
     }
 
-    /// Drops what is too old, when nobody takes from the queue; returns how many.
+    /// Drops stale events, when nobody takes from the queue; returns how many.
     pub(crate) fn drop_stale(&self, now: Instant) -> u64 {
         let mut inner = self.inner.lock();
         let mut dropped = 0;
@@ -161,12 +163,12 @@ impl SendQueue {
         self.inner.lock().len()
     }
 
-    /// Lets whoever waits look, though nothing was added here.
+    /// Wakes whoever waits, though nothing was added here.
     pub(crate) fn wake(&self) {
         self.filled.notify_one();
     }
 
-    /// Returns when something may have been added since the last return.
+    /// Returns when something may have been added since the last call returned.
     pub(crate) async fn filled(&self) {
         self.filled.notified().await;
     }
@@ -198,7 +200,7 @@ impl Inner {
         }
     }
 
-    /// The first event that was held back and may leave; the next one of its user leaves after it.
+    /// The first held-back event that may leave; its user's next one leaves after it.
     fn pop_held(&mut self, now: Instant) -> Option<Outgoing> {
         let Reverse((at, user)) = *self.leaves.peek()?;
         if at > now {
@@ -237,7 +239,7 @@ impl Inner {
         Some(event)
     }
 
-    /// Drops those held back of which this is true; says how many.
+    /// Drops the held-back events for which `old` is true; returns how many.
     fn drop_held(&mut self, old: impl Fn(&Outgoing) -> bool) -> u64 {
         let (mut dropped, mut bytes) = (0, 0);
         for held in self.held.values_mut() {

@@ -4,20 +4,20 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// The pace with which a limited relay is tried first: 20 events per second.
+/// The first rate for a relay that limits us: 20 events per second.
 const FIRST: Duration = Duration::from_millis(50);
 
-/// The slowest pace.
+/// The slowest rate.
 const SLOWEST: Duration = Duration::from_secs(5);
 
-/// Faster than this is not paced at all.
+/// Faster than this is not limited at all.
 const UNLIMITED: Duration = Duration::from_millis(5);
 
-/// After so long without a complaint the pace doubles.
+/// After so long without a rejection the rate doubles.
 const SPEED_UP_AFTER: Duration = Duration::from_secs(5);
 
-/// No limit until the relay says `rate-limited:`; then a pause, and after it a pace that halves with each further
-/// complaint and doubles in peace. It needs no `OK` to go on, since not every relay sends one.
+/// No limit until the relay responds `rate-limited:`. Then a pause, and after it a rate that halves with each further
+/// rejection and doubles while there is none. It needs no `OK` to continue, because not every relay sends one.
 #[derive(Debug)]
 pub(crate) struct SendRate {
     first_pause: Duration,
@@ -42,8 +42,8 @@ impl SendRate {
         }
     }
 
-    /// The relay complained of what was sent at `sent_at`. Complaints of what was sent before the last complaint was
-    /// heard say nothing new.
+    /// The relay rejected what was sent at `sent_at`. Rejections of what was sent before the last rejection was
+    /// received say nothing new.
     pub(crate) fn limited(&mut self, sent_at: Instant, now: Instant) {
         if self.limited_at.is_some_and(|heard| sent_at <= heard) {
             return;

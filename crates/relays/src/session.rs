@@ -1,4 +1,5 @@
-//! One connection from the handshake to its end: reads, writes, and notices when nobody is there any more.
+//! The session on one connection: reads messages for the engine, sends what is queued, and limits what a relay may
+//! cost.
 
 mod end_reason;
 
@@ -20,39 +21,40 @@ use crate::relay_handle::RelayHandle;
 use crate::relay_status::Origin;
 use crate::shared_state::SharedState;
 
-/// After so many messages other tasks get their turn: at 75 µs each about a millisecond.
+/// After so many messages other tasks get a turn: at 75 µs each, that is about a millisecond.
 const YIELD_AFTER: u32 = 16;
 
-/// What an event seen before burdens us with, in useless messages: refused at a glance.
-const KNOWN_BURDEN: f64 = 0.05;
+/// The cost of a copy of a known event, in useless messages: it is recognised by its id.
+const KNOWN_COST: f64 = 0.05;
 
-/// What an `OK`, a `NOTICE` or the like burdens us with, in useless messages.
-const PROTOCOL_BURDEN: f64 = 0.05;
+/// The cost of an `OK`, a `NOTICE` or the like, in useless messages.
+const PROTOCOL_COST: f64 = 0.05;
 
-/// What a ping burdens us with, which has to be answered, in useless messages.
-const CONTROL_BURDEN: f64 = 1.0;
+/// The cost of a ping, which has to be answered, in useless messages.
+const CONTROL_COST: f64 = 1.0;
 
-/// Reading so many bytes burdens us as much as a useless message, whatever they say.
-const BYTES_OF_A_BURDEN: f64 = 32_768.0;
+/// Reading so many bytes costs as much as a useless message.
+const BYTES_PER_COST: f64 = 32_768.0;
 
-/// What a good message burdens us with, in useless messages: it costs as much, but it may be of use. Nobody knows here:
-/// whoever has a key can make one.
-const MESSAGE_BURDEN: f64 = 0.2;
+/// What a good message counts, in useless messages. It costs as much as one but may be useful. Only the engine knows:
+/// anybody with a key can make one.
+const MESSAGE_COST: f64 = 0.2;
 
-/// A connection and everything that is known of it.
+/// A connection and everything known about it.
 pub(crate) struct Session<'a> {
     shared: &'a SharedState,
     handle: &'a RelayHandle,
     protocol: Protocol<'a>,
     connection: Connection,
     health: Health,
-    /// A message the engine had no room for. As long as it waits, nothing is read: the relay feels the back-pressure.
+    /// A message for which the engine had no room. While it waits, nothing is read, and the relay feels the
+    /// back-pressure.
     undelivered: Option<Inbound>,
     inbox: PollSender<Inbound>,
-    /// What a user's relay may still burden us with.
+    /// What a user's relay may still cost.
     allowance: Option<TokenBucket<Instant>>,
-    /// It is other users' relays' turn until then.
-    resting_until: Option<Instant>,
+    /// Until then other users' relays are read.
+    paused_until: Option<Instant>,
     since_yield: u32,
 }
 
@@ -70,25 +72,26 @@ impl<'a> Session<'a> {
             undelivered: None,
             inbox: PollSender::new(shared.inbox.clone()),
             allowance: (handle.origin == Origin::User).then(|| TokenBucket::new(rate, now)),
-            resting_until: None,
+            paused_until: None,
             since_yield: 0,
         }
     }
 
-    /// Runs until the connection ends or the relay is no longer wanted. Says why, and how good a connection it was.
+    /// Runs until the connection ends or the relay is no longer wanted. Returns why, and how good a connection it was.
     pub(crate) async fn run(mut self) -> (EndReason, Quality) {
-        let ended = match self.converse().await {
+        let ended = match self.serve().await {
             ControlFlow::Break(ended) => ended,
             ControlFlow::Continue(()) => EndReason::ByUs,
         };
         let quality = match ended {
-            EndReason::Nuisance | EndReason::Lost(ConnectionError::Abuse(_)) => Quality::Abusive,
+            EndReason::Flood | EndReason::Lost(ConnectionError::Abuse(_)) => Quality::Abusive,
             _ => self.health.quality(&self.shared.options.connection, Instant::now()),
         };
         if let EndReason::ByUs = ended {
-            self.part().await;
+            self.close().await;
         }
-        // The event's id is remembered already: were the message dropped, its copies at other relays would not count.
+        // The event's id is remembered already: if the message were dropped, copies from other relays would be
+        // ignored.
         if let Some(message) = self.undelivered.take() {
             tokio::select! {
                 biased;
@@ -100,11 +103,11 @@ impl<'a> Session<'a> {
         (ended, quality)
     }
 
-    async fn converse(&mut self) -> ControlFlow<EndReason> {
+    async fn serve(&mut self) -> ControlFlow<EndReason> {
         loop {
             let now = Instant::now();
             let due = self.tick(now);
-            let interest = Interest { read: self.is_reading(), write: self.protocol.has_something(now) };
+            let interest = Interest { read: self.is_reading(), write: self.protocol.has_message(now) };
             let handle = self.handle;
             tokio::select! {
                 () = handle.close.cancelled() => return ControlFlow::Break(EndReason::ByUs),
@@ -128,25 +131,25 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Does what is due, and says when something is due next.
+    /// Does what is due, and returns when something is due next.
     fn tick(&mut self, now: Instant) -> Option<Instant> {
-        self.resting_until = self.resting_until.filter(|until| *until > now);
+        self.paused_until = self.paused_until.filter(|until| *until > now);
         let timing = &self.shared.options.connection;
         if self.health.became_healthy(timing, now) {
             self.handle.healthy();
         }
-        let due = [self.health.due(timing, now), self.resting_until, self.protocol.tick(now)];
+        let due = [self.health.due(timing, now), self.paused_until, self.protocol.tick(now)];
         due.into_iter().flatten().min()
     }
 
-    /// Whether what the relay says is read now: not while a message waits for the engine, nor in others' turns.
+    /// Whether messages are read now: not while one waits for the engine, nor while other relays have their turn.
     const fn is_reading(&self) -> bool {
-        self.undelivered.is_none() && self.resting_until.is_none()
+        self.undelivered.is_none() && self.paused_until.is_none()
     }
 
-    /// The socket takes one more message.
+    /// The socket accepts one more message.
     fn write(&mut self) -> ControlFlow<EndReason> {
-        let Some(frame) = self.protocol.say(Instant::now()) else { return ControlFlow::Continue(()) };
+        let Some(frame) = self.protocol.next_message(Instant::now()) else { return ControlFlow::Continue(()) };
         let written = self.connection.start_send(frame);
         written.map_or_else(|error| ControlFlow::Break(EndReason::Lost(error)), ControlFlow::Continue)
     }
@@ -155,16 +158,16 @@ impl<'a> Session<'a> {
         match activity {
             Activity::Writable => {}
             Activity::Text(text) => {
-                self.burden_of_bytes(text.len())?;
-                self.hear(&text)?;
+                self.charge_bytes(text.len())?;
+                self.receive(&text)?;
             }
             Activity::Binary(bytes) => {
-                self.burden_of_bytes(bytes)?;
+                self.charge_bytes(bytes)?;
                 self.useless(Refusal::Malformed)?;
             }
             Activity::Control(bytes) => {
-                self.burden_of_bytes(bytes)?;
-                self.burden(CONTROL_BURDEN)?;
+                self.charge_bytes(bytes)?;
+                self.charge(CONTROL_COST)?;
             }
         }
         self.since_yield += 1;
@@ -175,31 +178,31 @@ impl<'a> Session<'a> {
         ControlFlow::Continue(())
     }
 
-    fn hear(&mut self, text: &str) -> ControlFlow<EndReason> {
+    fn receive(&mut self, text: &str) -> ControlFlow<EndReason> {
         let shared = self.shared;
         if text.len() > shared.options.limits.message_bytes {
             return self.useless(Refusal::TooLong);
         }
-        match self.protocol.hear(text, Instant::now()) {
-            Received::Nonsense => return self.useless(Refusal::Malformed),
+        match self.protocol.receive(text, Instant::now()) {
+            Received::Invalid => return self.useless(Refusal::Malformed),
             Received::NotAsked => return self.useless(Refusal::NotAsked),
-            Received::Protocol => self.burden(PROTOCOL_BURDEN)?,
+            Received::Protocol => self.charge(PROTOCOL_COST)?,
             Received::Event(event) => {
                 add(&shared.metrics.received);
                 self.protocol.confirmed();
                 match shared.event_verifier.verify(event, self.handle.name.as_ref()) {
                     Verdict::Message(message) => {
                         self.deliver(*message);
-                        self.burden_of(MESSAGE_BURDEN, 1.0)?;
+                        self.charge_as(MESSAGE_COST, 1.0)?;
                     }
                     Verdict::NotOurs { author, event } => {
                         shared.prove(author, event, self.handle);
-                        self.burden(1.0)?;
+                        self.charge(1.0)?;
                     }
-                    Verdict::Known => self.burden(KNOWN_BURDEN)?,
+                    Verdict::Known => self.charge(KNOWN_COST)?,
                     Verdict::Refused(reason) => {
                         tracing::debug!(relay = %self.handle.address, reason = reason.as_str(), "event refused");
-                        self.burden(1.0)?;
+                        self.charge(1.0)?;
                     }
                 }
             }
@@ -218,7 +221,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Hands a message over after room was reserved.
+    /// Passes a message to the engine after room was reserved.
     fn hand_over(&mut self, message: Inbound) {
         if self.inbox.send_item(message).is_ok() {
             add(&self.shared.metrics.delivered);
@@ -227,39 +230,39 @@ impl<'a> Session<'a> {
 
     fn useless(&mut self, reason: Refusal) -> ControlFlow<EndReason> {
         self.shared.metrics.refuse(reason);
-        self.burden(1.0)
+        self.charge(1.0)
     }
 
-    /// A relay that a user chose may only be so much of a burden, and all of them together.
-    fn burden(&mut self, burden: f64) -> ControlFlow<EndReason> {
-        self.burden_of(burden, burden)
+    /// Limits what a relay that a user chose may cost, and what all of them together may cost.
+    fn charge(&mut self, cost: f64) -> ControlFlow<EndReason> {
+        self.charge_as(cost, cost)
     }
 
-    /// The same of something that costs more than it is counted for.
-    fn burden_of(&mut self, burden: f64, cost: f64) -> ControlFlow<EndReason> {
+    /// The same for something that costs more than it counts.
+    fn charge_as(&mut self, counts: f64, cost: f64) -> ControlFlow<EndReason> {
         let Some(allowance) = &mut self.allowance else { return ControlFlow::Continue(()) };
         let now = Instant::now();
-        if !allowance.take_part(burden, now) {
-            return ControlFlow::Break(EndReason::Nuisance);
+        if !allowance.take_part(counts, now) {
+            return ControlFlow::Break(EndReason::Flood);
         }
-        if let Some(until) = self.shared.read_budget.take(cost, now) {
-            self.resting_until = Some(until);
+        if let Some(until) = self.shared.read_budget.spend(cost, now) {
+            self.paused_until = Some(until);
         }
         ControlFlow::Continue(())
     }
 
-    fn burden_of_bytes(&mut self, bytes: usize) -> ControlFlow<EndReason> {
-        self.burden(bytes as f64 / BYTES_OF_A_BURDEN)
+    fn charge_bytes(&mut self, bytes: usize) -> ControlFlow<EndReason> {
+        self.charge(bytes as f64 / BYTES_PER_COST)
     }
 
-    /// Sends what is queued, says good-bye, and listens until the relay has said it too: were the socket closed with
-    /// something unread in it, the relay might lose what we sent last. All of it for a moment only.
-    async fn part(&mut self) {
+    /// Sends what is queued, closes the connection, and reads until the relay has closed it too: if the socket were
+    /// closed with unread data in it, the relay might lose what we sent last. All of it for a moment only.
+    async fn close(&mut self) {
         let deadline = Instant::now() + self.shared.options.timing.drain;
-        let parting = async {
+        let closing = async {
             loop {
                 let now = Instant::now();
-                match (self.protocol.say(now), self.protocol.held_until(now)) {
+                match (self.protocol.next_message(now), self.protocol.held_until(now)) {
                     (Some(frame), _) => self.connection.send(frame).await?,
                     (None, Some(at)) => sleep_until(at).await,
                     (None, None) => break,
@@ -268,18 +271,18 @@ impl<'a> Session<'a> {
             self.connection.send_close().await?;
             while self.undelivered.is_none() {
                 match self.connection.next(Interest::READ).await? {
-                    Activity::Text(text) if self.hear(&text).is_break() => break,
+                    Activity::Text(text) if self.receive(&text).is_break() => break,
                     _ => {}
                 }
             }
             Ok::<_, ConnectionError>(())
         };
-        // Whatever comes of it: the connection ends either way.
-        let _ = timeout_at(deadline, parting).await;
+        // Whatever the result: the connection ends either way.
+        let _ = timeout_at(deadline, closing).await;
     }
 }
 
-/// Waits until then; for ever without a then.
+/// Waits until then; forever without a time.
 async fn at(due: Option<Instant>) {
     match due {
         Some(due) => sleep_until(due).await,

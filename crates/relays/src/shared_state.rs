@@ -1,4 +1,4 @@
-//! What all relays' tasks share.
+//! The state shared by all relays' tasks.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -25,7 +25,7 @@ use crate::relay_status::Origin;
 use crate::send_queue::Outgoing;
 use crate::subkey_proofs::{ProofWithheld, SubkeyProofs};
 
-/// What all relays' tasks share.
+/// The state shared by all relays' tasks.
 pub(crate) struct SharedState {
     pub(crate) options: RelayOptions,
     pub(crate) clock: Arc<dyn Clock>,
@@ -85,17 +85,19 @@ impl SharedState {
         self.changes.send_replace(());
     }
 
-    /// Whether a relay may be connected to at this network address: a user's relay only when there are not too many others.
+    /// Whether a relay may be connected to at this network address: a user's relay only when there are not too many
+    /// others.
     pub(crate) fn admit(&self, handle: &RelayHandle, ip: IpAddr) -> bool {
         handle.origin == Origin::Configured || self.relay_set.lock().settle(&handle.address, ip, self.clock.now())
     }
 
-    /// Answers an event that its author made for our main key, at our relays and at the one it came over.
+    /// Responds to an event addressed to our main key with our subkey proof, over our relays and the one it arrived
+    /// over.
     pub(crate) fn prove(&self, author: PublicKey, event: EventId, over: &RelayHandle) {
         let Some(proofs) = &self.proofs else { return };
         let answer = match proofs.answer(author, event, &over.address, over.origin, self.clock.now()) {
             Ok(answer) => outgoing(&answer, None),
-            // The same event may come over a relay that is not flooded.
+            // The same event may arrive over a relay that is not flooded.
             Err(ProofWithheld::ByRelay) => return self.event_verifier.forget(event),
             Err(ProofWithheld::ByAuthor) => return,
         };
@@ -109,13 +111,13 @@ impl SharedState {
         }
     }
 
-    /// Puts an event into a relay's queue.
+    /// Adds an event to a relay's queue.
     pub(crate) fn enqueue(&self, handle: &RelayHandle, event: Outgoing) {
         self.metrics.dropped.fetch_add(handle.queue.push(event), Ordering::Relaxed);
     }
 }
 
-/// The event as it goes into queues, for a user (by main key): its `EVENT` message, made once for all relays.
+/// The event for the queues, for a user (by main key): its `EVENT` message, made once for all relays.
 pub(crate) fn outgoing(event: &Event, user: Option<PublicKey>) -> Outgoing {
     Outgoing {
         id: event.id,

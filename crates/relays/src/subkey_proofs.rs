@@ -1,4 +1,4 @@
-//! Our own subkey proof, for those who know only our main key (docs/protocol.md, Subkeys).
+//! Our own subkey proof, for wallets that know only our main key (docs/protocol.md, Subkeys).
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -25,11 +25,11 @@ const AUTHORS: usize = 8192;
 /// Relays that are counted: more than are ever connected.
 const RELAYS: usize = 256;
 
-/// Answers events that we cannot read with our proof: a few per author, a share per relay, and not too many in all, since
-/// anybody can write to our main key what we cannot read.
+/// Responds with our proof to events that we cannot read: a few per author, a share per relay, and a limit in total,
+/// since anybody can send unreadable events to our main key.
 ///
-/// In this order, so that one author cannot use up a relay's share, nor those who write over one relay what is there for
-/// all. Relays that users named have a quarter of what there is, together: their owners can make up authors.
+/// In this order, so that one author cannot use up a relay's share, nor the authors over one relay the total. Relays
+/// that users named have a quarter of the total together: their owners can invent authors.
 pub(crate) struct SubkeyProofs {
     identity: Identity,
     proof: String,
@@ -47,17 +47,17 @@ struct Counting {
     over_users: TokenBucket<Instant>,
 }
 
-/// Why there is no answer.
+/// Why there is no response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProofWithheld {
-    /// Its author has had its share, or there is no answer to be made.
+    /// The author has used up their share, or there is no response to be made.
     ByAuthor,
-    /// Too many came over this relay: over another one it may be answered.
+    /// Too many arrived over this relay; over another one it may be answered.
     ByRelay,
 }
 
 impl SubkeyProofs {
-    /// `None` when we run on our main key, and there is nothing to prove.
+    /// `None` when we run on our main key: then there is nothing to prove.
     pub(crate) fn new(
         identity: &Identity,
         limits: &Limits,
@@ -83,7 +83,7 @@ impl SubkeyProofs {
         })
     }
 
-    /// The answer to `event` of `author`, which came over a relay.
+    /// The response to `event` of `author`, which arrived over a relay.
     pub(crate) fn answer(
         &self,
         author: PublicKey,
@@ -124,7 +124,7 @@ impl SubkeyProofs {
     }
 }
 
-/// A cache that does not allocate for its whole capacity at once.
+/// A cache that does not allocate its whole capacity at once.
 fn cache<K: std::hash::Hash + Eq, V>(capacity: usize) -> LruCache<K, V> {
     let mut cache = LruCache::unbounded();
     cache.resize(NonZeroUsize::new(capacity).unwrap_or(NonZeroUsize::MIN));

@@ -13,14 +13,14 @@ use usher_lightning::nwc::{NwcBackend, NwcOptions, Settings};
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 
-/// Longer than anything takes, on any machine.
+/// Longer than anything takes on any machine.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-/// Long enough to see that nothing comes.
+/// Long enough to see that nothing arrives.
 pub(crate) const QUIET: Duration = Duration::from_millis(500);
 
 pub(crate) struct BackendHandle {
-    pub(crate) wallet: Arc<NwcBackend>,
+    pub(crate) backend: Arc<NwcBackend>,
     notices: LightningNotices,
     tasks: TaskTracker,
     stop: CancellationToken,
@@ -36,7 +36,7 @@ impl BackendHandle {
         Self::start_from(url, patience, Settings::default())
     }
 
-    /// Starts one that keeps what it has learned.
+    /// Starts one that stores what it learns.
     pub(crate) fn start_keeping(url: &str, settings: &Arc<impl SettingStore + 'static>) -> Self {
         Self::start_from(url, LONG, Settings(Some(settings.clone())))
     }
@@ -50,22 +50,22 @@ impl BackendHandle {
             settings,
             ..NwcOptions::new(url.parse().unwrap())
         };
-        let (wallet, notices) = NwcBackend::start(options, clock, &tasks, stop.clone()).unwrap();
-        Self { wallet, notices, tasks, stop }
+        let (backend, notices) = NwcBackend::start(options, clock, &tasks, stop.clone()).unwrap();
+        Self { backend, notices, tasks, stop }
     }
 
-    /// Waits until it is connected, or is not.
+    /// Waits until it is connected, or until it is not.
     pub(crate) async fn until(&self, connected: bool) {
         self.until_link(|link| link.connected == connected).await;
     }
 
     pub(crate) async fn until_link(&self, enough: impl Fn(WalletLink) -> bool) {
         let looking = async {
-            while !enough(self.wallet.link()) {
+            while !enough(self.backend.link()) {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        tokio::time::timeout(LONG, looking).await.unwrap_or_else(|_| panic!("{:?}", self.wallet.link()));
+        tokio::time::timeout(LONG, looking).await.unwrap_or_else(|_| panic!("{:?}", self.backend.link()));
     }
 
     pub(crate) async fn notice(&mut self) -> LightningNotice {
@@ -82,7 +82,7 @@ impl BackendHandle {
         tokio::time::timeout(LONG, looking).await.unwrap_or_else(|_| panic!("{} notices", self.notices.len()));
     }
 
-    /// The next notice, which is about a settlement.
+    /// The next notice, which must be about a settlement.
     pub(crate) async fn settled(&mut self) -> (PaymentHash, Settlement) {
         match self.notice().await {
             LightningNotice::Settled(hash, settlement) => (hash, settlement),
@@ -90,7 +90,7 @@ impl BackendHandle {
         }
     }
 
-    /// The next notice, which is about a payment of ours.
+    /// The next notice, which must be about a payment of ours.
     pub(crate) async fn sent(&mut self) -> (PaymentHash, PaidInvoice) {
         match self.notice().await {
             LightningNotice::Sent(hash, paid) => (hash, paid),
@@ -98,29 +98,29 @@ impl BackendHandle {
         }
     }
 
-    /// Asserts that nothing more is told.
+    /// Asserts that no further notice arrives.
     pub(crate) async fn quiet(&mut self) {
         if let Ok(notice) = tokio::time::timeout(QUIET, self.notices.recv()).await {
             panic!("{notice:?}");
         }
     }
 
-    /// Stops it, and waits until nothing of it runs any more.
+    /// Stops it and waits until all its tasks have ended.
     pub(crate) async fn stop(&self) {
         self.stop.cancel();
         self.tasks.close();
         tokio::time::timeout(LONG, self.tasks.wait()).await.expect("an end in time");
     }
 
-    /// Has an invoice paid, by a request that is void at `until`.
+    /// Pays an invoice with a request that is void at `until`.
     pub(crate) async fn pay(&self, bill: &Invoice, until: u64) -> Result<PaidInvoice, LightningError> {
-        let payment = self.wallet.prepare_payment(bill, until).await?;
-        self.wallet.pay(bill, &payment, false).await
+        let payment = self.backend.prepare_payment(bill, until).await?;
+        self.backend.pay(bill, &payment, false).await
     }
 
     /// Makes an invoice.
     pub(crate) async fn invoice(&self, amount: u64) -> Invoice {
-        self.wallet.make_invoice(&wanted(amount)).await.unwrap()
+        self.backend.make_invoice(&wanted(amount)).await.unwrap()
     }
 }
 

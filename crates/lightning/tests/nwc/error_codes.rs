@@ -1,4 +1,4 @@
-//! What comes of a wallet's "no".
+//! Error codes of the wallet service.
 
 use usher_engine::ports::{Finds, InvoiceStatus, Lightning as _, LightningError, OutgoingStatus};
 use usher_faults::lightning::Conduct;
@@ -8,7 +8,8 @@ use usher_sandbox::lightning::{ErrorCode, Method};
 use crate::backend_handle::wanted;
 use crate::fixture::Fixture;
 
-/// What each code is to the engine: `Some(again)` for a definite refusal, `None` when it may have been done all the same.
+/// What each code means for the engine: `Some(again)` for a definite refusal, `None` when it may have been done
+/// nevertheless.
 const CODES: [(ErrorCode, Option<bool>); 11] = [
     (ErrorCode::RateLimited, Some(true)),
     (ErrorCode::InsufficientBalance, Some(true)),
@@ -24,7 +25,7 @@ const CODES: [(ErrorCode, Option<bool>); 11] = [
 ];
 
 #[tokio::test]
-async fn each_code_is_a_refusal_or_says_nothing() {
+async fn each_code_is_a_definite_refusal_or_proves_nothing() {
     let fixture = Fixture::set().await;
     let bill = fixture.bill(1_000);
     for (code, definite) in CODES {
@@ -36,12 +37,12 @@ async fn each_code_is_a_refusal_or_says_nothing() {
             None => LightningError::Unknown(reason),
         };
         assert_eq!(fixture.pay(&bill, 60).await, Err(expected.clone()));
-        assert_eq!(fixture.client.wallet.make_invoice(&wanted(1_000)).await, Err(expected.clone()));
-        assert_eq!(fixture.client.wallet.info().await, Err(expected.clone()));
+        assert_eq!(fixture.client.backend.make_invoice(&wanted(1_000)).await, Err(expected.clone()));
+        assert_eq!(fixture.client.backend.info().await, Err(expected.clone()));
         let hash = Preimage::from_bytes([3; 32]).payment_hash();
         let (invoice, payment) = (
-            fixture.client.wallet.look_up_invoice(hash).await,
-            fixture.client.wallet.look_up_payment(hash, None).await,
+            fixture.client.backend.look_up_invoice(hash).await,
+            fixture.client.backend.look_up_payment(hash, None).await,
         );
         if code == ErrorCode::NotFound {
             assert_eq!((invoice, payment), (Ok(InvoiceStatus::Unknown), Ok(OutgoingStatus::Unknown(Finds::Nothing))));
@@ -53,7 +54,7 @@ async fn each_code_is_a_refusal_or_says_nothing() {
 }
 
 #[tokio::test]
-async fn what_the_account_cannot_pay_is_refused_and_nothing_moves() {
+async fn an_unaffordable_payment_is_refused_and_moves_nothing() {
     let fixture = Fixture::set().await;
     let refused = |result| match result {
         Err(LightningError::Refused { again, .. }) => again,
@@ -71,7 +72,7 @@ async fn what_the_account_cannot_pay_is_refused_and_nothing_moves() {
 }
 
 #[tokio::test]
-async fn a_call_is_made_once_whatever_is_answered() {
+async fn a_request_is_made_once_whatever_the_response() {
     let fixture = Fixture::set().await;
     let conducts = [Conduct::Refuse(ErrorCode::RateLimited), Conduct::Garble, Conduct::Empty, Conduct::Twice];
     for (count, conduct) in (1..).zip(conducts) {

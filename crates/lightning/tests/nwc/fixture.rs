@@ -1,4 +1,4 @@
-//! A wallet service at a relay, a payer, and the backend.
+//! A wallet service at a relay, a payer, and the backend under test.
 
 use usher_engine::ports::{Lightning, LightningError, PaidInvoice};
 use usher_faults::lightning::{Behaviour, FaultyNwcService};
@@ -8,7 +8,8 @@ use usher_sandbox::lightning::{Account, InvoiceTerms, LightningNetwork, Method, 
 
 use crate::backend_handle::{BackendHandle, LONG, within};
 
-/// Seconds in which a wallet acts on a request, on any machine; and as many are waited for an answer that does not come.
+/// Seconds within which a wallet service acts on a request on any machine; and how long to wait for a response that
+/// does not come.
 pub(crate) const SOON: u64 = 4;
 
 pub(crate) struct Fixture {
@@ -21,7 +22,7 @@ pub(crate) struct Fixture {
 }
 
 impl Fixture {
-    /// What the shop has.
+    /// What the shop owns, in millisats.
     pub(crate) const SHOP: u64 = 1_000_000;
 
     pub(crate) async fn set() -> Self {
@@ -49,14 +50,14 @@ impl Fixture {
         self.user.make_invoice(&InvoiceTerms::of(amount)).unwrap()
     }
 
-    /// Has it paid by the shop, within so many seconds.
+    /// Lets the shop pay it within so many seconds.
     pub(crate) async fn pay(&self, bill: &Invoice, secs: u64) -> Result<PaidInvoice, LightningError> {
         self.client.pay(bill, within(secs)).await
     }
 
-    /// How often the service was asked to pay. What was asked before this is called has arrived.
+    /// How often the service received a request to pay. Requests sent before this call have arrived.
     pub(crate) async fn asked_to_pay(&self) -> u64 {
-        self.client.wallet.info().await.unwrap();
+        self.client.backend.info().await.unwrap();
         self.service.counts().calls(Method::PayInvoice)
     }
 }

@@ -1,4 +1,4 @@
-//! The fuzz targets, driven by generated garbage and by samples with damage, so that they run in every test run.
+//! Runs the fuzz targets with generated and damaged input, so that they run with every test run.
 
 use std::sync::LazyLock;
 
@@ -34,7 +34,7 @@ fn transaction(direction: &str, state: &str) -> Value {
     })
 }
 
-/// Good input for each target.
+/// Valid input for each target.
 static SEEDS: LazyLock<Vec<(&str, String)>> = LazyLock::new(|| {
     let shop = LightningNetwork::new().open_account("shop", 0);
     let invoice = shop.make_invoice(&InvoiceTerms::of(1_000).described("two teas")).unwrap();
@@ -94,7 +94,7 @@ fn damaged(seed: &str, damages: &[(prop::sample::Index, usize, String)]) -> Vec<
     bytes
 }
 
-fn spice() -> impl Strategy<Value = String> {
+fn fragments() -> impl Strategy<Value = String> {
     let known = prop::sample::select(vec![
         "null",
         "{}",
@@ -127,7 +127,7 @@ proptest! {
     #[test]
     fn damaged_seeds(
         seed in 0..SEEDS.len(),
-        damages in proptest::collection::vec((any::<prop::sample::Index>(), 0usize..12, spice()), 1..4),
+        damages in proptest::collection::vec((any::<prop::sample::Index>(), 0usize..12, fragments()), 1..4),
     ) {
         let (name, text) = &SEEDS[seed];
         target(name)(&damaged(text, &damages));

@@ -1,5 +1,5 @@
-//! A wallet that lies. What can be seen from its words alone is an error here; what needs to be compared with what was asked is
-//! the engine's to check (`usher_engine::operations`), which must be given it unchanged.
+//! A wallet service that lies. What its message alone shows to be wrong is an error here. What must be compared with
+//! the request is checked by the engine (`usher_engine::operations`), which must receive it unchanged.
 
 use usher_engine::ports::{Finds, InvoiceStatus, Lightning as _, LightningError, OutgoingStatus};
 use usher_faults::lightning::{Conduct, InvoiceLie, LookupLie, PayLie};
@@ -11,20 +11,20 @@ use crate::fixture::{Fixture, SOON};
 
 async fn made(lie: InvoiceLie) -> Result<usher_protocol::bolt11::Invoice, LightningError> {
     let fixture = Fixture::set_with(|behaviour| behaviour.invoices = Some(lie)).await;
-    fixture.client.wallet.make_invoice(&wanted(1_000)).await
+    fixture.client.backend.make_invoice(&wanted(1_000)).await
 }
 
 #[tokio::test]
-async fn invoices_that_contradict_themselves_are_none() {
+async fn contradictory_invoices_are_refused() {
     for lie in [InvoiceLie::OtherHash, InvoiceLie::Garbage] {
         let made = made(lie).await;
-        // There is nothing that could be paid, and no use in asking again.
+        // There is nothing to pay, and no use in requesting it again.
         assert!(matches!(made, Err(LightningError::Refused { again: false, .. })), "{lie:?}: {made:?}");
     }
 }
 
 #[tokio::test]
-async fn invoices_that_are_not_what_was_asked_for_are_shown_as_they_are() {
+async fn invoices_that_differ_from_the_request_are_passed_on_unchanged() {
     assert_eq!(made(InvoiceLie::LessAmount).await.unwrap().amount(), Some(999));
     assert_eq!(made(InvoiceLie::MoreAmount).await.unwrap().amount(), Some(1_001));
     assert_eq!(made(InvoiceLie::NoAmount).await.unwrap().amount(), None);
@@ -35,7 +35,7 @@ async fn invoices_that_are_not_what_was_asked_for_are_shown_as_they_are() {
 #[tokio::test]
 async fn look_ups() {
     let fixture = Fixture::set().await;
-    let wallet = &fixture.client.wallet;
+    let wallet = &fixture.client.backend;
     let open = fixture.client.invoice(1_000).await.payment_hash();
     let bill = fixture.bill(1_000);
     fixture.pay(&bill, 60).await.unwrap();
@@ -63,7 +63,7 @@ async fn look_ups() {
         (LookupLie::Forget, InvoiceStatus::Unknown, OutgoingStatus::Unknown(Finds::Nothing)),
         (LookupLie::Pending, InvoiceStatus::Open, OutgoingStatus::Pending),
         (LookupLie::Failed, InvoiceStatus::Dead, OutgoingStatus::Failed),
-        // No word for a payment: it is not known how it stands.
+        // No data about the payment: its state is unknown.
         (LookupLie::Expired, InvoiceStatus::Dead, OutgoingStatus::Pending),
     ] {
         set(lie);
@@ -85,18 +85,18 @@ async fn payments() {
 }
 
 #[tokio::test]
-async fn a_settlement_that_was_none_is_shown_as_it_is() {
+async fn a_false_settlement_is_passed_on_unchanged() {
     let mut fixture = Fixture::set().await;
     let open = fixture.client.invoice(1_000).await.payment_hash();
     assert!(fixture.service.claim_received(open));
     let (hash, settlement) = fixture.client.settled().await;
     assert_eq!(hash, open);
     assert_ne!(settlement.preimage.unwrap().payment_hash(), open, "for the engine to see");
-    assert_eq!(fixture.client.wallet.look_up_invoice(open).await, Ok(InvoiceStatus::Open), "the truth");
+    assert_eq!(fixture.client.backend.look_up_invoice(open).await, Ok(InvoiceStatus::Open), "the truth");
 }
 
 #[tokio::test]
-async fn an_answer_in_the_wallets_name_is_not_the_wallets() {
+async fn a_response_in_the_services_name_is_ignored() {
     let fixture = Fixture::set().await;
     fixture.service.set(|behaviour| {
         behaviour.lookups = Some(LookupLie::ForgetPayments);
@@ -106,7 +106,7 @@ async fn an_answer_in_the_wallets_name_is_not_the_wallets() {
     let paid = fixture.pay(&bill, SOON).await;
     assert!(matches!(paid, Err(LightningError::Unknown(_))), "{paid:?}");
     fixture.service.set(|behaviour| behaviour.lookups = None);
-    let Ok(OutgoingStatus::Paid(_)) = fixture.client.wallet.look_up_payment(bill.payment_hash(), None).await else {
+    let Ok(OutgoingStatus::Paid(_)) = fixture.client.backend.look_up_payment(bill.payment_hash(), None).await else {
         panic!("it was paid")
     };
 }

@@ -1,5 +1,5 @@
-//! The wallet by Nostr Wallet Connect over real sockets: relays that are away, that refuse or lie, a wallet service that is away, slow
-//! or lies, and strangers who send what they like.
+//! The NIP-47 backend over real sockets: relays that are down, refuse or lie; a wallet service that is away, slow or
+//! lies; and unauthenticated peers that send whatever they like.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
 mod backend_handle;

@@ -1,4 +1,4 @@
-//! What the wallet itself says and nobody can make sense of.
+//! Malformed messages of the wallet service.
 
 use serde_json::{Value, json};
 use usher_engine::ports::{Lightning as _, LightningError, Settlement};
@@ -19,7 +19,7 @@ async fn connected() -> (ScriptedWallet, BackendHandle, Wire) {
     (scripted, client, wire)
 }
 
-/// Texts that are no answer to `lookup_invoice`.
+/// Texts that are not a response to `lookup_invoice`.
 fn texts() -> Vec<String> {
     let long = "A".repeat(60_000);
     vec![
@@ -49,7 +49,7 @@ fn texts() -> Vec<String> {
 }
 
 #[tokio::test]
-async fn an_answer_without_sense_leaves_it_unknown_at_once() {
+async fn an_invalid_response_makes_the_outcome_unknown_at_once() {
     let (scripted, mut client, mut wire) = connected().await;
     for text in texts() {
         let answering = async {
@@ -58,7 +58,7 @@ async fn an_answer_without_sense_leaves_it_unknown_at_once() {
             let answer = wire.signed(&scripted.wallet, ANSWER, &content, &[request.event.id]);
             wire.event(&answer).await;
         };
-        let (found, ()) = tokio::join!(client.wallet.look_up_payment(hash(), None), answering);
+        let (found, ()) = tokio::join!(client.backend.look_up_payment(hash(), None), answering);
         let shown = text.get(..text.len().min(200)).unwrap_or_default();
         assert!(matches!(found, Err(LightningError::Unknown(_))), "{shown}: {found:?}");
     }
@@ -66,7 +66,7 @@ async fn an_answer_without_sense_leaves_it_unknown_at_once() {
 }
 
 #[tokio::test]
-async fn so_does_one_that_cannot_be_decrypted() {
+async fn so_does_a_response_that_cannot_be_decrypted() {
     let (scripted, client, mut wire) = connected().await;
     let huge = wire.sealed(&scripted.wallet, ANSWER, &json!({"result": {"state": "pending"}}).to_string());
     let huge = format!("{huge}{}", "=".repeat(100_000));
@@ -76,29 +76,29 @@ async fn so_does_one_that_cannot_be_decrypted() {
             let answer = wire.signed(&scripted.wallet, ANSWER, content, &[request.event.id]);
             wire.event(&answer).await;
         };
-        let (paid, ()) = tokio::join!(client.wallet.look_up_payment(hash(), None), answering);
+        let (paid, ()) = tokio::join!(client.backend.look_up_payment(hash(), None), answering);
         assert!(matches!(paid, Err(LightningError::Unknown(_))), "{} bytes: {paid:?}", content.len());
     }
 }
 
 #[tokio::test]
-async fn an_event_too_large_to_be_read_ends_the_connection_and_no_more() {
+async fn an_event_that_is_too_large_ends_only_the_connection() {
     let (scripted, client, mut wire) = connected().await;
     let answering = async {
         let request = wire.request().await;
         let answer = wire.signed(&scripted.wallet, ANSWER, &"A".repeat(2 << 20), &[request.event.id]);
-        // The backend may hang up before it has read all of it.
+        // The backend may close the connection before it has read all of it.
         let _ = wire.try_event(&answer).await;
         let mut wire = scripted.subscribed().await;
         wire.answer(&request, &json!({"state": "pending"})).await;
         wire
     };
-    let (found, _wire) = tokio::join!(client.wallet.look_up_invoice(hash()), answering);
+    let (found, _wire) = tokio::join!(client.backend.look_up_invoice(hash()), answering);
     assert_eq!(found, Ok(usher_engine::ports::InvoiceStatus::Open), "the true answer counts, on any connection");
 }
 
 #[tokio::test]
-async fn a_payment_that_proves_nothing_is_not_known() {
+async fn a_payment_without_proof_is_unknown() {
     let (_puppet, client, mut wire) = connected().await;
     let bill = usher_sandbox::lightning::LightningNetwork::new()
         .open_account("payee", 0)
@@ -124,7 +124,7 @@ async fn a_payment_that_proves_nothing_is_not_known() {
 }
 
 #[tokio::test]
-async fn numbers_without_sense_are_left_out() {
+async fn invalid_numbers_are_left_out() {
     let (_puppet, client, mut wire) = connected().await;
     for amount in [json!(-1), json!(1.5), json!("7"), json!(1e300), json!(null), json!([])] {
         let answering = async {
@@ -132,14 +132,14 @@ async fn numbers_without_sense_are_left_out() {
             let result = json!({"type": "incoming", "state": "settled", "amount": amount, "preimage": "06".repeat(32)});
             wire.answer(&request, &result).await;
         };
-        let (found, ()) = tokio::join!(client.wallet.look_up_invoice(hash()), answering);
+        let (found, ()) = tokio::join!(client.backend.look_up_invoice(hash()), answering);
         let settlement = Settlement { amount: None, preimage: Some(Preimage::from_bytes([6; 32])) };
         assert_eq!(found, Ok(usher_engine::ports::InvoiceStatus::Settled(settlement)), "{amount}");
     }
 }
 
 #[tokio::test]
-async fn words_of_the_wallet_are_short_and_harmless() {
+async fn texts_of_the_service_are_shortened_and_cleaned() {
     let (_puppet, client, mut wire) = connected().await;
     let message = format!("no\u{1b}[2J\r\n{}", "x".repeat(10_000));
     let answering = async {
@@ -149,13 +149,13 @@ async fn words_of_the_wallet_are_short_and_harmless() {
         wire.event(&answer).await;
     };
     let wish = wanted(1);
-    let (made, ()) = tokio::join!(client.wallet.make_invoice(&wish), answering);
+    let (made, ()) = tokio::join!(client.backend.make_invoice(&wish), answering);
     let Err(LightningError::Refused { again: false, reason }) = made else { panic!("{made:?}") };
     assert!(reason.starts_with("no[2Jxxx") && reason.ends_with("(RESTRICTED)"), "{reason}");
     assert!(reason.len() < 300 && !reason.chars().any(char::is_control), "{reason}");
 }
 
-/// Notifications that say nothing.
+/// Notifications without meaning.
 fn notifications() -> Vec<Value> {
     let told = |kind: &str, fields: Value| json!({"notification_type": kind, "notification": fields});
     vec![
@@ -185,7 +185,7 @@ fn notifications() -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn notifications_without_sense_are_left_out() {
+async fn invalid_notifications_are_ignored() {
     let (scripted, mut client, mut wire) = connected().await;
     for kind in [NOTIFICATION, NOTIFICATION_NIP04] {
         for value in notifications() {
@@ -200,13 +200,13 @@ async fn notifications_without_sense_are_left_out() {
     let fields = json!({"payment_hash": hash().to_string(), "preimage": "not one", "amount": -1});
     wire.tell(NOTIFICATION, &json!({"notification_type": "payment_received", "notification": fields}).to_string())
         .await;
-    // What it is about is plain; the engine looks it up, as there is no proof.
+    // The payment hash is clear; without proof the engine looks it up.
     assert_eq!(client.settled().await, (hash(), Settlement { amount: None, preimage: None }));
     client.quiet().await;
 }
 
 #[tokio::test]
-async fn announcements_without_sense_change_nothing() {
+async fn invalid_announcements_change_nothing() {
     let (scripted, client, mut wire) = connected().await;
     let announcement = |content: &str, tags: &[&[&str]], at: i64| {
         let at = nostr::Timestamp::from_secs(nostr::Timestamp::now().as_secs().wrapping_add_signed(at));
@@ -216,7 +216,7 @@ async fn announcements_without_sense_change_nothing() {
             .sign_with_keys(&scripted.wallet)
             .unwrap()
     };
-    // Of before: superseded. Of a stranger, or forged: not the wallet's.
+    // An older one: superseded. Another author's, or forged: not the wallet service's.
     let old = announcement("", &[], -1_000);
     wire.event(&old).await;
     let mut forged = announcement("", &[], 1_000);
@@ -228,13 +228,13 @@ async fn announcements_without_sense_change_nothing() {
         let request = wire.request().await;
         assert!(!request.event.content.contains("?iv="), "NIP-44 still");
         wire.answer(&request, &json!({"state": "pending"})).await;
-        // A new one counts, whatever it is full of.
+        // A new one is used, whatever else it contains.
         let long = "x ".repeat(20_000);
         let new =
             announcement(&long, &[&["encryption"], &["notifications", &long], &["encryption", "nip44_v2"]], 1_000);
         wire.event(&new).await;
     };
-    let (found, ()) = tokio::join!(client.wallet.look_up_invoice(hash()), asked);
+    let (found, ()) = tokio::join!(client.backend.look_up_invoice(hash()), asked);
     assert!(found.is_ok());
     client.until_link(|link| !link.tells_settlements).await;
     let asked = async {
@@ -242,6 +242,6 @@ async fn announcements_without_sense_change_nothing() {
         assert!(request.event.content.contains("?iv="), "it says nothing of NIP-44 where it should");
         wire.answer(&request, &json!({"state": "pending"})).await;
     };
-    let (found, ()) = tokio::join!(client.wallet.look_up_invoice(hash()), asked);
+    let (found, ()) = tokio::join!(client.backend.look_up_invoice(hash()), asked);
     assert!(found.is_ok());
 }

@@ -1,4 +1,4 @@
-//! What the port offers, with wallets of every encryption.
+//! The methods of the port, with wallet services of every encryption.
 
 use std::sync::Arc;
 
@@ -22,10 +22,10 @@ fn tag<'a>(event: &'a Event, name: &str) -> Option<&'a str> {
     event.tags.iter().find(|tag| tag.as_slice()[0] == name).and_then(|tag| tag.content())
 }
 
-/// Each method once, and what was on the wire.
+/// Each method once, and the messages on the wire.
 async fn everything(change: impl FnOnce(&mut Behaviour), nip44: bool) {
     let mut fixture = Fixture::set_with(change).await;
-    let wallet = Arc::clone(&fixture.client.wallet);
+    let wallet = Arc::clone(&fixture.client.backend);
 
     let made = wallet.make_invoice(&wanted(7_000)).await.unwrap();
     assert_eq!((made.amount(), made.description()), (Some(7_000), Some("two teas, très chaud")));
@@ -53,7 +53,7 @@ async fn everything(change: impl FnOnce(&mut Behaviour), nip44: bool) {
     if fixture.service.behaviour().notifications {
         assert_eq!(fixture.client.notice().await, LightningNotice::Sent(bill.payment_hash(), paid));
     }
-    // An invoice of ours is no payment of ours.
+    // An invoice of ours is not a payment of ours.
     assert_eq!(wallet.look_up_payment(hash, None).await, Ok(OutgoingStatus::Unknown(Finds::Nothing)));
 
     let info = wallet.info().await.unwrap();
@@ -61,7 +61,7 @@ async fn everything(change: impl FnOnce(&mut Behaviour), nip44: bool) {
     assert_eq!((info.balance, info.methods.len()), (Some(fixture.shop.balance()), Method::ALL.len()));
     let told = fixture.service.behaviour().announces && fixture.service.behaviour().notifications;
     assert_eq!((wallet.link().connected, wallet.link().tells_settlements), (true, told));
-    // Each was told once, by however many events.
+    // Each was reported once, by however many events.
     fixture.client.quiet().await;
 
     let asked: Vec<Event> = fixture.relay.seen().into_iter().filter(|event| event.kind.as_u16() == REQUEST).collect();
@@ -76,7 +76,7 @@ async fn everything(change: impl FnOnce(&mut Behaviour), nip44: bool) {
 }
 
 #[tokio::test]
-async fn a_wallet_that_announces_both_is_spoken_to_by_nip44() {
+async fn nip44_is_used_when_both_are_announced() {
     everything(|_| {}, true).await;
 }
 
@@ -91,7 +91,7 @@ async fn a_wallet_with_nip04_alone() {
 }
 
 #[tokio::test]
-async fn a_wallet_that_announces_nothing_is_an_old_one() {
+async fn nip04_is_used_without_an_announcement() {
     let old = |behaviour: &mut Behaviour| {
         behaviour.encryptions = Encryptions::Nip04;
         behaviour.announces = false;
@@ -105,20 +105,20 @@ async fn a_wallet_without_notifications() {
 }
 
 #[tokio::test]
-async fn what_is_announced_later_counts_from_then_on() {
+async fn a_later_announcement_applies_from_then_on() {
     let fixture = Fixture::set_with(|behaviour| behaviour.announces = false).await;
     fixture.client.invoice(1_000).await;
-    assert!(!fixture.client.wallet.link().tells_settlements);
+    assert!(!fixture.client.backend.link().tells_settlements);
     fixture.service.set(|behaviour| behaviour.announces = true);
     fixture.client.until_link(|link| link.tells_settlements).await;
     fixture.client.invoice(1_000).await;
     let asked = fixture.relay.seen().into_iter().filter(|event| event.kind.as_u16() == REQUEST);
     let schemes: Vec<bool> = asked.map(|event| tag(&event, "encryption").is_some()).collect();
     assert_eq!(schemes, [false, true]);
-    // A second one in the place of the first.
+    // A second announcement replaces the first.
     fixture.service.set(|behaviour| behaviour.notifications = false);
     fixture.client.until_link(|link| !link.tells_settlements).await;
-    // Read in one way alone, whatever it was before.
+    // Encrypted in one way only, whatever it was before.
     for encryptions in [Encryptions::Nip04, Encryptions::Nip44, Encryptions::Both] {
         fixture.service.set(|behaviour| (behaviour.encryptions, behaviour.notifications) = (encryptions, true));
         fixture.client.until_link(|link| link.tells_settlements).await;
@@ -129,16 +129,16 @@ async fn what_is_announced_later_counts_from_then_on() {
 }
 
 #[tokio::test]
-async fn a_wallet_that_does_not_say_its_balance_or_its_name() {
+async fn a_wallet_without_balance_or_name() {
     let fixture = Fixture::set_with(|behaviour| {
         behaviour.offers.remove(&Method::GetBalance);
     })
     .await;
-    let info = fixture.client.wallet.info().await.unwrap();
+    let info = fixture.client.backend.info().await.unwrap();
     assert_eq!((info.alias.as_deref(), info.balance), (Some("shop"), None));
     fixture.service.set(|behaviour| behaviour.offers = [Method::GetBalance, Method::MakeInvoice].into());
     fixture.relay.wait_for(LONG, |counts| counts.events_of(13_194) == 2).await.expect("announced anew");
-    let info = fixture.client.wallet.info().await.unwrap();
+    let info = fixture.client.backend.info().await.unwrap();
     assert_eq!((info.alias, info.network, info.balance), (None, None, Some(Fixture::SHOP)));
     assert!(info.methods.contains(&"make_invoice".to_owned()), "{:?}", info.methods);
 }
@@ -153,7 +153,7 @@ async fn a_wallet_whose_clock_is_minutes_behind() {
 }
 
 #[tokio::test]
-async fn at_a_relay_of_others_making() {
+async fn at_an_independent_relay_implementation() {
     let network = LightningNetwork::new();
     let (shop, user) = (network.open_account("shop", 10_000), network.open_account("user", 10_000));
     let relay = EmbeddedRelay::start().await.unwrap();
@@ -170,10 +170,10 @@ async fn at_a_relay_of_others_making() {
 }
 
 #[tokio::test]
-async fn many_at_once_each_get_their_own_answer() {
+async fn concurrent_requests_get_their_own_responses() {
     let fixture = Fixture::set().await;
     let asking = (1..=100_u64).map(|amount| {
-        let wallet = &fixture.client.wallet;
+        let wallet = &fixture.client.backend;
         async move {
             let made = wallet.make_invoice(&wanted(amount)).await.unwrap();
             assert_eq!(made.amount(), Some(amount));

@@ -1,4 +1,5 @@
-//! A relay or a wallet that is away: what is said to have failed is not done later, and what is not known can be looked up.
+//! A relay or wallet service that is away: a request reported as failed is not executed later, and an unknown outcome
+//! can be looked up.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +19,7 @@ fn is_unknown<T: std::fmt::Debug>(result: Result<T, LightningError>) {
     assert!(matches!(result, Err(LightningError::Unknown(_))), "{result:?}");
 }
 
-/// A relay that was there, so that its port is one that nothing listens on.
+/// A relay that was stopped, so that nothing listens on its port.
 async fn gone() -> (u16, String) {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let gone = (relay.port(), relay.url().to_owned());
@@ -27,7 +28,7 @@ async fn gone() -> (u16, String) {
 }
 
 #[tokio::test]
-async fn what_was_not_sent_is_never_sent() {
+async fn a_request_reported_as_not_sent_is_never_sent() {
     let (port, url) = gone().await;
     let network = LightningNetwork::new();
     let (shop, user) = (network.open_account("shop", 10_000), network.open_account("user", 0));
@@ -36,7 +37,7 @@ async fn what_was_not_sent_is_never_sent() {
     let bill = user.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
     let hash = bill.payment_hash();
     // All at once: each waits for a connection for a while.
-    let wallet = Arc::clone(&client.wallet);
+    let wallet = Arc::clone(&client.backend);
     let wish = wanted(1);
     let (paid, made, invoice, payment, info) = tokio::join!(
         client.pay(&bill, within(60)),
@@ -60,7 +61,7 @@ async fn what_was_not_sent_is_never_sent() {
 }
 
 #[tokio::test]
-async fn what_nobody_waits_for_any_more_is_not_sent() {
+async fn a_request_that_was_given_up_is_not_sent() {
     let (port, url) = gone().await;
     let network = LightningNetwork::new();
     let (shop, user) = (network.open_account("shop", 10_000), network.open_account("user", 0));
@@ -73,14 +74,14 @@ async fn what_nobody_waits_for_any_more_is_not_sent() {
     relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("both are there");
     client.until(true).await;
     assert_eq!(
-        client.wallet.look_up_payment(bill.payment_hash(), None).await,
+        client.backend.look_up_payment(bill.payment_hash(), None).await,
         Ok(OutgoingStatus::Unknown(Finds::Nothing))
     );
     assert_eq!(service.counts().total(), 1);
 }
 
 #[tokio::test]
-async fn a_relay_that_comes_in_time_has_the_request() {
+async fn a_relay_that_connects_in_time_gets_the_request() {
     let (port, url) = gone().await;
     let network = LightningNetwork::new();
     let (shop, user) = (network.open_account("shop", 10_000), network.open_account("user", 0));
@@ -89,18 +90,18 @@ async fn a_relay_that_comes_in_time_has_the_request() {
     let bill = user.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
     let back = async {
         let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
-        // The wallet service may come later than the request: relays keep none of those.
+        // The wallet service may arrive after the request: relays do not keep requests.
         relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("both are there");
         relay
     };
     let (paid, relay) = tokio::join!(client.pay(&bill, within(60)), back);
-    // Or it counts as not sent, on a machine that is very slow; but it is never both.
+    // On a very slow machine it may be reported as not sent; but never both.
     let asked = relay.counts().events_of(23_194);
     assert_eq!(asked, u64::from(paid != Err(LightningError::NotSent)), "{paid:?}");
 }
 
 #[tokio::test]
-async fn a_request_whose_time_is_over_is_not_sent() {
+async fn an_expired_request_is_not_sent() {
     let fixture = Fixture::set().await;
     let bill = fixture.bill(1_000);
     for until in [0, within(0) - 1, within(0)] {
@@ -116,32 +117,32 @@ async fn a_wallet_that_is_away_may_have_paid() {
     let fixture = Fixture::set().await;
     let client = BackendHandle::start_with(&fixture.service.url(), Duration::from_millis(500));
     client.until(true).await;
-    client.wallet.info().await.unwrap();
+    client.backend.info().await.unwrap();
     fixture.service.stop().await;
     let bill = fixture.bill(1_000);
     let hash = bill.payment_hash();
     let wish = wanted(1);
     let (paid, made, invoice, payment, info) = tokio::join!(
         client.pay(&bill, within(2)),
-        client.wallet.make_invoice(&wish),
-        client.wallet.look_up_invoice(hash),
-        client.wallet.look_up_payment(hash, None),
-        client.wallet.info(),
+        client.backend.make_invoice(&wish),
+        client.backend.look_up_invoice(hash),
+        client.backend.look_up_payment(hash, None),
+        client.backend.info(),
     );
     is_unknown(paid);
     is_unknown(made);
     is_unknown(invoice);
     is_unknown(payment);
     is_unknown(info);
-    assert!(client.wallet.link().connected, "its relay is there");
+    assert!(client.backend.link().connected, "its relay is there");
     fixture.service.start_again().await;
     fixture.service.ready(LONG).await.unwrap();
-    assert_eq!(fixture.client.wallet.look_up_payment(hash, None).await, Ok(OutgoingStatus::Unknown(Finds::Nothing)));
+    assert_eq!(fixture.client.backend.look_up_payment(hash, None).await, Ok(OutgoingStatus::Unknown(Finds::Nothing)));
     assert_eq!(fixture.asked_to_pay().await, 0);
 }
 
 #[tokio::test]
-async fn a_payment_whose_answer_is_lost_is_found_by_looking() {
+async fn a_payment_whose_response_is_lost_is_found_by_a_look_up() {
     let fixture = Fixture::set_with(|behaviour| {
         behaviour.notifications = false;
         behaviour.on(Method::PayInvoice, Conduct::Mute);
@@ -150,7 +151,7 @@ async fn a_payment_whose_answer_is_lost_is_found_by_looking() {
     let bill = fixture.bill(1_000);
     let paid = fixture.pay(&bill, 60).await.unwrap();
     assert_eq!(
-        fixture.client.wallet.look_up_payment(bill.payment_hash(), None).await,
+        fixture.client.backend.look_up_payment(bill.payment_hash(), None).await,
         Ok(OutgoingStatus::Paid(paid.clone()))
     );
     assert_eq!(paid.preimage.payment_hash(), bill.payment_hash());
@@ -158,20 +159,20 @@ async fn a_payment_whose_answer_is_lost_is_found_by_looking() {
 }
 
 #[tokio::test]
-async fn a_payment_under_way_is_pending_until_it_is_not() {
+async fn a_payment_in_progress_is_pending() {
     for arrives in [true, false] {
         let mut fixture = Fixture::set_with(|behaviour| behaviour.holds_payments = true).await;
         let bill = fixture.bill(1_000);
         let hash = bill.payment_hash();
         is_unknown(fixture.pay(&bill, SOON).await);
-        assert_eq!(fixture.client.wallet.look_up_payment(hash, None).await, Ok(OutgoingStatus::Pending));
+        assert_eq!(fixture.client.backend.look_up_payment(hash, None).await, Ok(OutgoingStatus::Pending));
         assert_eq!(fixture.service.release_payments(arrives), 1);
         if arrives {
             let (told, paid) = fixture.client.sent().await;
             assert_eq!(told, hash);
-            assert_eq!(fixture.client.wallet.look_up_payment(hash, None).await, Ok(OutgoingStatus::Paid(paid)));
+            assert_eq!(fixture.client.backend.look_up_payment(hash, None).await, Ok(OutgoingStatus::Paid(paid)));
         } else {
-            assert_eq!(fixture.client.wallet.look_up_payment(hash, None).await, Ok(OutgoingStatus::Failed));
+            assert_eq!(fixture.client.backend.look_up_payment(hash, None).await, Ok(OutgoingStatus::Failed));
         }
         fixture.client.quiet().await;
         assert_eq!(fixture.network.executed(hash), u32::from(arrives));
@@ -179,7 +180,7 @@ async fn a_payment_under_way_is_pending_until_it_is_not() {
 }
 
 #[tokio::test]
-async fn an_answer_that_comes_late_is_no_other_requests_and_not_lost() {
+async fn a_late_response_is_neither_confused_nor_lost() {
     let mut fixture = Fixture::set_with(|behaviour| {
         behaviour.notifications = false;
         behaviour.lookups = Some(LookupLie::ForgetPayments);
@@ -198,7 +199,7 @@ async fn an_answer_that_comes_late_is_no_other_requests_and_not_lost() {
 }
 
 #[tokio::test]
-async fn a_request_that_lies_about_at_the_relay_is_void_when_it_is_read() {
+async fn a_request_kept_by_the_relay_expires() {
     let fixture = Fixture::set().await;
     fixture.relay.set(|quirks| quirks.stop_reading = true);
     let bill = fixture.bill(1_000);
@@ -206,28 +207,28 @@ async fn a_request_that_lies_about_at_the_relay_is_void_when_it_is_read() {
     fixture.relay.set(|quirks| quirks.stop_reading = false);
     fixture.relay.wait_for(LONG, |counts| counts.events_of(23_194) >= 1).await.expect("read after all");
     assert_eq!(
-        fixture.client.wallet.look_up_payment(bill.payment_hash(), None).await,
+        fixture.client.backend.look_up_payment(bill.payment_hash(), None).await,
         Ok(OutgoingStatus::Unknown(Finds::Nothing))
     );
     assert_eq!(fixture.network.executed(bill.payment_hash()), 0);
 }
 
 #[tokio::test]
-async fn on_a_line_that_swallows_it_is_not_known() {
+async fn on_a_connection_that_drops_bytes_the_outcome_is_unknown() {
     let fixture = Fixture::set().await;
     let proxy = BreakableProxy::start(fixture.relay.url().trim_start_matches("ws://").to_owned()).await.unwrap();
     let mut client = BackendHandle::start(&fixture.service.keys().url(&[proxy.ws_url()]));
     client.until(true).await;
-    client.wallet.info().await.unwrap();
+    client.backend.info().await.unwrap();
     let before = fixture.relay.counts().events_of(23_194);
     proxy.swallow();
     let bill = fixture.bill(1_000);
     is_unknown(client.pay(&bill, within(1)).await);
-    // The line is back: those who lost bytes are hung up, and the request does not come again.
+    // The connection works again: whoever lost bytes is disconnected, and the request is not repeated.
     proxy.restore();
     assert_eq!(client.notice().await, usher_engine::ports::LightningNotice::Reconnected);
     assert_eq!(
-        client.wallet.look_up_payment(bill.payment_hash(), None).await,
+        client.backend.look_up_payment(bill.payment_hash(), None).await,
         Ok(OutgoingStatus::Unknown(Finds::Nothing))
     );
     assert_eq!(fixture.relay.counts().events_of(23_194), before + 1);
@@ -235,7 +236,7 @@ async fn on_a_line_that_swallows_it_is_not_known() {
 }
 
 #[tokio::test]
-async fn a_relay_that_goes_with_a_look_up_has_it_again() {
+async fn a_look_up_lost_with_its_relay_is_sent_again() {
     let scripted = ScriptedWallet::start().await;
     let client = BackendHandle::start(&scripted.url());
     let mut wire = scripted.subscribed().await;
@@ -249,13 +250,13 @@ async fn a_relay_that_goes_with_a_look_up_has_it_again() {
         assert_eq!(next.event.id, request.event.id, "the same request");
         wire.answer(&next, &serde_json::json!({"state": "pending"})).await;
     };
-    let (found, ()) = tokio::join!(client.wallet.look_up_invoice(hash), gone);
+    let (found, ()) = tokio::join!(client.backend.look_up_invoice(hash), gone);
     assert_eq!(found, Ok(InvoiceStatus::Open));
 }
 
 #[tokio::test]
-async fn what_could_not_be_written_in_time_is_not_written_later() {
-    // More than may wait to be read: the connection stands still until the engine takes what it was told.
+async fn a_request_that_could_not_be_written_in_time_is_not_written_later() {
+    // More than may wait to be read: the connection stands still until the engine takes its notices.
     const NEWS: usize = 2_000;
     let scripted = ScriptedWallet::start().await;
     let mut client = BackendHandle::start(&scripted.url());
@@ -285,18 +286,18 @@ async fn what_could_not_be_written_in_time_is_not_written_later() {
         assert_eq!(request.method, "lookup_invoice", "and not what was said not to have been sent");
         wire.answer(&request, &serde_json::json!({"state": "pending"})).await;
     };
-    let (found, ()) = tokio::join!(client.wallet.look_up_invoice(bill.payment_hash()), answering);
+    let (found, ()) = tokio::join!(client.backend.look_up_invoice(bill.payment_hash()), answering);
     assert_eq!(found, Ok(InvoiceStatus::Open));
 }
 
 #[tokio::test]
-async fn a_stop_ends_everything_at_once() {
+async fn a_stop_ends_all_tasks_at_once() {
     let scripted = ScriptedWallet::start().await;
     let client = BackendHandle::start_with(&scripted.url(), LONG * 10);
     let mut wire = scripted.subscribed().await;
     client.until(true).await;
     let stopping = async {
-        // One request without an answer, and nobody takes the news.
+        // One request without a response, and nobody takes the notices.
         wire.request().await;
         for number in 0..1_100 {
             let fields = serde_json::json!({"payment_hash": format!("{number:064x}")});
@@ -308,9 +309,9 @@ async fn a_stop_ends_everything_at_once() {
         wire
     };
     let hash = Preimage::from_bytes([4; 32]).payment_hash();
-    let all = async { tokio::join!(client.wallet.look_up_invoice(hash), stopping) };
+    let all = async { tokio::join!(client.backend.look_up_invoice(hash), stopping) };
     let (found, mut wire) = tokio::time::timeout(LONG, all).await.expect("its answer is not waited for");
     is_unknown(found);
     wire.ended().await;
-    assert!(!client.wallet.link().connected);
+    assert!(!client.backend.link().connected);
 }

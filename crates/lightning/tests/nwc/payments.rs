@@ -1,4 +1,4 @@
-//! Payments while the wallet, a relay or the service is away for a moment: made once, and told.
+//! Payments while the wallet service, a relay or our service is away for a moment: made once, and reported.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -24,12 +24,12 @@ use crate::scripted_wallet::ScriptedWallet;
 /// Every kind of memory that deployed services have.
 const MEMORIES: [Memory; 3] = [Memory::Lasting, Memory::WhileRunning, Memory::None];
 
-/// What was asked for, signed and not sent.
+/// A request that is signed and not sent.
 async fn signed(fixture: &Fixture, bill: &Invoice, secs: u64) -> SignedPayment {
-    fixture.client.wallet.prepare_payment(bill, within(secs)).await.unwrap()
+    fixture.client.backend.prepare_payment(bill, within(secs)).await.unwrap()
 }
 
-/// How often it was paid, and how many different requests the service had for that.
+/// How often the invoice was paid, and how many different requests for it the service received.
 fn paid_and_asked(fixture: &Fixture, bill: &Invoice) -> (u32, u64) {
     (fixture.network.executed(bill.payment_hash()), fixture.service.counts().calls(Method::PayInvoice))
 }
@@ -53,11 +53,11 @@ impl SettingStore for Kept {
 }
 
 #[tokio::test]
-async fn a_wallet_that_was_away_has_the_same_request_when_it_is_back() {
+async fn a_wallet_that_was_away_gets_the_same_request_when_it_is_back() {
     for memory in MEMORIES {
         let fixture = Fixture::set_with(|behaviour| {
             behaviour.memory = memory;
-            // It knows nothing of its payments, as many.
+            // It knows none of its payments, like many.
             behaviour.lookups = Some(LookupLie::ForgetPayments);
         })
         .await;
@@ -80,24 +80,24 @@ async fn an_invoice_is_made_as_soon_as_the_wallet_is_back() {
     fixture.service.stop().await;
     let wish = wanted(5_000);
     let back = async {
-        // The request, and then probes: the wallet answers none.
+        // The request, and then probes: the wallet service responds to none.
         fixture.relay.wait_for(LONG, |counts| counts.events_of(23_194) >= 2).await.expect("probed");
         fixture.service.start_again().await;
     };
-    let (made, ()) = tokio::join!(fixture.client.wallet.make_invoice(&wish), back);
+    let (made, ()) = tokio::join!(fixture.client.backend.make_invoice(&wish), back);
     assert_eq!(made.unwrap().amount(), Some(5_000));
     assert_eq!(fixture.service.counts().executed(Method::MakeInvoice), 1);
 }
 
 #[tokio::test]
-async fn a_slow_wallet_is_not_asked_for_more_invoices_than_it_is_silent() {
+async fn a_slow_wallet_gets_few_repeated_requests_for_invoices() {
     let fixture = Fixture::set_with(|behaviour| behaviour.latency = Duration::from_millis(1_000)).await;
-    assert!(fixture.client.wallet.make_invoice(&wanted(5_000)).await.is_ok());
+    assert!(fixture.client.backend.make_invoice(&wanted(5_000)).await.is_ok());
     assert_eq!(fixture.service.counts().calls(Method::MakeInvoice), 1);
 }
 
 #[tokio::test]
-async fn a_service_that_acts_on_each_copy_pays_once_and_its_late_word_is_heard() {
+async fn a_service_that_acts_on_each_copy_pays_once_and_its_late_response_is_received() {
     let mut fixture = Fixture::set_with(|behaviour| {
         behaviour.memory = Memory::None;
         behaviour.holds_payments = true;
@@ -106,7 +106,8 @@ async fn a_service_that_acts_on_each_copy_pays_once_and_its_late_word_is_heard()
     })
     .await;
     let bill = fixture.bill(1_000);
-    // The payment is under way, the wallet says "not found", has the request again, and its node refuses the copy.
+    // The payment is in progress; the service responds "not found", gets the request again, and its node refuses the
+    // copy.
     let failure = fixture.pay(&bill, 60).await.unwrap_err();
     assert!(matches!(failure, LightningError::Failed(_)), "that is no proof that nothing is under way: {failure:?}");
     assert_eq!(fixture.service.release_payments(true), 1);
@@ -117,7 +118,7 @@ async fn a_service_that_acts_on_each_copy_pays_once_and_its_late_word_is_heard()
 }
 
 #[tokio::test]
-async fn a_refusal_of_what_was_sent_more_than_once_is_not_definite() {
+async fn a_refusal_of_a_repeated_request_is_not_definite() {
     let fixture = Fixture::set_with(|behaviour| {
         behaviour.once(Method::PayInvoice, Conduct::Ignore);
         behaviour.memory = Memory::None;
@@ -127,7 +128,7 @@ async fn a_refusal_of_what_was_sent_more_than_once_is_not_definite() {
     let bill = fixture.bill(1_000);
     let failure = fixture.pay(&bill, 60).await.unwrap_err();
     assert!(matches!(failure, LightningError::Failed(_)), "{failure:?}");
-    // Sent once, it is.
+    // Sent once, it is definite.
     let failure = fixture.pay(&fixture.bill(1_000), 60).await.unwrap_err();
     assert!(matches!(failure, LightningError::Refused { again: true, .. }), "{failure:?}");
 }
@@ -138,25 +139,25 @@ async fn after_a_restart_the_same_request_is_sent_when_the_wallet_does_not_know_
         for lookups in [None, Some(LookupLie::ForgetPayments), Some(LookupLie::PaymentsAsInvoices)] {
             let fixture =
                 Fixture::set_with(|behaviour| (behaviour.memory, behaviour.lookups) = (memory, lookups)).await;
-            // Stored, and not sent.
+            // Stored and not sent.
             let bill = fixture.bill(1_000);
             let payment = signed(&fixture, &bill, 60).await;
             let client = BackendHandle::start(&fixture.service.url());
-            let paid = client.wallet.pay(&bill, &payment, true).await.unwrap();
+            let paid = client.backend.pay(&bill, &payment, true).await.unwrap();
             assert_eq!(paid.preimage.payment_hash(), bill.payment_hash());
             assert_eq!(paid_and_asked(&fixture, &bill), (1, 1), "{memory:?} {lookups:?}");
 
-            // Sent and done, and the reply was lost with the process.
+            // Sent and executed, and the response was lost with the process.
             let bill = fixture.bill(2_000);
             let payment = signed(&fixture, &bill, SOON).await;
             fixture.service.set(|behaviour| behaviour.once(Method::PayInvoice, Conduct::Mute));
-            let reply = tokio::time::timeout(QUIET, fixture.client.wallet.pay(&bill, &payment, false)).await;
+            let reply = tokio::time::timeout(QUIET, fixture.client.backend.pay(&bill, &payment, false)).await;
             assert!(reply.is_err(), "{reply:?}");
             fixture.service.wait_for(LONG, |counts| counts.executed(Method::PayInvoice) == 2).await.expect("paid");
-            let again = client.wallet.pay(&bill, &payment, true).await;
+            let again = client.backend.pay(&bill, &payment, true).await;
             match lookups {
                 None => assert!(again.is_ok(), "{memory:?}: {again:?}"),
-                // Nobody can know; a node that refuses the second payment says nothing of the first.
+                // Nobody can know: a node that refuses the second payment says nothing about the first.
                 _ => assert!(
                     matches!(again, Err(LightningError::Unknown(_) | LightningError::Failed(_))),
                     "{memory:?} {lookups:?}: {again:?}"
@@ -168,7 +169,7 @@ async fn after_a_restart_the_same_request_is_sent_when_the_wallet_does_not_know_
 }
 
 #[tokio::test]
-async fn a_connection_that_is_cut_while_a_payment_is_asked_for_costs_no_payment_and_makes_none_twice() {
+async fn a_connection_cut_during_a_payment_neither_loses_nor_repeats_it() {
     for memory in MEMORIES {
         let fixture = Fixture::set_with(|behaviour| {
             behaviour.memory = memory;
@@ -179,22 +180,22 @@ async fn a_connection_that_is_cut_while_a_payment_is_asked_for_costs_no_payment_
         let client = BackendHandle::start(&fixture.service.keys().url(&[proxy.ws_url()]));
         client.until(true).await;
         let bill = fixture.bill(1_000);
-        let payment = client.wallet.prepare_payment(&bill, within(60)).await.unwrap();
-        // Written into a line that swallows it.
+        let payment = client.backend.prepare_payment(&bill, within(60)).await.unwrap();
+        // Written into a connection that drops it.
         proxy.swallow();
         let back = async {
             tokio::time::sleep(QUIET).await;
             proxy.restore();
         };
-        let (paid, ()) = tokio::join!(client.wallet.pay(&bill, &payment, false), back);
+        let (paid, ()) = tokio::join!(client.backend.pay(&bill, &payment, false), back);
         assert_eq!(paid.unwrap().preimage.payment_hash(), bill.payment_hash(), "{memory:?}");
         assert_eq!(paid_and_asked(&fixture, &bill), (1, 1), "{memory:?}");
-        // And cut before it could be written: it was not sent, and another attempt may be begun.
+        // Cut before it could be written: it was not sent, and another attempt may begin.
         let bill = fixture.bill(2_000);
-        let payment = client.wallet.prepare_payment(&bill, within(60)).await.unwrap();
+        let payment = client.backend.prepare_payment(&bill, within(60)).await.unwrap();
         proxy.cut();
         client.until(false).await;
-        assert_eq!(client.wallet.pay(&bill, &payment, false).await, Err(LightningError::NotSent));
+        assert_eq!(client.backend.pay(&bill, &payment, false).await, Err(LightningError::NotSent));
         proxy.restore();
         client.until(true).await;
         assert!(client.pay(&bill, within(60)).await.is_ok());
@@ -203,7 +204,7 @@ async fn a_connection_that_is_cut_while_a_payment_is_asked_for_costs_no_payment_
 }
 
 #[tokio::test]
-async fn a_reply_that_was_sent_while_the_connection_was_renewed_is_kept_by_the_relay_for_us() {
+async fn a_response_sent_during_a_reconnection_is_delivered_by_the_relay_later() {
     let scripted = ScriptedWallet::start().await;
     let client = BackendHandle::start(&scripted.url());
     let mut wire = scripted.subscribed().await;
@@ -229,7 +230,7 @@ async fn a_reply_that_was_sent_while_the_connection_was_renewed_is_kept_by_the_r
 }
 
 #[tokio::test]
-async fn of_what_was_asked_for_over_another_connection_this_one_says_nothing() {
+async fn look_ups_prove_nothing_about_requests_over_another_connection() {
     let fixture = Fixture::set().await;
     let (bill, paid) = (fixture.bill(1_000), fixture.bill(2_000));
     let other = FaultyNwcService::start_with(
@@ -244,12 +245,12 @@ async fn of_what_was_asked_for_over_another_connection_this_one_says_nothing() {
     let client = BackendHandle::start(&other.url());
     client.until(true).await;
     assert!(client.pay(&paid, within(60)).await.is_ok());
-    let again = client.wallet.pay(&bill, &payment, true).await;
+    let again = client.backend.pay(&bill, &payment, true).await;
     assert!(matches!(again, Err(LightningError::Unknown(_))), "{again:?}");
     until_void(&payment).await;
-    // Though its own look-ups are known to find payments.
+    // Although its own look-ups are known to find payments.
     let finds = |client: &BackendHandle, payment: &SignedPayment| {
-        let (wallet, payment) = (Arc::clone(&client.wallet), payment.clone());
+        let (wallet, payment) = (Arc::clone(&client.backend), payment.clone());
         let hash = bill.payment_hash();
         async move { wallet.look_up_payment(hash, Some(&payment)).await }
     };
@@ -269,38 +270,36 @@ async fn until_void(payment: &SignedPayment) {
 }
 
 #[tokio::test]
-async fn what_look_ups_are_worth_is_learned_and_kept() {
+async fn the_reliability_of_look_ups_is_learned_and_stored() {
     let fixture = Fixture::set().await;
     let kept = Arc::new(Kept::default());
     let client = BackendHandle::start_keeping(&fixture.service.url(), &kept);
     client.until(true).await;
     let never = fixture.bill(1_000);
-    let payment = client.wallet.prepare_payment(&never, within(1)).await.unwrap();
-    let early = client.wallet.look_up_payment(never.payment_hash(), Some(&payment)).await;
+    let payment = client.backend.prepare_payment(&never, within(1)).await.unwrap();
+    let early = client.backend.look_up_payment(never.payment_hash(), Some(&payment)).await;
     assert_eq!(early, Ok(OutgoingStatus::Unknown(Finds::Nothing)));
     until_void(&payment).await;
-    let worth = async |client: &BackendHandle| match client
-        .wallet
-        .look_up_payment(never.payment_hash(), Some(&payment))
-        .await
-    {
-        Ok(OutgoingStatus::Unknown(finds)) => finds,
-        other => panic!("{other:?}"),
-    };
+    let worth =
+        async |client: &BackendHandle| match client.backend.look_up_payment(never.payment_hash(), Some(&payment)).await
+        {
+            Ok(OutgoingStatus::Unknown(finds)) => finds,
+            other => panic!("{other:?}"),
+        };
     assert_eq!(worth(&client).await, Finds::Nothing, "nothing was seen yet");
     client.pay(&fixture.bill(2_000), within(60)).await.unwrap();
     until_worth(&worth, &client, Finds::Settled).await;
-    // A payment under way that is found is worth more.
+    // A pending payment that is found proves more.
     fixture.service.set(|behaviour| behaviour.holds_payments = true);
     let held = fixture.bill(3_000);
     assert!(client.pay(&held, within(1)).await.is_err());
-    assert_eq!(client.wallet.look_up_payment(held.payment_hash(), None).await, Ok(OutgoingStatus::Pending));
+    assert_eq!(client.backend.look_up_payment(held.payment_hash(), None).await, Ok(OutgoingStatus::Pending));
     until_worth(&worth, &client, Finds::Unsettled).await;
-    // After a restart it is known.
+    // After a restart it is still known.
     client.stop().await;
     let client = BackendHandle::start_keeping(&fixture.service.url(), &kept);
     assert_eq!(worth(&client).await, Finds::Unsettled);
-    // Until it is seen that it is so no more.
+    // Until a look-up shows that it is no longer so.
     fixture.service.set(|behaviour| {
         behaviour.holds_payments = false;
         behaviour.lookups = Some(LookupLie::PaymentsAsInvoices);
@@ -328,12 +327,12 @@ async fn a_wallet_whose_clock_is_behind_may_still_act_on_a_request() {
     let payment = signed(&fixture, &bill, 1).await;
     until_void(&payment).await;
     tokio::time::sleep(QUIET).await;
-    let status = fixture.client.wallet.look_up_payment(bill.payment_hash(), Some(&payment)).await;
+    let status = fixture.client.backend.look_up_payment(bill.payment_hash(), Some(&payment)).await;
     assert_eq!(status, Ok(OutgoingStatus::Unknown(Finds::Nothing)), "by its clock it is not void");
 }
 
 #[tokio::test]
-async fn a_relay_that_was_healthy_is_come_back_to_at_once_and_a_payment_with_it() {
+async fn after_a_healthy_connection_the_next_is_made_at_once_and_payments_continue() {
     let scripted = ScriptedWallet::start().await;
     let client = BackendHandle::start(&scripted.url());
     let bill = LightningNetwork::new().open_account("payee", 0).make_invoice(&InvoiceTerms::of(1_000)).unwrap();

@@ -1,4 +1,4 @@
-//! What was away comes back, and is there again by itself.
+//! Recovery: what was away comes back and works again by itself.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use usher_sandbox::lightning::{LightningNetwork, Method};
 use crate::backend_handle::{BackendHandle, LONG};
 use crate::fixture::Fixture;
 
-/// An invoice is made, paid, and told of.
+/// An invoice is made, paid, and reported.
 async fn works(fixture: &mut Fixture) {
     let made = fixture.client.invoice(100).await;
     fixture.user.pay(made.as_str(), None).unwrap();
@@ -25,17 +25,17 @@ async fn the_relay_goes_and_comes_back() {
         let missed = fixture.client.invoice(100).await;
         fixture.relay.stop().await;
         fixture.client.until(false).await;
-        assert!(fixture.client.wallet.link().tells_settlements, "it still would");
+        assert!(fixture.client.backend.link().tells_settlements, "it still would");
         fixture.user.pay(missed.as_str(), None).unwrap();
         fixture.relay = QuirkyRelay::start_on(fixture.relay.port(), Quirks::default()).await.unwrap();
-        // What happened meanwhile was not told: this says to look.
+        // Events meanwhile were not reported: this notice says to look.
         let mut told = vec![fixture.client.notice().await];
         fixture.client.until(true).await;
         fixture.relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("both are back");
-        let found = fixture.client.wallet.look_up_invoice(missed.payment_hash()).await;
+        let found = fixture.client.backend.look_up_invoice(missed.payment_hash()).await;
         assert!(matches!(found, Ok(InvoiceStatus::Settled(_))), "{found:?}");
         if let LightningNotice::Settled(hash, _) = &told[0] {
-            // The wallet service tried until the relay was there, and the backend was there first.
+            // The wallet service retried until the relay was there, and the backend was there first.
             assert_eq!(*hash, missed.payment_hash());
             told.push(fixture.client.notice().await);
         }
@@ -56,7 +56,7 @@ async fn the_wallet_goes_and_comes_back() {
     works(&mut fixture).await;
     for _ in 0..2 {
         fixture.service.stop().await;
-        assert!(fixture.client.wallet.link().connected);
+        assert!(fixture.client.backend.link().connected);
         fixture.service.start_again().await;
         fixture.service.ready(LONG).await.unwrap();
         works(&mut fixture).await;
@@ -65,7 +65,7 @@ async fn the_wallet_goes_and_comes_back() {
 }
 
 #[tokio::test]
-async fn it_starts_with_nothing_to_talk_to_and_finds_it_later() {
+async fn it_starts_without_relay_and_service_and_finds_them_later() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let (port, url) = (relay.port(), relay.url().to_owned());
     relay.stop().await;
@@ -74,28 +74,28 @@ async fn it_starts_with_nothing_to_talk_to_and_finds_it_later() {
     let service = FaultyNwcService::start(&shop, &[&url]).await;
     service.stop().await;
     let mut client = BackendHandle::start(&service.url());
-    let link = client.wallet.link();
+    let link = client.backend.link();
     assert!(!link.connected && !link.tells_settlements);
     let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
     client.until(true).await;
-    assert!(!client.wallet.link().tells_settlements, "it does not know the wallet yet");
+    assert!(!client.backend.link().tells_settlements, "it does not know the wallet yet");
     service.start_again().await;
     client.until_link(|link| link.tells_settlements).await;
     relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("both are there");
     let made = client.invoice(100).await;
     user.pay(made.as_str(), None).unwrap();
-    // It was never connected before, so there is nothing that could have been missed.
+    // It was never connected before, so nothing could have been missed.
     assert_eq!(client.settled().await.0, made.payment_hash());
     client.quiet().await;
 }
 
 #[tokio::test]
-async fn a_relay_that_ends_subscriptions_is_asked_again() {
+async fn a_closed_subscription_is_requested_again() {
     let mut fixture = Fixture::set().await;
     fixture.relay.set(|quirks| quirks.close_subscriptions_after = Some(Duration::from_millis(100)));
     let before = fixture.relay.counts();
     let again = |reqs: u64| move |counts: &usher_faults::relay::Counts| counts.reqs >= before.reqs + reqs;
-    // More often than is borne on one connection.
+    // More often than one connection allows.
     fixture.relay.wait_for(LONG, again(15)).await.expect("asked again and again");
     fixture.relay.set(|quirks| quirks.close_subscriptions_after = None);
     fixture.client.until(true).await;
@@ -107,11 +107,11 @@ async fn a_relay_that_ends_subscriptions_is_asked_again() {
 }
 
 #[tokio::test]
-async fn a_relay_that_drops_connections_is_come_back_to() {
+async fn a_dropped_connection_is_made_again() {
     let mut fixture = Fixture::set().await;
     fixture.relay.set(|quirks| quirks.drop_every = Some(Duration::from_millis(50)));
     for _ in 0..2 {
-        // The first connection was open for longer than that.
+        // The first connection lasted longer than that.
         assert_eq!(fixture.client.notice().await, LightningNotice::Reconnected);
     }
     fixture.relay.set(|quirks| quirks.drop_every = None);
@@ -131,7 +131,7 @@ async fn a_slow_wallet_is_waited_for() {
 }
 
 #[tokio::test]
-async fn payments_that_take_their_time_keep_nothing_else_waiting() {
+async fn slow_payments_delay_no_other_request() {
     const PAYMENTS: u64 = 70;
     let fixture = Fixture::set_with(|behaviour| {
         behaviour.holds_payments = true;
@@ -144,7 +144,7 @@ async fn payments_that_take_their_time_keep_nothing_else_waiting() {
         fixture.service.wait_for(LONG, |counts| counts.calls(Method::PayInvoice) >= 20).await.expect("under way");
         for _ in 0..5 {
             let made = fixture.client.invoice(100).await;
-            assert_eq!(fixture.client.wallet.look_up_invoice(made.payment_hash()).await, Ok(InvoiceStatus::Open));
+            assert_eq!(fixture.client.backend.look_up_invoice(made.payment_hash()).await, Ok(InvoiceStatus::Open));
         }
         let mut done = 0;
         while done < PAYMENTS {

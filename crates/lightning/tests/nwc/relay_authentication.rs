@@ -1,4 +1,4 @@
-//! Relays that want to know who is there (NIP-42), or take nothing.
+//! Relays that require authentication (NIP-42), or accept nothing.
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ fn hash() -> PaymentHash {
     Preimage::from_bytes([5; 32]).payment_hash()
 }
 
-/// The next message, which says who is there: about this challenge, and signed by the app's key.
+/// The next message, which must authenticate: for this challenge, signed by the app's key.
 async fn authentication(wire: &mut Wire, scripted: &ScriptedWallet, challenge: &str) -> Event {
     let message = wire.expect("AUTH").await;
     let event = Event::from_json(message[1].to_string()).unwrap();
@@ -36,7 +36,7 @@ fn pending() -> Value {
 }
 
 #[tokio::test]
-async fn a_relay_that_demands_it_for_everything() {
+async fn a_relay_that_requires_it_for_everything() {
     let network = LightningNetwork::new();
     let (shop, user) = (network.open_account("shop", 10_000), network.open_account("user", 10_000));
     let relay = QuirkyRelay::start(Quirks { require_auth: true, ..Quirks::default() }).await.unwrap();
@@ -54,7 +54,7 @@ async fn a_relay_that_demands_it_for_everything() {
 }
 
 #[tokio::test]
-async fn a_relay_that_demands_it_for_reading() {
+async fn a_relay_that_requires_it_for_reading() {
     let scripted = ScriptedWallet::start().await;
     let client = BackendHandle::start(&scripted.url());
     let mut wire = scripted.accept().await;
@@ -62,24 +62,24 @@ async fn a_relay_that_demands_it_for_reading() {
     // First the refusal, then, after a while, the challenge.
     wire.closed("auth-required: who are you?").await;
     tokio::time::sleep(Duration::from_millis(2_500)).await;
-    assert!(!client.wallet.link().connected, "nothing can be heard");
+    assert!(!client.backend.link().connected, "nothing can be heard");
     challenge(&mut wire, "x1").await;
     let event = authentication(&mut wire, &scripted, "x1").await;
     wire.ok(event.id, true, "").await;
     wire.subscription().await;
-    assert!(!client.wallet.link().connected);
+    assert!(!client.backend.link().connected);
     wire.greet().await;
     client.until(true).await;
     let answering = async {
         let request = wire.request().await;
         wire.answer(&request, &pending()).await;
     };
-    let (found, ()) = tokio::join!(client.wallet.look_up_invoice(hash()), answering);
+    let (found, ()) = tokio::join!(client.backend.look_up_invoice(hash()), answering);
     assert_eq!(found, Ok(InvoiceStatus::Open));
 }
 
 #[tokio::test]
-async fn a_relay_that_demands_it_for_writing() {
+async fn a_relay_that_requires_it_for_writing() {
     let scripted = ScriptedWallet::start().await;
     let client = BackendHandle::start(&scripted.url());
     let mut wire = scripted.subscribed().await;
@@ -90,7 +90,7 @@ async fn a_relay_that_demands_it_for_writing() {
         challenge(&mut wire, "x2").await;
         let event = authentication(&mut wire, &scripted, "x2").await;
         wire.ok(event.id, true, "").await;
-        // What it did not take is offered once more, and the subscription may have more to show now.
+        // What it refused is sent once more, and the subscription may have more to show now.
         let again = loop {
             let message = wire.next().await;
             match message[0].as_str() {
@@ -103,12 +103,12 @@ async fn a_relay_that_demands_it_for_writing() {
         assert_eq!(again.id, refused.event.id);
         wire.answer(&refused, &pending()).await;
     };
-    let (found, ()) = tokio::join!(client.wallet.look_up_invoice(hash()), answering);
+    let (found, ()) = tokio::join!(client.backend.look_up_invoice(hash()), answering);
     assert_eq!(found, Ok(InvoiceStatus::Open));
 }
 
 #[tokio::test]
-async fn a_relay_that_does_not_want_us() {
+async fn a_relay_that_refuses_us() {
     let scripted = ScriptedWallet::start().await;
     let client = BackendHandle::start(&scripted.url());
     for _ in 0..2 {
@@ -118,14 +118,14 @@ async fn a_relay_that_does_not_want_us() {
         wire.closed("auth-required: who are you?").await;
         let event = authentication(&mut wire, &scripted, "x3").await;
         wire.ok(event.id, false, "restricted: members only").await;
-        // It is left, and tried again later.
+        // The connection is closed and tried again later.
         wire.ended().await;
-        assert!(!client.wallet.link().connected);
+        assert!(!client.backend.link().connected);
     }
 }
 
 #[tokio::test]
-async fn challenges_without_end_are_not_answered_for_ever() {
+async fn endless_challenges_are_not_answered_forever() {
     let scripted = ScriptedWallet::start().await;
     let _client = BackendHandle::start(&scripted.url());
     let mut wire = scripted.accept().await;
@@ -138,7 +138,7 @@ async fn challenges_without_end_are_not_answered_for_ever() {
 }
 
 #[tokio::test]
-async fn a_relay_that_takes_no_requests() {
+async fn a_relay_that_accepts_no_requests() {
     let scripted = ScriptedWallet::start().await;
     let client = BackendHandle::start_with(&scripted.url(), Duration::from_millis(800));
     let mut wire = scripted.subscribed().await;
@@ -148,14 +148,14 @@ async fn a_relay_that_takes_no_requests() {
         wire.ok(request.event.id, false, "blocked: not here").await;
         request
     };
-    let (found, refused) = tokio::join!(client.wallet.look_up_invoice(hash()), refusing);
-    // A relay may refuse and pass on all the same.
+    let (found, refused) = tokio::join!(client.backend.look_up_invoice(hash()), refusing);
+    // A relay may refuse and forward nevertheless.
     assert!(matches!(found, Err(LightningError::Unknown(_))), "{found:?}");
     let answering = async {
         let request = wire.request().await;
         assert_ne!(request.event.id, refused.event.id, "what it refused is not repeated");
         wire.answer(&request, &pending()).await;
     };
-    let (found, ()) = tokio::join!(client.wallet.look_up_invoice(hash()), answering);
+    let (found, ()) = tokio::join!(client.backend.look_up_invoice(hash()), answering);
     assert_eq!(found, Ok(InvoiceStatus::Open));
 }

@@ -1,4 +1,5 @@
-//! A relay and a wallet in one, worked by hand: a test reads what the backend sends and says whatever it likes.
+//! A relay and a wallet service in one, controlled by the test, which reads what the backend sends and sends whatever
+//! it likes.
 
 use std::net::Ipv4Addr;
 
@@ -30,7 +31,7 @@ pub(crate) struct Wire {
     subscription: String,
 }
 
-/// A request as the wallet reads it.
+/// A request as the wallet service reads it.
 pub(crate) struct Request {
     pub(crate) event: Event,
     pub(crate) method: String,
@@ -61,7 +62,7 @@ impl ScriptedWallet {
         Wire { socket, wallet: self.wallet.clone(), app: self.app.public_key(), subscription: String::new() }
     }
 
-    /// The next connection, which subscribes, hears that the wallet reads NIP-44, and is told so.
+    /// The next connection, which subscribes and receives the announcement of NIP-44.
     pub(crate) async fn subscribed(&self) -> Wire {
         let mut wire = self.accept().await;
         wire.subscription().await;
@@ -75,12 +76,12 @@ impl Wire {
         self.try_send(message).await.unwrap();
     }
 
-    /// Sends an event to the backend's subscription, whatever that asked for.
+    /// Sends an event to the backend's subscription, whatever that requested.
     pub(crate) async fn event(&mut self, event: &Event) {
         self.try_event(event).await.unwrap();
     }
 
-    /// As [`event`](Self::event), when the backend may be gone.
+    /// Like [`event`](Self::event), when the backend may be gone.
     pub(crate) async fn try_event(&mut self, event: &Event) -> Result<(), tokio_tungstenite::tungstenite::Error> {
         let text = format!("[\"EVENT\",{},{}]", json!(self.subscription), event.as_json());
         self.socket.send(Message::text(text)).await
@@ -98,37 +99,37 @@ impl Wire {
         }
     }
 
-    /// The next message, which is of this type.
+    /// The next message, which must be of this type.
     pub(crate) async fn expect(&mut self, kind: &str) -> Value {
         let message = self.next().await;
         assert_eq!(message[0], kind, "{message}");
         message
     }
 
-    /// The next message, which subscribes.
+    /// The next message, which must subscribe.
     pub(crate) async fn subscription(&mut self) -> Value {
         let message = self.expect("REQ").await;
         self.subscription = message[1].as_str().unwrap().to_owned();
         message
     }
 
-    /// Takes a subscription that came instead of something else.
+    /// Accepts a subscription that came instead of something else.
     pub(crate) async fn resubscribed(&mut self, message: &Value) {
         self.subscription = message[1].as_str().unwrap().to_owned();
         self.greet().await;
     }
 
-    /// Waits until the backend ends the connection, whatever it says before.
+    /// Waits until the backend closes the connection, whatever it sends before.
     pub(crate) async fn ended(&mut self) {
         while let Some(Ok(_)) = tokio::time::timeout(LONG, self.socket.next()).await.expect("an end in time") {}
     }
 
-    /// As [`send`](Self::send), when the backend may be gone.
+    /// Like [`send`](Self::send), when the backend may be gone.
     pub(crate) async fn try_send(&mut self, message: &Value) -> Result<(), tokio_tungstenite::tungstenite::Error> {
         self.socket.send(Message::text(message.to_string())).await
     }
 
-    /// Says what the wallet announces, and that this was all.
+    /// Sends the announcement and `EOSE`.
     pub(crate) async fn greet(&mut self) {
         let announcement = EventBuilder::new(Kind::from_u16(13_194), "pay_invoice lookup_invoice make_invoice")
             .tag(Tag::parse(["encryption", "nip44_v2 nip04"]).unwrap())
@@ -143,17 +144,17 @@ impl Wire {
         self.send(&json!(["EOSE", self.subscription])).await;
     }
 
-    /// Ends the subscription.
+    /// Closes the subscription.
     pub(crate) async fn closed(&mut self, reason: &str) {
         self.send(&json!(["CLOSED", self.subscription, reason])).await;
     }
 
-    /// Says of an event whether it was taken.
+    /// Acknowledges or refuses an event.
     pub(crate) async fn ok(&mut self, id: EventId, taken: bool, reason: &str) {
         self.send(&json!(["OK", id.to_hex(), taken, reason])).await;
     }
 
-    /// The next message, which is an event.
+    /// The next message, which must be an event.
     pub(crate) async fn published(&mut self) -> Event {
         let message = self.expect("EVENT").await;
         let event = Event::from_json(message[1].to_string()).unwrap();
@@ -161,7 +162,7 @@ impl Wire {
         event
     }
 
-    /// The next message, which is a request.
+    /// The next message, which must be a request.
     pub(crate) async fn request(&mut self) -> Request {
         let event = self.published().await;
         let secret = self.wallet.secret_key();
@@ -174,7 +175,7 @@ impl Wire {
         Request { event, method: call["method"].as_str().unwrap().to_owned() }
     }
 
-    /// What `by` would write to the backend, by NIP-44 or NIP-04 as the kind says.
+    /// What `by` would write to the backend, by NIP-44 or NIP-04 as the kind requires.
     pub(crate) fn sealed(&self, by: &Keys, kind: u16, text: &str) -> String {
         if kind == NOTIFICATION_NIP04 {
             return nip04::encrypt(by.secret_key(), &self.app, text).unwrap();
@@ -192,20 +193,20 @@ impl Wire {
             .unwrap()
     }
 
-    /// The wallet's answer to a request.
+    /// The wallet service's response to a request.
     pub(crate) fn answer_to(&self, request: &Request, answer: &Value) -> Event {
         let content = self.sealed(&self.wallet, ANSWER, &answer.to_string());
         self.signed(&self.wallet, ANSWER, &content, &[request.event.id])
     }
 
-    /// Answers a request with a result.
+    /// Responds to a request with a result.
     pub(crate) async fn answer(&mut self, request: &Request, result: &Value) {
         let answer = json!({"result_type": request.method, "error": null, "result": result});
         let answer = self.answer_to(request, &answer);
         self.event(&answer).await;
     }
 
-    /// Tells something by itself.
+    /// Sends a notification.
     pub(crate) async fn tell(&mut self, kind: u16, text: &str) {
         let content = self.sealed(&self.wallet, kind, text);
         let event = self.signed(&self.wallet, kind, &content, &[]);

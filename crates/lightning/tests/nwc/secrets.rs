@@ -43,7 +43,7 @@ fn shows_none(shown: &str, secrets: &[String]) {
 }
 
 #[test]
-fn secrets_would_be_found() {
+fn secrets_would_be_detected() {
     let (app, wallet) = (Keys::generate(), Keys::generate());
     let found = std::panic::catch_unwind(|| {
         shows_none(&format!("x{}y", app.secret_key().to_secret_hex()), &secrets(&app, &wallet));
@@ -67,18 +67,18 @@ async fn public_types() {
         Notification::parse(&text).unwrap().unwrap()
     });
     for shown in [
-        format!("{url:?} {:?} {:?}", NwcOptions::new(url.clone()), client.wallet),
-        format!("{url:#?} {:#?} {:#?}", NwcOptions::new(url.clone()), client.wallet),
+        format!("{url:?} {:?} {:?}", NwcOptions::new(url.clone()), client.backend),
+        format!("{url:#?} {:#?} {:#?}", NwcOptions::new(url.clone()), client.backend),
         format!("{answer:?} {notices:?} {:?}", answer.paid()),
         format!("{answer:#?} {notices:#?} {:#?}", answer.paid()),
         format!("{InvalidConnectionUri} {InvalidConnectionUri:?} {InvalidResponse} {InvalidResponse:?}"),
         format!("{:?}", Announcement::read("pay_invoice", None, None)),
     ] {
         shows_none(&shown, &secrets);
-        // Nor who talks to whom.
+        // Nor who communicates with whom.
         shows_none(&shown, &[scripted.wallet.public_key().to_hex(), scripted.app.public_key().to_hex()]);
     }
-    // A mistake in it is no reason to show it.
+    // A typo in it is no reason to show it.
     let hex = scripted.app.secret_key().to_secret_hex();
     for wrong in [scripted.url().replace("nostr+", "nostr-"), scripted.url().replace(&hex, &hex[1..])] {
         let error = wrong.parse::<ConnectionUri>().unwrap_err();
@@ -86,7 +86,7 @@ async fn public_types() {
     }
 }
 
-/// What this crate logged, down to the finest.
+/// Everything this crate logged, at the finest level.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -112,8 +112,8 @@ impl<'a> MakeWriter<'a> for Log {
 #[tokio::test]
 async fn logs() {
     let log = Log::default();
-    // For the whole program: what is set for one thread alone does not hear of what another has logged first. So lines of other
-    // tests are among those that are looked at.
+    // For the whole program: a subscriber for one thread misses what another thread logged first. So lines of other
+    // tests are checked too.
     tracing_subscriber::fmt().with_env_filter("usher_lightning=trace").with_writer(log.clone()).with_ansi(false).init();
     let mut fixture = Fixture::set().await;
     let keys = fixture.service.keys().clone();
@@ -130,7 +130,7 @@ async fn logs() {
     fixture.service.notify("payment_received", &json!({"preimage": settled.preimage.to_hex()}));
     fixture.service.set(|behaviour| behaviour.on(Method::PayInvoice, Conduct::Garble));
     assert!(fixture.pay(&fixture.bill(1_000), 60).await.is_err());
-    // The relay's address may be a secret, too: an access token, for one.
+    // The relay's URL may be a secret too: an access token, for example.
     let token = "f1e2d3c4b5a69788";
     let url = fixture.service.keys().url(&[format!("{}/{token}?token={token}", fixture.relay.url())]);
     secrets.push(token.to_owned());
@@ -138,7 +138,7 @@ async fn logs() {
     other.until(true).await;
     fixture.relay.set(|quirks| quirks.refuse_events = true);
     let hash = bill.payment_hash();
-    let impatient = tokio::time::timeout(Duration::from_millis(300), other.wallet.look_up_payment(hash, None)).await;
+    let impatient = tokio::time::timeout(Duration::from_millis(300), other.backend.look_up_payment(hash, None)).await;
     assert!(impatient.is_err());
     fixture.relay.stop().await;
     fixture.client.until(false).await;

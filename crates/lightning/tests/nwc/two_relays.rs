@@ -10,7 +10,7 @@ use usher_sandbox::lightning::{InvoiceTerms, LightningNetwork, Method};
 
 use crate::backend_handle::{BackendHandle, LONG, within};
 
-/// All that a shop needs, with this first relay, at which the wallet service may not be, and a second good one.
+/// Everything a shop needs, with this first relay, where the wallet service may be missing, and a good second one.
 async fn works_with(first: &str) {
     let network = LightningNetwork::new();
     let (shop, user) = (network.open_account("shop", 10_000), network.open_account("user", 10_000));
@@ -40,19 +40,19 @@ async fn one_of_them_is_not_there() {
 }
 
 #[tokio::test]
-async fn one_of_them_does_not_shake_hands() {
+async fn one_of_them_does_not_complete_the_handshake() {
     let relay = QuirkyRelay::start(Quirks { accept_tcp_only: true, ..Quirks::default() }).await.unwrap();
     works_with(relay.url()).await;
 }
 
 #[tokio::test]
-async fn one_of_them_says_nothing() {
+async fn one_of_them_is_silent() {
     let relay = QuirkyRelay::start(Quirks { mute: true, ..Quirks::default() }).await.unwrap();
     works_with(relay.url()).await;
 }
 
 #[tokio::test]
-async fn one_of_them_takes_nothing() {
+async fn one_of_them_refuses_all_events() {
     let relay = QuirkyRelay::start(Quirks { refuse_events: true, ..Quirks::default() }).await.unwrap();
     works_with(relay.url()).await;
 }
@@ -65,7 +65,7 @@ async fn one_of_them_loses_everything() {
 }
 
 #[tokio::test]
-async fn one_of_them_sends_rubbish() {
+async fn one_of_them_sends_invalid_messages() {
     let quirks = Quirks { garbage: Some(Duration::from_millis(2)), ..Quirks::default() };
     let relay = QuirkyRelay::start(quirks).await.unwrap();
     works_with(relay.url()).await;
@@ -79,7 +79,7 @@ async fn one_of_them_repeats_everything() {
 }
 
 #[tokio::test]
-async fn what_comes_over_both_counts_once() {
+async fn events_from_both_are_handled_once() {
     let network = LightningNetwork::new();
     let (shop, user) = (network.open_account("shop", 10_000), network.open_account("user", 10_000));
     let relays =
@@ -90,7 +90,7 @@ async fn what_comes_over_both_counts_once() {
         relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("all are there");
     }
     client.until(true).await;
-    // The backend has heard both relays' last word on what was before.
+    // Both relays have delivered everything that was sent before.
     let mut bills = Vec::new();
     for count in 1..=5 {
         let bill = user.make_invoice(&InvoiceTerms::of(100)).unwrap();
@@ -100,7 +100,7 @@ async fn what_comes_over_both_counts_once() {
     }
     assert_eq!(service.counts().executed(Method::PayInvoice), 5);
     for relay in &relays {
-        // An answer and two notifications for each payment.
+        // A response and two notifications for each payment.
         relay.wait_for(LONG, |counts| counts.events_of(23_197) == 5).await.expect("told over both");
     }
     for (hash, paid) in bills {
@@ -110,7 +110,7 @@ async fn what_comes_over_both_counts_once() {
 }
 
 #[tokio::test]
-async fn one_goes_and_comes_while_the_other_carries_on() {
+async fn one_reconnects_while_the_other_stays_connected() {
     let network = LightningNetwork::new();
     let (shop, user) = (network.open_account("shop", 10_000), network.open_account("user", 10_000));
     let (one, two) =
@@ -131,9 +131,9 @@ async fn one_goes_and_comes_while_the_other_carries_on() {
         assert_eq!(client.settled().await.0, made.payment_hash(), "told once, and no other news");
         proxy.restore();
         one.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("back");
-        assert!(client.wallet.link().connected);
+        assert!(client.backend.link().connected);
     }
     assert_eq!(service.counts().calls(Method::MakeInvoice), 3);
-    // Nothing was missed: somebody could be heard all the time.
+    // Nothing was missed: one relay was connected all the time.
     client.quiet().await;
 }

@@ -1,4 +1,4 @@
-//! Events that are no answer: of strangers, about other things, forged, in floods.
+//! Events that are not a response: of other authors, about other things, forged, in floods.
 
 use nostr::{Event, EventBuilder, EventId, Keys, Kind, Tag};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ fn hash() -> PaymentHash {
 }
 
 /// "It was paid": what nobody may make the backend believe.
-fn lie() -> Value {
+fn false_settlement() -> Value {
     json!({"result_type": "lookup_invoice", "result": {"type": "incoming", "state": "settled", "amount": 1}})
 }
 
@@ -22,18 +22,18 @@ fn told(kind: &str) -> String {
     json!({"notification_type": kind, "notification": fields}).to_string()
 }
 
-/// The wallet's own answer, with another's signature.
+/// The wallet service's own response, with another author's signature.
 fn forged(event: &Event, by: &Keys) -> Event {
     let mut event = event.clone();
     event.sig = by.sign_schnorr(&nostr::secp256k1::Message::from_digest(event.id.to_bytes()));
     event
 }
 
-/// Whatever is no answer to this request.
-fn junk(wire: &Wire, scripted: &ScriptedWallet, request: &Request) -> Vec<Event> {
+/// Events that are not a response to this request.
+fn unsolicited(wire: &Wire, scripted: &ScriptedWallet, request: &Request) -> Vec<Event> {
     let stranger = Keys::generate();
     let (id, other) = (request.event.id, EventId::from_byte_array([8; 32]));
-    let text = lie().to_string();
+    let text = false_settlement().to_string();
     let sealed = wire.sealed(&scripted.wallet, ANSWER, &text);
     let by_wallet = |kind: u16, about: &[EventId]| wire.signed(&scripted.wallet, kind, &sealed, about);
     let mut tagged = by_wallet(ANSWER, &[]);
@@ -50,12 +50,12 @@ fn junk(wire: &Wire, scripted: &ScriptedWallet, request: &Request) -> Vec<Event>
         .sign_with_keys(&scripted.wallet)
         .unwrap();
     vec![
-        // A stranger: encrypted by his own key, or the wallet's own words.
+        // Another author: encrypted with their own key, or a copy of the service's content.
         wire.signed(&stranger, ANSWER, &wire.sealed(&stranger, ANSWER, &text), &[id]),
         wire.signed(&stranger, ANSWER, &sealed, &[id]),
         // We ourselves.
         wire.signed(&scripted.app, ANSWER, &sealed, &[id]),
-        // The wallet about something else, or nothing.
+        // The wallet service about something else, or nothing.
         by_wallet(ANSWER, &[other]),
         by_wallet(ANSWER, &[other, id]),
         by_wallet(ANSWER, &[]),
@@ -64,7 +64,7 @@ fn junk(wire: &Wire, scripted: &ScriptedWallet, request: &Request) -> Vec<Event>
         by_wallet(23_194, &[id]),
         by_wallet(1, &[id]),
         by_wallet(NOTIFICATION, &[id]),
-        // Forged: another's signature, another content, time or tag than was signed.
+        // Forged: another author's signature, another content, time or tag than was signed.
         forged(&answer, &stranger),
         altered,
         later,
@@ -73,38 +73,38 @@ fn junk(wire: &Wire, scripted: &ScriptedWallet, request: &Request) -> Vec<Event>
 }
 
 #[tokio::test]
-async fn what_is_no_answer_is_left_alone() {
+async fn events_that_are_not_the_response_are_ignored() {
     let scripted = ScriptedWallet::start().await;
     let mut client = BackendHandle::start(&scripted.url());
     let mut wire = scripted.subscribed().await;
     client.until(true).await;
     let answering = async {
         let request = wire.request().await;
-        for event in junk(&wire, &scripted, &request) {
+        for event in unsolicited(&wire, &scripted, &request) {
             wire.event(&event).await;
         }
         wire.answer(&request, &json!({"state": "pending"})).await;
         wire
     };
-    let (found, mut wire) = tokio::join!(client.wallet.look_up_invoice(hash()), answering);
+    let (found, mut wire) = tokio::join!(client.backend.look_up_invoice(hash()), answering);
     assert_eq!(found, Ok(InvoiceStatus::Open));
-    // What was answered once is not answered again.
+    // A request that has its response gets no other.
     let again = async {
         let first = wire.request().await;
         wire.answer(&first, &json!({"state": "pending"})).await;
         let second = wire.request().await;
-        let late = wire.answer_to(&first, &lie());
+        let late = wire.answer_to(&first, &false_settlement());
         wire.event(&late).await;
         wire.answer(&second, &json!({"state": "expired"})).await;
     };
-    let asking = async { (client.wallet.look_up_invoice(hash()).await, client.wallet.look_up_invoice(hash()).await) };
+    let asking = async { (client.backend.look_up_invoice(hash()).await, client.backend.look_up_invoice(hash()).await) };
     let (found, ()) = tokio::join!(asking, again);
     assert_eq!(found, (Ok(InvoiceStatus::Open), Ok(InvoiceStatus::Dead)));
     client.quiet().await;
 }
 
 #[tokio::test]
-async fn answers_that_change_places_find_who_waits_for_them() {
+async fn responses_out_of_order_reach_their_requests() {
     let scripted = ScriptedWallet::start().await;
     let client = BackendHandle::start(&scripted.url());
     let mut wire = scripted.subscribed().await;
@@ -115,13 +115,13 @@ async fn answers_that_change_places_find_who_waits_for_them() {
         wire.answer(&second, &json!({"state": "expired"})).await;
         wire.answer(&first, &json!({"state": "pending"})).await;
     };
-    let (wallet, late) = (&client.wallet, client.wallet.look_up_invoice(other));
+    let (wallet, late) = (&client.backend, client.backend.look_up_invoice(other));
     let (one, two, ()) = tokio::join!(wallet.look_up_invoice(hash()), late, answering);
     assert_eq!((one, two), (Ok(InvoiceStatus::Open), Ok(InvoiceStatus::Dead)));
 }
 
 #[tokio::test]
-async fn notifications_of_others_are_nobodys_business() {
+async fn notifications_of_other_authors_are_ignored() {
     let scripted = ScriptedWallet::start().await;
     let mut client = BackendHandle::start(&scripted.url());
     let mut wire = scripted.subscribed().await;
@@ -136,7 +136,7 @@ async fn notifications_of_others_are_nobodys_business() {
             wire.event(&copied).await;
             let unsigned = forged(&wire.signed(&scripted.wallet, kind, &theirs, &[]), &stranger);
             wire.event(&unsigned).await;
-            // What the wallet told another app.
+            // What the wallet service sent to another app.
             let other = nostr::nips::nip44::encrypt(
                 scripted.wallet.secret_key(),
                 &stranger.public_key(),
@@ -154,7 +154,7 @@ async fn notifications_of_others_are_nobodys_business() {
 }
 
 #[tokio::test]
-async fn the_same_news_by_both_encryptions_or_again_is_told_once() {
+async fn repeated_notifications_are_reported_once() {
     let scripted = ScriptedWallet::start().await;
     let mut client = BackendHandle::start(&scripted.url());
     let mut wire = scripted.subscribed().await;
@@ -173,14 +173,14 @@ async fn the_same_news_by_both_encryptions_or_again_is_told_once() {
 }
 
 #[tokio::test]
-async fn a_flood_does_not_drown_an_answer() {
+async fn a_flood_does_not_delay_a_response() {
     const EVENTS: usize = 10_000;
     let scripted = ScriptedWallet::start().await;
-    // Whatever the machine, the answer is waited for.
+    // On any machine, the response is waited for.
     let mut client = BackendHandle::start_with(&scripted.url(), LONG);
     let mut wire = scripted.subscribed().await;
     client.until(true).await;
-    // Of strangers; in the wallet's name; answers to nobody; notifications whose signature is not the wallet's.
+    // Of other authors; in the service's name; responses to nobody; notifications with another author's signature.
     let stranger = Keys::generate();
     let mut flood = Vec::new();
     for number in 0..50_u8 {
@@ -204,7 +204,7 @@ async fn a_flood_does_not_drown_an_answer() {
         wire.answer(&request, &json!({"state": "pending"})).await;
         wire
     };
-    let (found, _wire) = tokio::join!(client.wallet.look_up_invoice(hash()), answering);
+    let (found, _wire) = tokio::join!(client.backend.look_up_invoice(hash()), answering);
     assert_eq!(found, Ok(InvoiceStatus::Open));
     client.quiet().await;
 }

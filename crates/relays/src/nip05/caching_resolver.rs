@@ -1,4 +1,4 @@
-//! Whom identifiers name, asked once and kept for a while.
+//! Resolves identifiers once and caches the results.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,9 +8,9 @@ use usher_engine::ports::{Clock, LookUpError, Nip05, Nip05Answer};
 use super::client::Nip05Client;
 use crate::profile_lookup::{ExpiringCache, SingleFlight};
 
-/// Looks up identifiers.
+/// Resolves identifiers.
 pub(crate) struct CachingResolver {
-    domains: Nip05Client,
+    client: Nip05Client,
     clock: Arc<dyn Clock>,
     known: ExpiringCache<Nip05, Option<Nip05Answer>>,
     asked: Arc<SingleFlight<Nip05, Option<Nip05Answer>>>,
@@ -20,16 +20,16 @@ pub(crate) struct CachingResolver {
 
 impl CachingResolver {
     pub(crate) fn new(
-        domains: Nip05Client,
+        client: Nip05Client,
         clock: Arc<dyn Clock>,
         known: ExpiringCache<Nip05, Option<Nip05Answer>>,
         asked: Arc<SingleFlight<Nip05, Option<Nip05Answer>>>,
         (keep_found, keep_missing): (Duration, Duration),
     ) -> Arc<Self> {
-        Arc::new(Self { domains, clock, known, asked, keep_found, keep_missing })
+        Arc::new(Self { client, clock, known, asked, keep_found, keep_missing })
     }
 
-    /// Whom `identifier` names.
+    /// The key that `identifier` names.
     pub(crate) async fn resolve(self: &Arc<Self>, identifier: &Nip05) -> Result<Option<Nip05Answer>, LookUpError> {
         let known = || self.known.get(identifier, self.clock.now());
         let (context, asked) = (Arc::clone(self), identifier.clone());
@@ -37,7 +37,7 @@ impl CachingResolver {
     }
 
     async fn ask(&self, identifier: Nip05) -> Option<Nip05Answer> {
-        let answer = self.domains.ask(&identifier).await;
+        let answer = self.client.look_up(&identifier).await;
         let keep = if answer.is_some() { self.keep_found } else { self.keep_missing };
         let relays: usize = answer.iter().flat_map(|answer| &answer.relays).map(String::len).sum();
         let bytes = identifier.as_str().len() + relays;

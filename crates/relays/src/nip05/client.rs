@@ -1,7 +1,7 @@
-//! Identifiers of the form `name@domain` (NIP-05): asks the domain whom it names.
+//! Fetches `/.well-known/nostr.json` from a domain.
 //!
-//! Nip05Client are strangers' input: no redirects (the NIP forbids following them), no proxy, only public addresses, one
-//! answer of 64 KiB within a time limit.
+//! Users choose domains, so they are untrusted input: no redirects (NIP-05 forbids following them), no proxy, only
+//! public addresses, one response of at most 64 KiB within a time limit.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,28 +19,28 @@ use super::guarded_host_resolver::GuardedHostResolver;
 use super::well_known_document::{self, MAX_DOCUMENT_BYTES};
 use usher_nostr_connection::address_guard::Trust;
 
-/// Why a domain does not answer, for the log.
+/// Why a domain confirms nothing, for the log.
 #[derive(Debug, thiserror::Error)]
 enum LookupError {
-    #[error("ports of other services are not asked")]
+    #[error("the port belongs to another service")]
     Port,
     #[error(transparent)]
     Http(#[from] usher_http_client::Error),
-    #[error("the answer broke off")]
+    #[error("the response broke off")]
     Body(#[source] BodyError),
-    #[error("the identifier makes no URI")]
+    #[error("the identifier does not form a valid URI")]
     Uri(#[from] http::Error),
-    #[error("answered {0}")]
+    #[error("response status {0}")]
     Status(StatusCode),
-    #[error("the answer is too large")]
+    #[error("the response is too large")]
     TooLarge,
-    #[error("does not name it")]
+    #[error("the domain does not name it")]
     Unnamed,
-    #[error("took too long")]
+    #[error("the domain took too long")]
     TooSlow,
 }
 
-/// Asks domains.
+/// Looks up identifiers at their domains.
 #[derive(Clone, Debug)]
 pub(crate) struct Nip05Client {
     client: Client,
@@ -49,29 +49,30 @@ pub(crate) struct Nip05Client {
 }
 
 impl Nip05Client {
-    /// With `allow_private`, for development and closed networks, domains may be anywhere and may speak plain HTTP.
+    /// With `allow_private`, for development and closed networks, domains may resolve to any address and may use plain
+    /// HTTP.
     pub(crate) fn new(tls: &ClientConfig, within: Duration, allow_private: bool) -> Self {
         let trust = if allow_private { Trust::Operator } else { Trust::User };
         let options = ClientOptions {
             tls: tls.clone(),
             https_only: !allow_private,
             connect_timeout: within,
-            // Each domain is asked once in ten minutes.
+            // Each domain is queried once in ten minutes.
             pool: None,
         };
         let client = Client::new(options, Arc::new(GuardedHostResolver { trust, within }));
         Self { client, within, allow_private }
     }
 
-    /// Whom `identifier` names now; `None` for whatever reason it names nobody.
-    pub(crate) async fn ask(&self, identifier: &Nip05) -> Option<Nip05Answer> {
-        // The client's own time limit is for the connection; this one is for all of it.
-        let open_queries = timeout(self.within, self.try_ask(identifier));
+    /// The key that `identifier` names now; `None` when it names none, for whatever reason.
+    pub(crate) async fn look_up(&self, identifier: &Nip05) -> Option<Nip05Answer> {
+        // The HTTP client's own time limit is for the connection; this one is for the whole exchange.
+        let open_queries = timeout(self.within, self.try_look_up(identifier));
         let answer = open_queries.await.unwrap_or(Err(LookupError::TooSlow));
         answer.inspect_err(|error| tracing::debug!(%identifier, ?error, "a NIP-05 identifier is not confirmed")).ok()
     }
 
-    async fn try_ask(&self, identifier: &Nip05) -> Result<Nip05Answer, LookupError> {
+    async fn try_look_up(&self, identifier: &Nip05) -> Result<Nip05Answer, LookupError> {
         let port = identifier.domain().split_once(':').and_then(|(_, port)| port.parse::<u16>().ok());
         if !self.allow_private && port.is_some_and(|port| !matches!(port, 443 | 1024..)) {
             return Err(LookupError::Port);
@@ -86,7 +87,7 @@ impl Nip05Client {
     }
 
     async fn get(&self, scheme: &str, identifier: &Nip05) -> Result<Vec<u8>, LookupError> {
-        // Neither part has a character that means something in a URL.
+        // Neither part has a character with a meaning in URLs.
         let url = format!("{scheme}://{}/.well-known/nostr.json?name={}", identifier.domain(), identifier.name());
         let request = Request::get(url)
             .header(ACCEPT, "application/json")

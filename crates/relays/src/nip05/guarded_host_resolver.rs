@@ -1,4 +1,4 @@
-//! Hosts of domains resolved under the address guard.
+//! Resolves domains under the address guard.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,8 +9,8 @@ use usher_http_client::{BoxError, Resolve};
 
 use usher_nostr_connection::address_guard::{self, Trust};
 
-/// Gives the HTTP client the addresses that the guard lets pass, and it connects to no other: there is no second
-/// resolution between the check and the connection that a name server could answer otherwise.
+/// Gives the HTTP client the addresses that the guard allows; it connects to no other. There is no second resolution
+/// between the check and the connection, to which a name server could respond differently.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GuardedHostResolver {
     pub(super) trust: Trust,

@@ -1,4 +1,4 @@
-//! What a domain answers: a document that a stranger wrote.
+//! The document that a domain returns: untrusted input.
 
 use std::collections::HashMap;
 
@@ -10,22 +10,22 @@ use usher_protocol::keys::parse_public_key;
 
 use crate::relay_address::RelayAddress;
 
-/// Largest answer that is read, in bytes. Nip05Client with thousands of names answer the one that is asked for.
+/// Largest document that is read, in bytes. Domains with thousands of names return only the requested one.
 pub(super) const MAX_DOCUMENT_BYTES: usize = 64 * 1024;
 
-/// Most relays that are taken from an answer.
+/// Most relays that are taken from a document.
 const MAX_RELAYS: usize = 16;
 
 #[derive(Deserialize)]
 struct WellKnownDocument {
     names: HashMap<String, Value>,
-    /// Optional; whatever is wrong with it costs the relays alone.
+    /// Optional; if it is invalid, only the relays are lost.
     #[serde(default)]
     relays: Value,
 }
 
-/// Whom `body` names by `identifier`'s name; the NIP wants keys in lower-case hexadecimal. Relays are taken as far as
-/// they are addresses that a stranger may name (any, with `allow_private`).
+/// The key that `body` gives to `identifier`'s name; the NIP requires lower-case hexadecimal. Keeps those relays whose
+/// addresses a user may name (any, with `allow_private`).
 pub(super) fn read(body: &[u8], identifier: &Nip05, allow_private: bool) -> Option<Nip05Answer> {
     let document: WellKnownDocument = serde_json::from_slice(body).ok()?;
     let hex = document.names.get(identifier.name())?.as_str()?;
@@ -34,7 +34,7 @@ pub(super) fn read(body: &[u8], identifier: &Nip05, allow_private: bool) -> Opti
 }
 
 fn relays(all: &Value, key: &PublicKey, allow_private: bool) -> Vec<String> {
-    let parse = if allow_private { RelayAddress::parse } else { RelayAddress::parse_from_stranger };
+    let parse = if allow_private { RelayAddress::parse } else { RelayAddress::parse_from_user };
     let mut relays = Vec::new();
     let named = all.get(key.to_hex()).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     for address in named.iter().take(4 * MAX_RELAYS).filter_map(|relay| parse(relay.as_str()?).ok()) {

@@ -1,4 +1,4 @@
-//! What was looked up, kept for a while.
+//! A cache of look-up results.
 
 use std::hash::Hash;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use lru::LruCache;
 use parking_lot::Mutex;
 use usher_engine::UnixMillis;
 
-/// A cache bounded in number, bytes and age; what was used longest ago goes first.
+/// A cache limited in number, bytes and age; the least recently used entry is dropped first.
 #[derive(Debug)]
 pub(crate) struct ExpiringCache<K: Hash + Eq, V> {
     inner: Mutex<Inner<K, V>>,
@@ -28,7 +28,7 @@ struct Entry<V> {
     until: UnixMillis,
 }
 
-/// What an entry costs beside its value: the key twice, the map, the list.
+/// The size of an entry beside its value: the key twice, the map, the list.
 const ENTRY_BYTES: usize = 256;
 
 impl<K: Hash + Eq + Clone, V: Clone> ExpiringCache<K, V> {
@@ -37,7 +37,7 @@ impl<K: Hash + Eq + Clone, V: Clone> ExpiringCache<K, V> {
         Self { inner: Mutex::new(inner), most_entries, most_bytes }
     }
 
-    /// What is known of `key`, unless it is too old.
+    /// The value of `key`, unless it is too old.
     pub(crate) fn get(&self, key: &K, now: UnixMillis) -> Option<V> {
         let mut inner = self.inner.lock();
         let entry = inner.entries.get(key)?;
@@ -48,7 +48,7 @@ impl<K: Hash + Eq + Clone, V: Clone> ExpiringCache<K, V> {
         None
     }
 
-    /// Keeps a value of so many bytes for so long.
+    /// Stores a value of so many bytes for so long.
     pub(crate) fn put(&self, key: K, value: V, bytes: usize, now: UnixMillis, keep: Duration) {
         let mut inner = self.inner.lock();
         inner.remove(&key);
@@ -63,7 +63,7 @@ impl<K: Hash + Eq + Clone, V: Clone> ExpiringCache<K, V> {
         }
     }
 
-    /// Forgets a value.
+    /// Removes a value.
     pub(crate) fn remove(&self, key: &K) {
         self.inner.lock().remove(key);
     }

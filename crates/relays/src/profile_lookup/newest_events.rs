@@ -1,4 +1,4 @@
-//! The newest valid events of somebody, of all that relays deliver.
+//! The newest valid events of one author, from all relays.
 
 use std::cmp::Reverse;
 
@@ -31,13 +31,13 @@ pub(crate) enum News {
 }
 
 impl NewestEvents {
-    /// Of `author`, without events dated later than `not_after` (Unix seconds): such an event would stand in front of
-    /// all others until its time has come.
+    /// For `author`, without events dated later than `not_after` (Unix seconds): such an event would hide all others
+    /// until that time.
     pub(crate) fn new(author: PublicKey, not_after: u64) -> Self {
         Self { author, not_after, profile: None, relay_list: None }
     }
 
-    /// Takes an event if it is the author's, genuine, and newer than what is known.
+    /// Takes an event if it is the author's, valid, and newer than what is known.
     pub(crate) fn take(&mut self, json: &str) -> News {
         self.try_take(json).unwrap_or(News::Nothing)
     }
@@ -70,7 +70,7 @@ impl NewestEvents {
         })
     }
 
-    /// Of two with the same second the lower id counts (NIP-01).
+    /// Of two events of the same second the lower id wins (NIP-01).
     fn is_news(&self, kind: u16, created_at: u64, id: EventId) -> bool {
         let known = match kind {
             PROFILE => self.profile.as_ref().map(|(event, _)| event),

@@ -1,4 +1,4 @@
-//! A short visit to a relay that is none of ours: one connection, one question.
+//! A query to a relay that is not connected: one connection, one query.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,30 +14,30 @@ use crate::query::{MOST_EVENT_BYTES, Query};
 use crate::relay_address::RelayAddress;
 use crate::relay_message::RelayMessage;
 
-/// The id of the one subscription.
+/// The id of the relay subscription.
 const SUBSCRIPTION: &str = "q";
 
-/// Messages that are read at most: what a relay says beside the answer is a greeting and a notice or two.
+/// Most messages that are read: beside the result, relays send a greeting and a notice or two.
 const MOST_MESSAGES: usize = 64;
 
-/// How long the good-bye may take.
-const PARTING: Duration = Duration::from_millis(250);
+/// How long closing may take.
+const CLOSING: Duration = Duration::from_millis(250);
 
-/// How visits are made.
+/// How one-shot queries are made.
 #[derive(Clone, Debug)]
 pub(crate) struct OneShotQueries {
     pub(crate) trust: Trust,
     pub(crate) timing: Timing,
     pub(crate) tls: Arc<ClientConfig>,
     pub(crate) overhead: OverheadLimits,
-    /// Most visits at a time; others wait.
+    /// Limits concurrent queries; others wait.
     pub(crate) permits: Arc<Semaphore>,
 }
 
 impl OneShotQueries {
-    /// Asks `question` at a relay; it ends unanswered when the relay cannot be reached, demands to know who we are
-    /// (a stranger's relay need not know who asks for whom), or talks of other things.
-    pub(crate) async fn ask(self, address: RelayAddress, mut query: Query) {
+    /// Sends `query` to a relay. It ends without a result when the relay cannot be reached, requires authentication (a
+    /// relay that a user chose need not learn who we are), or sends something else.
+    pub(crate) async fn run(self, address: RelayAddress, mut query: Query) {
         let Ok(_permit) = self.permits.acquire().await else { return };
         let options = DialOptions {
             trust: self.trust,
@@ -50,7 +50,7 @@ impl OneShotQueries {
         let mut connection = match dial(address.url(), &options, |_| true).await {
             Ok(connection) => connection,
             Err(error) => {
-                tracing::debug!(relay = %address, %error, "a user's relay cannot be asked");
+                tracing::debug!(relay = %address, %error, "cannot query a user's relay");
                 return;
             }
         };
@@ -70,12 +70,12 @@ impl OneShotQueries {
                 break;
             }
         }
-        let parting = async {
+        let closing = async {
             connection.send(json!(["CLOSE", SUBSCRIPTION]).to_string()).await?;
             connection.send_close().await
         };
-        // Whatever comes of it: the connection ends either way.
-        let _ = timeout(PARTING, parting).await;
+        // Whatever the result: the connection ends either way.
+        let _ = timeout(CLOSING, closing).await;
         query.answered();
     }
 }

@@ -1,4 +1,4 @@
-//! The content of a profile event (kind 0, NIP-01 and NIP-24): a document that a stranger wrote.
+//! The content of a profile event (kind 0, NIP-01 and NIP-24): untrusted input.
 
 use nostr::Event;
 use serde_json::{Map, Value};
@@ -11,29 +11,29 @@ use usher_protocol::text::clean;
 /// Largest content of a profile event that is read, in bytes.
 pub(crate) const MAX_DOCUMENT_BYTES: usize = 64 * 1024;
 
-/// The fields of a profile that we know. What is wrong with one costs that one alone.
+/// The known fields of a profile. An invalid field is dropped; the others stay.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ProfileContent {
     pub(crate) name: Option<String>,
     pub(crate) display_name: Option<String>,
     pub(crate) picture: Option<String>,
     pub(crate) about: Option<String>,
-    /// As claimed: nobody has asked the domain yet.
+    /// As claimed: the domain has not been asked yet.
     pub(crate) nip05: Option<Nip05>,
 }
 
 impl ProfileContent {
-    /// Reads a content; `None` when it is too large or no JSON object.
+    /// Parses a content; `None` when it is too large or not a JSON object.
     pub(crate) fn read(content: &str) -> Option<Self> {
         let map = parse(content)?;
         let text = |field: &str, most: usize| {
             let cleaned = clean(map.get(field)?.as_str()?, most);
             (!cleaned.is_empty()).then_some(cleaned)
         };
-        // A name that was cut would be another name.
+        // A truncated name would be another name.
         let name = text("name", MAX_NAME_CHARS + 1).filter(|name| name.chars().count() <= MAX_NAME_CHARS);
         let display_name = text("display_name", MAX_DISPLAY_NAME_CHARS);
-        // Many write a name with spaces where a user name belongs: then it is one to show.
+        // Many write a name with spaces where a user name belongs: then it is a display name.
         let (name, display_name) = match name {
             Some(name) if name.contains(' ') => (None, display_name.or(Some(name))),
             name => (name, display_name),
@@ -47,13 +47,13 @@ impl ProfileContent {
         })
     }
 
-    /// The profile that `event` makes of it; `nip05` as claimed.
+    /// The profile of `event`; `nip05` as claimed.
     pub(crate) fn into_profile(self, event: &Event) -> Profile {
         let Self { name, display_name, picture, about, nip05 } = self;
         Profile { id: event.id, pubkey: event.pubkey, name, display_name, picture, about, nip05 }
     }
 
-    /// About how many bytes it takes.
+    /// Its approximate size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let texts = [&self.name, &self.display_name, &self.picture, &self.about];
         let texts: usize = texts.into_iter().flatten().map(String::len).sum();
@@ -61,7 +61,7 @@ impl ProfileContent {
     }
 }
 
-/// The address of a picture, normalised, when `text` is one: `https` or `http`, with a host, without a password.
+/// The normalised URL of a picture: `https` or `http`, with a host, without a password.
 pub(crate) fn picture(text: &str) -> Option<String> {
     let text = text.trim();
     if text.len() > MAX_PICTURE_BYTES || text.chars().any(|c| c.is_control() || c.is_whitespace()) {
@@ -76,8 +76,8 @@ pub(crate) fn picture(text: &str) -> Option<String> {
     fits.then(|| url.into())
 }
 
-/// The content of our own profile: `change` in place of what it names, on top of what else `base` says. Fields that we
-/// do not know were set with another program and stay; when there is too much of them, they go.
+/// The content of our own profile: `base` with the changes of `change`. Unknown fields were set with another program
+/// and are kept, unless there are too many.
 pub(crate) fn write(base: Option<&str>, change: &ProfileChange) -> String {
     let fields = [
         ("name", &change.name),
@@ -99,7 +99,7 @@ pub(crate) fn write(base: Option<&str>, change: &ProfileChange) -> String {
     if content.len() <= MAX_DOCUMENT_BYTES { content } else { put(Map::new()) }
 }
 
-/// What a content of our own says, as a change that would say the same.
+/// The content of our own profile, as a change with the same values.
 pub(crate) fn as_change(content: &str) -> ProfileChange {
     let map = parse(content).unwrap_or_default();
     let text = |field: &str| map.get(field).and_then(Value::as_str).map(str::to_owned);

@@ -1,4 +1,4 @@
-//! Relay lists (kind 10002, NIP-65): at which relays somebody reads and writes.
+//! Relay lists (kind 10002, NIP-65): where a user reads and writes.
 
 use nostr::{Event, EventBuilder, Keys, Kind, Tag, Timestamp};
 
@@ -7,10 +7,10 @@ use crate::relay_address::RelayAddress;
 /// The kind of a relay list.
 pub(crate) const RELAY_LIST: u16 = 10_002;
 
-/// Most entries that are looked at: the NIP asks for 2 to 4 of a class.
+/// Most entries that are read: the NIP recommends 2 to 4 of each kind.
 const MAX_ENTRIES: usize = 64;
 
-/// The relays to which the author writes, as written, at most `most`. A profile is found there.
+/// The relays to which the author writes, unmodified, at most `most`. Their profile is found there.
 pub(crate) fn write_relays(event: &Event, most: usize) -> Vec<String> {
     let mut relays = Vec::new();
     for tag in event.tags.iter().take(MAX_ENTRIES) {
@@ -27,7 +27,7 @@ pub(crate) fn write_relays(event: &Event, most: usize) -> Vec<String> {
     relays
 }
 
-/// A list that says: we read and write at these.
+/// A list of relays at which we both read and write.
 pub(crate) fn build(relays: &[String], keys: &Keys, created_at: u64) -> Option<Event> {
     let tags = relays.iter().filter_map(|relay| Tag::parse(["r", relay.as_str()]).ok());
     EventBuilder::new(Kind::RelayList, "")

@@ -1,4 +1,4 @@
-//! One look-up: asks relays for somebody's profile and follows the relay list.
+//! One look-up: queries relays for a user's profile and follows the user's relay list.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,32 +19,33 @@ use crate::relay_address::RelayAddress;
 use crate::relay_pool::RelayPool;
 use usher_nostr_connection::address_guard::Trust;
 
-/// Most of our own relays that are asked, the first ones.
+/// Most of our own relays that are queried, the first ones.
 const OUR_RELAYS: usize = 8;
 
-/// Most relays that a user names, in one way or another, that are asked.
+/// Most relays named by a user, in whichever way, that are queried.
 const THEIR_RELAYS: usize = 8;
 
 /// Looks up profiles at relays.
 pub(crate) struct ProfileSearcher {
     pool: Arc<RelayPool>,
     permits: Arc<Semaphore>,
-    /// How long a look-up takes at most.
+    /// How long a look-up may take.
     within: Duration,
-    /// When a profile was found and a relay of the user's has spoken, how long after the last news others are waited for.
+    /// When a profile was found and one of the user's relays has responded, how long to wait for others after the last
+    /// event.
     settle: Duration,
 }
 
-/// What was found.
+/// The result of a look-up.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) profile: Option<(Event, ProfileContent)>,
     pub(crate) relay_list: Option<Event>,
-    /// How many relays have said what they have.
+    /// How many relays have sent all they have.
     pub(crate) answered: usize,
 }
 
-/// A relay that is asked.
+/// A relay that is queried.
 struct Asked {
     address: RelayAddress,
     named: Named,
@@ -52,38 +53,38 @@ struct Asked {
     answered: bool,
 }
 
-/// Whether the user named a relay.
+/// How a relay is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Named {
     /// It is one of ours.
     No,
-    /// The user has told us.
+    /// The user named it in a handshake.
     Told,
-    /// In the relay list.
+    /// From the user's relay list.
     Listed,
 }
 
-/// A look-up under way.
+/// A look-up in progress.
 struct Search<'a> {
     searcher: &'a ProfileSearcher,
     key: PublicKey,
     deadline: Instant,
     relays: Vec<Asked>,
-    visits: FuturesUnordered<BoxFuture<'static, ()>>,
+    one_shot_queries: FuturesUnordered<BoxFuture<'static, ()>>,
     replies: mpsc::UnboundedSender<QueryReply>,
 }
 
 impl ProfileSearcher {
-    pub(crate) fn new(pool: Arc<RelayPool>, visits_at_once: usize, within: Duration, settle: Duration) -> Self {
-        Self { pool, permits: Arc::new(Semaphore::new(visits_at_once)), within, settle }
+    pub(crate) fn new(pool: Arc<RelayPool>, one_shot_queries: usize, within: Duration, settle: Duration) -> Self {
+        Self { pool, permits: Arc::new(Semaphore::new(one_shot_queries)), within, settle }
     }
 
-    /// Looks for `key` at our relays, at those that the user told us, and at those of the user's relay list.
+    /// Searches for `key` at our relays, at those that the user named, and at those of the user's relay list.
     pub(crate) async fn everywhere(&self, key: PublicKey, told: &[String]) -> Found {
         self.search(key, Some(told)).await
     }
 
-    /// Looks for `key` at our relays alone.
+    /// Searches for `key` at our relays only.
     pub(crate) async fn at_ours(&self, key: PublicKey) -> Found {
         self.search(key, None).await
     }
@@ -94,8 +95,14 @@ impl ProfileSearcher {
         let mut newest = NewestEvents::new(key, not_after);
         let (replies, mut heard) = mpsc::unbounded_channel();
         let deadline = Instant::now() + self.within;
-        let mut search =
-            Search { searcher: self, key, deadline, relays: Vec::new(), visits: FuturesUnordered::new(), replies };
+        let mut search = Search {
+            searcher: self,
+            key,
+            deadline,
+            relays: Vec::new(),
+            one_shot_queries: FuturesUnordered::new(),
+            replies,
+        };
         for handle in self.pool.handles().iter().take(OUR_RELAYS) {
             search.ask(handle.address.clone(), Named::No);
         }
@@ -119,7 +126,7 @@ impl ProfileSearcher {
                         news_at = Instant::now();
                     }
                 },
-                Some(()) = search.visits.next() => {}
+                Some(()) = search.one_shot_queries.next() => {}
                 () = sleep_until(patience) => break,
             }
         }
@@ -130,8 +137,8 @@ impl ProfileSearcher {
 }
 
 impl Search<'_> {
-    /// Until when it is worth waiting; `None` when every relay has ended. The newest profile is at the relays of the
-    /// user's list, or without one at those that the user told us: one of them is waited for, others not long.
+    /// Until when waiting is worthwhile; `None` when every relay has ended. The newest profile is at the relays of the
+    /// user's list, or without one at those that the user named: wait for one of them, and not long for others.
     fn patience(&self, found: bool, news_at: Instant) -> Option<Instant> {
         if self.relays.iter().all(|relay| relay.ended) {
             return None;
@@ -149,7 +156,7 @@ impl Search<'_> {
         }
     }
 
-    /// Asks relays that a user named: strangers' input.
+    /// Queries relays that a user named: untrusted input.
     fn ask_theirs(&mut self, texts: &[String], named: Named) {
         let most = self.searcher.pool.shared.options.user_relays_per_user;
         for text in texts.iter().take(most) {
@@ -162,28 +169,28 @@ impl Search<'_> {
         }
     }
 
-    /// Asks over a connection that is there, or else on a visit.
+    /// Sends the query over an existing connection, or else over one of its own.
     fn ask(&mut self, address: RelayAddress, named: Named) {
         let shared = &self.searcher.pool.shared;
         let kinds = [PROFILE, RELAY_LIST];
         let number = self.relays.len();
         let query = Query::new(number, self.key, &kinds, self.deadline, self.replies.clone());
         if let Some(handle) = self.searcher.pool.handle_to(&address) {
-            handle.ask(query);
+            handle.send_query(query);
         } else if named > Named::No
             && let Ok(tls) = &shared.tls
-            && (shared.options.allow_private || RelayAddress::parse_from_stranger(address.as_str()).is_ok())
+            && (shared.options.allow_private || RelayAddress::parse_from_user(address.as_str()).is_ok())
         {
-            let visits = OneShotQueries {
+            let one_shot = OneShotQueries {
                 trust: if shared.options.allow_private { Trust::Operator } else { Trust::User },
                 timing: shared.options.connection.clone(),
                 tls: Arc::clone(tls),
                 overhead: shared.options.limits.user_overhead,
                 permits: Arc::clone(&self.searcher.permits),
             };
-            self.visits.push(Box::pin(visits.ask(address.clone(), query)));
+            self.one_shot_queries.push(Box::pin(one_shot.run(address.clone(), query)));
         }
-        // A question that is dropped here has ended: it says so by itself.
+        // A query that is dropped here has ended and reports so itself.
         self.relays.push(Asked { address, named, ended: false, answered: false });
     }
 }

@@ -1,4 +1,4 @@
-//! Look-ups under way: simultaneous ones for one thing are one.
+//! Merges simultaneous look-ups of the same key into one.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::LookUpError;
 
-/// Look-ups under way, bounded in number. Each is a task of its own: a caller that hangs up leaves the result to the
-/// next one.
+/// Look-ups in progress, limited in number. Each is a task of its own: when its caller goes away, the result serves
+/// the next one.
 #[derive(Debug)]
 pub(crate) struct SingleFlight<K, V> {
     running: Mutex<HashMap<K, watch::Receiver<Option<V>>>>,
@@ -29,7 +29,7 @@ where
         Arc::new(Self { running: Mutex::default(), most, tasks, stop })
     }
 
-    /// The result of the look-up of `key` that is under way, or else what `known` knows, or else of a new one.
+    /// The result of the look-up of `key` in progress, or else of `known`, or else of a new one.
     pub(crate) async fn join<F>(
         self: &Arc<Self>,
         key: K,
@@ -65,7 +65,7 @@ where
     }
 }
 
-/// Takes the look-up out of those under way, however it ends.
+/// Removes the look-up from those in progress, however it ends.
 struct Flight<K: Hash + Eq, V> {
     single_flight: Arc<SingleFlight<K, V>>,
     key: K,

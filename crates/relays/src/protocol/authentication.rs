@@ -1,4 +1,4 @@
-//! Telling a relay who we are (NIP-42).
+//! Authentication to the relay (NIP-42).
 
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 use usher_protocol::EventId;
 use usher_token_bucket::{Rate, TokenBucket};
 
-/// Most challenges answered in a minute: each costs a signature, and one per connection is ordinary.
+/// Most challenges answered per minute: each costs a signature, and one per connection is usual.
 const PER_MINUTE: u32 = 6;
 
 /// Longest challenge that is answered, in bytes.
 const MAX_CHALLENGE_BYTES: usize = 1024;
 
-/// How far the authentication of one connection is.
+/// The state of authentication on one connection.
 #[derive(Debug)]
 pub(super) struct Authentication {
-    answer: Option<EventId>,
+    response: Option<EventId>,
     settled: bool,
     allowance: TokenBucket<Instant>,
 }
@@ -26,12 +26,12 @@ pub(super) struct Authentication {
 impl Authentication {
     pub(super) fn new(now: Instant) -> Self {
         let allowance = TokenBucket::new(Rate::full_after(PER_MINUTE, Duration::from_secs(60)), now);
-        Self { answer: None, settled: false, allowance }
+        Self { response: None, settled: false, allowance }
     }
 
-    /// The answer to a challenge. It names the address that we dialled: a relay that passes on another relay's
-    /// challenge gets nothing it could use there.
-    pub(super) fn answer(
+    /// The response to a challenge. It names the address that we dialled, so a relay that forwards another relay's
+    /// challenge cannot use it there.
+    pub(super) fn respond(
         &mut self,
         keys: &Keys,
         address: &str,
@@ -49,19 +49,19 @@ impl Authentication {
             .custom_created_at(Timestamp::from_secs(created_at))
             .sign_with_keys(keys)
             .ok()?;
-        self.answer = Some(event.id);
+        self.response = Some(event.id);
         self.settled = false;
         Some(json!(["AUTH", event]).to_string().into())
     }
 
-    /// Whether the relay speaks of our last answer, for the first time: then nothing more is to be had.
+    /// Whether this is the first acknowledgement of our last response.
     pub(super) fn settle(&mut self, id: EventId) -> bool {
-        let ours = self.answer.take_if(|answer| *answer == id).is_some();
+        let ours = self.response.take_if(|response| *response == id).is_some();
         self.settled |= ours;
         ours
     }
 
-    /// Whether the relay has said what it thinks of our answer.
+    /// Whether the relay has accepted or refused our last response.
     pub(super) fn is_settled(&self) -> bool {
         self.settled
     }

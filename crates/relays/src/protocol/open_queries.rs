@@ -1,4 +1,4 @@
-//! The questions that are open on this connection.
+//! The queries that are open on this connection.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -9,21 +9,21 @@ use tokio_tungstenite::tungstenite::Utf8Bytes;
 
 use crate::query::{Query, QueryQueue};
 
-/// Most questions open at a time. With the subscription that lasts these are 9; relays allow 20, some 10.
+/// Most queries open at a time. With the long-lived subscription these are 9; most relays allow 20, some 10.
 const MOST_OPEN: usize = 8;
 
-/// The beginning of the ids of questions; a number follows.
+/// The ids of query subscriptions: this prefix and a number.
 const PREFIX: &str = "q";
 
-/// Open questions, by the number in their subscription's id.
+/// Open queries, by the number in their subscription's id.
 #[derive(Debug)]
 pub(super) struct OpenQueries {
     open: BTreeMap<u64, Query>,
-    /// The relay wants to know who we are first.
+    /// They wait for authentication.
     parked: Vec<Query>,
-    /// Refused while others were open: asked again when there are fewer.
+    /// Refused while others were open: sent again when fewer are open.
     again: VecDeque<Query>,
-    /// So many at a time this relay seems to allow.
+    /// How many at a time this relay seems to allow.
     most: usize,
     asked: u64,
 }
@@ -33,7 +33,8 @@ impl OpenQueries {
         Self { open: BTreeMap::new(), parked: Vec::new(), again: VecDeque::new(), most: MOST_OPEN, asked: 0 }
     }
 
-    /// Asks what waits, as far as there is room, and gives up what nobody waits for any more. Says when to look again.
+    /// Sends waiting queries as far as there is room, and gives up those that nobody waits for. Returns when to look
+    /// again.
     pub(super) fn tick(
         &mut self,
         waiting: &QueryQueue,
@@ -59,7 +60,7 @@ impl OpenQueries {
         number(subscription).is_some_and(|number| number < self.asked)
     }
 
-    /// The relay delivers an event; false when no open question asked for it.
+    /// The relay delivered an event; false when no open query requested it.
     pub(super) fn event(&mut self, subscription: &str, event: &RawValue, frames: &mut VecDeque<Utf8Bytes>) -> bool {
         let Some(number) = number(subscription) else { return false };
         let Some(query) = self.open.get_mut(&number) else { return false };
@@ -69,14 +70,15 @@ impl OpenQueries {
         true
     }
 
-    /// The relay has said what it has.
+    /// The relay has sent all it has.
     pub(super) fn end_of_stored(&mut self, subscription: &str, frames: &mut VecDeque<Utf8Bytes>) {
         let Some(number) = number(subscription) else { return };
         self.end(number, frames);
     }
 
-    /// The relay does not answer; `later` when it may after authentication. A relay that refuses one of several may
-    /// allow fewer at a time than we ask, and words for that are many: then fewer are asked, and this one again.
+    /// The relay closed the subscription; `later` when it may serve it after authentication. A relay that closes one
+    /// of several may allow fewer at a time, and there is no standard text for that: then fewer are sent, and this one
+    /// again.
     pub(super) fn closed(&mut self, subscription: &str, later: bool) {
         let Some(query) = number(subscription).and_then(|number| self.open.remove(&number)) else { return };
         if later {
@@ -87,7 +89,7 @@ impl OpenQueries {
         }
     }
 
-    /// The relay knows who we are, or will not.
+    /// The relay has accepted or refused our authentication.
     pub(super) fn authenticated(&mut self, accepted: bool, frames: &mut VecDeque<Utf8Bytes>) {
         for query in std::mem::take(&mut self.parked) {
             if accepted {

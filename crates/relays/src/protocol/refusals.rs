@@ -2,15 +2,15 @@
 
 use crate::relay_handle::RelayHandle;
 
-/// What was told to the [`RelayHandle`] last, so that it is only told what changes: most of what relays say changes nothing.
+/// What was last reported to the [`RelayHandle`], so that only changes are reported: most messages change nothing.
 #[derive(Debug, Default)]
 pub(super) struct Refusals {
-    subscription: Option<Answer>,
-    events: Option<Answer>,
+    subscription: Option<Service>,
+    events: Option<Service>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Answer {
+enum Service {
     Served,
     Refused(String),
 }
@@ -18,27 +18,27 @@ enum Answer {
 impl Refusals {
     /// The relay serves our subscription, or refuses it.
     pub(super) fn subscription(&mut self, handle: &RelayHandle, refusal: Option<String>) {
-        let answer = refusal.map_or(Answer::Served, Answer::Refused);
-        if self.subscription.as_ref() != Some(&answer) {
-            handle.set_subscribed(answer == Answer::Served);
-            self.subscription = Some(answer);
-            self.tell(handle);
+        let service = refusal.map_or(Service::Served, Service::Refused);
+        if self.subscription.as_ref() != Some(&service) {
+            handle.set_subscribed(service == Service::Served);
+            self.subscription = Some(service);
+            self.report(handle);
         }
     }
 
-    /// The relay takes an event of ours, or refuses it.
+    /// The relay accepts an event of ours, or refuses it.
     pub(super) fn events(&mut self, handle: &RelayHandle, refusal: Option<String>) {
-        let answer = refusal.map_or(Answer::Served, Answer::Refused);
-        if self.events.as_ref() != Some(&answer) {
-            self.events = Some(answer);
-            self.tell(handle);
+        let service = refusal.map_or(Service::Served, Service::Refused);
+        if self.events.as_ref() != Some(&service) {
+            self.events = Some(service);
+            self.report(handle);
         }
     }
 
-    fn tell(&self, handle: &RelayHandle) {
-        let refused = |what: &str, answer: &Option<Answer>| match answer {
-            Some(Answer::Refused(reason)) => Some(format!("{what}: {reason}")),
-            Some(Answer::Served) | None => None,
+    fn report(&self, handle: &RelayHandle) {
+        let refused = |what: &str, service: &Option<Service>| match service {
+            Some(Service::Refused(reason)) => Some(format!("{what}: {reason}")),
+            Some(Service::Served) | None => None,
         };
         let parts: Vec<_> = [refused("subscription", &self.subscription), refused("events", &self.events)]
             .into_iter()

@@ -47,7 +47,7 @@ impl Line {
 
 /// Everything that is said now.
 fn said(protocol: &mut Protocol<'_>, now: Instant) -> Vec<Value> {
-    std::iter::from_fn(|| protocol.say(now)).map(|frame| serde_json::from_str(&frame).unwrap()).collect()
+    std::iter::from_fn(|| protocol.next_message(now)).map(|frame| serde_json::from_str(&frame).unwrap()).collect()
 }
 
 fn numbers(frames: &[Value]) -> Vec<u64> {
@@ -107,7 +107,7 @@ fn a_clock_that_is_set_back_does_not_leave_wallets_before_the_subscription() {
     protocol.tick(now);
     assert!(said(&mut protocol, now).is_empty(), "once");
 
-    protocol.hear(&closed("error: shutting down"), now);
+    protocol.receive(&closed("error: shutting down"), now);
     clock.turn_back(secs(7_200));
     protocol.tick(now);
     assert!(said(&mut protocol, now).is_empty(), "a relay that closed it is left alone for its time");
@@ -122,7 +122,7 @@ fn nothing_waits_for_an_ok() {
         line.queue(number, now);
     }
     assert_eq!(said(&mut protocol, now).len(), 200);
-    assert!(!protocol.has_something(now));
+    assert!(!protocol.has_message(now));
     assert_eq!(protocol.tick(now + secs(1)), None, "and nothing is planned");
 }
 
@@ -131,11 +131,11 @@ fn a_closed_subscription_is_asked_for_again_with_growing_pauses() {
     let line = Line::new();
     let mut now = Instant::now();
     let mut protocol = line.protocol(now);
-    protocol.hear(r#"["EOSE","usher"]"#, now);
+    protocol.receive(r#"["EOSE","usher"]"#, now);
     assert!(line.handle.status().subscribed);
     let mut longest = Duration::ZERO;
     for _ in 0..10 {
-        protocol.hear(&closed("error: shutting down"), now);
+        protocol.receive(&closed("error: shutting down"), now);
         assert!(!line.handle.status().subscribed);
         assert_eq!(line.refusal().unwrap(), "subscription: error: shutting down");
         assert!(said(&mut protocol, now).is_empty());
@@ -144,14 +144,14 @@ fn a_closed_subscription_is_asked_for_again_with_growing_pauses() {
         now = due;
         protocol.tick(now);
         assert_eq!(said(&mut protocol, now)[0][0], "REQ");
-        protocol.hear(r#"["EOSE","usher"]"#, now);
+        protocol.receive(r#"["EOSE","usher"]"#, now);
         assert_eq!(line.refusal(), None);
     }
     assert!(longest >= secs(30) && longest <= secs(60), "{longest:?}");
     // A relay that closed it long ago gets it back soon.
     now += secs(31);
     protocol.tick(now);
-    protocol.hear(&closed("error: again"), now);
+    protocol.receive(&closed("error: again"), now);
     assert!(protocol.tick(now).unwrap() - now <= secs(1));
 }
 
@@ -160,10 +160,10 @@ fn closed_again_while_closed_changes_nothing() {
     let line = Line::new();
     let now = Instant::now();
     let mut protocol = line.protocol(now);
-    protocol.hear(&closed("error: one"), now);
+    protocol.receive(&closed("error: one"), now);
     let due = protocol.tick(now).unwrap();
     for _ in 0..1000 {
-        protocol.hear(&closed("restricted: two"), now);
+        protocol.receive(&closed("restricted: two"), now);
     }
     assert_eq!(protocol.tick(now), Some(due));
 }
@@ -173,7 +173,7 @@ fn restricted_is_shown_and_retried_slowly() {
     let line = Line::new();
     let now = Instant::now();
     let mut protocol = line.protocol(now);
-    protocol.hear(&closed("restricted: members only"), now);
+    protocol.receive(&closed("restricted: members only"), now);
     assert_eq!(line.refusal().unwrap(), "subscription: restricted: members only");
     assert_eq!(protocol.tick(now), Some(now + secs(300)));
     protocol.tick(now + secs(300));
@@ -185,11 +185,11 @@ fn another_subscriptions_messages_are_not_ours() {
     let line = Line::new();
     let now = Instant::now();
     let mut protocol = line.protocol(now);
-    assert!(matches!(protocol.hear(r#"["CLOSED","other","error: x"]"#, now), Received::NotAsked));
-    assert!(matches!(protocol.hear(r#"["EVENT","other",{}]"#, now), Received::NotAsked));
-    assert!(matches!(protocol.hear(&ok(EventId::all_zeros(), false, "rate-limited: x"), now), Received::Protocol));
-    assert!(matches!(protocol.hear(r#"["EVENT","usher",{}]"#, now), Received::Event(_)));
-    assert!(matches!(protocol.hear("garbage", now), Received::Nonsense));
+    assert!(matches!(protocol.receive(r#"["CLOSED","other","error: x"]"#, now), Received::NotAsked));
+    assert!(matches!(protocol.receive(r#"["EVENT","other",{}]"#, now), Received::NotAsked));
+    assert!(matches!(protocol.receive(&ok(EventId::all_zeros(), false, "rate-limited: x"), now), Received::Protocol));
+    assert!(matches!(protocol.receive(r#"["EVENT","usher",{}]"#, now), Received::Event(_)));
+    assert!(matches!(protocol.receive("garbage", now), Received::Invalid));
     assert_eq!(protocol.tick(now), None);
     assert!(said(&mut protocol, now).is_empty());
 }
@@ -199,9 +199,9 @@ fn authentication_names_the_address_we_dialled() {
     let line = Line::new();
     let now = Instant::now();
     let mut protocol = line.protocol(now);
-    protocol.hear(&closed("auth-required: who are you?"), now);
+    protocol.receive(&closed("auth-required: who are you?"), now);
     assert!(said(&mut protocol, now).is_empty());
-    protocol.hear(r#"["AUTH","chal\"lenge"]"#, now);
+    protocol.receive(r#"["AUTH","chal\"lenge"]"#, now);
     let frames = said(&mut protocol, now);
     assert_eq!((frames.len(), &frames[0][0]), (1, &Value::from("AUTH")));
     let event = Event::from_json(frames[0][1].to_string()).unwrap();
@@ -211,10 +211,10 @@ fn authentication_names_the_address_we_dialled() {
     let tags: Vec<_> = event.tags.iter().map(|tag| tag.as_slice().to_vec()).collect();
     assert_eq!(tags, [["relay", "wss://relay.example"], ["challenge", "chal\"lenge"]]);
 
-    protocol.hear(&ok(event.id, true, ""), now);
+    protocol.receive(&ok(event.id, true, ""), now);
     assert_eq!(said(&mut protocol, now)[0][0], "REQ");
     for _ in 0..100 {
-        protocol.hear(&ok(event.id, true, ""), now);
+        protocol.receive(&ok(event.id, true, ""), now);
     }
     assert!(said(&mut protocol, now).is_empty(), "an OK said again changes nothing");
 }
@@ -224,9 +224,9 @@ fn a_relay_that_does_not_answer_our_authentication_is_asked_anyway() {
     let line = Line::new();
     let now = Instant::now();
     let mut protocol = line.protocol(now);
-    protocol.hear(r#"["AUTH","c"]"#, now);
+    protocol.receive(r#"["AUTH","c"]"#, now);
     assert_eq!(said(&mut protocol, now).len(), 1);
-    protocol.hear(&closed("auth-required: who are you?"), now);
+    protocol.receive(&closed("auth-required: who are you?"), now);
     let due = protocol.tick(now).unwrap();
     assert!(due - now <= secs(5));
     protocol.tick(due);
@@ -238,10 +238,10 @@ fn refused_authentication_is_retried_slowly() {
     let line = Line::new();
     let now = Instant::now();
     let mut protocol = line.protocol(now);
-    protocol.hear(&closed("auth-required: who are you?"), now);
-    protocol.hear(r#"["AUTH","c"]"#, now);
+    protocol.receive(&closed("auth-required: who are you?"), now);
+    protocol.receive(r#"["AUTH","c"]"#, now);
     let answer = Event::from_json(said(&mut protocol, now)[0][1].to_string()).unwrap();
-    protocol.hear(&ok(answer.id, false, "restricted: not you"), now);
+    protocol.receive(&ok(answer.id, false, "restricted: not you"), now);
     assert_eq!(protocol.tick(now), Some(now + secs(300)));
     assert!(line.refusal().is_some());
 }
@@ -252,9 +252,9 @@ fn challenges_without_end_cost_a_few_signatures() {
     let now = Instant::now();
     let mut protocol = line.protocol(now);
     for number in 0..1000 {
-        protocol.hear(&format!(r#"["AUTH","{number}"]"#), now);
+        protocol.receive(&format!(r#"["AUTH","{number}"]"#), now);
     }
-    protocol.hear(&format!(r#"["AUTH","{}"]"#, "x".repeat(5000)), now + secs(3600));
+    protocol.receive(&format!(r#"["AUTH","{}"]"#, "x".repeat(5000)), now + secs(3600));
     assert_eq!(said(&mut protocol, now).len(), 6);
 }
 
@@ -265,18 +265,18 @@ fn events_that_need_authentication_are_sent_after_it() {
     let mut protocol = line.protocol(now);
     let first = line.queue(1, now);
     said(&mut protocol, now);
-    protocol.hear(&ok(first, false, "auth-required: who are you?"), now);
+    protocol.receive(&ok(first, false, "auth-required: who are you?"), now);
     line.queue(2, now);
     assert!(said(&mut protocol, now).is_empty(), "held back");
-    protocol.hear(r#"["AUTH","c"]"#, now);
+    protocol.receive(r#"["AUTH","c"]"#, now);
     let frames = said(&mut protocol, now);
     let answer = Event::from_json(frames[0][1].to_string()).unwrap();
-    protocol.hear(&ok(answer.id, true, ""), now);
+    protocol.receive(&ok(answer.id, true, ""), now);
     let frames = said(&mut protocol, now);
     assert_eq!(frames[0][0], "REQ");
     assert_eq!(numbers(&frames[1..]), [1, 2]);
     // Told the same again although it accepted us: no more to be done.
-    protocol.hear(&ok(first, false, "auth-required: who are you?"), now);
+    protocol.receive(&ok(first, false, "auth-required: who are you?"), now);
     assert!(said(&mut protocol, now).is_empty());
     assert_eq!(line.metrics.values().rejected, 1);
 }
@@ -290,7 +290,7 @@ fn a_relay_that_never_challenges_does_not_hold_events_for_ever() {
     let mut sent = 0;
     for _ in 0..10 {
         sent += said(&mut protocol, now).len();
-        protocol.hear(&ok(id, false, "auth-required: who are you?"), now);
+        protocol.receive(&ok(id, false, "auth-required: who are you?"), now);
         now += secs(5);
         protocol.tick(now);
     }
@@ -309,7 +309,7 @@ fn rate_limited_events_are_sent_again_while_fresh() {
     while now < made + secs(200) {
         if !said(&mut protocol, now).is_empty() {
             sent.push(now - made);
-            protocol.hear(&ok(id, false, "rate-limited: slow down"), now);
+            protocol.receive(&ok(id, false, "rate-limited: slow down"), now);
         }
         now += Duration::from_millis(100);
     }
@@ -324,12 +324,12 @@ fn a_notice_of_a_limit_slows_down() {
     let line = Line::new();
     let now = Instant::now();
     let mut protocol = line.protocol(now);
-    protocol.hear(r#"["NOTICE","ERROR: rate limited, slow down"]"#, now);
+    protocol.receive(r#"["NOTICE","ERROR: rate limited, slow down"]"#, now);
     line.queue(1, now);
-    assert!(!protocol.has_something(now));
+    assert!(!protocol.has_message(now));
     let due = protocol.tick(now).unwrap();
     assert_eq!(due, now + secs(1));
-    assert!(protocol.has_something(due));
+    assert!(protocol.has_message(due));
 }
 
 #[test]
@@ -339,13 +339,13 @@ fn a_refused_event_is_shown_and_not_repeated() {
     let mut protocol = line.protocol(now);
     let id = line.queue(1, now);
     said(&mut protocol, now);
-    protocol.hear(&ok(id, false, "blocked: no"), now);
+    protocol.receive(&ok(id, false, "blocked: no"), now);
     assert!(said(&mut protocol, now).is_empty());
     assert_eq!(line.refusal().unwrap(), "events: blocked: no");
     assert_eq!(line.metrics.values().rejected, 1);
     let id = line.queue(2, now);
     said(&mut protocol, now);
-    protocol.hear(&ok(id, true, ""), now);
+    protocol.receive(&ok(id, true, ""), now);
     assert_eq!(line.refusal(), None);
 }
 
@@ -360,7 +360,7 @@ fn what_the_broken_connection_may_have_lost_is_sent_once_more() {
     let accepted = line.queue(2, later);
     line.queue(3, later);
     said(&mut protocol, later);
-    protocol.hear(&ok(accepted, true, ""), later);
+    protocol.receive(&ok(accepted, true, ""), later);
     protocol.end(later);
     let mut protocol = line.talk_after(later);
     let frames = said(&mut protocol, later);
@@ -449,7 +449,7 @@ mod whatever_a_relay_says {
                 match step {
                     Step::Hears(text) => {
                         heard_oks += u64::from(text.starts_with("[\"OK\""));
-                        protocol.hear(&text, now);
+                        protocol.receive(&text, now);
                     }
                     Step::Queues(number) => {
                         line.queue(number, now);
@@ -462,7 +462,7 @@ mod whatever_a_relay_says {
                             asked += u64::from(frame[0] == "REQ");
                             signed += u64::from(frame[0] == "AUTH");
                         }
-                        prop_assert!(!protocol.has_something(now));
+                        prop_assert!(!protocol.has_message(now));
                     }
                 }
                 prop_assert!(protocol.first.len() <= 16);

@@ -1,4 +1,4 @@
-//! Events handed to the relay a moment ago.
+//! Events sent to the relay a moment ago.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -12,8 +12,8 @@ use crate::send_queue::Outgoing;
 const MOST: usize = 512;
 const MOST_BYTES: usize = 2 * 1024 * 1024;
 
-/// The events a relay got last and has not accepted, oldest first. Many relays accept ephemeral events without a
-/// word, so they leave by age.
+/// The events sent last that the relay has not acknowledged, oldest first. Many relays accept ephemeral events without
+/// an `OK`, so they leave by age.
 #[derive(Debug, Default)]
 pub(super) struct UnacknowledgedEvents {
     events: VecDeque<(Outgoing, Instant)>,
@@ -21,7 +21,7 @@ pub(super) struct UnacknowledgedEvents {
 }
 
 impl UnacknowledgedEvents {
-    /// An event was handed over.
+    /// An event was sent.
     pub(super) fn sent(&mut self, event: Outgoing, now: Instant, keep_for: Duration) {
         self.bytes += event.frame.len();
         self.events.push_back((event, now));
@@ -36,16 +36,16 @@ impl UnacknowledgedEvents {
         }
     }
 
-    /// The relay said something about this event: the event, and when it was handed over.
+    /// The relay acknowledged this event: the event, and when it was sent.
     pub(super) fn take(&mut self, id: EventId) -> Option<(Outgoing, Instant)> {
-        // Relays answer in order, so it is near the front.
+        // Relays acknowledge in order, so it is near the front.
         let place = self.events.iter().position(|(event, _)| event.id == id)?;
         let (event, at) = self.events.remove(place)?;
         self.bytes = self.bytes.saturating_sub(event.frame.len());
         Some((event, at))
     }
 
-    /// What may have been lost when the connection broke.
+    /// Events that may have been lost when the connection broke.
     pub(super) fn lost(&mut self, now: Instant, keep_for: Duration) -> Vec<Outgoing> {
         self.bytes = 0;
         let recent = |at: &Instant| now.saturating_duration_since(*at) <= keep_for;

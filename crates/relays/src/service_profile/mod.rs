@@ -1,18 +1,18 @@
-//! The service's own profile and relay list: published when they change, and then silence.
+//! The service's own profile and relay list, published when they change and not again.
 //!
 //! | event | when |
 //! | --- | --- |
-//! | profile (kind 0) | at start, when `profile.*` is not what it was when it was published last; on `publish` |
-//! | relay list (kind 10002, NIP-65) | with a profile, when our relays are not those of the last list |
+//! | profile (kind 0) | at start, when `profile.*` differs from what was published last; on `publish` |
+//! | relay list (kind 10002, NIP-65) | with a profile, when our relays differ from those of the last list |
 //!
-//! Both are durable before they are sent. Each relay of ours gets each until it has said that it has it, at once or when
-//! it is connected; what relays have is remembered across restarts, so a service without news sends nothing.
+//! Both are stored before they are sent. Each of our relays gets each event until it has acknowledged it, at once or
+//! when it connects. Acknowledgements are remembered across restarts, so a service without changes sends nothing.
 //!
-//! They are signed with the key that we run on: with a subkey it is the subkey's profile, since we cannot sign for the
-//! main key.
+//! They are signed with the key that we run on: with a subkey it is the subkey's profile, because we cannot sign for
+//! the main key.
 //!
-//! The key may have been used with other programs. Before a change, relays are asked for what the key has said last:
-//! fields of the profile that we do not know are kept, and a relay list that is not ours is left as it is.
+//! Other programs may have used the key. Before a change, relays are queried for the key's newest events: unknown
+//! fields of the profile are kept, and a relay list that is not ours is left alone.
 
 mod publication_record;
 
@@ -36,7 +36,8 @@ use publication_record::{ConfiguredProfile, PublicationRecord};
 /// Most relays in our list: NIP-65 asks for 2 to 4.
 const LISTED: usize = 4;
 
-/// When no relay has answered what our key has said last, how long until they are asked again, if none connects before.
+/// When no relay responds with our key's newest events, how long until they are queried again, if none connects
+/// before.
 const AGAIN_AFTER: Duration = Duration::from_secs(60);
 
 /// The service's own profile and relay list.
@@ -48,9 +49,9 @@ pub(crate) struct ServiceProfile {
     /// Changes are made one after the other.
     record: Mutex<PublicationRecord>,
     published: RwLock<Option<Profile>>,
-    /// A relay has said that it has one of our events.
+    /// Notified when a relay has accepted one of our events.
     heard: Arc<Notify>,
-    /// The relays for which somebody else's list was found, and left.
+    /// The relays for which another program's list was found and left alone.
     left_alone: RwLock<Option<Vec<String>>>,
 }
 
@@ -84,7 +85,7 @@ impl ServiceProfile {
     /// The relays that we tell others about: those that others can reach.
     pub(crate) fn public_relays(&self) -> Vec<String> {
         let reachable = |address: &RelayAddress| {
-            self.pool.shared.options.allow_private || RelayAddress::parse_from_stranger(address.as_str()).is_ok()
+            self.pool.shared.options.allow_private || RelayAddress::parse_from_user(address.as_str()).is_ok()
         };
         let handles = self.pool.handles();
         handles
@@ -95,19 +96,19 @@ impl ServiceProfile {
             .collect()
     }
 
-    /// Publishes `wanted`, whose faults have been looked for.
+    /// Publishes `wanted`, which was checked for faults.
     pub(crate) async fn publish(&self, wanted: &ProfileChange) -> Result<Profile, PublishError> {
         let mut record = self.record.lock().await;
-        let base = self.said_last(&record).await.ok_or(PublishError::NoRelay)?;
+        let base = self.newest_profile(&record).await.ok_or(PublishError::NoRelay)?;
         self.put(&mut record, base, wanted).await
     }
 
-    /// Does what is due whenever a relay connects or answers, or our relays change. Never ends.
+    /// Does what is due whenever a relay connects or responds, or our relays change. Never ends.
     pub(crate) async fn keep_published(self: Arc<Self>) {
         let mut changes = self.pool.shared.changes.subscribe();
         loop {
             let again = self.bring_up_to_date().await.unwrap_or_else(|error| {
-                tracing::warn!(?error, "the own profile waits");
+                tracing::warn!(?error, "cannot publish the service's profile yet");
                 true
             });
             tokio::select! {
@@ -124,7 +125,7 @@ impl ServiceProfile {
         self.note_accepted(&mut record).await?;
         self.announce(&record);
         if record.configured != self.configured {
-            let Some(base) = self.said_last(&record).await else { return Ok(true) };
+            let Some(base) = self.newest_profile(&record).await else { return Ok(true) };
             let mut wanted = base.as_ref().map(|event| profile_content::as_change(&event.content)).unwrap_or_default();
             self.configured.apply(&record.configured, &mut wanted);
             self.put(&mut record, base, &wanted).await?;
@@ -132,9 +133,9 @@ impl ServiceProfile {
         self.update_relay_list(&mut record).await
     }
 
-    /// The newest profile of our key, here or at relays; `None` when that cannot be known: no relay answers and nothing
-    /// was published from here.
-    async fn said_last(&self, record: &PublicationRecord) -> Option<Option<Event>> {
+    /// The newest profile of our key, stored or at relays; `None` when it cannot be known: no relay responds and
+    /// nothing was published from here.
+    async fn newest_profile(&self, record: &PublicationRecord) -> Option<Option<Event>> {
         let found = self.searcher.at_ours(self.own_key()).await;
         if found.answered == 0 && record.profile.is_none() {
             return None;
@@ -143,7 +144,7 @@ impl ServiceProfile {
         Some(elsewhere.into_iter().chain(record.profile.clone()).max_by_key(|event| event.created_at))
     }
 
-    /// Makes `wanted` the profile, on top of `base`, and sends it to our relays.
+    /// Makes `wanted` the profile, based on `base`, and sends it to our relays.
     async fn put(
         &self,
         record: &mut PublicationRecord,
@@ -164,7 +165,7 @@ impl ServiceProfile {
         Ok(profile)
     }
 
-    /// Publishes our relay list when it is another than the last; true when that has to be tried again.
+    /// Publishes our relay list when it differs from the last one; true when that has to be tried again.
     async fn update_relay_list(&self, record: &mut PublicationRecord) -> Result<bool, PublishError> {
         let mut wanted = self.public_relays();
         wanted.truncate(LISTED);
@@ -180,7 +181,7 @@ impl ServiceProfile {
         let base = record.relay_list.clone();
         let newer = |event: &Event| base.as_ref().is_none_or(|base| event.created_at > base.created_at);
         if found.relay_list.as_ref().is_some_and(newer) {
-            tracing::info!("the key's relay list was made with another program and stays");
+            tracing::info!("another program published the key's relay list; leaving it as it is");
             *self.left_alone.write() = Some(wanted);
             return Ok(false);
         }
@@ -193,7 +194,7 @@ impl ServiceProfile {
         Ok(false)
     }
 
-    /// Makes a change durable, and tells our relays.
+    /// Stores a change and sends it to our relays.
     async fn replace(&self, record: &mut PublicationRecord, mut next: PublicationRecord) -> Result<(), StoreError> {
         next.prune(&self.addresses());
         next.save(&*self.settings).await?;
@@ -202,7 +203,7 @@ impl ServiceProfile {
         Ok(())
     }
 
-    /// Each of our relays shall have the events that it has not accepted yet.
+    /// Hands each of our relays the events that it has not accepted yet.
     fn announce(&self, record: &PublicationRecord) {
         let publications: Vec<_> = record
             .events()
@@ -217,7 +218,7 @@ impl ServiceProfile {
         }
     }
 
-    /// Remembers what relays have said that they have.
+    /// Remembers which events relays have accepted.
     async fn note_accepted(&self, record: &mut PublicationRecord) -> Result<(), StoreError> {
         let mut next = record.clone();
         for handle in self.pool.handles() {
@@ -237,7 +238,7 @@ impl ServiceProfile {
             .map_err(|_| PublishError::Signing)
     }
 
-    /// Now, and later than `base` in any case: of two with the same second relays keep one by its id.
+    /// Now, and in any case later than `base`: of two events of the same second relays keep one by its id.
     fn after(&self, base: Option<&Event>) -> u64 {
         let now = self.pool.shared.clock.now().secs();
         base.map_or(now, |base| now.max(base.created_at.as_secs().saturating_add(1)))
@@ -252,12 +253,12 @@ impl ServiceProfile {
     }
 }
 
-/// What an event of ours says; `nip05` as we say it.
+/// The profile in an event of ours; `nip05` as we claim it.
 fn as_profile(event: &Event) -> Option<Profile> {
     ProfileContent::read(&event.content).map(|document| document.into_profile(event))
 }
 
-/// Whether two contents say the same, however they are written.
+/// Whether two contents have the same meaning, whatever their formatting.
 fn is_same(one: &str, other: &str) -> bool {
     let parse = |content: &str| serde_json::from_str::<serde_json::Value>(content).ok();
     parse(one).is_some_and(|value| parse(other) == Some(value))

@@ -1,4 +1,4 @@
-//! What is remembered of the service's own profile.
+//! The stored record of the service's own profile.
 
 use std::collections::BTreeMap;
 
@@ -11,17 +11,17 @@ use crate::relay_address::RelayAddress;
 /// The name of the setting.
 const SETTING: &str = "profile";
 
-/// What is remembered of the service's own profile, all of it in one setting: it changes together.
+/// The record of the service's own profile. One setting holds all of it, because it changes together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct PublicationRecord {
-    /// What `profile.*` said when it was published last.
+    /// The value of `profile.*` when it was last published.
     #[serde(default)]
     pub(super) configured: ConfiguredProfile,
     /// The profile published last.
     pub(super) profile: Option<Event>,
     /// The relay list published last.
     pub(super) relay_list: Option<Event>,
-    /// Which of these events each relay has said that it has.
+    /// Which of these events each relay has accepted.
     #[serde(default)]
     accepted: BTreeMap<String, Vec<EventId>>,
 }
@@ -38,7 +38,8 @@ pub(super) struct ConfiguredProfile {
 }
 
 impl PublicationRecord {
-    /// What is stored of `own`; of another key, or unreadable, it is as good as nothing: the profile is published anew.
+    /// The stored record of the key `own`. A record of another key or an unreadable one is ignored: the profile is
+    /// published again.
     pub(super) async fn load(settings: &dyn SettingStore, own: &PublicKey) -> Result<Self, StoreError> {
         let text = match settings.setting(SETTING).await {
             // Read as damaged JSON.
@@ -47,7 +48,7 @@ impl PublicationRecord {
         };
         let Some(text) = text else { return Ok(Self::default()) };
         let record: Self = serde_json::from_str(&text).unwrap_or_else(|error| {
-            tracing::warn!(%error, "what is stored of the own profile cannot be read; it is published anew");
+            tracing::warn!(%error, "cannot read the stored record of the service's profile; publishing it again");
             Self::default()
         });
         let ours = record.events().all(|event| event.pubkey == *own);
@@ -59,17 +60,17 @@ impl PublicationRecord {
         settings.set_setting(SETTING, Some(&text)).await
     }
 
-    /// The events that each of our relays shall have.
+    /// The events that each of our relays should have.
     pub(super) fn events(&self) -> impl Iterator<Item = &Event> {
         self.profile.iter().chain(&self.relay_list)
     }
 
-    /// Whether a relay has said that it has this event.
+    /// Whether a relay has accepted this event.
     pub(super) fn has_accepted(&self, relay: &RelayAddress, id: EventId) -> bool {
         self.accepted.get(relay.as_str()).is_some_and(|ids| ids.contains(&id))
     }
 
-    /// Remembers what a relay has.
+    /// Notes that a relay has accepted this event.
     pub(super) fn accept(&mut self, relay: &RelayAddress, id: EventId) {
         self.accepted.entry(relay.to_string()).or_default().push(id);
     }
@@ -90,8 +91,8 @@ impl ConfiguredProfile {
         Self { name, display_name, picture, about, nip05 }
     }
 
-    /// Changes `profile` by what is configured otherwise than in `before`: what is configured now is put, what is not
-    /// configured any more is taken out, and what was never configured stays as it is.
+    /// Changes `profile` where the configuration differs from `before`: what is configured now is set, what is no
+    /// longer configured is removed, and what was never configured stays as it is.
     pub(super) fn apply(&self, before: &Self, profile: &mut ProfileChange) {
         let fields = [
             (&self.name, &before.name, &mut profile.name),

@@ -1,4 +1,4 @@
-//! How sessions end.
+//! Why sessions end.
 
 use usher_nostr_connection::ConnectionError;
 
@@ -13,5 +13,5 @@ pub(crate) enum EndReason {
     Lost(ConnectionError),
     /// A user's relay sent too many useless messages.
     #[error("the relay floods us")]
-    Nuisance,
+    Flood,
 }

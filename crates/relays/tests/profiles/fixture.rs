@@ -1,4 +1,4 @@
-//! The service's side: a pool, its directory, and what survives a restart.
+//! The service under test: a pool, its directory, and settings that survive a restart.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -24,10 +24,10 @@ use usher_relays::{
     DirectoryOptions, Identity, ProfileDirectory, RelayAddress, RelayManager, RelayOptions, RelayPool, RelayRoster,
 };
 
-/// Long enough on the slowest machine; nothing waits for it to pass.
+/// Long enough on the slowest machine; no test waits for it to pass.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Settings that survive, or do not work at all.
+/// Settings that survive a restart, or fail.
 #[derive(Default)]
 pub(crate) struct Settings {
     values: Mutex<BTreeMap<String, String>>,
@@ -71,7 +71,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    /// Quick, and allowed to use loopback.
+    /// With short pauses, and allowed to use loopback.
     pub(crate) fn new(relays: &[&str]) -> Self {
         let keys = Keys::generate();
         let relays = relays.iter().map(|url| RelayAddress::parse(url).unwrap()).collect();
@@ -123,7 +123,7 @@ impl Plan {
     }
 }
 
-/// A service that runs.
+/// A running service.
 pub(crate) struct World {
     pub(crate) pool: Arc<RelayPool>,
     pub(crate) directory: Arc<ProfileDirectory>,
@@ -150,7 +150,7 @@ impl World {
         eventually("subscribed", subscribed).await;
     }
 
-    /// The user has told us their relays.
+    /// The user named their relays.
     pub(crate) fn tell(&self, key: &PublicKey, relays: &[&str]) {
         self.told.lock().insert(*key, relays.iter().map(|url| (*url).to_owned()).collect());
     }
@@ -159,12 +159,12 @@ impl World {
         timeout(DEADLINE, self.directory.profile(key)).await.expect("an answer within bounds")
     }
 
-    /// The name in a profile that is there.
+    /// The name in a profile that must exist.
     pub(crate) async fn name(&self, key: &PublicKey) -> String {
         self.profile(key).await.expect("relays answer").expect("a profile").name.expect("a name")
     }
 
-    /// Stops, and waits until every task has ended.
+    /// Stops it and waits until every task has ended.
     pub(crate) async fn stop(self) {
         self.stop.cancel();
         self.tasks.close();
@@ -176,7 +176,7 @@ pub(crate) fn now() -> UnixMillis {
     SystemClock.now()
 }
 
-/// Waits until something is true that has no event to wait for.
+/// Waits for a condition that nothing notifies of.
 pub(crate) async fn eventually(what: &str, mut is_true: impl FnMut() -> bool) {
     let waiting = async {
         while !is_true() {
@@ -186,7 +186,7 @@ pub(crate) async fn eventually(what: &str, mut is_true: impl FnMut() -> bool) {
     timeout(DEADLINE, waiting).await.unwrap_or_else(|_| panic!("never {what}"));
 }
 
-/// An event of `keys`, so many seconds old.
+/// An event of `keys`, dated so many seconds ago.
 pub(crate) fn event(keys: &Keys, kind: u16, content: &str, tags: &[&[&str]], age_secs: u64) -> Event {
     EventBuilder::new(Kind::from_u16(kind), content)
         .tags(tags.iter().map(|tag| Tag::parse(tag.iter().copied()).unwrap()))
@@ -195,7 +195,7 @@ pub(crate) fn event(keys: &Keys, kind: u16, content: &str, tags: &[&[&str]], age
         .unwrap()
 }
 
-/// A profile with a name, so many seconds old.
+/// A profile with a name, dated so many seconds ago.
 pub(crate) fn named(keys: &Keys, name: &str, age_secs: u64) -> Event {
     event(keys, 0, &json!({"name": name}).to_string(), &[], age_secs)
 }
@@ -207,7 +207,7 @@ pub(crate) fn relay_list(keys: &Keys, relays: &[&str], age_secs: u64) -> Event {
     event(keys, 10_002, "", &tags, age_secs)
 }
 
-/// Puts events into a relay.
+/// Stores events at a relay.
 pub(crate) async fn store(url: &str, events: &[&Event]) {
     let (mut socket, _) = tokio_tungstenite::connect_async(url).await.expect("the relay is there");
     for event in events {
@@ -226,7 +226,7 @@ pub(crate) async fn store(url: &str, events: &[&Event]) {
     let _ = socket.close(None).await;
 }
 
-/// The newest event of a kind that a relay has of somebody.
+/// An author's newest event of a kind at a relay.
 pub(crate) async fn stored(url: &str, author: &PublicKey, kind: u16) -> Option<Event> {
     let (mut socket, _) = tokio_tungstenite::connect_async(url).await.expect("the relay is there");
     let filter = json!({"authors": [author.to_hex()], "kinds": [kind]});

@@ -1,4 +1,4 @@
-//! Looking up profiles that strangers made to harm us.
+//! Looking up profiles that were made to harm us.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ async fn forged_foreign_and_future_profiles_are_refused() {
         assert_eq!(liar.asked(), 1);
         world.stop().await;
     }
-    // Genuine, but an hour from now: it would stand in front of all others.
+    // Genuine, but dated an hour from now: it would hide all others.
     let future = event_from_the_future(&user);
     let liar = Liar::with(vec![future]).await;
     let world = World::at(&[good.url(), &liar.url]).await;
@@ -47,7 +47,7 @@ fn event_from_the_future(user: &Keys) -> nostr::Event {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn documents_are_read_as_far_as_they_are_harmless() {
+async fn harmful_fields_are_left_out() {
     let user = Keys::generate();
     let relay = EmbeddedRelay::start().await.unwrap();
     let world = World::at(&[relay.url()]).await;
@@ -64,7 +64,7 @@ async fn documents_are_read_as_far_as_they_are_harmless() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_too_large_or_no_document_does_not_hide_what_is_one() {
+async fn invalid_profiles_do_not_hide_valid_ones() {
     let user = Keys::generate();
     let good = EmbeddedRelay::start().await.unwrap();
     store(good.url(), &[&named(&user, "jane", 1000)]).await;
@@ -75,7 +75,7 @@ async fn what_is_too_large_or_no_document_does_not_hide_what_is_one() {
     let world = World::at(&[good.url(), &liar.url]).await;
     assert_eq!(world.name(&user.public_key()).await, "jane");
 
-    // The same on a visit.
+    // The same over a one-shot query.
     let other = Keys::generate();
     let theirs = Liar::with(vec![large]).await;
     world.tell(&other.public_key(), &[&theirs.url]);
@@ -85,7 +85,7 @@ async fn what_is_too_large_or_no_document_does_not_hide_what_is_one() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_relay_that_never_ends_or_talks_of_other_things_is_left() {
+async fn endless_or_unrelated_responses_end_the_query() {
     let user = Keys::generate();
     let good = EmbeddedRelay::start().await.unwrap();
     store(good.url(), &[&named(&user, "jane", 10)]).await;
@@ -104,7 +104,7 @@ async fn a_relay_that_never_ends_or_talks_of_other_things_is_left() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_of_ours_that_never_ends_a_look_up_serves_on() {
+async fn an_endless_look_up_leaves_our_relay_connected() {
     let user = Keys::generate();
     let flood = named(&user, "jane", 10).as_json();
     let ours = Liar::start(move |id| if id == "usher" { vec![end(id)] } else { vec![delivery(id, &flood); 500] }).await;
@@ -116,7 +116,7 @@ async fn one_of_ours_that_never_ends_a_look_up_serves_on() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_sends_us_to_private_addresses() {
+async fn private_addresses_are_never_contacted() {
     let inside = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let ours = EmbeddedRelay::start().await.unwrap();
     let mut plan = Plan::new(&[ours.url()]);
@@ -134,7 +134,7 @@ async fn nobody_sends_us_to_private_addresses() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_list_of_many_relays_costs_a_few_visits() {
+async fn a_list_of_many_relays_costs_a_few_queries() {
     let mut relays = Vec::new();
     for _ in 0..12 {
         relays.push(QuirkyRelay::start(Quirks::default()).await.unwrap());

@@ -1,4 +1,4 @@
-//! Profiles, NIP-05 identifiers, the own profile, and relays at run time, over real sockets.
+//! Profiles, NIP-05 identifiers, the service's own profile, and relays at run time, over real sockets.
 #![allow(clippy::disallowed_methods, clippy::expect_used, clippy::panic, clippy::unwrap_used)]
 
 mod fixture;

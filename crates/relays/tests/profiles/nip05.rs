@@ -1,4 +1,4 @@
-//! NIP-05: domains that answer, and domains that should not have been asked.
+//! NIP-05: domains that respond, and domains that must not be contacted.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ async fn ask(world: &World, identifier: &str) -> Option<Nip05Answer> {
     timeout(DEADLINE, asking).await.expect("an answer within bounds").expect("not busy")
 }
 
-/// Whom a server names that says this.
+/// The key that a server names with this response.
 async fn named_by(script: impl Fn(&str) -> Said + Send + Sync + 'static) -> Option<Nip05Answer> {
     let web = Web::plain(script).await;
     let mut plan = Plan::new(&[]);
@@ -35,7 +35,7 @@ async fn named_by(script: impl Fn(&str) -> Said + Send + Sync + 'static) -> Opti
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_domain_is_asked_over_tls_once() {
+async fn a_domain_is_queried_over_tls_once() {
     let key = Keys::generate().public_key();
     let (web, trusting) = Web::secure(move |_| ok(&names("bob", &key))).await;
     let mut plan = Plan::new(&[]);
@@ -61,7 +61,7 @@ async fn a_domain_is_asked_over_tls_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_certificate_nobody_vouches_for_is_refused() {
+async fn an_untrusted_certificate_is_refused() {
     let key = Keys::generate().public_key();
     let (web, _) = Web::secure(move |_| ok(&names("bob", &key))).await;
     let world = World::at(&[]).await;
@@ -84,7 +84,7 @@ async fn redirects_are_not_followed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_no_answer_names_nobody() {
+async fn invalid_responses_name_nobody() {
     let key = Keys::generate().public_key();
     let good = names("bob", &key).to_string();
     for (status, body) in [
@@ -121,7 +121,7 @@ async fn large_and_slow_bodies_are_cut_off() {
     };
     assert_eq!(named_by(endless).await, None);
 
-    // Drop by drop, and not at all.
+    // Byte by byte, and not at all.
     let text = good.to_string();
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", text.len());
     let drip = move |_: &str| {
@@ -133,7 +133,7 @@ async fn large_and_slow_bodies_are_cut_off() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nobody_sends_us_to_private_addresses() {
+async fn private_addresses_are_never_contacted() {
     let key = Keys::generate().public_key();
     let (secure, trusting) = Web::secure(move |_| ok(&names("bob", &key))).await;
     let plain = Web::plain(move |_| ok(&names("bob", &key))).await;
@@ -183,7 +183,7 @@ async fn a_profile_has_an_identifier_only_when_its_domain_names_the_same_key() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn interim_responses_are_passed_over_but_not_without_end() {
+async fn interim_responses_are_skipped_but_not_endlessly() {
     let key = Keys::generate().public_key();
     for (count, found) in [(3, true), (100_000, false)] {
         let said = move |_: &str| {

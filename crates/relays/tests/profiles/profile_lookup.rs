@@ -12,7 +12,7 @@ use usher_sandbox::relay::EmbeddedRelay;
 use crate::fixture::{DEADLINE, Plan, World, event, named, relay_list, store};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_newest_of_our_relays_the_users_own_and_those_of_their_list() {
+async fn the_newest_profile_of_all_relays_is_found() {
     let ours = EmbeddedRelay::start().await.unwrap();
     let other = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let told = EmbeddedRelay::start().await.unwrap();
@@ -39,7 +39,7 @@ async fn the_newest_of_our_relays_the_users_own_and_those_of_their_list() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn every_field_and_nobody() {
+async fn every_field_is_read_and_a_missing_profile_is_none() {
     let ours = EmbeddedRelay::start().await.unwrap();
     let world = World::at(&[ours.url()]).await;
     let user = Keys::generate();
@@ -72,7 +72,7 @@ async fn a_look_up_leaves_no_subscription_and_no_connection_behind() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_was_found_is_kept_and_what_was_not_is_kept_shorter() {
+async fn found_results_are_cached_longer_than_empty_ones() {
     let ours = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let world = World::at(&[ours.url()]).await;
     let (jane, nobody) = (Keys::generate(), Keys::generate());
@@ -125,7 +125,7 @@ async fn many_look_ups_share_a_few_subscriptions() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_relay_that_allows_few_subscriptions_answers_all_the_same() {
+async fn a_relay_that_allows_few_subscriptions_serves_all_look_ups() {
     let strict = Quirks { latency: Duration::from_millis(20), max_subscriptions: 3, ..Quirks::default() };
     let ours = QuirkyRelay::start(strict).await.unwrap();
     let world = World::at(&[ours.url()]).await;
@@ -152,12 +152,12 @@ async fn too_many_look_ups_at_a_time_are_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_relay_that_wants_to_know_who_we_are_is_told() {
+async fn a_look_up_authenticates_when_required() {
     let ours = QuirkyRelay::start(Quirks { require_auth: true, ..Quirks::default() }).await.unwrap();
     let world = World::at(&[ours.url()]).await;
     assert_eq!(world.profile(&Keys::generate().public_key()).await, Ok(None), "it answers");
 
-    // Asked before the relay knows.
+    // Queried before the relay has authenticated us.
     let late = Plan::new(&[ours.url()]).start().await;
     assert_eq!(late.profile(&Keys::generate().public_key()).await, Ok(None));
     late.stop().await;
@@ -165,7 +165,7 @@ async fn a_relay_that_wants_to_know_who_we_are_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_relays_nothing_is_known_and_nothing_is_kept() {
+async fn without_relays_look_ups_fail_and_are_not_cached() {
     let nobody = World::at(&[]).await;
     let user = Keys::generate();
     assert_eq!(nobody.profile(&user.public_key()).await, Err(LookUpError::NoRelay));
@@ -186,7 +186,7 @@ async fn without_relays_nothing_is_known_and_nothing_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn slow_and_dead_relays_hold_up_nobody_for_long() {
+async fn slow_and_dead_relays_delay_look_ups_only_briefly() {
     let good = EmbeddedRelay::start().await.unwrap();
     let mute = QuirkyRelay::start(Quirks { mute: true, ..Quirks::default() }).await.unwrap();
     let hanging = QuirkyRelay::start(Quirks { accept_tcp_only: true, ..Quirks::default() }).await.unwrap();
@@ -207,7 +207,7 @@ async fn slow_and_dead_relays_hold_up_nobody_for_long() {
     );
     world.stop().await;
 
-    // Nobody whom the user named answers: waited for, up to the bound.
+    // No relay that the user named responds: waited for, up to the limit.
     let mut plan = Plan::new(&[good.url()]);
     plan.directory.relays_within = Duration::from_secs(2);
     let world = plan.start().await;
@@ -220,7 +220,7 @@ async fn slow_and_dead_relays_hold_up_nobody_for_long() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_caller_that_hangs_up_leaves_the_result_to_the_next() {
+async fn an_abandoned_look_up_serves_the_next_caller() {
     let ours = QuirkyRelay::start(Quirks { latency: Duration::from_millis(300), ..Quirks::default() }).await.unwrap();
     let world = World::at(&[ours.url()]).await;
     let user = Keys::generate();

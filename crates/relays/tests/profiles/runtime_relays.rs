@@ -114,7 +114,7 @@ async fn relays_are_exchanged_under_open_operations() {
     let (first, second) = (relay().await, relay().await);
     let mut world = World::at(&[first.url()]).await;
     let wallets = [Wallet::at(first.url()).await, Wallet::at(second.url()).await];
-    // Asked before: the wallet at the second relay cannot be reached yet.
+    // Requested before: the wallet at the second relay cannot be reached yet.
     for number in 0..50 {
         ask(&world, &wallets[1], &format!("early {number}"));
     }
@@ -127,7 +127,7 @@ async fn relays_are_exchanged_under_open_operations() {
     for number in 0..50 {
         ask(&world, &wallets[1], &format!("late {number}"));
     }
-    // What the wallet at the removed relay was asked it was asked; whether its answers still come is a race that the
+    // What was sent to the wallet at the removed relay was sent. Whether its replies still arrive is a race that the
     // engine settles by asking again. The others are complete.
     let mut missing: std::collections::BTreeSet<_> =
         (0..50).flat_map(|n| [format!("early {n}"), format!("late {n}")]).collect();
@@ -169,7 +169,7 @@ async fn changes_survive_a_restart_and_later_configurations() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_same_twice_and_what_is_none() {
+async fn repeated_and_invalid_changes() {
     let first = relay().await;
     let world = World::at(&[first.url()]).await;
     let written_otherwise = format!(" {}/#x", first.url().to_uppercase());
@@ -196,7 +196,7 @@ async fn the_same_twice_and_what_is_none() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn there_are_at_most_so_many() {
+async fn the_number_of_relays_is_limited() {
     let world = World::at(&[]).await;
     let added =
         join_all((0..MAX_RELAYS + 3).map(async |n| world.manager.add(&format!("ws://127.0.0.1:{}", n + 1)).await));
@@ -211,7 +211,7 @@ async fn there_are_at_most_so_many() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_not_durable_has_no_effect() {
+async fn a_change_that_cannot_be_stored_has_no_effect() {
     let (first, second) = (relay().await, relay().await);
     let plan = Plan::new(&[first.url()]);
     let world = plan.start().await;

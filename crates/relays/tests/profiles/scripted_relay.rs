@@ -1,4 +1,4 @@
-//! A relay that says whatever it is told to.
+//! A relay that sends what the test scripts.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use tokio::net::TcpListener;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_util::task::AbortOnDropHandle;
 
-/// What a liar says to a request for events of a kind, without what is around it.
+/// The script for a request for events of a kind, without the envelope.
 type Script = Arc<dyn Fn(&str) -> Vec<String> + Send + Sync>;
 
-/// A relay that answers every request with a script of frames, given the subscription's id.
+/// A relay that responds to every request with scripted messages, given the subscription's id.
 pub(crate) struct Liar {
     pub(crate) url: String,
     pub(crate) asked: Arc<AtomicUsize>,
@@ -52,7 +52,7 @@ impl Liar {
         Self { url, asked, _task: AbortOnDropHandle::new(task) }
     }
 
-    /// A relay that has these events, whatever is asked for.
+    /// A relay that sends these events, whatever is requested.
     pub(crate) async fn with(events: Vec<Event>) -> Self {
         Self::start(move |id| {
             let frames = events.iter().map(|event| delivery(id, &event.as_json()));

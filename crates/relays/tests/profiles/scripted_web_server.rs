@@ -1,4 +1,4 @@
-//! A web server that says whatever it is told to, with and without TLS.
+//! A web server that sends what the test scripts, with and without TLS.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 use tokio_rustls::TlsAcceptor;
 use tokio_util::task::AbortOnDropHandle;
 
-/// What is said, piece by piece, with a pause after each.
+/// The response, piece by piece, with a pause after each.
 pub(crate) type Said = Vec<(Vec<u8>, Duration)>;
 
 type Script = Arc<dyn Fn(&str) -> Said + Send + Sync>;
@@ -20,7 +20,7 @@ type Script = Arc<dyn Fn(&str) -> Said + Send + Sync>;
 /// A web server on a free port of loopback.
 pub(crate) struct Web {
     pub(crate) port: u16,
-    /// The paths asked for, in order; an empty one for each connection on which nothing was asked for.
+    /// The requested paths, in order; an empty one for each connection without a request.
     pub(crate) asked: Arc<Mutex<Vec<String>>>,
     _task: AbortOnDropHandle<()>,
 }
@@ -31,7 +31,7 @@ impl Web {
         Self::start(None, Arc::new(script)).await
     }
 
-    /// Speaks HTTPS; and what a client needs to trust it.
+    /// Speaks HTTPS; also returns what a client needs to trust it.
     pub(crate) async fn secure(script: impl Fn(&str) -> Said + Send + Sync + 'static) -> (Self, Arc<ClientConfig>) {
         let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
         let certificate = made.cert.der().clone();
@@ -76,7 +76,7 @@ impl Web {
         Self { port, asked, _task: AbortOnDropHandle::new(task) }
     }
 
-    /// How often something was asked for.
+    /// The number of requests.
     pub(crate) fn requests(&self) -> usize {
         self.asked.lock().iter().filter(|path| !path.is_empty()).count()
     }
@@ -111,14 +111,14 @@ async fn serve(mut stream: impl AsyncRead + AsyncWrite + Unpin, script: &Script,
     let _ = stream.shutdown().await;
 }
 
-/// An answer with a status line, headers and a body.
+/// A response with a status line, headers and a body.
 pub(crate) fn answer(status: &str, headers: &str, body: &str) -> Said {
     let length = body.len();
     let text = format!("HTTP/1.1 {status}\r\nContent-Length: {length}\r\nConnection: close\r\n{headers}\r\n{body}");
     vec![(text.into_bytes(), Duration::ZERO)]
 }
 
-/// An ordinary answer.
+/// An ordinary response.
 pub(crate) fn json(body: &serde_json::Value) -> Said {
     answer("200 OK", "Content-Type: application/json\r\n", &body.to_string())
 }

@@ -36,7 +36,7 @@ async fn published(world: &World, name: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn published_once_at_each_relay_and_then_silence() {
+async fn published_once_at_each_relay_and_not_again() {
     let first = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let second = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let (port, url) = (second.port(), second.url().to_owned());
@@ -50,7 +50,7 @@ async fn published_once_at_each_relay_and_then_silence() {
     let listed: Vec<_> = list.tags.iter().map(|tag| tag.as_slice()[1].clone()).collect();
     assert_eq!(listed, [first.url(), &url]);
 
-    // The one that was down gets both when it is back.
+    // The relay that was down gets both when it is back.
     let second = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
     second.wait_for(DEADLINE, has_both).await.unwrap();
     let noted = || {
@@ -62,7 +62,7 @@ async fn published_once_at_each_relay_and_then_silence() {
     eventually("noted", noted).await;
     world.stop().await;
 
-    // Nothing new: nothing said.
+    // Nothing new: nothing is sent.
     for _ in 0..2 {
         let world = plan.start().await;
         for relay in [&first, &second] {
@@ -78,7 +78,7 @@ async fn published_once_at_each_relay_and_then_silence() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn without_a_profile_nothing_is_said() {
+async fn without_a_profile_nothing_is_published() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let world = World::at(&[relay.url()]).await;
     assert_eq!(world.directory.own_profile(), None);
@@ -124,7 +124,7 @@ async fn eventually_content(relay: &EmbeddedRelay, plan: &Plan, expected: &Value
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_put_is_published_and_stays() {
+async fn a_published_profile_is_kept() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let plan = plan(&[relay.url()], "usher");
     let world = plan.start().await;
@@ -155,7 +155,7 @@ async fn what_is_put_is_published_and_stays() {
     eventually("noted", || plan.settings.get("profile").unwrap().contains("\"accepted\":{\"ws")).await;
     world.stop().await;
 
-    // It stays although the configuration says otherwise, as it has not changed.
+    // It stays although the configuration differs, because the configuration has not changed.
     let world = plan.start().await;
     world.subscribed_at(relay.url()).await;
     assert_eq!(world.directory.own_profile(), Some(profile));
@@ -165,7 +165,7 @@ async fn what_is_put_is_published_and_stays() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_cannot_be_published_is_not() {
+async fn an_invalid_profile_is_not_published() {
     let nobody = World::at(&[]).await;
     let good = ProfileChange { name: some("till"), ..Default::default() };
     assert!(matches!(nobody.directory.publish_profile(good.clone()).await, Err(PublishError::NoRelay)));
@@ -224,7 +224,7 @@ async fn a_relay_that_is_added_gets_both_and_the_list_names_it() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn relays_that_refuse_or_are_slow_with_strangers_are_not_pestered() {
+async fn relays_that_refuse_or_rate_limit_are_not_retried() {
     let refusing = QuirkyRelay::start(Quirks { refuse_events: true, ..Quirks::default() }).await.unwrap();
     let asking = QuirkyRelay::start(Quirks { require_auth: true, ..Quirks::default() }).await.unwrap();
     let dropping = QuirkyRelay::start(Quirks { drop_every: Some(Duration::from_millis(700)), ..Quirks::default() });
@@ -241,7 +241,7 @@ async fn relays_that_refuse_or_are_slow_with_strangers_are_not_pestered() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn another_key_publishes_anew() {
+async fn another_key_publishes_again() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let first = plan(&[relay.url()], "usher");
     let world = first.start().await;

@@ -1,4 +1,4 @@
-//! Relays that want to know who we are.
+//! Relays that require authentication.
 
 use nostr::Kind;
 use usher_faults::relay::{Quirks, QuirkyRelay};
@@ -6,11 +6,11 @@ use usher_faults::relay::{Quirks, QuirkyRelay};
 use crate::fixture::{DEADLINE, Service, approval, eventually};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_relay_that_demands_authentication_gets_it_and_serves_us() {
+async fn a_relay_that_requires_authentication_gets_it_and_serves_us() {
     let demanding = Quirks { require_auth: true, ..Quirks::default() };
     let relay = QuirkyRelay::start(demanding).await.unwrap();
     let mut service = Service::start(&[relay.url()]);
-    // Asked before the relay knows us: sent after it does.
+    // Queued before the relay knows us; sent after it does.
     let wallet = nostr::Keys::generate();
     let id = service.ask(&wallet.public_key(), "early");
     service.subscribed_at(relay.url()).await;
@@ -31,7 +31,7 @@ async fn a_relay_that_demands_authentication_gets_it_and_serves_us() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn another_relays_challenge_is_answered_for_the_address_we_dialled() {
-    // The relay knows itself by another name and so refuses ours: as it should, and we go on trying.
+    // The relay knows itself by another name and refuses ours, as it should; we keep trying.
     let demanding = Quirks { require_auth: true, ..Quirks::default() };
     let relay = QuirkyRelay::start(demanding).await.unwrap();
     let proxy = usher_faults::proxy::BreakableProxy::start(relay.url().trim_start_matches("ws://")).await.unwrap();

@@ -1,4 +1,4 @@
-//! Every message exactly once, whatever the relays do.
+//! Every message is handled exactly once, whatever the relays do.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -34,7 +34,7 @@ async fn the_same_event_from_five_relays_is_one_message() {
     for _ in &events {
         assert!(seen.insert(service.next().await.event_id));
     }
-    // All ten copies of each have arrived, and made no further message.
+    // All ten copies of each have arrived and produced no further message.
     eventually("all copies received", || service.pool.metrics().received == 1000).await;
     assert!(service.inbox.try_recv().is_err());
     let counters = service.pool.metrics();
@@ -66,7 +66,7 @@ async fn over_a_real_relay_each_copy_reaches_its_recipient() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn after_a_broken_connection_everything_goes_on() {
+async fn after_a_broken_connection_everything_continues() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let proxy = BreakableProxy::start(relay.url().trim_start_matches("ws://")).await.unwrap();
     let url = proxy.ws_url();
@@ -76,7 +76,7 @@ async fn after_a_broken_connection_everything_goes_on() {
     for round in 0..5 {
         proxy.cut();
         eventually("noticed", || !service.status_of(&url).state.is_connected()).await;
-        // Asked while nobody is there: sent when the connection is back, without being asked again.
+        // Sent while the relay is away: delivered when the connection is back, without being sent again.
         service.ask(&wallet.key(), &format!("round{round}"));
         proxy.restore();
         assert_eq!(service.next_answer().await, format!("round{round}"));
@@ -101,12 +101,12 @@ async fn a_restarted_relay_is_found_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn at_a_relay_that_keeps_dropping_us_logins_go_on_all_the_same() {
+async fn at_a_relay_that_keeps_dropping_us_logins_continue() {
     let relay =
         QuirkyRelay::start(Quirks { drop_every: Some(Duration::from_secs(1)), ..Quirks::default() }).await.unwrap();
     let mut service = Service::start(&[relay.url()]);
     service.subscribed_at(relay.url()).await;
-    // Answers come while we are connected or not at all: asked again and again, one comes through in the end.
+    // Replies arrive while we are connected or not at all: requests are repeated, and one gets through in the end.
     let wallet = usher_protocol::Keys::generate();
     let mut heard = HashSet::new();
     while heard.len() < 5 {
@@ -131,7 +131,7 @@ async fn a_half_open_connection_is_noticed() {
         options.connection.pong_within = Duration::from_secs(3);
     });
     service.subscribed_at(&url).await;
-    // A quiet relay that answers pings stays connected.
+    // A quiet relay that responds to pings stays connected.
     tokio::time::sleep(Duration::from_secs(4)).await;
     assert_eq!(service.pool.metrics().disconnects, 0, "{:?}", service.pool.status());
     proxy.swallow();
@@ -142,7 +142,7 @@ async fn a_half_open_connection_is_noticed() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_relay_that_stops_reading_is_left() {
+async fn a_relay_that_stops_reading_is_closed() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let service = Service::start_with(&[relay.url()], |options| {
         options.connection.write_within = Duration::from_millis(300);
@@ -152,7 +152,7 @@ async fn a_relay_that_stops_reading_is_left() {
     let wallet = Keys::generate().public_key();
     let mut letter = service.letter(&wallet, "x");
     letter.content = format!("\"{}\"", "x".repeat(30_000));
-    // 8 MB: more than the socket's buffers hold; the queue is bounded, and sending never waits.
+    // 8 MB: more than the socket's buffers hold. The queue is bounded, and sending never waits.
     for _ in 0..200 {
         service.pool.send(&letter);
     }
@@ -205,7 +205,7 @@ async fn a_slow_engine_loses_nothing() {
     service.stop().await;
 }
 
-/// A wallet's listener may lose an event that arrives right behind another.
+/// A wallet's listener may lose an event that arrives immediately after another.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn copies_for_one_user_leave_apart_and_a_repetition_is_the_same_event() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();

@@ -14,7 +14,8 @@ use usher_protocol::Keys;
 
 use crate::fixture::{Service, eventually};
 
-/// A relay that shakes hands, serves the subscription, and then sends these bytes over and over, as fast as they are taken.
+/// A relay that completes the handshake, serves the subscription, and then sends these bytes repeatedly, as fast as
+/// possible.
 struct Hostile {
     url: String,
     sent: Arc<AtomicU64>,
@@ -23,7 +24,7 @@ struct Hostile {
 }
 
 impl Hostile {
-    /// First `head`, then `tail` without end.
+    /// First `head`, then `tail` endlessly.
     async fn start(head: Vec<u8>, tail: Vec<u8>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("ws://{}", listener.local_addr().unwrap());
@@ -68,7 +69,7 @@ fn text(payload: &str) -> Vec<u8> {
     frame(0x81, payload.as_bytes())
 }
 
-/// What a relay can send without end, by name.
+/// What a relay can send endlessly, by name.
 fn floods() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     let zeros = "0".repeat(64);
     let event = |content: &str| {
@@ -107,7 +108,7 @@ fn letter_to(service: &Service, url: &str) -> usher_engine::ports::Letter {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whatever_it_sends_without_end_a_users_relay_is_left_soon() {
+async fn a_users_relay_that_floods_us_is_soon_closed() {
     for (name, head, tail) in floods() {
         let hostile = Hostile::start(head, tail).await;
         let service = Service::start_with(&[], |options| {
@@ -120,10 +121,10 @@ async fn whatever_it_sends_without_end_a_users_relay_is_left_soon() {
         });
         service.pool.send(&letter_to(&service, &hostile.url));
         eventually(name, || format!("{:?}", service.status_of(&hostile.url).state).contains("floods us")).await;
-        // The system's buffers on both sides are among it.
+        // This includes the system's buffers on both sides.
         let sent = hostile.sent.load(Ordering::Relaxed);
         assert!(sent < 128 * 1024 * 1024, "{name}: {sent} bytes were taken");
-        // And it is left alone for long.
+        // And it is not connected to for a long time.
         tokio::time::sleep(Duration::from_millis(300)).await;
         assert_eq!(hostile.connections.load(Ordering::Relaxed), 1, "{name}");
         service.stop().await;
@@ -132,7 +133,7 @@ async fn whatever_it_sends_without_end_a_users_relay_is_left_soon() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_of_ours_that_sends_frames_without_messages_is_left_too() {
+async fn our_relay_that_sends_frames_without_messages_is_closed_too() {
     for (name, head, tail) in
         floods().into_iter().filter(|(name, ..)| name.contains("continuations") || *name == "pings")
     {
@@ -148,7 +149,7 @@ async fn one_of_ours_that_sends_frames_without_messages_is_left_too() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_message_that_never_ends_ends_the_connection() {
+async fn an_endless_message_ends_the_connection() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("ws://{}", listener.local_addr().unwrap());
     let task = tokio::spawn(async move {
@@ -158,7 +159,7 @@ async fn a_message_that_never_ends_ends_the_connection() {
             let mut stream = socket.into_inner();
             tokio::spawn(async move {
                 let _ = stream.write_all(&frame(0x01, b"[")).await;
-                // Always something new, and an answer to each of our pings.
+                // Always new bytes, and a response to each of our pings.
                 while stream.write_all(&[frame(0x00, b" "), frame(0x8a, b"")].concat()).await.is_ok() {
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
@@ -175,7 +176,7 @@ async fn a_message_that_never_ends_ends_the_connection() {
     task.abort();
 }
 
-/// What each flood costs the service, as a share of one core, with as many hostile relays as there may be: printed.
+/// Prints what each flood costs the service, as a share of one core, with as many hostile relays as there may be.
 #[test]
 #[ignore = "a measurement of some minutes"]
 fn measure_what_floods_cost() {

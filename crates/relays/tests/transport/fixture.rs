@@ -1,4 +1,4 @@
-//! The service's side and a wallet's side of real connections.
+//! The service under test and a wallet, over real connections.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use usher_protocol::message::WalletMessage;
 use usher_protocol::{EventId, Keys, PublicKey, envelope, kind};
 use usher_relays::{Identity, RelayAddress, RelayOptions, RelayPool, RelayStatus, Timing};
 
-/// Long enough on the slowest machine; nothing waits for it to pass.
+/// Long enough on the slowest machine; no test waits for it to pass.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Short pauses between connections.
@@ -106,7 +106,7 @@ impl Service {
         ids[0]
     }
 
-    /// The next message; a handshake that came over another relay before is none.
+    /// The next message; a handshake that arrived over another relay before is skipped.
     pub(crate) async fn next(&mut self) -> Inbound {
         loop {
             let next = timeout(DEADLINE, self.inbox.recv()).await;
@@ -127,7 +127,7 @@ impl Service {
         }
     }
 
-    /// One question and its answer, asked again now and then as the engine does.
+    /// One challenge and its reply, repeated now and then as the engine does.
     pub(crate) async fn login(&mut self, wallet: &PublicKey, challenge: &str) {
         loop {
             self.ask(wallet, challenge);
@@ -147,7 +147,7 @@ impl Service {
         eventually("subscribed", || self.status_of(url).subscribed).await;
     }
 
-    /// Stops, and waits until every task has ended.
+    /// Stops it and waits until every task has ended.
     pub(crate) async fn stop(self) {
         self.stop.cancel();
         self.tasks.close();
@@ -155,7 +155,7 @@ impl Service {
     }
 }
 
-/// Waits until something is true that has no event to wait for.
+/// Waits for a condition that nothing notifies of.
 pub(crate) async fn eventually(what: &str, mut is_true: impl FnMut() -> bool) {
     let waiting = async {
         while !is_true() {
@@ -248,7 +248,7 @@ fn read(keys: &Keys, event: &Event) -> Option<String> {
     envelope::open(&conversation, event).ok()
 }
 
-/// The event by which a wallet approves a challenge.
+/// The event with which a wallet approves a challenge.
 pub(crate) fn approval(wallet: &Keys, service: &PublicKey, challenge: &str) -> Event {
     let status = json!({"status": "approved", "granted_permissions": [], "session_token": null});
     let text = json!({"challenge": challenge, "subkey_proof": null, "status": status}).to_string();

@@ -1,4 +1,4 @@
-//! Starting, stopping, adding and removing relays, and having nothing to do.
+//! Starting, stopping, adding and removing relays, and idling.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use usher_protocol::Keys;
 use crate::fixture::{DEADLINE, Service, Wallet, address, approval, eventually};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_idle_service_says_nothing() {
+async fn an_idle_service_sends_nothing() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let service = Service::start_with(&[relay.url()], |options| {
         options.connection.ping_after = Duration::from_millis(100);
@@ -37,7 +37,7 @@ async fn relays_are_added_and_removed_without_a_gap() {
     service.ask(&wallet.key(), "added");
     assert_eq!(service.next_answer().await, "added");
 
-    // What was queued for a relay is still sent when it is removed at once, and what it delivered is not lost.
+    // What is queued for a relay is still sent when it is removed at once, and what it delivered is not lost.
     let id = service.ask(&wallet.key(), "last");
     assert!(service.pool.remove(&address(first.url())));
     assert!(!service.pool.remove(&address(first.url())), "it is gone");
@@ -89,7 +89,7 @@ async fn stopping_sends_what_is_queued_and_ends_every_task() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn when_the_engine_is_gone_the_relays_are_left() {
+async fn when_the_engine_is_gone_the_relays_are_closed() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let mut service = Service::start(&[relay.url()]);
     service.subscribed_at(relay.url()).await;
@@ -100,7 +100,7 @@ async fn when_the_engine_is_gone_the_relays_are_left() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_status_tells_how_relays_are_doing() {
+async fn the_status_shows_the_state_of_relays() {
     let good = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let refusing = QuirkyRelay::start(Quirks { refuse_events: true, ..Quirks::default() }).await.unwrap();
     let service = Service::start(&[good.url(), refusing.url(), "ws://127.0.0.1:9"]);

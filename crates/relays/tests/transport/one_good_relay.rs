@@ -1,4 +1,4 @@
-//! With one good relay beside any bad one, logins go on.
+//! With one good relay beside any bad one, logins continue.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use usher_faults::relay::{Flood, Junk, JunkEvents, LieOk, Quirks, QuirkyRelay};
 
 use crate::fixture::{Service, Wallet};
 
-/// Logs in twenty times, one after the other and then all at once, each asked once.
+/// Logs in twenty times, one after the other and then all at once, with one request each.
 async fn logins_go_on(quirks: Quirks) {
     let good = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let bad = QuirkyRelay::start(quirks).await.unwrap();
@@ -79,17 +79,17 @@ async fn one_that_does_not_exist() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn one_that_floods_us_with_junk() {
+async fn one_that_floods_us_with_useless_events() {
     let good = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let bad = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let mut service = Service::start(&[bad.url(), good.url()]);
-    // The wallet is at the flooding relay alone: its answers are in the middle of the junk.
+    // The wallet is at the flooding relay only: its replies are in the middle of the flood.
     let wallet = Wallet::connect(&[bad.url()]).await;
     service.subscribed_at(bad.url()).await;
     let wrongs = [Junk::GarbageContent, Junk::GarbageText, Junk::BadSignature, Junk::WrongId];
     let junk = JunkEvents::generate(service.key(), &usher_protocol::kind::FROM_WALLET, &wrongs, 2000);
     bad.set(|quirks| quirks.flood = Some(Flood { per_second: 2000, events: junk }));
-    // However quick the logins are: ten of them, and on until the flood is seen to have arrived.
+    // However fast the logins are: ten of them, and more until the flood has visibly arrived.
     let mut logins = 0;
     while logins < 10 || service.pool.metrics().received <= 100 {
         service.login(&wallet.key(), &format!("amid{logins}")).await;

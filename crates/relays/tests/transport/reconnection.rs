@@ -1,4 +1,4 @@
-//! What wallets send while a connection is being renewed: they send it once.
+//! Messages that wallets send while a connection is being renewed: they send them once.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -15,10 +15,10 @@ use usher_protocol::{Keys, envelope, kind};
 
 use crate::fixture::{DEADLINE, Service, eventually, now};
 
-/// Nobody waits so long: a test that ends has shown that nothing paused.
+/// Nobody waits this long: a test that ends has shown that there was no pause.
 const NEVER: Duration = Duration::from_secs(3600);
 
-/// A wallet's connection, which only sends.
+/// A wallet's connection that only sends.
 struct Sender(WebSocketStream<MaybeTlsStream<TcpStream>>);
 
 impl Sender {
@@ -58,7 +58,7 @@ async fn after_a_connection_that_worked_the_next_one_is_made_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_relay_that_cuts_every_connection_at_once_is_not_hammered() {
+async fn a_relay_that_closes_every_connection_at_once_is_retried_with_pauses() {
     let relay = QuirkyRelay::start(Quirks { drop_every: Some(Duration::from_millis(50)), ..Quirks::default() });
     let relay = relay.await.unwrap();
     let service = Service::start_with(&[relay.url()], |options| {
@@ -106,7 +106,7 @@ async fn two_relays_cut_out_of_step_lose_no_handshake() {
     for round in 0..12 {
         let (cut, broken) = (&relays[round % 2], service.pool.metrics().disconnects);
         cut.hang_up();
-        // Right then a wallet sends its handshake, once, to both.
+        // At that moment a wallet sends its handshake, once, to both.
         let event = handshake(&service, now().secs());
         relays.iter().for_each(|relay| relay.inject(event.clone()));
         assert_eq!(service.next().await.event_id, event.id);
@@ -117,7 +117,7 @@ async fn two_relays_cut_out_of_step_lose_no_handshake() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_relay_that_keeps_ephemeral_events_for_a_while_gives_back_what_was_missed() {
+async fn a_relay_that_keeps_ephemeral_events_delivers_what_was_missed() {
     let strfry = Quirks { keeps_ephemeral: Some(Duration::from_secs(300)), ..Quirks::default() };
     let (relay, proxy) = proxied(strfry).await;
     let url = proxy.ws_url();
@@ -130,7 +130,7 @@ async fn a_relay_that_keeps_ephemeral_events_for_a_while_gives_back_what_was_mis
 
     proxy.cut();
     eventually("noticed", || !service.status_of(&url).state.is_connected()).await;
-    // Wallets whose clocks are right, slow, and fast: by as much as is accepted, but for the time that this takes.
+    // Wallets whose clocks are right, slow, and fast, by as much as is accepted minus the time that this takes.
     let mut missed = HashSet::new();
     for wrong in [0_i64, -14 * 60, 14 * 60] {
         let event = handshake(&service, now().secs().saturating_add_signed(wrong));
@@ -143,7 +143,7 @@ async fn a_relay_that_keeps_ephemeral_events_for_a_while_gives_back_what_was_mis
         assert!(missed.remove(&service.next().await.event_id));
     }
 
-    // Each further connection gets all of it again, which is known by now.
+    // Each further connection gets all of it again; it is known by now.
     for round in 1..=3 {
         let received = service.pool.metrics().received;
         proxy.cut();
@@ -156,8 +156,8 @@ async fn a_relay_that_keeps_ephemeral_events_for_a_while_gives_back_what_was_mis
     service.stop().await;
 }
 
-/// How long a subscription is missing when a relay closes each connection after three seconds: as a measurement, printed
-/// and not asserted.
+/// Measures how long a subscription is missing when a relay closes each connection after three seconds. Prints the
+/// result and asserts nothing.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "a measurement of half a minute"]
 async fn measure_handshakes_at_a_relay_that_is_cut_every_three_seconds() {

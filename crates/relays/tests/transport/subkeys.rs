@@ -38,7 +38,7 @@ fn service(main: &Keys, relay: &QuirkyRelay) -> Service {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_knows_only_the_main_key_gets_the_proof_and_tries_again() {
+async fn a_wallet_that_knows_only_the_main_key_gets_the_proof_and_tries_again() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let main = Keys::generate();
     let mut service = service(&main, &relay);
@@ -58,7 +58,7 @@ async fn who_knows_only_the_main_key_gets_the_proof_and_tries_again() {
     proof.verify(&service.key(), Permission::Auth, now().secs()).unwrap();
     assert_eq!(proof.main_key, main.public_key());
 
-    // The same event again is no second question.
+    // The same event again is not another request.
     relay.inject(unreadable);
     let readable = seal(&wallet.keys, &service.key(), &main.public_key(), kind::KEY_HANDSHAKE, text);
     relay.inject(readable.clone());
@@ -105,7 +105,7 @@ async fn twenty_others_a_second_do_not_keep_a_service_from_proving_itself() {
     let main = Keys::generate();
     let service = service(&main, &relay);
     service.subscribed_at(relay.url()).await;
-    // What they had at once in the beginning is used up first: so many as came in a minute.
+    // The initial burst is used up first: as many as arrive in a minute.
     for number in 0..1200 {
         relay.inject(for_the_main_key(&Keys::generate(), &main));
         if number % 100 == 0 {
@@ -133,7 +133,7 @@ async fn a_flood_at_one_relay_leaves_the_others_share() {
     let mut options = RelayOptions::new(identity, vec![address(flooded.url()), address(quiet.url())]);
     options.timing = quick();
     options.connection = quick_connection();
-    // Half of it for each relay; and nothing comes after it.
+    // Half of it for each relay, and no refill.
     options.limits.proofs = 20;
     options.limits.proofs_per_second = 0;
     let service = Service::start_from(options, keys, 100);
@@ -145,7 +145,7 @@ async fn a_flood_at_one_relay_leaves_the_others_share() {
     eventually("all seen", || service.pool.metrics().verified == 200).await;
     assert_eq!(service.pool.metrics().proofs_sent, 10);
     let mut wallet = Wallet::connect(&[quiet.url()]).await;
-    // Over the flooded relay it comes first, and to nothing.
+    // Over the flooded relay it arrives first and has no effect.
     let asked = for_the_main_key(&wallet.keys, &main);
     flooded.inject(asked.clone());
     eventually("seen", || service.pool.metrics().verified == 201).await;
@@ -170,7 +170,7 @@ async fn a_relay_that_limits_us_for_proofs_gets_no_more_of_them() {
     })
     .await;
     relay.set(|quirks| quirks.rate_limit = None);
-    // What was under way arrives before it.
+    // What was on its way arrives before it.
     service.ask(&Keys::generate().public_key(), "a login");
     relay.wait_for(DEADLINE, |counts| counts.events_of(27_000) == 1).await.unwrap();
     let before = relay.counts().events_of(kind::SUBKEY_PROOF);

@@ -1,4 +1,4 @@
-//! `wss://`, and what may stand at the other end of it.
+//! `wss://`, and what may be at the other end of it.
 
 use std::net::Ipv4Addr;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use usher_faults::relay::{Quirks, QuirkyRelay};
 
 use crate::fixture::{Service, Wallet, eventually};
 
-/// A relay's address behind TLS for `name`, and the configuration of a client that trusts its certificate.
+/// The URL of a relay behind TLS for `name`, and the configuration of a client that trusts its certificate.
 async fn behind_tls(relay: &QuirkyRelay, name: &str) -> (String, Arc<ClientConfig>) {
     let made = rcgen::generate_simple_self_signed([name.to_owned()]).unwrap();
     let certificate = made.cert.der().clone();
@@ -62,10 +62,10 @@ async fn a_login_over_tls() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_certificate_nobody_vouches_for_is_refused() {
+async fn an_untrusted_certificate_is_refused() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let (url, _) = behind_tls(&relay, "localhost").await;
-    // With the web's authorities, as in production.
+    // With the public certificate authorities, as in production.
     let service = Service::start(&[&url]);
     eventually("refused", || format!("{:?}", service.status_of(&url).state).contains("certificate")).await;
     assert_eq!(relay.counts().handshakes, 0);
@@ -83,7 +83,7 @@ async fn a_certificate_of_another_name_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_record_for_each_byte_is_too_much() {
+async fn a_tls_record_for_each_byte_is_too_much() {
     let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
     let certificate = made.cert.der().clone();
     let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(made.signing_key.serialize_der()));
@@ -104,7 +104,7 @@ async fn a_record_for_each_byte_is_too_much() {
             let Ok(socket) = tokio_tungstenite::accept_async(inside).await else { continue };
             let mut stream = socket.into_inner();
             tokio::spawn(async move {
-                // A message of 400 KB that comes byte by byte.
+                // A message of 400 KB that arrives byte by byte.
                 let _ = stream.write_all(&[0x81, 127, 0, 0, 0, 0, 0, 6, 0x1a, 0x80]).await;
                 while stream.write_all(b" ").await.is_ok() && stream.flush().await.is_ok() {}
             });
@@ -119,11 +119,11 @@ async fn a_record_for_each_byte_is_too_much() {
     let mut letter = service.letter(&usher_protocol::Keys::generate().public_key(), "x");
     letter.relays = vec![url.clone()];
     usher_engine::ports::Messenger::send(&*service.pool, &letter);
-    eventually("left", || format!("{:?}", service.status_of(&url).state).contains("bytes that carry nothing")).await;
+    eventually("left", || format!("{:?}", service.status_of(&url).state).contains("bytes without content")).await;
     service.stop().await;
 }
 
-/// A server that answers each connection with these bytes, the last part of them again and again, with a pause before each.
+/// A server that responds to each connection with these bytes, repeating the last part, with a pause before each.
 async fn answering(first: &'static str, again: &'static str, pause: std::time::Duration) -> String {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let url = format!("ws://{}", listener.local_addr().unwrap());
@@ -142,7 +142,7 @@ async fn answering(first: &'static str, again: &'static str, pause: std::time::D
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn handshakes_without_end_come_to_one() {
+async fn endless_handshakes_are_ended() {
     let (fast, slow) = (std::time::Duration::ZERO, std::time::Duration::from_millis(20));
     for (name, first, again, pause) in [
         ("headers", "HTTP/1.1 101 Switching Protocols\r\n", "a: b\r\n", fast),
@@ -174,7 +174,7 @@ async fn handshakes_without_end_come_to_one() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_compressed_though_we_did_not_offer_it_ends_the_connection() {
+async fn unrequested_compression_ends_the_connection() {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let url = format!("ws://{}", listener.local_addr().unwrap());
     tokio::spawn(async move {

@@ -1,4 +1,4 @@
-//! What strangers can do.
+//! What unauthenticated peers can do.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use usher_relays::Refusal;
 use crate::fixture::{DEADLINE, Service, approval, eventually, seal};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn forgeries_make_no_message_and_keep_none_out() {
+async fn forgeries_are_refused_and_hide_no_genuine_event() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let mut service = Service::start(&[relay.url()]);
     service.subscribed_at(relay.url()).await;
@@ -56,7 +56,7 @@ async fn events_from_the_past_and_the_future_are_refused() {
     let fine = at(now - 50);
     relay.inject(fine.clone());
     assert_eq!(service.next().await.event_id, fine.id);
-    // The relay's own filter may hold the old one back already.
+    // The relay's own filter may hold back the old one already.
     assert!(service.pool.metrics().refused_for(Refusal::OutOfTime) >= 1);
     service.stop().await;
 }
@@ -78,7 +78,7 @@ async fn huge_contents_neither_arrive_nor_cut_the_connection() {
     let counters = service.pool.metrics();
     assert_eq!((counters.refused_for(Refusal::TooLong), counters.disconnects), (3, 0));
 
-    // Beyond what is buffered at all the connection ends, and comes back.
+    // Above what is buffered at all, the connection ends and is renewed.
     let mut monster = approval(&wallet, &service.key(), "monster");
     monster.content = "A".repeat(5_000_000);
     relay.inject(monster);
@@ -92,7 +92,7 @@ async fn huge_contents_neither_arrive_nor_cut_the_connection() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn contents_that_decrypt_to_nonsense_make_no_message() {
+async fn contents_that_decrypt_to_invalid_messages_are_refused() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let mut service = Service::start(&[relay.url()]);
     service.subscribed_at(relay.url()).await;
@@ -109,7 +109,7 @@ async fn contents_that_decrypt_to_nonsense_make_no_message() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn junk_at_one_relay_does_not_hold_up_another() {
+async fn a_flood_at_one_relay_does_not_delay_another() {
     let flooding = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let quiet = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let mut service = Service::start(&[flooding.url(), quiet.url()]);
@@ -146,8 +146,8 @@ async fn queues_of_relays_that_are_away_are_bounded_and_forget() {
 }
 
 #[tokio::test]
-async fn junk_events_are_what_they_say() {
-    // The flood's events pass everything that is cheap to check, or the tests above would show little.
+async fn flood_events_pass_cheap_checks() {
+    // The flood's events pass every cheap check, or the tests above would show little.
     let key = Keys::generate().public_key();
     for event in JunkEvents::generate(key, &[kind::AUTH_RESPONSE], &[Junk::BadSignature], 3).iter() {
         assert!(event.verify().is_err());

@@ -25,7 +25,7 @@ fn open(service: &Service) -> Vec<String> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_user_is_reached_at_their_own_relay_and_it_is_left_afterwards() {
+async fn a_user_is_reached_at_their_own_relay_which_is_closed_afterwards() {
     let ours = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let theirs = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let mut service = Service::start_with(&[ours.url()], |options| {
@@ -139,7 +139,7 @@ async fn relays_of_users_are_bounded_per_user_and_in_all() {
     service.stop().await;
 }
 
-/// A relay on another network address of this machine that takes every subscription and says nothing more.
+/// A relay on another network address of this machine that accepts every subscription and sends nothing else.
 async fn silent_relay(ip: &str) -> (u16, JoinHandle<()>) {
     let listener = TcpListener::bind((ip, 0)).await.unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -155,7 +155,7 @@ async fn silent_relay(ip: &str) -> (u16, JoinHandle<()>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn made_up_relays_of_made_up_users_do_not_cost_a_user_theirs() {
+async fn invented_relays_of_invented_users_do_not_displace_a_users_relay() {
     let theirs = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let (port, accepting) = silent_relay("127.0.0.2").await;
     let mut service = Service::start_with(&[], |options| options.allow_private = true);
@@ -179,7 +179,7 @@ async fn made_up_relays_of_made_up_users_do_not_cost_a_user_theirs() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_thousand_made_up_users_neither_fill_us_nor_take_a_waiting_users_relay() {
+async fn a_thousand_invented_users_neither_fill_us_nor_displace_a_waiting_users_relay() {
     // On every address of this machine: as many hosts as one likes.
     let (port, accepting) = silent_relay("0.0.0.0").await;
     let theirs = QuirkyRelay::start(Quirks::default()).await.unwrap();
@@ -199,7 +199,7 @@ async fn a_thousand_made_up_users_neither_fill_us_nor_take_a_waiting_users_relay
     for number in 0..40 {
         sybil(&service, number, 4);
     }
-    // With four relays each they have all places, and a user who comes now still gets one.
+    // With four relays each they have all places, and a user who arrives now still gets one.
     assert_eq!(open(&service).len(), 64);
     service.pool.send(&letter(&service, &wallet.public_key(), "late", &[theirs.url(), later.url()]));
     let other = Keys::generate();
@@ -240,7 +240,7 @@ async fn many_names_of_one_network_address_are_one_host() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_users_relay_that_becomes_ours_serves_on() {
+async fn a_users_relay_that_becomes_ours_stays_connected() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let mut service = Service::start_with(&[], |options| options.allow_private = true);
     let wallet = Wallet::connect(&[relay.url()]).await;
@@ -257,7 +257,7 @@ async fn a_users_relay_that_becomes_ours_serves_on() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_users_relay_that_floods_us_is_left_but_not_one_of_ours() {
+async fn a_users_relay_that_floods_us_is_closed_but_not_ours() {
     let ours = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let theirs = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let service = Service::start_with(&[ours.url()], |options| {
@@ -279,7 +279,7 @@ async fn a_users_relay_that_floods_us_is_left_but_not_one_of_ours() {
     service.stop().await;
 }
 
-/// A relay that says nothing but pings, one after the other.
+/// A relay that sends nothing but pings.
 async fn pinging_relay() -> (String, JoinHandle<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("ws://{}", listener.local_addr().unwrap());
@@ -296,7 +296,7 @@ async fn pinging_relay() -> (String, JoinHandle<()>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_users_relay_that_floods_us_with_pings_is_left_too() {
+async fn a_users_relay_that_floods_us_with_pings_is_closed() {
     let (url, pinging) = pinging_relay().await;
     let service = Service::start_with(&[], |options| {
         options.allow_private = true;
@@ -310,7 +310,7 @@ async fn a_users_relay_that_floods_us_with_pings_is_left_too() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_users_relay_may_send_less_at_a_time_than_ours() {
+async fn a_users_relay_may_send_smaller_messages_than_ours() {
     let theirs = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let service = Service::start_with(&[], |options| options.allow_private = true);
     let wallet = Keys::generate();

@@ -1,4 +1,4 @@
-//! A connection that does not wait for ever for the final response.
+//! A connection that does not wait forever for the final response.
 
 use std::io;
 use std::pin::Pin;
@@ -9,40 +9,41 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
 
-/// Most bytes that may come before the status line of the final response: room for a `100` and some `103` with their links.
+/// Most bytes that may precede the status line of the final response: room for a `100` and some `103` with their
+/// links.
 pub const MAX_INTERIM_BYTES: usize = 16 * 1024;
 
-/// The server sent interim responses, or something that is none, and no final one.
+/// The server sent interim or invalid responses and no final one.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("no final response within {MAX_INTERIM_BYTES} bytes")]
 pub struct TooMuchInterim;
 
-/// What carries a connection.
+/// The socket under a connection.
 pub(crate) enum Socket {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// A connection that counts what comes before the final response.
-pub struct Stream {
+/// A connection that counts the bytes before the final response.
+pub struct BoundedStream {
     socket: Socket,
     interim: Interim,
 }
 
-impl Stream {
+impl BoundedStream {
     pub(crate) fn new(socket: Socket) -> Self {
         Self { socket, interim: Interim::default() }
     }
 }
 
-/// How a status line begins.
+/// The beginning of a status line.
 const STATUS_LINE: &[u8] = b"HTTP/1.x ";
 
 /// Follows a response up to the status line of the final one.
 ///
-/// It lets go of its count only when it has seen `HTTP/1.x` and a status from 200 on where a status line must be: at the
-/// beginning, or after the empty line that ends an interim response. Whatever else comes is counted, so that a server which
-/// is read otherwise by the HTTP library gains nothing but the bytes it had in any case.
+/// It stops counting only when it has seen `HTTP/1.x` and a status of 200 or above where a status line must be: at the
+/// beginning, or after the empty line that ends an interim response. Everything else is counted, so a server that the
+/// HTTP library interprets differently gains nothing but the bytes it had in any case.
 #[derive(Debug, Default)]
 struct Interim {
     counted: usize,
@@ -51,11 +52,11 @@ struct Interim {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
-    /// So many bytes of a status line have been seen.
+    /// So many bytes of a status line were read.
     StatusLine(usize),
-    /// In the head of an interim response; the line has so many bytes so far (a carriage return is none).
+    /// In the head of an interim response; so many bytes of the line were read (not counting a carriage return).
     Head(usize),
-    /// What comes is the final response.
+    /// In the final response.
     Final,
 }
 
@@ -66,14 +67,14 @@ impl Default for Place {
 }
 
 impl Interim {
-    /// A request is sent: what comes next is its response.
+    /// A request is sent: its response comes next.
     fn request(&mut self) {
         if self.place == Place::Final {
             *self = Self::default();
         }
     }
 
-    /// These bytes came.
+    /// These bytes were received.
     fn response(&mut self, bytes: &[u8]) -> Result<(), TooMuchInterim> {
         for byte in bytes {
             if self.place == Place::Final {
@@ -90,7 +91,7 @@ impl Interim {
 
     fn next(&self, byte: u8) -> Place {
         match (self.place, byte) {
-            // Line ends before a status line are passed over, as HTTP libraries do.
+            // Line ends before a status line are skipped, as HTTP libraries do.
             (Place::StatusLine(0), b'\r' | b'\n') => Place::StatusLine(0),
             (Place::StatusLine(seen), b'2'..=b'9') if seen == STATUS_LINE.len() => Place::Final,
             (Place::StatusLine(seen), _) if STATUS_LINE.get(seen).is_some_and(|wanted| fits(*wanted, byte)) => {
@@ -110,7 +111,7 @@ fn fits(wanted: u8, byte: u8) -> bool {
     if wanted == b'x' { matches!(byte, b'0' | b'1') } else { wanted == byte }
 }
 
-impl AsyncRead for Stream {
+impl AsyncRead for BoundedStream {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = &mut *self;
         let before = buf.filled().len();
@@ -123,7 +124,7 @@ impl AsyncRead for Stream {
     }
 }
 
-impl AsyncWrite for Stream {
+impl AsyncWrite for BoundedStream {
     fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         self.interim.request();
         match &mut self.socket {
@@ -166,7 +167,7 @@ impl AsyncWrite for Stream {
     }
 }
 
-impl Connection for Stream {
+impl Connection for BoundedStream {
     fn connected(&self) -> Connected {
         Connected::new()
     }
@@ -185,7 +186,7 @@ mod tests {
     const ROOM: usize = MAX_INTERIM_BYTES;
 
     #[test]
-    fn a_final_response_is_not_counted() {
+    fn the_final_response_is_not_counted() {
         let body = "x".repeat(10 * ROOM);
         for head in [
             "HTTP/1.1 200 OK\r\n\r\n",
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn endless_interim_responses_are() {
+    fn endless_interim_responses_are_counted() {
         for part in [
             "HTTP/1.1 100 Continue\r\n\r\n",
             "HTTP/1.1 103 \r\nlink: </a>\r\n\r\n",
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn every_response_of_a_connection_is_counted_anew() {
+    fn each_response_of_a_connection_is_counted_separately() {
         let mut interim = Interim::default();
         for _ in 0..10 {
             interim.request();
