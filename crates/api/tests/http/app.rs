@@ -102,7 +102,7 @@ impl ServiceStatus for PartsSay {
         self.0.lock().0.clone()
     }
 
-    async fn families(&self) -> Vec<Family> {
+    async fn metrics(&self) -> Vec<Family> {
         self.0.lock().1.clone()
     }
 }
