@@ -147,9 +147,9 @@ impl Inbox {
         }
     }
 
-    /// A device that cannot read what is tagged for its main key says whose device it is (wallet-protocol.md section
-    /// 6). Not when it is tagged itself: then another copy is for it. Not about proofs: two devices could go on so for
-    /// ever.
+    /// A device that cannot decrypt an event tagged for its main key sends its proof (docs/protocol.md, Subkeys). It
+    /// does not when it is tagged itself, because then another copy is for it. It does not reply to proofs, because two
+    /// devices could go on like this for ever.
     fn unreadable(&mut self, event: &Event) {
         let Identity::Device { keys, proof } = &self.inner.identity else { return };
         let tagged = |key: &PublicKey| event.tags.public_keys().any(|tag| tag == key);
