@@ -1,18 +1,18 @@
-//! The port behind `GET /health/ready` and `GET /metrics`: readiness and metrics of the rest of the service.
+//! What the interface asks the rest of the service about itself: the port behind `GET /health/ready` and `GET /metrics`.
 //!
-//! This crate knows neither relays nor databases; the program that wires the service implements the port.
+//! The interface knows neither relays nor databases; who puts the service together tells it what they say.
 
 use async_trait::async_trait;
 use usher_engine::ports::DamagedRow;
 
-/// The state of the service's parts.
+/// What the service's parts say of themselves.
 #[async_trait]
 pub trait ServiceStatus: Send + Sync {
-    /// Whether the parts can work now: checked, not remembered, within a bounded time.
+    /// Whether the parts can do their work now, tried and not remembered. Answers within a bound.
     async fn readiness(&self) -> Readiness;
 
-    /// The metrics of the parts. Cheap, because it is called every few seconds; within a bounded time.
-    async fn metrics(&self) -> Vec<Family>;
+    /// What the parts have counted, and how they stand now. Cheap, for it is asked every few seconds; within a bound.
+    async fn families(&self) -> Vec<Family>;
 }
 
 /// Whether the parts can do their work.
@@ -42,7 +42,7 @@ pub struct WalletReadiness {
 pub struct RelaysReadiness {
     /// How many are connected.
     pub connected: usize,
-    /// How many relays there are.
+    /// How many there are.
     pub total: usize,
 }
 

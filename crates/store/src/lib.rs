@@ -8,5 +8,5 @@ pub mod conformance;
 mod sqlite;
 
 pub use sqlite::{
-    DatabaseInspection, HistogramValues, Integrity, OpenError, SqliteFailure, SqliteOptions, SqliteStore, StoreStats,
+    DatabaseInspection, HistogramValues, Integrity, OpenError, SqliteFailure, SqliteOptions, SqliteStore, StoreMetrics,
 };

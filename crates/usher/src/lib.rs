@@ -1,19 +1,18 @@
-//! The program: command line, configuration, wiring, start and stop. It knows every room and how none of them works.
+//! The program: command line, configuration, wiring, start and stop. It knows every crate, and how none of them works.
 
 pub mod cli;
 pub mod command;
 pub mod config;
-pub mod dev;
+mod directory;
 pub mod doctor;
 pub mod failure;
 pub mod logging;
 pub mod notify;
 pub mod output;
 pub mod process;
-mod profile;
 pub mod service;
+mod service_status;
 pub mod signals;
-mod telemetry;
 pub mod version;
 
 use std::process::ExitCode;
@@ -46,7 +45,7 @@ pub fn run() -> ExitCode {
 fn dispatch(cli: Cli) -> Result<(), Failure> {
     match cli.command {
         Command::Serve => command::serve::run(cli.data_dir),
-        Command::Dev(options) => dev::run(&options, cli.data_dir),
+        Command::Dev(options) => command::dev::run(&options, cli.data_dir),
         Command::Wallet(wallet) => command::wallet::run(wallet, cli.data_dir),
         Command::Doctor(doctor) => doctor::run(&doctor, cli.data_dir),
         Command::Listen(listen) => command::listen::run(&listen, cli.data_dir),

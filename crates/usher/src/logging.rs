@@ -10,7 +10,7 @@ use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::util::SubscriberInitExt as _;
 use tracing_subscriber::{EnvFilter, Registry, fmt, reload};
 
-use crate::config::setting::LogFormat;
+use crate::config::setting::{FilterError, LogFormat, parse_filter};
 use crate::failure::Failure;
 
 /// Where the log goes.
@@ -40,7 +40,7 @@ pub fn start(
     usual: &'static str,
     configured: Option<&str>,
 ) -> Result<LogControl, Failure> {
-    let (filter, mistake) = choose(rust_log(), configured, usual);
+    let (filter, error) = choose(rust_log(), configured, usual);
     let (writer, terminal) = match output {
         Output::Stdout => (BoxMakeWriter::new(io::stdout), io::stdout().is_terminal()),
         Output::Stderr => (BoxMakeWriter::new(io::stderr), io::stderr().is_terminal()),
@@ -58,8 +58,8 @@ pub fn start(
     }
     .map_err(Failure::from)?;
     limit_log_crate();
-    if let Some(mistake) = mistake {
-        tracing::warn!("RUST_LOG is ignored: {mistake}");
+    if let Some(error) = error {
+        tracing::warn!("RUST_LOG is ignored: {error}");
     }
     Ok(LogControl { filter: handle, usual })
 }
@@ -93,12 +93,12 @@ fn rust_log() -> Option<OsString> {
 }
 
 /// The filter in force, and what is wrong with `RUST_LOG`, if it is.
-fn choose(asked: Option<OsString>, configured: Option<&str>, usual: &str) -> (EnvFilter, Option<Mistake>) {
+fn choose(asked: Option<OsString>, configured: Option<&str>, usual: &str) -> (EnvFilter, Option<FilterError>) {
     // One from the configuration has been checked when it was read.
-    let otherwise = || configured.and_then(|text| parse(text).ok()).unwrap_or_else(|| EnvFilter::new(usual));
+    let otherwise = || configured.and_then(|text| parse_filter(text).ok()).unwrap_or_else(|| EnvFilter::new(usual));
     match asked.map(|asked| read(&asked)) {
         Some(Ok(filter)) => (filter, None),
-        Some(Err(mistake)) => (otherwise(), Some(mistake)),
+        Some(Err(error)) => (otherwise(), Some(error)),
         None => (otherwise(), None),
     }
 }
@@ -130,45 +130,8 @@ fn limit_log_crate() {
     log::set_max_level(wanted);
 }
 
-/// Why a filter cannot be used. Does not quote it: it may be anything.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Mistake {
-    /// It is not text.
-    #[error("it is not UTF-8")]
-    Encoding,
-    /// It is not a list of levels and targets.
-    #[error("it is not a list such as `info` or `warn,usher_relays=debug`")]
-    Form,
-    /// A level's name with a typing error, which would count as a target and turn everything else off.
-    #[error("it names no level, but probably means `{0}`")]
-    Level(&'static str),
-}
-
-/// The levels, by the names that are taken for one.
-const LEVELS: [&str; 6] = ["error", "warn", "info", "debug", "trace", "off"];
-
-/// How alike a word has to be to a level's name to be meant as one: `inof` and `warning` are, names of libraries are not.
-const ALIKE: f64 = 0.85;
-
-fn read(asked: &OsStr) -> Result<EnvFilter, Mistake> {
-    parse(asked.to_str().ok_or(Mistake::Encoding)?)
-}
-
-/// Reads a filter: what `RUST_LOG` and `log.level` take.
-///
-/// # Errors
-/// [`Mistake`].
-pub fn parse(asked: &str) -> Result<EnvFilter, Mistake> {
-    let filter = EnvFilter::builder().parse(asked).map_err(|_| Mistake::Form)?;
-    // A word alone that is no level is a target to the filter, and all else is then off.
-    for word in asked.split(',').map(|directive| directive.trim().to_ascii_lowercase()) {
-        let is_level = LEVELS.contains(&word.as_str()) || word.parse::<u8>().is_ok();
-        let meant = LEVELS.into_iter().find(|level| strsim::jaro_winkler(&word, level) > ALIKE);
-        if let (false, Some(level)) = (is_level, meant) {
-            return Err(Mistake::Level(level));
-        }
-    }
-    Ok(filter)
+fn read(asked: &OsStr) -> Result<EnvFilter, FilterError> {
+    parse_filter(asked.to_str().ok_or(FilterError::Encoding)?)
 }
 
 #[cfg(test)]
@@ -195,34 +158,34 @@ mod tests {
 
     #[test]
     fn what_does_not_is_told() {
-        for (asked, mistake) in [
-            ("usher=loud", Mistake::Form),
-            ("=", Mistake::Form),
-            ("info,usher_relays=debugg", Mistake::Form),
-            ("inof", Mistake::Level("info")),
-            ("warning", Mistake::Level("warn")),
-            ("hyper=warn, Debugg", Mistake::Level("debug")),
-            ("errors", Mistake::Level("error")),
+        for (asked, error) in [
+            ("usher=loud", FilterError::Form),
+            ("=", FilterError::Form),
+            ("info,usher_relays=debugg", FilterError::Form),
+            ("inof", FilterError::Level("info")),
+            ("warning", FilterError::Level("warn")),
+            ("hyper=warn, Debugg", FilterError::Level("debug")),
+            ("errors", FilterError::Level("error")),
         ] {
-            assert_eq!(read(OsStr::new(asked)).err(), Some(mistake), "{asked}");
+            assert_eq!(read(OsStr::new(asked)).err(), Some(error), "{asked}");
         }
         #[cfg(unix)]
         {
             use std::os::unix::ffi::OsStrExt as _;
-            assert_eq!(read(OsStr::from_bytes(b"\xff")).err(), Some(Mistake::Encoding));
+            assert_eq!(read(OsStr::from_bytes(b"\xff")).err(), Some(FilterError::Encoding));
         }
     }
 
     #[test]
     fn rust_log_comes_first_then_the_configuration_then_the_usual() {
         let chosen = |asked: Option<&str>, configured| {
-            let (filter, mistake) = choose(asked.map(OsString::from), configured, "info");
-            (filter.to_string(), mistake)
+            let (filter, error) = choose(asked.map(OsString::from), configured, "info");
+            (filter.to_string(), error)
         };
         assert_eq!(chosen(None, None), ("info".to_owned(), None));
         assert_eq!(chosen(None, Some("warn")), ("warn".to_owned(), None));
         assert_eq!(chosen(Some("debug"), Some("warn")), ("debug".to_owned(), None));
-        assert_eq!(chosen(Some("="), Some("warn")), ("warn".to_owned(), Some(Mistake::Form)));
+        assert_eq!(chosen(Some("="), Some("warn")), ("warn".to_owned(), Some(FilterError::Form)));
     }
 
     #[test]

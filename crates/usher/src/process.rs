@@ -49,7 +49,7 @@ pub fn raise_file_limit(max_connections: u64) {
         tracing::warn!(
             allowed,
             max_connections,
-            "the system allows fewer open files than limits.max_connections needs: raise it (LimitNOFILE=, ulimit -n), or \
+            "the limit of open files is too low for limits.max_connections; raise it (LimitNOFILE=, ulimit -n) or \
              lower limits.max_connections"
         );
     }
@@ -64,7 +64,7 @@ pub fn raise_file_limit(_max_connections: u64) {}
 pub fn warn_of_root() {
     if rustix::process::geteuid().is_root() {
         tracing::warn!(
-            "running as root: give the service a user of its own (User= in the systemd unit, USER in the image)"
+            "running as root; run the service as a user of its own (User= in the systemd unit, USER in the image)"
         );
     }
 }

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_api::{ApiParts, ApiState, ApiTokens, DocsAccess, Limits, ServeOptions};
-use usher_engine::ports::{Clock, LightningNotices, OsRandomness, Randomness, SystemClock, WebhookSender};
+use usher_engine::ports::{Clock, LightningNotices, OsRandomness, Randomness, Receiver, SystemClock};
 use usher_engine::{Engine, EngineOptions, EngineParts, LightningBackend, PaymentRules};
 use usher_lightning::nwc::{NwcBackend, NwcOptions, Settings};
 use usher_protocol::jwt::JwtIssuer;
@@ -23,9 +23,9 @@ use usher_webhooks::{WebhookOptions, WebhookReceiver};
 
 use crate::config::Config;
 use crate::config::setting::LnBackend;
+use crate::directory;
 use crate::failure::Failure;
-use crate::profile;
-use crate::telemetry::Parts;
+use crate::service_status::Parts;
 use crate::version;
 
 /// How long a stop waits for calls that run. Container runtimes kill after ten seconds; two are for what follows.
@@ -39,9 +39,9 @@ const INBOX: usize = 4096;
 pub struct Service {
     address: SocketAddr,
     engine: Arc<Engine>,
-    http: Floor,
-    operations: Floor,
-    relays: Floor,
+    http: TaskGroup,
+    operations: TaskGroup,
+    relays: TaskGroup,
     store: Arc<SqliteStore>,
     tokens: ApiTokens,
     webhook: Option<Arc<WebhookReceiver>>,
@@ -49,12 +49,12 @@ pub struct Service {
 
 /// Tasks that end together: those of one layer.
 #[derive(Default)]
-struct Floor {
+struct TaskGroup {
     tasks: TaskTracker,
     stop: CancellationToken,
 }
 
-impl Floor {
+impl TaskGroup {
     /// Asks the tasks to end, and waits until they have.
     async fn close(&self) {
         self.stop.cancel();
@@ -78,7 +78,7 @@ impl Service {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let randomness: Arc<dyn Randomness> = Arc::new(OsRandomness);
         let identity = identity(config)?;
-        let (http, operations, relays) = (Floor::default(), Floor::default(), Floor::default());
+        let (http, operations, relays) = (TaskGroup::default(), TaskGroup::default(), TaskGroup::default());
 
         let roster = RelayRoster::load(&*store, config.nostr.relays.addresses()).await?;
         let mut options = RelayOptions::new(identity.clone(), roster.relays());
@@ -92,7 +92,7 @@ impl Service {
             store: store.clone(),
             answers: store.clone(),
             deliveries: store.clone(),
-            receiver: webhook.clone().map(|webhook| webhook as Arc<dyn WebhookSender>),
+            receiver: webhook.clone().map(|webhook| webhook as Arc<dyn Receiver>),
             messenger: pool.clone(),
             clock: Arc::clone(&clock),
             randomness: Arc::clone(&randomness),
@@ -104,15 +104,15 @@ impl Service {
             Engine::start(engine_options(config, &identity), parts, &operations.tasks, operations.stop.clone()).await?;
 
         let directory = ProfileDirectory::start(
-            DirectoryOptions { profile: profile::configured(config), ..DirectoryOptions::default() },
+            DirectoryOptions { profile: directory::configured(config), ..DirectoryOptions::default() },
             Arc::clone(&pool),
             store.clone(),
-            profile::relays_of_users(store.clone()),
+            directory::relays_of_users(store.clone()),
             &relays.tasks,
             relays.stop.clone(),
         )
         .await
-        .map_err(profile::failed)?;
+        .map_err(directory::failed)?;
         let tokens = tokens(config);
         let state = ApiState::new(ApiParts {
             engine: Arc::clone(&engine),
@@ -205,7 +205,7 @@ pub fn open_store(config: &Config, data_dir: &Path) -> Result<Arc<SqliteStore>, 
     match SqliteStore::open(&path, SqliteOptions::default()) {
         Ok(store) => Ok(Arc::new(store)),
         Err(error @ OpenError::InUse { .. }) => {
-            Err(Failure::said(format!("{error}: does another usher run on {}?", data_dir.display())))
+            Err(Failure::said(format!("{error}; is another usher running on {}?", data_dir.display())))
         }
         Err(error) => Err(error.into()),
     }
@@ -264,7 +264,7 @@ fn wallet(
     config: &Config,
     store: &Arc<SqliteStore>,
     clock: &Arc<dyn Clock>,
-    floor: &Floor,
+    floor: &TaskGroup,
 ) -> Result<Option<(LightningBackend, LightningNotices)>, Failure> {
     if config.wallet.ln_backend != LnBackend::Nwc {
         return Ok(None);

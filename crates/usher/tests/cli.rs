@@ -68,7 +68,7 @@ fn a_wrong_configuration_is_exit_code_78_with_all_mistakes() {
         ] {
             assert_eq!(said.matches(part).count(), 1, "{arguments:?} should say {part:?} once:\n{said}");
         }
-        let other = |line: &&str| !line.starts_with("usher: mistake: ") && !line.contains("usher doctor");
+        let other = |line: &&str| !line.starts_with("usher: error: ") && !line.contains("usher doctor");
         assert_eq!(said.lines().find(other), None, "{said}");
     }
     assert!(!folder.path().join("usher.db").exists(), "nothing is touched before the configuration is right");

@@ -95,7 +95,7 @@ fn when_the_thread_that_writes_is_lost_it_ends_to_be_started_anew() {
     running.wait_for("a task panicked");
     let (code, said) = running.end();
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("a part of the service has failed"), "{said}");
+    assert!(said.contains("a part of the service failed"), "{said}");
     probing.join().unwrap();
     let (again, address) = Running::serve(configured(folder.path()));
     assert_eq!(get(&address, "/health"), "OK");
@@ -183,7 +183,7 @@ fn a_second_signal_does_not_wait() {
     running.signal(Signal::TERM);
     let (code, said) = running.end();
     assert_eq!(code, Some(1), "{said}");
-    assert!(said.contains("while stopping: aborted"), "{said}");
+    assert!(said.contains("while stopping; aborted"), "{said}");
 }
 
 /// A call whose body never comes; the service has its head when this returns.
@@ -212,7 +212,9 @@ fn warnings_are_logged_at_every_start() {
         let (running, _) = Running::serve(command);
         assert!(running.said.contains("auth.auth_token is a placeholder"), "{}", running.said);
         assert!(
-            running.said.contains("verification.minimum_age is set, but this version does not act on it yet"),
+            running
+                .said
+                .contains("verification.minimum_age is reserved: this version validates it but does not use it"),
             "{}",
             running.said
         );
@@ -237,7 +239,7 @@ fn too_few_open_files_for_the_connections_are_warned_of() {
     let mut command = limited("1024");
     command.env("SERVICE__LIMITS__MAX_CONNECTIONS", "1000");
     let (running, _) = Running::serve(command);
-    assert!(running.said.contains("fewer open files than limits.max_connections needs"), "{}", running.said);
+    assert!(running.said.contains("the limit of open files is too low for limits.max_connections"), "{}", running.said);
     running.signal(Signal::TERM);
     assert_eq!(running.end().0, Some(0));
 
@@ -246,6 +248,17 @@ fn too_few_open_files_for_the_connections_are_warned_of() {
     command.env("SERVICE__LIMITS__MAX_CONNECTIONS", "100");
     let (running, _) = Running::serve(command);
     assert!(!running.said.contains("open files"), "{}", running.said);
+    running.signal(Signal::TERM);
+    assert_eq!(running.end().0, Some(0));
+}
+
+#[cfg(unix)]
+#[test]
+fn running_as_root_is_warned_of_and_running_as_anybody_else_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let (running, _) = Running::serve(configured(folder.path()));
+    let is_root = rustix::process::geteuid().is_root();
+    assert_eq!(running.said.contains("running as root"), is_root, "{}", running.said);
     running.signal(Signal::TERM);
     assert_eq!(running.end().0, Some(0));
 }
@@ -266,7 +279,7 @@ fn the_log_is_text_by_default_and_says_what_rust_log_asks_for() {
 
 #[test]
 fn a_rust_log_that_makes_no_sense_is_told_and_hides_nothing() {
-    for (nonsense, told) in [("usher=loud", "it is not a list"), ("inof", "probably means `info`")] {
+    for (nonsense, told) in [("usher=loud", "it is not a list"), ("inof", "did you mean `info`?")] {
         let folder = tempfile::tempdir().unwrap();
         let mut command = configured(folder.path());
         command.env("RUST_LOG", nonsense);

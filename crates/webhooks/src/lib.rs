@@ -1,4 +1,4 @@
-//! Posts events to the app's webhook endpoint, signed: the engine's [`WebhookSender`](usher_engine::ports::WebhookSender) over HTTP.
+//! Posts events to the app's webhook endpoint, signed: the engine's [`Receiver`](usher_engine::ports::Receiver) over HTTP.
 //!
 //! One call is one attempt. When to try, and what to try next, is the engine's affair; this crate makes an attempt end within its
 //! deadline, costs no more memory for a receiver that misbehaves, and says in words what went wrong.
@@ -10,7 +10,7 @@
 //! | `signing` | the specification's signature and Standard Webhooks' |
 //! | `probe` | a connection without a request |
 //! | `receiver` | one exchange within one deadline |
-//! | `resolver` | look-ups of the host name, a few at a time |
+//! | `bounded_resolver` | look-ups of the host name, a few at a time |
 //! | `retry_after` | how long the receiver asks us to wait |
 //! | `reason` | a failure in words without secrets |
 //!
@@ -19,13 +19,13 @@
 //! The URL may hold credentials in its path, query or user part: nothing here prints more of it than its scheme, host and port. Bodies
 //! hold session tokens and preimages; neither they nor the receiver's answers are logged.
 
+mod bounded_resolver;
 mod error;
 mod message;
 mod options;
 mod probe;
 mod reason;
 mod receiver;
-mod resolver;
 mod retry_after;
 mod signing;
 

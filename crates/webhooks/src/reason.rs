@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::StatusCode;
 use usher_http_client::{ConnectError, TooMuchInterim};
 
-use crate::resolver::LookupFailed;
+use crate::bounded_resolver::LookupFailed;
 
 /// What TLS has to say may name what a certificate is for; no more than this is kept of it.
 const LONGEST_TLS_TEXT: usize = 200;

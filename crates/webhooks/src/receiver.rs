@@ -19,12 +19,12 @@ use secrecy::SecretString;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 use usher_engine::event::Event;
-use usher_engine::ports::{Posted, WebhookSender};
+use usher_engine::ports::{Posted, Receiver};
 use usher_engine::{StreamId, UnixMillis};
 use usher_http_client::{Client, ClientOptions, Incoming, Pool, tls_config};
 
+use crate::bounded_resolver::Resolver;
 use crate::options::origin;
-use crate::resolver::Resolver;
 use crate::signing::Signer;
 use crate::{WebhookError, WebhookOptions, message, reason, retry_after};
 
@@ -149,7 +149,7 @@ impl WebhookReceiver {
 }
 
 #[async_trait]
-impl WebhookSender for WebhookReceiver {
+impl Receiver for WebhookReceiver {
     async fn post(&self, stream: StreamId, event: &Event, now: UnixMillis) -> Posted {
         let deadline = Instant::now() + self.timeout;
         let answer = match self.request(stream, event, now) {

@@ -10,19 +10,18 @@ impl From<LookUpError> for Problem {
     fn from(error: LookUpError) -> Self {
         match error {
             LookUpError::NoRelay => no_relay(),
-            LookUpError::Busy => Self::overloaded("too many concurrent look-ups"),
+            LookUpError::Busy => Self::overloaded("as many look-ups run as may at a time"),
         }
     }
 }
 
 /// No relay answers.
 pub(super) fn no_relay() -> Problem {
-    Problem::new(ErrorCode::NoRelayConnected, "no relay is connected, or none responded in time")
+    Problem::new(ErrorCode::NoRelayConnected, "no relay is connected, or none answered in time")
         .retry_after(RETRY_SECONDS)
 }
 
-/// A profile. Its texts come from an untrusted source: they have one line each, no control characters, and a limited
-/// length.
+/// A profile. Its texts are of a stranger's making: one line each, without control characters, and bounded.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Profile, example = json!({
     "id": "3f2f8a3b1c0d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7",
@@ -34,23 +33,23 @@ pub(super) fn no_relay() -> Problem {
     "nip05": "ada@example.com",
 }))]
 pub(crate) struct Profile {
-    /// The id of the Nostr event with the profile.
+    /// The Nostr event that says so.
     id: String,
-    /// The key of the user.
+    /// Whose it is.
     pubkey: String,
-    /// User name, without spaces.
+    /// User name, no spaces.
     #[schema(required = true, max_length = 64)]
     name: Option<String>,
-    /// The name to display.
+    /// Name as shown.
     #[schema(required = true, max_length = 128)]
     display_name: Option<String>,
-    /// `https` or `http` URL of a picture. It is untrusted.
+    /// `https` or `http` address of a picture. It leads wherever its owner wants.
     #[schema(required = true, max_length = 2048)]
     picture: Option<String>,
-    /// A short description.
+    /// A few words.
     #[schema(required = true, max_length = 4096)]
     about: Option<String>,
-    /// Identifier `name@domain`, only if the domain confirms it.
+    /// Identifier `name@domain`, only when the domain confirms it.
     #[schema(required = true)]
     nip05: Option<String>,
 }

@@ -23,7 +23,7 @@ use usher_protocol::PublicKey;
 use usher_protocol::handshake_url::decode_token;
 use usher_protocol::message::WalletMessage;
 
-use super::{Effect, Input, SetBack, StepResult, emit, millis, optional_millis};
+use super::{Effect, Input, Outcome, SetBack, emit, millis, optional_millis};
 use crate::UnixMillis;
 use crate::event::EventType;
 use crate::ports::{CorrelationKey, UserRelays};
@@ -174,7 +174,7 @@ impl KeyHandshake {
         }
     }
 
-    pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+    pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> Outcome {
         match input {
             Input::Wallet { author, sent_at, message: WalletMessage::KeyHandshake(handshake) }
                 if self.is_named_by(&handshake.token) =>
@@ -182,7 +182,7 @@ impl KeyHandshake {
                 self.scanned(author, &handshake.preferred_relays, *sent_at, now)
             }
             Input::Timer => self.woken(now),
-            _ => StepResult::Ignored,
+            _ => Outcome::Ignored,
         }
     }
 
@@ -191,13 +191,13 @@ impl KeyHandshake {
         sent == self.token || decode_token(sent).as_deref() == Some(&self.token)
     }
 
-    fn scanned(&mut self, author: &PublicKey, relays: &[String], sent_at: UnixMillis, now: UnixMillis) -> StepResult {
+    fn scanned(&mut self, author: &PublicKey, relays: &[String], sent_at: UnixMillis, now: UnixMillis) -> Outcome {
         let counts = match &mut self.usage {
             Usage::SingleUse { expires_at } => now < *expires_at,
             Usage::Reusable { recent, .. } => counts_as_scan(recent, author, sent_at, now),
         };
         if !counts {
-            return StepResult::Ignored;
+            return Outcome::Ignored;
         }
         let relays = usable_relays(relays);
         let data = json!({ "main_key": author.to_hex(), "preferred_relays": relays });
@@ -209,16 +209,16 @@ impl KeyHandshake {
         if !self.is_reusable() {
             effects.push(Effect::Finish);
         }
-        StepResult::Stepped(effects)
+        Outcome::Stepped(effects)
     }
 
-    fn woken(&self, now: UnixMillis) -> StepResult {
+    fn woken(&self, now: UnixMillis) -> Outcome {
         match self.usage {
             Usage::SingleUse { expires_at } if now >= expires_at => {
                 let data = json!({ "status": "timeout", "reason": "nobody opened the handshake URL in time" });
-                StepResult::Stepped(vec![emit(EventType::StatusUpdate, data, now), Effect::Finish])
+                Outcome::Stepped(vec![emit(EventType::StatusUpdate, data, now), Effect::Finish])
             }
-            _ => StepResult::Ignored,
+            _ => Outcome::Ignored,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Key handshake (docs/protocol.md, Key handshake).
+//! Key handshake (wallet-protocol.md section 3).
 
 use std::fmt;
 

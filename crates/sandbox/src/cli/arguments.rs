@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-/// The reference wallet: opens handshake URLs, shows the requests of services, replies to them.
+/// The reference user wallet: opens handshake URLs, shows what services ask, answers.
 #[derive(Clone, Debug, Args)]
 pub struct WalletArgs {
     /// The wallet's file [default: wallet.json in the data directory].
@@ -17,20 +17,20 @@ pub struct WalletArgs {
     #[arg(long, global = true)]
     pub json: bool,
 
-    /// The command.
+    /// What to do.
     #[command(subcommand)]
     pub command: WalletCommand,
 }
 
-/// The commands of the wallet.
+/// What a wallet can do.
 #[derive(Clone, Debug, Subcommand)]
 pub enum WalletCommand {
-    /// Creates a wallet with a new key; never overwrites an existing one.
+    /// Makes a wallet with a new key; never overwrites one.
     New {
         /// A relay of the user's own; can be given several times.
         #[arg(long, value_name = "URL")]
         relay: Vec<String>,
-        /// Create a device (a subkey with its proof) of the user of this wallet.
+        /// Make a device (a subkey with its proof) of the user whose wallet this is.
         #[arg(long, value_name = "FILE")]
         device_of: Option<PathBuf>,
         /// Name of the device.
@@ -44,15 +44,15 @@ pub enum WalletCommand {
         /// The URL, of any scheme; - reads it from standard input.
         url: String,
     },
-    /// Opens a handshake URL and approves the authentication request that follows.
+    /// Opens a handshake URL, and approves the authentication that follows.
     Login {
         /// The URL, of any scheme; - reads it from standard input.
         url: String,
-        /// How long to wait for the authentication request.
+        /// How long to wait for the service's challenge.
         #[arg(long, value_name = "SECONDS", default_value = "60")]
         wait: Seconds,
     },
-    /// Listens for a while and shows the requests of services; fails if there are none.
+    /// Listens for a while and shows what services ask; fails when there is nothing.
     Requests {
         /// How long to listen.
         #[arg(long, value_name = "SECONDS", default_value = "10")]
@@ -63,81 +63,81 @@ pub enum WalletCommand {
         /// The connection string, nostr+walletconnect://…; - reads it from standard input. A secret.
         url: String,
     },
-    /// Shows the balance of the user's Lightning account.
+    /// Shows what the user's Lightning account can spend.
     Balance,
-    /// Approves a request: logs in, pays, agrees to a subscription or sends an invoice.
+    /// Approves a request: logs in, pays, agrees to a subscription or sends an invoice, whatever is asked.
     Approve {
-        /// The id of the request, or its beginning; optional if there is only one.
+        /// The request, or the beginning of its id; not needed when there is only one.
         id: Option<String>,
-        /// Authorize this amount for a subscription instead of the requested one, in millisats.
+        /// Agree to another amount of a subscription than is asked, in millisats.
         #[arg(long, value_name = "MILLISATS")]
         amount: Option<u64>,
-        /// How long to wait for the request if it has not arrived.
+        /// How long to wait for it to come, when it has not.
         #[arg(long, value_name = "SECONDS", default_value = "60")]
         wait: Seconds,
     },
     /// Declines a request.
     Decline {
-        /// The id of the request, or its beginning; optional if there is only one.
+        /// The request, or the beginning of its id; not needed when there is only one.
         id: Option<String>,
-        /// The reason, for people.
+        /// Why, for people.
         #[arg(long)]
         reason: Option<String>,
-        /// How long to wait for the request if it has not arrived.
+        /// How long to wait for it to come, when it has not.
         #[arg(long, value_name = "SECONDS", default_value = "60")]
         wait: Seconds,
     },
-    /// Reports that a payment failed, without trying it; it can still be approved afterwards.
+    /// Says that a payment failed, without trying; it can be approved afterwards.
     Fail {
-        /// The id of the request, or its beginning; optional if there is only one.
+        /// The request, or the beginning of its id; not needed when there is only one.
         id: Option<String>,
-        /// The reason, for people.
+        /// Why, for people.
         #[arg(long)]
         reason: Option<String>,
-        /// How long to wait for the request if it has not arrived.
+        /// How long to wait for it to come, when it has not.
         #[arg(long, value_name = "SECONDS", default_value = "60")]
         wait: Seconds,
     },
-    /// Lists the user's subscriptions.
+    /// Lists the subscriptions the user agreed to.
     Subscriptions,
     /// Closes a subscription.
     Close {
-        /// The id of the subscription, or its beginning.
+        /// The subscription, or the beginning of its id.
         subscription_id: String,
-        /// The reason, for people.
+        /// Why, for people.
         #[arg(long)]
         reason: Option<String>,
     },
-    /// Stays connected: prints requests as they arrive and reads commands from standard input.
+    /// Stays connected: prints requests as they come, and takes commands from standard input.
     Run {
-        /// Reply to requests automatically.
+        /// Reply requests by itself.
         #[arg(long, value_name = "ANSWER")]
         auto: Option<AutoReaction>,
-        /// How long to wait before an automatic reply.
+        /// How long to take before an automatic answer.
         #[arg(long, value_name = "SECONDS", default_value = "0", requires = "auto")]
         delay: Seconds,
-        /// The reason in automatic refusals.
+        /// The reason of an automatic refusal.
         #[arg(long, requires = "auto")]
         reason: Option<String>,
-        /// Also reply to services whose handshake URL was never opened.
+        /// Reply also services whose handshake URL was never opened.
         #[arg(long, requires = "auto")]
         strangers: bool,
-        /// Pay charges of agreed subscriptions automatically.
+        /// Pay by itself what belongs to a subscription.
         #[arg(long)]
         pay_subscriptions: bool,
     },
 }
 
-/// An automatic reply.
+/// An automatic answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AutoReaction {
-    /// Approve every request.
+    /// Yes to everything.
     Approve,
-    /// Decline every request.
+    /// No to everything.
     Decline,
 }
 
-/// A number of seconds, with or without a fraction.
+/// A number of seconds, also with a fraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seconds(pub Duration);
 
@@ -148,7 +148,7 @@ impl FromStr for Seconds {
         let seconds: f64 = text.trim_end_matches('s').parse().map_err(|_| "not a number of seconds")?;
         // A day is more than anybody waits in a terminal.
         if !(0.0..=86_400.0).contains(&seconds) {
-            return Err("must be between 0 and 86400 seconds");
+            return Err("not between 0 and 86400 seconds");
         }
         Ok(Self(Duration::from_secs_f64(seconds)))
     }

@@ -1,4 +1,4 @@
-//! How requests, subscriptions and wallets are shown to people and as JSON.
+//! What a user is shown.
 
 use std::fmt::Write as _;
 
@@ -10,10 +10,10 @@ use usher_protocol::text::clean;
 
 use crate::wallet::{Asked, DeliveryStatus, Request, Subscription, WalletFile};
 
-/// Characters of an id that are shown: enough to distinguish requests, few enough to type.
+/// Characters of an id that are shown: enough to tell requests apart, few enough to type.
 const SHORT: usize = 8;
 
-/// The beginning of a request's id, safe for a terminal and a command line.
+/// The beginning of a request's id, fit for a terminal and for a command line.
 pub(super) fn short(request: &Request) -> String {
     let id: String = request.id.chars().take(SHORT).collect();
     if id.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) { id } else { clean(&id, SHORT) }
@@ -28,11 +28,7 @@ pub(super) fn npub(key: &PublicKey) -> String {
 
 pub(super) fn request(request: &Request, now: u64) -> String {
     let mut text = format!("{} {} from {}", request.asked.title(), short(request), npub(&request.from));
-    text.push_str(if request.service.is_some() {
-        ""
-    } else {
-        " (unknown service: the wallet never opened its handshake URL)"
-    });
+    text.push_str(if request.service.is_some() { "" } else { " (a stranger: its handshake URL was never opened)" });
     if let Some(expires_at) = request.asked.expires_at() {
         let left = expires_at.saturating_sub(now);
         let _ = if left == 0 { write!(text, ", expired") } else { write!(text, ", {left} s left") };
@@ -46,7 +42,7 @@ fn unit(currency: &Currency) -> String {
 }
 
 pub(super) fn balance(millisats: u64) -> String {
-    crate::text::millisats(millisats)
+    format!("{millisats} millisats")
 }
 
 pub(super) fn balance_json(millisats: u64) -> Value {
@@ -60,9 +56,10 @@ pub(super) fn subscription(subscription: &Subscription) -> String {
         Some(_) => "closed",
     };
     let mut text = format!(
-        "{} {} {}, {} paid, {state}",
+        "{} {} {} {}, {} paid, {state}",
         clean(&subscription.id, 64),
-        crate::text::amount(subscription.amount, &subscription.currency),
+        subscription.amount,
+        unit(&subscription.currency),
         subscription.recurrence.calendar,
         subscription.payments,
     );
@@ -135,12 +132,10 @@ pub(super) fn wallet_json(file: &WalletFile) -> Value {
     })
 }
 
-/// The addition to the text about a sent event.
+/// What is to be added to "sent".
 pub(super) const fn settled(settled: DeliveryStatus) -> &'static str {
     match settled {
         DeliveryStatus::Accepted => "",
-        DeliveryStatus::Unconfirmed | DeliveryStatus::Failed => {
-            " (not confirmed by any relay; some relays never confirm)"
-        }
+        DeliveryStatus::Unconfirmed | DeliveryStatus::Failed => " (no relay confirmed it; some never do)",
     }
 }

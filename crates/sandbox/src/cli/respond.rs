@@ -1,23 +1,22 @@
-//! Answering a request and showing the result.
+//! Answering a request, and telling what came of it.
 
 use serde_json::{Value, json};
 
 use super::{CliError, display};
-use crate::text::millisats;
 use crate::wallet::{Agreement, Asked, Fulfilled, Request, Verdict, Wallet, WalletError};
 
-/// A reply to a request.
+/// An answer.
 #[derive(Clone, Debug)]
 pub(super) enum Reply {
     Approve {
-        /// The authorized amount of a subscription, in millisats.
+        /// Of a subscription, in millisats.
         amount: Option<u64>,
     },
     Decline(Option<String>),
     Fail(Option<String>),
 }
 
-/// A reply that was sent.
+/// An answer that was given.
 pub(super) struct SentReply<'a> {
     word: &'static str,
     request: &'a Request,
@@ -25,7 +24,7 @@ pub(super) struct SentReply<'a> {
 }
 
 impl Reply {
-    /// The verdict that it conveys.
+    /// What it says.
     pub(super) const fn verdict(&self) -> Verdict {
         match self {
             Self::Approve { .. } => Verdict::Approved,
@@ -48,7 +47,7 @@ impl Reply {
     }
 }
 
-/// The same error, with advice where there is some.
+/// The same error, with what to do about it.
 fn explain(error: WalletError) -> CliError {
     match error {
         WalletError::NoPaymentSource => CliError::NoPaymentSource,
@@ -57,11 +56,11 @@ fn explain(error: WalletError) -> CliError {
 }
 
 impl SentReply<'_> {
-    /// The text for people; `more` says whether a relay confirmed the event.
+    /// For people; `more` is what the relays made of it.
     pub(super) fn text(&self, more: &str) -> String {
         let mut text = format!("{} {}", self.word, display::short(self.request));
         if let Some(paid) = &self.fulfilled.paid {
-            text.push_str(&format!(": paid {} (fee: {})", millisats(paid.amount), millisats(paid.fees_paid)));
+            text.push_str(&format!(": paid {} millisats and {} for the way", paid.amount, paid.fees_paid));
         }
         if let Some(invoice) = &self.fulfilled.invoice {
             text.push_str(&format!(": sent {invoice}"));

@@ -8,11 +8,9 @@ use usher_protocol::message::{
     Addressed, Currency, InvoiceRequest, InvoiceResponse, PaymentHash, PaymentRequest, PaymentStatus, WalletMessage,
 };
 
-use super::error::cannot;
 use super::messages::OutgoingMessage;
 use super::reply::payment;
-use super::wallet_state::WalletState;
-use super::{Agreement, Asked, PaymentSourceError, Reaction, Request, Subscription, WalletError, reply};
+use super::{Agreement, Asked, Inner, PaymentSourceError, Reaction, Request, Subscription, WalletError, cannot, reply};
 use crate::lightning::{InvoiceTerms, Paid};
 
 /// For how many seconds an invoice of the user can be paid, at least.
@@ -38,7 +36,7 @@ impl Fulfilled {
     }
 }
 
-impl WalletState {
+impl Inner {
     /// Answers a request, and keeps the answer for when the request is repeated. What takes time goes on behind;
     /// then there is no event, unless something was said before.
     pub(super) fn react(
@@ -73,7 +71,7 @@ impl WalletState {
         let (later, request) = (Arc::clone(self), request.clone());
         self.tasks.spawn(self.stop.clone().run_until_cancelled_owned(async move {
             if let Err(error) = later.finish(&request).await {
-                tracing::debug!(%error, "an approved request failed");
+                tracing::debug!(%error, "the wallet could not do what it approved");
             }
         }));
     }

@@ -1,4 +1,4 @@
-//! The requests of services.
+//! What services ask.
 
 use std::fmt::Write as _;
 
@@ -9,37 +9,38 @@ use usher_protocol::subkey::SubkeyProof;
 use usher_protocol::text::clean;
 use usher_protocol::{Event, PublicKey, kind};
 
-/// Characters of a service's text that are shown.
+/// Characters of what services wrote that are shown.
 const SHOWN: usize = 200;
 
-/// A request of a service to the user.
+/// Something a service asked the user.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// The challenge or request id, which the reply repeats. With [`from`](Self::from) it identifies the request.
+    /// By which an answer refers to it: the challenge or request id. With [`from`](Self::from) it identifies the
+    /// request.
     pub id: String,
-    /// The key that signed the request.
+    /// Who asked: the key that signed.
     pub from: PublicKey,
     /// The service's main key, when the wallet opened a handshake URL of the service.
     pub service: Option<PublicKey>,
-    /// What the service asks for.
+    /// What is asked.
     pub asked: Asked,
     /// The event it came in (the first one).
     pub event: Event,
-    /// When it first arrived, in Unix seconds.
+    /// When it came first, in Unix seconds.
     pub received_at: u64,
-    /// How often it arrived, without the copies of other relays.
+    /// How often it came, copies by several relays not counted.
     pub times: u32,
-    /// How often it was answered, repetitions included.
+    /// How often it was answered, repeated answers counted.
     pub answers: u32,
-    /// The last reply was that the payment failed: it can be tried again.
+    /// The last answer was that the payment failed: it can be tried again.
     pub failed: bool,
 }
 
-/// What a service asks for. Variants will be added: do not rely on [`Other`](Self::Other).
+/// What is asked. More will come: do not rely on [`Other`](Self::Other).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Asked {
-    /// To prove the user's key.
+    /// To prove who one is.
     Authentication(AuthChallenge),
     /// To pay an invoice.
     Payment(Box<PaymentRequest>),
@@ -47,7 +48,7 @@ pub enum Asked {
     Recurring(Box<RecurringRequest>),
     /// To make an invoice.
     Invoice(Box<InvoiceRequest>),
-    /// No request: the service closes a subscription.
+    /// Nothing: the service closes a subscription.
     Closed(CloseSubscription),
     /// A message that is no request, or one that this wallet cannot answer.
     Other(Box<ServiceMessage>),
@@ -84,7 +85,7 @@ impl Asked {
         }
     }
 
-    /// Whether this wallet can reply to it.
+    /// Whether this wallet knows an answer.
     pub const fn is_request(&self) -> bool {
         matches!(self, Self::Authentication(_) | Self::Payment(_) | Self::Recurring(_) | Self::Invoice(_))
     }
@@ -116,7 +117,7 @@ impl Asked {
         }
     }
 
-    /// The kind of request, in a word or two.
+    /// What is asked, in a word or two.
     pub fn title(&self) -> &'static str {
         match self {
             Self::Authentication(_) => "authentication",
@@ -132,8 +133,8 @@ impl Asked {
         }
     }
 
-    /// The request in one line, with what a user should know before replying: `payment, 10,000 msat: Tea`. Safe for a
-    /// terminal, whatever the service wrote.
+    /// What is asked and what a user should know before answering, in a relay_client: `payment, 10000 millisats: Tea`. Fit for a terminal,
+    /// whatever the service wrote.
     pub fn summary(&self) -> String {
         format!("{}{}", self.title(), self.terms())
     }
@@ -147,7 +148,7 @@ impl Asked {
             let _ = write!(text, ", permissions: {}", clean(&challenge.required_permissions.join(" "), SHOWN));
         }
         if let Some((amount, currency)) = self.amount() {
-            let _ = write!(text, ", {}", crate::text::amount(amount, currency));
+            let _ = write!(text, ", {amount} {}", clean(&currency.to_string().to_lowercase(), SHOWN));
         }
         if let Self::Recurring(asked) = self {
             let _ = write!(text, " {}", asked.recurrence.calendar);
@@ -158,7 +159,7 @@ impl Asked {
         text
     }
 
-    /// The amount and its currency.
+    /// How much, and of what.
     pub(crate) fn amount(&self) -> Option<(u64, &Currency)> {
         match self {
             Self::Payment(asked) => Some((asked.amount, &asked.currency)),
@@ -168,7 +169,7 @@ impl Asked {
         }
     }
 
-    /// The service's description.
+    /// What the service says of it.
     pub(crate) fn description(&self) -> Option<&str> {
         match self {
             Self::Payment(asked) => Some(asked.description.as_str()).filter(|text| !text.is_empty()),
@@ -187,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_summary_shows_amount_and_description_without_control_characters() {
+    fn a_summary_says_how_much_and_for_what_and_gives_a_terminal_no_orders() {
         let ask = |description: &str| {
             let request = serde_json::from_value(json!({
                 "request_id": "r", "amount": 10_000, "currency": "Millisats", "invoice": "lnbcrt1", "auth_token": null,
@@ -195,8 +196,8 @@ mod tests {
             }));
             Asked::Payment(Box::new(request.unwrap())).summary()
         };
-        assert_eq!(ask("Tea"), "payment, 10,000 msat: Tea");
-        assert_eq!(ask(""), "payment, 10,000 msat");
-        assert_eq!(ask("Tea\u{1b}[2J\nThe wallet is asked"), "payment, 10,000 msat: Tea[2J The wallet is asked");
+        assert_eq!(ask("Tea"), "payment, 10000 millisats: Tea");
+        assert_eq!(ask(""), "payment, 10000 millisats");
+        assert_eq!(ask("Tea\u{1b}[2J\nThe wallet is asked"), "payment, 10000 millisats: Tea[2J The wallet is asked");
     }
 }

@@ -191,7 +191,6 @@ impl Store for Disk {
     }
 
     async fn check_rows(&self, from: RowPosition, rows: usize) -> Result<CheckedRows, StoreError> {
-        self.read().await;
         wait(self.inner.check_rows(from, rows))
     }
 

@@ -18,9 +18,9 @@ pub mod contents;
 pub mod deliveries;
 pub mod durability;
 pub mod events;
-pub mod index;
 pub mod listing;
 mod model;
+pub mod open_operations;
 pub mod operations;
 pub mod outbox;
 pub mod retention;
@@ -137,7 +137,7 @@ macro_rules! store_conformance {
                 is_kept_replaced_and_emptied
                 is_cleared_when_finished
             }
-            index {
+            open_operations {
                 lists_only_what_is_open
                 pages_in_order_of_id
                 tells_what_the_index_needs

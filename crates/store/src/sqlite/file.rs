@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::OpenError;
+use super::open_error::OpenError;
 
 /// How long a start waits for the lock: longer than a look at it takes.
 const LOCK_PATIENCE: Duration = Duration::from_millis(500);

@@ -13,7 +13,7 @@ use usher_engine::StreamId;
 use usher_engine::ports::{DamagedRow, DeliveryCounts, OperationKind, SettingStore, State, StoreError, Table};
 
 use super::failure::{During as _, SqliteFailure};
-use super::open::OpenError;
+use super::open_error::OpenError;
 use super::schema::{self, MIGRATIONS};
 use super::{damage, deliveries, file, settings};
 

@@ -3,15 +3,14 @@
 //! | file | is |
 //! | --- | --- |
 //! | `file` | the lock and the permissions of the database file |
-//! | `open` | connections and their settings |
+//! | `open`, `open_error` | connections and their settings, and why a database is refused |
 //! | `schema` | migrations |
-//! | `job`, `writer`, `readers`, `alarm` | the threads, the work they take, and what tells when one is lost |
+//! | `job`, `writer`, `readers`, `panic_signal` | the threads, the work they take, and what tells when one is lost |
 //! | `inspect` | looking at a database without changing it |
 //! | `commit`, `read`, `deliveries`, `answers`, `settings`, `retention`, `clocks`, `damage` | the statements |
-//! | `stats`, `probe` | what the writer counts, and whether there is room |
+//! | `metrics`, `probe` | what the writer counts, and whether there is room |
 //! | `codec` | values in columns |
 
-mod alarm;
 mod answers;
 mod clocks;
 mod codec;
@@ -22,14 +21,16 @@ mod failure;
 mod file;
 mod inspect;
 mod job;
+mod metrics;
 mod open;
+mod open_error;
+mod panic_signal;
 mod probe;
 mod read;
 mod readers;
 mod retention;
 mod schema;
 mod settings;
-mod stats;
 mod writer;
 
 use std::path::Path;
@@ -50,16 +51,16 @@ use usher_engine::ports::{
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 
-use self::alarm::Alarm;
 use self::file::DatabaseFile;
 use self::job::Message;
+use self::metrics::Metrics;
+use self::panic_signal::PanicSignal;
 use self::readers::{ReaderQueues, Readers};
-use self::stats::Stats;
 
 pub use self::failure::SqliteFailure;
 pub use self::inspect::{DatabaseInspection, Integrity};
-pub use self::open::OpenError;
-pub use self::stats::{HistogramValues, StoreStats};
+pub use self::metrics::{HistogramValues, StoreMetrics};
+pub use self::open_error::OpenError;
 
 /// Longest queue that can be asked for.
 const LONGEST_QUEUE: usize = 65_536;
@@ -103,12 +104,12 @@ pub struct SqliteStore {
     /// Its sender is gone when everything is closed.
     closed: watch::Receiver<()>,
     writer: Mutex<Option<JoinHandle<()>>>,
-    stats: Arc<Stats>,
+    metrics: Arc<Metrics>,
     /// How many transactions had failed when room was last found for a probe.
     probed: AtomicU64,
     /// SQLite has found the file damaged.
     corrupt: AtomicBool,
-    alarm: Alarm,
+    panic_signal: PanicSignal,
 }
 
 struct Queues {
@@ -126,16 +127,16 @@ impl SqliteStore {
         let connection = open::writer(&file, &options)?;
         let capacity = options.queue.clamp(1, LONGEST_QUEUE);
         let reading = (0..options.readers.max(1)).map(|_| open::reader(&file, &options)).collect::<Result<_, _>>()?;
-        let alarm = Alarm::new();
-        let readers = Readers::start(reading, capacity, &alarm).map_err(OpenError::Thread)?;
+        let panic_signal = PanicSignal::new();
+        let readers = Readers::start(reading, capacity, &panic_signal).map_err(OpenError::Thread)?;
         let reader_queues = readers.queues();
 
         let (writer, mut queue) = mpsc::channel(capacity);
         let (alive, closed) = watch::channel(());
         let max_batch = options.max_batch.clamp(1, capacity);
-        let stats = Arc::new(Stats::default());
-        let counting = Arc::clone(&stats);
-        let guard = alarm.guard();
+        let metrics = Arc::new(Metrics::default());
+        let counting = Arc::clone(&metrics);
+        let guard = panic_signal.guard();
         let thread = thread::Builder::new()
             .name("store-writer".to_owned())
             .spawn(move || {
@@ -155,16 +156,16 @@ impl SqliteStore {
             queues,
             closed,
             writer: Mutex::new(Some(thread)),
-            stats,
+            metrics,
             probed: AtomicU64::new(0),
             corrupt: AtomicBool::new(false),
-            alarm,
+            panic_signal,
         })
     }
 
     /// What it has counted.
-    pub fn stats(&self) -> StoreStats {
-        self.stats.values()
+    pub fn metrics(&self) -> StoreMetrics {
+        self.metrics.values()
     }
 
     /// Reads a page and writes one: whether the store does its work now.
@@ -180,7 +181,7 @@ impl SqliteStore {
         if self.corrupt.load(Ordering::Relaxed) {
             return Err(StoreError::Failed("the database file is corrupt".into()));
         }
-        let failed = self.stats.failures();
+        let failed = self.metrics.failures();
         if failed == self.probed.load(Ordering::Relaxed) {
             return self.write(schema::rewrite_version).await;
         }
@@ -193,7 +194,7 @@ impl SqliteStore {
     /// Returns when one of its threads has panicked: nothing can be written, or read, from then on. The process should end
     /// and be started anew, which loses nothing; going on it would answer nothing but errors.
     pub async fn failed(&self) {
-        self.alarm.rung().await;
+        self.panic_signal.raised().await;
     }
 
     /// Commits what is queued, closes the file and frees it for another process; returns when that is done. Whoever

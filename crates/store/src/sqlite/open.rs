@@ -1,7 +1,6 @@
-//! Opening a database: its connections, and why it may be refused.
+//! Opens a database: its connections and their settings.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags};
@@ -9,100 +8,8 @@ use rusqlite::{Connection, OpenFlags};
 use super::SqliteOptions;
 use super::failure::{During as _, SqliteFailure};
 use super::file::DatabaseFile;
-use super::schema::{self, MIGRATIONS, SchemaError};
-
-/// Why a database was not opened.
-#[derive(Debug, thiserror::Error)]
-pub enum OpenError {
-    /// The file, its directory or a file beside it cannot be used.
-    #[error("cannot open the database {}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// What the operating system said.
-        source: io::Error,
-    },
-    /// Another process has it open. Two services on one database would send everything twice.
-    #[error("the database {} is in use by another process", path.display())]
-    InUse {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The file belongs to another program.
-    #[error("{} is not a database of this program", path.display())]
-    Foreign {
-        /// The file.
-        path: PathBuf,
-    },
-    /// A newer version of the program has migrated it.
-    #[error(
-        "the database {} has schema version {found}, made by a newer version of this program; this one knows versions \
-         up to {known}",
-        path.display()
-    )]
-    Newer {
-        /// The file.
-        path: PathBuf,
-        /// Its schema version.
-        found: u32,
-        /// The newest schema version known to this program.
-        known: u32,
-    },
-    /// Tables, columns or indexes are missing: something else than this program has changed it.
-    #[error("the database {} is incomplete: {} missing", path.display(), list(missing))]
-    Incomplete {
-        /// The file.
-        path: PathBuf,
-        /// What is missing, in words.
-        missing: Vec<String>,
-    },
-    /// A migration failed and was rolled back.
-    #[error("cannot migrate the database {} to schema version {version}", path.display())]
-    Migration {
-        /// The file.
-        path: PathBuf,
-        /// The migration's number.
-        version: u32,
-        /// What failed.
-        source: SqliteFailure,
-    },
-    /// SQLite cannot work with the file: it is damaged, or its file system cannot do what is needed.
-    #[error("cannot use the database {}", path.display())]
-    Unusable {
-        /// The file.
-        path: PathBuf,
-        /// What failed.
-        source: SqliteFailure,
-    },
-    /// The operating system gave us no thread.
-    #[error("cannot start a thread for the database")]
-    Thread(#[source] io::Error),
-}
-
-/// As the subject of a sentence, with its verb.
-fn list(missing: &[String]) -> String {
-    match missing {
-        [one] => format!("{one} is"),
-        [first, rest @ ..] if rest.len() > 4 => format!("{first} and {} more are", rest.len()),
-        many => format!("{} are", many.join(", ")),
-    }
-}
-
-impl OpenError {
-    fn unusable(path: &Path, source: SqliteFailure) -> Self {
-        Self::Unusable { path: path.to_owned(), source }
-    }
-
-    pub(crate) fn of_schema(path: &Path, error: SchemaError) -> Self {
-        let path = path.to_owned();
-        match error {
-            SchemaError::Foreign => Self::Foreign { path },
-            SchemaError::Newer { found, known } => Self::Newer { path, found, known },
-            SchemaError::Migration(version, source) => Self::Migration { path, version, source },
-            SchemaError::Unreadable(source) => Self::Unusable { path, source },
-        }
-    }
-}
+use super::open_error::OpenError;
+use super::schema::{self, MIGRATIONS};
 
 /// How long a statement waits for somebody else's lock. Nobody else writes, but an operator's backup or `sqlite3`
 /// shell may hold the file for a moment.

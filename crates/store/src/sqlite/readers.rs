@@ -10,8 +10,8 @@ use std::thread::{self, JoinHandle};
 use rusqlite::Connection;
 use tokio::sync::mpsc;
 
-use super::alarm::Alarm;
 use super::job::Message;
+use super::panic_signal::PanicSignal;
 
 /// Most queries that share one snapshot. Longer would keep the log from being checkpointed.
 const MAX_BATCH: usize = 64;
@@ -41,12 +41,12 @@ impl Readers {
     ///
     /// # Errors
     /// What the operating system says when it gives no thread.
-    pub(crate) fn start(connections: Vec<Connection>, capacity: usize, alarm: &Alarm) -> io::Result<Self> {
+    pub(crate) fn start(connections: Vec<Connection>, capacity: usize, panic_signal: &PanicSignal) -> io::Result<Self> {
         let mut readers = Self { queues: Vec::new(), threads: Vec::new() };
         for (number, connection) in connections.into_iter().enumerate() {
             let (sender, mut queue) = mpsc::channel(capacity);
             let thread = thread::Builder::new().name(format!("store-reader-{number}"));
-            let guard = alarm.guard();
+            let guard = panic_signal.guard();
             let work = move || {
                 let _guard = guard;
                 run(&connection, &mut queue);

@@ -10,10 +10,10 @@ use tokio::sync::mpsc;
 
 use super::failure::{During as _, SqliteFailure};
 use super::job::{Job, Message};
-use super::stats::Stats;
+use super::metrics::Metrics;
 
 /// Writes until told to close (or every sender is gone) and the queue is empty.
-pub(crate) fn run(connection: &Connection, queue: &mut mpsc::Receiver<Message>, max_batch: usize, stats: &Stats) {
+pub(crate) fn run(connection: &Connection, queue: &mut mpsc::Receiver<Message>, max_batch: usize, metrics: &Metrics) {
     let mut messages = Vec::with_capacity(max_batch);
     while queue.blocking_recv_many(&mut messages, max_batch) > 0 {
         fail::fail_point!("store-writer");
@@ -24,7 +24,7 @@ pub(crate) fn run(connection: &Connection, queue: &mut mpsc::Receiver<Message>, 
                 Message::Close => queue.close(),
             }
         }
-        commit(connection, batch, stats);
+        commit(connection, batch, metrics);
     }
 }
 
@@ -32,10 +32,10 @@ pub(crate) fn run(connection: &Connection, queue: &mut mpsc::Receiver<Message>, 
 ///
 /// A job that fails takes nobody with it: what came before it, the job, and what came after it are tried again each
 /// for itself, in this order.
-fn commit(connection: &Connection, batch: Vec<Box<dyn Job>>, stats: &Stats) {
+fn commit(connection: &Connection, batch: Vec<Box<dyn Job>>, metrics: &Metrics) {
     let mut parts = vec![batch];
     while let Some(mut part) = parts.pop() {
-        match attempt(connection, &mut part, stats) {
+        match attempt(connection, &mut part, metrics) {
             Ok(()) => settle(part, &Ok(())),
             Err(Failed::Job(index, _)) if part.len() > 1 => {
                 let mut rest = part.split_off(index);
@@ -56,15 +56,15 @@ enum Failed {
 }
 
 /// One transaction with all of the jobs in it; rolled back when it fails.
-fn attempt(connection: &Connection, jobs: &mut [Box<dyn Job>], stats: &Stats) -> Result<(), Failed> {
+fn attempt(connection: &Connection, jobs: &mut [Box<dyn Job>], metrics: &Metrics) -> Result<(), Failed> {
     if jobs.is_empty() {
         return Ok(());
     }
     let started = Instant::now();
     let result = transact(connection, jobs);
     match result {
-        Ok(()) => stats.committed(jobs.len(), started.elapsed()),
-        Err(_) => stats.failed(),
+        Ok(()) => metrics.committed(jobs.len(), started.elapsed()),
+        Err(_) => metrics.failed(),
     }
     // After some errors (disk full, input/output) SQLite has rolled back by itself.
     if result.is_err() && !connection.is_autocommit() {
@@ -133,7 +133,7 @@ mod tests {
         connection.execute_batch(schema).unwrap();
         let answers = Arc::default();
         let job = |number: &i64| Box::new(Insert { number: *number, answers: Arc::clone(&answers) }) as Box<dyn Job>;
-        commit(&connection, numbers.iter().map(job).collect(), &Stats::default());
+        commit(&connection, numbers.iter().map(job).collect(), &Metrics::default());
         assert!(connection.is_autocommit());
         let mut statement = connection.prepare("SELECT x FROM first ORDER BY rowid").unwrap();
         let rows = statement.query_map([], |row| row.get(0)).unwrap().collect::<Result<_, _>>().unwrap();
@@ -168,7 +168,7 @@ mod tests {
         connection.execute_batch(POSITIVE).unwrap();
         connection.execute_batch("BEGIN; INSERT INTO first VALUES (7)").unwrap();
         let answers = Arc::default();
-        commit(&connection, vec![Box::new(Insert { number: 1, answers: Arc::clone(&answers) })], &Stats::default());
+        commit(&connection, vec![Box::new(Insert { number: 1, answers: Arc::clone(&answers) })], &Metrics::default());
         assert_eq!(*answers.lock(), [(1, true)]);
         let rows: i64 = connection.query_row("SELECT count(*) FROM first", [], |row| row.get(0)).unwrap();
         assert_eq!(rows, 1);

@@ -9,14 +9,14 @@ use super::Place;
 async fn commits_are_timed_and_counted() {
     let place = Place::new();
     let store = place.open();
-    assert_eq!(store.stats().commit_seconds.count, 0);
+    assert_eq!(store.metrics().commit_seconds.count, 0);
     for number in 0..3 {
         commit_done(&store, create(id(number))).await;
     }
-    let stats = store.stats();
-    assert_eq!((stats.commit_seconds.count, stats.batch_size.count, stats.failed), (3, 3, 0));
-    assert_eq!(stats.batch_size.sum, 3.0);
-    assert!(stats.commit_seconds.sum > 0.0);
+    let metrics = store.metrics();
+    assert_eq!((metrics.commit_seconds.count, metrics.batch_size.count, metrics.failed), (3, 3, 0));
+    assert_eq!(metrics.batch_size.sum, 3.0);
+    assert!(metrics.commit_seconds.sum > 0.0);
 }
 
 #[tokio::test]

@@ -11,7 +11,7 @@ use crate::output::{tell, write};
 /// Runs it.
 ///
 /// # Errors
-/// [`Failure::Configuration`] when the configuration has mistakes.
+/// [`Failure::Configuration`] when the configuration has errors.
 pub fn run(command: &ConfigCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     match command {
         ConfigCommand::Default => write(&reference::text())?,

@@ -17,7 +17,7 @@ use crate::output::{tell, write};
 /// Runs it.
 ///
 /// # Errors
-/// When what was given is not a key, or for `show` when the configuration has mistakes.
+/// When what was given is not a key, or for `show` when the configuration has errors.
 pub fn run(command: KeyCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     match command {
         KeyCommand::Generate => {
@@ -49,7 +49,7 @@ pub fn generate(randomness: &dyn Randomness) -> SecretKey {
 
 fn nsec_given(argument: Option<String>) -> Result<String, Failure> {
     if let Some(nsec) = argument.filter(|nsec| nsec != "-") {
-        tell("usher: warning: the nsec is in your shell's history now; better: usher key from-nsec < file");
+        tell("usher: warning: the nsec is now in your shell's history; better: usher key from-nsec < file");
         return Ok(nsec);
     }
     let mut input = std::io::stdin();
@@ -70,7 +70,7 @@ fn from_nsec(text: &str) -> Result<String, &'static str> {
     let text = text.trim();
     let text = text.strip_prefix("nostr:").unwrap_or(text);
     if text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return Err("this is not an nsec: it has 64 hex characters already, as nostr.private_key takes");
+        return Err("not an nsec: it is already 64 hex characters, the form of nostr.private_key");
     }
     let key = SecretKey::from_bech32(text).map_err(|_| "invalid nsec; check for typos")?;
     Ok(key.to_secret_hex())
@@ -84,15 +84,14 @@ fn to_hex(text: &str) -> Result<String, Failure> {
     }
     let text = text.strip_prefix("nostr:").unwrap_or(&text);
     if text.to_ascii_lowercase().starts_with("nsec") {
-        return Err(Failure::usage("this is a private key: convert it with `usher key from-nsec`"));
+        return Err(Failure::usage("this is a private key; convert it with `usher key from-nsec`"));
     }
     let key = match Nip19::from_bech32(text) {
         Ok(Nip19::Pubkey(key)) => key,
         Ok(Nip19::Profile(profile)) => profile.public_key,
-        Ok(_) => return Err(Failure::usage("this address does not name a public key: give an npub or nprofile")),
-        Err(_) => parse_public_key(text).map_err(|_| {
-            Failure::usage("this is not a public key: give an npub, nprofile, nostr: address or 64 hex characters")
-        })?,
+        Ok(_) => return Err(Failure::usage("not a public key; use an npub or nprofile")),
+        Err(_) => parse_public_key(text)
+            .map_err(|_| Failure::usage("not a public key; use an npub, nprofile, nostr: URI or 64 hex characters"))?,
     };
     Ok(key.to_hex())
 }

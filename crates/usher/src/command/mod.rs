@@ -1,6 +1,7 @@
 //! What each subcommand does.
 
 pub mod config;
+pub mod dev;
 pub mod environment;
 pub mod key;
 pub mod listen;

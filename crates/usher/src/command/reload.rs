@@ -79,7 +79,7 @@ impl Reloader {
         }
     }
 
-    /// Takes tokens, webhook secrets and what is logged from a configuration. With any mistake in it everything stays as it
+    /// Takes tokens, webhook secrets and what is logged from a configuration. With any error in it everything stays as it
     /// is, and the log says why.
     pub(super) fn apply(&mut self, loaded: Result<Loaded, Failure>, service: &Service) {
         let loaded = match loaded {
@@ -87,8 +87,8 @@ impl Reloader {
             Err(failure) => return tracing::error!(reason = %failure, "the configuration is not reloaded"),
         };
         let Some(config) = &loaded.config else {
-            for mistake in &loaded.mistakes {
-                tracing::error!(%mistake, "the configuration is not reloaded; nothing has changed");
+            for error in &loaded.errors {
+                tracing::error!(%error, "the configuration is not reloaded; nothing has changed");
             }
             return;
         };

@@ -22,13 +22,13 @@ const STOP_WITHIN: Duration = Duration::from_secs(9);
 /// Runs the service until a signal.
 ///
 /// # Errors
-/// [`Failure::Configuration`] when the configuration has mistakes, otherwise when the service cannot start, or cannot
+/// [`Failure::Configuration`] when the configuration has errors, otherwise when the service cannot start, or cannot
 /// stop in time.
 pub fn run(data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let (mut loaded, source) = load_in_time(source(data_dir.clone())?)?;
     let Some(config) = loaded.config.take() else {
         let mut lines = report::problems(&loaded);
-        lines.push("`usher config check` and `usher doctor` look without starting".to_owned());
+        lines.push("run `usher config check` or `usher doctor` to check without starting".to_owned());
         return Err(Failure::Configuration(lines));
     };
     let config = &config;
@@ -80,7 +80,7 @@ async fn serve(config: &Config, source: &Source, mut reloader: Reloader) -> Resu
                 notify::stopping();
                 // Whatever comes of it: the next start goes on where this one ends.
                 let _ = stop(service, &mut signals).await;
-                return Err(Failure::said("a part of the service has failed (see the log): start again".to_owned()));
+                return Err(Failure::said("a part of the service failed; see the log and restart".to_owned()));
             }
         }
     };
@@ -100,9 +100,9 @@ pub async fn stop(service: Service, signals: &mut Signals) -> Result<(), Failure
                 tracing::info!("stopped");
                 Ok(())
             }
-            Err(_) => Err(Failure::said(format!("not stopped within {} s: aborted", STOP_WITHIN.as_secs()))),
+            Err(_) => Err(Failure::said(format!("not stopped within {} s; aborted", STOP_WITHIN.as_secs()))),
         },
-        signal = signals.next() => Err(Failure::said(format!("{signal} while stopping: aborted"))),
+        signal = signals.next() => Err(Failure::said(format!("{signal} while stopping; aborted"))),
     }
 }
 
@@ -110,7 +110,7 @@ pub async fn stop(service: Service, signals: &mut Signals) -> Result<(), Failure
 fn with_doctor(failure: Failure) -> Failure {
     match failure {
         Failure::Other(_) => {
-            Failure::said(format!("{failure}\nusher: `usher doctor` checks everything the service depends on"))
+            Failure::said(format!("{failure}\nusher: run `usher doctor` to check everything the service depends on"))
         }
         failure => failure,
     }

@@ -8,9 +8,10 @@ use usher_engine::ports::ProfileChange;
 use usher_protocol::subkey::{Permission, ProofError, SubkeyProof};
 use usher_relays::check_profile;
 
+use super::error::{ConfigError, Origin};
 use super::keys::{self, Config};
-use super::mistake::{Mistake, Origin};
-use super::reader::{Layer, Reader};
+use super::layer::Layer;
+use super::reader::Reader;
 use super::setting::{ApiToken, DatabaseUrl, LnBackend, Nip05, NwcUrl, PrivateKey, ProfileName, Text, WebUrl};
 
 /// Seconds in a day.
@@ -19,15 +20,15 @@ const DAY: u64 = 24 * 60 * 60;
 /// How many days before its end an operator is warned of a proof: time to get hold of whoever has the main key.
 const PROOF_DAYS: u64 = 30;
 
-/// Notes mistakes in keys that are right for themselves but not together, or not in this version. Whatever is wrong with
+/// Notes errors in keys that are right for themselves but not together, or not in this version. Whatever is wrong with
 /// other keys does not hide them: an operator is told everything at once.
-pub fn together(reader: &Reader<'_>, now: UnixMillis, mistakes: &mut Vec<Mistake>) {
+pub fn together(reader: &Reader<'_>, now: UnixMillis, errors: &mut Vec<ConfigError>) {
     let mut note = |name: &str, what: String| {
         let origin = reader.origin(name).cloned();
-        mistakes.push(Mistake { origin, what: format!("{name} {what}") });
+        errors.push(ConfigError { origin, what: format!("{name} {what}") });
     };
     if reader.peek::<Option<DatabaseUrl>>("database.url").flatten().is_some() {
-        note("database.url", "is set, but this version stores in SQLite only: use database.path".to_owned());
+        note("database.url", "is set, but this version supports SQLite only; use database.path".to_owned());
     }
     let tokens = [
         ("auth.auth_token", reader.peek::<ApiToken>("auth.auth_token")),
@@ -38,8 +39,8 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, mistakes: &mut Vec<Mistake
             note(
                 name,
                 format!(
-                    "{weakness}; that is not allowed while info.listen_address is {address}, which other machines can \
-                     reach: make a token with `openssl rand -hex 32`"
+                    "{weakness}; this is not allowed while info.listen_address is {address}, which other machines can \
+                     reach: generate a token with `openssl rand -hex 32`"
                 ),
             );
         }
@@ -51,7 +52,7 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, mistakes: &mut Vec<Mistake
             Err(ProofError::NotDerived) => {
                 note("nostr.subkey_proof", "is not a proof for the key of nostr.private_key".to_owned());
             }
-            Err(problem) => note("nostr.subkey_proof", format!("does not count: {problem}")),
+            Err(problem) => note("nostr.subkey_proof", format!("is invalid: {problem}")),
         }
     }
     for fault in check_profile(&profile(reader)) {
@@ -81,44 +82,44 @@ fn profile(reader: &Reader<'_>) -> ProfileChange {
 /// Notes what is allowed but unwise, and what this version does not act on.
 pub fn warnings(config: &Config, reader: &Reader<'_>, now: UnixMillis, warnings: &mut Vec<String>) {
     if let Some(weakness) = config.auth.auth_token.weakness() {
-        warnings.push(format!("auth.auth_token {weakness}; make one with `openssl rand -hex 32`"));
+        warnings.push(format!("auth.auth_token {weakness}; generate one with `openssl rand -hex 32`"));
     }
     if let Some(weakness) = config.auth.previous_token.as_ref().and_then(|token| token.weakness()) {
-        warnings.push(format!("auth.previous_token {weakness}; remove it as soon as nobody uses it any more"));
+        warnings.push(format!("auth.previous_token {weakness}; remove it as soon as nobody uses it"));
     }
     if let Some(proof) = &config.nostr.subkey_proof {
         let days = proof.metadata.expires_at.saturating_sub(now.secs()) / DAY;
         if days < PROOF_DAYS {
             let left = if days == 1 { "1 day".to_owned() } else { format!("{days} days") };
             warnings.push(format!(
-                "nostr.subkey_proof expires in {left}; from then on wallets do not listen to this key and the service does \
-                 not start: have a new one made with the main key"
+                "nostr.subkey_proof expires in {left}; from then on wallets ignore this key and the service does not start: \
+                 have a new one made with the main key"
             ));
         }
         if !proof.metadata.permissions.contains(Permission::Payment) {
             warnings.push(
-                "nostr.subkey_proof does not permit payments: wallets may pass over what this key asks for beside logins"
+                "nostr.subkey_proof does not permit payments: wallets may ignore all requests of this key except logins"
                     .to_owned(),
             );
         }
     }
     if config.nostr.relays.addresses().len() < 2 {
         warnings.push(
-            "nostr.relays names one relay alone: wallets send once, and what they send while the connection to it is \
-             renewed can be lost; name two at least, of different operators"
+            "nostr.relays has only one relay: wallets send once, and what they send during a reconnection can be lost; \
+             list at least two, of different operators"
                 .to_owned(),
         );
     }
     if config.nostr.allow_private_relays {
         warnings.push(
-            "nostr.allow_private_relays is on: strangers can make this machine connect to its own network".to_owned(),
+            "nostr.allow_private_relays is on: anybody can make this machine connect to its own network".to_owned(),
         );
     }
     if config.nwc.url.is_some() && config.wallet.ln_backend != LnBackend::Nwc {
-        warnings.push("wallet.nwc.url is set, but not used: wallet.ln_backend is not nwc".to_owned());
+        warnings.push("wallet.nwc.url is set but unused; wallet.ln_backend is not nwc".to_owned());
     }
-    for key in keys::all().filter(|key| key.later && reader.origin(key.name).is_some()) {
-        warnings.push(format!("{} is set, but this version does not act on it yet", key.name));
+    for key in keys::all().filter(|key| key.reserved && reader.origin(key.name).is_some()) {
+        warnings.push(format!("{} is reserved: this version validates it but does not use it", key.name));
     }
 }
 

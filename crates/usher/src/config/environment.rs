@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::Path;
 
-use super::layers::{Entry, resolve};
-use super::mistake::{Mistake, Origin};
-use super::reader::Layer;
+use super::error::{ConfigError, Origin};
+use super::key::Key;
+use super::keys;
+use super::layer::{Entry, Layer, resolve};
 use super::setting::Given;
 use super::suggestion::{nearest, presentable};
-use super::{keys, table::Key};
 
 const PREFIX: &str = "SERVICE__";
 
@@ -17,14 +17,14 @@ const PREFIX: &str = "SERVICE__";
 pub fn layer(
     variables: impl IntoIterator<Item = (OsString, OsString)>,
     data_dir: &Path,
-    mistakes: &mut Vec<Mistake>,
+    errors: &mut Vec<ConfigError>,
 ) -> Layer {
     let mut known: BTreeMap<String, (&'static Key, bool)> = BTreeMap::new();
     for key in keys::all() {
         known.insert(key.variable(), (key, false));
         known.extend(key.file_variable().map(|name| (name, (key, true))));
     }
-    // Sorted, so that mistakes come in the same order each time.
+    // Sorted, so that errors come in the same order each time.
     let given: BTreeMap<String, OsString> = variables
         .into_iter()
         .map(|(name, value)| (name.to_string_lossy().into_owned(), value))
@@ -34,18 +34,18 @@ pub fn layer(
     let mut entries = Vec::new();
     for (name, value) in given {
         match known.get(&name) {
-            None => mistakes.push(unknown(&name, known.keys())),
+            None => errors.push(unknown(&name, known.keys())),
             Some((key, is_file)) => {
                 let origin = Origin::Variable(name);
                 let given = value.into_string().map(Given::Text).unwrap_or_else(|_| {
-                    mistakes.push(Mistake::at(origin.clone(), format!("{} is not UTF-8", key.name)));
+                    errors.push(ConfigError::at(origin.clone(), format!("{} is not UTF-8", key.name)));
                     Given::Unusable
                 });
                 entries.push(Entry { key, is_file: *is_file, given, origin });
             }
         }
     }
-    resolve(without_unset(entries), data_dir, mistakes)
+    resolve(without_unset(entries), data_dir, errors)
 }
 
 /// Compose files and service managers write an unset variable as an empty one: of a secret and its file that is the one
@@ -64,19 +64,19 @@ fn without_unset(entries: Vec<Entry>) -> Vec<Entry> {
     kept
 }
 
-fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> Mistake {
+fn unknown<'a>(name: &str, known: impl Iterator<Item = &'a String>) -> ConfigError {
     if !presentable(name) {
-        return Mistake::missing("an environment variable that begins with SERVICE__ is not a known key");
+        return ConfigError::missing("an environment variable that begins with SERVICE__ is not a known key");
     }
     let is_file = name.ends_with("_FILE");
     let hint = match name.strip_suffix("_FILE").filter(|stem| keys::all().any(|key| key.variable() == *stem)) {
         Some(stem) => format!("only secrets come from a file; set {stem}"),
         None => {
             match nearest(name, known.map(String::as_str).filter(|known| known.ends_with("_FILE") == is_file), "__") {
-                Some(near) => format!("the nearest known one is {near}"),
+                Some(near) => format!("did you mean {near}?"),
                 None => "see `usher config default`".to_owned(),
             }
         }
     };
-    Mistake::at(Origin::Variable(name.to_owned()), format!("unknown variable; {hint}"))
+    ConfigError::at(Origin::Variable(name.to_owned()), format!("unknown variable; {hint}"))
 }

@@ -3,15 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use toml::Spanned;
-use toml::de::{DeInteger, DeTable, DeValue};
+use toml::de::{DeTable, DeValue};
 
+use super::error::{ConfigError, Origin};
 use super::keys;
-use super::layers::{Entry, read_file, resolve};
-use super::mistake::{Mistake, Origin};
-use super::reader::Layer;
-use super::setting::Given;
+use super::layer::{Entry, Layer, resolve};
 use super::suggestion::{nearest, presentable};
+use super::text_file::read_file;
+use super::toml_value::given;
 
 /// What the file gives.
 #[derive(Default)]
@@ -23,12 +22,12 @@ pub struct FileLayer {
 }
 
 /// The layer of the file at `path`, which need not be there.
-pub fn layer(path: &Path, data_dir: &Path, mistakes: &mut Vec<Mistake>) -> FileLayer {
+pub fn layer(path: &Path, data_dir: &Path, errors: &mut Vec<ConfigError>) -> FileLayer {
     let text = match read_file(path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return FileLayer::default(),
         Err(error) => {
-            mistakes.push(Mistake::at(Origin::File(path.to_owned()), format!("cannot be read: {error}")));
+            errors.push(ConfigError::at(Origin::File(path.to_owned()), format!("cannot be read: {error}")));
             return FileLayer { incomplete: true, ..FileLayer::default() };
         }
     };
@@ -36,25 +35,25 @@ pub fn layer(path: &Path, data_dir: &Path, mistakes: &mut Vec<Mistake>) -> FileL
 
     // Recovering, so that the rest of a file with a slip is looked at too. The parser's messages are fixed texts; its
     // `Display`, which quotes the file, is not used.
-    let (table, errors) = DeTable::parse_recoverable(&text);
+    let (table, syntax_errors) = DeTable::parse_recoverable(&text);
     let mut slips = BTreeMap::new();
-    for error in &errors {
+    for error in &syntax_errors {
         slips.entry(line_of(error.span().map_or(0, |span| span.start))).or_insert(error.message());
     }
-    mistakes.extend(
-        slips
-            .iter()
-            .map(|(line, message)| Mistake::at(Origin::Line(path.to_owned(), *line), format!("not TOML: {message}"))),
+    errors.extend(
+        slips.iter().map(|(line, message)| {
+            ConfigError::at(Origin::Line(path.to_owned(), *line), format!("not TOML: {message}"))
+        }),
     );
     let broken = broken_lines(&text, slips.keys());
 
-    let mut walk = Walk { path, line_of: &line_of, broken: &broken, entries: Vec::new(), mistakes };
+    let mut walk = Walk { path, line_of: &line_of, broken: &broken, entries: Vec::new(), errors };
     walk.table("", table.get_ref());
     // The parser sorts keys; an operator reads from the top.
     let mut entries = walk.entries;
     entries.sort_by_key(|(line, _)| *line);
     let entries = entries.into_iter().map(|(_, entry)| entry).collect();
-    FileLayer { given: resolve(entries, data_dir, mistakes), incomplete: !errors.is_empty() }
+    FileLayer { given: resolve(entries, data_dir, errors), incomplete: !syntax_errors.is_empty() }
 }
 
 /// The lines of which nothing can be said: those with a slip, and below a broken section header all of the section.
@@ -79,7 +78,7 @@ struct Walk<'a> {
     /// Lines that are not TOML: what was made of them is not looked at.
     broken: &'a BTreeSet<usize>,
     entries: Vec<(usize, Entry)>,
-    mistakes: &'a mut Vec<Mistake>,
+    errors: &'a mut Vec<ConfigError>,
 }
 
 impl Walk<'_> {
@@ -103,14 +102,14 @@ impl Walk<'_> {
                     self.entries.push((line, Entry { key, is_file, given: given(value), origin }));
                 }
                 (None, DeValue::Table(inner)) if is_section => self.table(&format!("{name}."), inner),
-                (None, _) if is_section => unknown.push((line, Mistake::at(origin, not_a_value(&name)))),
+                (None, _) if is_section => unknown.push((line, ConfigError::at(origin, not_a_value(&name)))),
                 (None, value) => {
-                    unknown.push((line, Mistake::at(origin, unknown_key(&name, value.is_table()))));
+                    unknown.push((line, ConfigError::at(origin, unknown_key(&name, value.is_table()))));
                 }
             }
         }
         unknown.sort_by_key(|(line, _)| *line);
-        self.mistakes.extend(unknown.into_iter().map(|(_, mistake)| mistake));
+        self.errors.extend(unknown.into_iter().map(|(_, error)| error));
     }
 }
 
@@ -129,31 +128,7 @@ fn unknown_key(name: &str, is_section: bool) -> String {
     };
     let what = if is_section { "section" } else { "key" };
     match nearest(name, known.into_iter(), ".") {
-        Some(near) => format!("unknown {what} {name}; the nearest known one is {near}"),
+        Some(near) => format!("unknown {what} {name}; did you mean {near}?"),
         None => format!("unknown {what} {name}; see `usher config default`"),
     }
-}
-
-fn given(value: &Spanned<DeValue<'_>>) -> Given {
-    match value.get_ref() {
-        DeValue::String(text) => Given::Text(text.to_string()),
-        DeValue::Integer(number) => whole(number).map_or(Given::Unfit, Given::Integer),
-        DeValue::Boolean(flag) => Given::Flag(*flag),
-        DeValue::Array(items) => {
-            let texts = items.iter().map(|item| item.get_ref().as_str().map(str::to_owned)).collect::<Option<_>>();
-            let numbers =
-                || items.iter().map(|item| item.get_ref().as_integer().and_then(whole)).collect::<Option<_>>();
-            texts.map(Given::List).or_else(|| numbers().map(Given::Numbers)).unwrap_or(Given::Unfit)
-        }
-        DeValue::Float(_) | DeValue::Datetime(_) | DeValue::Table(_) => Given::Unfit,
-    }
-}
-
-fn whole(number: &DeInteger<'_>) -> Option<i128> {
-    i128::from_str_radix(number.as_str(), number.radix()).ok()
-}
-
-/// A value of the table of keys, as it would be given in the file.
-pub fn default_value(text: &str) -> Given {
-    DeValue::parse(text).map_or(Given::Unfit, |value| given(&value))
 }

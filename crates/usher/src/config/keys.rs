@@ -1,105 +1,107 @@
-//! The table of keys: the one place that knows which there are.
+//! The table of all configuration keys.
 
 use std::net::IpAddr;
 
+use super::key::Key;
 use super::setting::{
     ApiToken, DatabaseUrl, Hours, LnBackend, LogFilter, LogFormat, Mnemonic, Nip05, NwcUrl, PrivateKey, ProfileName,
     Relays, Scheme, Secret, Text, Unit, VerificationProvider, WebUrl, WebhookSecret, WebhookUrl, Whole,
 };
-use super::table::{Key, configuration};
+use super::table::configuration;
 use usher_protocol::bolt11::Network;
 use usher_protocol::subkey::SubkeyProof;
 
 configuration! {
     /// Where the service listens.
     ["info"] info: Info {
-        /// The address to listen on. `127.0.0.1` takes calls from this machine only, `0.0.0.0` from everywhere.
-        /// The service speaks plain HTTP: put a TLS proxy before it when calls come over a network.
+        /// The address to listen on. `127.0.0.1` accepts requests from this machine only, `0.0.0.0` from everywhere.
+        /// The service speaks plain HTTP: put a TLS proxy in front of it if requests come over a network.
         listen_address: IpAddr = "\"127.0.0.1\"";
-        /// The port to listen on. 0 takes any free one, which the log names.
+        /// The port to listen on. 0 uses any free port; the log shows which.
         listen_port: Whole<0, 65535> = "3000";
     }
 
-    /// Who may call.
+    /// Authentication.
     ["auth"] auth: Auth {
-        /// The bearer token that every call carries. Make one with `openssl rand -hex 32`.
+        /// The bearer token of every request. Generate one with `openssl rand -hex 32`.
         auth_token: ApiToken;
-        /// While the token is changed: the one before, which is accepted as well. See docs/operations.md.
+        /// The previous token, accepted as well while you change the token. See docs/operations.md.
         previous_token: Option<ApiToken>;
-        /// How long a user may take to answer an authentication challenge, in seconds.
+        /// How long a user may take to reply to an authentication challenge, in seconds.
         challenge_ttl_seconds: Whole<1, 86400> = "300";
     }
 
     /// The service on Nostr.
     ["nostr"] nostr: Nostr {
-        /// The service's private key. Make one with `usher key generate`; convert an `nsec…` with
+        /// The service's private key. Generate one with `usher key generate`; convert an `nsec…` with
         /// `usher key from-nsec`. Users' wallets know the service by this key: keep a copy in a safe place.
         private_key: PrivateKey;
-        /// The relays over which the service and its users' wallets meet: two at least, of different operators, since a
-        /// wallet sends once, and what it sends while one connection is renewed still comes by the other. Best are those
-        /// that the wallets of your users use by themselves.
+        /// The relays that connect the service with users' wallets: at least two, of different operators, because a wallet
+        /// sends each message once, and what it sends while one connection is renewed still arrives over the other. Prefer
+        /// the relays that your users' wallets use.
         relays: Relays = "[\"wss://relay.damus.io\", \"wss://nos.lol\", \"wss://relay.primal.net\"]";
-        /// When `private_key` is a subkey: the JSON text of the proof that it belongs to a main key. Users then know
-        /// the service by the main key.
+        /// If `private_key` is a subkey: the JSON text of the proof that it belongs to a main key. Users then know the
+        /// service by the main key.
         subkey_proof: Option<SubkeyProof>;
-        /// The scheme of handshake URLs. `portal` suits wallets that only open that one.
+        /// The scheme of handshake URLs. Use `portal` for wallets that open no other.
         url_scheme: Scheme = "\"nostr+walletconnect\"";
-        /// Whether relay addresses that *users* supply may lead to private, loopback or link-local addresses.
-        /// Leave it off but for development: it lets strangers make this machine connect to its own network.
+        /// Whether relay URLs supplied by *users* may lead to private, loopback or link-local addresses. Use it for
+        /// development only: it lets anybody make this machine connect to its own network.
         allow_private_relays: bool = "false";
     }
 
-    /// Where data is kept.
+    /// Storage.
     ["database"] database: Database {
-        /// The SQLite file. A relative path is taken under the data directory.
+        /// The SQLite file. A relative path starts at the data directory.
         path: Text = "\"usher.db\"";
-        /// Address of a PostgreSQL database. This version stores in SQLite only and refuses to start with it.
+        /// URL of a PostgreSQL database. This version supports SQLite only and refuses to start with it.
         url: Option<DatabaseUrl>;
     }
 
-    /// The Lightning wallet that makes and pays invoices.
+    /// The Lightning backend, which creates and pays invoices.
     ["wallet"] wallet: Wallet {
-        /// Which wallet: `none`, or `nwc` for any wallet by Nostr Wallet Connect. Without one, calls that need it are
-        /// answered 503.
+        /// `none`, or `nwc` for any wallet that supports Nostr Wallet Connect. Without a backend, requests that need one
+        /// return 503.
         ln_backend: LnBackend = "\"none\"";
-        /// The Bitcoin network that invoices must be for. Only on `bitcoin` is anything money.
+        /// The Bitcoin network of all invoices. Only `bitcoin` is real money.
         network: Network = "\"bitcoin\"";
-        /// How many open invoices are looked up a second, all together. Each is looked up after 5, 10, 20 and 40 seconds and
-        /// then less and less often. One whose payer says that it has paid, or that expires, is looked up at once, beside these.
+        /// How many open invoices are looked up per second in total. Each is looked up after 5, 10, 20 and 40 seconds, and
+        /// then less and less often. An invoice that expires, or whose payer reports a payment, is looked up at once, in
+        /// addition.
         lookups_per_second: Whole<1, 1000> = "10";
     }
 
     /// For `wallet.ln_backend = "nwc"`.
     ["wallet.nwc"] nwc: Nwc {
-        /// The connection address that the wallet gives out. Whoever has it can spend: give the connection a budget.
+        /// The connection URL from the wallet. Whoever has it can spend: give the connection a budget.
         url: Option<NwcUrl>;
     }
 
-    /// A wallet within this program, which this version does not have yet.
+    /// An embedded Lightning backend, which this version does not have yet.
     ["wallet.embedded"] embedded: Embedded {
         /// The API key of the liquidity provider.
-        api_key: Option<Secret>, later;
-        /// The wallet's seed: a BIP-39 mnemonic in English. Whoever has it has the money.
-        mnemonic: Option<Mnemonic>, later;
+        api_key: Option<Secret>, reserved;
+        /// The seed: an English BIP-39 mnemonic. Whoever has it has the money.
+        mnemonic: Option<Mnemonic>, reserved;
     }
 
-    /// Events by HTTP POST, beside polling.
+    /// Delivery of events by HTTP POST, in addition to polling.
     ["webhook"] webhook: Webhook {
-        /// Where events are sent. Treated as a secret, since such addresses often carry one.
+        /// Where events are posted. Treated as a secret, because such URLs often contain one.
         url: Option<WebhookUrl>;
-        /// Signs every delivery. A `whsec_…` of Standard Webhooks, or any text.
+        /// Signs every delivery. A `whsec_…` secret (Standard Webhooks), or any text.
         secret: Option<WebhookSecret>;
-        /// While the secret is changed: the one before. Deliveries are signed with both in `webhook-signature`.
+        /// The previous secret, while you change it: `webhook-signature` then has signatures of both.
         previous_secret: Option<WebhookSecret>;
     }
 
-    /// The service's own Nostr profile, published at start when any of it is set.
+    /// The service's own Nostr profile, published at start if any of these is set.
     ["profile"] profile: Profile {
         /// User name, without spaces.
         name: Option<ProfileName>;
-        /// Name as shown, may contain spaces.
+        /// Display name; may contain spaces.
         display_name: Option<Text>;
-        /// Address of a picture.
+        /// URL of a picture.
         picture: Option<WebUrl>;
         /// NIP-05 identifier.
         nip05: Option<Nip05>;
@@ -107,76 +109,76 @@ configuration! {
 
     /// Key handshakes.
     ["handshake"] handshake: Handshake {
-        /// How long a single-use handshake URL can be used, in seconds.
+        /// How long a single-use handshake URL is valid, in seconds.
         ttl_seconds: Whole<1, 604800> = "600";
     }
 
     /// Event streams.
     ["streams"] streams: Streams {
-        /// How many days the events of a finished operation stay readable, and each event of a stream that does not end.
+        /// How many days the events of a finished operation stay readable, and each event of a stream that never ends.
         retention_days: Whole<1, 36500> = "30";
     }
 
-    /// Subscriptions whose payments the service asks for by itself.
+    /// Subscriptions that the service charges by itself.
     ["subscriptions"] subscriptions: Subscriptions {
-        /// After how many hours a failed automatic charge is tried again: the first number counts from the first failure,
-        /// each further one from the failure before it. Empty: not tried again.
+        /// After how many hours a failed automatic charge is retried: the first number counts from the first failure, each
+        /// further one from the failure before it. An empty list: no retries.
         retry_hours: Hours = "[24, 72]";
     }
 
     /// Cashu tokens.
     ["cashu"] cashu: Cashu {
-        /// How long a token sent to a user is sent again until it is redeemed, in hours.
-        send_ttl_hours: Whole<1, 8760> = "168", later;
+        /// For how long a token sent to a user is sent again until it is redeemed, in hours.
+        send_ttl_hours: Whole<1, 8760> = "168", reserved;
     }
 
-    /// What protects the service from too much.
+    /// Resource limits.
     ["limits"] limits: Limits {
-        /// How many operations may be open at a time; a start call beyond is answered 503.
+        /// How many operations may be open at a time; requests that start another return 503.
         max_open_streams: Whole<1, 1000000000> = "1000000";
-        /// How many calls a second are taken; those beyond are answered 429. 0: any number.
+        /// How many requests per second are accepted; more return 429. 0: unlimited.
         requests_per_second: Whole<0, 1000000> = "0";
-        /// How many connections may be open at a time. One more closes the oldest that has not sent the token; when all
-        /// have, it is answered 503.
+        /// How many connections may be open at a time. One more closes the oldest one that has not sent the token; if all
+        /// have, the new one gets 503.
         max_connections: Whole<1, 1000000> = "20000";
-        /// How many of them may be open that have not sent the token; never more than half of `max_connections`, so that
-        /// the rest is for your app. One more closes the oldest of them.
+        /// How many connections without the token may be open; never more than half of `max_connections`, so that the rest
+        /// is left for your app. One more closes the oldest of them.
         max_unauthenticated_connections: Whole<1, 1000000> = "5000";
-        /// How many of these may come from one address (of IPv6: one network of 64 bits); one more closes the oldest from
-        /// there. Loopback is exempt: behind a proxy on this machine everybody has that address.
+        /// How many of these may come from one address (for IPv6, one /64 network); one more closes the oldest from there.
+        /// Loopback is exempt: behind a proxy on this machine every client has that address.
         max_unauthenticated_per_address: Whole<1, 1000000> = "1000";
-        /// How many calls may wait for events (`wait=`) at a time; one more is answered 503.
+        /// How many requests may wait for events (`wait=`) at a time; one more returns 503.
         max_long_polls: Whole<1, 1000000> = "10000";
-        /// How many event streams (server-sent events) may be open at a time; one more is answered 503.
+        /// How many event streams (server-sent events) may be open at a time; one more returns 503.
         max_event_streams: Whole<1, 1000000> = "10000";
-        /// How many WebSockets (`/ws`) may be open at a time; one more is answered 503.
+        /// How many WebSockets (`/ws`) may be open at a time; one more returns 503.
         max_websockets: Whole<1, 1000000> = "10000";
-        /// The largest payment, in millisats. The default is one bitcoin.
+        /// The largest payment, in millisats. The default is 1 BTC.
         max_amount_millisats: Whole<1, 2100000000000000000> = "100000000000";
     }
 
     /// Age verification.
     ["verification"] verification: Verification {
         /// Who decides: `manual` (your own staff), `oidc` or `remote`.
-        provider: VerificationProvider = "\"manual\"", later;
+        provider: VerificationProvider = "\"manual\"", reserved;
         /// The Cashu mint that issues the proofs.
-        mint_url: Option<WebUrl>, later;
+        mint_url: Option<WebUrl>, reserved;
         /// The unit of the proofs.
-        unit: Unit = "\"multi\"", later;
+        unit: Unit = "\"multi\"", reserved;
         /// The amount of a proof, in its unit.
-        amount: Whole<1, 1000000000> = "1", later;
+        amount: Whole<1, 1000000000> = "1", reserved;
         /// How long a user may take, in seconds.
-        session_ttl_seconds: Whole<60, 86400> = "900", later;
-        /// The age that must be reached, in years.
-        minimum_age: Whole<1, 150> = "18", later;
+        session_ttl_seconds: Whole<60, 86400> = "900", reserved;
+        /// The minimum age, in years.
+        minimum_age: Whole<1, 150> = "18", reserved;
         /// How a user's browser reaches this service.
-        public_url: Option<WebUrl>, later;
+        public_url: Option<WebUrl>, reserved;
     }
 
     /// Logging, to standard output.
     ["log"] log: Log {
-        /// What is logged: `error`, `warn`, `info` (the default), `debug` or `trace`, or a list of levels by part of the
-        /// program, such as `warn,usher_relays=debug`. The environment variable `RUST_LOG` overrides it. SIGHUP re-reads it.
+        /// The log level: `error`, `warn`, `info` (the default), `debug` or `trace`, or a list of levels by component, such
+        /// as `warn,usher_relays=debug`. The environment variable `RUST_LOG` overrides it. SIGHUP reloads it.
         level: Option<LogFilter>;
         /// `text` for people, `json` for machines (one object per line).
         format: LogFormat = "\"text\"";

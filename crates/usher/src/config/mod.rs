@@ -3,27 +3,31 @@
 //! One table ([`keys`]) drives everything: what is parsed, the types, the names of the environment variables, the
 //! commented reference (`usher config default`) and the list of what is in force (`usher config check`).
 //!
-//! The way through: a layer of given values is read from the file ([`mod@file`]) and from the environment
-//! ([`environment`]), the later one wins ([`layers`]), each key's value is read as its type ([`setting`]), and what
-//! concerns several keys is checked at the end ([`checks`]). Mistakes are gathered all the way, so that an operator
-//! sees all of them at once. **No mistake ever repeats a value**: it may be a secret pasted into the wrong line.
+//! A layer of given values is read from the file ([`mod@file`]) and one from the environment ([`environment`]). The later
+//! one wins ([`mod@load`]), each value is read as the type of its key ([`setting`]), and what concerns several keys is
+//! checked at the end ([`checks`]). Errors are collected on the way, so that an operator sees all of them at once. **No
+//! error repeats a value**: it may be a secret pasted into the wrong line.
 
 pub mod checks;
 pub mod environment;
+pub mod error;
 pub mod file;
+pub mod key;
 pub mod keys;
-pub mod layers;
-pub mod mistake;
+pub mod layer;
+pub mod load;
 pub mod reader;
 pub mod reference;
 pub mod report;
 pub mod setting;
 pub mod suggestion;
 pub mod table;
+pub mod text_file;
+pub mod toml_value;
 
 #[cfg(test)]
 mod tests;
 
+pub use error::{ConfigError, Origin};
 pub use keys::Config;
-pub use layers::{Loaded, Source, load};
-pub use mistake::{Mistake, Origin};
+pub use load::{Loaded, Source, load};

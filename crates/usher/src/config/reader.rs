@@ -1,16 +1,13 @@
 //! Reads each key's given value, or its default, as its type.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use super::file::default_value;
-use super::mistake::{Mistake, Origin};
+use super::error::{ConfigError, Origin};
+use super::key::Key;
+use super::layer::Layer;
 use super::setting::{Given, Setting};
-use super::{keys, table::Key};
-
-/// Given values by key.
-pub type Layer = BTreeMap<&'static str, (Given, Origin)>;
+use super::toml_value::default_value;
 
 /// What is in force for one key.
 #[derive(Debug)]
@@ -43,26 +40,30 @@ impl fmt::Debug for Fingerprint {
     }
 }
 
-/// Turns given values into settings and keeps note of mistakes and of what is in force.
+/// Finds a key by its full name.
+type FindKey = fn(&str) -> Option<&'static Key>;
+
+/// Turns given values into settings and keeps note of errors and of what is in force.
 pub struct Reader<'a> {
+    find: FindKey,
     given: &'a Layer,
     /// The file could not be understood as a whole, so what is missing may well be there.
     incomplete: bool,
     /// What was wrong.
-    pub mistakes: Vec<Mistake>,
+    pub errors: Vec<ConfigError>,
     /// What was right.
     pub in_force: Vec<InForce>,
 }
 
 impl<'a> Reader<'a> {
     /// A reader of these values; `incomplete` when there may be more that could not be read.
-    pub fn new(given: &'a Layer, incomplete: bool) -> Self {
-        Self { given, incomplete, mistakes: Vec::new(), in_force: Vec::new() }
+    pub fn new(find: FindKey, given: &'a Layer, incomplete: bool) -> Self {
+        Self { find, given, incomplete, errors: Vec::new(), in_force: Vec::new() }
     }
 
     /// The key's value, or `None` when it is wrong or missing, which is then noted.
     pub fn read<T: Setting>(&mut self, name: &'static str) -> Option<T> {
-        let key = keys::find(name)?;
+        let key = (self.find)(name)?;
         let (value, origin) = match (self.given.get(name), key.default) {
             // Noted when it was found.
             (Some((Given::Unusable, _)), _) => return None,
@@ -72,7 +73,7 @@ impl<'a> Reader<'a> {
                 Some(value) => (Ok(value), Origin::Default),
                 None => {
                     if !self.incomplete {
-                        self.mistakes.push(missing(key));
+                        self.errors.push(missing(key));
                     }
                     return None;
                 }
@@ -85,7 +86,7 @@ impl<'a> Reader<'a> {
                 Some(value)
             }
             Err(problem) => {
-                self.mistakes.push(Mistake::at(origin, format!("{name} {problem}")));
+                self.errors.push(ConfigError::at(origin, format!("{name} {problem}")));
                 None
             }
         }
@@ -93,7 +94,7 @@ impl<'a> Reader<'a> {
 
     /// The key's value if it is right, noting nothing: for what concerns several keys, some of which may be wrong.
     pub fn peek<T: Setting>(&self, name: &'static str) -> Option<T> {
-        match (self.given.get(name), keys::find(name)?.default) {
+        match (self.given.get(name), (self.find)(name)?.default) {
             (Some((given, _)), _) => T::read(given).ok(),
             (None, Some(default)) => T::read(&default_value(default)).ok(),
             (None, None) => T::absent(),
@@ -106,10 +107,10 @@ impl<'a> Reader<'a> {
     }
 }
 
-fn missing(key: &Key) -> Mistake {
-    let file = key.file_variable().map(|name| format!(", or a file named by {name}")).unwrap_or_default();
-    Mistake::missing(format!(
-        "{} is required: set it in config.toml or by {}{file}; it must be {}",
+fn missing(key: &Key) -> ConfigError {
+    let file = key.file_variable().map(|name| format!(", or put its file in {name}")).unwrap_or_default();
+    ConfigError::missing(format!(
+        "{} is required; set it in config.toml or with {}{file}; it must be {}",
         key.name,
         key.variable(),
         (key.shape)()

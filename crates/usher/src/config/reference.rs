@@ -2,17 +2,17 @@
 
 use std::fmt::Write as _;
 
+use super::key::Key;
 use super::keys::SECTIONS;
-use super::table::Key;
 
 const INTRODUCTION: &str = "\
-# Configuration of Usher: every key there is.
+# Configuration of Usher: all keys.
 #
-# Save this as `config.toml` in the data directory (`--data-dir`, else `SERVICE_DATA_DIR`, else `~/.usher`) and take the
-# `#` away from what you set. What has a `#` before it shows the default, or an example where there is none.
-# The environment variable named with a key overrides the file. A secret may also stand in a file of its own, which the
-# variable with `_FILE` at its end (or the key with `_file` at its end) names; a relative path is taken under the data
-# directory. Lists in variables are separated by commas. `usher config check` says what is in force and what is wrong.
+# Save this as `config.toml` in the data directory (`--data-dir`, else `SERVICE_DATA_DIR`, else `~/.usher`) and uncomment
+# the settings you change. A line with a `#` shows the default, or an example if there is no default.
+# The environment variable below a key overrides the file. A secret may also be in a file of its own: its path goes into
+# the variable that ends with `_FILE`, or the key that ends with `_file`. Relative paths start at the data directory. Lists
+# in variables are separated by commas. `usher config check` shows the settings in force and all errors.
 ";
 
 /// The reference as text; it is itself a configuration file in which everything has its default.
@@ -32,8 +32,8 @@ pub fn text() -> String {
 
 fn describe(out: &mut String, key: &Key) {
     comment(out, key.doc);
-    if key.later {
-        line(out, format_args!("# This version checks it but does not act on it yet."));
+    if key.reserved {
+        line(out, format_args!("# Reserved: validated but unused."));
     }
     let required = if key.required { " Required." } else { "" };
     let (shape, variable) = ((key.shape)(), key.variable());

@@ -1,13 +1,13 @@
-//! What `usher config check` says.
+//! The output of `usher config check`.
 
 use std::fmt::Write as _;
 
-use super::layers::{Loaded, Source};
+use super::load::{Loaded, Source};
 
 /// What is in force, one key per line with where it comes from; no secrets.
 pub fn in_force(source: &Source, loaded: &Loaded) -> String {
     let file = source.file();
-    let there = if file.exists() { "" } else { " (not there)" };
+    let there = if file.exists() { "" } else { " (missing)" };
     let mut out = format!("# data directory: {}\n# file: {}{there}\n", source.data_dir.display(), file.display());
     let width = loaded.in_force.iter().map(|entry| entry.key.name.len() + entry.shown.len()).max().unwrap_or(0).min(60);
     for entry in &loaded.in_force {
@@ -18,8 +18,8 @@ pub fn in_force(source: &Source, loaded: &Loaded) -> String {
     out
 }
 
-/// Warnings and mistakes, one per line.
+/// Warnings and errors, one per line.
 pub fn problems(loaded: &Loaded) -> Vec<String> {
     let warnings = loaded.warnings.iter().map(|warning| format!("warning: {warning}"));
-    warnings.chain(loaded.mistakes.iter().map(|mistake| format!("mistake: {mistake}"))).collect()
+    warnings.chain(loaded.errors.iter().map(|error| format!("error: {error}"))).collect()
 }

@@ -1,60 +1,6 @@
-//! The form of the table of keys.
+//! The macro that turns the table of keys into types.
 
 use super::reader::Reader;
-
-/// A section of the configuration file.
-#[derive(Debug)]
-pub struct Section {
-    /// The table's name in the file, such as `wallet.nwc`.
-    pub name: &'static str,
-    /// Its description, one entry per line.
-    pub doc: &'static [&'static str],
-    /// Its keys.
-    pub keys: &'static [Key],
-}
-
-/// One key of the configuration.
-#[derive(Debug)]
-pub struct Key {
-    /// Its full name, such as `wallet.nwc.url`.
-    pub name: &'static str,
-    /// Its description, one entry per line.
-    pub doc: &'static [&'static str],
-    /// What a value looks like, as in "must be …".
-    pub shape: fn() -> String,
-    /// An example for the reference, as TOML, for keys without default.
-    pub example: &'static str,
-    /// Its default, as TOML.
-    pub default: Option<&'static str>,
-    /// The service does not start without it.
-    pub required: bool,
-    /// Its value is never shown, and may come from a file of its own.
-    pub secret: bool,
-    /// This version checks it but does not act on it yet.
-    pub later: bool,
-}
-
-impl Key {
-    /// The environment variable that sets it.
-    pub fn variable(&self) -> String {
-        format!("SERVICE__{}", self.name.to_ascii_uppercase().replace('.', "__"))
-    }
-
-    /// The environment variable that names the file with its value; only secrets have one.
-    pub fn file_variable(&self) -> Option<String> {
-        self.secret.then(|| format!("{}_FILE", self.variable()))
-    }
-
-    /// The key that names the file with its value; only secrets have one.
-    pub fn file_name(&self) -> Option<String> {
-        self.secret.then(|| format!("{}_file", self.name))
-    }
-
-    /// Its name within its section.
-    pub fn short(&self) -> &'static str {
-        self.name.rsplit('.').next().unwrap_or(self.name)
-    }
-}
 
 /// A part of the configuration that reads itself.
 pub trait FromReader: Sized {
@@ -62,15 +8,15 @@ pub trait FromReader: Sized {
     fn from_reader(reader: &mut Reader<'_>) -> Option<Self>;
 }
 
-/// Makes the structs of the configuration and [`Key`] table from one list.
+/// Makes the structs of the configuration and table of [`Key`](super::key::Key)s from one list.
 ///
-/// An entry reads `/// description` · `key: Type = "default as TOML", later;` where the default and `later` (see
-/// [`Key::later`]) may be left out.
+/// An entry reads `/// description` · `key: Type = "default as TOML", reserved;` where the default and `reserved` (see
+/// [`Key::reserved`](super::key::Key::reserved)) may be left out.
 macro_rules! configuration {
     ($(
         $(#[doc = $section_doc:literal])*
         [$name:literal] $field:ident: $Section:ident {
-            $( $(#[doc = $doc:literal])* $key:ident: $Type:ty $(= $default:literal)? $(, $later:ident)?; )*
+            $( $(#[doc = $doc:literal])* $key:ident: $Type:ty $(= $default:literal)? $(, $reserved:ident)?; )*
         }
     )*) => {
         /// The configuration, read and checked. `Debug` shows no secret.
@@ -88,7 +34,7 @@ macro_rules! configuration {
 
             impl $crate::config::table::FromReader for $Section {
                 fn from_reader(reader: &mut $crate::config::reader::Reader<'_>) -> Option<Self> {
-                    // All are read before the first is missed, so that all mistakes are noted.
+                    // All are read before the first is missed, so that all errors are noted.
                     $( let $key = reader.read::<$Type>(concat!($name, ".", stringify!($key))); )*
                     Some(Self { $( $key: $key?, )* })
                 }
@@ -103,11 +49,11 @@ macro_rules! configuration {
         }
 
         /// Every section with its keys, in the order of the reference.
-        pub static SECTIONS: &[$crate::config::table::Section] = &[
-            $( $crate::config::table::Section {
+        pub static SECTIONS: &[$crate::config::key::Section] = &[
+            $( $crate::config::key::Section {
                 name: $name,
                 doc: &[$($section_doc),*],
-                keys: &[ $( $crate::config::table::Key {
+                keys: &[ $( $crate::config::key::Key {
                     name: concat!($name, ".", stringify!($key)),
                     doc: &[$($doc),*],
                     shape: <$Type as $crate::config::setting::Setting>::shape,
@@ -116,14 +62,14 @@ macro_rules! configuration {
                     required: <$Type as $crate::config::setting::Setting>::REQUIRED
                         && configuration!(@default $($default)?).is_none(),
                     secret: <$Type as $crate::config::setting::Setting>::SECRET,
-                    later: configuration!(@later $($later)?),
+                    reserved: configuration!(@reserved $($reserved)?),
                 }, )* ],
             }, )*
         ];
     };
     (@default $default:literal) => { Some($default) };
     (@default) => { None::<&str> };
-    (@later later) => { true };
-    (@later) => { false };
+    (@reserved reserved) => { true };
+    (@reserved) => { false };
 }
 pub(crate) use configuration;

@@ -14,7 +14,7 @@ const FINE: Duration = Duration::from_secs(10);
 /// A difference from which on requests are refused: a payment request to a wallet is valid for 60 s.
 const WRONG: Duration = Duration::from_secs(60);
 
-const ADVICE: &str = "let the machine keep its time (timedatectl set-ntp true, chrony or systemd-timesyncd)";
+const ADVICE: &str = "synchronise the clock (timedatectl set-ntp true, chrony or systemd-timesyncd)";
 
 /// Compares `now` with the `Date` headers that came just then.
 pub(super) fn check<'a>(dates: impl Iterator<Item = &'a str>, now: UnixMillis) -> Finding {
@@ -22,7 +22,7 @@ pub(super) fn check<'a>(dates: impl Iterator<Item = &'a str>, now: UnixMillis) -
     differences.sort_unstable();
     // The one in the middle: a server's own clock may be wrong.
     let Some(difference) = differences.get(differences.len() / 2).copied() else {
-        return Finding::ok(CHECK, "no relay says what time it is: nothing to compare with");
+        return Finding::ok(CHECK, "no relay reports the time: nothing to compare with");
     };
     let seconds = difference.unsigned_abs();
     let direction = if difference < 0 { "behind" } else { "ahead of" };
@@ -30,7 +30,7 @@ pub(super) fn check<'a>(dates: impl Iterator<Item = &'a str>, now: UnixMillis) -
     match Duration::from_secs(seconds) {
         small if small <= FINE => Finding::ok(CHECK, message),
         middle if middle <= WRONG => Finding::warn(CHECK, message, ADVICE),
-        _ => Finding::fail(CHECK, format!("{message}: wallets refuse what this machine signs"), ADVICE),
+        _ => Finding::fail(CHECK, format!("{message}: wallets reject what this machine signs"), ADVICE),
     }
 }
 

@@ -10,9 +10,9 @@ const CHECK: &str = "configuration";
 pub(super) fn check(source: &Source, loaded: &Loaded) -> Vec<Finding> {
     let file = source.file();
     let mut findings: Vec<Finding> = loaded
-        .mistakes
+        .errors
         .iter()
-        .map(|mistake| Finding::fail(CHECK, mistake.to_string(), "the service does not start until this is corrected"))
+        .map(|error| Finding::fail(CHECK, error.to_string(), "the service does not start until this is corrected"))
         .chain(loaded.warnings.iter().map(|warning| split(warning)))
         .collect();
     if findings.is_empty() {
@@ -27,7 +27,7 @@ pub(super) fn unreadable(failure: &Failure) -> Finding {
     Finding::fail(CHECK, failure.to_string(), "mount its file system again, or name other files")
 }
 
-/// A warning says what is true, and after a semicolon what to do.
+/// Warnings have their advice after a semicolon.
 fn split(warning: &str) -> Finding {
     match warning.split_once("; ") {
         Some((message, advice)) => Finding::warn(CHECK, message, advice),

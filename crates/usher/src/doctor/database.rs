@@ -18,7 +18,7 @@ const LONGEST_CHECK: Duration = Duration::from_secs(60);
 /// Room below which the service will soon record nothing, in bytes: 64 MiB, the largest that the write-ahead log gets.
 const LITTLE_ROOM: u64 = 64 * 1024 * 1024;
 
-/// What is to be done about a damaged file.
+/// What to do about a damaged file.
 const RESTORE: &str = "stop the service, keep a copy of the file, and restore a backup (docs/operations.md, Back up)";
 
 /// Looks at the file; `None` in place of an inspection when it cannot be read or is not there.
@@ -67,15 +67,15 @@ pub(super) fn check(path: &Path, inspection: &DatabaseInspection, findings: &mut
         }
         Ok(Integrity::NotFinished) => Finding::warn(
             CHECK,
-            format!("{shown} is too large to be checked within {} s", LONGEST_CHECK.as_secs()),
-            format!("let `sqlite3 {shown} 'PRAGMA quick_check'` take its time"),
+            format!("{shown} is too large to check within {} s", LONGEST_CHECK.as_secs()),
+            format!("run `sqlite3 {shown} 'PRAGMA quick_check'`"),
         ),
         Err(error) => Finding::fail(CHECK, format!("{shown} cannot be checked: {}", chain(&error)), RESTORE),
     });
     let (version, known) = inspection.schema_version();
     if version < known {
-        let message = format!("its schema has version {version}; the next start brings it to {known}");
-        findings.push(Finding::warn(CHECK, message, "make a backup before: older programs refuse the new schema"));
+        let message = format!("its schema has version {version}; the next start migrates it to {known}");
+        findings.push(Finding::warn(CHECK, message, "make a backup first: older versions refuse the new schema"));
     }
     match inspection.missing() {
         Ok(missing) if missing.is_empty() => {}
@@ -128,7 +128,7 @@ pub(super) async fn ask(service: &Service, findings: &mut Vec<Finding>) {
         Finding::fail(
             CHECK,
             "the service cannot read or write it",
-            "is the disk full, or its file system read-only? What was acknowledged is safe; it goes on by itself",
+            "is the disk full or read-only? Acknowledged operations are safe; the service continues by itself",
         )
     });
 }
@@ -136,12 +136,12 @@ pub(super) async fn ask(service: &Service, findings: &mut Vec<Finding>) {
 fn missing(path: &Path) -> Finding {
     let folder = path.ancestors().skip(1).find(|folder| folder.exists()).unwrap_or(path);
     if writable(folder) {
-        return Finding::ok(CHECK, format!("{} is not there yet: the first start makes it", path.display()));
+        return Finding::ok(CHECK, format!("{} does not exist yet; the first start creates it", path.display()));
     }
     Finding::fail(
         CHECK,
-        format!("{} is not there, and {} cannot be written to", path.display(), folder.display()),
-        format!("give the service's user its data directory: chown it, or name another with --data-dir{}", who()),
+        format!("{} does not exist, and {} is not writable", path.display(), folder.display()),
+        format!("make the data directory writable for the service's user (chown), or use --data-dir{}", who()),
     )
 }
 
@@ -161,9 +161,9 @@ fn unusable(error: &OpenError) -> Finding {
         OpenError::File { source, .. } if source.kind() == std::io::ErrorKind::InvalidInput => {
             "name a file in database.path, or move away what stands in its place".to_owned()
         }
-        OpenError::Foreign { .. } => "name another file in database.path; this one is left alone".to_owned(),
+        OpenError::Foreign { .. } => "set another file in database.path; this one is left unchanged".to_owned(),
         OpenError::Newer { .. } => {
-            "install the newer version again, or restore the backup that was made before the upgrade".to_owned()
+            "install the newer version again, or restore the backup made before the upgrade".to_owned()
         }
         _ => RESTORE.to_owned(),
     };
@@ -195,8 +195,8 @@ fn who() -> String {
 fn room(path: &Path) -> Option<Finding> {
     let free = rustix::fs::statvfs(path).ok().map(|system| system.f_bavail.saturating_mul(system.f_frsize))?;
     (free < LITTLE_ROOM).then(|| {
-        let message = format!("{} MiB are free on its disk", free / (1024 * 1024));
-        Finding::fail(CHECK, message, "make room: on a full disk nothing more is acknowledged")
+        let message = format!("only {} MiB are free on its disk", free / (1024 * 1024));
+        Finding::fail(CHECK, message, "free disk space: on a full disk the service accepts nothing")
     })
 }
 

@@ -1,4 +1,4 @@
-//! `usher doctor`: looks at everything the service depends on, and says what is true and what to do.
+//! `usher doctor`: checks everything the service depends on, and says what to do.
 //!
 //! It changes nothing. What a running service knows better, it is asked over its own interface; everything else, and all of
 //! it while none runs, is looked at from here: the database is read, relays are connected to, the wallet is asked what it
@@ -34,7 +34,7 @@ use crate::output::write;
 /// Checks everything and says what it found.
 ///
 /// # Errors
-/// [`Failure::Reported`] with exit code 78 when the configuration has mistakes, and with 1 when something else needs action.
+/// [`Failure::Reported`] with exit code 78 when the configuration has errors, and with 1 when something else needs action.
 pub fn run(command: &DoctorCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let source = source(data_dir)?;
     // Standard output is for the findings; what libraries say would only repeat them.
@@ -145,9 +145,9 @@ fn report(findings: &[Finding], json: bool) -> Result<String, serde_json::Error>
     if !json {
         let count = |state| findings.iter().filter(|finding| finding.state == state).count();
         text.push_str(&match (count(State::Fail), count(State::Warn)) {
-            (0, 0) => "\nEverything is in order.\n".to_owned(),
-            (0, warnings) => format!("\nNothing needs action; {warnings} to improve.\n"),
-            (failures, warnings) => format!("\n{failures} to correct, {warnings} to improve.\n"),
+            (0, 0) => "\nNo problems found.\n".to_owned(),
+            (0, warnings) => format!("\nNothing needs action; {warnings} warnings.\n"),
+            (failures, warnings) => format!("\n{failures} failures, {warnings} warnings.\n"),
         });
     }
     Ok(text)

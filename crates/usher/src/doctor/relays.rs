@@ -17,7 +17,7 @@ const CHECK: &str = "relays";
 const PATIENCE: Duration = Duration::from_secs(15);
 
 /// What listing a single relay means.
-const TWO: &str = "list two at least, of different operators, in nostr.relays, those of your users' wallets among them: \
+const TWO: &str = "list at least two in nostr.relays, of different operators, including those of your users' wallets: \
     what is sent while the only one is away is lost";
 
 /// A relay that was looked at.
@@ -68,32 +68,32 @@ pub(super) fn check(
         (_, 0) => findings.push(Finding::fail(
             CHECK,
             "no relay works: users cannot reach the service",
-            "does this machine reach the Internet, and resolve names? Otherwise list other relays in nostr.relays",
+            "check the network and DNS of this machine; otherwise list other relays in nostr.relays",
         )),
         // Of a configuration with one alone its own check warns.
         (1, _) if configured > 1 => {
             findings.push(Finding::warn(CHECK, "only one relay is left of those configured", TWO))
         }
         (1, _) => {}
-        (_, 1) => findings.push(Finding::warn(CHECK, "only one relay works", "replace those that do not")),
+        (_, 1) => findings.push(Finding::warn(CHECK, "only one relay works", "replace the others")),
         _ => {}
     }
 }
 
 fn line(relay: &Looked, asked: Option<&BTreeMap<String, Option<String>>>) -> Finding {
     let address = &relay.address;
-    let replace = "if it stays so, replace it in nostr.relays";
+    let replace = "if this persists, replace it in nostr.relays";
     let connected = asked.and_then(|asked| asked.get(address.as_str()));
     match (&relay.outcome, connected) {
         (Ok(probed), None | Some(None)) => {
             let who = if connected.is_some() { "; the service is connected" } else { "" };
-            let authentication = if probed.wants_authentication { ", to those who authenticate" } else { "" };
+            let authentication = if probed.wants_authentication { ", after authentication" } else { "" };
             let took = probed.took.as_millis();
-            Finding::ok(CHECK, format!("{address} answers within {took} ms{authentication}{who}"))
+            Finding::ok(CHECK, format!("{address} responds within {took} ms{authentication}{who}"))
         }
         (Ok(_), Some(Some(reason))) => {
-            let message = format!("{address} answers from here, but the service says: {reason}");
-            Finding::warn(CHECK, message, "the service tries again by itself; look at its log if it stays so")
+            let message = format!("{address} responds from here, but the service reports: {reason}");
+            Finding::warn(CHECK, message, "the service retries by itself; if this persists, see its log")
         }
         // Some relays take a single connection of one address.
         (Err(_), Some(None)) => Finding::ok(CHECK, format!("{address}: the service is connected")),

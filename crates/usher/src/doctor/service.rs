@@ -56,7 +56,7 @@ impl Service {
     /// Looks for the service of this configuration.
     pub(super) async fn find(config: &Config, findings: &mut Vec<Finding>) -> Presence {
         let Some(base) = config.info.base_url() else {
-            let message = "info.listen_port is 0, any free port: a running service cannot be asked";
+            let message = "info.listen_port is 0 (any free port): a running service cannot be found";
             findings.push(Finding::ok(CHECK, message));
             return Presence::Unknown;
         };
@@ -81,21 +81,22 @@ impl Service {
             Ok(Response { status: StatusCode::UNAUTHORIZED, .. }) => Finding::fail(
                 CHECK,
                 format!("the service at {base} does not accept the configured auth.auth_token"),
-                "it runs with another configuration: send it SIGHUP or restart it, or name its data directory with --data-dir",
+                "it runs with another configuration: send it SIGHUP, restart it, or use its --data-dir",
             ),
             Ok(Response { status, .. }) => Finding::fail(
                 CHECK,
-                format!("something else answers at {base} (status {status})"),
+                format!("another program responds at {base} (status {status})"),
                 "free the port, or change info.listen_port",
             ),
             Err(error) if error.is_connect() => {
-                findings.push(Finding::ok(CHECK, format!("not running at {base}: its parts are checked from here")));
+                findings
+                    .push(Finding::ok(CHECK, format!("not running at {base}; checking its dependencies from here")));
                 return Presence::Absent;
             }
             Err(_) => Finding::fail(
                 CHECK,
-                format!("the service at {base} accepts connections and does not answer"),
-                "look at its log and restart it",
+                format!("the service at {base} accepts connections but does not respond"),
+                "see its log and restart it",
             ),
         };
         findings.push(finding);

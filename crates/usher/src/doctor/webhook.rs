@@ -24,7 +24,7 @@ const RETRY: &str = "GET /webhooks/deliveries?status=failed lists them with the 
 pub(super) async fn check(config: &Config, findings: &mut Vec<Finding>) {
     let webhook = &config.webhook;
     let Some(configured) = &webhook.url else {
-        findings.push(Finding::ok(CHECK, "none is configured: the app reads events by itself"));
+        findings.push(Finding::ok(CHECK, "not configured; the app polls for events"));
         return;
     };
     // Checked when it was read.
@@ -33,13 +33,13 @@ pub(super) async fn check(config: &Config, findings: &mut Vec<Finding>) {
     findings.push(match probe(&url, PATIENCE).await {
         Ok(()) => Finding::ok(CHECK, format!("{origin} accepts connections")),
         Err(error) => {
-            let advice = "start the receiver or correct webhook.url; events are kept and posted again for three days";
+            let advice = "start the receiver or correct webhook.url; deliveries are retried for three days";
             Finding::fail(CHECK, format!("{origin} cannot be reached: {error}"), advice)
         }
     });
     if webhook.secret.is_none() {
-        let message = "deliveries are not signed: the receiver cannot tell them from forged ones";
-        findings.push(Finding::warn(CHECK, message, "set webhook.secret, and verify signatures (docs/webhooks.md)"));
+        let message = "deliveries are unsigned: the receiver cannot detect forged ones";
+        findings.push(Finding::warn(CHECK, message, "set webhook.secret and verify the signatures (docs/webhooks.md)"));
     }
     if url.scheme() == "http" && !is_local(&url) {
         let message = "events are posted unencrypted to another machine";
@@ -54,8 +54,8 @@ pub(super) async fn deliveries(
     findings: &mut Vec<Finding>,
 ) {
     if let Some(reason) = last_failure(service).await {
-        let message = format!("deliveries wait; the last attempt of one: {reason}");
-        findings.push(Finding::warn(CHECK, message, "it is tried again by itself; mind the receiver's log"));
+        let message = format!("deliveries are pending; last error: {reason}");
+        findings.push(Finding::warn(CHECK, message, "the service retries by itself; see the receiver's log"));
     }
     let Some(counts) = database.and_then(|database| database.deliveries().ok()) else { return };
     if counts.failed > 0 {

@@ -139,7 +139,7 @@ async fn what_is_wrong_is_said_with_what_to_do() {
         report.expect("relays", "warn", "only one relay works");
         report.expect("lightning", "fail", "");
         report.expect("webhook", "fail", "cannot be reached: cannot connect");
-        report.expect("webhook", "warn", "not signed");
+        report.expect("webhook", "warn", "unsigned");
         report.expect("mints", "fail", "cannot be reached");
         let needs_advice = |finding: &&Value| finding["state"] != "ok" && !finding["advice"].is_string();
         assert_eq!(report.findings.iter().find(needs_advice), None);
@@ -158,7 +158,7 @@ async fn what_is_wrong_is_said_with_what_to_do() {
     Report::of(&usher).await.expect("database", "fail", "is not a database of this program");
     assert_eq!(std::fs::read(&path).unwrap(), b"hello", "nothing is changed");
     std::fs::remove_file(&path).unwrap();
-    Report::of(&usher).await.expect("database", "ok", "the first start makes it");
+    Report::of(&usher).await.expect("database", "ok", "the first start creates it");
     assert!(!path.exists());
 
     // The words for people, and the exit code of a wrong configuration.
@@ -177,7 +177,7 @@ async fn a_service_with_another_token_and_a_single_relay() {
     let report = Report::of(&usher).await;
     assert_eq!(report.code, Some(1), "{}", report.text);
     report.expect("service", "fail", "does not accept the configured auth.auth_token");
-    report.expect("configuration", "warn", "names one relay alone");
+    report.expect("configuration", "warn", "has only one relay");
     report.expect("database", "ok", "is whole");
 }
 

@@ -25,21 +25,21 @@ pub(crate) struct EventSchema {
     data: EventData,
 }
 
-/// Consecutive events of a stream.
+/// Some consecutive events of a stream.
 #[derive(ToSchema)]
 #[schema(as = EventPage)]
 #[expect(dead_code, reason = "describes what `write` writes")]
 pub(crate) struct PageSchema {
     /// The events, oldest first.
     events: Vec<EventSchema>,
-    /// The `after` for the next request.
+    /// The `after` to ask with next time.
     #[schema(example = 1)]
     next: u64,
-    /// The first index that is left, if earlier events were removed after `streams.retention_days`. Only where `after`
-    /// is 0.
+    /// Earlier events were removed after `streams.retention_days`: this is the first index that is left. Only where `after` is
+    /// 0, and something is missing.
     #[schema(nullable = false, example = 0)]
     first: Option<u64>,
-    /// There will be no more events: these are the last.
+    /// Nothing more is expected, and these are the last events.
     #[schema(example = true)]
     done: bool,
 }

@@ -33,19 +33,19 @@ impl RequestBody for Body {
     }
 }
 
-/// Asks a user's wallet to prove that the user holds a key.
+/// Sends a challenge to a user's wallet.
 ///
 /// The stream gets one `StatusUpdate` event: `{status: "approved", main_key, granted_permissions, session_token?}`,
-/// `{status: "declined", reason?}`, `{status: "timeout"}` if nobody responded, or `{status: "error", reason}`. Grant
-/// access only on `approved`.
+/// `{status: "declined", reason?}`, `{status: "timeout"}` when nobody answered, or `{status: "error", reason}`. Grant
+/// access on `approved` only.
 #[utoipa::path(
     post,
     path = "/authenticate-key",
     request_body = Body,
     responses(
-        (status = 200, description = "The operation is stored and has started.", body = Started),
+        (status = 200, description = "It is stored and has started.", body = Started),
         (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n\
-            `overloaded`: `limits.max_open_streams` is reached."),
+            `overloaded`: `limits.max_open_streams` are open."),
     ),
 )]
 pub(crate) async fn authenticate_key(

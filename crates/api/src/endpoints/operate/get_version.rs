@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::ApiState;
 
-/// The version of the service.
+/// Which Usher this is.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Version)]
 pub(crate) struct Response {
@@ -19,9 +19,9 @@ pub(crate) struct Response {
     commit: String,
 }
 
-/// Shows the version of the service.
+/// Says which version runs.
 ///
-/// Client libraries compare major and minor. It also shows whether an upgrade took effect.
+/// For client libraries, which match major and minor, and to see that an upgrade took effect.
 #[utoipa::path(
     get,
     path = "/version",

@@ -36,8 +36,7 @@ use super::ownership::Ownership;
 use super::tasks::Tasks;
 use super::timers::{Alarm, Timers};
 use crate::ports::{
-    Clock, Delivery, DeliveryAttempt, DeliveryStatus, DeliveryStore, Posted, Randomness, StoreError, Table,
-    WebhookSender,
+    Clock, Delivery, DeliveryAttempt, DeliveryStatus, DeliveryStore, Posted, Randomness, Receiver, StoreError, Table,
 };
 use crate::{StreamId, UnixMillis};
 
@@ -61,7 +60,7 @@ const SOON: Duration = Duration::from_secs(60);
 pub(super) struct WebhookDispatcherParts {
     pub(super) store: Arc<dyn DeliveryStore>,
     /// Posts to the app's webhook, if it has one.
-    pub(super) sender: Option<Arc<dyn WebhookSender>>,
+    pub(super) sender: Option<Arc<dyn Receiver>>,
     pub(super) damage: Arc<Damage>,
     pub(super) timers: Arc<Timers>,
     pub(super) metrics: Arc<Metrics>,

@@ -9,7 +9,7 @@ use secrecy::ExposeSecret as _;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::terms::Service;
+use super::options::Service;
 
 /// How long the service may be silent before it is taken for gone: it sends a comment every 15 s.
 const SILENCE: Duration = Duration::from_secs(45);

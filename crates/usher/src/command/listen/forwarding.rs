@@ -3,25 +3,25 @@
 use std::time::Instant;
 
 use tokio::sync::mpsc;
-use usher_engine::ports::{Clock as _, Posted, SystemClock, WebhookSender as _};
+use usher_engine::ports::{Clock as _, Posted, Receiver as _, SystemClock};
 use usher_engine::{Event, EventType};
 
 use super::feed::Shown;
-use super::screen::Screen;
-use super::terms::Forwarding;
+use super::options::Forwarding;
+use super::output::EventOutput;
 use crate::failure::Failure;
 
 /// Posts what is queued, as it comes; for ever when nothing is to be forwarded.
 pub(super) async fn forward(
     forwarding: Option<&Forwarding>,
-    screen: Screen,
+    output: EventOutput,
     mut queue: mpsc::Receiver<Shown>,
 ) -> Result<(), Failure> {
     let Some(forwarding) = forwarding else { return std::future::pending().await };
     while let Some(shown) = queue.recv().await {
         let begun = Instant::now();
         let posted = post(forwarding, &shown).await;
-        screen.outcome(&shown, &posted, begun.elapsed())?;
+        output.outcome(&shown, &posted, begun.elapsed())?;
     }
     Ok(())
 }

@@ -2,8 +2,8 @@
 
 mod feed;
 mod forwarding;
-mod screen;
-mod terms;
+mod options;
+mod output;
 
 use std::io;
 use std::path::PathBuf;
@@ -13,8 +13,8 @@ use tokio::sync::mpsc;
 
 use self::feed::{Connection, News, Refusal, Shown};
 use self::forwarding::forward;
-use self::screen::Screen;
-use self::terms::Terms;
+use self::options::ListenOptions;
+use self::output::EventOutput;
 use super::environment::source;
 use crate::cli::ListenCommand;
 use crate::failure::Failure;
@@ -33,9 +33,9 @@ const LOOK_AGAIN: Duration = Duration::from_secs(1);
 /// When the options or the configuration cannot be used, or the service refuses.
 pub fn run(command: &ListenCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let source = source(data_dir)?;
-    let terms = Terms::of(command, &source)?;
+    let options = ListenOptions::of(command, &source)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    match runtime.block_on(listen(&terms, Screen::new(command.json))) {
+    match runtime.block_on(listen(&options, EventOutput::new(command.json))) {
         // `usher listen | head -1` has read enough.
         Err(Failure::Other(error)) if is_broken_pipe(&*error) => Ok(()),
         outcome => outcome,
@@ -46,37 +46,37 @@ fn is_broken_pipe(error: &(dyn std::error::Error + 'static)) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
 }
 
-async fn listen(terms: &Terms, screen: Screen) -> Result<(), Failure> {
+async fn listen(options: &ListenOptions, output: EventOutput) -> Result<(), Failure> {
     let mut signals = Signals::listen()?;
     let (to_forward, queue) = mpsc::channel(WAITING);
-    if let Some(forwarding) = &terms.forwarding {
+    if let Some(forwarding) = &options.forwarding {
         tell(&format!("usher: forwarding to {}", forwarding.origin));
-        if let Some(made_up) = &forwarding.made_up_secret {
-            tell(&format!("usher: signing with {made_up} (made up for this run; --secret sets one)"));
+        if let Some(generated) = &forwarding.generated_secret {
+            tell(&format!("usher: signing with {generated} (generated for this run; --secret sets one)"));
         }
     }
     tokio::select! {
-        outcome = watch(terms, screen, to_forward) => outcome,
-        outcome = forward(terms.forwarding.as_ref(), screen, queue) => outcome,
+        outcome = watch(options, output, to_forward) => outcome,
+        outcome = forward(options.forwarding.as_ref(), output, queue) => outcome,
         _ = signals.next() => Ok(()),
     }
 }
 
 /// Shows events for as long as the service is there, and looks for it when it is not.
-async fn watch(terms: &Terms, screen: Screen, to_forward: mpsc::Sender<Shown>) -> Result<(), Failure> {
+async fn watch(options: &ListenOptions, output: EventOutput, to_forward: mpsc::Sender<Shown>) -> Result<(), Failure> {
     let mut told = None;
     loop {
-        match Connection::open(&terms.service).await {
+        match Connection::open(&options.service).await {
             Ok(mut connection) => {
-                tell(&format!("usher: listening to {}", terms.service.origin));
+                tell(&format!("usher: listening to {}", options.service.origin));
                 told = None;
-                follow(terms, screen, &mut connection, &to_forward).await?;
-                tell("usher: the service went away; what happens until it is back is not shown");
+                follow(options, output, &mut connection, &to_forward).await?;
+                tell("usher: connection to the service lost; events until it is back are not shown");
             }
             Err(Refusal::Final(why)) => return Err(Failure::said(why)),
             Err(Refusal::NotThere(why)) => {
                 if told.as_ref() != Some(&why) {
-                    tell(&format!("usher: {why}; waiting for it (--base names another address)"));
+                    tell(&format!("usher: {why}; waiting for it (use --base for another URL)"));
                     told = Some(why);
                 }
             }
@@ -87,25 +87,25 @@ async fn watch(terms: &Terms, screen: Screen, to_forward: mpsc::Sender<Shown>) -
 
 /// Shows events until the connection ends.
 async fn follow(
-    terms: &Terms,
-    screen: Screen,
+    options: &ListenOptions,
+    output: EventOutput,
     connection: &mut Connection,
     to_forward: &mpsc::Sender<Shown>,
 ) -> Result<(), Failure> {
     while let Some(news) = connection.next().await {
         match news {
             News::Event(shown) => {
-                if !terms.wants(&shown.stream) {
+                if !options.wants(&shown.stream) {
                     continue;
                 }
-                screen.event(&shown)?;
-                if terms.forwarding.is_some() {
+                output.event(&shown)?;
+                if options.forwarding.is_some() {
                     // Fails only when forwarding has ended, which ends everything.
                     let _ = to_forward.send(shown).await;
                 }
             }
-            News::Missed(count) => tell(&format!("usher: {count} events came too quickly and are not shown")),
-            News::Unreadable => tell("usher: an event could not be read: is the service of another version?"),
+            News::Missed(count) => tell(&format!("usher: skipped {count} events that arrived too fast")),
+            News::Unreadable => tell("usher: cannot read an event; is the service another version?"),
         }
     }
     Ok(())

@@ -20,7 +20,7 @@ impl WebUrl {
 
 impl Setting for WebUrl {
     fn shape() -> String {
-        "an http:// or https:// address without user name and password".to_owned()
+        "an http(s) URL without user name and password".to_owned()
     }
     const EXAMPLE: &'static str = "\"https://example.com/\"";
 
@@ -53,7 +53,7 @@ impl fmt::Debug for WebhookUrl {
 
 impl Setting for WebhookUrl {
     fn shape() -> String {
-        "an http:// or https:// address".to_owned()
+        "an http(s) URL".to_owned()
     }
     const EXAMPLE: &'static str = "\"https://example.com/usher-events\"";
     const SECRET: bool = true;
@@ -82,7 +82,7 @@ impl DatabaseUrl {
 
 impl Setting for DatabaseUrl {
     fn shape() -> String {
-        "a postgres:// or postgresql:// address".to_owned()
+        "a postgres:// or postgresql:// URL".to_owned()
     }
     const EXAMPLE: &'static str = "\"postgres://user:password@localhost/usher\"";
     const SECRET: bool = true;

@@ -76,7 +76,7 @@ impl Setting for LnBackend {
             "none" => Ok(Self::None),
             "nwc" => Ok(Self::Nwc),
             "embedded" => {
-                Err(format!("is embedded, which this version does not have yet; it must be {}", Self::shape()))
+                Err(format!("is embedded, which this version does not support yet; it must be {}", Self::shape()))
             }
             _ => Err(unfit::<Self>()),
         }

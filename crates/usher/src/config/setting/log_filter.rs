@@ -1,7 +1,8 @@
 //! What is logged.
 
+use tracing_subscriber::EnvFilter;
+
 use super::{Given, Setting, quoted, text, unfit};
-use crate::logging;
 
 /// Longest filter, in bytes: some dozens of directives.
 const MAX_BYTES: usize = 1000;
@@ -25,7 +26,7 @@ impl Setting for LogFilter {
 
     fn read(given: &Given) -> Result<Self, String> {
         let text = text::<Self>(given)?;
-        if text.len() > MAX_BYTES || logging::parse(text).is_err() {
+        if text.len() > MAX_BYTES || parse_filter(text).is_err() {
             return Err(unfit::<Self>());
         }
         Ok(Self(text.to_owned()))
@@ -34,4 +35,41 @@ impl Setting for LogFilter {
     fn show(&self) -> String {
         quoted(&self.0)
     }
+}
+
+/// Why a filter cannot be used. Does not quote it: it may be anything.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum FilterError {
+    /// It is not UTF-8.
+    #[error("it is not UTF-8")]
+    Encoding,
+    /// It is not a list of levels and targets.
+    #[error("it is not a list such as `info` or `warn,usher_relays=debug`")]
+    Form,
+    /// The misspelt name of a level, which would be taken for a target and turn everything else off.
+    #[error("unknown level; did you mean `{0}`?")]
+    Level(&'static str),
+}
+
+/// The levels, by the names that are taken for one.
+const LEVELS: [&str; 6] = ["error", "warn", "info", "debug", "trace", "off"];
+
+/// How alike a word has to be to a level's name to be meant as one: `inof` and `warning` are, names of libraries are not.
+const ALIKE: f64 = 0.85;
+
+/// Reads a filter: what `RUST_LOG` and `log.level` take.
+///
+/// # Errors
+/// [`FilterError`].
+pub fn parse_filter(asked: &str) -> Result<EnvFilter, FilterError> {
+    let filter = EnvFilter::builder().parse(asked).map_err(|_| FilterError::Form)?;
+    // A word alone that is no level is a target to the filter, and all else is then off.
+    for word in asked.split(',').map(|directive| directive.trim().to_ascii_lowercase()) {
+        let is_level = LEVELS.contains(&word.as_str()) || word.parse::<u8>().is_ok();
+        let meant = LEVELS.into_iter().find(|level| strsim::jaro_winkler(&word, level) > ALIKE);
+        if let (false, Some(level)) = (is_level, meant) {
+            return Err(FilterError::Level(level));
+        }
+    }
+    Ok(filter)
 }

@@ -13,7 +13,7 @@ pub use address::{DatabaseUrl, WebUrl, WebhookUrl};
 pub use basic::{Nip05, ProfileName, Text, Unit, Whole};
 pub use choice::{LnBackend, LogFormat, VerificationProvider};
 pub use hours::Hours;
-pub use log_filter::LogFilter;
+pub use log_filter::{FilterError, LogFilter, parse_filter};
 pub use nostr::{PrivateKey, Relays, Scheme};
 pub use nwc::NwcUrl;
 pub use secret::{ApiToken, Mnemonic, Secret, WebhookSecret};
@@ -33,7 +33,7 @@ pub enum Given {
     Flag(bool),
     /// Something that no key takes: a fraction, a date, a table, a list of anything else.
     Unfit,
-    /// It could not be had, which has been noted as a mistake already.
+    /// It could not be had, which has been noted as a error already.
     Unusable,
 }
 

@@ -37,10 +37,10 @@ impl Setting for PrivateKey {
     fn read(given: &Given) -> Result<Self, String> {
         let text = text::<Self>(given)?;
         if text.trim_start().get(..4).is_some_and(|start| start.eq_ignore_ascii_case("nsec")) {
-            return Err("is an nsec; convert it to 64 hex characters with `usher key from-nsec`".to_owned());
+            return Err("is an nsec; convert it to hex with `usher key from-nsec`".to_owned());
         }
         let key = parse_secret_key(text).map_err(|error| match error {
-            KeyError::NotAScalar => "is not a private key: it is out of range".to_owned(),
+            KeyError::NotAScalar => "is out of range for a private key".to_owned(),
             _ => unfit::<Self>(),
         })?;
         Ok(Self { hex: key.to_secret_hex().into(), public: Keys::new(key).public_key() })
@@ -64,7 +64,7 @@ impl Relays {
 
 impl Setting for Relays {
     fn shape() -> String {
-        "a list of ws:// or wss:// addresses, separated by commas".to_owned()
+        "a list of ws:// or wss:// URLs, separated by commas".to_owned()
     }
 
     fn read(given: &Given) -> Result<Self, String> {
@@ -80,14 +80,14 @@ impl Setting for Relays {
             match RelayAddress::parse(text) {
                 Ok(address) if addresses.contains(&address) => {}
                 Ok(address) => addresses.push(address),
-                Err(error) => wrong.push_str(&format!("; number {position} of {all} is not one: {error}")),
+                Err(error) => wrong.push_str(&format!("; number {position} of {all}: {error}")),
             }
         }
         if !wrong.is_empty() {
             return Err(format!("must be {}{wrong}", Self::shape()));
         }
         if addresses.len() > MAX_RELAYS {
-            return Err(format!("must be at most {MAX_RELAYS} addresses"));
+            return Err(format!("must be at most {MAX_RELAYS} URLs"));
         }
         Ok(Self(addresses))
     }

@@ -25,7 +25,7 @@ impl NwcUrl {
 
 impl Setting for NwcUrl {
     fn shape() -> String {
-        "a nostr+walletconnect:// address with the wallet's key, a relay and a secret".to_owned()
+        "a nostr+walletconnect:// URL with the wallet's key, a relay and a secret".to_owned()
     }
     const EXAMPLE: &'static str = "\"nostr+walletconnect://<key>?relay=wss%3A%2F%2Frelay.example.com&secret=<secret>\"";
     const SECRET: bool = true;
@@ -47,13 +47,13 @@ impl Setting for NwcUrl {
 fn check(text: &str) -> Result<(), &'static str> {
     let url = Url::parse(text).ok().filter(|_| text.len() <= MAX_BYTES).ok_or("it is not a URL")?;
     if url.scheme() != "nostr+walletconnect" {
-        return Err("its scheme is another");
+        return Err("its scheme is different");
     }
     let plain = url.username().is_empty() && url.password().is_none() && url.port().is_none();
     // Some wallets leave the slashes out.
     let (key, rest) = url.host_str().map_or((url.path(), ""), |host| (host, url.path()));
     if !plain || !matches!(rest, "" | "/") || url.fragment().is_some() {
-        return Err("between the key and the ? there must be nothing, and no # after it");
+        return Err("nothing may stand between the key and the ?, and no # is allowed");
     }
     if parse_public_key(key).is_err() {
         return Err("the wallet's key is not a public key of 64 hex characters");
@@ -61,7 +61,7 @@ fn check(text: &str) -> Result<(), &'static str> {
     let (mut relays, mut secrets) = (Vec::new(), 0);
     for (name, value) in url.query_pairs() {
         match &*name {
-            "relay" if !is_relay_url(&value) => return Err("a relay is not a ws:// or wss:// address"),
+            "relay" if !is_relay_url(&value) => return Err("a relay is not a ws:// or wss:// URL"),
             "relay" if relays.contains(&value) => {}
             "relay" => relays.push(value),
             "secret" if parse_secret_key(&value).is_err() => {
@@ -73,10 +73,10 @@ fn check(text: &str) -> Result<(), &'static str> {
         }
     }
     match (relays.len(), secrets) {
-        (0, _) => Err("it names no relay"),
+        (0, _) => Err("it has no relay"),
         (1..=MAX_RELAYS, 1) => Ok(()),
         (1..=MAX_RELAYS, 0) => Err("it has no secret"),
-        (1..=MAX_RELAYS, _) => Err("there are two secrets"),
-        _ => Err("it names more than 8 relays"),
+        (1..=MAX_RELAYS, _) => Err("it has two secrets"),
+        _ => Err("it has more than 8 relays"),
     }
 }

@@ -55,7 +55,7 @@ secret_setting!(
 );
 secret_setting!(
     /// The seed of the embedded wallet.
-    Mnemonic, "a BIP-39 mnemonic in English: 12, 15, 18, 21 or 24 words with a correct checksum",
+    Mnemonic, "an English BIP-39 mnemonic of 12, 15, 18, 21 or 24 words with a valid checksum",
     |text| bip39::Mnemonic::parse_in_normalized(bip39::Language::English, text).is_ok()
 );
 
@@ -76,7 +76,7 @@ impl ApiToken {
         if placeholder {
             Some("is a placeholder that anybody can guess")
         } else if token.len() < 32 {
-            Some("is short: fewer than 32 characters hold fewer than the 128 random bits that nobody can try out")
+            Some("is short: use at least 32 characters (128 random bits in hex)")
         } else {
             None
         }

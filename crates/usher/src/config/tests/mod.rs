@@ -1,6 +1,6 @@
 //! Tests of the configuration as a whole: what a file and an environment come to.
 
-mod mistakes;
+mod errors;
 mod secrecy;
 mod subkey;
 mod table;
@@ -70,18 +70,18 @@ impl Given {
         load(&self.source())
     }
 
-    /// The configuration, which must have no mistakes.
+    /// The configuration, which must have no errors.
     fn config(&self) -> super::Config {
         let loaded = self.load();
-        assert_eq!(loaded.mistakes, []);
-        loaded.config.expect("no mistakes, so a configuration")
+        assert_eq!(loaded.errors, []);
+        loaded.config.expect("no errors, so a configuration")
     }
 
     /// Mistakes, one per line, with the folder's name made constant.
-    fn mistakes(&self) -> String {
+    fn errors(&self) -> String {
         let loaded = self.load();
-        assert_eq!(loaded.config.is_none(), !loaded.mistakes.is_empty(), "mistakes and only they withhold it");
-        self.lines(loaded.mistakes.iter().map(ToString::to_string))
+        assert_eq!(loaded.config.is_none(), !loaded.errors.is_empty(), "errors and only they withhold it");
+        self.lines(loaded.errors.iter().map(ToString::to_string))
     }
 
     /// Warnings, one per line, with the folder's name made constant.

@@ -1,4 +1,4 @@
-//! No secret is ever shown: not in `Debug`, not in the report, not in a mistake.
+//! No secret is ever shown: not in `Debug`, not in the report, not in a error.
 
 use super::values::nwc;
 use super::{Given, KEY, TOKEN};

@@ -65,20 +65,20 @@ fn a_proof_that_does_not_permit_payments_is_warned_of() {
         let (keys, proof) = subkey_of(0..u64::MAX, permissions);
         given(&keys.secret_key().to_secret_hex(), &proof).warnings()
     };
-    insta::assert_snapshot!(warnings(&[Permission::Auth]), @"nostr.subkey_proof does not permit payments: wallets may pass over what this key asks for beside logins");
+    insta::assert_snapshot!(warnings(&[Permission::Auth]), @"nostr.subkey_proof does not permit payments: wallets may ignore all requests of this key except logins");
     assert_eq!(warnings(&[Permission::Auth, Permission::Payment]), "");
 }
 
 #[test]
 fn a_proof_that_does_not_count_is_a_mistake() {
-    let mistake = |valid, permission, key: Option<&str>| {
+    let error = |valid, permission, key: Option<&str>| {
         let (keys, proof) = subkey(valid, permission);
         let own = keys.secret_key().to_secret_hex();
-        given(key.unwrap_or(&own), &proof).mistakes()
+        given(key.unwrap_or(&own), &proof).errors()
     };
-    insta::assert_snapshot!(mistake(0..u64::MAX, Permission::Auth, Some(KEY)), @"SERVICE__NOSTR__SUBKEY_PROOF: nostr.subkey_proof is not a proof for the key of nostr.private_key");
-    insta::assert_snapshot!(mistake(0..NOW, Permission::Auth, None), @"SERVICE__NOSTR__SUBKEY_PROOF: nostr.subkey_proof does not count: the proof is not valid at this time");
-    insta::assert_snapshot!(mistake(NOW + 1..NOW + 2, Permission::Auth, None), @"SERVICE__NOSTR__SUBKEY_PROOF: nostr.subkey_proof does not count: the proof is not valid at this time");
-    insta::assert_snapshot!(mistake(0..u64::MAX, Permission::Payment, None), @"SERVICE__NOSTR__SUBKEY_PROOF: nostr.subkey_proof does not count: the proof lacks the permission");
-    insta::assert_snapshot!(given(KEY, "{").mistakes(), @"SERVICE__NOSTR__SUBKEY_PROOF: nostr.subkey_proof is not a subkey proof (line 1, column 1)");
+    insta::assert_snapshot!(error(0..u64::MAX, Permission::Auth, Some(KEY)), @"SERVICE__NOSTR__SUBKEY_PROOF: nostr.subkey_proof is not a proof for the key of nostr.private_key");
+    insta::assert_snapshot!(error(0..NOW, Permission::Auth, None), @"SERVICE__NOSTR__SUBKEY_PROOF: nostr.subkey_proof is invalid: the proof is not valid at this time");
+    insta::assert_snapshot!(error(NOW + 1..NOW + 2, Permission::Auth, None), @"SERVICE__NOSTR__SUBKEY_PROOF: nostr.subkey_proof is invalid: the proof is not valid at this time");
+    insta::assert_snapshot!(error(0..u64::MAX, Permission::Payment, None), @"SERVICE__NOSTR__SUBKEY_PROOF: nostr.subkey_proof is invalid: the proof lacks the permission");
+    insta::assert_snapshot!(given(KEY, "{").errors(), @"SERVICE__NOSTR__SUBKEY_PROOF: nostr.subkey_proof is not a subkey proof (line 1, column 1)");
 }

@@ -39,7 +39,7 @@ fn defaults_are_the_documented_ones() {
 #[test]
 fn a_single_relay_is_warned_of() {
     let warnings = |relays: &str| Given::required().variable("NOSTR__RELAYS", relays).warnings();
-    assert!(warnings("wss://a.example").starts_with("nostr.relays names one relay alone"));
+    assert!(warnings("wss://a.example").starts_with("nostr.relays has only one relay"));
     assert_eq!(warnings("wss://a.example,wss://b.example"), "");
 }
 
@@ -88,7 +88,7 @@ fn nested_sections_and_dotted_keys_are_the_same() {
     ] {
         let config = Given::required().file(&text).load();
         // Whether the key is a point on the curve is luck with `ab…`; the layers are what is tested here.
-        assert!(config.mistakes.iter().all(|mistake| mistake.what.contains("wallet.nwc.url")), "{:?}", config.mistakes);
+        assert!(config.errors.iter().all(|error| error.what.contains("wallet.nwc.url")), "{:?}", config.errors);
     }
     let given = Given::required().variable("WALLET__LN_BACKEND", "nwc").variable("WALLET__NWC__URL", &nwc());
     assert_eq!(given.config().nwc.url.unwrap().secret().expose_secret(), nwc());
@@ -142,7 +142,7 @@ fn hours_are_a_list_of_numbers_or_separated_by_commas() {
     for wrong in ["24", "[\"24\"]", "[24, \"72\"]", "[1.5]", "[-1]", "[0]", "[721]", "true", "[[24]]"] {
         let given = Given::required().file(&format!("[subscriptions]\nretry_hours = {wrong}\n"));
         insta::allow_duplicates! {
-            insta::assert_snapshot!(given.mistakes(), @"<data>/config.toml:2: subscriptions.retry_hours must be a list of at most 10 whole numbers from 1 to 720, separated by commas");
+            insta::assert_snapshot!(given.errors(), @"<data>/config.toml:2: subscriptions.retry_hours must be a list of at most 10 whole numbers from 1 to 720, separated by commas");
         }
     }
 }
@@ -177,7 +177,7 @@ fn secrets_come_from_files_without_their_last_line_end() {
 fn a_variable_overrides_a_secret_file_named_in_the_file_and_the_other_way_round() {
     let given = Given::required().file("[auth]\nauth_token_file = \"/nowhere/at/all\"\n");
     // The named file is missed all the same: a configuration that is half wrong is wrong.
-    insta::assert_snapshot!(given.mistakes(), @"<data>/config.toml:2 (/nowhere/at/all): the file for auth.auth_token cannot be read: No such file or directory (os error 2)");
+    insta::assert_snapshot!(given.errors(), @"<data>/config.toml:2 (/nowhere/at/all): the file for auth.auth_token cannot be read: No such file or directory (os error 2)");
     let given = Given::nothing()
         .variable("NOSTR__PRIVATE_KEY", KEY)
         .other_file("token", TOKEN.as_bytes())
@@ -204,8 +204,8 @@ fn a_weak_token_is_warned_about_but_works() {
         assert!(given.load().config.is_some());
         given.warnings()
     };
-    insta::assert_snapshot!(warning("changeme"), @"auth.auth_token is a placeholder that anybody can guess; make one with `openssl rand -hex 32`");
-    insta::assert_snapshot!(warning("Kq3v9zPq"), @"auth.auth_token is short: fewer than 32 characters hold fewer than the 128 random bits that nobody can try out; make one with `openssl rand -hex 32`");
+    insta::assert_snapshot!(warning("changeme"), @"auth.auth_token is a placeholder that anybody can guess; generate one with `openssl rand -hex 32`");
+    insta::assert_snapshot!(warning("Kq3v9zPq"), @"auth.auth_token is short: use at least 32 characters (128 random bits in hex); generate one with `openssl rand -hex 32`");
     for placeholder in
         ["secret", "SECRET", "your-token", "<YOUR_TOKEN>", &"x".repeat(40), "my-very-long-changeme-token-0123456789"]
     {
@@ -242,8 +242,8 @@ fn what_this_version_does_not_act_on_is_warned_about_once_per_key() {
         .variable("WEBHOOK__URL", "https://user:pass@example.com/hook")
         .variable("VERIFICATION__MINIMUM_AGE", "21");
     insta::assert_snapshot!(given.warnings(), @r"
-    wallet.embedded.api_key is set, but this version does not act on it yet
-    verification.minimum_age is set, but this version does not act on it yet
+    wallet.embedded.api_key is reserved: this version validates it but does not use it
+    verification.minimum_age is reserved: this version validates it but does not use it
     ");
     assert_eq!(Given::required().variable("WALLET__LN_BACKEND", "none").warnings(), "");
 }
@@ -251,7 +251,7 @@ fn what_this_version_does_not_act_on_is_warned_about_once_per_key() {
 #[test]
 fn a_wallet_that_is_not_used_is_warned_about() {
     let given = Given::required().variable("WALLET__NWC__URL", &nwc());
-    insta::assert_snapshot!(given.warnings(), @"wallet.nwc.url is set, but not used: wallet.ln_backend is not nwc");
+    insta::assert_snapshot!(given.warnings(), @"wallet.nwc.url is set but unused; wallet.ln_backend is not nwc");
 }
 
 #[cfg(unix)]
@@ -296,9 +296,9 @@ fn what_is_logged_is_a_level_or_a_list() {
         assert_eq!(given.config().log.level.unwrap().as_str(), level);
     }
     for wrong in ["loud", "inof", "usher=loud"] {
-        let mistakes = Given::required().variable("LOG__LEVEL", wrong).mistakes();
+        let errors = Given::required().variable("LOG__LEVEL", wrong).errors();
         // A word alone is the name of a part of the program.
         let expected = if wrong == "loud" { "" } else { "SERVICE__LOG__LEVEL: log.level must be error, warn, info" };
-        assert!(mistakes.starts_with(expected) && mistakes.is_empty() == expected.is_empty(), "{mistakes}");
+        assert!(errors.starts_with(expected) && errors.is_empty() == expected.is_empty(), "{errors}");
     }
 }

@@ -133,7 +133,7 @@ async fn it_goes_on_after_a_restart_and_shows_one_stream_when_asked() {
     assert!(line.contains("Z  KeyHandshake  ") && line.contains(&format!("{}:0  {{", door.stream)), "{line}");
 
     usher.restart().await;
-    listener.says("the service went away").await;
+    listener.says("connection to the service lost").await;
     listener.says("listening to").await;
     relay.wait_for(LONG, |counts| counts.reqs >= 2).await.expect("the service subscribes");
     relay.inject(ScriptedWallet::new().handshake(&door.url));

@@ -32,15 +32,15 @@ impl fmt::Display for Origin {
 
 /// One thing that is wrong: one line to the operator. It never contains a value that was given.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mistake {
+pub struct ConfigError {
     /// Where; `None` when something is missing.
     pub origin: Option<Origin>,
     /// What, as one sentence without full stop.
     pub what: String,
 }
 
-impl Mistake {
-    /// A mistake in a given value.
+impl ConfigError {
+    /// A error in a given value.
     pub fn at(origin: Origin, what: impl Into<String>) -> Self {
         Self { origin: Some(origin), what: what.into() }
     }
@@ -51,7 +51,7 @@ impl Mistake {
     }
 }
 
-impl fmt::Display for Mistake {
+impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.origin {
             Some(origin) => write!(f, "{origin}: {}", self.what),

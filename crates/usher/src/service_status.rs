@@ -9,7 +9,7 @@ use usher_api::{Family, Measure, Readiness, RelaysReadiness, Sample, ServiceStat
 use usher_engine::ports::{DeliveryStatus, OperationKind, Table};
 use usher_engine::{Engine, EngineMetrics, ScanLimit};
 use usher_relays::{MetricsSnapshot, Origin, Refusal, RelayPool};
-use usher_store::{HistogramValues, SqliteStore, StoreStats};
+use usher_store::{HistogramValues, SqliteStore, StoreMetrics};
 
 use crate::process;
 
@@ -48,7 +48,7 @@ impl ServiceStatus for Parts {
         Readiness { relays: RelaysReadiness { connected, total }, store, damaged, wallet: self.wallet() }
     }
 
-    async fn metrics(&self) -> Vec<Family> {
+    async fn families(&self) -> Vec<Family> {
         let mut families = operations(&self.engine.metrics());
         families.extend(self.deliveries().await);
         families.extend(self.engine.webhook_is_failing().map(|failing| {
@@ -59,7 +59,7 @@ impl ServiceStatus for Parts {
             )
         }));
         families.extend(self.lightning());
-        families.extend(store(self.store.stats()));
+        families.extend(store(self.store.metrics()));
         families.push(self.damaged());
         families.extend(relays(&self.relays));
         families.extend(messages(&self.relays.metrics()));
@@ -209,23 +209,23 @@ const fn refused_by(limit: ScanLimit) -> &'static str {
     }
 }
 
-fn store(stats: StoreStats) -> [Family; 3] {
+fn store(metrics: StoreMetrics) -> [Family; 3] {
     let histogram = |HistogramValues { buckets, count, sum }| Measure::Histogram { buckets, count, sum };
     [
         Family::single(
             "usher_store_commit_duration_seconds",
             "Time that transactions took, the writing to disk included.",
-            histogram(stats.commit_seconds),
+            histogram(metrics.commit_seconds),
         ),
         Family::single(
             "usher_store_commit_batch_size",
             "Changes that shared a transaction.",
-            histogram(stats.batch_size),
+            histogram(metrics.batch_size),
         ),
         Family::single(
             "usher_store_commit_failures_total",
             "Transactions that failed and were rolled back.",
-            Measure::Counter(stats.failed),
+            Measure::Counter(metrics.failed),
         ),
     ]
 }

@@ -10,12 +10,12 @@ use usher_engine::ports::{OsRandomness, Randomness as _};
 use usher_webhooks::{WebhookOptions, WebhookReceiver};
 
 use crate::cli::ListenCommand;
-use crate::config::layers::read_file;
+use crate::config::text_file::read_file;
 use crate::config::{Config, Source, load, report};
 use crate::failure::Failure;
 
 /// What was asked for, complete.
-pub(super) struct Terms {
+pub(super) struct ListenOptions {
     pub(super) service: Service,
     pub(super) forwarding: Option<Forwarding>,
     streams: Vec<String>,
@@ -35,11 +35,11 @@ pub(super) struct Forwarding {
     pub(super) receiver: WebhookReceiver,
     /// What may be shown of the address.
     pub(super) origin: String,
-    /// The secret, when it was made up here.
-    pub(super) made_up_secret: Option<String>,
+    /// The secret, when it was generated here.
+    pub(super) generated_secret: Option<String>,
 }
 
-impl Terms {
+impl ListenOptions {
     /// What the options say, and for what they leave out, the configuration.
     ///
     /// # Errors
@@ -122,10 +122,10 @@ fn forwarding(command: &ListenCommand, url: &str, config: Option<&Config>) -> Re
         }
         (None, None) => Vec::new(),
     };
-    let made_up_secret = options.secrets.is_empty().then(make_up_secret);
-    options.secrets.extend(made_up_secret.clone().map(SecretString::from));
+    let generated_secret = options.secrets.is_empty().then(make_up_secret);
+    options.secrets.extend(generated_secret.clone().map(SecretString::from));
     let receiver = WebhookReceiver::new(options).map_err(|error| unusable(error.to_string()))?;
-    Ok(Forwarding { receiver, origin, made_up_secret })
+    Ok(Forwarding { receiver, origin, generated_secret })
 }
 
 /// A secret in the form of Standard Webhooks. It signs what this machine sends to itself, so it may be shown.
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_is_made_up_is_one_of_standard_webhooks() {
+    fn a_secret_that_is_generated_is_one_of_standard_webhooks() {
         let secret = make_up_secret();
         assert_ne!(secret, make_up_secret());
         let mut options = WebhookOptions::new("http://localhost/".parse().unwrap());

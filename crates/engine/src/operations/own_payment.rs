@@ -1,4 +1,4 @@
-//! A payment of another's invoice by the service's Lightning backend.
+//! A payment of another's invoice by the service's own Lightning backend.
 //!
 //! ```text
 //! waiting ──a request is signed, over a live connection──▶ sending   the request is stored, and only then sent
@@ -40,7 +40,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use usher_protocol::bolt11::Invoice;
 
-use super::{Effect, Input, LightningRequest, SetBack, StepResult, emit, lease, millis};
+use super::{Effect, Input, Outcome, SetBack, WalletCall, emit, lease, millis};
 use crate::UnixMillis;
 use crate::event::EventType;
 use crate::ports::{CorrelationKey, Finds, LightningError, OutgoingStatus, PaidInvoice, SignedPayment};
@@ -73,7 +73,7 @@ const DAY: u64 = 24 * 3600;
 
 /// The state of a payment by the service's own backend.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ServicePayment {
+pub struct OwnPayment {
     invoice: Invoice,
     reference: Option<String>,
     #[serde(with = "millis")]
@@ -137,12 +137,9 @@ enum Phase {
     },
 }
 
-impl fmt::Debug for ServicePayment {
+impl fmt::Debug for OwnPayment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ServicePayment")
-            .field("invoice", &self.invoice)
-            .field("phase", &self.phase)
-            .finish_non_exhaustive()
+        f.debug_struct("OwnPayment").field("invoice", &self.invoice).field("phase", &self.phase).finish_non_exhaustive()
     }
 }
 
@@ -157,7 +154,7 @@ impl Attempt {
     }
 }
 
-impl ServicePayment {
+impl OwnPayment {
     /// Pays `invoice`, which names its amount; no attempt begins after `expires_at`. `reference` is the caller's own,
     /// echoed in events.
     pub fn start(
@@ -202,7 +199,7 @@ impl ServicePayment {
         CorrelationKey::paying(self.invoice.payment_hash())
     }
 
-    pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+    pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> Outcome {
         match input {
             Input::Timer if now >= self.wake_at() => self.woken(now),
             Input::Resumed => self.resumed(now),
@@ -211,7 +208,7 @@ impl ServicePayment {
             Input::PaymentSent { attempt, result: Ok(paid) } => self.replied(*attempt, paid, now),
             Input::PaymentSent { attempt, result: Err(failure) } => self.failed(*attempt, failure, now),
             Input::PaymentStatus(status) => self.looked_up(status, now),
-            _ => StepResult::Ignored,
+            _ => Outcome::Ignored,
         }
     }
 
@@ -239,53 +236,53 @@ impl ServicePayment {
         }
     }
 
-    fn woken(&mut self, now: UnixMillis) -> StepResult {
+    fn woken(&mut self, now: UnixMillis) -> Outcome {
         match &mut self.phase {
             Phase::Waiting { .. } if now >= self.expires_at => self.not_paid(now),
             Phase::Waiting { next, .. } => {
                 *next = lease(now);
-                StepResult::Stepped(vec![self.prepare()])
+                Outcome::Stepped(vec![self.prepare()])
             }
             Phase::Sending { .. } => self.check(None, now),
             Phase::Checking { tries, next, .. } => {
                 *tries = tries.saturating_add(1);
                 *next = lease(now);
-                StepResult::Stepped(vec![self.look_up()])
+                Outcome::Stepped(vec![self.look_up()])
             }
             Phase::Over { checks, .. } if !self.paid && *checks < AFTER_THE_END.len() => {
                 *checks += 1;
-                StepResult::Stepped(vec![self.look_up()])
+                Outcome::Stepped(vec![self.look_up()])
             }
-            Phase::Over { .. } => StepResult::Stepped(vec![Effect::Finish]),
+            Phase::Over { .. } => Outcome::Stepped(vec![Effect::Finish]),
         }
     }
 
     /// The process that had asked the backend is gone, and with it the reply.
-    fn resumed(&mut self, now: UnixMillis) -> StepResult {
+    fn resumed(&mut self, now: UnixMillis) -> Outcome {
         match &mut self.phase {
             Phase::Sending { attempt, next } if now < attempt.until() => {
                 attempt.resumed = true;
                 *next = lease(attempt.until());
                 let send = self.send();
-                StepResult::Stepped(send.into_iter().collect())
+                Outcome::Stepped(send.into_iter().collect())
             }
             Phase::Sending { attempt, .. } => {
                 attempt.resumed = true;
                 self.check(None, now)
             }
             Phase::Waiting { .. } | Phase::Checking { .. } => self.woken(now),
-            Phase::Over { .. } => StepResult::Ignored,
+            Phase::Over { .. } => Outcome::Ignored,
         }
     }
 
     fn prepare(&self) -> Effect {
         let (invoice, until) = (self.invoice.clone(), self.expires_at.secs());
-        Effect::Ask(LightningRequest::PreparePayment { invoice, until })
+        Effect::Ask(WalletCall::PreparePayment { invoice, until })
     }
 
     fn send(&self) -> Option<Effect> {
         let Phase::Sending { attempt, .. } = &self.phase else { return None };
-        Some(Effect::Ask(LightningRequest::Pay {
+        Some(Effect::Ask(WalletCall::Pay {
             invoice: self.invoice.clone(),
             payment: attempt.signed.clone(),
             attempt: self.attempts,
@@ -298,12 +295,12 @@ impl ServicePayment {
             Phase::Checking { attempt, .. } => Some(attempt.signed.clone()),
             _ => None,
         };
-        Effect::Ask(LightningRequest::LookUpPayment { hash: self.invoice.payment_hash(), asked })
+        Effect::Ask(WalletCall::LookUpPayment { hash: self.invoice.payment_hash(), asked })
     }
 
     /// A request is signed, or none can be.
-    fn prepared(&mut self, prepared: &Result<SignedPayment, LightningError>, now: UnixMillis) -> StepResult {
-        let Phase::Waiting { tries, .. } = self.phase else { return StepResult::Ignored };
+    fn prepared(&mut self, prepared: &Result<SignedPayment, LightningError>, now: UnixMillis) -> Outcome {
+        let Phase::Waiting { tries, .. } = self.phase else { return Outcome::Ignored };
         match prepared {
             Ok(signed) if now < self.expires_at => {
                 self.attempts = self.attempts.saturating_add(1);
@@ -311,7 +308,7 @@ impl ServicePayment {
                 let attempt = Attempt { signed: signed.clone(), resumed: false };
                 let next = lease(attempt.until());
                 self.phase = Phase::Sending { attempt, next };
-                StepResult::Stepped(self.send().into_iter().collect())
+                Outcome::Stepped(self.send().into_iter().collect())
             }
             Ok(_) => self.not_paid(now),
             Err(LightningError::Refused { again: false, reason }) => {
@@ -326,16 +323,16 @@ impl ServicePayment {
     }
 
     /// Nothing is out; a connection is waited for again.
-    fn wait(&mut self, tries: u32, now: UnixMillis) -> StepResult {
+    fn wait(&mut self, tries: u32, now: UnixMillis) -> Outcome {
         let pause = Duration::from_secs(1 << tries.saturating_sub(1).min(3)).min(LONGEST_PAUSE);
         self.phase = Phase::Waiting { tries, next: now.plus(pause) };
-        StepResult::Stepped(Vec::new())
+        Outcome::Stepped(Vec::new())
     }
 
     /// `failure` is what the backend said, if it did.
-    fn check(&mut self, failure: Option<&LightningError>, now: UnixMillis) -> StepResult {
+    fn check(&mut self, failure: Option<&LightningError>, now: UnixMillis) -> Outcome {
         let (Phase::Sending { attempt, .. } | Phase::Checking { attempt, .. }) = &self.phase else {
-            return StepResult::Ignored;
+            return Outcome::Ignored;
         };
         let attempt = attempt.clone();
         let (refused, tried) = match failure {
@@ -351,13 +348,13 @@ impl ServicePayment {
             _ => (false, false),
         };
         self.phase = Phase::Checking { attempt, tries: 1, refused, tried, pending: false, next: lease(now) };
-        StepResult::Stepped(vec![self.look_up()])
+        Outcome::Stepped(vec![self.look_up()])
     }
 
     /// The backend shows a preimage.
-    fn shown(&mut self, paid: &PaidInvoice, now: UnixMillis) -> StepResult {
+    fn shown(&mut self, paid: &PaidInvoice, now: UnixMillis) -> Outcome {
         if self.paid || paid.preimage.payment_hash() != self.invoice.payment_hash() {
-            return StepResult::Ignored;
+            return Outcome::Ignored;
         }
         self.paid = true;
         self.phase = Phase::Over { at: now, checks: 0 };
@@ -367,25 +364,25 @@ impl ServicePayment {
             "fees_paid": paid.fees_paid,
             "request_id": self.reference,
         });
-        StepResult::Stepped(vec![emit(EventType::StatusUpdate, data, now)])
+        Outcome::Stepped(vec![emit(EventType::StatusUpdate, data, now)])
     }
 
     /// The backend replies that it has paid.
-    fn replied(&mut self, attempt: u32, paid: &PaidInvoice, now: UnixMillis) -> StepResult {
+    fn replied(&mut self, attempt: u32, paid: &PaidInvoice, now: UnixMillis) -> Outcome {
         match self.shown(paid, now) {
             // The preimage of something else is no proof: how the payment stands is not known.
-            StepResult::Ignored if !self.paid => match self.phase {
+            Outcome::Ignored if !self.paid => match self.phase {
                 Phase::Sending { .. } if attempt == self.attempts => self.check(None, now),
-                _ => StepResult::Ignored,
+                _ => Outcome::Ignored,
             },
             outcome => outcome,
         }
     }
 
     /// The backend was asked to pay and did not, or did not say that it did.
-    fn failed(&mut self, number: u32, failure: &LightningError, now: UnixMillis) -> StepResult {
+    fn failed(&mut self, number: u32, failure: &LightningError, now: UnixMillis) -> Outcome {
         if number != self.attempts {
-            return StepResult::Ignored;
+            return Outcome::Ignored;
         }
         let attempt = match &self.phase {
             Phase::Sending { attempt, .. } => attempt,
@@ -398,7 +395,7 @@ impl ServicePayment {
             {
                 attempt
             }
-            Phase::Waiting { .. } | Phase::Checking { .. } | Phase::Over { .. } => return StepResult::Ignored,
+            Phase::Waiting { .. } | Phase::Checking { .. } | Phase::Over { .. } => return Outcome::Ignored,
         };
         match failure {
             LightningError::NotSent if !attempt.resumed => {
@@ -409,16 +406,16 @@ impl ServicePayment {
         }
     }
 
-    fn looked_up(&mut self, status: &Result<OutgoingStatus, LightningError>, now: UnixMillis) -> StepResult {
+    fn looked_up(&mut self, status: &Result<OutgoingStatus, LightningError>, now: UnixMillis) -> Outcome {
         if let Ok(OutgoingStatus::Paid(paid)) = status {
             let shown = self.shown(paid, now);
-            if shown != StepResult::Ignored {
+            if shown != Outcome::Ignored {
                 return shown;
             }
         }
         let expired_at = UnixMillis::from_secs(self.invoice.expires_at()).plus(AFTER_EXPIRY);
         let Phase::Checking { attempt, tries, refused, tried, pending, .. } = &mut self.phase else {
-            return StepResult::Ignored;
+            return Outcome::Ignored;
         };
         match status {
             Ok(OutgoingStatus::Failed) => {
@@ -446,19 +443,19 @@ impl ServicePayment {
     }
 
     /// The payment is proven not to have been made.
-    fn attempt_again(&mut self, now: UnixMillis) -> StepResult {
+    fn attempt_again(&mut self, now: UnixMillis) -> Outcome {
         if now >= self.expires_at {
             self.reason.get_or_insert_with(|| "the wallet did not pay in time".to_owned());
             return self.not_paid(now);
         }
         self.sent_before = true;
         self.phase = Phase::Waiting { tries: 0, next: lease(now) };
-        StepResult::Stepped(vec![self.prepare()])
+        Outcome::Stepped(vec![self.prepare()])
     }
 
-    fn check_again(&mut self, now: UnixMillis) -> StepResult {
+    fn check_again(&mut self, now: UnixMillis) -> Outcome {
         let (expires_at, give_up) = (self.expires_at, self.give_up_at());
-        let Phase::Checking { attempt, tries, pending, next, .. } = &mut self.phase else { return StepResult::Ignored };
+        let Phase::Checking { attempt, tries, pending, next, .. } = &mut self.phase else { return Outcome::Ignored };
         // Sooner while a new attempt may follow.
         let slowest = if now < expires_at && !*pending { 4 } else { 6 };
         *next = now.plus(Duration::from_secs(1 << (*tries).min(slowest)));
@@ -466,7 +463,7 @@ impl ServicePayment {
             *next = (*next).min(attempt.void_at());
         }
         if now < give_up {
-            return StepResult::Stepped(Vec::new());
+            return Outcome::Stepped(Vec::new());
         }
         let reason = match &self.reason {
             _ if *pending => "the payment has been under way for too long".to_owned(),
@@ -488,16 +485,16 @@ impl ServicePayment {
         expired.plus(AFTER_EXPIRY).min(self.started_at.plus(LONGEST_UNKNOWN))
     }
 
-    fn not_paid(&mut self, now: UnixMillis) -> StepResult {
+    fn not_paid(&mut self, now: UnixMillis) -> Outcome {
         let reason = self.reason.clone().unwrap_or_else(|| LightningError::NotSent.to_string());
         self.end("not_paid", &reason, now)
     }
 
     /// `outcome` says how sure it is that nothing was paid: `not_paid` or `unknown`.
-    fn end(&mut self, outcome: &str, reason: &str, now: UnixMillis) -> StepResult {
+    fn end(&mut self, outcome: &str, reason: &str, now: UnixMillis) -> Outcome {
         self.phase = Phase::Over { at: now, checks: 0 };
         let data = json!({ "status": "error", "outcome": outcome, "reason": reason, "request_id": self.reference });
-        StepResult::Stepped(vec![emit(EventType::StatusUpdate, data, now)])
+        Outcome::Stepped(vec![emit(EventType::StatusUpdate, data, now)])
     }
 }
 

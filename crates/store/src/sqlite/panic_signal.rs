@@ -6,12 +6,12 @@ use tokio::sync::watch;
 
 /// Rung by threads that panic.
 #[derive(Clone, Debug)]
-pub(crate) struct Alarm(Arc<watch::Sender<bool>>);
+pub(crate) struct PanicSignal(Arc<watch::Sender<bool>>);
 
 /// What a thread holds while it runs: dropped by a panic, it rings.
-pub(crate) struct Guard(Alarm);
+pub(crate) struct Guard(PanicSignal);
 
-impl Alarm {
+impl PanicSignal {
     pub(crate) fn new() -> Self {
         Self(Arc::new(watch::Sender::new(false)))
     }
@@ -21,10 +21,10 @@ impl Alarm {
         Guard(self.clone())
     }
 
-    /// Returns when it was rung.
-    pub(crate) async fn rung(&self) {
+    /// Returns when it was raised.
+    pub(crate) async fn raised(&self) {
         // The sender is held by `self`: this cannot fail.
-        drop(self.0.subscribe().wait_for(|rung| *rung).await);
+        drop(self.0.subscribe().wait_for(|raised| *raised).await);
     }
 }
 

@@ -169,7 +169,7 @@ fn source(folder: &Folder, variables: &[(&str, &str)]) -> Source {
 /// Reads the configuration.
 ///
 /// # Errors
-/// When it has mistakes.
+/// When it has errors.
 fn read(source: &Source) -> Result<Config, Failure> {
     let mut loaded = load(source);
     loaded.config.take().ok_or_else(|| Failure::Configuration(report::problems(&loaded)))

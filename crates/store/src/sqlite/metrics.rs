@@ -3,16 +3,16 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-/// Upper bounds of [`StoreStats::commit_seconds`]: an `fsync` takes a tenth of a millisecond on a good server disk, a few
+/// Upper bounds of [`StoreMetrics::commit_seconds`]: an `fsync` takes a tenth of a millisecond on a good server disk, a few
 /// on a cheap one, and seconds on one that is about to fail.
 const SECONDS: [f64; 12] = [0.000_25, 0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0];
 
-/// Upper bounds of [`StoreStats::batch_size`], up to the default `max_batch`.
+/// Upper bounds of [`StoreMetrics::batch_size`], up to the default `max_batch`.
 const BATCH: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 
 /// What the store has counted since it was opened.
 #[derive(Clone, Debug, PartialEq)]
-pub struct StoreStats {
+pub struct StoreMetrics {
     /// How long transactions took, from BEGIN to the end of COMMIT, in seconds.
     pub commit_seconds: HistogramValues,
     /// How many pieces of work shared a transaction.
@@ -32,15 +32,15 @@ pub struct HistogramValues {
     pub sum: f64,
 }
 
-/// The counters behind [`StoreStats`].
+/// The counters behind [`StoreMetrics`].
 #[derive(Debug, Default)]
-pub(crate) struct Stats {
+pub(crate) struct Metrics {
     commit_seconds: Histogram<{ SECONDS.len() }>,
     batch_size: Histogram<{ BATCH.len() }>,
     failed: AtomicU64,
 }
 
-impl Stats {
+impl Metrics {
     /// A transaction with `jobs` pieces of work was committed.
     pub(crate) fn committed(&self, jobs: usize, took: Duration) {
         let nanos = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX);
@@ -60,8 +60,8 @@ impl Stats {
         self.failed.load(Ordering::Relaxed)
     }
 
-    pub(crate) fn values(&self) -> StoreStats {
-        StoreStats {
+    pub(crate) fn values(&self) -> StoreMetrics {
+        StoreMetrics {
             commit_seconds: self.commit_seconds.values(&SECONDS, 1e-9),
             batch_size: self.batch_size.values(&BATCH, 1.0),
             failed: self.failures(),
@@ -109,12 +109,12 @@ mod tests {
 
     #[test]
     fn buckets_are_cumulative_and_their_bounds_inclusive() {
-        let stats = Stats::default();
+        let metrics = Metrics::default();
         for (jobs, millis) in [(1, 1), (2, 2), (3, 1_000), (1_000, 60_000)] {
-            stats.committed(jobs, Duration::from_millis(millis));
+            metrics.committed(jobs, Duration::from_millis(millis));
         }
-        stats.failed();
-        let values = stats.values();
+        metrics.failed();
+        let values = metrics.values();
         let at = |histogram: &HistogramValues, bound: f64| {
             histogram.buckets.iter().find_map(|(each, count)| (*each == bound).then_some(*count)).unwrap()
         };

@@ -12,11 +12,11 @@ use super::feed::Shown;
 
 /// For people, or for programs.
 #[derive(Clone, Copy)]
-pub(super) struct Screen {
+pub(super) struct EventOutput {
     json: bool,
 }
 
-impl Screen {
+impl EventOutput {
     pub(super) const fn new(json: bool) -> Self {
         Self { json }
     }
@@ -116,19 +116,19 @@ mod tests {
 
     #[test]
     fn for_people() {
-        let screen = Screen::new(false);
-        assert_eq!(screen.event_line(&shown("{\"a\":1}")), "22:13:20Z  StatusUpdate  s:3  {\"a\":1}\n");
+        let output = EventOutput::new(false);
+        assert_eq!(output.event_line(&shown("{\"a\":1}")), "22:13:20Z  StatusUpdate  s:3  {\"a\":1}\n");
         let took = Duration::from_millis(12);
         let accepted = Posted::Accepted { http_status: 204 };
-        assert_eq!(screen.outcome_line(&shown("{}"), &accepted, took), "           → accepted with 204, 12 ms  s:3\n");
+        assert_eq!(output.outcome_line(&shown("{}"), &accepted, took), "           → accepted with 204, 12 ms  s:3\n");
         let refused = Posted::Refused { http_status: Some(500), reason: "it said 500".to_owned(), retry_after: None };
-        assert_eq!(screen.outcome_line(&shown("{}"), &refused, took), "           → failed: it said 500, 12 ms  s:3\n");
+        assert_eq!(output.outcome_line(&shown("{}"), &refused, took), "           → failed: it said 500, 12 ms  s:3\n");
     }
 
     #[test]
     fn what_a_stranger_wrote_commands_no_terminal_and_reads_the_same() {
         let data = "{\"reason\":\n\"a\u{9b}2Jb\u{202e}c\u{7f}\"}";
-        let line = Screen::new(true).event_line(&shown(data));
+        let line = EventOutput::new(true).event_line(&shown(data));
         assert!(!line.trim_end().contains(char::is_control) && !line.contains('\u{202e}'), "{line:?}");
         let read: Value = serde_json::from_str(&line).unwrap();
         assert_eq!(read["event"]["data"], serde_json::from_str::<Value>(data).unwrap());

@@ -1,0 +1,55 @@
+//! The keys of the configuration: names, descriptions and defaults.
+
+/// A section of the configuration file.
+#[derive(Debug)]
+pub struct Section {
+    /// The table's name in the file, such as `wallet.nwc`.
+    pub name: &'static str,
+    /// Its description, one entry per line.
+    pub doc: &'static [&'static str],
+    /// Its keys.
+    pub keys: &'static [Key],
+}
+
+/// One key of the configuration.
+#[derive(Debug)]
+pub struct Key {
+    /// Its full name, such as `wallet.nwc.url`.
+    pub name: &'static str,
+    /// Its description, one entry per line.
+    pub doc: &'static [&'static str],
+    /// What a value looks like, as in "must be …".
+    pub shape: fn() -> String,
+    /// An example for the reference, as TOML, for keys without default.
+    pub example: &'static str,
+    /// Its default, as TOML.
+    pub default: Option<&'static str>,
+    /// The service does not start without it.
+    pub required: bool,
+    /// Its value is never shown, and may come from a file of its own.
+    pub secret: bool,
+    /// This version checks it but does not act on it yet.
+    pub reserved: bool,
+}
+
+impl Key {
+    /// The environment variable that sets it.
+    pub fn variable(&self) -> String {
+        format!("SERVICE__{}", self.name.to_ascii_uppercase().replace('.', "__"))
+    }
+
+    /// The environment variable that names the file with its value; only secrets have one.
+    pub fn file_variable(&self) -> Option<String> {
+        self.secret.then(|| format!("{}_FILE", self.variable()))
+    }
+
+    /// The key that names the file with its value; only secrets have one.
+    pub fn file_name(&self) -> Option<String> {
+        self.secret.then(|| format!("{}_file", self.name))
+    }
+
+    /// Its name within its section.
+    pub fn short(&self) -> &'static str {
+        self.name.rsplit('.').next().unwrap_or(self.name)
+    }
+}

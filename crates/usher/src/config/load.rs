@@ -1,0 +1,97 @@
+//! Loads a configuration: file and environment, the values in force, and what is wrong with them.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use usher_engine::UnixMillis;
+
+use super::checks;
+use super::error::{ConfigError, Origin};
+use super::keys::Config;
+use super::reader::{InForce, Reader};
+use super::table::FromReader as _;
+use super::{environment, file, keys};
+
+/// From what a configuration is loaded.
+#[derive(Debug)]
+pub struct Source {
+    /// The data directory, absolute.
+    pub data_dir: PathBuf,
+    /// The environment.
+    pub variables: Vec<(OsString, OsString)>,
+    /// The current time: subkey proofs expire.
+    pub now: UnixMillis,
+}
+
+impl Source {
+    /// Where the configuration file is, if there is one.
+    pub fn file(&self) -> PathBuf {
+        self.data_dir.join("config.toml")
+    }
+}
+
+/// A configuration and what there is to say about it.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The configuration; `None` when there are errors.
+    pub config: Option<Config>,
+    /// What is in force, by key, as far as it could be read.
+    pub in_force: Vec<InForce>,
+    /// What an operator should know: one line each.
+    pub warnings: Vec<String>,
+    /// What keeps the service from starting: one line each.
+    pub errors: Vec<ConfigError>,
+}
+
+impl Loaded {
+    /// The keys whose values are others than they were.
+    pub fn changed_since(&self, before: &Self) -> Vec<&'static str> {
+        let was = |name: &str| before.in_force.iter().find(|entry| entry.key.name == name);
+        let changed = self
+            .in_force
+            .iter()
+            .filter(|entry| was(entry.key.name).is_none_or(|before| before.fingerprint != entry.fingerprint));
+        changed.map(|entry| entry.key.name).collect()
+    }
+
+    /// The same, but for these keys, which are as they were `before`.
+    #[must_use]
+    pub fn keeping(mut self, before: &Self, names: &[&'static str]) -> Self {
+        for entry in self.in_force.iter_mut().filter(|entry| names.contains(&entry.key.name)) {
+            if let Some(before) = before.in_force.iter().find(|before| before.key.name == entry.key.name) {
+                entry.fingerprint = before.fingerprint;
+            }
+        }
+        self
+    }
+
+    /// Whether a key was given somewhere, rather than left to its default.
+    pub fn is_set(&self, name: &str) -> bool {
+        self.in_force.iter().any(|entry| entry.key.name == name && entry.origin != Origin::Default)
+    }
+}
+
+/// Loads and checks a configuration.
+pub fn load(source: &Source) -> Loaded {
+    let mut errors = Vec::new();
+    let file = file::layer(&source.file(), &source.data_dir, &mut errors);
+    let variables = source.variables.iter().cloned();
+    let environment = environment::layer(variables, &source.data_dir, &mut errors);
+
+    let mut warnings = Vec::new();
+    checks::permissions(&source.file(), &file.given, &mut warnings);
+    checks::permissions(&source.file(), &environment, &mut warnings);
+    let mut given = file.given;
+    given.extend(environment);
+
+    let mut reader = Reader::new(keys::find, &given, file.incomplete);
+    let config = Config::from_reader(&mut reader);
+    errors.append(&mut reader.errors);
+
+    checks::together(&reader, source.now, &mut errors);
+    if let Some(config) = &config {
+        checks::warnings(config, &reader, source.now, &mut warnings);
+    }
+    let in_force = reader.in_force;
+    Loaded { config: config.filter(|_| errors.is_empty()), in_force, warnings, errors }
+}
