@@ -131,12 +131,12 @@ impl RelayPool {
         }
     }
 
-    fn seal(&self, letter: &Letter, recipient: &PublicKey) -> Option<Event> {
+    fn seal(&self, message: &Letter, recipient: &PublicKey) -> Option<Event> {
         let contents = Contents {
-            participants: &letter.participants,
-            kind: letter.kind,
-            plaintext: &letter.content,
-            created_at: letter.made_at.secs(),
+            participants: &message.participants,
+            kind: message.kind,
+            plaintext: &message.content,
+            created_at: message.made_at.secs(),
         };
         let sealed = self.shared.conversation_keys.with(recipient).and_then(|conversation| {
             envelope::seal_repeatable(&self.shared.options.identity.keys, &conversation, &contents)
@@ -147,19 +147,19 @@ impl RelayPool {
                 Some(event)
             }
             Err(error) => {
-                tracing::warn!(kind = letter.kind, recipient = %recipient, %error, "cannot encrypt a message");
+                tracing::warn!(kind = message.kind, recipient = %recipient, %error, "cannot encrypt a message");
                 None
             }
         }
     }
 
     /// The user's own relays for this message, opened if necessary.
-    fn user_relays(&self, letter: &Letter, now: UnixMillis) -> Vec<Arc<RelayHandle>> {
-        let Some(user) = user_of(letter) else { return Vec::new() };
+    fn user_relays(&self, message: &Letter, now: UnixMillis) -> Vec<Arc<RelayHandle>> {
+        let Some(user) = user_of(message) else { return Vec::new() };
         let parse = if self.shared.options.allow_private { RelayAddress::parse } else { RelayAddress::parse_from_user };
         let metrics = &self.shared.metrics;
         let mut wanted = Vec::new();
-        for text in letter.relays.iter().take(MAX_ADDRESSES_PER_MESSAGE) {
+        for text in message.relays.iter().take(MAX_ADDRESSES_PER_MESSAGE) {
             match parse(text) {
                 Ok(address) => wanted.push(address),
                 Err(error) => {
@@ -175,7 +175,7 @@ impl RelayPool {
             self.shared
                 .relay_set
                 .lock()
-                .use_for(user, wanted, letter.until, now, |address| self.handle(address, Origin::User));
+                .use_for(user, wanted, message.until, now, |address| self.handle(address, Origin::User));
         metrics.user_relays_evicted.fetch_add(evicted, Ordering::Relaxed);
         metrics.user_relays_refused.fetch_add(refused, Ordering::Relaxed);
         for handle in &opened {
@@ -186,16 +186,16 @@ impl RelayPool {
 }
 
 impl Messenger for RelayPool {
-    fn send(&self, letter: &Letter) -> Vec<EventId> {
+    fn send(&self, message: &Letter) -> Vec<EventId> {
         let now = self.shared.clock.now();
         let mut handles = self.shared.relay_set.lock().configured();
-        handles.extend(self.user_relays(letter, now));
-        let mut ids = Vec::with_capacity(letter.recipients.len());
-        for recipient in &letter.recipients {
-            if let Some(event) = self.seal(letter, recipient) {
-                let event = outgoing(&event, user_of(letter));
+        handles.extend(self.user_relays(message, now));
+        let mut ids = Vec::with_capacity(message.recipients.len());
+        for recipient in &message.recipients {
+            if let Some(event) = self.seal(message, recipient) {
+                let event = outgoing(&event, user_of(message));
                 ids.push(event.id);
-                self.recent.sent(event.clone(), letter.until);
+                self.recent.sent(event.clone(), message.until);
                 for handle in &handles {
                     self.shared.enqueue(handle, event.clone());
                 }
@@ -210,8 +210,8 @@ impl Messenger for RelayPool {
 }
 
 /// The user that a message is for: in the protocol the main key is the first participant.
-fn user_of(letter: &Letter) -> Option<PublicKey> {
-    letter.participants.first().or(letter.recipients.first()).copied()
+fn user_of(message: &Letter) -> Option<PublicKey> {
+    message.participants.first().or(message.recipients.first()).copied()
 }
 
 /// Closes users' relays that are no longer needed, and drops stale events in the queues of relays that are down.

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn back_and_forth_leaves_nothing_behind() {
+    async fn opposite_changes_cancel_out() {
         let settings = Settings::default();
         let (a, b) = (&addresses("a")[0], &addresses("b")[0]);
         let start = load(&settings, "a").await;
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_not_understood_is_as_good_as_nothing() {
+    async fn an_unreadable_setting_is_ignored() {
         for text in ["", "{}", "[]", r#"{"added":["http://x"],"removed":[]}"#] {
             let settings = Settings::default();
             settings.set_setting(SETTING, Some(text)).await.unwrap();

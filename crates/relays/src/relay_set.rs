@@ -71,7 +71,7 @@ struct UserRelay {
     choice: usize,
     until: UnixMillis,
     users: HashSet<PublicKey>,
-    crowded: bool,
+    has_uncounted_users: bool,
     /// Grows with each opening.
     opened: u64,
     last_use: u64,
@@ -162,7 +162,7 @@ impl RelaySet {
                     choice,
                     until,
                     users: HashSet::from([user]),
-                    crowded: false,
+                    has_uncounted_users: false,
                     opened: self.uses,
                     last_use: self.uses,
                 };
@@ -316,14 +316,14 @@ impl UserRelay {
         if self.users.len() < USERS_OF_A_RELAY {
             self.users.insert(user);
         } else if !self.users.contains(&user) {
-            self.crowded = true;
+            self.has_uncounted_users = true;
         }
     }
 
     /// `user` uses other relays now; true when nobody uses this one any more.
     fn leave(&mut self, user: &PublicKey) -> bool {
         self.users.remove(user);
-        self.users.is_empty() && !self.crowded
+        self.users.is_empty() && !self.has_uncounted_users
     }
 }
 

@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn events_for_one_user_leave_apart_and_hold_up_nobody_else() {
+    fn events_for_one_user_leave_apart_and_delay_no_other_user() {
         let now = Instant::now();
         let queue = SendQueue::new(100, 10_000, Duration::from_secs(60));
         for event in [to(1, 10, now), to(1, 11, now), to(2, 20, now), to(1, 12, now), event(0, 10, now), to(2, 21, now)]
@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_for_one_user_is_not_held_back_and_what_is_held_is_bounded_and_grows_old() {
+    fn held_back_events_are_bounded_and_expire() {
         let now = Instant::now();
         let queue = SendQueue::new(200, 10_000, Duration::from_secs(60));
         (0..100).for_each(|number| _ = queue.push(to(1, number, now)));
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn of_users_little_is_remembered() {
+    fn few_users_are_remembered() {
         let (queue, start) = (SendQueue::new(10, 10_000, Duration::from_secs(60)), Instant::now());
         for n in 0..100_000_u32 {
             let now = start + Duration::from_millis(u64::from(n));
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_put_back_comes_first_and_in_order() {
+    fn events_put_back_come_first_and_in_order() {
         let now = Instant::now();
         let queue = SendQueue::new(4, 1000, Duration::from_secs(60));
         queue.push(event(8, 10, now));

@@ -4,6 +4,7 @@
 
 mod backend_handle;
 mod error_codes;
+mod expensive_relay;
 mod fixture;
 mod fuzz_targets;
 mod invalid_responses;

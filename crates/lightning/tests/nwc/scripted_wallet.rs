@@ -72,6 +72,11 @@ impl ScriptedWallet {
 }
 
 impl Wire {
+    /// The socket below the WebSocket, to send frames of the test's own.
+    pub(crate) fn into_stream(self) -> TcpStream {
+        self.socket.into_inner()
+    }
+
     pub(crate) async fn send(&mut self, message: &Value) {
         self.try_send(message).await.unwrap();
     }

@@ -70,10 +70,10 @@ impl LookupContext {
     }
 
     fn examine_text(&self, text: &str) -> Verdict {
-        self.examine_at("wss://a.example", text)
+        self.verify_at("wss://a.example", text)
     }
 
-    fn examine_at(&self, relay: &str, text: &str) -> Verdict {
+    fn verify_at(&self, relay: &str, text: &str) -> Verdict {
         self.event_verifier.verify(serde_json::from_str(text).unwrap(), Some(&relay.into()))
     }
 
@@ -97,7 +97,7 @@ impl LookupContext {
 }
 
 #[test]
-fn a_message_is_taken_once() {
+fn a_message_is_accepted_once() {
     let context = LookupContext::new();
     let event = context.handshake("abcd");
     match context.verify(&event) {
@@ -132,7 +132,7 @@ fn the_same_event_at_two_relays_at_the_same_instant_is_one() {
 }
 
 #[test]
-fn a_handshake_is_handed_on_once_for_each_relay_and_an_answer_once() {
+fn a_handshake_is_passed_on_once_per_relay_and_a_reply_once() {
     let context = LookupContext::new();
     let handshake = context.handshake("abcd").as_json();
     let via = |verdict| match verdict {
@@ -142,31 +142,31 @@ fn a_handshake_is_handed_on_once_for_each_relay_and_an_answer_once() {
     for round in 0..3 {
         for (relay, copy) in [("wss://a.example", false), ("wss://b.example", true)] {
             let expected = (round == 0).then(|| (Some(relay.to_owned()), copy));
-            assert_eq!(via(context.examine_at(relay, &handshake)), expected, "{relay}, the {round}th time");
+            assert_eq!(via(context.verify_at(relay, &handshake)), expected, "{relay}, the {round}th time");
         }
         let of_user = context.event_verifier.verify(serde_json::from_str(&handshake).unwrap(), None);
         assert_eq!(via(of_user), (round == 0).then_some((None, true)), "relays of users are one");
     }
     assert_eq!(context.metrics.values().verified, 3, "each relay's claim is checked, once");
-    // A relay cannot put other words into it.
+    // A relay cannot change its content.
     let mut forged: Event = serde_json::from_str(&handshake).unwrap();
     forged.content = context.handshake("efgh").content;
-    assert!(matches!(context.examine_at("wss://c.example", &forged.as_json()), Verdict::Refused(Refusal::Forged)));
-    assert!(via(context.examine_at("wss://c.example", &handshake)).is_some(), "nor spoil it by trying to");
+    assert!(matches!(context.verify_at("wss://c.example", &forged.as_json()), Verdict::Refused(Refusal::Forged)));
+    assert!(via(context.verify_at("wss://c.example", &handshake)).is_some(), "nor spoil it by trying to");
 
     let text = r#"{"challenge":"c","subkey_proof":null,"status":{"status":"declined","reason":null}}"#;
     let answer = context.seal(&context.service, &context.service, kind::AUTH_RESPONSE, text, NOW).as_json();
-    assert!(via(context.examine_at("wss://a.example", &answer)).is_some());
-    assert!(matches!(context.examine_at("wss://b.example", &answer), Verdict::Known));
+    assert!(via(context.verify_at("wss://a.example", &answer)).is_some());
+    assert!(matches!(context.verify_at("wss://b.example", &answer), Verdict::Known));
 }
 
 #[test]
-fn forgeries_are_refused_and_poison_nothing() {
+fn forgeries_are_refused_and_hide_no_genuine_event() {
     let context = LookupContext::new();
     let genuine = context.handshake("abcd");
     let other = context.handshake("efgh");
 
-    // The right id with another content, another signature, another author, another time.
+    // The right id with another content, signature, author or time.
     let mut forged = genuine.clone();
     forged.content.clone_from(&other.content);
     context.refuses(&forged.as_json(), Refusal::Forged);
@@ -179,7 +179,7 @@ fn forgeries_are_refused_and_poison_nothing() {
     let mut forged = genuine.clone();
     forged.created_at = (NOW - 1).into();
     context.refuses(&forged.as_json(), Refusal::Forged);
-    // A right event under another's id.
+    // A genuine event under another's id.
     let mut forged = other.clone();
     forged.id = genuine.id;
     context.refuses(&forged.as_json(), Refusal::Forged);
@@ -190,14 +190,14 @@ fn forgeries_are_refused_and_poison_nothing() {
 }
 
 #[test]
-fn what_is_not_for_us_is_refused_without_a_signature_check() {
+fn events_for_others_are_refused_without_verifying_the_signature() {
     let context = LookupContext::new();
-    let stranger = Keys::generate();
+    let outsider = Keys::generate();
     let text = r#"{"token":"abcd"}"#;
     let ours = &context.service;
     context.refuses(&context.seal(ours, ours, kind::AUTH_CHALLENGE, text, NOW).as_json(), Refusal::NotAsked);
     context.refuses(&context.seal(ours, ours, 1, text, NOW).as_json(), Refusal::NotAsked);
-    context.refuses(&context.seal(ours, &stranger, kind::KEY_HANDSHAKE, text, NOW).as_json(), Refusal::NotAsked);
+    context.refuses(&context.seal(ours, &outsider, kind::KEY_HANDSHAKE, text, NOW).as_json(), Refusal::NotAsked);
     for created_at in [NOW - 15 * 60 - 1, NOW + 15 * 60 + 1, 0, u64::MAX >> 1] {
         context.refuses(&context.seal(ours, ours, kind::KEY_HANDSHAKE, text, created_at).as_json(), Refusal::OutOfTime);
     }
@@ -228,11 +228,11 @@ fn our_own_events_are_ignored() {
 }
 
 #[test]
-fn what_cannot_be_read_is_refused_once() {
+fn unreadable_events_are_refused_once() {
     let context = LookupContext::new();
-    let stranger = Keys::generate();
+    let outsider = Keys::generate();
     let text = r#"{"token":"abcd"}"#;
-    let for_another = context.seal(&stranger, &context.service, kind::KEY_HANDSHAKE, text, NOW);
+    let for_another = context.seal(&outsider, &context.service, kind::KEY_HANDSHAKE, text, NOW);
     context.refuses(&for_another.as_json(), Refusal::Undecryptable);
     assert!(matches!(context.verify(&for_another), Verdict::Known), "verified, so it need not be checked again");
     let nonsense = context.seal(&context.service, &context.service, kind::KEY_HANDSHAKE, "nonsense", NOW);
@@ -256,12 +256,12 @@ fn on_a_subkey_events_for_the_main_key_are_noticed() {
     let readable = context.seal(&context.service, &context.main, kind::KEY_HANDSHAKE, text, NOW);
     context.takes(&readable);
     assert!(!context.event_verifier.seen_events.is_junk(&readable.id));
-    // Tagged with our subkey and not readable: a mistake, not somebody who does not know it.
+    // Tagged with our subkey and not readable: a mistake, not an author who does not know the subkey.
     context.refuses(
         &context.seal(&context.main, &context.service, kind::KEY_HANDSHAKE, text, NOW).as_json(),
         Refusal::Undecryptable,
     );
-    // A proof is not answered by a proof.
+    // A proof is not answered with a proof.
     context.refuses(
         &context.seal(&context.main, &context.main, kind::SUBKEY_PROOF, text, NOW).as_json(),
         Refusal::Undecryptable,
@@ -271,7 +271,7 @@ fn on_a_subkey_events_for_the_main_key_are_noticed() {
 #[test]
 fn the_shortcut_for_nip44_agrees_with_base64() {
     use std::iter::once;
-    // Every pair of first characters: only those that decode to a first byte of 2 pass.
+    // All pairs of first characters: only those that decode to a first byte of 2 pass.
     let alphabet = ('A'..='Z').chain('a'..='z').chain('0'..='9').chain(once('+')).chain(once('/'));
     let alphabet: Vec<_> = alphabet.collect();
     for (high, first) in alphabet.iter().enumerate() {
@@ -292,7 +292,7 @@ mod whatever_a_relay_delivers {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(200))]
 
-        /// A genuine event with some bytes changed is refused, or is the genuine one still.
+        /// A genuine event with some bytes changed is refused or is still the genuine one.
         #[test]
         fn nothing_false_becomes_a_message(changes in prop::collection::vec((any::<prop::sample::Index>(), 32u8..127), 1..4)) {
             let context = LookupContext::new();
@@ -308,7 +308,7 @@ mod whatever_a_relay_delivers {
                 prop_assert_eq!(inbound.event_id, genuine.id);
                 prop_assert_eq!(inbound.author, genuine.pubkey);
             } else {
-                // And the genuine one is taken afterwards all the same.
+                // And the genuine one is accepted afterwards nevertheless.
                 prop_assert!(matches!(context.verify(&genuine), Verdict::Message(_)));
             }
         }

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_leads_to_loopback_is_resolved_for_the_operator_alone() {
+    async fn loopback_hosts_are_resolved_for_the_operator_only() {
         for host in ["localhost", "127.0.0.1", "[::1]", "127.1"] {
             let resolve = |trust| {
                 GuardedHostResolver { trust, within: Duration::from_secs(20) }.resolve(Host::parse(host).unwrap(), 443)

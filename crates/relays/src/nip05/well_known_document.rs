@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ordinary_answer() {
+    fn an_ordinary_document() {
         let answer = read_json(&json!({
             "names": {"bob": KEY, "alice": 7},
             "relays": {KEY: ["wss://Relay.Example/", "wss://relay.example", "ws://127.0.0.1", "https://x.example", 1, null]},
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_names_nobody() {
+    fn invalid_documents_name_nobody() {
         for value in [
             json!({"names": {"alice": KEY}}),
             json!({"names": {"Bob": KEY}}),

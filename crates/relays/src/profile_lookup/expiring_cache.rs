@@ -85,7 +85,7 @@ mod tests {
     const MINUTE: Duration = Duration::from_secs(60);
 
     #[test]
-    fn keeps_for_its_time_and_no_longer() {
+    fn entries_expire() {
         let cache = ExpiringCache::new(10, 10_000);
         cache.put("a", 1, 10, NOW, MINUTE);
         assert_eq!(cache.get(&"a", NOW.plus(Duration::from_secs(59))), Some(1));

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_one_field_costs_that_one() {
+    fn an_invalid_field_is_dropped_alone() {
         let document = read(json!({
             "name": ["x"], "display_name": 7, "picture": "javascript:alert(1)", "about": {"a": 1}, "nip05": "nobody",
         }));
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_with_spaces_is_one_to_show() {
+    fn a_name_with_spaces_is_a_display_name() {
         let document = read(json!({"name": "Jane Doe"}));
         assert_eq!((document.name, document.display_name.as_deref()), (None, Some("Jane Doe")));
         let document = read(json!({"name": "Jane Doe", "display_name": "Jane"}));
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_document() {
+    fn invalid_contents() {
         let large = json!({"about": "x".repeat(MAX_DOCUMENT_BYTES)}).to_string();
         let deep = format!("{{\"a\":{}{}}}", "[".repeat(30_000), "]".repeat(30_000));
         for content in ["", "null", "[]", "\"x\"", "7", "{", "{\"a\":1}x", "{a:1}", &large, &deep] {
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_keeps_what_others_wrote() {
+    fn our_profile_keeps_unknown_fields() {
         let change = ProfileChange { name: Some("usher".to_owned()), ..ProfileChange::default() };
         let content =
             write(Some(r#"{"name":"old","about":"old","lud16":"a@b.c","website":"https://x.example"}"#), &change);

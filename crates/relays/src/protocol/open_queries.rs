@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_few_at_a_time_and_closed_when_answered() {
+    fn a_few_at_a_time_and_closed_when_complete() {
         let mut relay = with(MOST_OPEN + 2);
         assert_eq!(relay.tick().len(), MOST_OPEN);
         assert!(relay.tick().is_empty());
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_longer_than_its_time() {
+    fn a_query_ends_at_its_deadline() {
         let mut relay = with(2);
         assert_eq!(relay.tick().len(), 2);
         relay.now += Duration::from_secs(5);
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_relay_that_allows_fewer_is_asked_fewer_at_a_time() {
+    fn a_relay_that_allows_fewer_gets_fewer_at_a_time() {
         let mut relay = with(5);
         assert_eq!(relay.tick().len(), 5);
         for refused in ["q3", "q4"] {
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[test]
-    fn after_authentication_it_is_asked_again_or_not_at_all() {
+    fn after_authentication_a_query_is_sent_again_or_ends() {
         for (accepted, frames) in [(true, vec!["REQq2", "REQq3"]), (false, vec![])] {
             let mut relay = with(2);
             relay.tick();
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn more_events_than_anybody_has_end_a_question() {
+    fn too_many_events_end_a_query() {
         let mut relay = with(1);
         relay.tick();
         let raw = RawValue::from_string("{}".to_owned()).unwrap();

@@ -45,7 +45,7 @@ impl Line {
     }
 }
 
-/// Everything that is said now.
+/// All messages that are due now.
 fn said(protocol: &mut Protocol<'_>, now: Instant) -> Vec<Value> {
     std::iter::from_fn(|| protocol.next_message(now)).map(|frame| serde_json::from_str(&frame).unwrap()).collect()
 }
@@ -67,7 +67,7 @@ fn secs(secs: u64) -> Duration {
 }
 
 #[test]
-fn the_subscription_asks_for_what_we_take_and_nothing_else() {
+fn the_subscription_requests_only_what_we_accept() {
     let line = Line::new();
     let now = Instant::now();
     let mut protocol = Protocol::begin(&line.handle, &line.options, &line.metrics, Arc::new(SystemClock), now);
@@ -86,7 +86,7 @@ fn the_subscription_asks_for_what_we_take_and_nothing_else() {
 }
 
 #[test]
-fn a_clock_that_is_set_back_does_not_leave_wallets_before_the_subscription() {
+fn after_the_clock_is_set_back_the_subscription_is_renewed() {
     let line = Line::new();
     let clock = Arc::new(ManualClock::at(SystemClock.now()));
     let now = Instant::now();
@@ -127,7 +127,7 @@ fn nothing_waits_for_an_ok() {
 }
 
 #[test]
-fn a_closed_subscription_is_asked_for_again_with_growing_pauses() {
+fn a_closed_subscription_is_requested_again_with_growing_pauses() {
     let line = Line::new();
     let mut now = Instant::now();
     let mut protocol = line.protocol(now);
@@ -148,7 +148,7 @@ fn a_closed_subscription_is_asked_for_again_with_growing_pauses() {
         assert_eq!(line.refusal(), None);
     }
     assert!(longest >= secs(30) && longest <= secs(60), "{longest:?}");
-    // A relay that closed it long ago gets it back soon.
+    // A relay that closed it long ago is subscribed to again soon.
     now += secs(31);
     protocol.tick(now);
     protocol.receive(&closed("error: again"), now);
@@ -169,7 +169,7 @@ fn closed_again_while_closed_changes_nothing() {
 }
 
 #[test]
-fn restricted_is_shown_and_retried_slowly() {
+fn a_restriction_is_shown_and_retried_slowly() {
     let line = Line::new();
     let now = Instant::now();
     let mut protocol = line.protocol(now);
@@ -181,7 +181,7 @@ fn restricted_is_shown_and_retried_slowly() {
 }
 
 #[test]
-fn another_subscriptions_messages_are_not_ours() {
+fn messages_of_unknown_subscriptions_are_not_ours() {
     let line = Line::new();
     let now = Instant::now();
     let mut protocol = line.protocol(now);
@@ -220,7 +220,7 @@ fn authentication_names_the_address_we_dialled() {
 }
 
 #[test]
-fn a_relay_that_does_not_answer_our_authentication_is_asked_anyway() {
+fn a_relay_that_does_not_acknowledge_authentication_is_subscribed_anyway() {
     let line = Line::new();
     let now = Instant::now();
     let mut protocol = line.protocol(now);
@@ -247,7 +247,7 @@ fn refused_authentication_is_retried_slowly() {
 }
 
 #[test]
-fn challenges_without_end_cost_a_few_signatures() {
+fn endless_challenges_cost_a_few_signatures() {
     let line = Line::new();
     let now = Instant::now();
     let mut protocol = line.protocol(now);
@@ -275,14 +275,14 @@ fn events_that_need_authentication_are_sent_after_it() {
     let frames = said(&mut protocol, now);
     assert_eq!(frames[0][0], "REQ");
     assert_eq!(numbers(&frames[1..]), [1, 2]);
-    // Told the same again although it accepted us: no more to be done.
+    // Told the same again although it accepted our authentication: nothing more can be done.
     protocol.receive(&ok(first, false, "auth-required: who are you?"), now);
     assert!(said(&mut protocol, now).is_empty());
     assert_eq!(line.metrics.values().rejected, 1);
 }
 
 #[test]
-fn a_relay_that_never_challenges_does_not_hold_events_for_ever() {
+fn a_relay_that_never_challenges_does_not_hold_back_events_forever() {
     let line = Line::new();
     let mut now = Instant::now();
     let mut protocol = line.protocol(now);
@@ -320,7 +320,7 @@ fn rate_limited_events_are_sent_again_while_fresh() {
 }
 
 #[test]
-fn a_notice_of_a_limit_slows_down() {
+fn a_notice_about_a_rate_limit_slows_us_down() {
     let line = Line::new();
     let now = Instant::now();
     let mut protocol = line.protocol(now);
@@ -350,7 +350,7 @@ fn a_refused_event_is_shown_and_not_repeated() {
 }
 
 #[test]
-fn what_the_broken_connection_may_have_lost_is_sent_once_more() {
+fn events_that_a_broken_connection_may_have_lost_are_sent_once_more() {
     let line = Line::new();
     let now = Instant::now();
     let mut protocol = line.protocol(now);
@@ -377,7 +377,7 @@ impl Line {
 }
 
 #[test]
-fn what_is_in_flight_is_bounded() {
+fn unacknowledged_events_are_bounded() {
     let line = Line::new();
     let now = Instant::now();
     let mut protocol = line.protocol(now);
@@ -471,7 +471,7 @@ mod whatever_a_relay_says {
             prop_assert!(signed <= 6 * (minutes + 1), "{signed} signatures in {minutes} min");
             // Once for each pause (the first is half a second), and once for each authentication.
             prop_assert!(asked <= (now - start).as_millis() as u64 / 500 + signed + heard_oks + 2, "{asked} times");
-            // However it went, the relay will be asked again by itself, or is serving us.
+            // Whatever happened, the relay is subscribed to again by itself, or serves us.
             let due = protocol.tick(now);
             prop_assert!(protocol.subscription == Subscription::Open || due.is_some());
         }

@@ -45,7 +45,7 @@ impl Fixture {
     }
 }
 
-/// `a` is a relay of a host of its own, `a/x` another one of the same.
+/// `a` is a relay of a host of its own, `a/x` another one at the same host.
 fn address(name: &str) -> RelayAddress {
     let (host, path) = name.split_once('/').map_or((name, String::new()), |(host, path)| (host, format!("/{path}")));
     RelayAddress::parse(&format!("wss://{host}.example{path}")).unwrap()
@@ -112,14 +112,14 @@ fn adding_and_removing() {
 }
 
 #[test]
-fn one_user_has_only_so_many() {
+fn relays_per_user_are_limited() {
     let mut fixture = Fixture::new(2, 64);
     let (greedy, other) = (user(), user());
     let used = fixture.use_for(greedy, &["a", "b", "c", "d"], LATER, NOW);
     assert_eq!((names(&used.handles), used.refused), (vec!["a".to_owned(), "b".to_owned()], 2));
     fixture.use_for(other, &["b"], LATER, NOW);
 
-    // The user names others now: of theirs the oldest are closed, unless somebody else uses them.
+    // The user names others now: the oldest of theirs are closed, unless somebody else uses them.
     fixture.use_for(greedy, &["e"], LATER, NOW);
     assert_eq!(fixture.open(), ["a", "b", "e"], "b was the user's oldest, but is another's too");
     fixture.use_for(greedy, &["f", "g"], LATER, NOW);
@@ -131,7 +131,7 @@ fn one_user_has_only_so_many() {
 }
 
 #[test]
-fn when_all_are_taken_the_least_missed_goes() {
+fn when_all_places_are_taken_the_least_missed_relay_is_closed() {
     let mut fixture = Fixture::new(4, 3);
     let expired = NOW;
     fixture.use_for(user(), &["busy"], LATER, NOW);
@@ -152,7 +152,7 @@ fn when_all_are_taken_the_least_missed_goes() {
 }
 
 #[test]
-fn a_users_first_choice_goes_before_others_second() {
+fn a_first_choice_takes_precedence_over_a_second() {
     let mut fixture = Fixture::new(4, 4);
     let used = fixture.use_for(user(), &["a", "b", "c", "d"], LATER, NOW);
     assert_eq!(used.handles.len(), 4);
@@ -166,7 +166,7 @@ fn a_users_first_choice_goes_before_others_second() {
 }
 
 #[test]
-fn one_host_has_only_so_many_places_whoever_names_it() {
+fn relays_per_host_are_limited_whoever_names_them() {
     let mut fixture = Fixture::new(4, 64);
     fixture.use_for(user(), &["honest"], LATER, NOW);
     for sybil in 0..20 {
@@ -174,7 +174,7 @@ fn one_host_has_only_so_many_places_whoever_names_it() {
         fixture.use_for(user(), &paths.iter().map(String::as_str).collect::<Vec<_>>(), LATER, NOW);
     }
     assert_eq!(fixture.open(), ["evil/0-0", "evil/0-1", "evil/0-2", "honest"]);
-    // Paths made up at a relay that others use do not keep those out.
+    // Paths invented at a relay that others use do not keep those out.
     let used = fixture.use_for(user(), &["evil"], LATER, NOW);
     assert_eq!((names(&used.handles), used.evicted), (vec!["evil".to_owned()], 1));
     assert_eq!(fixture.open(), ["evil", "evil/0-1", "evil/0-2", "honest"]);
@@ -194,7 +194,7 @@ fn hosts_with_many_places_make_room_for_hosts_with_few() {
 }
 
 #[test]
-fn paths_made_up_at_a_users_relay_do_not_push_it_out() {
+fn invented_paths_at_a_users_relay_do_not_displace_it() {
     let mut fixture = Fixture::new(4, 4);
     fixture.use_for(user(), &["busy/old", "busy"], LATER, NOW);
     fixture.use_for(user(), &["busy"], LATER, NOW);
@@ -203,13 +203,13 @@ fn paths_made_up_at_a_users_relay_do_not_push_it_out() {
         fixture.use_for(user(), &[&format!("host{sybil}")], LATER, NOW);
     }
     assert_eq!(fixture.open(), ["busy", "host0", "host1", "host2"]);
-    // And they do not count against it when it is opened anew.
+    // And they do not count against it when it is opened again.
     fixture.relay_set.expire(UnixMillis(LATER.plus(GRACE).0 + 1), GRACE);
     assert_eq!(fixture.use_for(user(), &["busy"], LATER, NOW).opened.len(), 1);
 }
 
 #[test]
-fn paths_made_up_at_the_operators_relay_do_not_use_up_its_patience() {
+fn invented_paths_at_the_operators_relay_are_limited() {
     let mut fixture = Fixture::new(4, 64);
     fixture.configure("ours");
     let opened: usize =
@@ -242,7 +242,7 @@ fn many_names_at_one_network_address_count_as_one_host() {
 }
 
 #[test]
-fn a_host_that_is_not_there_is_not_knocked_at_all_day() {
+fn a_missing_host_is_not_contacted_all_day() {
     let mut fixture = Fixture::new(4, 64);
     let mut opened = 0;
     for sybil in 0..1000 {
@@ -256,14 +256,14 @@ fn a_host_that_is_not_there_is_not_knocked_at_all_day() {
 }
 
 #[test]
-fn with_no_room_at_all_users_have_none() {
+fn without_places_users_get_none() {
     let mut fixture = Fixture::new(4, 0);
     let used = fixture.use_for(user(), &["a", "b"], LATER, NOW);
     assert_eq!((used.handles.len(), used.opened.len(), used.refused), (0, 0, 2));
 }
 
 #[test]
-fn a_crowd_of_users_is_bounded_and_keeps_its_relay() {
+fn counted_users_of_a_relay_are_bounded_and_keep_it() {
     let mut fixture = Fixture::new(1, 64);
     let users: Vec<_> = (0..USERS_OF_A_RELAY + 10).map(|_| user()).collect();
     for user in &users {

@@ -14,7 +14,7 @@ fn hash() -> (Preimage, PaymentHash) {
 }
 
 #[test]
-fn a_refusal_is_definite_only_when_its_code_says_so() {
+fn a_refusal_is_definite_only_by_its_code() {
     let refusal = |code: &str| answer(&json!({"error": {"code": code, "message": "no\n"}})).paid().unwrap_err();
     for (code, again) in [
         ("RATE_LIMITED", true),
@@ -34,7 +34,7 @@ fn a_refusal_is_definite_only_when_its_code_says_so() {
 }
 
 #[test]
-fn an_invoice_is_settled_only_when_its_state_or_its_time_says_so() {
+fn an_invoice_is_settled_only_by_state_or_time() {
     let (preimage, hash) = hash();
     let status = |value: Value| {
         let mut result = json!({"type": "incoming", "payment_hash": hash.to_string(), "preimage": preimage.to_hex()});
@@ -71,7 +71,7 @@ fn a_payment_is_paid_only_with_its_preimage() {
 }
 
 #[test]
-fn what_look_ups_find_is_seen_only_of_what_says_that_it_is_a_payment() {
+fn only_outgoing_transactions_show_what_look_ups_find() {
     let (preimage, _) = hash();
     let finds = |value: Value| answer(&json!({"result": value})).finds();
     assert_eq!(finds(json!({"type": "outgoing", "state": "settled", "preimage": preimage.to_hex()})), Finds::Settled);
@@ -99,7 +99,7 @@ fn notifications() {
 }
 
 #[test]
-fn what_contradicts_itself_is_no_notification() {
+fn contradictory_notifications_are_invalid() {
     let (preimage, hash) = hash();
     for (kind, more) in [
         ("payment_received", json!({"type": "outgoing"})),
@@ -116,7 +116,7 @@ fn what_contradicts_itself_is_no_notification() {
 }
 
 #[test]
-fn of_an_answer_about_something_else_nothing_follows() {
+fn a_response_to_another_method_proves_nothing() {
     let (preimage, hash) = hash();
     let other = answer(&json!({"result_type": "get_balance", "error": {"code": "NOT_FOUND", "message": ""}}));
     assert!(matches!(other.paid(), Err(LightningError::Unknown(_))));
