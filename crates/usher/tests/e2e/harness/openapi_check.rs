@@ -14,7 +14,7 @@ static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
 fn forms(kind: &str) -> Vec<&'static Value> {
     let forms = schema("#/components/schemas/EventData")["anyOf"].as_array().expect("forms").iter();
     let forms = forms.map(|form| schema(form["$ref"].as_str().expect("a reference")));
-    forms.filter(|form| form["description"].as_str().unwrap().starts_with(&format!("Of `{kind}`"))).collect()
+    forms.filter(|form| form["description"].as_str().unwrap().starts_with(&format!("Data of `{kind}`"))).collect()
 }
 
 fn schema(reference: &str) -> &'static Value {
