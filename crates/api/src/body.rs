@@ -34,7 +34,7 @@ pub(crate) enum BodyError {
     TooLarge { limit: usize },
     #[error("the body did not arrive in time")]
     Timeout,
-    #[error("the body ended before its end")]
+    #[error("the body is incomplete")]
     CutOff,
     #[error("the body is empty; send a JSON object")]
     Empty,

@@ -94,7 +94,7 @@ impl ConnectionTable {
         Some((ConnectionPermit { table: self.clone(), number, authenticated: AtomicBool::new(false) }, evicted))
     }
 
-    /// How many there are.
+    /// How many relays there are.
     pub(crate) fn counts(&self) -> ConnectionCounts {
         let table = self.0.lock();
         ConnectionCounts {

@@ -1,18 +1,18 @@
-//! What the interface asks the rest of the service about itself: the port behind `GET /health/ready` and `GET /metrics`.
+//! The port behind `GET /health/ready` and `GET /metrics`: readiness and metrics of the rest of the service.
 //!
-//! The interface knows neither relays nor databases; who puts the service together tells it what they say.
+//! This crate knows neither relays nor databases; the program that wires the service implements the port.
 
 use async_trait::async_trait;
 use usher_engine::ports::DamagedRow;
 
-/// What the service's parts say of themselves.
+/// The state of the service's parts.
 #[async_trait]
 pub trait ServiceStatus: Send + Sync {
-    /// Whether the parts can do their work now, tried and not remembered. Answers within a bound.
+    /// Whether the parts can work now: checked, not remembered, within a bounded time.
     async fn readiness(&self) -> Readiness;
 
-    /// What the parts have counted, and how they stand now. Cheap, for it is asked every few seconds; within a bound.
-    async fn families(&self) -> Vec<Family>;
+    /// The metrics of the parts. Cheap, because it is called every few seconds; within a bounded time.
+    async fn metrics(&self) -> Vec<Family>;
 }
 
 /// Whether the parts can do their work.
@@ -42,7 +42,7 @@ pub struct WalletReadiness {
 pub struct RelaysReadiness {
     /// How many are connected.
     pub connected: usize,
-    /// How many there are.
+    /// How many relays there are.
     pub total: usize,
 }
 

@@ -228,7 +228,7 @@ impl ApiState {
     /// `overloaded` when all are taken.
     pub(crate) fn long_poll_permit(&self) -> Result<OwnedSemaphorePermit, Problem> {
         let place = Arc::clone(&self.long_polls).try_acquire_owned();
-        place.map_err(|_| Problem::overloaded("as many calls wait for events as limits.max_long_polls allows"))
+        place.map_err(|_| Problem::overloaded("limits.max_long_polls is reached"))
     }
 
     /// A place for an event stream.
@@ -237,7 +237,7 @@ impl ApiState {
     /// `overloaded` when all are taken.
     pub(crate) fn event_stream_permit(&self) -> Result<OwnedSemaphorePermit, Problem> {
         let place = Arc::clone(&self.event_streams).try_acquire_owned();
-        place.map_err(|_| Problem::overloaded("as many event streams are open as limits.max_event_streams allows"))
+        place.map_err(|_| Problem::overloaded("limits.max_event_streams is reached"))
     }
 
     /// A place for a WebSocket; `None` when all are taken.

@@ -1,4 +1,4 @@
-//! Requests that change something run to their end, whoever hangs up.
+//! Runs everything that changes something on a task of its own, so that a client that disconnects cannot interrupt it.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use tracing::Instrument as _;
 use crate::ApiState;
 use crate::problem::Problem;
 
-/// The change did not come to its end: it panicked, or the runtime went away under it.
+/// The work did not complete: it panicked, or the runtime has stopped.
 #[derive(Debug, thiserror::Error)]
-#[error("a change was lost")]
+#[error("a task was lost")]
 pub(crate) struct TaskLost(#[source] pub(crate) Option<JoinError>);
 
 impl From<TaskLost> for Problem {
@@ -19,23 +19,23 @@ impl From<TaskLost> for Problem {
     }
 }
 
-/// Runs `change` on a task that shutdown waits for, and waits for it.
+/// Runs `work` on a task that the shutdown waits for, and waits for its result.
 ///
-/// A handler is dropped, wherever it stands, when its client hangs up or its time is over. A change cut in two is
-/// money asked for that nobody watches; on its own task it is done, and told by the stream's events. At most
-/// `limits.max_changes` run at a time: a caller that cannot begin waits, and may leave, before anything happened.
+/// A handler is dropped, at any `await`, when its client disconnects or its time is over. Interrupted work could be money
+/// that was requested and that nothing watches; on its own task it completes, and the stream's events report it. At most
+/// `limits.max_changes` run at a time: a request that cannot start yet waits, and may be dropped before anything happened.
 ///
 /// # Errors
 /// [`TaskLost`].
-pub(crate) async fn run_detached<T, F>(state: &ApiState, change: F) -> Result<T, TaskLost>
+pub(crate) async fn run_detached<T, F>(state: &ApiState, work: F) -> Result<T, TaskLost>
 where
     F: Future<Output = T> + Send + 'static,
     T: Send + 'static,
 {
-    let place = Arc::clone(&state.changes).acquire_owned().await.map_err(|_closed| TaskLost(None))?;
+    let permit = Arc::clone(&state.changes).acquire_owned().await.map_err(|_closed| TaskLost(None))?;
     let task = async move {
-        let result = change.await;
-        drop(place);
+        let result = work.await;
+        drop(permit);
         result
     };
     state.tasks.spawn(task.in_current_span()).await.map_err(|error| TaskLost(Some(error)))

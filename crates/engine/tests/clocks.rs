@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use common::paying::{letter, pass, payment, statuses, subscribe, until};
 use common::{FakeWallet, NOW, Running, handshake, open, options, user};
 use usher_engine::event::Event;
-use usher_engine::ports::{Posted, Receiver, Store as _};
+use usher_engine::ports::{Posted, Store as _, WebhookSender};
 use usher_engine::{AuthenticateKey, EngineOptions, KeyHandshakeRequest, StreamId, UnixMillis};
 
 const HOURS: Duration = Duration::from_secs(3 * 3600);
@@ -28,7 +28,7 @@ struct App {
 }
 
 #[async_trait]
-impl Receiver for App {
+impl WebhookSender for App {
     async fn post(&self, _: StreamId, _: &Event, _: UnixMillis) -> Posted {
         self.posts.fetch_add(1, Ordering::SeqCst);
         Posted::Refused { http_status: Some(503), reason: "the receiver said 503".to_owned(), retry_after: None }

@@ -13,7 +13,7 @@ use common::{FakeWallet, NOW, Running, handshake, open, options, user};
 use parking_lot::Mutex;
 use rusqlite::{Connection, ToSql};
 use usher_engine::event::Event;
-use usher_engine::ports::{DeliveryStatus, Posted, Receiver, RowPosition, Store as _, Table};
+use usher_engine::ports::{DeliveryStatus, Posted, RowPosition, Store as _, Table, WebhookSender};
 use usher_engine::{AuthenticateKey, EventsError, KeyHandshakeRequest, StreamId, SubscriptionFilter, UnixMillis};
 
 /// Damages rows while the store is open, as nothing of ours would.
@@ -34,7 +34,7 @@ fn found(usher: &Running) -> Vec<(Table, String)> {
 struct App(Mutex<Vec<(StreamId, u64)>>);
 
 #[async_trait]
-impl Receiver for App {
+impl WebhookSender for App {
     async fn post(&self, stream: StreamId, event: &Event, _: UnixMillis) -> Posted {
         self.0.lock().push((stream, event.index));
         Posted::Accepted { http_status: 200 }

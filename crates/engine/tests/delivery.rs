@@ -14,7 +14,7 @@ use common::{NOW, Running, handshake, open, options, user};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use usher_engine::event::Event;
-use usher_engine::ports::{AnswerKey, DeliveryStatus, DeliveryStore as _, Posted, Receiver};
+use usher_engine::ports::{AnswerKey, DeliveryStatus, DeliveryStore as _, Posted, WebhookSender};
 use usher_engine::{
     IdempotentRequest, KeyHandshakeRequest, KeyHandshakeStarted, RenderedResponse, StartError, StreamId, UnixMillis,
 };
@@ -35,7 +35,7 @@ struct App {
 static NEVER: Semaphore = Semaphore::const_new(0);
 
 #[async_trait]
-impl Receiver for App {
+impl WebhookSender for App {
     async fn post(&self, stream: StreamId, event: &Event, _: UnixMillis) -> Posted {
         self.posts.fetch_add(1, Ordering::SeqCst);
         if *self.hang_on.lock() == Some(stream) {
@@ -112,7 +112,7 @@ struct Picky {
 }
 
 #[async_trait]
-impl Receiver for Picky {
+impl WebhookSender for Picky {
     async fn post(&self, stream: StreamId, event: &Event, _: UnixMillis) -> Posted {
         let data: serde_json::Value = serde_json::from_str(&event.data).unwrap();
         if stream != StreamId::SUBSCRIPTIONS {

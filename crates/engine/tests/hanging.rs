@@ -13,7 +13,7 @@ use common::{NOW, Running, handshake, open, options};
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use usher_engine::event::Event;
-use usher_engine::ports::{Clock as _, DeliveryStatus, Inbound, Posted, Receiver, Via};
+use usher_engine::ports::{Clock as _, DeliveryStatus, Inbound, Posted, Via, WebhookSender};
 use usher_engine::{EngineOptions, KeyHandshakeRequest, StreamId, UnixMillis};
 use usher_protocol::{EventId, Keys, SecretKey};
 use usher_store::SqliteStore;
@@ -52,7 +52,7 @@ impl Drop for Hanging<'_> {
 }
 
 #[async_trait]
-impl Receiver for App {
+impl WebhookSender for App {
     async fn post(&self, stream: StreamId, event: &Event, _: UnixMillis) -> Posted {
         self.posts.fetch_add(1, Ordering::SeqCst);
         let released = self.released.notified();

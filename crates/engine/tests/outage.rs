@@ -14,8 +14,8 @@ use common::{NOW, Running, handshake, open, options, user};
 use parking_lot::Mutex;
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    Clock as _, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, KeepAnswer, Posted, Receiver,
-    Retried, StoreError,
+    Clock as _, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, KeepAnswer, Posted, Retried,
+    StoreError, WebhookSender,
 };
 use usher_engine::testing::ManualClock;
 use usher_engine::{KeyHandshakeRequest, StreamId, UnixMillis};
@@ -32,7 +32,7 @@ struct App {
 }
 
 #[async_trait]
-impl Receiver for App {
+impl WebhookSender for App {
     async fn post(&self, stream: StreamId, event: &Event, now: UnixMillis) -> Posted {
         self.posts.fetch_add(1, Ordering::SeqCst);
         assert!(!self.panics.swap(false, Ordering::SeqCst), "as if there were a bug");

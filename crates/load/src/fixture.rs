@@ -47,17 +47,17 @@ impl Tool {
         eprintln!("{what}");
     }
 
-    /// Sets a fixture; `latency` is simulated between the relay and each of its clients.
+    /// Starts a fixture; `latency` is simulated between the relay and each of its clients.
     pub(crate) async fn fixture(&self, latency: Duration) -> Result<Fixture> {
         self.fixture_with(latency, &[]).await
     }
 
-    /// Sets a fixture on which the service has these variables, too.
+    /// As [`fixture`](Self::fixture), with these environment variables for the service.
     pub(crate) async fn fixture_with(&self, latency: Duration, variables: &[(&'static str, &str)]) -> Result<Fixture> {
         self.set(Relay::start(latency).await?, None, variables).await
     }
 
-    /// Sets a fixture on which the service has a Lightning wallet.
+    /// As [`fixture`](Self::fixture), with a Lightning backend for the service.
     pub(crate) async fn fixture_with_lightning(&self, latency: Duration) -> Result<Fixture> {
         let relay = Relay::start(latency).await?;
         let lightning = Lightning::start(relay.url()).await?;

@@ -72,7 +72,7 @@ impl DevEnvironment {
         for wallet in [&service, &user] {
             // The relay is in this process. Should it be that busy, they listen when it is not.
             if let Err(error) = wallet.ready(READY).await {
-                tracing::warn!(%error, "a Lightning wallet does not listen yet");
+                tracing::warn!(%error, "a Lightning wallet is not connected to the relay yet");
             }
         }
         Ok(Self { relay, wallet_file, lightning, service, user })

@@ -10,4 +10,5 @@ pub mod dev;
 pub mod lightning;
 pub mod relay;
 mod relay_client;
+pub mod text;
 pub mod wallet;

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_api::{ApiParts, ApiState, ApiTokens, DocsAccess, Limits, ServeOptions};
-use usher_engine::ports::{Clock, LightningNotices, OsRandomness, Randomness, Receiver, SystemClock};
+use usher_engine::ports::{Clock, LightningNotices, OsRandomness, Randomness, SystemClock, WebhookSender};
 use usher_engine::{Engine, EngineOptions, EngineParts, LightningBackend, PaymentRules};
 use usher_lightning::nwc::{NwcBackend, NwcOptions, Settings};
 use usher_protocol::jwt::JwtIssuer;
@@ -92,7 +92,7 @@ impl Service {
             store: store.clone(),
             answers: store.clone(),
             deliveries: store.clone(),
-            receiver: webhook.clone().map(|webhook| webhook as Arc<dyn Receiver>),
+            receiver: webhook.clone().map(|webhook| webhook as Arc<dyn WebhookSender>),
             messenger: pool.clone(),
             clock: Arc::clone(&clock),
             randomness: Arc::clone(&randomness),

@@ -48,7 +48,7 @@ impl ServiceStatus for Parts {
         Readiness { relays: RelaysReadiness { connected, total }, store, damaged, wallet: self.wallet() }
     }
 
-    async fn families(&self) -> Vec<Family> {
+    async fn metrics(&self) -> Vec<Family> {
         let mut families = operations(&self.engine.metrics());
         families.extend(self.deliveries().await);
         families.extend(self.engine.webhook_is_failing().map(|failing| {

@@ -73,9 +73,9 @@ fn a_newcomer_logs_the_user_in_by_pasting_what_is_shown() {
         let lines: Vec<String> = lines[1..3].iter().map(|line| (*line).to_owned()).collect();
         move || json(&paste(&lines.iter().map(String::as_str).collect::<Vec<_>>()))
     });
-    running.wait_for("is asked (1): authentication");
+    running.wait_for("Request (1): authentication");
     writeln!(stdin, "requests").unwrap();
-    running.wait_for("1  authentication (not answered here)");
+    running.wait_for("1  authentication (pending)");
     writeln!(stdin, "approve").unwrap();
     running.wait_for("approved it");
     let answer = waiting.join().unwrap();
@@ -112,17 +112,17 @@ fn what_is_typed_wrong_is_answered() {
     let mut stdin = running.stdin();
     banner(&mut running);
     for (line, answer) in [
-        ("help", "The wallet takes:"),
-        ("nonsense", "No such command"),
-        ("approve", "no such request"),
-        ("decline 0", "no such request"),
-        ("approve x", "no such request"),
-        ("requests", "Nothing was asked yet"),
+        ("help", "Commands of the wallet:"),
+        ("nonsense", "Unknown command"),
+        ("approve", "No such request"),
+        ("decline 0", "No such request"),
+        ("approve x", "No such request"),
+        ("requests", "No requests yet"),
         ("scan nonsense", "Not opened: "),
-        ("fail", "no such request"),
-        ("balance", "The user has 1000000000 millisats."),
-        ("subscriptions", "agreed to no subscription"),
-        ("close", "There is no open subscription."),
+        ("fail", "No such request"),
+        ("balance", "The balance is 1,000,000,000 msat."),
+        ("subscriptions", "No subscriptions yet"),
+        ("close", "No open subscription."),
         ("close nonsense", "Not closed: "),
     ] {
         writeln!(stdin, "{line}").unwrap();
@@ -218,7 +218,7 @@ fn another_terminal_answers_with_the_line_that_is_shown() {
         let lines: Vec<String> = lines[1..3].iter().map(|line| (*line).to_owned()).collect();
         move || json(&paste(&lines.iter().map(String::as_str).collect::<Vec<_>>()))
     });
-    running.wait_for("is asked (1): authentication");
+    running.wait_for("Request (1): authentication");
     paste(&[&shown]);
     let answer = waiting.join().unwrap();
     assert_eq!(answer["events"][0]["data"]["status"], "approved", "{answer}");
@@ -231,14 +231,13 @@ fn the_page_and_the_listener_that_are_shown_are_this_services() {
     let mut running = Running::start(dev(None));
     let banner = banner(&mut running);
     let page = field(&banner, "reference").split(' ').next().unwrap().to_owned();
-    let html = stdout(&paste(&[&format!("curl -sSL '{page}'")]));
-    assert!(html.to_lowercase().contains("swagger"), "{html}");
+    assert!(stdout(&paste(&[&format!("curl -sS '{page}'")])).contains("/docs/swagger-ui.js"));
     let mut command = Command::new("sh");
     command.args(["-c", &format!("exec {}", banner.lines().find(|line| line.contains(" listen ")).unwrap())]);
     let mut listening = Running::start(command);
     listening.wait_for("usher: listening to");
     paste(&[&pastes(&banner)[1].replace("STREAM=$(", "(")]);
-    running.wait_for("is asked (1)");
+    running.wait_for("Request (1)");
     paste(&[banner.lines().find(|line| line.contains(" wallet --wallet ")).unwrap()]);
     listening.wait_for("StatusUpdate");
     listening.signal(Signal::TERM);
@@ -263,11 +262,11 @@ fn a_payment_by_the_wallet_inside_and_its_accounts_the_next_time() {
     running.wait_for("introduced itself");
     let asked = json(&paste(&pastes(&banner)[4..]));
     let poll = pastes(&banner)[0].replace(field_of_stream(pastes(&banner)[0]), asked["stream_id"].as_str().unwrap());
-    running.wait_for("is asked (1): payment, 10000 millisats: Tea.");
+    running.wait_for("Request (1): payment, 10,000 msat: Tea.");
     writeln!(stdin, "fail").unwrap();
-    running.wait_for("The wallet said that it failed.");
+    running.wait_for("The wallet reported the payment as failed.");
     writeln!(stdin, "approve").unwrap();
-    running.wait_for("The wallet approved it and paid 10000 millisats.");
+    running.wait_for("The wallet approved it and paid 10,000 msat.");
     let events = loop {
         let events = json(&paste(&[&poll]));
         if events["done"] == true {
@@ -281,7 +280,7 @@ fn a_payment_by_the_wallet_inside_and_its_accounts_the_next_time() {
 
     let (mut running, mut stdin, banner) = start();
     writeln!(stdin, "balance").unwrap();
-    running.wait_for("The user has 999989990 millisats.");
+    running.wait_for("The balance is 999,989,990 msat.");
     let (base, token) = (field(&banner, "base URL"), field(&banner, "token"));
     let info = format!("curl -sS -H 'Authorization: Bearer {token}' '{base}/wallet/info'");
     // The service may still be on its way to its wallet.
@@ -364,7 +363,7 @@ fn a_second_one_on_the_same_folder_changes_nothing() {
         let lines: Vec<String> = lines[1..3].iter().map(|line| (*line).to_owned()).collect();
         move || json(&paste(&lines.iter().map(String::as_str).collect::<Vec<_>>()))
     });
-    running.wait_for("is asked (1): authentication");
+    running.wait_for("Request (1): authentication");
     paste(&[banner.lines().find(|line| line.contains(" wallet --wallet ")).unwrap()]);
     assert_eq!(waiting.join().unwrap()["events"][0]["data"]["status"], "approved");
     running.signal(Signal::TERM);
@@ -386,20 +385,20 @@ fn a_second_answer_is_not_said_to_count() {
 
     // Approved in another terminal, declined here.
     paste(&[&lines[1].replacen("STREAM=$(", "(", 1)]);
-    running.wait_for("is asked (1): authentication");
+    running.wait_for("Request (1): authentication");
     paste(&[&shown]);
     writeln!(stdin, "decline").unwrap();
-    running.wait_for("Nothing was sent: authentication was approved already.");
+    running.wait_for("Nothing was sent: authentication was already approved.");
     writeln!(stdin, "requests").unwrap();
     running.wait_for("1  authentication (approved)");
 
     // Declined here, approved here.
     paste(&[&lines[1].replacen("STREAM=$(", "(", 1)]);
-    running.wait_for("is asked (2): authentication");
+    running.wait_for("Request (2): authentication");
     writeln!(stdin, "decline").unwrap();
     running.wait_for("The wallet declined it.");
     writeln!(stdin, "approve 2").unwrap();
-    running.wait_for("Nothing was sent: authentication was declined already.");
+    running.wait_for("Nothing was sent: authentication was already declined.");
     writeln!(stdin, "quit").unwrap();
     assert_eq!(running.end().0, Some(0));
 }

@@ -19,7 +19,7 @@ use secrecy::SecretString;
 use tokio::time::{Instant, timeout_at};
 use url::Url;
 use usher_engine::event::Event;
-use usher_engine::ports::{Posted, Receiver};
+use usher_engine::ports::{Posted, WebhookSender};
 use usher_engine::{StreamId, UnixMillis};
 use usher_http_client::{Client, ClientOptions, Incoming, Pool, tls_config};
 
@@ -149,7 +149,7 @@ impl WebhookReceiver {
 }
 
 #[async_trait]
-impl Receiver for WebhookReceiver {
+impl WebhookSender for WebhookReceiver {
     async fn post(&self, stream: StreamId, event: &Event, now: UnixMillis) -> Posted {
         let deadline = Instant::now() + self.timeout;
         let answer = match self.request(stream, event, now) {

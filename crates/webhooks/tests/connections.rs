@@ -12,7 +12,7 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::sync::Barrier;
 use tokio::task::JoinSet;
 use tokio::time::sleep;
-use usher_engine::ports::{Posted, Receiver as _};
+use usher_engine::ports::{Posted, WebhookSender as _};
 
 #[tokio::test]
 async fn a_connection_is_used_again() {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use common::{LONG, NOW, Server, event, read_request, receiver, stream_id};
 use tokio::io::AsyncWriteExt as _;
 use tokio::task::JoinSet;
-use usher_engine::ports::{Posted, Receiver as _};
+use usher_engine::ports::{Posted, WebhookSender as _};
 
 /// A receiver that sends `part` until nobody reads any more.
 async fn endless(part: &'static str) -> Server {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use common::{LONG, NOW, Server, event, read_request, receiver, stream_id};
 use tokio::io::AsyncWriteExt as _;
 use tokio::task::JoinSet;
-use usher_engine::ports::Receiver as _;
+use usher_engine::ports::WebhookSender as _;
 
 const POSTS: u64 = 100;
 

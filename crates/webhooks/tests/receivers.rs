@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use url::Url;
-use usher_engine::ports::{Posted, Receiver as _};
+use usher_engine::ports::{Posted, WebhookSender as _};
 
 /// A deadline for receivers that never answer.
 const SHORT: Duration = Duration::from_secs(2);

@@ -14,7 +14,7 @@ use base64::engine::general_purpose::STANDARD;
 use common::{LONG, Request, Server, empty, event, signing_receiver, stream_id};
 use serde_json::{Value, json};
 use usher_engine::UnixMillis;
-use usher_engine::ports::{Posted, Receiver as _};
+use usher_engine::ports::{Posted, WebhookSender as _};
 
 const PLAIN: &str = "a secret of the operator's own choosing, żółw";
 const STANDARD_FORM: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";

@@ -14,7 +14,7 @@ use rustls::ServerConfig;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_rustls::TlsAcceptor;
 use url::Url;
-use usher_engine::ports::{Posted, Receiver as _};
+use usher_engine::ports::{Posted, WebhookSender as _};
 use usher_webhooks::{WebhookOptions, WebhookReceiver};
 
 /// An endpoint with a certificate of its own for `name`; the certificate as PEM.

@@ -67,7 +67,7 @@ impl<'de> Visitor<'de> for Reader {
         while let Some((name, Unambiguous(value))) = members.next_entry::<String, Unambiguous>()? {
             if object.insert(name, value).is_some() {
                 // The name is not repeated: no error repeats what was sent.
-                return Err(A::Error::custom("an object has a member twice"));
+                return Err(A::Error::custom("an object has a repeated member"));
             }
         }
         Ok(Value::Object(object))
@@ -88,7 +88,7 @@ mod tests {
     fn members_are_there_once_at_every_depth() {
         for text in [r#"{"a":1,"a":1}"#, r#"[{"b":{"a":1,"c":2,"a":null}}]"#, r#"{"a":1,"\u0061":2}"#] {
             let error = read(text).err().map(|error| error.to_string()).unwrap_or_default();
-            assert!(error.starts_with("an object has a member twice at line 1 column "), "{text}: {error}");
+            assert!(error.starts_with("an object has a repeated member at line 1 column "), "{text}: {error}");
         }
         assert!(read(r#"{"a":{"a":{"a":1}},"A":[{"a":1},{"a":1}]}"#).is_ok());
     }

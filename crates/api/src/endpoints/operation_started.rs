@@ -14,7 +14,7 @@ use crate::tasks::TaskLost;
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = StreamStarted)]
 pub(crate) struct Started {
-    /// Where to read what becomes of it: `GET /events/{stream_id}`.
+    /// Where to read its events: `GET /events/{stream_id}`.
     #[schema(format = "uuid", example = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11")]
     stream_id: String,
 }

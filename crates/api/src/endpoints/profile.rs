@@ -10,18 +10,19 @@ impl From<LookUpError> for Problem {
     fn from(error: LookUpError) -> Self {
         match error {
             LookUpError::NoRelay => no_relay(),
-            LookUpError::Busy => Self::overloaded("as many look-ups run as may at a time"),
+            LookUpError::Busy => Self::overloaded("too many concurrent look-ups"),
         }
     }
 }
 
 /// No relay answers.
 pub(super) fn no_relay() -> Problem {
-    Problem::new(ErrorCode::NoRelayConnected, "no relay is connected, or none answered in time")
+    Problem::new(ErrorCode::NoRelayConnected, "no relay is connected, or none responded in time")
         .retry_after(RETRY_SECONDS)
 }
 
-/// A profile. Its texts are of a stranger's making: one line each, without control characters, and bounded.
+/// A profile. Its texts come from an untrusted source: they have one line each, no control characters, and a limited
+/// length.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Profile, example = json!({
     "id": "3f2f8a3b1c0d4e5f60718293a4b5c6d7e8f90a1b2c3d4e5f60718293a4b5c6d7",
@@ -33,23 +34,23 @@ pub(super) fn no_relay() -> Problem {
     "nip05": "ada@example.com",
 }))]
 pub(crate) struct Profile {
-    /// The Nostr event that says so.
+    /// The id of the Nostr event with the profile.
     id: String,
-    /// Whose it is.
+    /// The key of the user.
     pubkey: String,
-    /// User name, no spaces.
+    /// User name, without spaces.
     #[schema(required = true, max_length = 64)]
     name: Option<String>,
-    /// Name as shown.
+    /// The name to display.
     #[schema(required = true, max_length = 128)]
     display_name: Option<String>,
-    /// `https` or `http` address of a picture. It leads wherever its owner wants.
+    /// `https` or `http` URL of a picture. It is untrusted.
     #[schema(required = true, max_length = 2048)]
     picture: Option<String>,
-    /// A few words.
+    /// A short description.
     #[schema(required = true, max_length = 4096)]
     about: Option<String>,
-    /// Identifier `name@domain`, only when the domain confirms it.
+    /// Identifier `name@domain`, only if the domain confirms it.
     #[schema(required = true)]
     nip05: Option<String>,
 }

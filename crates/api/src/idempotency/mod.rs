@@ -80,7 +80,7 @@ impl IdempotencyContext {
     /// What is answered when `answer` was given to this key.
     fn replay(&self, answer: Answer) -> Response {
         if answer.fingerprint != self.0.fingerprint {
-            let detail = "the key was used within 24 hours for the same call with another body; use a new one";
+            let detail = "the key was used within 24 hours for the same endpoint with another body; use a new one";
             return Problem::new(ErrorCode::IdempotencyKeyReused, detail).into_response();
         }
         if let Some(stream) = stream_of(&answer.body) {

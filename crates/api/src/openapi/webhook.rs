@@ -14,7 +14,7 @@ use crate::endpoints::event_data::EventData;
 /// Its name among the document's webhooks.
 const NAME: &str = "event";
 
-/// An event and its stream: the same bytes each time it is posted.
+/// An event and its stream: the same bytes at every attempt.
 #[derive(ToSchema)]
 struct WebhookEvent {
     /// The event's stream: a UUID, or `subscriptions`.
@@ -23,7 +23,7 @@ struct WebhookEvent {
     /// Position in the stream, from 0, without gaps.
     #[schema(example = 0)]
     index: u64,
-    /// What kind of event it is, as `Event` has it.
+    /// What kind of event it is, as in `Event`.
     #[schema(example = "KeyHandshake")]
     r#type: String,
     /// When it happened, in Unix seconds.

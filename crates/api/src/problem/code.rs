@@ -13,9 +13,9 @@ pub enum ErrorCode {
     /// The request is malformed HTTP: its `Host` header is missing, repeated or invalid, a line of its head ends with LF
     /// alone, or the length of its body is ambiguous.
     MalformedRequest,
-    /// The JWT is not one, is not signed by the key, or does not count yet.
+    /// The JWT is malformed, not signed by the key, or not valid yet.
     JwtInvalid,
-    /// The JWT is properly signed, and its time is over.
+    /// The JWT is correctly signed and has expired.
     JwtExpired,
     /// The bearer token is missing or is not the configured one.
     Unauthorized,
@@ -31,7 +31,7 @@ pub enum ErrorCode {
     ProfileNotFound,
     /// There is no such subscription, or none of this user, or it ended so long ago that it was removed.
     SubscriptionNotFound,
-    /// It is none of the service's relays.
+    /// It is not one of the service's relays.
     RelayNotFound,
     /// The path exists, but not with this method; `Allow` lists those it has.
     MethodNotAllowed,
@@ -172,7 +172,7 @@ impl ErrorCode {
         match self {
             Self::MalformedJson => "The body is not JSON",
             Self::MalformedRequest => "The request is malformed",
-            Self::JwtInvalid => "The JWT does not count",
+            Self::JwtInvalid => "The JWT is invalid",
             Self::JwtExpired => "The JWT has expired",
             Self::Unauthorized => "The bearer token is missing or wrong",
             Self::RouteNotFound => "No such path",
@@ -182,9 +182,9 @@ impl ErrorCode {
             Self::SubscriptionNotFound => "No such subscription",
             Self::RelayNotFound => "No such relay",
             Self::DeliveryNotFound => "No such delivery",
-            Self::MethodNotAllowed => "The path does not take this method",
+            Self::MethodNotAllowed => "The path does not support this method",
             Self::BodyTimeout => "The body did not arrive in time",
-            Self::IdempotencyKeyReused => "The idempotency key belongs to another call",
+            Self::IdempotencyKeyReused => "The idempotency key belongs to another request",
             Self::BodyTooLarge => "The body is too large",
             Self::UnsupportedMediaType => "The body is not application/json",
             Self::InvalidRequest => "Some fields are wrong",
@@ -194,10 +194,10 @@ impl ErrorCode {
             Self::Overloaded => "The service is full",
             Self::StorageUnavailable => "The database is unavailable",
             Self::NoRelayConnected => "No relay is connected",
-            Self::WalletNotConfigured => "No Lightning wallet is configured",
-            Self::WalletError => "The Lightning wallet failed",
-            Self::WalletTimeout => "The Lightning wallet did not answer",
-            Self::DeadlineExceeded => "The call took too long",
+            Self::WalletNotConfigured => "No Lightning backend is configured",
+            Self::WalletError => "The Lightning backend failed",
+            Self::WalletTimeout => "The Lightning backend did not respond",
+            Self::DeadlineExceeded => "The request took too long",
         }
     }
 

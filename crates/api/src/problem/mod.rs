@@ -45,7 +45,7 @@ struct Parts {
     cause: Option<Arc<dyn Error + Send + Sync>>,
 }
 
-/// An invalid field of a request: the schema of [`FieldError`].
+/// An invalid field of a request.
 #[derive(ToSchema)]
 #[schema(as = FieldError)]
 #[expect(dead_code, reason = "describes what the engine's `FieldError` is written as")]
@@ -62,7 +62,7 @@ pub(crate) struct FieldErrorSchema {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Problem)]
 pub(crate) struct ProblemBody<'a> {
-    /// Names the kind of error: `urn:usher:error:` and the `code`.
+    /// The kind of error: `urn:usher:error:` and the `code`.
     #[schema(example = "urn:usher:error:invalid_request")]
     r#type: String,
     /// The kind of error for people; the same for every occurrence.
@@ -71,14 +71,14 @@ pub(crate) struct ProblemBody<'a> {
     /// The HTTP status.
     #[schema(example = 422)]
     status: u16,
-    /// What happened this time, for people.
+    /// What happened, for people.
     #[schema(example = "1 field is wrong")]
     detail: &'a str,
     code: ErrorCode,
-    /// The `X-Request-Id` of the call: name it when you report a fault.
+    /// The `X-Request-Id` of the request: quote it when you report a problem.
     #[schema(example = "b1d5781111d84f7b3fe45a0852e59758")]
     request_id: &'a str,
-    /// All wrong fields; only with `invalid_request`.
+    /// All invalid fields; only with `invalid_request`.
     #[serde(skip_serializing_if = "<[FieldError]>::is_empty")]
     #[schema(required = false, value_type = Vec<FieldErrorSchema>)]
     errors: &'a [FieldError],
@@ -119,12 +119,12 @@ impl Problem {
 
     /// `wallet_not_configured`.
     pub(crate) fn wallet_not_configured() -> Self {
-        Self::new(ErrorCode::WalletNotConfigured, "no Lightning wallet is configured (wallet.ln_backend)")
+        Self::new(ErrorCode::WalletNotConfigured, "no Lightning backend is configured (wallet.ln_backend)")
     }
 
     /// `internal_error`: its cause goes to the log and nowhere else.
     pub(crate) fn internal(cause: impl Error + Send + Sync + 'static) -> Self {
-        Self::new(ErrorCode::InternalError, "the service failed; its log has more under this request id")
+        Self::new(ErrorCode::InternalError, "the service failed; its log has details under this request id")
             .caused_by(cause)
     }
 
@@ -158,7 +158,7 @@ impl Problem {
     /// Writes the body into the response that carries this problem, and the log line of a fault of ours.
     pub(crate) fn render(&self, response: &mut Response, request_id: &RequestId) {
         if let Some(cause) = &self.0.cause {
-            tracing::error!(code = self.0.code.as_str(), error = %Chain(cause.as_ref()), "a call failed");
+            tracing::error!(code = self.0.code.as_str(), error = %Chain(cause.as_ref()), "a request failed");
         }
         *response.body_mut() = Body::from(self.to_json(request_id.as_str()));
         let headers = response.headers_mut();
@@ -201,12 +201,12 @@ impl From<StartError> for Problem {
         match error {
             StartError::Invalid(fields) => Self::invalid(fields),
             StartError::NoLightning => Self::wallet_not_configured(),
-            // Only calls that say what is to be done once get this, and they look up the answer.
-            StartError::Repeated => Self::overloaded("the same call is being answered"),
-            StartError::TooManyOpen => Self::overloaded("as many streams are open as limits.max_open_streams allows"),
+            // Only idempotent requests get this, and they look up the stored response.
+            StartError::Repeated => Self::overloaded("the same request is being processed"),
+            StartError::TooManyOpen => Self::overloaded("limits.max_open_streams is reached"),
             StartError::TooManyEnded => Self::overloaded(
-                "too many payments have ended within the last day, and are watched for late money: together with what is \
-                 open no more than twice limits.max_open_streams",
+                "too many payments have ended within the last day and are watched for late money; together with everything \
+                 open they are limited to twice limits.max_open_streams",
             ),
             StartError::Store(error) => error.into(),
         }
@@ -217,7 +217,7 @@ impl From<CloseHandshakeError> for Problem {
     fn from(error: CloseHandshakeError) -> Self {
         match error {
             CloseHandshakeError::NotFound => {
-                Self::new(ErrorCode::StreamNotFound, "there is no key handshake with this stream, or it was removed")
+                Self::new(ErrorCode::StreamNotFound, "there is no key handshake with this stream id, or it was removed")
             }
             CloseHandshakeError::Store(error) => error.into(),
         }
@@ -229,10 +229,10 @@ impl From<SubscriptionError> for Problem {
         match error {
             SubscriptionError::NotFound => Self::new(
                 ErrorCode::SubscriptionNotFound,
-                "there is no such subscription of this user, or it ended so long ago that it was removed",
+                "this user has no such subscription, or it was removed after its retention",
             ),
-            // Only calls that say what is to be done once get this, and they look up the answer.
-            SubscriptionError::Repeated => Self::overloaded("the same call is being answered"),
+            // Only idempotent requests get this, and they look up the stored response.
+            SubscriptionError::Repeated => Self::overloaded("the same request is being processed"),
             SubscriptionError::Store(error) => error.into(),
         }
     }
@@ -241,8 +241,8 @@ impl From<SubscriptionError> for Problem {
 impl From<RetryError> for Problem {
     fn from(error: RetryError) -> Self {
         match error {
-            // Only calls that say what is to be done once get this, and they look up the answer.
-            RetryError::Repeated => Self::overloaded("the same call is being answered"),
+            // Only idempotent requests get this, and they look up the stored response.
+            RetryError::Repeated => Self::overloaded("the same request is being processed"),
             RetryError::Store(error) => error.into(),
         }
     }
@@ -251,10 +251,9 @@ impl From<RetryError> for Problem {
 impl From<EventsError> for Problem {
     fn from(error: EventsError) -> Self {
         match error {
-            EventsError::NotFound => Self::new(
-                ErrorCode::StreamNotFound,
-                "there is no such stream, or it was finished so long ago that it was removed",
-            ),
+            EventsError::NotFound => {
+                Self::new(ErrorCode::StreamNotFound, "there is no such stream, or it was removed after its retention")
+            }
             EventsError::Removed { first } => Self::new(
                 ErrorCode::EventsRemoved,
                 format!(
@@ -277,11 +276,9 @@ impl From<EventsError> for Problem {
 impl From<StoreError> for Problem {
     fn from(error: StoreError) -> Self {
         let detail = match error {
-            StoreError::Unreadable(_) => {
-                "what is stored about this cannot be read; the log has more under this request id"
-            }
+            StoreError::Unreadable(_) => "the stored data cannot be read; the log has details under this request id",
             StoreError::Failed(_) | StoreError::Closed => {
-                "the database does not do its work now; what was asked for may or may not have been stored"
+                "the database is failing; the operation may or may not have been stored"
             }
         };
         Self::new(ErrorCode::StorageUnavailable, detail).retry_after(RETRY_SECONDS).caused_by(error)

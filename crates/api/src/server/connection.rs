@@ -118,7 +118,7 @@ impl Connections {
                     () = &mut first_request, if waits_for_first => {
                         waits_for_first = false;
                         if requests.load(Ordering::Relaxed) == 0 {
-                            tracing::debug!("a connection asked for nothing in time");
+                            tracing::debug!("no request arrived on a connection in time");
                             return;
                         }
                     }

@@ -1,4 +1,4 @@
-//! A socket that neither waits forever for a reader nor slams the door on a writer.
+//! A socket that limits how long a client may read nothing, and that closes so that the client gets the last response.
 
 use std::io;
 use std::pin::Pin;
@@ -12,32 +12,32 @@ use tokio::time::{Instant, Sleep};
 
 use crate::framing::{FramingScanner, RefusedRequest};
 
-/// How long to read on after everything is said, and how much at most.
+/// How long, and how much, to read after the last response.
 ///
-/// Closing a socket on which unread bytes lie, or still arrive, resets the connection, and the client loses the answer
-/// it has not read yet: of all answers the 401 and 413 that were to tell it to stop sending.
+/// Closing a socket with unread or still arriving bytes resets the connection, and the client loses the response that it
+/// has not read yet: of all responses the 401 and 413 that tell it to stop sending.
 const LINGER: Duration = Duration::from_secs(1);
 const LINGER_BYTES: usize = 1024 * 1024;
 
-/// For how long the end of what a client says is kept back while it is being answered.
+/// How long the end of the client's data is withheld while a response is being made.
 ///
-/// Whoever is done with asking may say so before it has the answer (`printf … | nc` does), and HTTP cannot tell that from a
-/// client that has gone: it would drop the call. Any call but a long poll is answered within this time.
+/// A client may close its side before it has the response (`printf … | nc` does). The HTTP library cannot tell that from a
+/// client that has gone, and would drop the request. Every request except long polls is answered within this time.
 const HALF_CLOSED: Duration = Duration::from_secs(2);
 
-/// A socket with a time limit for writing, a lingering close, and an answer for who is done with asking.
+/// A socket with a time limit for writing, a lingering close, and a response for clients that have closed their side.
 pub(super) struct LingeringSocket<S> {
     socket: S,
     write_timeout: Duration,
     /// Looks at every byte that is read.
     scanner: Option<FramingScanner<Arc<RefusedRequest>>>,
-    /// A call is being answered.
+    /// A response is being made.
     answering: Arc<AtomicBool>,
-    /// Runs from the moment that the client has said everything while it is being answered.
+    /// Runs from the moment that the client has closed its side while a response is being made.
     half_closed: Option<Pin<Box<Sleep>>>,
     /// Runs while the client takes nothing.
     stalled: Option<Pin<Box<Sleep>>>,
-    /// Runs from the moment that we have said everything.
+    /// Runs from the moment that everything is written.
     lingering: Option<Linger>,
 }
 

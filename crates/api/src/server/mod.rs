@@ -1,4 +1,4 @@
-//! The part that faces strangers: connections.
+//! Accepts connections, limits them, and stops.
 
 mod connection;
 mod lingering_socket;
@@ -23,7 +23,7 @@ use crate::{ApiState, router};
 /// Between two lines of the log which say that connections were closed for others.
 const EVICTED_LINE_EVERY: Duration = Duration::from_secs(60);
 
-/// Pause after an accept that failed for want of something (open files): trying at once would only burn the core.
+/// Pause after an accept that failed because something is exhausted (open files): an immediate retry would only use the CPU.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves the whole interface on `listener` until `stop` is cancelled; returns when every connection has ended.
@@ -40,7 +40,7 @@ pub async fn serve(
 ) {
     let bounds = options.bounds();
     let table = state.connections.clone();
-    // One token for each connection, also for those that have become WebSockets.
+    // One token per connection, including those that have become WebSockets.
     let open = TaskTracker::new();
     let cut = CancellationToken::new();
     let refusals = Refusals::new(tasks.clone());
@@ -64,9 +64,12 @@ pub async fn serve(
                 tasks.spawn(connections.run(stream, place, open.token(), close));
             }
             None => {
-                // One line when it begins, not one for each of a crowd.
+                // One line when it begins, not one per connection.
                 if !std::mem::replace(&mut full, true) {
-                    tracing::warn!(limit = options.max_connections, "as many connections are open as may be: refusing");
+                    tracing::warn!(
+                        limit = options.max_connections,
+                        "limits.max_connections is reached: refusing connections"
+                    );
                 }
                 refusals.refuse(stream);
             }
@@ -76,7 +79,10 @@ pub async fn serve(
 
     open.close();
     if tokio::time::timeout(options.grace, open.wait()).await.is_err() {
-        tracing::warn!(connections = open.len(), "calls still run after the grace period: cutting their connections");
+        tracing::warn!(
+            connections = open.len(),
+            "requests are still running after the grace period: closing their connections"
+        );
         cut.cancel();
         open.wait().await;
     }

@@ -45,7 +45,7 @@ impl Refusals {
 
 /// The whole answer. Its request id is empty: there is no request yet, and nothing was done that one could look up.
 fn answer() -> String {
-    let body = Problem::overloaded("as many connections are open as limits.max_connections allows").to_json("");
+    let body = Problem::overloaded("limits.max_connections is reached").to_json("");
     format!(
         "HTTP/1.1 503 Service Unavailable\r\ncontent-type: {PROBLEM_JSON}\r\ncontent-length: {}\r\n\
          cache-control: no-store\r\nretry-after: {RETRY_SECONDS}\r\nconnection: close\r\n\r\n{body}",

@@ -17,7 +17,9 @@ use usher_api::{
     ApiParts, ApiState, ApiTokens, DocsAccess, Family, Limits, Readiness, RelaysReadiness, ServeOptions, ServiceStatus,
     WalletReadiness,
 };
-use usher_engine::ports::{Clock, DeliveryStore, Inbound, Letter, Messenger, OsRandomness, Receiver, SystemClock, Via};
+use usher_engine::ports::{
+    Clock, DeliveryStore, Inbound, Letter, Messenger, OsRandomness, SystemClock, Via, WebhookSender,
+};
 use usher_engine::{Engine, EngineOptions, EngineParts, PaymentRules, UnixMillis};
 use usher_protocol::bolt11::Network;
 use usher_protocol::jwt::JwtIssuer;
@@ -102,7 +104,7 @@ impl ServiceStatus for PartsSay {
         self.0.lock().0.clone()
     }
 
-    async fn families(&self) -> Vec<Family> {
+    async fn metrics(&self) -> Vec<Family> {
         self.0.lock().1.clone()
     }
 }
@@ -114,7 +116,7 @@ pub struct Builder {
     pub max_open_streams: usize,
     pub handshake_ttl: Duration,
     /// The app's webhook endpoint.
-    pub receiver: Option<Arc<dyn Receiver>>,
+    pub receiver: Option<Arc<dyn WebhookSender>>,
     /// Where another service of this test has left its database.
     pub folder: Option<TempDir>,
 }

@@ -44,7 +44,7 @@ async fn a_field_that_is_given_twice_is_refused() {
     let body = r#"{"static_token": "table-7", "static_token": "table-8"}"#;
     let (status, answer) = refused(&app, "/key-handshake", JSON, body).await;
     assert_eq!(status, 400);
-    insta::assert_snapshot!(answer, @r#"{"type":"urn:usher:error:malformed_json","title":"The body is not JSON","status":400,"detail":"an object has a member twice at line 1 column 54","code":"malformed_json","request_id":"test"}"#);
+    insta::assert_snapshot!(answer, @r#"{"type":"urn:usher:error:malformed_json","title":"The body is not JSON","status":400,"detail":"an object has a repeated member at line 1 column 54","code":"malformed_json","request_id":"test"}"#);
     let body = format!(r#"{{"main_key": "{}", "subkeys": [], "x": {{"y": 1, "y": 2}}}}"#, key(1));
     assert_eq!(refused(&app, "/authenticate-key", JSON, body).await.0, 400);
     app.stop().await;

@@ -136,7 +136,7 @@ async fn long_polls_have_a_bound() {
 
 async fn check_refusal(refused: reqwest::Response) {
     assert_eq!(refused.headers()["retry-after"], "5");
-    insta::assert_snapshot!(refused.text().await.unwrap(), @r#"{"type":"urn:usher:error:overloaded","title":"The service is full","status":503,"detail":"as many calls wait for events as limits.max_long_polls allows","code":"overloaded","request_id":"test"}"#);
+    insta::assert_snapshot!(refused.text().await.unwrap(), @r#"{"type":"urn:usher:error:overloaded","title":"The service is full","status":503,"detail":"limits.max_long_polls is reached","code":"overloaded","request_id":"test"}"#);
 }
 
 #[tokio::test]
@@ -145,7 +145,7 @@ async fn streams_that_do_not_exist() {
     let gone = "/events/01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11";
     let response = app.get(gone).send().await.unwrap();
     assert_eq!(response.status(), 404);
-    insta::assert_snapshot!(response.text().await.unwrap(), @r#"{"type":"urn:usher:error:stream_not_found","title":"No such stream","status":404,"detail":"there is no such stream, or it was finished so long ago that it was removed","code":"stream_not_found","request_id":"test"}"#);
+    insta::assert_snapshot!(response.text().await.unwrap(), @r#"{"type":"urn:usher:error:stream_not_found","title":"No such stream","status":404,"detail":"there is no such stream, or it was removed after its retention","code":"stream_not_found","request_id":"test"}"#);
     for path in [
         gone,
         "/events/nothing",

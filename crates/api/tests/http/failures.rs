@@ -19,7 +19,7 @@ async fn a_store_that_fails_is_503_and_says_nothing_of_itself() {
     let response = app.post("/key-handshake").json(&json!({})).send().await.unwrap();
     assert_eq!(response.status(), 503);
     assert_eq!(response.headers()["retry-after"], "5");
-    insta::assert_snapshot!(response.text().await.unwrap(), @r#"{"type":"urn:usher:error:storage_unavailable","title":"The database is unavailable","status":503,"detail":"the database does not do its work now; what was asked for may or may not have been stored","code":"storage_unavailable","request_id":"test"}"#);
+    insta::assert_snapshot!(response.text().await.unwrap(), @r#"{"type":"urn:usher:error:storage_unavailable","title":"The database is unavailable","status":503,"detail":"the database is failing; the operation may or may not have been stored","code":"storage_unavailable","request_id":"test"}"#);
     let response = app.get(UNKNOWN).send().await.unwrap();
     assert_eq!(response.status(), 503);
     assert!(!response.text().await.unwrap().contains("s3cret"));
@@ -41,7 +41,7 @@ async fn a_panic_is_500_and_ends_nothing_else() {
         assert_eq!(response.headers()["x-request-id"], "test");
         let body = response.text().await.unwrap();
         insta::allow_duplicates! {
-            insta::assert_snapshot!(body, @r#"{"type":"urn:usher:error:internal_error","title":"The service failed","status":500,"detail":"the service failed; its log has more under this request id","code":"internal_error","request_id":"test"}"#);
+            insta::assert_snapshot!(body, @r#"{"type":"urn:usher:error:internal_error","title":"The service failed","status":500,"detail":"the service failed; its log has details under this request id","code":"internal_error","request_id":"test"}"#);
         }
     }
     app.store.set(Mode::Work);

@@ -60,7 +60,7 @@ async fn a_key_belongs_to_method_path_and_body() {
     let (first, _) = answer(&app, "/key-handshake", "k", &json!({})).await;
     let other = call(&app, "/key-handshake", "k", &json!({ "no_request": true })).await;
     assert_eq!(other.status(), 409);
-    insta::assert_snapshot!(other.text().await.unwrap(), @r#"{"type":"urn:usher:error:idempotency_key_reused","title":"The idempotency key belongs to another call","status":409,"detail":"the key was used within 24 hours for the same call with another body; use a new one","code":"idempotency_key_reused","request_id":"test"}"#);
+    insta::assert_snapshot!(other.text().await.unwrap(), @r#"{"type":"urn:usher:error:idempotency_key_reused","title":"The idempotency key belongs to another request","status":409,"detail":"the key was used within 24 hours for the same endpoint with another body; use a new one","code":"idempotency_key_reused","request_id":"test"}"#);
     // No body at all is another one than `{}`, too.
     let none = app.post("/key-handshake").header("idempotency-key", "k").send().await.unwrap();
     assert_eq!(code(none).await, (409, "idempotency_key_reused".to_owned()));

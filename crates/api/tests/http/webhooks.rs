@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use serde_json::{Value, json};
-use usher_engine::ports::{DeliveryAttempt, DeliveryStatus, Posted, Receiver};
+use usher_engine::ports::{DeliveryAttempt, DeliveryStatus, Posted, WebhookSender};
 use usher_engine::{Event, StreamId, UnixMillis};
 
 use crate::app::{TestApp, key, within};
@@ -15,7 +15,7 @@ use crate::app::{TestApp, key, within};
 struct App(AtomicBool);
 
 #[async_trait]
-impl Receiver for App {
+impl WebhookSender for App {
     async fn post(&self, _stream: StreamId, _event: &Event, _now: UnixMillis) -> Posted {
         if self.0.load(Ordering::Relaxed) {
             return Posted::Accepted { http_status: 204 };

@@ -8,7 +8,7 @@ use super::damage::Damage;
 use crate::UnixMillis;
 use crate::ports::{Answer, AnswerKey, AnswerStore, Clock, KeepAnswer, StoreError, Table};
 
-/// How long a response is kept (decisions.md section 1).
+/// How long a response is kept (docs/api.md, Idempotency).
 const KEPT: Duration = Duration::from_secs(24 * 3600);
 
 /// A request with an `Idempotency-Key`: which one it is, and how its response is written.

@@ -105,7 +105,7 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Most subkeys one conversation may have (wallet-protocol.md section 6).
+    /// Most subkeys one conversation may have (docs/protocol.md, Subkeys).
     pub const MAX_SUBKEYS: usize = operations::MAX_SUBKEYS;
 
     /// Returns when a vital task has panicked: the process should end and be restarted, which loses nothing. Without that

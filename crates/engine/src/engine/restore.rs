@@ -82,7 +82,7 @@ impl Restorer {
         } else if operation.kind == OperationKind::KeyHandshake {
             self.reusable_handshakes.add(id);
         }
-        let pays = matches!(operation.kind, OperationKind::SinglePayment | OperationKind::OwnPayment);
+        let pays = matches!(operation.kind, OperationKind::SinglePayment | OperationKind::ServicePayment);
         if pays && !operation.done {
             restored.waiting.push(id);
         }

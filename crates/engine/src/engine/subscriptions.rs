@@ -8,7 +8,7 @@ use super::commit::{Cause, Change, Committer};
 use super::damage::Damage;
 use super::idempotency::{IdempotencyRecords, IdempotentRequest};
 use crate::StreamId;
-use crate::operations::{Input, Note, Operation, Outcome, Subscription, SubscriptionState, SubscriptionView};
+use crate::operations::{Input, Note, Operation, StepResult, Subscription, SubscriptionState, SubscriptionView};
 use crate::ports::{Clock, Conflict, CorrelationKey, Store, StoreError};
 
 /// Subscriptions read for one page, whether they pass the filter or not.
@@ -112,7 +112,7 @@ impl Subscriptions {
             if !subscription.is_of(&main_key) {
                 return Err(SubscriptionError::NotFound);
             }
-            let Outcome::Stepped(effects) = subscription.step(&Input::Note(Note::Close), now) else {
+            let StepResult::Stepped(effects) = subscription.step(&Input::Note(Note::Close), now) else {
                 let view = subscription.view();
                 if let Some(once) = &once {
                     self.idempotency.keep(once, &view).await?;

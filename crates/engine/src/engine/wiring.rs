@@ -50,7 +50,8 @@ use super::timers::Timers;
 use super::webhook_dispatcher::{WebhookDispatcher, WebhookDispatcherParts};
 use super::workers::Workers;
 use crate::ports::{
-    AnswerStore, Clock, DeliveryStore, Inbound, LightningNotices, Messenger, Randomness, Receiver, Store, StoreError,
+    AnswerStore, Clock, DeliveryStore, Inbound, LightningNotices, Messenger, Randomness, Store, StoreError,
+    WebhookSender,
 };
 
 /// How the engine behaves.
@@ -85,7 +86,7 @@ pub struct EngineParts {
     /// Stores deliveries to the webhook.
     pub deliveries: Arc<dyn DeliveryStore>,
     /// Posts to the app's webhook, if it has one.
-    pub receiver: Option<Arc<dyn Receiver>>,
+    pub receiver: Option<Arc<dyn WebhookSender>>,
     /// Sends messages to wallets.
     pub messenger: Arc<dyn Messenger>,
     /// The time.

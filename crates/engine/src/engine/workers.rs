@@ -19,7 +19,7 @@ use super::lightning_queue::LightningQueue;
 use super::metrics::Metrics;
 use super::tasks::Tasks;
 use super::timers::{Alarm, Timers};
-use crate::operations::{Effect, Input, Operation, Outcome};
+use crate::operations::{Effect, Input, Operation, StepResult};
 use crate::ports::{Clock, Conflict, CorrelationKey, InvoiceStatus, Revision, Store, StoreError};
 use crate::{StreamId, UnixMillis};
 
@@ -132,7 +132,7 @@ impl Workers {
                     continue;
                 }
                 match operation.step(&job.input, now) {
-                    Outcome::Stepped(more) => {
+                    StepResult::Stepped(more) => {
                         stepped = true;
                         inbound.extend(job.inbound);
                         let finished = more.contains(&Effect::Finish);
@@ -142,7 +142,7 @@ impl Workers {
                             break;
                         }
                     }
-                    Outcome::Ignored => self.ignored(job, &operation, now),
+                    StepResult::Ignored => self.ignored(job, &operation, now),
                 }
             }
             if !stepped {
@@ -162,11 +162,11 @@ impl Workers {
                 // One of several inputs: step by each of them alone.
                 Some(Conflict::InboundSeen) => return Box::pin(self.step_each(id, jobs)).await,
                 Some(Conflict::Correlation(_)) => match jobs {
-                    [Job { input: Input::Taken, .. }] => {
+                    [Job { input: Input::CorrelationTaken, .. }] => {
                         return Err(StoreError::Unreadable("a correlation key has two owners"));
                     }
                     [job] => {
-                        let taken = Job { id, input: Input::Taken, inbound: job.inbound };
+                        let taken = Job { id, input: Input::CorrelationTaken, inbound: job.inbound };
                         return Box::pin(self.step(id, &[&taken])).await;
                     }
                     jobs => return Box::pin(self.step_each(id, jobs)).await,

@@ -25,7 +25,7 @@ use usher_protocol::message::{AuthChallenge, AuthResponse, AuthStatus, ServiceMe
 use usher_protocol::subkey::{Permission, SubkeyProof};
 
 use super::conversation::Conversation;
-use super::{Effect, Input, Outcome, SetBack, emit, millis};
+use super::{Effect, Input, SetBack, StepResult, emit, millis};
 use crate::UnixMillis;
 use crate::event::EventType;
 use crate::ports::CorrelationKey;
@@ -75,31 +75,31 @@ impl Authentication {
         set_back.expiry(&mut self.expires_at);
     }
 
-    pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> Outcome {
+    pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         match input {
             Input::Timer if now >= self.expires_at => {
                 let data = json!({ "status": "timeout", "reason": "the user did not answer in time" });
-                Outcome::Stepped(vec![emit(EventType::StatusUpdate, data, now), Effect::Finish])
+                StepResult::Stepped(vec![emit(EventType::StatusUpdate, data, now), Effect::Finish])
             }
             // Between expiry and the timer nothing counts any more: the wallet was told when it ends.
-            _ if now >= self.expires_at => Outcome::Ignored,
+            _ if now >= self.expires_at => StepResult::Ignored,
             Input::Wallet { author, message: WalletMessage::AuthResponse(response), .. } => {
                 self.answered(author, response, now)
             }
             Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. } => {
                 self.proven(author, proof, now)
             }
-            _ => Outcome::Ignored,
+            _ => StepResult::Ignored,
         }
     }
 
-    fn answered(&self, author: &PublicKey, response: &AuthResponse, now: UnixMillis) -> Outcome {
+    fn answered(&self, author: &PublicKey, response: &AuthResponse, now: UnixMillis) -> StepResult {
         if response.challenge != self.challenge {
-            return Outcome::Ignored;
+            return StepResult::Ignored;
         }
         let proof = response.subkey_proof.as_ref();
         let Some(main_key) = self.conversation.main_key_of(author, proof, Permission::Auth, now) else {
-            return Outcome::Ignored;
+            return StepResult::Ignored;
         };
         let data = match &response.status {
             AuthStatus::Approved { granted_permissions, session_token } => json!({
@@ -114,15 +114,15 @@ impl Authentication {
                 "reason": reason,
             }),
         };
-        Outcome::Stepped(vec![emit(EventType::StatusUpdate, data, now), Effect::Finish])
+        StepResult::Stepped(vec![emit(EventType::StatusUpdate, data, now), Effect::Finish])
     }
 
     /// A device could not read the challenge, and proves to be a subkey: it is asked too.
-    fn proven(&mut self, author: &PublicKey, proof: &SubkeyProof, now: UnixMillis) -> Outcome {
+    fn proven(&mut self, author: &PublicKey, proof: &SubkeyProof, now: UnixMillis) -> StepResult {
         if self.conversation.prove(author, proof, Permission::Auth, now) {
-            Outcome::Stepped(vec![self.ask_too(author)])
+            StepResult::Stepped(vec![self.ask_too(author)])
         } else {
-            Outcome::Ignored
+            StepResult::Ignored
         }
     }
 

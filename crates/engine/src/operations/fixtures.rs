@@ -12,7 +12,7 @@ use usher_protocol::message::{
 use usher_protocol::subkey::{Metadata, Permission, Permissions, SubkeyProof, derive_secret};
 use usher_protocol::{EventId, Keys, PublicKey, SecretKey};
 
-use super::{Effect, Input, Outcome};
+use super::{Effect, Input, StepResult};
 use crate::UnixMillis;
 
 pub(super) const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
@@ -70,10 +70,10 @@ pub(super) fn cannot_read(author: PublicKey, proof: SubkeyProof) -> Input {
     Input::Wallet { author, sent_at: NOW, message: WalletMessage::SubkeyProof { proof, about: EventId::all_zeros() } }
 }
 
-pub(super) fn effects(outcome: Outcome) -> Vec<Effect> {
+pub(super) fn effects(outcome: StepResult) -> Vec<Effect> {
     match outcome {
-        Outcome::Stepped(effects) => effects,
-        Outcome::Ignored => panic!("ignored"),
+        StepResult::Stepped(effects) => effects,
+        StepResult::Ignored => panic!("ignored"),
     }
 }
 

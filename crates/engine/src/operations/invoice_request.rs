@@ -19,7 +19,7 @@ use usher_protocol::message::{self, Currency, InvoiceResponse, ServiceMessage, W
 use usher_protocol::subkey::Permission;
 
 use super::conversation::Conversation;
-use super::{Effect, Input, Outcome, SetBack, emit, millis};
+use super::{Effect, Input, SetBack, StepResult, emit, millis};
 use crate::UnixMillis;
 use crate::event::EventType;
 use crate::ports::CorrelationKey;
@@ -91,25 +91,25 @@ impl InvoiceRequest {
         set_back.expiry(&mut self.expires_at);
     }
 
-    pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> Outcome {
+    pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         match input {
             Input::Timer if now >= self.expires_at => self.end("timeout", "the user did not answer in time", now),
-            _ if now >= self.expires_at => Outcome::Ignored,
+            _ if now >= self.expires_at => StepResult::Ignored,
             Input::Wallet { author, message: WalletMessage::InvoiceResponse(response), .. } => {
                 self.answered(author, response, now)
             }
             Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. }
                 if self.conversation.prove(author, proof, Permission::Payment, now) =>
             {
-                Outcome::Stepped(vec![self.ask_too(author)])
+                StepResult::Stepped(vec![self.ask_too(author)])
             }
-            _ => Outcome::Ignored,
+            _ => StepResult::Ignored,
         }
     }
 
-    fn answered(&self, author: &PublicKey, response: &InvoiceResponse, now: UnixMillis) -> Outcome {
+    fn answered(&self, author: &PublicKey, response: &InvoiceResponse, now: UnixMillis) -> StepResult {
         if response.request.inner.request_id != self.request_id || !self.conversation.may_pay(author, now) {
-            return Outcome::Ignored;
+            return StepResult::Ignored;
         }
         match self.read(response, now) {
             Ok(invoice) => {
@@ -119,7 +119,7 @@ impl InvoiceRequest {
                     "amount": self.amount,
                     "request_id": self.reference,
                 });
-                Outcome::Stepped(vec![emit(EventType::InvoiceResponse, data, now), Effect::Finish])
+                StepResult::Stepped(vec![emit(EventType::InvoiceResponse, data, now), Effect::Finish])
             }
             Err(fault) => self.end("error", &format!("the wallet's invoice does not fit: it {fault}"), now),
         }
@@ -143,9 +143,9 @@ impl InvoiceRequest {
         Ok(invoice)
     }
 
-    fn end(&self, status: &str, reason: &str, now: UnixMillis) -> Outcome {
+    fn end(&self, status: &str, reason: &str, now: UnixMillis) -> StepResult {
         let data = json!({ "status": status, "reason": reason, "request_id": self.reference });
-        Outcome::Stepped(vec![emit(EventType::StatusUpdate, data, now), Effect::Finish])
+        StepResult::Stepped(vec![emit(EventType::StatusUpdate, data, now), Effect::Finish])
     }
 
     fn ask(&self) -> Effect {

@@ -23,7 +23,7 @@ use usher_protocol::PublicKey;
 use usher_protocol::handshake_url::decode_token;
 use usher_protocol::message::WalletMessage;
 
-use super::{Effect, Input, Outcome, SetBack, emit, millis, optional_millis};
+use super::{Effect, Input, SetBack, StepResult, emit, millis, optional_millis};
 use crate::UnixMillis;
 use crate::event::EventType;
 use crate::ports::{CorrelationKey, UserRelays};
@@ -174,7 +174,7 @@ impl KeyHandshake {
         }
     }
 
-    pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> Outcome {
+    pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         match input {
             Input::Wallet { author, sent_at, message: WalletMessage::KeyHandshake(handshake) }
                 if self.is_named_by(&handshake.token) =>
@@ -182,7 +182,7 @@ impl KeyHandshake {
                 self.scanned(author, &handshake.preferred_relays, *sent_at, now)
             }
             Input::Timer => self.woken(now),
-            _ => Outcome::Ignored,
+            _ => StepResult::Ignored,
         }
     }
 
@@ -191,13 +191,13 @@ impl KeyHandshake {
         sent == self.token || decode_token(sent).as_deref() == Some(&self.token)
     }
 
-    fn scanned(&mut self, author: &PublicKey, relays: &[String], sent_at: UnixMillis, now: UnixMillis) -> Outcome {
+    fn scanned(&mut self, author: &PublicKey, relays: &[String], sent_at: UnixMillis, now: UnixMillis) -> StepResult {
         let counts = match &mut self.usage {
             Usage::SingleUse { expires_at } => now < *expires_at,
             Usage::Reusable { recent, .. } => counts_as_scan(recent, author, sent_at, now),
         };
         if !counts {
-            return Outcome::Ignored;
+            return StepResult::Ignored;
         }
         let relays = usable_relays(relays);
         let data = json!({ "main_key": author.to_hex(), "preferred_relays": relays });
@@ -209,16 +209,16 @@ impl KeyHandshake {
         if !self.is_reusable() {
             effects.push(Effect::Finish);
         }
-        Outcome::Stepped(effects)
+        StepResult::Stepped(effects)
     }
 
-    fn woken(&self, now: UnixMillis) -> Outcome {
+    fn woken(&self, now: UnixMillis) -> StepResult {
         match self.usage {
             Usage::SingleUse { expires_at } if now >= expires_at => {
                 let data = json!({ "status": "timeout", "reason": "nobody opened the handshake URL in time" });
-                Outcome::Stepped(vec![emit(EventType::StatusUpdate, data, now), Effect::Finish])
+                StepResult::Stepped(vec![emit(EventType::StatusUpdate, data, now), Effect::Finish])
             }
-            _ => Outcome::Ignored,
+            _ => StepResult::Ignored,
         }
     }
 }

@@ -9,9 +9,9 @@ mod conversation;
 mod fixtures;
 mod invoice_request;
 mod key_handshake;
-mod own_payment;
 mod payment;
 mod recurring_request;
+mod service_payment;
 mod set_back;
 mod subscription;
 
@@ -28,11 +28,13 @@ pub use conversation::MAX_SUBKEYS;
 pub use invoice_request::{InvoiceRequest, InvoiceTerms};
 pub use key_handshake::KeyHandshake;
 pub(crate) use key_handshake::usable_relays;
-pub use own_payment::OwnPayment;
 pub use payment::{Charge, Payment, PaymentTerms, SubscriptionLink};
-pub use recurring_request::{RecurringRequest, RecurringTerms, SubscriptionRules};
+pub use recurring_request::{RecurringRequest, RecurringTerms};
+pub use service_payment::ServicePayment;
 pub use set_back::SetBack;
-pub use subscription::{Asked, ChargeEnd, Charged, Note, Subscription, SubscriptionState, SubscriptionView};
+pub use subscription::{
+    Asked, ChargeEnd, Charged, Note, Subscription, SubscriptionRules, SubscriptionState, SubscriptionView,
+};
 
 use crate::event::{EventType, NewEvent};
 use crate::ports::{
@@ -41,7 +43,7 @@ use crate::ports::{
 };
 use crate::{StreamId, UnixMillis};
 
-/// How long an answer of our own wallet is waited for. An adapter gives up before it, so that this is only waited for
+/// How long an answer of the Lightning backend is waited for. An adapter gives up before it, so that this is only waited for
 /// when the answer was lost: in a crash.
 const LEASE: Duration = Duration::from_secs(25);
 
@@ -57,8 +59,9 @@ pub enum Operation {
     SinglePayment(Payment),
     /// A payment of another's invoice that a user is asked for.
     InvoicePayment(Payment),
-    /// A payment of another's invoice by our own wallet.
-    OwnPayment(OwnPayment),
+    /// A payment of another's invoice by the Lightning backend.
+    #[serde(rename = "own_payment")]
+    ServicePayment(ServicePayment),
     /// An invoice that a user is asked for.
     InvoiceRequest(InvoiceRequest),
     /// A subscription that a user is asked to agree to.
@@ -81,15 +84,15 @@ pub enum Input {
     },
     /// The time it asked to be woken at has come.
     Timer,
-    /// The service has started again: an answer of our own wallet that was waited for will not come.
+    /// The service has started again: an answer of the Lightning backend that was waited for will not come.
     Resumed,
     /// The machine's clock was set back since the operation's last step: what it waits for would come late by as much.
     ClockSetBack(SetBack),
-    /// Our own wallet was asked for an invoice.
+    /// The Lightning backend was asked for an invoice.
     InvoiceMade(Result<Invoice, LightningError>),
-    /// Our own wallet was asked how it stands with an invoice of ours.
+    /// The Lightning backend was asked how it stands with an invoice of ours.
     InvoiceStatus(Result<InvoiceStatus, LightningError>),
-    /// Our own wallet says by itself that an invoice of ours was paid.
+    /// The Lightning backend says by itself that an invoice of ours was paid.
     Settled(Settlement),
     /// The Lightning backend's adapter was asked to sign a request to pay.
     PaymentPrepared(Result<SignedPayment, LightningError>),
@@ -102,17 +105,17 @@ pub enum Input {
     },
     /// The Lightning backend says by itself that it has paid.
     Paid(PaidInvoice),
-    /// Our own wallet was asked how it stands with a payment of ours.
+    /// The Lightning backend was asked how it stands with a payment of ours.
     PaymentStatus(Result<OutgoingStatus, LightningError>),
     /// What the last step wanted to claim belongs to another operation: it was not committed.
-    Taken,
+    CorrelationTaken,
     /// Another operation, or the operator, says something.
     Note(Note),
 }
 
-/// What our own wallet is asked, once; the answer is an input.
+/// What the Lightning backend is asked, once; the answer is an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WalletCall {
+pub enum LightningRequest {
     /// Answered by [`Input::InvoiceMade`].
     MakeInvoice(WantedInvoice),
     /// Answered by [`Input::InvoiceStatus`].
@@ -158,9 +161,9 @@ pub enum Effect {
     /// A user is remembered, with their relays if there are any.
     RememberRelays(UserRelays),
     /// What is being sent is sent no more.
-    Silence,
-    /// Our own wallet is asked.
-    Ask(WalletCall),
+    ClearOutbox,
+    /// The Lightning backend is asked.
+    Ask(LightningRequest),
     /// The invoice that is watched is looked up soon.
     LookUp,
     /// The app is told on the reserved stream.
@@ -175,7 +178,7 @@ pub enum Effect {
 
 /// What an input did to an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum StepResult {
     /// Nothing: the input did not count. The state is as it was.
     Ignored,
     /// The state may have changed, and this shall happen.
@@ -189,7 +192,7 @@ impl Operation {
             Self::KeyHandshake(_) => OperationKind::KeyHandshake,
             Self::Authentication(_) => OperationKind::Authentication,
             Self::SinglePayment(payment) | Self::InvoicePayment(payment) => payment.kind(),
-            Self::OwnPayment(_) => OperationKind::OwnPayment,
+            Self::ServicePayment(_) => OperationKind::ServicePayment,
             Self::InvoiceRequest(_) => OperationKind::InvoiceRequest,
             Self::RecurringRequest(_) => OperationKind::RecurringRequest,
             Self::Subscription(_) => OperationKind::Subscription,
@@ -202,21 +205,21 @@ impl Operation {
             Self::KeyHandshake(handshake) => handshake.expires_at(),
             Self::Authentication(authentication) => Some(authentication.expires_at()),
             Self::SinglePayment(payment) | Self::InvoicePayment(payment) => Some(payment.wake_at()),
-            Self::OwnPayment(payment) => Some(payment.wake_at()),
+            Self::ServicePayment(payment) => Some(payment.wake_at()),
             Self::InvoiceRequest(request) => Some(request.expires_at()),
             Self::RecurringRequest(request) => Some(request.wake_at()),
             Self::Subscription(subscription) => subscription.wake_at(),
         }
     }
 
-    /// By what messages of wallets, of our own wallet, and of other operations are matched to it. Keys are added as it
+    /// By what messages of wallets, of the Lightning backend, and of other operations are matched to it. Keys are added as it
     /// goes on, never taken away before it is finished.
     pub fn correlations(&self) -> Vec<CorrelationKey> {
         match self {
             Self::KeyHandshake(handshake) => handshake.correlations(),
             Self::Authentication(authentication) => vec![authentication.correlation()],
             Self::SinglePayment(payment) | Self::InvoicePayment(payment) => payment.correlations(),
-            Self::OwnPayment(payment) => vec![payment.correlation()],
+            Self::ServicePayment(payment) => vec![payment.correlation()],
             Self::InvoiceRequest(request) => vec![request.correlation()],
             Self::RecurringRequest(request) => request.correlations(),
             Self::Subscription(subscription) => vec![subscription.correlation()],
@@ -231,7 +234,7 @@ impl Operation {
             }
             Self::KeyHandshake(handshake) => handshake.kept_correlations(),
             Self::Authentication(_)
-            | Self::OwnPayment(_)
+            | Self::ServicePayment(_)
             | Self::InvoiceRequest(_)
             | Self::RecurringRequest(_)
             | Self::Subscription(_) => Vec::new(),
@@ -246,7 +249,7 @@ impl Operation {
             | Self::Authentication(_)
             | Self::SinglePayment(_)
             | Self::InvoicePayment(_)
-            | Self::OwnPayment(_)
+            | Self::ServicePayment(_)
             | Self::InvoiceRequest(_)
             | Self::Subscription(_) => None,
         }
@@ -261,7 +264,7 @@ impl Operation {
             | Self::Authentication(_)
             | Self::SinglePayment(_)
             | Self::InvoicePayment(_)
-            | Self::OwnPayment(_)
+            | Self::ServicePayment(_)
             | Self::InvoiceRequest(_)
             | Self::RecurringRequest(_) => StreamId::SUBSCRIPTIONS,
         }
@@ -271,7 +274,7 @@ impl Operation {
     pub const fn is_done(&self) -> bool {
         match self {
             Self::SinglePayment(payment) | Self::InvoicePayment(payment) => payment.is_done(),
-            Self::OwnPayment(payment) => payment.is_done(),
+            Self::ServicePayment(payment) => payment.is_done(),
             Self::Subscription(subscription) => subscription.is_done(),
             Self::RecurringRequest(request) => request.is_done(),
             Self::KeyHandshake(_) | Self::Authentication(_) | Self::InvoiceRequest(_) => false,
@@ -280,7 +283,7 @@ impl Operation {
 
     /// Whether it stays open after its end, because money may still come or it must not be done twice.
     pub(crate) const fn lingers(&self) -> bool {
-        matches!(self, Self::SinglePayment(_) | Self::InvoicePayment(_) | Self::OwnPayment(_))
+        matches!(self, Self::SinglePayment(_) | Self::InvoicePayment(_) | Self::ServicePayment(_))
     }
 
     /// Whether nobody looks on: the service has begun it by itself, and it may wait for others.
@@ -297,7 +300,7 @@ impl Operation {
             Self::SinglePayment(payment) | Self::InvoicePayment(payment) => payment.watched(),
             Self::KeyHandshake(_)
             | Self::Authentication(_)
-            | Self::OwnPayment(_)
+            | Self::ServicePayment(_)
             | Self::InvoiceRequest(_)
             | Self::RecurringRequest(_)
             | Self::Subscription(_) => None,
@@ -305,16 +308,16 @@ impl Operation {
     }
 
     /// Takes an input.
-    pub fn step(&mut self, input: &Input, now: UnixMillis) -> Outcome {
+    pub fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         if let Input::ClockSetBack(set_back) = input {
             self.clock_set_back(*set_back, now);
-            return Outcome::Stepped(Vec::new());
+            return StepResult::Stepped(Vec::new());
         }
         match self {
             Self::KeyHandshake(handshake) => handshake.step(input, now),
             Self::Authentication(authentication) => authentication.step(input, now),
             Self::SinglePayment(payment) | Self::InvoicePayment(payment) => payment.step(input, now),
-            Self::OwnPayment(payment) => payment.step(input, now),
+            Self::ServicePayment(payment) => payment.step(input, now),
             Self::InvoiceRequest(request) => request.step(input, now),
             Self::RecurringRequest(request) => request.step(input, now),
             Self::Subscription(subscription) => subscription.step(input, now),
@@ -326,7 +329,7 @@ impl Operation {
             Self::KeyHandshake(handshake) => handshake.clock_set_back(set_back),
             Self::Authentication(authentication) => authentication.clock_set_back(set_back),
             Self::SinglePayment(payment) | Self::InvoicePayment(payment) => payment.clock_set_back(set_back, now),
-            Self::OwnPayment(payment) => payment.clock_set_back(set_back, now),
+            Self::ServicePayment(payment) => payment.clock_set_back(set_back, now),
             Self::InvoiceRequest(request) => request.clock_set_back(set_back),
             Self::RecurringRequest(request) => request.clock_set_back(set_back, now),
             Self::Subscription(subscription) => subscription.clock_set_back(now),
@@ -362,7 +365,7 @@ fn new_event(event_type: EventType, mut data: Value, at: UnixMillis) -> NewEvent
     NewEvent { event_type, at, data: data.to_string().into() }
 }
 
-/// Until when the answer of our own wallet is waited for.
+/// Until when the answer of the Lightning backend is waited for.
 fn lease(now: UnixMillis) -> UnixMillis {
     now.plus(LEASE)
 }

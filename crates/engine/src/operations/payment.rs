@@ -1,7 +1,7 @@
-//! A payment that a user is asked for: of an invoice our own wallet makes, or of another's.
+//! A payment that a user is asked for: of an invoice the Lightning backend makes, or of another's.
 //!
 //! ```text
-//! making ──our wallet made an invoice──▶ asking        the user is sent the request
+//! making ──the Lightning backend made an invoice──▶ asking        the user is sent the request
 //! making ──it refuses, or gives none in time──▶ over   StatusUpdate {status: error, reason}
 //! asking ──approved──▶ asking                          StatusUpdate {status: user_approved}, once
 //! asking ──failed────▶ asking                          StatusUpdate {status: user_failed, reason?}
@@ -11,16 +11,16 @@
 //! closing ─not settled▶ over                           StatusUpdate {status: timeout}
 //! over   ──proof─────▶ over                            StatusUpdate {status: paid, preimage}, once
 //! over   ──a day later▶ leaving                        it waits for the next look-up of our own invoice
-//! leaving ─not settled▶ forgotten                      when our wallet has said so, not while it is away
+//! leaving ─not settled▶ forgotten                      when the Lightning backend has said so, not while it is away
 //! ```
 //!
-//! Proof is, for our own invoices, that our wallet says it was settled; for another's, a preimage that hashes to the invoice's
+//! Proof is, for our own invoices, that the Lightning backend says it was settled; for another's, a preimage that hashes to the invoice's
 //! payment hash. A payer's word is none (docs/payments.md): what it claims of our own invoice is looked up. *Over* is what the app sees as the end; the operation
 //! itself stays until money can no longer come.
 //!
 //! | crash … | what resume does |
 //! | --- | --- |
-//! | before our wallet was asked, or before its answer is committed | it is asked for another invoice; nobody has seen the first |
+//! | before the Lightning backend was asked, or before its answer is committed | it is asked for another invoice; nobody has seen the first |
 //! | after the invoice is committed, before it is sent | the outbox sends it |
 //! | after the user has paid, before the settlement is committed | the invoice is watched again from the start on: it is looked up |
 //! | while closing | the last look-up is made again |
@@ -41,7 +41,7 @@ use usher_protocol::subkey::Permission;
 use self::invoice::MAKING;
 pub use self::terms::{Charge, PaymentTerms, SubscriptionLink};
 use super::conversation::Conversation;
-use super::{ChargeEnd, Charged, Effect, Input, Note, Outcome, SetBack, emit, lease, millis, optional_millis};
+use super::{ChargeEnd, Charged, Effect, Input, Note, SetBack, StepResult, emit, lease, millis, optional_millis};
 use crate::UnixMillis;
 use crate::event::EventType;
 use crate::ports::{CorrelationKey, OperationKind};
@@ -55,7 +55,7 @@ const CLOSING_CHARGE: Duration = Duration::from_secs(600);
 /// For how long after the end money is still looked out for: a day covers any restart of a wallet.
 const LINGER: Duration = Duration::from_secs(24 * 3600);
 
-/// The longest, for invoices that our wallet lets live longer than they were meant to.
+/// The longest, for invoices that the Lightning backend lets live longer than they were meant to.
 const LONGEST_LINGER: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// How long beyond its expiry an invoice is kept for the payment it was made for: a clock may be set back.
@@ -80,14 +80,15 @@ pub struct Payment {
     /// When it was asked for.
     #[serde(default, with = "optional_millis")]
     asked_at: Option<UnixMillis>,
-    bill: Bill,
+    #[serde(rename = "bill")]
+    source: InvoiceSource,
     phase: Phase,
     approved: bool,
     failures: u8,
     /// What the wallet said last: said again it is the same.
     last: Option<PaymentStatus>,
     paid: bool,
-    /// The preimage of our own invoice, as the payer has shown it: told with `paid` when our wallet says none.
+    /// The preimage of our own invoice, as the payer has shown it: told with `paid` when the Lightning backend says none.
     shown: Option<Preimage>,
     /// When the payer last said that it has paid.
     #[serde(with = "optional_millis")]
@@ -100,7 +101,7 @@ pub struct Payment {
 /// Whose invoice it is.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Bill {
+enum InvoiceSource {
     /// Our own, for this network; there is none yet while it is being made.
     Own { network: Network, invoice: Option<Invoice> },
     /// Another's.
@@ -128,7 +129,7 @@ enum Phase {
         #[serde(with = "millis")]
         until: UnixMillis,
     },
-    /// It is forgotten as soon as our wallet says once more that nothing came.
+    /// It is forgotten as soon as the Lightning backend says once more that nothing came.
     Leaving {
         #[serde(with = "millis")]
         give_up: UnixMillis,
@@ -146,13 +147,13 @@ impl fmt::Debug for Payment {
 }
 
 impl Payment {
-    /// Asks for `amount` millisats to our own wallet, on `network`.
+    /// Asks for `amount` millisats to the Lightning backend, on `network`.
     pub fn to_us(terms: PaymentTerms, amount: u64, network: Network, now: UnixMillis) -> (Self, Vec<Effect>) {
         let charges = terms.subscription.as_ref().is_some_and(|link| link.charge.is_some());
         let patience = if charges { MAKING.max(terms.expires_at.since(now) / 2) } else { MAKING };
         let give_up = now.plus(patience).min(terms.expires_at);
         let phase = Phase::Making { tries: 1, next: lease(now), give_up };
-        let mut payment = Self::new(terms, amount, Bill::Own { network, invoice: None }, phase);
+        let mut payment = Self::new(terms, amount, InvoiceSource::Own { network, invoice: None }, phase);
         payment.asked_at = Some(now);
         let ask = payment.make_invoice(now);
         (payment, vec![ask])
@@ -161,12 +162,12 @@ impl Payment {
     /// Asks for the payment of another's invoice, which names its amount.
     pub fn of_invoice(terms: PaymentTerms, amount: u64, invoice: Invoice) -> (Self, Vec<Effect>) {
         let request = invoice.clone();
-        let payment = Self::new(terms, amount, Bill::Other { invoice }, Phase::Asking);
+        let payment = Self::new(terms, amount, InvoiceSource::Other { invoice }, Phase::Asking);
         let ask = payment.ask(&request);
         (payment, vec![ask])
     }
 
-    fn new(terms: PaymentTerms, amount: u64, bill: Bill, phase: Phase) -> Self {
+    fn new(terms: PaymentTerms, amount: u64, source: InvoiceSource, phase: Phase) -> Self {
         Self {
             conversation: Conversation::new(terms.main_key, &terms.subkeys),
             request_id: terms.request_id,
@@ -176,7 +177,7 @@ impl Payment {
             subscription: terms.subscription,
             expires_at: terms.expires_at,
             asked_at: None,
-            bill,
+            source,
             phase,
             approved: false,
             failures: 0,
@@ -189,9 +190,9 @@ impl Payment {
     }
 
     pub(super) const fn kind(&self) -> OperationKind {
-        match self.bill {
-            Bill::Own { .. } => OperationKind::SinglePayment,
-            Bill::Other { .. } => OperationKind::InvoicePayment,
+        match self.source {
+            InvoiceSource::Own { .. } => OperationKind::SinglePayment,
+            InvoiceSource::Other { .. } => OperationKind::InvoicePayment,
         }
     }
 
@@ -221,11 +222,11 @@ impl Payment {
     }
 
     pub(super) fn correlations(&self) -> Vec<CorrelationKey> {
-        let invoice = match &self.bill {
-            Bill::Own { invoice, .. } => {
+        let invoice = match &self.source {
+            InvoiceSource::Own { invoice, .. } => {
                 invoice.as_ref().map(|invoice| CorrelationKey::invoice(invoice.payment_hash()))
             }
-            Bill::Other { invoice } => Some(CorrelationKey::paying(invoice.payment_hash())),
+            InvoiceSource::Other { invoice } => Some(CorrelationKey::paying(invoice.payment_hash())),
         };
         [CorrelationKey::request(&self.request_id)].into_iter().chain(invoice).collect()
     }
@@ -233,24 +234,24 @@ impl Payment {
     /// The key of our own invoice. Whoever is given the invoice once more, by a wallet that hands out what it has, would be paid
     /// by the same settlement: until it has expired it is this payment's alone.
     pub(super) fn kept_correlation(&self) -> Option<(CorrelationKey, UnixMillis)> {
-        match &self.bill {
-            Bill::Own { invoice: Some(invoice), .. } => {
+        match &self.source {
+            InvoiceSource::Own { invoice: Some(invoice), .. } => {
                 let expired = UnixMillis::from_secs(invoice.expires_at());
                 Some((CorrelationKey::invoice(invoice.payment_hash()), expired.plus(CLOCKS_DIFFER)))
             }
-            Bill::Own { invoice: None, .. } | Bill::Other { .. } => None,
+            InvoiceSource::Own { invoice: None, .. } | InvoiceSource::Other { .. } => None,
         }
     }
 
     /// The payment hash of our own invoice.
     pub(super) fn watched(&self) -> Option<PaymentHash> {
-        match &self.bill {
-            Bill::Own { invoice: Some(invoice), .. } if !self.paid => Some(invoice.payment_hash()),
-            Bill::Own { .. } | Bill::Other { .. } => None,
+        match &self.source {
+            InvoiceSource::Own { invoice: Some(invoice), .. } if !self.paid => Some(invoice.payment_hash()),
+            InvoiceSource::Own { .. } | InvoiceSource::Other { .. } => None,
         }
     }
 
-    pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> Outcome {
+    pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         match input {
             Input::Timer if now >= self.wake_at() => self.woken(now),
             Input::Resumed if matches!(self.phase, Phase::Making { .. } | Phase::Closing { .. }) => self.woken(now),
@@ -265,13 +266,13 @@ impl Payment {
                         if !self.withdrawn && self.conversation.prove(author, proof, Permission::Payment, now) =>
                     {
                         let device = self.tell_subscription(Note::Device { key: *author, proof: proof.clone() });
-                        Outcome::Stepped(self.ask_too(author, &invoice).into_iter().chain(device).collect())
+                        StepResult::Stepped(self.ask_too(author, &invoice).into_iter().chain(device).collect())
                     }
-                    _ => Outcome::Ignored,
+                    _ => StepResult::Ignored,
                 }
             }
             Input::InvoiceMade(made) => self.made(made, now),
-            Input::Taken => self.fail("the wallet gave an invoice that it had given before", now),
+            Input::CorrelationTaken => self.fail("the wallet gave an invoice that it had given before", now),
             Input::Settled(settlement) => self.settled(settlement, now),
             Input::InvoiceStatus(status) => self.looked_up(status, now),
             Input::Note(Note::Withdraw) => self.withdraw(),
@@ -284,7 +285,7 @@ impl Payment {
             | Input::Paid(_)
             | Input::PaymentStatus(_)
             | Input::Note(Note::Asked(_) | Note::Paid { .. } | Note::Charged(_) | Note::Device { .. } | Note::Close) => {
-                Outcome::Ignored
+                StepResult::Ignored
             }
         }
     }
@@ -310,7 +311,7 @@ impl Payment {
         }
     }
 
-    fn woken(&mut self, now: UnixMillis) -> Outcome {
+    fn woken(&mut self, now: UnixMillis) -> StepResult {
         match self.phase {
             Phase::Making { .. } if self.withdrawn => self.fail(WITHDRAWN, now),
             Phase::Making { give_up, .. } if now >= give_up => {
@@ -318,92 +319,92 @@ impl Payment {
             }
             Phase::Making { tries, give_up, .. } => {
                 self.phase = Phase::Making { tries: tries.saturating_add(1), next: lease(now), give_up };
-                Outcome::Stepped(vec![self.make_invoice(now)])
+                StepResult::Stepped(vec![self.make_invoice(now)])
             }
-            Phase::Asking if matches!(self.bill, Bill::Own { .. }) => {
+            Phase::Asking if matches!(self.source, InvoiceSource::Own { .. }) => {
                 let patience = if self.is_charge() { CLOSING_CHARGE } else { CLOSING };
                 self.close(now.plus(patience), now)
             }
             Phase::Asking => self.time_out(now),
             Phase::Closing { give_up, .. } if now >= give_up => self.time_out(now),
             Phase::Closing { give_up, .. } => self.close(give_up, now),
-            // Our wallet may have been away for all that time, or we. The next look-up is soon enough: after long downtime
+            // The Lightning backend may have been away for all that time, or we. The next look-up is soon enough: after long downtime
             // there are many of these.
             Phase::Over { .. } if self.watched().is_some() => {
                 self.phase = Phase::Leaving { give_up: now.plus(LONGEST_LINGER) };
-                Outcome::Stepped(Vec::new())
+                StepResult::Stepped(Vec::new())
             }
-            Phase::Over { .. } | Phase::Leaving { .. } => Outcome::Stepped(vec![Effect::Finish]),
+            Phase::Over { .. } | Phase::Leaving { .. } => StepResult::Stepped(vec![Effect::Finish]),
         }
     }
 
     const fn invoice(&self) -> Option<&Invoice> {
-        match &self.bill {
-            Bill::Own { invoice, .. } => invoice.as_ref(),
-            Bill::Other { invoice } => Some(invoice),
+        match &self.source {
+            InvoiceSource::Own { invoice, .. } => invoice.as_ref(),
+            InvoiceSource::Other { invoice } => Some(invoice),
         }
     }
 
-    fn proven(&mut self, preimage: Option<&Preimage>, now: UnixMillis) -> Outcome {
+    fn proven(&mut self, preimage: Option<&Preimage>, now: UnixMillis) -> StepResult {
         if self.paid {
-            return Outcome::Ignored;
+            return StepResult::Ignored;
         }
         self.paid = true;
         let paid = self.tell("paid", &json!({ "preimage": preimage.map(Preimage::to_hex) }), now);
-        let mut effects = vec![paid, Effect::Silence];
+        let mut effects = vec![paid, Effect::ClearOutbox];
         let note = match self.charge() {
             Some(charge) => Note::Charged(Charged { charge, end: ChargeEnd::Paid(preimage.copied()) }),
             None => Note::Paid { request_id: self.request_id.clone() },
         };
         effects.extend(self.tell_subscription(note));
-        match &self.bill {
-            Bill::Own { .. } => {
+        match &self.source {
+            InvoiceSource::Own { .. } => {
                 self.phase = Phase::Over { until: now };
                 effects.push(Effect::Finish);
             }
-            Bill::Other { .. } => self.phase = Phase::Over { until: self.over_until(now) },
+            InvoiceSource::Other { .. } => self.phase = Phase::Over { until: self.over_until(now) },
         }
-        Outcome::Stepped(effects)
+        StepResult::Stepped(effects)
     }
 
-    fn time_out(&mut self, now: UnixMillis) -> Outcome {
+    fn time_out(&mut self, now: UnixMillis) -> StepResult {
         self.end("timeout", Some("the user did not pay in time"), now)
     }
 
     /// It will not be paid, for no invoice has been shown to anybody.
-    fn fail(&mut self, reason: &str, now: UnixMillis) -> Outcome {
-        let Phase::Making { .. } = self.phase else { return Outcome::Ignored };
+    fn fail(&mut self, reason: &str, now: UnixMillis) -> StepResult {
+        let Phase::Making { .. } = self.phase else { return StepResult::Ignored };
         let outcome = self.end("error", Some(reason), now);
         match outcome {
-            Outcome::Stepped(mut effects) => {
+            StepResult::Stepped(mut effects) => {
                 effects.push(Effect::Finish);
-                Outcome::Stepped(effects)
+                StepResult::Stepped(effects)
             }
-            Outcome::Ignored => Outcome::Ignored,
+            StepResult::Ignored => StepResult::Ignored,
         }
     }
 
-    fn end(&mut self, status: &'static str, reason: Option<&str>, now: UnixMillis) -> Outcome {
+    fn end(&mut self, status: &'static str, reason: Option<&str>, now: UnixMillis) -> StepResult {
         self.phase = Phase::Over { until: self.over_until(now) };
-        let mut effects = vec![self.tell(status, &json!({ "reason": reason }), now), Effect::Silence];
+        let mut effects = vec![self.tell(status, &json!({ "reason": reason }), now), Effect::ClearOutbox];
         if let Some(charge) = self.charge() {
             let end = ChargeEnd::Failed { status: status.to_owned(), reason: reason.map(str::to_owned) };
             effects.extend(self.tell_subscription(Note::Charged(Charged { charge, end })));
         }
-        Outcome::Stepped(effects)
+        StepResult::Stepped(effects)
     }
 
     /// Until when money may come; another's invoice is remembered until nobody can ask for it again.
     fn over_until(&self, now: UnixMillis) -> UnixMillis {
         let linger = now.plus(LINGER);
         let expired = |invoice: &Invoice| UnixMillis::from_secs(invoice.expires_at()).plus(Duration::from_secs(60));
-        match &self.bill {
+        match &self.source {
             // A wallet may make invoices that live longer than they were meant to.
-            Bill::Own { invoice, .. } => {
+            InvoiceSource::Own { invoice, .. } => {
                 invoice.as_ref().map_or(linger, |invoice| expired(invoice).clamp(linger, now.plus(LONGEST_LINGER)))
             }
-            Bill::Other { invoice } if self.paid => expired(invoice),
-            Bill::Other { invoice } => expired(invoice).max(linger),
+            InvoiceSource::Other { invoice } if self.paid => expired(invoice),
+            InvoiceSource::Other { invoice } => expired(invoice).max(linger),
         }
     }
 

@@ -15,12 +15,10 @@
 mod closing;
 
 use std::fmt;
-use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 use usher_protocol::PublicKey;
-use usher_protocol::bolt11::Network;
 use usher_protocol::message::{
     self, Currency, Recurrence, RecurringResponse, RecurringStatus, ServiceMessage, WalletMessage,
 };
@@ -28,8 +26,8 @@ use usher_protocol::subkey::Permission;
 
 use self::closing::{EarlyCloses, Refused};
 use super::conversation::Conversation;
-use super::subscription::{Agreement, Subscription};
-use super::{Effect, Input, Operation, Outcome, SetBack, emit, millis};
+use super::subscription::{Agreement, Subscription, SubscriptionRules, shown};
+use super::{Effect, Input, Operation, SetBack, StepResult, emit, millis};
 use crate::UnixMillis;
 use crate::event::EventType;
 use crate::ports::CorrelationKey;
@@ -57,17 +55,6 @@ pub struct RecurringTerms {
     pub expires_at: UnixMillis,
     /// Whether the service asks for each due payment by itself.
     pub auto_charge: bool,
-}
-
-/// What subscriptions are given by the configuration.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SubscriptionRules {
-    /// The network of the invoices.
-    pub network: Network,
-    /// After how long a charge that failed is tried again, one after the other (`subscriptions.retry_hours`).
-    pub retry_after: Vec<Duration>,
-    /// For how long a subscription that has ended can be read (`streams.retention_days`).
-    pub keep: Duration,
 }
 
 /// The state of a recurring request.
@@ -150,34 +137,34 @@ impl RecurringRequest {
         }
     }
 
-    pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> Outcome {
+    pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         if self.refused.is_some() {
             return self.step_refused(input, now);
         }
         match input {
             Input::Timer if now >= self.expires_at => self.end("timeout", Some("the user did not answer in time"), now),
-            _ if now >= self.expires_at => Outcome::Ignored,
+            _ if now >= self.expires_at => StepResult::Ignored,
             Input::Wallet { author, message: WalletMessage::RecurringResponse(response), .. } => {
                 self.answered(author, response, now)
             }
             Input::Wallet { author, message: WalletMessage::CloseSubscription(close), .. }
                 if self.conversation.may_pay(author, now) && self.closed.put(close, now) =>
             {
-                Outcome::Stepped(Vec::new())
+                StepResult::Stepped(Vec::new())
             }
             Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. }
                 if self.conversation.prove(author, proof, Permission::Payment, now) =>
             {
-                Outcome::Stepped(vec![self.ask_too(author)])
+                StepResult::Stepped(vec![self.ask_too(author)])
             }
-            Input::Taken => self.end("error", Some("the wallet gave a subscription id that is in use"), now),
-            _ => Outcome::Ignored,
+            Input::CorrelationTaken => self.end("error", Some("the wallet gave a subscription id that is in use"), now),
+            _ => StepResult::Ignored,
         }
     }
 
-    fn answered(&mut self, author: &PublicKey, response: &RecurringResponse, now: UnixMillis) -> Outcome {
+    fn answered(&mut self, author: &PublicKey, response: &RecurringResponse, now: UnixMillis) -> StepResult {
         if response.request_id != self.request_id || !self.conversation.may_pay(author, now) {
-            return Outcome::Ignored;
+            return StepResult::Ignored;
         }
         match &response.status {
             RecurringStatus::Rejected { reason } => self.end("user_rejected", reason.as_deref(), now),
@@ -230,7 +217,7 @@ impl RecurringRequest {
                     "auto_charge": self.auto_charge,
                     "request_id": self.reference,
                 });
-                Outcome::Stepped(vec![
+                StepResult::Stepped(vec![
                     emit(EventType::Subscription, data, now),
                     Effect::Start(Box::new(Operation::Subscription(subscription)), closed.unwrap_or_default()),
                     Effect::Finish,
@@ -239,9 +226,9 @@ impl RecurringRequest {
         }
     }
 
-    fn end(&self, status: &str, reason: Option<&str>, now: UnixMillis) -> Outcome {
+    fn end(&self, status: &str, reason: Option<&str>, now: UnixMillis) -> StepResult {
         let data = json!({ "status": status, "reason": reason, "request_id": self.reference });
-        Outcome::Stepped(vec![emit(EventType::StatusUpdate, data, now), Effect::Finish])
+        StepResult::Stepped(vec![emit(EventType::StatusUpdate, data, now), Effect::Finish])
     }
 
     fn ask(&self) -> Effect {
@@ -281,20 +268,6 @@ fn within(authorized: &Recurrence, asked: &Recurrence) -> Recurrence {
         max_payments: authorized.max_payments.into_iter().chain(asked.max_payments).min(),
         first_payment_due: authorized.first_payment_due.max(asked.first_payment_due),
     }
-}
-
-/// A recurrence as the interface shows it: the plain word of the calendar where there is one, times as integers.
-pub(super) fn shown(recurrence: &Recurrence) -> Value {
-    let mut shown = json!({
-        "calendar": recurrence.calendar.to_string(),
-        "first_payment_due": recurrence.first_payment_due,
-        "max_payments": recurrence.max_payments,
-        "until": recurrence.until,
-    });
-    if let Some(members) = shown.as_object_mut() {
-        members.retain(|_, value| !value.is_null());
-    }
-    shown
 }
 
 #[cfg(test)]

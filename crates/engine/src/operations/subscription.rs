@@ -45,14 +45,14 @@ use usher_protocol::PublicKey;
 use usher_protocol::message::{CloseSubscription, ServiceMessage, WalletMessage};
 use usher_protocol::subkey::Permission;
 
-pub(super) use self::agreement::Agreement;
+pub use self::agreement::SubscriptionRules;
+pub(super) use self::agreement::{Agreement, shown};
 use self::dates::{Dates, Failed};
 pub use self::note::{Asked, ChargeEnd, Charged, Note};
 pub use self::view::{SubscriptionState, SubscriptionView};
 use super::conversation::Conversation;
 use super::payment::{Charge, Payment, PaymentTerms, SubscriptionLink};
-use super::recurring_request::SubscriptionRules;
-use super::{Effect, Input, Operation, Outcome, millis, new_event};
+use super::{Effect, Input, Operation, StepResult, millis, new_event};
 use crate::UnixMillis;
 use crate::event::EventType;
 use crate::ports::CorrelationKey;
@@ -159,7 +159,7 @@ impl Subscription {
         self.conversation.is_with(key)
     }
 
-    pub(crate) fn step(&mut self, input: &Input, now: UnixMillis) -> Outcome {
+    pub(crate) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         match input {
             Input::Timer if self.wake_at().is_some_and(|at| now >= at) => self.woken(now),
             Input::Wallet { author, message: WalletMessage::CloseSubscription(close), .. }
@@ -175,14 +175,14 @@ impl Subscription {
                 if self.tells_until().is_some_and(|until| now < until)
                     && self.conversation.prove(author, proof, Permission::Payment, now) =>
             {
-                Outcome::Stepped(self.tell_device(author).into_iter().collect())
+                StepResult::Stepped(self.tell_device(author).into_iter().collect())
             }
             Input::Note(Note::Device { key, proof })
                 if self.ended_at.is_none()
                     && proof.main_key == self.conversation.main_key()
                     && self.conversation.prove(key, proof, Permission::Payment, now) =>
             {
-                Outcome::Stepped(Vec::new())
+                StepResult::Stepped(Vec::new())
             }
             Input::Note(Note::Asked(asked)) if self.ended_at.is_none() => {
                 self.by_hand.retain(|earlier| now.secs() < earlier.until);
@@ -190,27 +190,27 @@ impl Subscription {
                     self.by_hand.remove(0);
                 }
                 self.by_hand.push(asked.clone());
-                Outcome::Stepped(Vec::new())
+                StepResult::Stepped(Vec::new())
             }
             Input::Note(Note::Paid { request_id }) => {
                 self.by_hand.retain(|asked| asked.request_id != *request_id);
                 self.payments_made = self.payments_made.saturating_add(1);
-                Outcome::Stepped(self.complete(now))
+                StepResult::Stepped(self.complete(now))
             }
             Input::Note(Note::Charged(charged)) => self.charged(charged, now),
-            _ => Outcome::Ignored,
+            _ => StepResult::Ignored,
         }
     }
 
-    fn woken(&mut self, now: UnixMillis) -> Outcome {
+    fn woken(&mut self, now: UnixMillis) -> StepResult {
         if self.ended_at.is_some() {
-            return Outcome::Stepped(vec![Effect::Finish]);
+            return StepResult::Stepped(vec![Effect::Finish]);
         }
         match self.dates.begin(&self.agreement, now.secs()) {
-            Some((charge, lives)) => Outcome::Stepped(vec![self.charge(charge, lives, now)]),
+            Some((charge, lives)) => StepResult::Stepped(vec![self.charge(charge, lives, now)]),
             None => {
                 self.finish(SubscriptionState::Ended, None, now);
-                Outcome::Stepped(Vec::new())
+                StepResult::Stepped(Vec::new())
             }
         }
     }
@@ -246,7 +246,7 @@ impl Subscription {
         digest.iter().take(16).map(|byte| format!("{byte:02x}")).collect()
     }
 
-    fn charged(&mut self, charged: &Charged, now: UnixMillis) -> Outcome {
+    fn charged(&mut self, charged: &Charged, now: UnixMillis) -> StepResult {
         let charge = charged.charge;
         match &charged.end {
             ChargeEnd::Paid(preimage) => {
@@ -259,19 +259,19 @@ impl Subscription {
                 self.end_when_over(now);
                 let preimage = preimage.map(|preimage| preimage.to_hex());
                 let more = json!({ "status": "paid", "preimage": preimage });
-                Outcome::Stepped([self.tell_payment(charge, &more, now)].into_iter().chain(withdrawn).collect())
+                StepResult::Stepped([self.tell_payment(charge, &more, now)].into_iter().chain(withdrawn).collect())
             }
             ChargeEnd::Failed { status, reason } => {
                 let tries = usize::try_from(charge.attempt).unwrap_or(usize::MAX);
                 let wait = self.rules.retry_after.get(tries).filter(|_| self.ended_at.is_none());
                 let failed = self.dates.failed(charge, wait.map(|wait| now.plus(*wait).secs()));
                 if failed == Failed::Known {
-                    return Outcome::Ignored;
+                    return StepResult::Ignored;
                 }
                 self.end_when_over(now);
-                let Failed::Untold(next) = failed else { return Outcome::Stepped(Vec::new()) };
+                let Failed::Untold(next) = failed else { return StepResult::Stepped(Vec::new()) };
                 let more = json!({ "status": status, "reason": reason, "next_attempt_at": next });
-                Outcome::Stepped(vec![self.tell_payment(charge, &more, now)])
+                StepResult::Stepped(vec![self.tell_payment(charge, &more, now)])
             }
         }
     }
@@ -315,12 +315,12 @@ impl Subscription {
     /// The user closed it before it began; says what follows.
     pub(super) fn begin_closed(&mut self, reason: Option<String>, now: UnixMillis) -> Vec<Effect> {
         match self.closed_by_user(reason, now) {
-            Outcome::Stepped(effects) => effects,
-            Outcome::Ignored => Vec::new(),
+            StepResult::Stepped(effects) => effects,
+            StepResult::Ignored => Vec::new(),
         }
     }
 
-    fn closed_by_user(&mut self, reason: Option<String>, now: UnixMillis) -> Outcome {
+    fn closed_by_user(&mut self, reason: Option<String>, now: UnixMillis) -> StepResult {
         let data = json!({
             "subscription_id": self.agreement.subscription_id,
             "main_key": self.conversation.main_key().to_hex(),
@@ -328,12 +328,12 @@ impl Subscription {
         });
         self.finish(SubscriptionState::ClosedByUser, reason, now);
         let closed = Effect::Announce(new_event(EventType::SubscriptionClosed, data, now));
-        Outcome::Stepped([closed].into_iter().chain(self.withdraw()).collect())
+        StepResult::Stepped([closed].into_iter().chain(self.withdraw()).collect())
     }
 
-    fn closed_by_operator(&mut self, now: UnixMillis) -> Outcome {
+    fn closed_by_operator(&mut self, now: UnixMillis) -> StepResult {
         self.finish(SubscriptionState::ClosedByProvider, None, now);
-        Outcome::Stepped(self.tell_wallet().into_iter().chain(self.withdraw()).collect())
+        StepResult::Stepped(self.tell_wallet().into_iter().chain(self.withdraw()).collect())
     }
 
     /// Until when the user's wallet is told that the operator has closed it.

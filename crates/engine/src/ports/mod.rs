@@ -7,10 +7,10 @@ mod directory;
 mod lightning;
 mod messenger;
 mod randomness;
-mod receiver;
 mod relay_control;
 mod settings;
 mod store;
+mod webhook_sender;
 
 pub use answers::{Answer, AnswerKey, AnswerStore, KeepAnswer};
 pub use clock::{Clock, SystemClock};
@@ -25,7 +25,6 @@ pub use lightning::{
 };
 pub use messenger::{Inbound, Letter, Messenger, Via};
 pub use randomness::{OsRandomness, Randomness};
-pub use receiver::{Posted, Receiver};
 pub use relay_control::{RelayChangeError, RelayControl, RelayInfo, RelayLinkState, RelayOrigin};
 pub use settings::SettingStore;
 pub use store::{
@@ -33,3 +32,4 @@ pub use store::{
     OperationKind, OutboxChange, OutboxMessage, Revision, RowPosition, State, Store, StoreError, StoredOperation,
     Table, UserRelays,
 };
+pub use webhook_sender::{Posted, WebhookSender};

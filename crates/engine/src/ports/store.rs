@@ -403,8 +403,8 @@ pub enum OperationKind {
     SinglePayment = 3,
     /// Another's invoice, which a user is asked to pay.
     InvoicePayment = 4,
-    /// Another's invoice, which our own wallet pays.
-    OwnPayment = 5,
+    /// Another's invoice, which the Lightning backend pays.
+    ServicePayment = 5,
     /// An invoice, which a user is asked for.
     InvoiceRequest = 6,
     /// A subscription, which a user is asked to agree to.
@@ -421,7 +421,7 @@ impl OperationKind {
         Self::Authentication,
         Self::SinglePayment,
         Self::InvoicePayment,
-        Self::OwnPayment,
+        Self::ServicePayment,
         Self::InvoiceRequest,
         Self::RecurringRequest,
         Self::Subscription,
@@ -435,7 +435,7 @@ impl OperationKind {
             Self::Authentication => "authentication",
             Self::SinglePayment => "single_payment",
             Self::InvoicePayment => "invoice_payment",
-            Self::OwnPayment => "own_payment",
+            Self::ServicePayment => "own_payment",
             Self::InvoiceRequest => "invoice_request",
             Self::RecurringRequest => "recurring_request",
             Self::Subscription => "subscription",

@@ -20,7 +20,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use usher_engine::ports::{Clock as _, DeliveryStore, Inbound, Letter, Receiver, Store, SystemClock, Via};
+use usher_engine::ports::{Clock as _, DeliveryStore, Inbound, Letter, Store, SystemClock, Via, WebhookSender};
 use usher_engine::testing::{ManualClock, RecordingMessenger, SeededRandomness};
 use usher_engine::{
     Engine, EngineOptions, EngineParts, EventPage, LightningBackend, PaymentRules, StreamId, UnixMillis,
@@ -83,7 +83,7 @@ impl Running {
     pub async fn start_with(
         store: Arc<dyn Store>,
         others: Arc<SqliteStore>,
-        receiver: Option<Arc<dyn Receiver>>,
+        receiver: Option<Arc<dyn WebhookSender>>,
         options: EngineOptions,
         now: UnixMillis,
         seed: u64,
@@ -95,7 +95,7 @@ impl Running {
     pub async fn start_delivering(
         store: Arc<SqliteStore>,
         deliveries: Arc<dyn DeliveryStore>,
-        receiver: Arc<dyn Receiver>,
+        receiver: Arc<dyn WebhookSender>,
     ) -> Self {
         Self::run(store.clone(), store, deliveries, Some(receiver), None, options(), NOW, 1).await
     }
@@ -121,7 +121,7 @@ impl Running {
         store: Arc<dyn Store>,
         others: Arc<SqliteStore>,
         deliveries: Arc<dyn DeliveryStore>,
-        receiver: Option<Arc<dyn Receiver>>,
+        receiver: Option<Arc<dyn WebhookSender>>,
         wallet: Option<&Arc<FakeWallet>>,
         options: EngineOptions,
         now: UnixMillis,

@@ -5,7 +5,7 @@ use usher_protocol::message::PaymentHash;
 
 use usher_sandbox::lightning::{Account, Direction, InvoiceTerms, MakeError};
 
-use super::unrelated_preimage;
+use super::preimage::unrelated_preimage;
 
 /// How an invoice is not what was asked for. Beside [`OtherNetwork`](Self::OtherNetwork) and
 /// [`Garbage`](Self::Garbage) it is a real one that can be paid.
@@ -54,7 +54,7 @@ pub fn false_invoice(account: &Account, terms: &InvoiceTerms, lie: InvoiceLie) -
         InvoiceLie::NoAmount => terms.amount = None,
         InvoiceLie::OtherNetwork => terms.network = Network::Bitcoin,
         InvoiceLie::Expired => {
-            let now = account.network().now();
+            let now = account.now();
             terms.created_at = Some(now.saturating_sub(terms.expiry.saturating_add(3_600)));
         }
         InvoiceLie::Short => terms.expiry = 3,
@@ -65,7 +65,7 @@ pub fn false_invoice(account: &Account, terms: &InvoiceTerms, lie: InvoiceLie) -
             let payment_hash = unrelated_preimage().payment_hash();
             return Ok(FalseInvoice { invoice: "lnbcrt1notaninvoice".to_owned(), payment_hash });
         }
-        InvoiceLie::Foreign => account.network().open_account("stranger", 0).make_invoice(&terms)?,
+        InvoiceLie::Foreign => account.sibling("stranger", 0).make_invoice(&terms)?,
         InvoiceLie::Reused => {
             let last = account.transactions().into_iter().find(|known| known.direction == Direction::Incoming);
             last.map_or_else(|| account.make_invoice(&terms), |known| Ok(known.invoice))?

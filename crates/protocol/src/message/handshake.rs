@@ -1,4 +1,4 @@
-//! Key handshake (wallet-protocol.md section 3).
+//! Key handshake (docs/protocol.md, Key handshake).
 
 use std::fmt;
 

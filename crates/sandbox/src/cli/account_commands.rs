@@ -1,4 +1,4 @@
-//! The user's Lightning account and subscriptions.
+//! Commands on the user's Lightning account and subscriptions.
 
 use std::io::Read as _;
 
@@ -39,7 +39,7 @@ impl OneShot<'_> {
             self.console.say(display::subscription(subscription), &display::subscription_json(subscription))?;
         }
         if file.subscriptions.is_empty() {
-            self.console.hint("there are no subscriptions")?;
+            self.console.hint("no subscriptions")?;
         }
         Ok(())
     }
@@ -63,7 +63,7 @@ impl OneShot<'_> {
     }
 }
 
-/// The one subscription whose id begins so.
+/// The subscription whose id starts with `id`.
 pub(super) fn find_subscription(wallet: &Wallet, id: &str) -> Result<Subscription, CliError> {
     let mut fitting: Vec<Subscription> =
         wallet.subscriptions().into_iter().filter(|known| !id.is_empty() && known.id.starts_with(id)).collect();

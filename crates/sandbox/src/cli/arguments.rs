@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
-/// The reference user wallet: opens handshake URLs, shows what services ask, answers.
+/// The reference wallet: opens handshake URLs, shows the requests of services, replies to them.
 #[derive(Clone, Debug, Args)]
 pub struct WalletArgs {
     /// The wallet's file [default: wallet.json in the data directory].
@@ -17,20 +17,20 @@ pub struct WalletArgs {
     #[arg(long, global = true)]
     pub json: bool,
 
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: WalletCommand,
 }
 
-/// What a wallet can do.
+/// The commands of the wallet.
 #[derive(Clone, Debug, Subcommand)]
 pub enum WalletCommand {
-    /// Makes a wallet with a new key; never overwrites one.
+    /// Creates a wallet with a new key; never overwrites an existing one.
     New {
         /// A relay of the user's own; can be given several times.
         #[arg(long, value_name = "URL")]
         relay: Vec<String>,
-        /// Make a device (a subkey with its proof) of the user whose wallet this is.
+        /// Create a device (a subkey with its proof) of the user of this wallet.
         #[arg(long, value_name = "FILE")]
         device_of: Option<PathBuf>,
         /// Name of the device.
@@ -44,15 +44,15 @@ pub enum WalletCommand {
         /// The URL, of any scheme; - reads it from standard input.
         url: String,
     },
-    /// Opens a handshake URL, and approves the authentication that follows.
+    /// Opens a handshake URL and approves the authentication request that follows.
     Login {
         /// The URL, of any scheme; - reads it from standard input.
         url: String,
-        /// How long to wait for the service's challenge.
+        /// How long to wait for the authentication request.
         #[arg(long, value_name = "SECONDS", default_value = "60")]
         wait: Seconds,
     },
-    /// Listens for a while and shows what services ask; fails when there is nothing.
+    /// Listens for a while and shows the requests of services; fails if there are none.
     Requests {
         /// How long to listen.
         #[arg(long, value_name = "SECONDS", default_value = "10")]
@@ -63,81 +63,81 @@ pub enum WalletCommand {
         /// The connection string, nostr+walletconnect://…; - reads it from standard input. A secret.
         url: String,
     },
-    /// Shows what the user's Lightning account can spend.
+    /// Shows the balance of the user's Lightning account.
     Balance,
-    /// Approves a request: logs in, pays, agrees to a subscription or sends an invoice, whatever is asked.
+    /// Approves a request: logs in, pays, agrees to a subscription or sends an invoice.
     Approve {
-        /// The request, or the beginning of its id; not needed when there is only one.
+        /// The id of the request, or its beginning; optional if there is only one.
         id: Option<String>,
-        /// Agree to another amount of a subscription than is asked, in millisats.
+        /// Authorize this amount for a subscription instead of the requested one, in millisats.
         #[arg(long, value_name = "MILLISATS")]
         amount: Option<u64>,
-        /// How long to wait for it to come, when it has not.
+        /// How long to wait for the request if it has not arrived.
         #[arg(long, value_name = "SECONDS", default_value = "60")]
         wait: Seconds,
     },
     /// Declines a request.
     Decline {
-        /// The request, or the beginning of its id; not needed when there is only one.
+        /// The id of the request, or its beginning; optional if there is only one.
         id: Option<String>,
-        /// Why, for people.
+        /// The reason, for people.
         #[arg(long)]
         reason: Option<String>,
-        /// How long to wait for it to come, when it has not.
+        /// How long to wait for the request if it has not arrived.
         #[arg(long, value_name = "SECONDS", default_value = "60")]
         wait: Seconds,
     },
-    /// Says that a payment failed, without trying; it can be approved afterwards.
+    /// Reports that a payment failed, without trying it; it can still be approved afterwards.
     Fail {
-        /// The request, or the beginning of its id; not needed when there is only one.
+        /// The id of the request, or its beginning; optional if there is only one.
         id: Option<String>,
-        /// Why, for people.
+        /// The reason, for people.
         #[arg(long)]
         reason: Option<String>,
-        /// How long to wait for it to come, when it has not.
+        /// How long to wait for the request if it has not arrived.
         #[arg(long, value_name = "SECONDS", default_value = "60")]
         wait: Seconds,
     },
-    /// Lists the subscriptions the user agreed to.
+    /// Lists the user's subscriptions.
     Subscriptions,
     /// Closes a subscription.
     Close {
-        /// The subscription, or the beginning of its id.
+        /// The id of the subscription, or its beginning.
         subscription_id: String,
-        /// Why, for people.
+        /// The reason, for people.
         #[arg(long)]
         reason: Option<String>,
     },
-    /// Stays connected: prints requests as they come, and takes commands from standard input.
+    /// Stays connected: prints requests as they arrive and reads commands from standard input.
     Run {
-        /// Reply requests by itself.
+        /// Reply to requests automatically.
         #[arg(long, value_name = "ANSWER")]
         auto: Option<AutoReaction>,
-        /// How long to take before an automatic answer.
+        /// How long to wait before an automatic reply.
         #[arg(long, value_name = "SECONDS", default_value = "0", requires = "auto")]
         delay: Seconds,
-        /// The reason of an automatic refusal.
+        /// The reason in automatic refusals.
         #[arg(long, requires = "auto")]
         reason: Option<String>,
-        /// Reply also services whose handshake URL was never opened.
+        /// Also reply to services whose handshake URL was never opened.
         #[arg(long, requires = "auto")]
         strangers: bool,
-        /// Pay by itself what belongs to a subscription.
+        /// Pay charges of agreed subscriptions automatically.
         #[arg(long)]
         pay_subscriptions: bool,
     },
 }
 
-/// An automatic answer.
+/// An automatic reply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum AutoReaction {
-    /// Yes to everything.
+    /// Approve every request.
     Approve,
-    /// No to everything.
+    /// Decline every request.
     Decline,
 }
 
-/// A number of seconds, also with a fraction.
+/// A number of seconds, with or without a fraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Seconds(pub Duration);
 
@@ -148,7 +148,7 @@ impl FromStr for Seconds {
         let seconds: f64 = text.trim_end_matches('s').parse().map_err(|_| "not a number of seconds")?;
         // A day is more than anybody waits in a terminal.
         if !(0.0..=86_400.0).contains(&seconds) {
-            return Err("not between 0 and 86400 seconds");
+            return Err("must be between 0 and 86400 seconds");
         }
         Ok(Self(Duration::from_secs_f64(seconds)))
     }

@@ -1,4 +1,4 @@
-//! What a user is shown.
+//! How requests, subscriptions and wallets are shown to people and as JSON.
 
 use std::fmt::Write as _;
 
@@ -10,10 +10,10 @@ use usher_protocol::text::clean;
 
 use crate::wallet::{Asked, DeliveryStatus, Request, Subscription, WalletFile};
 
-/// Characters of an id that are shown: enough to tell requests apart, few enough to type.
+/// Characters of an id that are shown: enough to distinguish requests, few enough to type.
 const SHORT: usize = 8;
 
-/// The beginning of a request's id, fit for a terminal and for a command line.
+/// The beginning of a request's id, safe for a terminal and a command line.
 pub(super) fn short(request: &Request) -> String {
     let id: String = request.id.chars().take(SHORT).collect();
     if id.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) { id } else { clean(&id, SHORT) }
@@ -28,7 +28,11 @@ pub(super) fn npub(key: &PublicKey) -> String {
 
 pub(super) fn request(request: &Request, now: u64) -> String {
     let mut text = format!("{} {} from {}", request.asked.title(), short(request), npub(&request.from));
-    text.push_str(if request.service.is_some() { "" } else { " (a stranger: its handshake URL was never opened)" });
+    text.push_str(if request.service.is_some() {
+        ""
+    } else {
+        " (unknown service: the wallet never opened its handshake URL)"
+    });
     if let Some(expires_at) = request.asked.expires_at() {
         let left = expires_at.saturating_sub(now);
         let _ = if left == 0 { write!(text, ", expired") } else { write!(text, ", {left} s left") };
@@ -42,7 +46,7 @@ fn unit(currency: &Currency) -> String {
 }
 
 pub(super) fn balance(millisats: u64) -> String {
-    format!("{millisats} millisats")
+    crate::text::millisats(millisats)
 }
 
 pub(super) fn balance_json(millisats: u64) -> Value {
@@ -56,10 +60,9 @@ pub(super) fn subscription(subscription: &Subscription) -> String {
         Some(_) => "closed",
     };
     let mut text = format!(
-        "{} {} {} {}, {} paid, {state}",
+        "{} {} {}, {} paid, {state}",
         clean(&subscription.id, 64),
-        subscription.amount,
-        unit(&subscription.currency),
+        crate::text::amount(subscription.amount, &subscription.currency),
         subscription.recurrence.calendar,
         subscription.payments,
     );
@@ -132,10 +135,12 @@ pub(super) fn wallet_json(file: &WalletFile) -> Value {
     })
 }
 
-/// What is to be added to "sent".
+/// The addition to the text about a sent event.
 pub(super) const fn settled(settled: DeliveryStatus) -> &'static str {
     match settled {
         DeliveryStatus::Accepted => "",
-        DeliveryStatus::Unconfirmed | DeliveryStatus::Failed => " (no relay confirmed it; some never do)",
+        DeliveryStatus::Unconfirmed | DeliveryStatus::Failed => {
+            " (not confirmed by any relay; some relays never confirm)"
+        }
     }
 }

@@ -1,6 +1,7 @@
-//! Why a command fails.
+//! Errors of `usher wallet`.
 
 use std::io;
+use std::time::Duration;
 
 use usher_protocol::handshake_url::HandshakeUrlError;
 use usher_protocol::subkey::DeriveError;
@@ -8,7 +9,7 @@ use usher_protocol::subkey::DeriveError;
 use crate::lightning::NotAConnection;
 use crate::wallet::{FileError, PaymentSourceError, Verdict, WalletError};
 
-/// Why `usher wallet` ends with an error.
+/// Why `usher wallet` failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
     /// The wallet's file.
@@ -23,49 +24,54 @@ pub enum CliError {
     /// The Lightning account.
     #[error(transparent)]
     PaymentSource(#[from] PaymentSourceError),
-    /// There is no account to ask.
-    #[error("the wallet has no Lightning account: connect it with `usher wallet connect`")]
+    /// The wallet is not connected to a Lightning account.
+    #[error("the wallet has no Lightning account; connect one with `usher wallet connect`")]
     NoPaymentSource,
-    /// No subscription, or none that is open, begins so.
-    #[error("no subscription's id begins with {0}")]
+    /// No subscription has an id with this prefix.
+    #[error("no subscription id starts with {0}")]
     NoSuchSubscription(String),
     /// The wallet.
     #[error(transparent)]
     Wallet(#[from] WalletError),
-    /// The device could not be made.
+    /// The device could not be created.
     #[error(transparent)]
     Device(#[from] DeriveError),
-    /// A relay's address is none.
-    #[error("{0} is not the address of a relay (ws://… or wss://…)")]
+    /// A relay URL is invalid.
+    #[error("invalid relay URL {0}: must start with ws:// or wss://")]
     NotARelay(String),
-    /// A device was to be made of a device.
-    #[error("only the wallet that holds the main key can make a device")]
+    /// The wallet that was named is a device itself.
+    #[error("only a wallet with the main key can create a device")]
     NotTheMainKey,
-    /// The wallet has no relay to listen at.
-    #[error("the wallet has no relays yet: open a handshake URL, or make it with --relay")]
+    /// The wallet has no relays.
+    #[error("the wallet has no relays; open a handshake URL, or create the wallet with --relay")]
     NowhereToListen,
-    /// Nothing came in time.
-    #[error("no request came in time")]
-    NothingCame,
-    /// That request did not come in time.
-    #[error("no request whose id begins with {0} came in time")]
-    NoSuchRequest(String),
-    /// The beginning of an id fits several requests, or several are open and none was named.
-    #[error("which one? {}", .0.join(", "))]
+    /// No request arrived in time.
+    #[error("no pending request within {} s", .0.as_secs_f64())]
+    NoRequest(Duration),
+    /// The named request did not arrive in time.
+    #[error("no pending request with an id starting with {id} within {} s", .waited.as_secs_f64())]
+    NoSuchRequest {
+        /// The prefix of the id.
+        id: String,
+        /// How long the command waited.
+        waited: Duration,
+    },
+    /// The prefix of an id matches several requests or subscriptions, or several are open and none was named.
+    #[error("several ids match, name one of them: {}", .0.join(", "))]
     Ambiguous(Vec<String>),
-    /// It was answered before, here or in another terminal.
-    #[error("this request was {0} already: nothing was sent")]
+    /// The request was answered before, here or in another terminal.
+    #[error("the request was already {0}; nothing was sent")]
     AlreadyAnswered(Verdict),
-    /// Every relay refused what was to be said.
-    #[error("no relay took the message")]
+    /// Every relay refused the message.
+    #[error("no relay accepted the message")]
     NotSent,
     /// Standard input or output.
-    #[error("the terminal")]
+    #[error("terminal input or output failed")]
     Io(#[from] io::Error),
 }
 
 impl CliError {
-    /// Whether an argument cannot be used, whatever the state of the wallet.
+    /// Whether an argument is invalid, whatever the state of the wallet.
     pub const fn is_usage(&self) -> bool {
         matches!(self, Self::Url(_) | Self::Connection(_) | Self::NotARelay(_))
     }

@@ -1,4 +1,4 @@
-//! `usher wallet run`: a wallet that stays.
+//! `usher wallet run`: a wallet that stays connected and takes commands.
 
 use std::path::Path;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use super::{CliError, display};
 use crate::clock::system_clock;
 use crate::wallet::{Policy, Reaction, Request, Wallet, WalletFile};
 
-/// How long to try to reach the relays of a URL.
+/// How long to try to connect to the relays of a URL.
 const REACH: Duration = Duration::from_secs(10);
 
-/// Longer than anybody waits: until a request comes.
+/// Long enough to be until a request arrives.
 const EVER: Duration = Duration::from_secs(86_400 * 365);
 
 const HELP: &str = "approve [ID] · decline [ID] [REASON] · fail [ID] [REASON] · requests · open URL · balance · \
@@ -37,12 +37,12 @@ pub(super) fn policy(
     Policy { reaction, delay, strangers, auto_pay }
 }
 
-/// A running wallet and who sits before it.
+/// A running wallet and its console.
 pub(super) struct InteractiveWallet<'a> {
     wallet: Wallet,
     file: WalletFile,
     console: &'a mut Console,
-    /// What it does by itself.
+    /// Which requests it answers by itself.
     policy: Policy,
 }
 
@@ -57,18 +57,18 @@ impl<'a> InteractiveWallet<'a> {
         Ok(Self { wallet, file, console, policy })
     }
 
-    /// Goes on until told to quit. The end of the input is no reason to: a script may have none.
+    /// Runs until `quit`. The end of the input does not stop it: a script may have no input.
     pub(super) async fn run(mut self) -> Result<(), CliError> {
         let mut listening = true;
         loop {
             tokio::select! {
                 line = self.console.line(), if listening => match line {
                     None => listening = false,
-                    Some(line) => match self.obey(line.trim()).await {
+                    Some(line) => match self.execute(line.trim()).await {
                         Ok(true) => {}
                         Ok(false) => break,
                         Err(CliError::Io(error)) => return Err(error.into()),
-                        Err(error) => self.complain(&error)?,
+                        Err(error) => self.show_error(&error)?,
                     },
                 },
                 request = self.wallet.next_request(EVER) => {
@@ -88,7 +88,7 @@ impl<'a> InteractiveWallet<'a> {
             return self.keep();
         }
         if self.policy.auto_pay && self.wallet.is_agreed(request) {
-            return Ok(self.console.hint("  paying, as was agreed")?);
+            return Ok(self.console.hint("  paying, as agreed")?);
         }
         let by_itself = self.policy.reaction.as_ref().filter(|_| self.policy.strangers || request.service.is_some());
         match by_itself {
@@ -104,8 +104,8 @@ impl<'a> InteractiveWallet<'a> {
         Ok(())
     }
 
-    /// Does what a line says; says whether to go on.
-    async fn obey(&mut self, line: &str) -> Result<bool, CliError> {
+    /// Executes a command line; returns whether to continue.
+    async fn execute(&mut self, line: &str) -> Result<bool, CliError> {
         let (command, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim();
         match command {
@@ -160,7 +160,7 @@ impl<'a> InteractiveWallet<'a> {
         Ok(self.console.say(format_args!("introduced to {}", display::npub(&service)), &json)?)
     }
 
-    /// Answers, and waits for what that means: meanwhile nothing else is shown, and a payment takes a minute at most.
+    /// Answers a request and waits until that is done. Nothing else is shown meanwhile; a payment takes at most a minute.
     async fn give(&mut self, request: &Request, answer: &Reply) -> Result<(), CliError> {
         if let Some(verdict) = WalletFile::load(self.file.path())?.verdict(&self.wallet, request) {
             return Err(CliError::AlreadyAnswered(verdict));
@@ -172,12 +172,12 @@ impl<'a> InteractiveWallet<'a> {
         Ok(self.console.say(given.text(""), &given.json(false))?)
     }
 
-    /// Writes down what the wallet knows. Read anew: another terminal may have written meanwhile.
+    /// Saves what the wallet knows. The file is read again first: another terminal may have changed it.
     fn keep(&mut self) -> Result<(), CliError> {
         self.keep_with(|_| {})
     }
 
-    /// The same, and something else that the file shall hold.
+    /// As [`keep`](Self::keep), with another change of the file.
     fn keep_with(&mut self, also: impl FnOnce(&mut WalletFile)) -> Result<(), CliError> {
         let mut file = WalletFile::load(self.file.path())?;
         file.take_over(&self.wallet);
@@ -197,18 +197,18 @@ impl<'a> InteractiveWallet<'a> {
     fn find(&mut self, id: Option<&str>) -> Result<Option<Request>, CliError> {
         let found = pick(&self.open_requests(), id)?;
         if found.is_none() {
-            self.console.say("there is no such request", &json!({"event": "error", "message": "no such request"}))?;
+            self.console.say("no such request", &json!({"event": "error", "message": "no such request"}))?;
         }
         Ok(found)
     }
 
-    fn complain(&mut self, error: &CliError) -> Result<(), CliError> {
+    fn show_error(&mut self, error: &CliError) -> Result<(), CliError> {
         let json = json!({"event": "error", "message": error.to_string()});
         Ok(self.console.say(error, &json)?)
     }
 }
 
-/// The first word, and what follows it.
+/// The first word and the rest.
 fn split(text: &str) -> (&str, Option<String>) {
     let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     (first, Some(rest.trim().to_owned()).filter(|rest| !rest.is_empty()))

@@ -1,8 +1,8 @@
 //! `usher wallet …`: the reference wallet in a terminal or a script.
 //!
-//! Requests are ephemeral on Nostr: no relay keeps them. So `requests` listens and keeps what came (still encrypted) in
-//! the wallet's file, and `approve` and `decline` answer it from there, or wait for the service to repeat it. `run`
-//! stays connected instead.
+//! Requests are ephemeral on Nostr: relays do not store them. Therefore `requests` listens and saves what arrives (still
+//! encrypted) in the wallet file; `approve` and `decline` answer saved requests, or wait until the service repeats one.
+//! `run` stays connected instead.
 
 mod account_commands;
 mod arguments;
@@ -21,11 +21,10 @@ pub use arguments::{AutoReaction, WalletArgs, WalletCommand};
 pub use console::Console;
 pub use error::CliError;
 
-/// Runs a command with the wallet's file, or with `default_file` when none is named, until it is done or `stop` is
-/// cancelled.
+/// Runs a command on the wallet file of the arguments, or on `default_file`, until it is done or `stop` is cancelled.
 ///
 /// # Errors
-/// [`CliError`], also when what was waited for did not come: scripts see it by the exit code.
+/// [`CliError`], also when no request arrived in time: scripts see this in the exit code.
 pub async fn run(
     args: WalletArgs,
     default_file: &Path,

@@ -1,4 +1,4 @@
-//! Commands that do one thing and end.
+//! Commands that do one thing and exit.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -15,13 +15,13 @@ use super::{CliError, display};
 use crate::clock::system_clock;
 use crate::wallet::{Asked, DeliveryStatus, DeviceTerms, Identity, Opened, Policy, Request, Wallet, WalletFile};
 
-/// How long to try to reach a relay.
+/// How long to try to connect to a relay.
 const REACH: Duration = Duration::from_secs(10);
 
-/// How long to wait for a relay to confirm what was sent; some never do.
+/// How long to wait for a relay to confirm an event; some never do.
 const CONFIRM: Duration = Duration::from_secs(3);
 
-/// A command with what it works on.
+/// A command with the wallet file and console that it uses.
 pub(super) struct OneShot<'a> {
     pub(super) file: &'a Path,
     pub(super) console: &'a mut Console,
@@ -44,7 +44,7 @@ impl OneShot<'_> {
                 if main.identity.proof().is_some() {
                     return Err(CliError::NotTheMainKey);
                 }
-                // A device listens where its user does.
+                // A device listens at its user's relays.
                 let services = main.services.iter().flat_map(|service| service.relays.clone());
                 let inherited: Vec<String> = main.relays.iter().cloned().chain(services).collect();
                 (main.identity.device(DeviceTerms::unlimited(&name))?, inherited)
@@ -73,15 +73,15 @@ impl OneShot<'_> {
         let (wallet, mut file) = self.start().await?;
         let opened = self.introduce(&wallet, &mut file, url).await?;
         if opened.no_request {
-            self.console.hint("the service asks for nothing more")?;
+            self.console.hint("the service requests no authentication")?;
             wallet.stop().await;
             return Ok(());
         }
-        self.say_waiting("the service to ask", wait)?;
+        self.say_waiting("the authentication request", wait)?;
         let deadline = Instant::now() + wait;
         loop {
             let left = deadline.saturating_duration_since(Instant::now());
-            let request = wallet.next_request(left).await.map_err(|_| CliError::NothingCame)?;
+            let request = wallet.next_request(left).await.map_err(|_| CliError::NoRequest(wait))?;
             self.show_request(&request)?;
             let asked_by_it = request.service == Some(opened.service.main_key);
             if asked_by_it && matches!(request.asked, Asked::Authentication(_)) {
@@ -115,7 +115,7 @@ impl OneShot<'_> {
             file.save()?;
             any = true;
         }
-        let outcome = if any { Ok(()) } else { self.reach(&wallet, &file).await.and(Err(CliError::NothingCame)) };
+        let outcome = if any { Ok(()) } else { self.reach(&wallet, &file).await.and(Err(CliError::NoRequest(wait))) };
         wallet.stop().await;
         outcome
     }
@@ -129,7 +129,7 @@ impl OneShot<'_> {
                 self.say_waiting("a request", wait)?;
                 match wait_for(&wallet, id.as_deref(), wait).await {
                     Ok(request) => request,
-                    // That no relay is there is the better reason.
+                    // An unreachable relay is the more helpful error.
                     Err(none) => return self.reach(&wallet, &file).await.and(Err(none)),
                 }
             }
@@ -140,12 +140,12 @@ impl OneShot<'_> {
         Ok(())
     }
 
-    /// Starts the wallet of the file, silent.
+    /// Starts the wallet of the file. It answers nothing by itself.
     pub(super) async fn start(&self) -> Result<(Wallet, WalletFile), CliError> {
         let mut file = WalletFile::load(self.file)?;
         let wallet = Wallet::start(file.options(Policy::silent())).await;
         let now = system_clock().now();
-        // What can no longer be answered is forgotten.
+        // Expired requests are forgotten.
         file.requests.retain(|saved| {
             wallet.read(&saved.event).and_then(|request| request.asked.expires_at()).is_some_and(|at| at > now)
         });
@@ -159,7 +159,7 @@ impl OneShot<'_> {
         file.save()?;
         let service = &opened.service;
         let text = format!(
-            "introduced to {} by {}{}",
+            "introduced to {} via {}{}",
             display::npub(&service.main_key),
             service.relays.join(", "),
             display::settled(settled)
@@ -175,7 +175,7 @@ impl OneShot<'_> {
         Ok(opened)
     }
 
-    /// Waits until one of the wallet's relays is there to take an answer.
+    /// Waits until the wallet is connected to one of its relays.
     pub(super) async fn reach(&self, wallet: &Wallet, file: &WalletFile) -> Result<(), CliError> {
         let relays: Vec<String> =
             file.relays.iter().chain(file.services.iter().flat_map(|service| &service.relays)).cloned().collect();
@@ -194,7 +194,7 @@ impl OneShot<'_> {
     ) -> Result<(), CliError> {
         let given = answer.give(wallet, request).await;
         let settled = settle(wallet).await;
-        // Whatever came of it: a failed payment may have been told, and can be approved again.
+        // Also after an error: a failed payment was reported, and can be approved again.
         file.take_over(wallet);
         file.remember(request, given.is_ok().then(|| answer.verdict()));
         file.save()?;
@@ -202,10 +202,10 @@ impl OneShot<'_> {
         Ok(self.console.say(given.text(display::settled(settled)), &given.json(settled == DeliveryStatus::Accepted))?)
     }
 
-    /// Says, beside the output, that it waits: otherwise it looks as if it hung.
+    /// Reports on standard error that the command waits: otherwise it seems to hang.
     fn say_waiting(&mut self, what: &str, wait: Duration) -> Result<(), CliError> {
         let seconds = wait.as_secs_f64();
-        Ok(self.console.note(format_args!("waiting up to {seconds} s for {what}; Ctrl-C ends it"))?)
+        Ok(self.console.note(format_args!("waiting up to {seconds} s for {what}; press Ctrl-C to stop"))?)
     }
 
     fn show_request(&mut self, request: &Request) -> Result<(), CliError> {
@@ -214,7 +214,7 @@ impl OneShot<'_> {
     }
 }
 
-/// The URL given, or the one on standard input.
+/// The URL in the argument, or from standard input for `-`.
 pub(super) fn read_url(url: &str) -> Result<HandshakeUrl, CliError> {
     if url != "-" {
         return Ok(url.trim().parse()?);
@@ -243,14 +243,14 @@ fn listens(file: &WalletFile) -> Result<(), CliError> {
     Ok(())
 }
 
-/// The one of these that is meant, if any is.
+/// The request whose id starts with `id`; without an id, the only request.
 pub(super) fn pick(requests: &[Request], id: Option<&str>) -> Result<Option<Request>, CliError> {
     let mut fitting = requests.iter().filter(|request| id.is_none_or(|id| request.id.starts_with(id)));
     let (first, second) = (fitting.next(), fitting.next());
     match (first, second) {
         (Some(one), Some(other)) => {
             let ids = [one, other].into_iter().chain(fitting).map(display::short).collect();
-            // The whole id of one may be the beginning of another's.
+            // The complete id of one may be a prefix of another.
             let exact = requests.iter().find(|request| id == Some(request.id.as_str()));
             exact.map_or(Err(CliError::Ambiguous(ids)), |request| Ok(Some(request.clone())))
         }
@@ -263,7 +263,9 @@ async fn wait_for(wallet: &Wallet, id: Option<&str>, wait: Duration) -> Result<R
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
         let Ok(request) = wallet.next_request(left).await else {
-            return Err(id.map_or(CliError::NothingCame, |id| CliError::NoSuchRequest(id.to_owned())));
+            return Err(
+                id.map_or(CliError::NoRequest(wait), |id| CliError::NoSuchRequest { id: id.to_owned(), waited: wait })
+            );
         };
         if id.is_none_or(|id| request.id.starts_with(id)) && request.asked.is_request() {
             return Ok(request);

@@ -1,22 +1,23 @@
-//! Answering a request, and telling what came of it.
+//! Answering a request and showing the result.
 
 use serde_json::{Value, json};
 
 use super::{CliError, display};
+use crate::text::millisats;
 use crate::wallet::{Agreement, Asked, Fulfilled, Request, Verdict, Wallet, WalletError};
 
-/// An answer.
+/// A reply to a request.
 #[derive(Clone, Debug)]
 pub(super) enum Reply {
     Approve {
-        /// Of a subscription, in millisats.
+        /// The authorized amount of a subscription, in millisats.
         amount: Option<u64>,
     },
     Decline(Option<String>),
     Fail(Option<String>),
 }
 
-/// An answer that was given.
+/// A reply that was sent.
 pub(super) struct SentReply<'a> {
     word: &'static str,
     request: &'a Request,
@@ -24,7 +25,7 @@ pub(super) struct SentReply<'a> {
 }
 
 impl Reply {
-    /// What it says.
+    /// The verdict that it conveys.
     pub(super) const fn verdict(&self) -> Verdict {
         match self {
             Self::Approve { .. } => Verdict::Approved,
@@ -47,7 +48,7 @@ impl Reply {
     }
 }
 
-/// The same error, with what to do about it.
+/// The same error, with advice where there is some.
 fn explain(error: WalletError) -> CliError {
     match error {
         WalletError::NoPaymentSource => CliError::NoPaymentSource,
@@ -56,11 +57,11 @@ fn explain(error: WalletError) -> CliError {
 }
 
 impl SentReply<'_> {
-    /// For people; `more` is what the relays made of it.
+    /// The text for people; `more` says whether a relay confirmed the event.
     pub(super) fn text(&self, more: &str) -> String {
         let mut text = format!("{} {}", self.word, display::short(self.request));
         if let Some(paid) = &self.fulfilled.paid {
-            text.push_str(&format!(": paid {} millisats and {} for the way", paid.amount, paid.fees_paid));
+            text.push_str(&format!(": paid {} (fee: {})", millisats(paid.amount), millisats(paid.fees_paid)));
         }
         if let Some(invoice) = &self.fulfilled.invoice {
             text.push_str(&format!(": sent {invoice}"));

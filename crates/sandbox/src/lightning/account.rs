@@ -1,23 +1,25 @@
-//! An account of the network.
+//! An account of the network: a node with a balance.
 
 use nostr::SECP256K1;
-use nostr::secp256k1::PublicKey;
+use nostr::secp256k1::{PublicKey, SecretKey};
+use tokio::sync::broadcast;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 
 use super::ledger::Start;
-use super::{InvoiceTerms, LightningNetwork, MakeError, Paid, PayError, Transaction, invoice};
+use super::shared_ledger::{Settlement, SharedLedger};
+use super::{InvoiceTerms, MakeError, Paid, PayError, Transaction, invoice};
 
 /// A node with a balance. A clone is another handle of the same account.
 #[derive(Clone, Debug)]
 pub struct Account {
-    network: LightningNetwork,
+    ledger: SharedLedger,
     name: String,
 }
 
 impl Account {
-    pub(super) fn new(network: LightningNetwork, name: &str) -> Self {
-        Self { network, name: name.to_owned() }
+    pub(super) fn new(ledger: SharedLedger, name: &str) -> Self {
+        Self { ledger, name: name.to_owned() }
     }
 
     /// Its name.
@@ -25,24 +27,45 @@ impl Account {
         &self.name
     }
 
-    /// Its network.
-    pub const fn network(&self) -> &LightningNetwork {
-        &self.network
+    /// Another account of the same network, opened with this balance in millisats unless it exists.
+    #[must_use]
+    pub fn sibling(&self, name: &str, balance: u64) -> Self {
+        self.ledger.open(name, balance);
+        Self::new(self.ledger.clone(), name)
+    }
+
+    /// How often an invoice was paid, by any account.
+    pub fn executed(&self, hash: PaymentHash) -> u32 {
+        self.ledger.executed(hash)
+    }
+
+    /// The settlements of all accounts from now on. A receiver that is 16,384 behind misses some.
+    pub fn settlements(&self) -> broadcast::Receiver<Settlement> {
+        self.ledger.settlements()
+    }
+
+    /// Now, in Unix seconds.
+    pub fn now(&self) -> u64 {
+        self.ledger.now()
+    }
+
+    pub(super) fn node_key(&self) -> Option<SecretKey> {
+        self.ledger.node(&self.name)
     }
 
     /// The node's public key, by which its invoices are signed.
     pub fn node_id(&self) -> Option<PublicKey> {
-        self.network.node(&self.name).map(|key| key.public_key(SECP256K1))
+        self.node_key().map(|key| key.public_key(SECP256K1))
     }
 
     /// What it can spend, in millisats.
     pub fn balance(&self) -> u64 {
-        self.network.balance(&self.name)
+        self.ledger.balance(&self.name)
     }
 
     /// Gives it millisats from nowhere; says how many (all there can ever be is 2⁶⁴ − 1).
     pub fn grant(&self, amount: u64) -> u64 {
-        self.network.grant(&self.name, amount)
+        self.ledger.grant(&self.name, amount)
     }
 
     /// Makes an invoice with a new payment hash.
@@ -50,12 +73,12 @@ impl Account {
     /// # Errors
     /// [`MakeError`].
     pub fn make_invoice(&self, terms: &InvoiceTerms) -> Result<Invoice, MakeError> {
-        self.network.make(&self.name, terms, invoice::new_preimage())
+        self.ledger.make(&self.name, terms, invoice::new_preimage())
     }
 
     /// Takes an open invoice back; `false` when it is not open.
     pub fn cancel_invoice(&self, hash: PaymentHash) -> bool {
-        self.network.cancel(&self.name, hash)
+        self.ledger.cancel(&self.name, hash)
     }
 
     /// Pays an invoice. `amount` in millisats is for one that names none.
@@ -63,7 +86,7 @@ impl Account {
     /// # Errors
     /// [`PayError`]; nothing was moved then.
     pub fn pay(&self, invoice: &str, amount: Option<u64>) -> Result<Paid, PayError> {
-        self.pay_with(invoice, Start { amount, now: self.network.now(), late: false })
+        self.pay_with(invoice, Start { amount, now: self.ledger.now(), late: false })
     }
 
     /// As [`pay`](Self::pay), even when the invoice is expired: not every node refuses.
@@ -71,11 +94,11 @@ impl Account {
     /// # Errors
     /// [`PayError`]; nothing was moved then.
     pub fn pay_late(&self, invoice: &str, amount: Option<u64>) -> Result<Paid, PayError> {
-        self.pay_with(invoice, Start { amount, now: self.network.now(), late: true })
+        self.pay_with(invoice, Start { amount, now: self.ledger.now(), late: true })
     }
 
     fn pay_with(&self, invoice: &str, start: Start) -> Result<Paid, PayError> {
-        self.network.pay(&self.name, &invoice.parse()?, start)
+        self.ledger.pay(&self.name, &invoice.parse()?, start)
     }
 
     /// Begins to pay: the balance is smaller, and nothing has arrived. Goes on with [`settle`](Self::settle) or
@@ -84,8 +107,8 @@ impl Account {
     /// # Errors
     /// [`PayError`]; nothing was moved then.
     pub fn begin(&self, invoice: &str, amount: Option<u64>) -> Result<PaymentHash, PayError> {
-        let start = Start { amount, now: self.network.now(), late: false };
-        self.network.begin(&self.name, &invoice.parse()?, start)
+        let start = Start { amount, now: self.ledger.now(), late: false };
+        self.ledger.begin(&self.name, &invoice.parse()?, start)
     }
 
     /// A payment in flight arrives.
@@ -93,7 +116,7 @@ impl Account {
     /// # Errors
     /// [`PayError::NoSuchPayment`].
     pub fn settle(&self, hash: PaymentHash) -> Result<Paid, PayError> {
-        self.network.settle(&self.name, hash)
+        self.ledger.settle(&self.name, hash)
     }
 
     /// A payment in flight comes to nothing.
@@ -101,21 +124,21 @@ impl Account {
     /// # Errors
     /// [`PayError::NoSuchPayment`].
     pub fn fail(&self, hash: PaymentHash) -> Result<(), PayError> {
-        self.network.fail(&self.name, hash)
+        self.ledger.fail(&self.name, hash)
     }
 
     /// An invoice of its own.
     pub fn incoming(&self, hash: PaymentHash) -> Option<Transaction> {
-        self.network.incoming(&self.name, hash)
+        self.ledger.incoming(&self.name, hash)
     }
 
     /// A payment by it.
     pub fn outgoing(&self, hash: PaymentHash) -> Option<Transaction> {
-        self.network.outgoing(&self.name, hash)
+        self.ledger.outgoing(&self.name, hash)
     }
 
     /// All its invoices and payments, newest first.
     pub fn transactions(&self) -> Vec<Transaction> {
-        self.network.transactions(&self.name)
+        self.ledger.transactions(&self.name)
     }
 }

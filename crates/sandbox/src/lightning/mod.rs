@@ -15,13 +15,15 @@ mod ledger;
 mod network;
 mod network_file;
 pub mod nwc;
+mod shared_ledger;
 mod transaction;
 
 pub use crate::relay_client::RelayClientError;
 pub use account::Account;
 pub use error::{MakeError, PayError};
 pub use invoice_terms::{Fees, InvoiceTerms};
-pub use network::{LightningNetwork, Settlement};
+pub use network::LightningNetwork;
 pub use network_file::NetworkFileError;
 pub use nwc::{Encryptions, ErrorCode, Method, NotAConnection, NwcClient, NwcCounts, NwcError, NwcKeys, NwcService};
+pub use shared_ledger::Settlement;
 pub use transaction::{Direction, LedgerTotals, Paid, State, Transaction};

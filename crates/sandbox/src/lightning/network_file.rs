@@ -1,4 +1,4 @@
-//! A network on disk.
+//! The file of a Lightning network.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -13,7 +13,7 @@ const MAX_BYTES: u64 = 16 << 20;
 #[derive(Debug, thiserror::Error)]
 pub enum NetworkFileError {
     /// It cannot be read or written.
-    #[error("the Lightning network at {} cannot be read or written", path.display())]
+    #[error("the Lightning data at {} cannot be read or written", path.display())]
     Io {
         /// The file.
         path: PathBuf,
@@ -21,7 +21,7 @@ pub enum NetworkFileError {
         source: io::Error,
     },
     /// It is something else. Says where, not what: there are keys in it.
-    #[error("{} is not a Lightning network (line {line}, column {column})", path.display())]
+    #[error("{} is not a valid Lightning data file (line {line}, column {column})", path.display())]
     NotANetwork {
         /// The file.
         path: PathBuf,

@@ -91,7 +91,7 @@ impl SubscriptionTask {
                     self.state.send_replace(State::Down);
                 }
                 Err(broadcast::error::RecvError::Lagged(lost)) => {
-                    tracing::warn!(relay = %self.relay.url(), lost, "the relay is too fast");
+                    tracing::warn!(relay = %self.relay.url(), lost, "events of a relay were lost: it sends faster than they are read");
                     // A status may be among what was lost.
                     self.subscribe();
                 }
@@ -132,14 +132,14 @@ impl SubscriptionTask {
         if let Some(event) = greeting.filter(|_| self.relay.status() == RelayStatus::Connected)
             && let Err(error) = self.relay.send_msg(ClientMessage::event(event))
         {
-            tracing::debug!(relay = %self.relay.url(), %error, "the relay could not be greeted");
+            tracing::debug!(relay = %self.relay.url(), %error, "the announcement could not be sent to a relay");
         }
     }
 
     fn subscribe(&self) {
         let request = ClientMessage::req(SubscriptionId::new("sandbox"), self.filter.clone());
         if let Err(error) = self.relay.send_msg(request) {
-            tracing::debug!(relay = %self.relay.url(), %error, "could not subscribe");
+            tracing::debug!(relay = %self.relay.url(), %error, "subscribing at a relay failed");
         }
     }
 }
@@ -170,7 +170,7 @@ impl RelayHandle {
                     tracing::debug!(relay = %self.relay.url(), reason, "the relay refused an event");
                     return Delivery::Failed;
                 }
-                Err(error) => tracing::debug!(relay = %self.relay.url(), %error, "sending is tried again"),
+                Err(error) => tracing::debug!(relay = %self.relay.url(), %error, "sending failed; retrying"),
             }
             if Instant::now() + RETRY >= deadline {
                 return Delivery::Failed;

@@ -1,21 +1,21 @@
-//! What can go wrong in a wallet.
+//! Errors of a wallet.
 
 use usher_protocol::envelope::EnvelopeError;
 
 use super::{PaymentSourceError, Request};
 use crate::relay_client::RelayClientError;
 
-/// Why the wallet did not do it.
+/// Why the wallet did not do what it was told.
 #[derive(Debug, thiserror::Error)]
 pub enum WalletError {
     /// Neither the URL nor the wallet names a relay.
-    #[error("there is no relay: neither the handshake URL nor the wallet names one")]
+    #[error("no relays: neither the handshake URL nor the wallet names one")]
     NoRelays,
     /// No relay could be reached in time.
     #[error("none of the relays could be reached: {}", .0.join(", "))]
     Unreachable(Vec<String>),
-    /// The wallet does not know an answer of that sort to this request.
-    #[error("this wallet cannot answer a message of kind {0} so")]
+    /// The wallet does not support this reply to the request.
+    #[error("this wallet does not support this reply to a message of kind {0}")]
     CannotAnswer(u16),
     /// There is no Lightning account to pay with.
     #[error("the wallet has no Lightning account")]
@@ -24,19 +24,19 @@ pub enum WalletError {
     #[error(transparent)]
     PaymentSource(#[from] PaymentSourceError),
     /// The invoice is for another amount than the request says.
-    #[error("the invoice is not for the amount that is asked")]
+    #[error("the invoice is not for the requested amount")]
     OtherAmount,
     /// An invoice was asked in a currency that this wallet does not know.
-    #[error("this wallet makes invoices in millisats only")]
+    #[error("this wallet creates invoices in millisats only")]
     NotMillisats,
     /// The user never agreed to it.
-    #[error("there is no subscription {0}")]
+    #[error("no subscription {0}")]
     NoSuchSubscription(String),
     /// The message could not be put into an event.
     #[error(transparent)]
     Envelope(#[from] EnvelopeError),
     /// Too many events are on their way to relays.
-    #[error("too many events are on their way to the relays already")]
+    #[error("too many events are waiting to be sent to the relays")]
     Busy,
 }
 
@@ -50,12 +50,12 @@ impl From<RelayClientError> for WalletError {
     }
 }
 
-/// No request came in time.
+/// No request arrived in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no request came in time")]
+#[error("no request arrived in time")]
 pub struct NoRequest;
 
-/// The error that this request cannot be answered so.
+/// The error that this reply to the request is not supported.
 pub(super) const fn cannot(request: &Request) -> WalletError {
     WalletError::CannotAnswer(request.asked.kind())
 }

@@ -8,9 +8,11 @@ use usher_protocol::message::{
     Addressed, Currency, InvoiceRequest, InvoiceResponse, PaymentHash, PaymentRequest, PaymentStatus, WalletMessage,
 };
 
+use super::error::cannot;
 use super::messages::OutgoingMessage;
 use super::reply::payment;
-use super::{Agreement, Asked, Inner, PaymentSourceError, Reaction, Request, Subscription, WalletError, cannot, reply};
+use super::wallet_state::WalletState;
+use super::{Agreement, Asked, PaymentSourceError, Reaction, Request, Subscription, WalletError, reply};
 use crate::lightning::{InvoiceTerms, Paid};
 
 /// For how many seconds an invoice of the user can be paid, at least.
@@ -36,7 +38,7 @@ impl Fulfilled {
     }
 }
 
-impl Inner {
+impl WalletState {
     /// Answers a request, and keeps the answer for when the request is repeated. What takes time goes on behind;
     /// then there is no event, unless something was said before.
     pub(super) fn react(
@@ -71,7 +73,7 @@ impl Inner {
         let (later, request) = (Arc::clone(self), request.clone());
         self.tasks.spawn(self.stop.clone().run_until_cancelled_owned(async move {
             if let Err(error) = later.finish(&request).await {
-                tracing::debug!(%error, "the wallet could not do what it approved");
+                tracing::debug!(%error, "an approved request failed");
             }
         }));
     }

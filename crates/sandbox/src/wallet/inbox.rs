@@ -14,7 +14,8 @@ use usher_protocol::{Event, EventId, PublicKey, kind};
 use crate::relay_client::RelayEvent;
 
 use super::requests::Due;
-use super::{Asked, Closed, Identity, Inner, KnownService, Reaction, Request, Subscription};
+use super::wallet_state::WalletState;
+use super::{Asked, Closed, Identity, KnownService, Reaction, Request, Subscription};
 
 /// Events of which it is known which relays sent them.
 const SEEN: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
@@ -27,7 +28,7 @@ const MAX_PENDING: usize = 20_000;
 
 /// Reads events and does what is due.
 pub(super) struct Inbox {
-    inner: Arc<Inner>,
+    inner: Arc<WalletState>,
     /// The relays that sent an event since it was last taken for sent anew.
     seen: LruCache<EventId, Vec<usize>>,
     proofs: (Instant, u32),
@@ -39,7 +40,7 @@ pub(super) struct Inbox {
 const RIGHT_BEHIND: Duration = Duration::from_millis(5);
 
 impl Inbox {
-    pub(super) fn new(inner: Arc<Inner>) -> Self {
+    pub(super) fn new(inner: Arc<WalletState>) -> Self {
         Self { inner, seen: LruCache::new(SEEN), proofs: (Instant::now(), 0), heard_at: None }
     }
 
@@ -61,7 +62,9 @@ impl Inbox {
         match ServiceMessage::from_event(event, &text) {
             Ok(ServiceMessage::SubkeyProof { proof, about }) => self.moved(event.pubkey, &proof, &about),
             Ok(message) => self.request(self.inner.request(event, message)),
-            Err(error) => tracing::debug!(%error, kind = event.kind.as_u16(), "the wallet got what it cannot read"),
+            Err(error) => {
+                tracing::debug!(%error, kind = event.kind.as_u16(), "the wallet received an unreadable message")
+            }
         }
     }
 
@@ -105,12 +108,12 @@ impl Inbox {
         match (inner.requests.take(request.clone(), reaction.is_some()), reaction) {
             (Due::Repetition(answer), _) => match inner.send(request.from, &answer) {
                 Ok(_) => inner.requests.answered(&request, *answer),
-                Err(error) => tracing::debug!(%error, "the wallet could not repeat its answer"),
+                Err(error) => tracing::debug!(%error, "the wallet could not repeat its reply"),
             },
             (Due::Nothing, _) | (Due::Reaction, None) => {}
             (Due::Reaction, Some(reaction)) if policy.delay.is_zero() => {
                 if let Err(error) = inner.react(&request, &reaction) {
-                    tracing::debug!(%error, "the wallet could not answer by itself");
+                    tracing::debug!(%error, "the automatic reply failed");
                 }
             }
             (Due::Reaction, Some(reaction)) if inner.tasks.len() < MAX_PENDING => {
@@ -121,11 +124,11 @@ impl Inbox {
                         return;
                     }
                     if let Err(error) = later.react(&request, &reaction) {
-                        tracing::debug!(%error, "the wallet could not answer by itself");
+                        tracing::debug!(%error, "the automatic reply failed");
                     }
                 }));
             }
-            (Due::Reaction, Some(_)) => tracing::warn!("the wallet has too much to answer"),
+            (Due::Reaction, Some(_)) => tracing::warn!("too many automatic replies are waiting; a request is ignored"),
         }
     }
 
@@ -138,18 +141,18 @@ impl Inbox {
             _ => Permission::Payment,
         };
         if let Err(error) = proof.verify(&author, permission, inner.messages.now()) {
-            tracing::debug!(%error, "a proof that does not count");
+            tracing::debug!(%error, "a subkey proof is invalid");
             return;
         }
         KnownService::add_subkey(&mut inner.services.lock(), &proof.main_key, author);
         if let Err(error) = inner.send(author, &said.outgoing) {
-            tracing::debug!(%error, "the wallet could not repeat itself to the subkey");
+            tracing::debug!(%error, "the wallet could not repeat its message to the subkey");
         }
     }
 
-    /// A device that cannot read what is tagged for its main key says whose device it is (wallet-protocol.md section
-    /// 6). Not when it is tagged itself: then another copy is for it. Not about proofs: two devices could go on so for
-    /// ever.
+    /// A device that cannot decrypt an event tagged for its main key sends its proof (docs/protocol.md, Subkeys). It
+    /// does not when it is tagged itself, because then another copy is for it. It does not reply to proofs, because two
+    /// devices could go on like this for ever.
     fn unreadable(&mut self, event: &Event) {
         let Identity::Device { keys, proof } = &self.inner.identity else { return };
         let tagged = |key: &PublicKey| event.tags.public_keys().any(|tag| tag == key);
@@ -170,7 +173,7 @@ impl Inbox {
     }
 }
 
-impl Inner {
+impl WalletState {
     /// Reads an event as a request.
     pub(super) fn read(&self, event: &Event) -> Option<Request> {
         let text = self.messages.open(event).ok()?;

@@ -73,7 +73,7 @@ impl Messages {
         self.clock.now()
     }
 
-    /// Makes the event that carries these outgoing, and remembers it.
+    /// Makes the event that carries this message, and remembers it.
     pub(super) fn seal(
         &self,
         to: PublicKey,

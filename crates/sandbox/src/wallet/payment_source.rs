@@ -1,4 +1,4 @@
-//! What a wallet pays with.
+//! The Lightning account that a wallet pays from.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ pub enum PaymentSource {
     Nwc(Arc<NwcClient>),
 }
 
-/// Why the payment_source did not do it.
+/// Why a payment or an invoice failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PaymentSourceError {
     /// The account refused; nothing was moved.
@@ -32,7 +32,7 @@ pub enum PaymentSourceError {
     #[error(transparent)]
     Nwc(#[from] NwcError),
     /// What it answered is no invoice, or no preimage of the invoice.
-    #[error("the Lightning wallet answers what is no proof")]
+    #[error("the Lightning wallet returned no valid invoice or proof of payment")]
     NoProof,
     /// What is to be paid is no invoice.
     #[error("the invoice {0}")]
@@ -51,7 +51,7 @@ impl PaymentSourceError {
 }
 
 impl PaymentSource {
-    /// The payment_source behind a connection string.
+    /// The payment source behind a connection string.
     ///
     /// # Errors
     /// [`NotAConnection`].
@@ -76,12 +76,12 @@ impl PaymentSource {
             Self::Account(account) => Ok(account.balance()),
             Self::Nwc(client) => {
                 let result = client.call(Method::GetBalance, json!({})).await?;
-                result["balance"].as_u64().ok_or(PaymentSourceError::Nwc(NwcError::Nonsense))
+                result["balance"].as_u64().ok_or(PaymentSourceError::Nwc(NwcError::InvalidResponse))
             }
         }
     }
 
-    /// Pays an invoice, `amount` millisats if it names none. What this payment_source has paid already is not paid again, and
+    /// Pays an invoice, `amount` millisats if it names none. An invoice that was already paid is not paid again, and
     /// is as good.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-//! What services ask.
+//! The requests of services.
 
 use std::fmt::Write as _;
 
@@ -9,38 +9,37 @@ use usher_protocol::subkey::SubkeyProof;
 use usher_protocol::text::clean;
 use usher_protocol::{Event, PublicKey, kind};
 
-/// Characters of what services wrote that are shown.
+/// Characters of a service's text that are shown.
 const SHOWN: usize = 200;
 
-/// Something a service asked the user.
+/// A request of a service to the user.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// By which an answer refers to it: the challenge or request id. With [`from`](Self::from) it identifies the
-    /// request.
+    /// The challenge or request id, which the reply repeats. With [`from`](Self::from) it identifies the request.
     pub id: String,
-    /// Who asked: the key that signed.
+    /// The key that signed the request.
     pub from: PublicKey,
     /// The service's main key, when the wallet opened a handshake URL of the service.
     pub service: Option<PublicKey>,
-    /// What is asked.
+    /// What the service asks for.
     pub asked: Asked,
     /// The event it came in (the first one).
     pub event: Event,
-    /// When it came first, in Unix seconds.
+    /// When it first arrived, in Unix seconds.
     pub received_at: u64,
-    /// How often it came, copies by several relays not counted.
+    /// How often it arrived, without the copies of other relays.
     pub times: u32,
-    /// How often it was answered, repeated answers counted.
+    /// How often it was answered, repetitions included.
     pub answers: u32,
-    /// The last answer was that the payment failed: it can be tried again.
+    /// The last reply was that the payment failed: it can be tried again.
     pub failed: bool,
 }
 
-/// What is asked. More will come: do not rely on [`Other`](Self::Other).
+/// What a service asks for. Variants will be added: do not rely on [`Other`](Self::Other).
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Asked {
-    /// To prove who one is.
+    /// To prove the user's key.
     Authentication(AuthChallenge),
     /// To pay an invoice.
     Payment(Box<PaymentRequest>),
@@ -48,7 +47,7 @@ pub enum Asked {
     Recurring(Box<RecurringRequest>),
     /// To make an invoice.
     Invoice(Box<InvoiceRequest>),
-    /// Nothing: the service closes a subscription.
+    /// No request: the service closes a subscription.
     Closed(CloseSubscription),
     /// A message that is no request, or one that this wallet cannot answer.
     Other(Box<ServiceMessage>),
@@ -85,7 +84,7 @@ impl Asked {
         }
     }
 
-    /// Whether this wallet knows an answer.
+    /// Whether this wallet can reply to it.
     pub const fn is_request(&self) -> bool {
         matches!(self, Self::Authentication(_) | Self::Payment(_) | Self::Recurring(_) | Self::Invoice(_))
     }
@@ -117,7 +116,7 @@ impl Asked {
         }
     }
 
-    /// What is asked, in a word or two.
+    /// The kind of request, in a word or two.
     pub fn title(&self) -> &'static str {
         match self {
             Self::Authentication(_) => "authentication",
@@ -133,8 +132,8 @@ impl Asked {
         }
     }
 
-    /// What is asked and what a user should know before answering, in a relay_client: `payment, 10000 millisats: Tea`. Fit for a terminal,
-    /// whatever the service wrote.
+    /// The request in one line, with what a user should know before replying: `payment, 10,000 msat: Tea`. Safe for a
+    /// terminal, whatever the service wrote.
     pub fn summary(&self) -> String {
         format!("{}{}", self.title(), self.terms())
     }
@@ -148,7 +147,7 @@ impl Asked {
             let _ = write!(text, ", permissions: {}", clean(&challenge.required_permissions.join(" "), SHOWN));
         }
         if let Some((amount, currency)) = self.amount() {
-            let _ = write!(text, ", {amount} {}", clean(&currency.to_string().to_lowercase(), SHOWN));
+            let _ = write!(text, ", {}", crate::text::amount(amount, currency));
         }
         if let Self::Recurring(asked) = self {
             let _ = write!(text, " {}", asked.recurrence.calendar);
@@ -159,7 +158,7 @@ impl Asked {
         text
     }
 
-    /// How much, and of what.
+    /// The amount and its currency.
     pub(crate) fn amount(&self) -> Option<(u64, &Currency)> {
         match self {
             Self::Payment(asked) => Some((asked.amount, &asked.currency)),
@@ -169,7 +168,7 @@ impl Asked {
         }
     }
 
-    /// What the service says of it.
+    /// The service's description.
     pub(crate) fn description(&self) -> Option<&str> {
         match self {
             Self::Payment(asked) => Some(asked.description.as_str()).filter(|text| !text.is_empty()),
@@ -188,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_summary_says_how_much_and_for_what_and_gives_a_terminal_no_orders() {
+    fn a_summary_shows_amount_and_description_without_control_characters() {
         let ask = |description: &str| {
             let request = serde_json::from_value(json!({
                 "request_id": "r", "amount": 10_000, "currency": "Millisats", "invoice": "lnbcrt1", "auth_token": null,
@@ -196,8 +195,8 @@ mod tests {
             }));
             Asked::Payment(Box::new(request.unwrap())).summary()
         };
-        assert_eq!(ask("Tea"), "payment, 10000 millisats: Tea");
-        assert_eq!(ask(""), "payment, 10000 millisats");
-        assert_eq!(ask("Tea\u{1b}[2J\nThe wallet is asked"), "payment, 10000 millisats: Tea[2J The wallet is asked");
+        assert_eq!(ask("Tea"), "payment, 10,000 msat: Tea");
+        assert_eq!(ask(""), "payment, 10,000 msat");
+        assert_eq!(ask("Tea\u{1b}[2J\nThe wallet is asked"), "payment, 10,000 msat: Tea[2J The wallet is asked");
     }
 }

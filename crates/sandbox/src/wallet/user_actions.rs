@@ -3,10 +3,12 @@
 use usher_protocol::Event;
 use usher_protocol::message::{CloseSubscription, PaymentHash, PaymentStatus, WalletMessage};
 
+use super::error::cannot;
 use super::messages::OutgoingMessage;
 use super::reply::{payment, recurring, with_calendar};
 use super::subscription::{Agreement, Closed, Subscription};
-use super::{Asked, Fulfilled, PaymentSource, Request, Wallet, WalletError, cannot};
+use super::wallet_state::WalletState;
+use super::{Asked, Fulfilled, PaymentSource, Request, Wallet, WalletError};
 use crate::lightning::InvoiceTerms;
 
 impl Wallet {
@@ -97,12 +99,12 @@ impl Wallet {
     }
 }
 
-impl super::Inner {
+impl WalletState {
     pub(super) fn agree(&self, request: &Request, terms: &Agreement) -> Result<Fulfilled, WalletError> {
         let Asked::Recurring(asked) = &request.asked else { return Err(cannot(request)) };
         // Asked to again, it is the same subscription.
         let known = self.requests.agreed(request);
-        let id = terms.subscription_id.clone().or(known).unwrap_or_else(super::new_id);
+        let id = terms.subscription_id.clone().or(known).unwrap_or_else(new_id);
         let subscription = Subscription::agreed(id, request.from, asked, terms);
         let message = recurring(asked, &subscription);
         let text = with_calendar(&message, &terms.spelling.write(&subscription.recurrence.calendar));
@@ -110,4 +112,11 @@ impl super::Inner {
         let event = self.respond(request, OutgoingMessage { message, text })?;
         Ok(Fulfilled { subscription: Some(subscription), ..Fulfilled::replied(event) })
     }
+}
+
+/// An id that nobody can guess.
+fn new_id() -> String {
+    let mut bytes = [0; 16];
+    rand::RngCore::fill_bytes(&mut rand::rng(), &mut bytes);
+    hex::encode(bytes)
 }

@@ -1,4 +1,4 @@
-//! A wallet on disk.
+//! The file of a wallet.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -38,7 +38,7 @@ pub struct WalletFile {
     pub requests: Vec<SavedRequest>,
 }
 
-/// A text that `Debug` does not show.
+/// A text that `Debug` hides.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Secret(pub String);
@@ -89,14 +89,14 @@ impl std::fmt::Display for Verdict {
     }
 }
 
-/// Why a wallet file is of no use.
+/// Why a wallet file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// It is not there.
-    #[error("there is no wallet at {}: make one with `usher wallet new`", .0.display())]
+    /// The file does not exist.
+    #[error("no wallet at {}; create one with `usher wallet new`", .0.display())]
     Missing(PathBuf),
-    /// It is there already.
-    #[error("there is a wallet at {} already", .0.display())]
+    /// The file already exists.
+    #[error("a wallet already exists at {}", .0.display())]
     Exists(PathBuf),
     /// It cannot be read or written.
     #[error("the wallet at {} cannot be read or written", path.display())]
@@ -106,8 +106,8 @@ pub enum FileError {
         /// Why.
         source: io::Error,
     },
-    /// It is not a wallet. Says where, not what: it may be a key.
-    #[error("{} is not a wallet (line {line}, column {column})", path.display())]
+    /// The content is invalid. The error shows the position only: the content may be a key.
+    #[error("{} is not a valid wallet file (line {line}, column {column})", path.display())]
     NotAWallet {
         /// The file.
         path: PathBuf,
@@ -116,8 +116,8 @@ pub enum FileError {
         /// Column, from 1.
         column: usize,
     },
-    /// Its key is none.
-    #[error("the key of the wallet at {} is wrong", path.display())]
+    /// The key is invalid.
+    #[error("the wallet at {} has an invalid key", path.display())]
     Key {
         /// The file.
         path: PathBuf,
@@ -243,13 +243,13 @@ impl WalletFile {
         &self.path
     }
 
-    /// The options of a wallet that goes on from here.
+    /// The options of a wallet with this identity and state.
     pub fn options(&self, policy: Policy) -> WalletOptions {
         let mut options = WalletOptions::new(self.identity.clone()).policy(policy);
         options.relays.clone_from(&self.relays);
         options.services.clone_from(&self.services);
         options.subscriptions.clone_from(&self.subscriptions);
-        // One that is none was refused when it was given.
+        // An invalid one was refused when it was set.
         options.payment_source = self.nwc.as_ref().and_then(|url| PaymentSource::connected(&url.0).ok());
         options
     }

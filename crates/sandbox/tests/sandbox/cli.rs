@@ -167,9 +167,9 @@ async fn login_in_one_command() {
     let mut url = service.url();
     url.no_request = true;
     let done = run(&folder, &["login", &url.to_string()]).await.unwrap();
-    assert!(done.text().contains("nothing more"), "{}", done.text());
+    assert!(done.text().contains("no authentication"), "{}", done.text());
     let nothing = run(&folder, &["login", &service.url().to_string(), "--wait", "0.2"]).await;
-    assert!(matches!(nothing, Err(CliError::NothingCame)));
+    assert!(matches!(nothing, Err(CliError::NoRequest(_))));
 }
 
 #[tokio::test]
@@ -178,7 +178,7 @@ async fn requests_are_kept_and_answered_later() {
     let mut service = Service::start(relay.url()).await;
     let folder = user_of(&mut service).await;
     let key = file(&folder).identity.public_key();
-    assert!(matches!(run(&folder, &["requests", "--wait", "0.2"]).await, Err(CliError::NothingCame)));
+    assert!(matches!(run(&folder, &["requests", "--wait", "0.2"]).await, Err(CliError::NoRequest(_))));
 
     let listening = start(&folder, &["requests", "--wait", "3", "--json"]);
     while !listening.done.is_finished() {
@@ -195,7 +195,7 @@ async fn requests_are_kept_and_answered_later() {
         assert!(matches!(run(&folder, which).await, Err(CliError::Ambiguous(ids)) if ids.len() == 2));
     }
     let unknown = run(&folder, &["approve", "x", "--wait", "0.2"]).await;
-    assert!(matches!(unknown, Err(CliError::NoSuchRequest(id)) if id == "x"));
+    assert!(matches!(unknown, Err(CliError::NoSuchRequest { id, .. }) if id == "x"));
     run(&folder, &["approve", "abc"]).await.unwrap();
     assert!(is_approved(&service.next_response().await.1));
     // One is left: it needs no name.
@@ -203,7 +203,7 @@ async fn requests_are_kept_and_answered_later() {
     let (_, response) = service.next_response().await;
     assert_eq!((response.challenge.as_str(), is_approved(&response)), ("abd2", false));
     assert!(file(&folder).requests.iter().all(|saved| saved.answered));
-    assert!(matches!(run(&folder, &["approve", "--wait", "0.2"]).await, Err(CliError::NothingCame)));
+    assert!(matches!(run(&folder, &["approve", "--wait", "0.2"]).await, Err(CliError::NoRequest(_))));
 }
 
 #[tokio::test]
@@ -278,7 +278,7 @@ async fn run_does_what_the_user_types() {
     say("quit").await.unwrap();
     running.done.await.unwrap().unwrap();
     let text = running.output.text();
-    assert!(text.contains("there is no such request") && text.contains("quit") && text.contains("not a handshake URL"));
+    assert!(text.contains("no such request") && text.contains("quit") && text.contains("not a handshake URL"));
     assert_eq!(file(&folder).services.len(), 1);
 }
 

@@ -88,7 +88,7 @@ async fn fails_then_pays() {
 
     // It is still there to be approved.
     let listed = run(&fixture.folder, &["requests", "--wait", "0.1"]).await.unwrap().text();
-    assert!(listed.starts_with("payment pay-me") && listed.contains("10000 millisats: tea"), "{listed}");
+    assert!(listed.starts_with("payment pay-me") && listed.contains("10,000 msat: tea"), "{listed}");
     let paid = run(&fixture.folder, &["approve", "--json"]).await.unwrap().json().remove(0);
     assert_eq!((&paid["event"], &paid["amount"]), (&"approved".into(), &10_000.into()));
     assert_eq!(paid["fees_paid"], 10);
@@ -100,7 +100,7 @@ async fn fails_then_pays() {
     let message = payment("dear", 10_000_000, dear.as_str(), None);
     let error = fixture.answering(&message, &["approve", "dear"]).await.unwrap_err();
     assert!(matches!(&error, CliError::Wallet(WalletError::PaymentSource(_))), "{error:?}");
-    assert!(error.to_string().contains("balance is too small"), "{error}");
+    assert!(error.to_string().contains("insufficient balance"), "{error}");
 }
 
 #[tokio::test]
@@ -113,7 +113,7 @@ async fn agrees_lists_and_closes() {
     assert_eq!((&subscription_id, authorized_amount), (&id, 5_000));
 
     let listed = run(&fixture.folder, &["subscriptions"]).await.unwrap().text();
-    assert!(listed.contains("5000 millisats monthly, 0 paid, open: tea every month"), "{listed}");
+    assert!(listed.contains("5,000 msat monthly, 0 paid, open: tea every month"), "{listed}");
     run(&fixture.folder, &["close", &id[..6], "--reason", "enough"]).await.unwrap();
     loop {
         if let (_, WalletMessage::CloseSubscription(close)) = fixture.service.next().await {
@@ -135,7 +135,7 @@ async fn sends_an_invoice() {
     assert_eq!(invoice.amount(), Some(21_000));
     fixture.shop.grant(50_000);
     fixture.shop.pay(invoice.as_str(), None).unwrap();
-    assert_eq!(run(&fixture.folder, &["balance"]).await.unwrap().text().trim(), "1021000 millisats");
+    assert_eq!(run(&fixture.folder, &["balance"]).await.unwrap().text().trim(), "1,021,000 msat");
 }
 
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::time::sleep;
 use usher_engine::event::Event;
-use usher_engine::ports::{Posted, Receiver};
+use usher_engine::ports::{Posted, WebhookSender};
 use usher_engine::{StreamId, UnixMillis};
 
 use crate::world::World;
@@ -18,7 +18,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub struct Webhook(pub Arc<World>);
 
 #[async_trait]
-impl Receiver for Webhook {
+impl WebhookSender for Webhook {
     async fn post(&self, stream: StreamId, event: &Event, _now: UnixMillis) -> Posted {
         let way = self.0.lock().decisions.delay(1..400);
         sleep(way).await;

@@ -271,7 +271,7 @@ impl State {
                 self.violation("paid-once", &format!("{label} says it again"));
             }
             self.said_paid(stream, &label, kind, pays, &invoices);
-        } else if kind == OperationKind::OwnPayment
+        } else if kind == OperationKind::ServicePayment
             && data.get("outcome").and_then(Value::as_str) == Some("not_paid")
             && let Some(hash) = pays
         {
@@ -317,7 +317,7 @@ impl State {
                 }
             }
             OperationKind::InvoicePayment => pays.is_some_and(|hash| self.ledger.paid_to_others.contains(&hash)),
-            OperationKind::OwnPayment => pays
+            OperationKind::ServicePayment => pays
                 .and_then(|hash| self.node.outgoing.get(&hash))
                 .is_some_and(|outgoing| outgoing.standing == Standing::Succeeded),
             _ => true,

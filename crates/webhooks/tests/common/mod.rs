@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 use url::Url;
 use usher_engine::event::{Event, EventType};
-use usher_engine::ports::{Posted, Receiver as _};
+use usher_engine::ports::{Posted, WebhookSender as _};
 use usher_engine::{StreamId, UnixMillis};
 use usher_webhooks::{WebhookOptions, WebhookReceiver};
 

@@ -10,8 +10,8 @@ use utoipa::{PartialSchema, ToSchema};
 
 use crate::endpoints::subscriptions::subscription::Recurrence;
 
-/// What happened: its form goes by the event's `type` and by the call that started the stream. What there is nothing to
-/// say of is left out. More members may come in later versions.
+/// What happened. Its form depends on the event's `type` and on the request that started the stream. Missing values
+/// are left out. Later versions may add members.
 pub(crate) struct EventData;
 
 /// Adds a schema and those that it refers to.
@@ -31,8 +31,8 @@ impl PartialSchema for EventData {
             SubscriptionClosedData::name(),
             InvoiceData::name(),
         ];
-        let description = "What happened: its form goes by the event's `type` and by the call that started the stream. What \
-                           there is nothing to say of is left out. More members may come in later versions.";
+        let description = "What happened. Its form depends on the event's `type` and on the request that started the stream. \
+                           Missing values are left out. Later versions may add members.";
         let any = AnyOfBuilder::new().description(Some(description));
         let any = forms.into_iter().fold(any, |any, name| any.item(Ref::from_schema_name(name)));
         RefOr::T(Schema::AnyOf(any.build()))
@@ -51,85 +51,84 @@ impl ToSchema for EventData {
     }
 }
 
-/// Of `KeyHandshake`: a user says who they are. It is not proved yet.
+/// Data of `KeyHandshake`: a user has told their key. It is not proven yet.
 #[derive(ToSchema)]
 struct KeyHandshakeData {
     /// The user's key.
     #[schema(pattern = "^[0-9a-f]{64}$", example = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e")]
     main_key: String,
-    /// Where the user wants to be reached from now on, at most 8.
+    /// The relays at which the user wants to be reached, at most 8.
     #[schema(example = json!(["wss://relay.example"]))]
     preferred_relays: Vec<String>,
 }
 
-/// Of `StatusUpdate` on streams of `POST /authenticate-key`; on those of `POST /key-handshake` there is `timeout` alone.
+/// Data of `StatusUpdate` on streams of `POST /authenticate-key`, and of `POST /key-handshake` (only `timeout`).
 #[derive(ToSchema)]
 struct LoginData {
-    /// Grant access on `approved`, and on nothing else.
+    /// Grant access only on `approved`.
     #[schema(pattern = "^(approved|declined|timeout|error)$", example = "approved")]
     status: String,
-    /// The key that answered for itself, or through a device of its own; with `approved` and `declined`.
+    /// The key that responded, itself or through a subkey; with `approved` and `declined`.
     #[schema(
         nullable = false,
         pattern = "^[0-9a-f]{64}$",
         example = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e"
     )]
     main_key: Option<String>,
-    /// What the wallet says that it grants, in its own words; with `approved`.
+    /// The permissions that the wallet grants, in its own words; with `approved`.
     #[schema(nullable = false, example = json!([]))]
     granted_permissions: Option<Vec<String>>,
-    /// What the wallet gave as a session, perhaps a JWT (`POST /jwt/verify`); with `approved`.
+    /// The session token of the wallet, possibly a JWT (`POST /jwt/verify`); with `approved`.
     #[schema(nullable = false)]
     session_token: Option<String>,
-    /// Why not; in the user's words with `declined`.
+    /// The reason; in the user's words with `declined`.
     #[schema(nullable = false)]
     reason: Option<String>,
 }
 
-/// Of `StatusUpdate` on streams of payments, of requests for invoices, and of requests for subscriptions that came to
-/// nothing.
+/// Data of `StatusUpdate` on streams of payments, and of requests for invoices and subscriptions that failed.
 #[derive(ToSchema)]
 struct PaymentData {
-    /// `user_approved` and `user_failed` are on the way, the others the end; a later `paid` may come all the same.
+    /// `user_approved` and `user_failed` are intermediate, the others final; `paid` may still follow them.
     #[schema(pattern = "^(user_approved|user_failed|paid|user_rejected|timeout|error)$", example = "paid")]
     status: String,
-    /// With `paid`: the proof, which hashes to the invoice's payment hash; where the service's wallet tells it.
+    /// With `paid`: the proof, whose hash is the payment hash of the invoice; if the Lightning backend tells it.
     #[schema(
         nullable = false,
         pattern = "^[0-9a-f]{64}$",
         example = "0001020304050607080900010203040506070809000102030405060708090102"
     )]
     preimage: Option<String>,
-    /// With `paid` by the service's own wallet: fees in millisats.
+    /// With `paid` by the Lightning backend: fees in millisats.
     #[schema(nullable = false)]
     fees_paid: Option<u64>,
-    /// Why not; in the user's words with `user_rejected` and `user_failed`.
+    /// The reason; in the user's words with `user_rejected` and `user_failed`.
     #[schema(nullable = false)]
     reason: Option<String>,
-    /// With `error` of the service's own wallet: how sure it is that nothing was paid.
+    /// With `error` of the Lightning backend: whether it is certain that nothing was paid.
     #[schema(nullable = false, pattern = "^(not_paid|unknown)$")]
     outcome: Option<String>,
-    /// Your own reference, as you gave it.
+    /// Your own reference.
     #[schema(nullable = false)]
     request_id: Option<String>,
-    /// The subscription that the payment is for, as you gave it.
+    /// The subscription that the payment is for.
     #[schema(nullable = false)]
     subscription_id: Option<String>,
 }
 
-/// Of `Subscription`: the user has agreed to one.
+/// Data of `Subscription`: the user has agreed to a subscription.
 #[derive(ToSchema)]
 struct SubscriptionData {
     /// `approved`.
     #[schema(pattern = "^approved$", example = "approved")]
     status: String,
-    /// Its id, as the user's wallet gave it.
+    /// Its id, chosen by the user's wallet.
     #[schema(example = "0b9c8a53-2d5f-4c5e-9d1c-0f3f9a8d2f10")]
     subscription_id: String,
     /// Who pays.
     #[schema(pattern = "^[0-9a-f]{64}$", example = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e")]
     main_key: String,
-    /// Millisats each time, as the user authorized: payments that ask for more are refused.
+    /// Millisats of each payment, as the user authorized: requests for more are refused.
     #[schema(example = 10000)]
     authorized_amount: u64,
     /// `millisats`.
@@ -139,12 +138,12 @@ struct SubscriptionData {
     /// Whether the service asks for each due payment by itself.
     #[schema(example = false)]
     auto_charge: bool,
-    /// Your own reference, as you gave it.
+    /// Your own reference.
     #[schema(nullable = false)]
     request_id: Option<String>,
 }
 
-/// Of `SubscriptionPayment`, on the stream `subscriptions`: a due date was charged, or could not be.
+/// Data of `SubscriptionPayment`, on the stream `subscriptions`: an automatic charge succeeded or failed.
 #[derive(ToSchema)]
 struct SubscriptionPaymentData {
     /// Which subscription.
@@ -153,19 +152,19 @@ struct SubscriptionPaymentData {
     /// Who pays.
     #[schema(pattern = "^[0-9a-f]{64}$", example = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e")]
     main_key: String,
-    /// Which due date, counted.
+    /// The number of the due date, from 1.
     #[schema(example = 1)]
     number: u64,
     /// The due date, in Unix seconds.
     #[schema(example = 1732137600)]
     due: u64,
-    /// The first, second, … try at this date.
+    /// The number of the attempt at this due date, from 1.
     #[schema(example = 1)]
     attempt: u64,
     /// Millisats.
     #[schema(example = 10000)]
     amount: u64,
-    /// What came of it.
+    /// The outcome.
     #[schema(pattern = "^(paid|user_rejected|timeout|error)$", example = "paid")]
     status: String,
     /// With `paid`: the proof.
@@ -174,18 +173,18 @@ struct SubscriptionPaymentData {
     /// Why not.
     #[schema(nullable = false)]
     reason: Option<String>,
-    /// When this date is tried again, in Unix seconds; without, it is passed over.
+    /// When this due date is tried again, in Unix seconds; if missing, it is skipped.
     #[schema(nullable = false)]
     next_attempt_at: Option<u64>,
 }
 
-/// Of `SubscriptionClosed`, on the stream `subscriptions`: the user has closed one.
+/// Data of `SubscriptionClosed`, on the stream `subscriptions`: the user has closed a subscription.
 #[derive(ToSchema)]
 struct SubscriptionClosedData {
-    /// Which.
+    /// Which one.
     #[schema(example = "0b9c8a53-2d5f-4c5e-9d1c-0f3f9a8d2f10")]
     subscription_id: String,
-    /// Whose it was.
+    /// The user.
     #[schema(pattern = "^[0-9a-f]{64}$", example = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e")]
     main_key: String,
     /// Why, in the user's words.
@@ -193,7 +192,7 @@ struct SubscriptionClosedData {
     reason: Option<String>,
 }
 
-/// Of `InvoiceResponse`: an invoice that a user's wallet made and that was checked.
+/// Data of `InvoiceResponse`: a verified invoice from a user's wallet.
 #[derive(ToSchema)]
 struct InvoiceData {
     /// The invoice (BOLT 11).
@@ -202,10 +201,10 @@ struct InvoiceData {
     /// Its payment hash.
     #[schema(pattern = "^[0-9a-f]{64}$", example = "0001020304050607080900010203040506070809000102030405060708090102")]
     payment_hash: String,
-    /// Millisats, as you asked.
+    /// Millisats, as you requested.
     #[schema(example = 25000)]
     amount: u64,
-    /// Your own reference, as you gave it.
+    /// Your own reference.
     #[schema(nullable = false)]
     request_id: Option<String>,
 }

@@ -25,21 +25,21 @@ pub(crate) struct EventSchema {
     data: EventData,
 }
 
-/// Some consecutive events of a stream.
+/// Consecutive events of a stream.
 #[derive(ToSchema)]
 #[schema(as = EventPage)]
 #[expect(dead_code, reason = "describes what `write` writes")]
 pub(crate) struct PageSchema {
     /// The events, oldest first.
     events: Vec<EventSchema>,
-    /// The `after` to ask with next time.
+    /// The `after` for the next request.
     #[schema(example = 1)]
     next: u64,
-    /// Earlier events were removed after `streams.retention_days`: this is the first index that is left. Only where `after` is
-    /// 0, and something is missing.
+    /// The first index that is left, if earlier events were removed after `streams.retention_days`. Only where `after`
+    /// is 0.
     #[schema(nullable = false, example = 0)]
     first: Option<u64>,
-    /// Nothing more is expected, and these are the last events.
+    /// There will be no more events: these are the last.
     #[schema(example = true)]
     done: bool,
 }

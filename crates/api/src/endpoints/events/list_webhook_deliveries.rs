@@ -33,22 +33,22 @@ impl Parameters {
     }
 }
 
-/// Some deliveries.
+/// Webhook deliveries.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = WebhookDeliveries)]
 pub(crate) struct List {
-    /// The deliveries, in order of their streams' start, and of index within a stream.
+    /// The deliveries, ordered by the start of their streams and, within a stream, by index.
     deliveries: Vec<WebhookDelivery>,
-    /// The `after` to ask with for more; `null` when these were the last.
+    /// The `after` for the next page; `null` if this is the last one.
     #[schema(example = json!(null))]
     next: Option<String>,
 }
 
-/// Lists deliveries to the webhook.
+/// Lists webhook deliveries.
 ///
-/// `failed` ones were given up after three days; `POST /webhooks/deliveries/{id}/retry` tries again. Delivered and failed
-/// ones are listed until their stream is removed (`streams.retention_days`), of streams that stay open as long after
-/// their last attempt. Without `webhook.url` nothing is delivered, and nothing listed that was not before.
+/// `failed` deliveries were given up after three days of attempts; `POST /webhooks/deliveries/{id}/retry` tries again.
+/// Delivered and failed ones are listed until their stream is removed (`streams.retention_days`), or, on streams that
+/// stay open, for as long after their last attempt. Without `webhook.url` no new deliveries are made.
 #[utoipa::path(
     get,
     path = "/webhooks/deliveries",

@@ -50,29 +50,29 @@ impl Parameters {
     }
 }
 
-/// Reads a stream.
+/// Reads the events of a stream.
 ///
-/// Answers the events with `index >= after`, oldest first. Ask next time with `after` set to the answer's `next`;
-/// stop when `done`. Reading changes nothing and an event never changes, so a call may be repeated freely.
+/// Returns the events with `index >= after`, oldest first. In the next request, set `after` to `next` of the response;
+/// stop when `done` is true. Events never change, so a request can be repeated freely.
 ///
-/// Three ways, the same events: a plain call answers at once; with `wait` it is held until an event is there (long
-/// poll); with `Accept: text/event-stream` events are sent as they come. There `id` is the index, `event` the type,
-/// `data` the event as JSON, comments keep the connection alive, and the answer ends when the stream is done. Resume
-/// with `Last-Event-ID` (which wins over `after`); 204 says that nothing more will come, and that an `EventSource`
-/// should not reconnect.
+/// There are three ways to get the same events. A plain request returns at once. With `wait`, the request stays open
+/// until an event arrives (long polling). With `Accept: text/event-stream`, events are sent as they happen: `id` is
+/// the index, `event` the type, `data` the event as JSON; comments keep the connection alive, and the response ends
+/// when the stream is done. To resume, send `Last-Event-ID`, which takes precedence over `after`; 204 means that there
+/// will be no more events, and that an `EventSource` must not reconnect.
 #[utoipa::path(
     get,
     path = "/events/{stream_id}",
     params(
-        ("stream_id" = String, Path, description = "The stream: what the start call answered, or `subscriptions`."),
+        ("stream_id" = String, Path, description = "The `stream_id` of the request that started the operation, or `subscriptions`."),
         ("after" = Option<u64>, Query, minimum = 0, maximum = 9007199254740991_i64,
-            description = "The first index to answer: 0 for all, then the last answer's `next`. Default 0."),
+            description = "The first index to return: 0 for all events, then `next` of the last response. Default 0."),
         ("limit" = Option<u64>, Query, minimum = 1, maximum = 1000,
-            description = "Most events to answer. Default 1000. Not for event streams."),
+            description = "Most events in the response. Default 1000. Not for event streams."),
         ("wait" = Option<u64>, Query, minimum = 0, maximum = 60,
-            description = "Seconds to hold the call while there is no event yet. Default 0. Not for event streams."),
+            description = "How long to wait for an event, in seconds. Default 0. Not for event streams."),
         ("Last-Event-ID" = Option<String>, Header, format = "event-id", pattern = "^[0-9]*$", example = "0",
-            description = "Event streams: the last index received, from 0 to 9007199254740991. Empty: none was."),
+            description = "Event streams: the last index received, from 0 to 9007199254740991. Empty if there was none."),
     ),
     responses(
         (status = 200, description = "The events.", content(
@@ -97,9 +97,9 @@ impl Parameters {
             `streams.retention_days`."),
         (status = 410, description = "`events_removed`: The event at `after` (not 0) was removed after \
             `streams.retention_days`, on a stream that does not end (`subscriptions`, or a reusable handshake's). `first` is the \
-            first index that is left: read on there, and know that you missed some."),
-        (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n`overloaded`: As many calls \
-            wait, or streams are open, as `limits.*` allows."),
+            first index that is left: continue there, and note that you missed events."),
+        (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n`overloaded`: `limits.max_long_polls` or \
+            `limits.max_event_streams` is reached."),
     ),
 )]
 pub(crate) async fn read_events(

@@ -30,7 +30,7 @@ impl IntoResponse for Error {
         let problem: Problem = match self {
             Self::NotFound => Problem::new(
                 ErrorCode::DeliveryNotFound,
-                "there is no such delivery, or its stream was finished so long ago that it was removed",
+                "there is no such delivery, or its stream was removed after its retention",
             ),
             Self::Retry(error) => error.into(),
             Self::Lost(error) => error.into(),
@@ -39,17 +39,17 @@ impl IntoResponse for Error {
     }
 }
 
-/// Delivers an event to the webhook once more.
+/// Sends a webhook delivery again.
 ///
-/// One that failed or was delivered becomes pending again and is tried at once, and then as a new one would be; one that is
-/// pending is tried at once. Earlier events of its stream that are pending go first, at once. Answers how it stands now.
-/// The receiver gets it under the same id as before.
+/// A failed or delivered one becomes pending and is sent at once, with retries like a new one; a pending one is sent
+/// at once. Earlier pending events of the same stream go first. The response shows its new state. The receiver gets
+/// the same id as before.
 #[utoipa::path(
     post,
     path = "/webhooks/deliveries/{id}/retry",
     params(("id" = String, Path, description = "The delivery's `id`: `<stream_id>:<index>`.")),
     responses(
-        (status = 200, description = "It is pending.", body = WebhookDelivery),
+        (status = 200, description = "The delivery is pending.", body = WebhookDelivery),
         (status = 404, description = "`delivery_not_found`: There is no such delivery."),
         (status = 503, description = "`storage_unavailable`: The database is unavailable."),
     ),

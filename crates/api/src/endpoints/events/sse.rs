@@ -77,7 +77,7 @@ impl Feed {
             Err(EventsError::NotFound) => None,
             Err(error @ (EventsError::Removed { .. } | EventsError::Damaged { .. } | EventsError::Store(_))) => {
                 // The head is sent: all there is to say is the end. The client resumes, and is told why then.
-                tracing::error!(error = &error as &dyn std::error::Error, "an event stream was cut off");
+                tracing::error!(error = &error as &dyn std::error::Error, "an event stream was aborted");
                 None
             }
         }

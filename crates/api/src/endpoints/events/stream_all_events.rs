@@ -25,21 +25,21 @@ const ENVELOPE: usize = 384;
 /// Proxies that gather answers before passing them on are told not to.
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// Looks on, for development.
+/// Streams the events of all streams as they happen, for development.
 ///
-/// Sends every event of every stream as it happens, as server-sent events, until the caller leaves. `id` is
-/// `stream_id:index`, `event` the type, `data` what a webhook would be sent. It starts now and cannot be resumed: a caller
-/// that reads too slowly is sent `event: missed` with how many events it did not get. An app that must not miss any
-/// reads its streams (`GET /events/{stream_id}`) or has a webhook.
+/// The response consists of server-sent events and ends when the client disconnects. `id` is `stream_id:index`,
+/// `event` the type, `data` what the webhook gets. The stream begins now and cannot be resumed: a client that reads
+/// too slowly gets `event: missed` with the number of events that it missed. An app that must not miss an event reads
+/// its streams (`GET /events/{stream_id}`) or uses a webhook.
 #[utoipa::path(
     get,
     path = "/events",
     responses(
-        (status = 200, description = "Events, as they happen.", content((String = "text/event-stream", example =
+        (status = 200, description = "Events as they happen.", content((String = "text/event-stream", example =
             "id: 0193a1b2-5c4d-7e8f-9a0b-1c2d3e4f5a6b:0\nevent: StatusUpdate\n\
             data: {\"stream_id\":\"0193a1b2-5c4d-7e8f-9a0b-1c2d3e4f5a6b\",\"index\":0,\"type\":\"StatusUpdate\",\
             \"timestamp\":1732137600,\"data\":{\"status\":\"declined\"}}\n\n"))),
-        (status = 503, description = "`overloaded`: As many streams are open as `limits.max_event_streams` allows."),
+        (status = 503, description = "`overloaded`: `limits.max_event_streams` is reached."),
     ),
 )]
 pub(crate) async fn stream_all_events(State(state): State<ApiState>) -> Result<Response, Problem> {

@@ -49,12 +49,12 @@ impl fmt::Display for DeliveryId {
     }
 }
 
-/// The delivery of an event to `webhook.url`. Of the event it has what names it, and nothing of what it says: read that
-/// from the stream.
+/// The delivery of an event to `webhook.url`. It identifies the event and does not contain its data: read that from
+/// the stream.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = WebhookDelivery)]
 pub(crate) struct WebhookDelivery {
-    /// Names it: what receivers get as `webhook-id`.
+    /// Its id, which the receiver gets as `webhook-id`.
     #[schema(example = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11:0")]
     pub(super) id: String,
     /// The event's stream.
@@ -69,26 +69,26 @@ pub(crate) struct WebhookDelivery {
     /// When the event happened, in Unix seconds.
     #[schema(example = 1732137600)]
     timestamp: u64,
-    /// `pending`, `delivered` (the receiver said 2xx), or `failed` (given up).
+    /// `pending`, `delivered` (the receiver responded 2xx), or `failed` (given up).
     #[schema(example = "failed")]
     status: &'static str,
-    /// How often it was tried since it became pending.
+    /// How many attempts were made since it became pending.
     #[schema(example = 10)]
     attempts: u32,
-    /// When it became pending, in Unix seconds: with the event, or when it was retried by hand.
+    /// When it became pending, in Unix seconds: with the event, or when it was sent again by hand.
     #[schema(example = 1732137600)]
     since: u64,
-    /// When it is tried next, in Unix seconds; `null` when it is not pending. An earlier event of its stream that is
-    /// pending goes first.
+    /// The time of the next attempt, in Unix seconds; `null` if it is not pending. Earlier pending events of its
+    /// stream go first.
     #[schema(example = json!(null))]
     next_attempt_at: Option<u64>,
-    /// When it was tried last, in Unix seconds.
+    /// The time of the last attempt, in Unix seconds.
     #[schema(example = 1732396800)]
     last_attempt_at: Option<u64>,
-    /// The HTTP status that was answered last; `null` when there was no answer.
+    /// The HTTP status of the last attempt; `null` if there was no response.
     #[schema(example = 500)]
     last_status: Option<u16>,
-    /// Why it failed last.
+    /// Why the last attempt failed.
     #[schema(example = "the receiver answered 500")]
     last_error: Option<String>,
 }

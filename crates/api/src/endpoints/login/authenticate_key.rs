@@ -33,19 +33,19 @@ impl RequestBody for Body {
     }
 }
 
-/// Sends a challenge to a user's wallet.
+/// Asks a user's wallet to prove that the user holds a key.
 ///
 /// The stream gets one `StatusUpdate` event: `{status: "approved", main_key, granted_permissions, session_token?}`,
-/// `{status: "declined", reason?}`, `{status: "timeout"}` when nobody answered, or `{status: "error", reason}`. Grant
-/// access on `approved` only.
+/// `{status: "declined", reason?}`, `{status: "timeout"}` if nobody responded, or `{status: "error", reason}`. Grant
+/// access only on `approved`.
 #[utoipa::path(
     post,
     path = "/authenticate-key",
     request_body = Body,
     responses(
-        (status = 200, description = "It is stored and has started.", body = Started),
+        (status = 200, description = "The operation is stored and has started.", body = Started),
         (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n\
-            `overloaded`: `limits.max_open_streams` are open."),
+            `overloaded`: `limits.max_open_streams` is reached."),
     ),
 )]
 pub(crate) async fn authenticate_key(

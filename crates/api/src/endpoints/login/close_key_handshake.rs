@@ -32,7 +32,7 @@ impl IntoResponse for Error {
     }
 }
 
-/// A handshake that is over.
+/// A closed handshake.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = KeyHandshakeClosed)]
 pub(crate) struct Closed {
@@ -43,17 +43,17 @@ pub(crate) struct Closed {
     status: &'static str,
 }
 
-/// Ends a key handshake.
+/// Closes a key handshake.
 ///
-/// Its URL stops working at once and its stream is done; no event says so. For `streams.retention_days` its events stay
-/// readable, and its URL stays dead: when the same `static_token` is opened anew meanwhile, it gets a new stream and
-/// another URL. One that is over already, whoever ended it, is answered the same.
+/// Its URL stops working at once, and its stream is done; there is no event for this. Its events can be read for
+/// `streams.retention_days`. For as long its URL stays dead: the same `static_token`, opened again, gets a new stream
+/// and another URL. A handshake that is already closed gets the same response.
 #[utoipa::path(
     delete,
     path = "/key-handshake/{stream_id}",
-    params(("stream_id" = String, Path, description = "The stream: what `POST /key-handshake` answered.")),
+    params(("stream_id" = String, Path, description = "The `stream_id` of `POST /key-handshake`.")),
     responses(
-        (status = 200, description = "It is over.", body = Closed),
+        (status = 200, description = "The handshake is closed.", body = Closed),
         (status = 404, description = "`stream_not_found`: There is no key handshake with this stream, or it was removed \
             after `streams.retention_days`."),
         (status = 503, description = "`storage_unavailable`: The database is unavailable."),

@@ -36,7 +36,7 @@ impl IntoResponse for Error {
 }
 
 request_body! {
-    /// What kind of handshake URL is wanted. Every field is optional, and so is the body.
+    /// The kind of handshake URL. Every field is optional, and so is the body.
     pub(crate) struct Body = "KeyHandshakeRequest", example {} {
         /// Makes the URL reusable: every user who opens it is an event on the same stream, and the same token always has the
         /// same stream and URL. Anybody who knows the token can make the URL: choose it like a name on a poster, or at random
@@ -64,7 +64,7 @@ pub(crate) struct Started {
     /// Where to read who completed it: `GET /events/{stream_id}`.
     #[schema(format = "uuid", example = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11")]
     stream_id: String,
-    /// The address to show to the user as a QR code or link. Whoever has it can answer in the user's place.
+    /// The URL to show to the user as a QR code or link. Anybody who has it can respond in the user's place.
     #[schema(example = "nostr+walletconnect://npub1…?relays=wss%3A%2F%2Frelay.example&token=Yh3kq9…")]
     url: String,
 }
@@ -75,12 +75,12 @@ impl Started {
     }
 }
 
-/// Makes a handshake URL, by which a user tells the service who they are.
+/// Creates a handshake URL, with which a user tells the service their key.
 ///
-/// The stream gets a `KeyHandshake` event `{main_key, preferred_relays}` when a user completes it. A single-use URL
-/// (no `static_token`) is done after the first user, or with a `StatusUpdate` `timeout` after
-/// `handshake.ttl_seconds`. A key that was handed over is not yet a login: ask for proof with
-/// `POST /authenticate-key`.
+/// Show the URL to the user as a QR code or a link. When the user opens it with their wallet, the stream gets a
+/// `KeyHandshake` event `{main_key, preferred_relays}`. A single-use URL (without `static_token`) is done after the
+/// first user, or ends with a `StatusUpdate` `timeout` after `handshake.ttl_seconds`. The key alone is not a login
+/// yet: ask for a proof with `POST /authenticate-key`.
 #[utoipa::path(
     post,
     path = "/key-handshake",
@@ -94,9 +94,9 @@ impl Started {
         ),
     ),
     responses(
-        (status = 200, description = "It is stored and has started.", body = Started),
+        (status = 200, description = "The operation is stored and has started.", body = Started),
         (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n\
-            `overloaded`: `limits.max_open_streams` are open."),
+            `overloaded`: `limits.max_open_streams` is reached."),
     ),
 )]
 pub(crate) async fn create_key_handshake(

@@ -28,7 +28,7 @@ impl IntoResponse for Error {
         match self {
             Self::Key(detail) => Problem::invalid(vec![FieldError { pointer: "/main_key".to_owned(), detail }]),
             Self::NotFound => {
-                Problem::new(ErrorCode::ProfileNotFound, "relays answered, and none of them has a profile of this key")
+                Problem::new(ErrorCode::ProfileNotFound, "relays responded, and none of them has a profile of this key")
             }
             Self::LookUp(error) => error.into(),
         }
@@ -36,21 +36,21 @@ impl IntoResponse for Error {
     }
 }
 
-/// Looks a user's profile up.
+/// Fetches a user's profile.
 ///
-/// Asked are the service's relays, those the user named, and those of the user's own list (NIP-65); the newest valid
-/// event counts. It takes 8 s at most, usually far less; what was found is kept for 10 minutes, and that nothing was
-/// found for one.
+/// Usher queries its own relays, the relays that the user named, and those of the user's relay list (NIP-65), and uses
+/// the newest valid event. This takes at most 8 seconds. A profile is cached for 10 minutes, and the absence of one
+/// for 1 minute.
 #[utoipa::path(
     get,
     path = "/profile/{main_key}",
     params(("main_key" = String, Path, format = "nostr-public-key", pattern = "^[0-9a-fA-F]{64}$", description = "The user's key: 64 hex characters.")),
     responses(
-        (status = 200, description = "The profile; what it does not say is `null`.", body = Profile),
-        (status = 404, description = "`profile_not_found`: Relays answered, and none has one."),
-        (status = 422, description = "`invalid_request`: It is not a key."),
-        (status = 503, description = "`no_relay_connected`: No relay is connected, or none answered.\n\n\
-            `overloaded`: Too many look-ups at a time."),
+        (status = 200, description = "The profile; missing values are `null`.", body = Profile),
+        (status = 404, description = "`profile_not_found`: Relays responded, and none has a profile of this key."),
+        (status = 422, description = "`invalid_request`: This is not a valid key."),
+        (status = 503, description = "`no_relay_connected`: No relay is connected, or none responded.\n\n\
+            `overloaded`: Too many concurrent look-ups."),
     ),
 )]
 pub(crate) async fn get_profile(

@@ -63,21 +63,21 @@ impl RequestBody for Body {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = JwtIssued)]
 pub(crate) struct Issued {
-    /// The JWT. Whoever has it can show it.
+    /// The JWT. Anybody who has it can use it.
     #[schema(example = "eyJhbGciOiJFUzI1NksiLCJ0eXAiOiJKV1QifQ.eyJleHAiOjE3MzIyMjQwMDAsImlhdCI6…")]
     token: String,
 }
 
-/// Issues a JWT about a key, signed by the service's own.
+/// Issues a JWT about a key, signed with the service's key.
 ///
-/// ES256K over the service's Nostr key (the BIP-340 key, taken with even Y), with the claims `iat`, `nbf`, `exp` and
-/// `target_key`. It says no more than you do: prove the key first, with `POST /authenticate-key`. It cannot be taken
-/// back.
+/// ES256K with the service's Nostr key (the BIP-340 key, with even Y), with the claims `iat`, `nbf`, `exp` and
+/// `target_key`. The service does not check that the user holds the key: use `POST /authenticate-key` first. An issued
+/// JWT cannot be revoked.
 #[utoipa::path(
     post,
     path = "/jwt/issue",
     request_body = Body,
-    responses((status = 200, description = "It is signed and counts from now.", body = Issued)),
+    responses((status = 200, description = "The JWT; it is valid from now.", body = Issued)),
 )]
 pub(crate) async fn issue_jwt(
     State(state): State<ApiState>,

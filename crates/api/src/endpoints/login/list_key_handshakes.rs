@@ -37,7 +37,7 @@ pub(crate) struct Handshake {
     /// The token it was opened with.
     #[schema(example = "table-7")]
     static_token: String,
-    /// The address that users scan. It names the service's relays of now.
+    /// The URL that users scan. It names the service's current relays.
     #[schema(example = "nostr+walletconnect://npub1…?relays=wss%3A%2F%2Frelay.example&token=table-7")]
     url: String,
     /// Whether it tells wallets that no authentication challenge follows.
@@ -49,7 +49,7 @@ pub(crate) struct Handshake {
     /// How many scans were accepted: the events of its stream.
     #[schema(example = 120)]
     accepted: u64,
-    /// How many scans wait now: its limits have no room for them, and some are drawn at random every moment.
+    /// How many scans wait now because its limits are reached. Waiting scans are admitted at random.
     #[schema(example = 0)]
     waiting: u64,
     /// How many scans its limits refused since the service started.
@@ -72,22 +72,22 @@ impl From<ReusableHandshake> for Handshake {
     }
 }
 
-/// Some reusable handshakes.
+/// Reusable handshakes.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = KeyHandshakeList)]
 pub(crate) struct List {
     /// The handshakes, oldest first.
     handshakes: Vec<Handshake>,
-    /// The `after` to ask with for more; `null` when these were the last. An answer may hold fewer than `limit`, even none,
-    /// and have a `next`.
+    /// The `after` for the next page; `null` if this is the last one. A page may have fewer entries than `limit`, even
+    /// none, and still have a `next`.
     #[schema(example = json!(null))]
     next: Option<String>,
 }
 
-/// Lists reusable handshakes.
+/// Lists the open reusable handshakes.
 ///
-/// Those with a `static_token` that are open, each with how many scans were accepted, wait, and were refused. One that
-/// is ended (`DELETE /key-handshake/{stream_id}`) is listed no more.
+/// These are the handshakes with a `static_token`, each with the number of its scans: accepted, waiting and refused. A
+/// handshake that was closed with `DELETE /key-handshake/{stream_id}` is not listed.
 #[utoipa::path(
     get,
     path = "/key-handshake",

@@ -30,7 +30,7 @@ impl IntoResponse for Error {
                 Problem::invalid(vec![FieldError { pointer: "/identifier".to_owned(), detail }])
             }
             Self::NotFound => {
-                Problem::new(ErrorCode::ProfileNotFound, "the domain does not name a key for this identifier now")
+                Problem::new(ErrorCode::ProfileNotFound, "the domain does not name a key for this identifier")
             }
             Self::LookUp(error) => error.into(),
         }
@@ -38,7 +38,7 @@ impl IntoResponse for Error {
     }
 }
 
-/// Whom an identifier names.
+/// The key of a NIP-05 identifier.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Nip05, example = json!({
     "pubkey": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e",
@@ -47,7 +47,7 @@ impl IntoResponse for Error {
 pub(crate) struct Named {
     /// The key.
     pubkey: String,
-    /// Relays at which the user can be found, says the domain.
+    /// The user's relays according to the domain.
     relays: Vec<String>,
 }
 
@@ -57,10 +57,10 @@ impl From<Nip05Answer> for Named {
     }
 }
 
-/// Looks up whom a NIP-05 identifier names.
+/// Resolves a NIP-05 identifier to a key.
 ///
-/// The identifier's domain is asked, over https, without following redirects and never at a private address, for 5 s at
-/// most. What was found is kept for 10 minutes, and that nothing was found for one.
+/// Usher queries the domain of the identifier over HTTPS for at most 5 seconds. It follows no redirects and connects
+/// to no private address. A result is cached for 10 minutes, and the absence of one for 1 minute.
 #[utoipa::path(
     get,
     path = "/nip05/{identifier}",
@@ -68,10 +68,10 @@ impl From<Nip05Answer> for Named {
         pattern = "^[A-Za-z0-9._-]{1,64}@[A-Za-z0-9.-]{1,253}(:[1-9][0-9]{0,4})?$", example = "ada@example.com",
         description = "`name@domain`; `_@domain` names the domain itself.")),
     responses(
-        (status = 200, description = "It names a key.", body = Named),
-        (status = 404, description = "`profile_not_found`: The domain does not say so now, for whatever reason."),
-        (status = 422, description = "`invalid_request`: It is not a NIP-05 identifier."),
-        (status = 503, description = "`overloaded`: Too many look-ups at a time."),
+        (status = 200, description = "The key of the identifier.", body = Named),
+        (status = 404, description = "`profile_not_found`: The domain does not name a key for this identifier."),
+        (status = 422, description = "`invalid_request`: This is not a NIP-05 identifier."),
+        (status = 503, description = "`overloaded`: Too many concurrent look-ups."),
     ),
 )]
 pub(crate) async fn resolve_nip05(

@@ -65,7 +65,7 @@ impl RequestBody for Body {
     }
 }
 
-/// A JWT that counts.
+/// A valid JWT.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = JwtVerified)]
 pub(crate) struct Verified {
@@ -74,18 +74,18 @@ pub(crate) struct Verified {
     target_key: String,
 }
 
-/// Checks that a JWT is signed by a key and counts now.
+/// Verifies that a JWT is signed by a key and valid now.
 ///
-/// The algorithm has to be ES256K, `exp` has to be there, and `nbf`, if it is, may be 30 s ahead at the most.
+/// The algorithm must be ES256K and `exp` must be present. `nbf`, if present, may be at most 30 seconds in the future.
 #[utoipa::path(
     post,
     path = "/jwt/verify",
     request_body = Body,
     responses(
-        (status = 200, description = "It counts.", body = Verified),
-        (status = 400, description = "`jwt_invalid`: It is no JWT, of another algorithm, not signed by the key, without \
-            an end, or not valid yet; `detail` says which.\n\n`jwt_expired`: It is signed by the key, and its time is \
-            over."),
+        (status = 200, description = "The JWT is valid.", body = Verified),
+        (status = 400, description = "`jwt_invalid`: This is not a JWT, or it has another algorithm, is not signed by \
+            the key, has no expiry, or is not valid yet; `detail` tells which.\n\n`jwt_expired`: The JWT is signed by the key, and has \
+            expired."),
     ),
 )]
 pub(crate) async fn verify_jwt(

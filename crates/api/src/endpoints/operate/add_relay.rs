@@ -32,19 +32,19 @@ impl IntoResponse for Error {
     }
 }
 
-/// Adds a relay to the service's own.
+/// Adds a relay.
 ///
-/// It is durable when the call answers, and in effect: new handshake URLs name it, and requests that are unanswered go
-/// there, too. The others are not touched. The answer waits up to 2 s for the connection, to say whether it works; one
-/// that is down is added all the same and tried again. One that is there already is answered as it is. There may be 16.
+/// The change is durable and takes effect before the response: new handshake URLs name the relay, and unanswered
+/// requests are sent to it as well. The response waits up to 2 seconds for the connection, to show whether it works; a
+/// relay that is down is added all the same, and the service keeps trying. A relay that is already there stays as it
+/// is. There may be 16 relays.
 #[utoipa::path(
     post,
     path = "/relays",
     request_body = Body,
     responses(
-        (status = 200, description = "It is one of the service's relays.", body = Relay),
-        (status = 422, description = "`invalid_request`: It is not the address of a relay, or there are as many as there \
-            may be."),
+        (status = 200, description = "The relay is one of the service's own.", body = Relay),
+        (status = 422, description = "`invalid_request`: This is not the URL of a relay, or there are 16 already."),
         (status = 503, description = "`storage_unavailable`: The database is unavailable."),
     ),
 )]

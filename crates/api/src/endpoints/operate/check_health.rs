@@ -1,13 +1,13 @@
 //! `GET /health`
 
-/// Says that the service runs.
+/// Checks that the service is alive.
 ///
-/// Liveness only: whoever answers is alive. It touches neither the database nor the relays, so that a supervisor
-/// does not restart a service for what a restart does not cure.
+/// It uses neither the database nor the relays, so a supervisor does not restart the service because of a problem that
+/// a restart cannot solve.
 #[utoipa::path(
     get,
     path = "/health",
-    responses((status = 200, description = "The service runs.", body = String, content_type = "text/plain", example = "OK")),
+    responses((status = 200, description = "The service is alive.", body = String, content_type = "text/plain", example = "OK")),
 )]
 pub(crate) async fn check_health() -> &'static str {
     "OK"

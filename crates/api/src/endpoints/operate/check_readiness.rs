@@ -31,7 +31,7 @@ impl IntoResponse for NotReady {
     }
 }
 
-/// Whether the service, and each of its parts, can do its work.
+/// Whether the service, and each of its parts, can work.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Ready, example = json!({
     "ready": true,
@@ -40,14 +40,14 @@ impl IntoResponse for NotReady {
     "wallet": { "ready": true, "backend": "none" },
 }))]
 pub(crate) struct Ready {
-    /// All of it can that it needs to.
+    /// Whether the service can work.
     ready: bool,
-    /// The operator's relays: one that is connected is enough.
+    /// The operator's relays: one connected relay is enough.
     relays: Relays,
-    /// The database: it was read and written for this answer.
+    /// The database: it was read and written for this response.
     store: Store,
-    /// The Lightning wallet; `none` is ready for all that needs none. One that is away keeps the service from nothing but
-    /// payments, so it does not count for `ready`.
+    /// The Lightning backend. Without it only payments fail, so it does not affect `ready` of the service. `none` is
+    /// always ready.
     wallet: Wallet,
 }
 
@@ -58,7 +58,7 @@ pub(crate) struct Relays {
     ready: bool,
     /// How many are connected.
     connected: usize,
-    /// How many there are.
+    /// How many relays there are.
     total: usize,
 }
 
@@ -67,9 +67,9 @@ pub(crate) struct Relays {
 #[schema(as = ReadyStore)]
 pub(crate) struct Store {
     ready: bool,
-    /// How many rows are damaged and were set aside. Everything else goes on, so they do not count for `ready`.
+    /// How many rows are damaged and were set aside. Nothing else is affected, so they do not affect `ready`.
     damaged_rows: usize,
-    /// The first 100 of them.
+    /// The first 100 damaged rows.
     damaged: Vec<DamagedRow>,
 }
 
@@ -93,7 +93,7 @@ const LISTED: usize = 100;
 #[schema(as = ReadyWallet)]
 pub(crate) struct Wallet {
     ready: bool,
-    /// Which.
+    /// Which one.
     backend: &'static str,
 }
 
@@ -112,29 +112,29 @@ impl From<Readiness> for Ready {
     }
 }
 
-/// Says whether the service can do its work.
+/// Checks whether the service can work.
 ///
-/// It can when its database reads and writes and at least one of its relays is connected. A service that cannot needs no
-/// restart: it goes on by itself once the cause is gone. So do not give this to a supervisor that restarts (that is what
-/// `GET /health` is for), but to a load balancer, a start-up check, or whoever watches.
+/// It can if it can read and write its database and at least one of its relays is connected. A service that is not
+/// ready recovers by itself once the cause is gone. So use this for a load balancer, a start-up check or monitoring,
+/// and `GET /health` for a supervisor that restarts the service.
 #[utoipa::path(
     get,
     path = "/health/ready",
     responses(
-        (status = 200, description = "It can.", body = Ready),
+        (status = 200, description = "The service is ready.", body = Ready),
         (status = 503, description = "`storage_unavailable`: The database does not read or write.\n\n\
-            `no_relay_connected`: No relay is connected, and so no wallet is reached.\n\n\
-            The body has the members of the 200 as well."),
+            `no_relay_connected`: No relay is connected, so no wallet can be reached.\n\n\
+            The body also has the members of the 200 response."),
     ),
 )]
 pub(crate) async fn check_readiness(State(state): State<ApiState>) -> Result<Json<Ready>, NotReady> {
     let state = Ready::from(state.status.readiness().await);
     if !state.store.ready {
-        let detail = "the database does not read or write; the log says why";
+        let detail = "the database cannot be read or written; the log tells why";
         return Err(NotReady { code: ErrorCode::StorageUnavailable, detail, state });
     }
     if !state.relays.ready {
-        let detail = "none of the service's relays is connected; GET /relays says why";
+        let detail = "none of the service's relays is connected; GET /relays tells why";
         return Err(NotReady { code: ErrorCode::NoRelayConnected, detail, state });
     }
     Ok(Json(state))

@@ -25,10 +25,11 @@ impl IntoResponse for Error {
     }
 }
 
-/// Tells what the service measures, for Prometheus.
+/// Returns metrics for Prometheus.
 ///
-/// The text format, version 0.0.4. Names begin with `usher_`, units are base units, counters end in `_total` and begin
-/// at 0 with the process. No label has a key, a token, a stream or an address. docs/operations.md lists them.
+/// The text format, version 0.0.4. Names begin with `usher_`, units are base units, and counters end in `_total` and
+/// start at 0 with the process. No label contains a key, a token, a stream or an address. `docs/operations.md` lists
+/// the metrics.
 #[utoipa::path(
     get,
     path = "/metrics",
@@ -42,7 +43,7 @@ impl IntoResponse for Error {
     )),
 )]
 pub(crate) async fn get_metrics(State(state): State<ApiState>) -> Result<Response, Error> {
-    let mut families = state.status.families().await;
+    let mut families = state.status.metrics().await;
     families.push(build(&state));
     families.extend(waiting(&state));
     families.extend(connections(&state));

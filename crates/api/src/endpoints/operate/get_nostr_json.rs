@@ -27,7 +27,7 @@ impl IntoResponse for Error {
     }
 }
 
-/// Who is who (NIP-05): the service itself, and nobody else.
+/// Names and keys (NIP-05): the service itself, and nobody else.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = WellKnown, example = json!({
     "names": { "shop": "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e" },
@@ -48,16 +48,16 @@ impl From<WellKnown> for Names {
     }
 }
 
-/// Says by which name the service is known (NIP-05).
+/// Publishes the service's own name (NIP-05).
 ///
-/// For everybody, also from pages of other origins, and never a redirect. To make `nip05` of the service's profile hold,
-/// have the domain's `/.well-known/nostr.json` served from here.
+/// The response is public, may be read by pages of other origins, and is never a redirect. For the service's `nip05`
+/// to be valid, its domain must serve `/.well-known/nostr.json` from here.
 #[utoipa::path(
     get,
     path = "/.well-known/nostr.json",
-    params(("name" = Option<String>, Query, description = "Answer this name alone.")),
+    params(("name" = Option<String>, Query, description = "Return only this name.")),
     responses(
-        (status = 200, description = "The names, none if the service has none.", body = Names,
+        (status = 200, description = "The name of the service, if it has one.", body = Names,
             headers(("Access-Control-Allow-Origin" = String, description = "`*`."))),
     ),
 )]

@@ -7,7 +7,7 @@ use utoipa::ToSchema;
 
 use crate::ApiState;
 
-/// Which Usher this is.
+/// The version of the service.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Version)]
 pub(crate) struct Response {
@@ -19,9 +19,9 @@ pub(crate) struct Response {
     commit: String,
 }
 
-/// Says which version runs.
+/// Shows the version of the service.
 ///
-/// For client libraries, which match major and minor, and to see that an upgrade took effect.
+/// Client libraries compare major and minor. It also shows whether an upgrade took effect.
 #[utoipa::path(
     get,
     path = "/version",

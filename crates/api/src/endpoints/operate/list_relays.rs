@@ -8,18 +8,18 @@ use utoipa::ToSchema;
 use super::relay::Relay;
 use crate::ApiState;
 
-/// Every relay there is a connection to, or shall be.
+/// All relays to which the service is or wants to be connected.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Relays)]
 pub(crate) struct Response {
-    /// The service's own in the order of handshake URLs, then those of users.
+    /// The service's own relays in the order of handshake URLs, then those of users.
     relays: Vec<Relay>,
 }
 
-/// Lists the relays, and how they are doing.
+/// Lists the relays and the state of their connections.
 ///
-/// The service's own, configured or added, and those of users whose answers are awaited. It asks none of them: it tells
-/// how each connection stands now.
+/// These are the service's own relays, configured or added, and those of users whose replies the service waits for.
+/// The response shows the current state of each connection without querying the relay.
 #[utoipa::path(
     get,
     path = "/relays",

@@ -84,19 +84,18 @@ impl RequestBody for Body {
     }
 }
 
-/// Publishes the service's own profile in place of the last one.
+/// Publishes the service's own profile, replacing the previous one.
 ///
-/// It is durable when the call answers, and every relay of the service gets it: one that is down when it is back. Fields
-/// of the profile that another program has set and that are not listed here stay. It lasts until the next call, or until
-/// `profile.*` in the configuration is changed.
+/// The change is durable before the response, and every relay of the service gets the profile; a relay that is down
+/// gets it later. Fields that another program set and that are not listed here are kept. The profile stays until the
+/// next request, or until `profile.*` in the configuration changes.
 #[utoipa::path(
     put,
     path = "/profile",
     request_body = Body,
     responses(
-        (status = 200, description = "It is being published.", body = Profile),
-        (status = 503, description = "`no_relay_connected`: No relay answered, and so it is not known what it would \
-            replace.\n\n`storage_unavailable`: The database is unavailable."),
+        (status = 200, description = "The profile that is being published.", body = Profile),
+        (status = 503, description = "`no_relay_connected`: No relay responded, so the profile to replace is unknown.\n\n`storage_unavailable`: The database is unavailable."),
     ),
 )]
 pub(crate) async fn publish_profile(

@@ -37,7 +37,7 @@ impl RequestBody for Body {
     }
 }
 
-/// A relay, and how it is doing.
+/// A relay and the state of its connection.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = Relay, example = json!({
     "relay": "wss://relay.example",
@@ -51,22 +51,22 @@ impl RequestBody for Body {
 pub(crate) struct Relay {
     /// Its address, normalised: scheme and host in lower case, no default port, no slash for an empty path.
     relay: String,
-    /// `connecting` (the first time), `connected`, or `disconnected` (and tried again with growing pauses).
+    /// `connecting` (the first time), `connected`, or `disconnected` (with further attempts at growing intervals).
     #[schema(pattern = "^(connecting|connected|disconnected)$")]
     status: &'static str,
-    /// Who wants it: `configured` or `added` (at run time) by the operator; `user` for as long as that user's answer is
-    /// awaited.
+    /// Why it is connected: `configured` or `added` (at run time) by the operator; `user` while the service waits for
+    /// that user's reply.
     #[schema(pattern = "^(configured|added|user)$")]
     origin: &'static str,
-    /// Unix seconds since which it has this status.
+    /// Since when it has this status, in Unix seconds.
     #[schema(required = true)]
     since: Option<u64>,
-    /// Why it is disconnected, or what it refuses us, in its own words.
+    /// Why it is disconnected, or what it refuses, in the relay's own words.
     #[schema(required = true)]
     reason: Option<String>,
-    /// It has confirmed our subscription: what wallets send there reaches us.
+    /// Whether it has confirmed the service's relay subscription: what wallets send there arrives.
     subscribed: bool,
-    /// Events that wait to be sent to it.
+    /// Events waiting to be sent to it.
     queued: usize,
 }
 

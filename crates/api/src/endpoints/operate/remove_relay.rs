@@ -34,7 +34,7 @@ impl IntoResponse for Error {
     }
 }
 
-/// A relay that is none of the service's any more.
+/// A relay that was removed.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = RelayRemoved, example = json!({ "relay": "wss://relay.example", "status": "removed" }))]
 pub(crate) struct Removed {
@@ -45,20 +45,20 @@ pub(crate) struct Removed {
     status: &'static str,
 }
 
-/// Removes a relay from the service's own, also a configured one.
+/// Removes a relay, including a configured one.
 ///
-/// It is durable when the call answers. What is queued for the relay is still sent; the others are not touched. A relay
-/// that a user named is still used for that user. A configured relay that was removed stays so until it is added again
-/// or taken out of `nostr.relays`. The last one may be removed, too: until another is added, handshake URLs name none and
-/// few users can be reached, and `GET /health/ready` says so.
+/// The change is durable before the response. Events that are queued for the relay are still sent. A relay that a user
+/// named is still used for that user. A configured relay stays removed until it is added again or removed from
+/// `nostr.relays`. You may remove the last relay: until you add another, handshake URLs name none, few users can be
+/// reached, and `GET /health/ready` reports it.
 #[utoipa::path(
     delete,
     path = "/relays",
     request_body = Body,
     responses(
-        (status = 200, description = "It is none of the service's relays any more.", body = Removed),
-        (status = 404, description = "`relay_not_found`: It is none of the service's relays."),
-        (status = 422, description = "`invalid_request`: It is not the address of a relay."),
+        (status = 200, description = "The relay is no longer one of the service's own.", body = Removed),
+        (status = 404, description = "`relay_not_found`: This is not one of the service's relays."),
+        (status = 422, description = "`invalid_request`: This is not the URL of a relay."),
         (status = 503, description = "`storage_unavailable`: The database is unavailable."),
     ),
 )]

@@ -24,7 +24,7 @@ impl IntoResponse for Error {
         let problem = match self {
             Self::NotConfigured => Problem::wallet_not_configured(),
             Self::Wallet(LightningError::Unknown(_)) => {
-                Problem::new(ErrorCode::WalletTimeout, "the wallet did not answer, or not in words that are understood")
+                Problem::new(ErrorCode::WalletTimeout, "the Lightning backend did not reply, or its reply is invalid")
             }
             Self::Wallet(
                 error @ (LightningError::Refused { .. } | LightningError::Failed(_) | LightningError::NotSent),
@@ -34,38 +34,39 @@ impl IntoResponse for Error {
     }
 }
 
-/// What the service's Lightning wallet says of itself.
+/// The service's Lightning backend.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = WalletInfo)]
 pub(crate) struct Info {
-    /// Which wallet it is: `wallet.ln_backend`.
+    /// Which backend it is: `wallet.ln_backend`.
     #[schema(example = "nwc")]
     backend: &'static str,
-    /// What it can spend, in millisats; `null` when it does not say.
+    /// Its balance in millisats; `null` if it does not tell.
     #[schema(example = 250000)]
     balance: Option<u64>,
-    /// The name it gives itself.
+    /// Its name.
     #[schema(example = "My hub")]
     alias: Option<String>,
-    /// The network it is on, when it says so: `bitcoin`, `testnet`, `signet` or `regtest`.
+    /// Its network, if it tells: `bitcoin`, `testnet`, `signet` or `regtest`.
     #[schema(example = "bitcoin")]
     network: Option<&'static str>,
-    /// Whether it tells of settlements by itself; otherwise invoices are looked up.
+    /// Whether it sends notifications of settlements; otherwise invoices are looked up.
     #[schema(example = true)]
     notifications: bool,
 }
 
-/// Tells what the service's Lightning wallet says of itself.
+/// Describes the service's Lightning backend and its balance.
 ///
-/// It is asked anew by each call, and waited for: to see whether it works and what it has, not to be called every second.
+/// Each request queries the backend and waits for its reply. Use it to check whether the backend works, not every
+/// second.
 #[utoipa::path(
     get,
     path = "/wallet/info",
     responses(
-        (status = 200, description = "What it says.", body = Info),
-        (status = 502, description = "`wallet_error`: The wallet refuses, or cannot be reached."),
+        (status = 200, description = "The state of the Lightning backend.", body = Info),
+        (status = 502, description = "`wallet_error`: The Lightning backend refuses, or cannot be reached."),
         (status = 503, description = "`wallet_not_configured`: `wallet.ln_backend` is `none`."),
-        (status = 504, description = "`wallet_timeout`: The wallet did not answer in time."),
+        (status = 504, description = "`wallet_timeout`: The Lightning backend did not reply in time."),
     ),
 )]
 pub(crate) async fn get_wallet_info(State(state): State<ApiState>) -> Result<Json<Info>, Error> {

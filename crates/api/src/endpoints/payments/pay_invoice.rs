@@ -63,14 +63,14 @@ impl RequestBody for Body {
     }
 }
 
-/// Has another's invoice paid: by a user, or by the service's own wallet.
+/// Pays an invoice, from a user's wallet or from the service's Lightning backend.
 ///
-/// With `main_key`, the user's wallet is asked, and the stream gets what `POST /payments/single` describes; `paid` is said
-/// when the wallet shows the preimage. Without it, the service's wallet pays: `{status: "paid", preimage, fees_paid?}` or
-/// `{status: "error", reason, outcome}`, where `outcome` is `not_paid`, or `unknown` when the wallet cannot say; should
-/// the payment turn out to have been made, a later `paid` says so.
+/// With `main_key`, the user's wallet is asked to pay, and the stream gets the events that `POST /payments/single`
+/// describes; Usher reports `paid` when the wallet shows the preimage. Without `main_key`, the Lightning backend pays:
+/// `{status: "paid", preimage, fees_paid?}` or `{status: "error", reason, outcome}`. `outcome` is `not_paid`, or
+/// `unknown` if the backend cannot tell; if the payment turns out to have been made, a later `paid` reports it.
 ///
-/// An invoice is never paid twice: asked again, the answer is the stream of the first call.
+/// An invoice is never paid twice: the same invoice always gets the stream of the first request.
 #[utoipa::path(
     post,
     path = "/invoices/pay",
@@ -85,10 +85,10 @@ impl RequestBody for Body {
         }))),
     )),
     responses(
-        (status = 200, description = "It is stored and has started, now or by an earlier call.", body = Started),
+        (status = 200, description = "The operation is stored and has started, now or by an earlier request.", body = Started),
         (status = 503, description = "`wallet_not_configured`: there is no `main_key`, and `wallet.ln_backend` is \
             `none`.\n\n`storage_unavailable`: The database is unavailable.\n\n\
-            `overloaded`: `limits.max_open_streams` are open."),
+            `overloaded`: `limits.max_open_streams` is reached."),
     ),
 )]
 pub(crate) async fn pay_invoice(

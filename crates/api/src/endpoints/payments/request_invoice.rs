@@ -68,17 +68,17 @@ impl RequestBody for Body {
 
 /// Asks a user's wallet for an invoice.
 ///
-/// The stream gets one event: `InvoiceResponse` `{invoice, payment_hash, amount}` with an invoice that was checked (its
-/// signature, amount and network, and that it has not expired), or `StatusUpdate` `{status: "timeout"}` or
-/// `{status: "error", reason}`. `POST /invoices/pay` pays it.
+/// The stream gets one event: `InvoiceResponse` `{invoice, payment_hash, amount}`, with a verified invoice (signature,
+/// amount, network, expiry), or `StatusUpdate` `{status: "timeout"}` or `{status: "error", reason}`. Pay the invoice
+/// with `POST /invoices/pay`.
 #[utoipa::path(
     post,
     path = "/invoices/request",
     request_body = Body,
     responses(
-        (status = 200, description = "It is stored and has started.", body = Started),
+        (status = 200, description = "The operation is stored and has started.", body = Started),
         (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n\
-            `overloaded`: `limits.max_open_streams` are open."),
+            `overloaded`: `limits.max_open_streams` is reached."),
     ),
 )]
 pub(crate) async fn request_invoice(

@@ -67,12 +67,13 @@ impl RequestBody for Body {
     }
 }
 
-/// Asks a user for a Lightning payment to the service's wallet.
+/// Asks a user for a Lightning payment to the service.
 ///
-/// Answers at once; the invoice is made and sent to the user's wallet afterwards. The stream gets `StatusUpdate` events:
-/// `{status: "user_approved"}` and `{status: "user_failed", reason?}` on the way, and at the end one of
-/// `{status: "paid", preimage}`, `{status: "user_rejected", reason?}`, `{status: "timeout", reason}` and
-/// `{status: "error", reason}`. Money that arrives after the end is told by a later `paid`. Each carries your `request_id`.
+/// The response comes at once; the invoice is created and sent to the user's wallet afterwards. The stream gets
+/// `StatusUpdate` events: `{status: "user_approved"}` and `{status: "user_failed", reason?}` while the payment is in
+/// progress, and finally one of `{status: "paid", preimage}`, `{status: "user_rejected", reason?}`, `{status:
+/// "timeout", reason}` and `{status: "error", reason}`. If the money arrives after that, a later `paid` reports it.
+/// Each event contains your `request_id`.
 #[utoipa::path(
     post,
     path = "/payments/single",
@@ -95,9 +96,9 @@ impl RequestBody for Body {
         }))),
     )),
     responses(
-        (status = 200, description = "It is stored and has started.", body = Started),
+        (status = 200, description = "The operation is stored and has started.", body = Started),
         (status = 503, description = "`wallet_not_configured`: `wallet.ln_backend` is `none`.\n\n\
-            `storage_unavailable`: The database is unavailable.\n\n`overloaded`: `limits.max_open_streams` are open."),
+            `storage_unavailable`: The database is unavailable.\n\n`overloaded`: `limits.max_open_streams` is reached."),
     ),
 )]
 pub(crate) async fn request_payment(

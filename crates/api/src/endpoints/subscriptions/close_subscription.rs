@@ -84,16 +84,16 @@ impl Closed {
     }
 }
 
-/// Closes a subscription and tells the user's wallet.
+/// Closes a subscription and notifies the user's wallet.
 ///
-/// One that has ended already, whoever closed it, is answered the same.
+/// A subscription that has already ended gets the same response.
 #[utoipa::path(
     post,
     path = "/payments/recurring/close",
     request_body = Body,
     responses(
-        (status = 200, description = "It is closed.", body = Closed),
-        (status = 404, description = "`subscription_not_found`: There is none with this id of this `main_key`."),
+        (status = 200, description = "The subscription is closed.", body = Closed),
+        (status = 404, description = "`subscription_not_found`: This `main_key` has no subscription with this id."),
         (status = 503, description = "`storage_unavailable`: The database is unavailable."),
     ),
 )]

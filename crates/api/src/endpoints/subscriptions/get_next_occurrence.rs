@@ -38,20 +38,21 @@ impl RequestBody for Body {
     }
 }
 
-/// When the calendar comes next.
+/// The next occurrence of a calendar.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = CalendarNextOccurrence)]
 pub(crate) struct NextOccurrence {
-    /// Unix seconds, always after `from`; `null` when the calendar does not come any more before the year 2200.
+    /// Unix seconds, always after `from`; `null` if there is no occurrence before the year 2200.
     #[schema(required = true, minimum = 0, example = 1733011200)]
     next_occurrence: Option<u64>,
 }
 
-/// Says when a calendar comes next.
+/// Computes the next occurrence of a calendar.
 ///
-/// That is how the due dates of a subscription follow each other: after `first_payment_due`, each is the next occurrence
-/// after the one before. A day that a month does not have is passed over, and so is a time that clocks leave out when they
-/// are put forward; a time that comes twice when they are put back counts once, the first time.
+/// The due dates of a subscription are computed like this: after `first_payment_due`, each due date is the next
+/// occurrence after the previous one. A day that a month does not have is skipped, and so is a time that does not
+/// exist because clocks are put forward. A time that exists twice because clocks are put back is used once, the first
+/// time.
 #[utoipa::path(
     post,
     path = "/calendar/next-occurrence",

@@ -26,13 +26,13 @@ impl IntoResponse for Error {
     }
 }
 
-/// A subscription.
+/// Shows a subscription.
 ///
-/// One that has ended can be read for `streams.retention_days` more.
+/// A subscription that has ended can be read for `streams.retention_days`.
 #[utoipa::path(
     get,
     path = "/subscriptions/{subscription_id}",
-    params(("subscription_id" = String, Path, description = "Its id, as the `Subscription` event has it.")),
+    params(("subscription_id" = String, Path, description = "The `subscription_id` of the `Subscription` event.")),
     responses(
         (status = 200, description = "The subscription.", body = Subscription),
         (status = 404, description = "`subscription_not_found`: There is none with this id, or it ended so long ago that \

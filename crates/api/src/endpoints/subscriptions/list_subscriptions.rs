@@ -41,21 +41,21 @@ impl Parameters {
     }
 }
 
-/// Some subscriptions.
+/// Subscriptions.
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = SubscriptionList)]
 pub(crate) struct List {
     /// The subscriptions, oldest first.
     subscriptions: Vec<Subscription>,
-    /// The `after` to ask with for more; `null` when these were the last. An answer may hold fewer than `limit`, even none,
-    /// and have a `next`.
+    /// The `after` for the next page; `null` if this is the last one. A page may have fewer entries than `limit`, even
+    /// none, and still have a `next`.
     #[schema(example = json!(null))]
     next: Option<String>,
 }
 
 /// Lists subscriptions.
 ///
-/// Those that have ended are listed for `streams.retention_days` more.
+/// Subscriptions that have ended stay in the list for `streams.retention_days`.
 #[utoipa::path(
     get,
     path = "/subscriptions",

@@ -110,9 +110,10 @@ impl RequestBody for Body {
 /// Asks a user to agree to a subscription.
 ///
 /// The stream gets one event: `Subscription` `{status: "approved", subscription_id, main_key, authorized_amount,
-/// authorized_recurrence, …}` when the user agrees, else `StatusUpdate` `{status: "user_rejected", reason?}`,
-/// `{status: "timeout"}` or `{status: "error", reason}`. With `minimum_amount` the user may authorize less than was asked: then
-/// ask for no more than that. With `auto_charge` the service asks for each due payment itself and tells on the stream `subscriptions`.
+/// authorized_recurrence, …}` if the user agrees, otherwise `StatusUpdate` `{status: "user_rejected", reason?}`,
+/// `{status: "timeout"}` or `{status: "error", reason}`. With `minimum_amount` the user may authorize less than
+/// `amount`: then request no more than what was authorized. With `auto_charge` the service requests each due payment
+/// by itself and reports it on the stream `subscriptions`.
 #[utoipa::path(
     post,
     path = "/payments/recurring",
@@ -138,10 +139,10 @@ impl RequestBody for Body {
         }))),
     )),
     responses(
-        (status = 200, description = "It is stored and has started.", body = Started),
-        (status = 503, description = "`wallet_not_configured`: `auto_charge` needs a wallet, and `wallet.ln_backend` is \
+        (status = 200, description = "The operation is stored and has started.", body = Started),
+        (status = 503, description = "`wallet_not_configured`: `auto_charge` needs a Lightning backend, and `wallet.ln_backend` is \
             `none`.\n\n`storage_unavailable`: The database is unavailable.\n\n\
-            `overloaded`: `limits.max_open_streams` are open."),
+            `overloaded`: `limits.max_open_streams` is reached."),
     ),
 )]
 pub(crate) async fn request_subscription(

@@ -8,14 +8,14 @@ use utoipa::ToSchema;
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = SubscriptionInfo)]
 pub(crate) struct Subscription {
-    /// Its id, as the user's wallet gave it.
+    /// Its id, chosen by the user's wallet.
     #[schema(example = "0b9c8a53-2d5f-4c5e-9d1c-0f3f9a8d2f10")]
     subscription_id: String,
     /// Who pays.
     #[schema(example = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e")]
     main_key: String,
-    /// `active`, `closed_by_user`, `closed_by_provider`, `completed` (as many payments as agreed were made) or `ended`
-    /// (no further payment falls due).
+    /// `active`, `closed_by_user`, `closed_by_provider`, `completed` (all agreed payments were made) or `ended` (no
+    /// further payment is due).
     #[schema(example = "active")]
     state: &'static str,
     /// Why it was closed, in the words of the user's wallet.
@@ -24,10 +24,10 @@ pub(crate) struct Subscription {
     /// What it is for.
     #[schema(example = "Membership")]
     description: String,
-    /// Millisats each time, as you asked.
+    /// Millisats of each payment, as you requested.
     #[schema(example = 10000)]
     amount: u64,
-    /// Millisats each time, as the user authorized: payments that ask for more are refused.
+    /// Millisats of each payment, as the user authorized: requests for more are refused.
     #[schema(example = 10000)]
     authorized_amount: u64,
     authorized_recurrence: Recurrence,
@@ -37,7 +37,7 @@ pub(crate) struct Subscription {
     /// How many payments were made.
     #[schema(example = 3)]
     payments_made: u32,
-    /// With `auto_charge`: the due date that is charged next or is being charged, in Unix seconds.
+    /// With `auto_charge`: the due date that is charged next or now, in Unix seconds.
     #[schema(example = 1735689600)]
     next_payment_due: Option<u64>,
     /// When the user agreed, in Unix seconds.
@@ -46,7 +46,7 @@ pub(crate) struct Subscription {
     /// When it ended, in Unix seconds.
     #[schema(example = json!(null))]
     ended_at: Option<u64>,
-    /// Your own reference, as you gave it when you asked.
+    /// Your own reference.
     #[schema(example = json!(null))]
     request_id: Option<String>,
 }
@@ -55,7 +55,7 @@ pub(crate) struct Subscription {
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = AuthorizedRecurrence)]
 pub(crate) struct Recurrence {
-    /// One of the eight words, or what the wallet made of it in systemd's calendar form.
+    /// One of the eight words, or the wallet's expansion of it in systemd's calendar form.
     #[schema(example = "monthly")]
     calendar: String,
     /// Unix seconds of the first payment.
@@ -64,7 +64,7 @@ pub(crate) struct Recurrence {
     /// After how many payments it ends.
     #[schema(example = 12)]
     max_payments: Option<u32>,
-    /// Unix seconds after which no payment falls due.
+    /// Unix seconds after which no payment is due.
     #[schema(example = json!(null))]
     until: Option<u64>,
 }

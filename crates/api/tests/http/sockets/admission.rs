@@ -160,7 +160,7 @@ async fn there_are_no_more_than_may_be_and_a_place_comes_back() {
     let refused = refused.header("sec-websocket-version", "13").header("sec-websocket-key", "dGhlIHNhbXBsZSBub25jZQ==");
     let refused = refused.send().await.unwrap();
     assert_eq!((refused.status().as_u16(), refused.headers()["retry-after"].to_str().unwrap()), (503, "5"));
-    insta::assert_snapshot!(refused.text().await.unwrap(), @r#"{"type":"urn:usher:error:overloaded","title":"The service is full","status":503,"detail":"as many WebSockets are open as limits.max_websockets allows","code":"overloaded","request_id":"test"}"#);
+    insta::assert_snapshot!(refused.text().await.unwrap(), @r#"{"type":"urn:usher:error:overloaded","title":"The service is full","status":503,"detail":"limits.max_websockets is reached","code":"overloaded","request_id":"test"}"#);
     assert_eq!(app.get("/version").send().await.unwrap().status(), 200, "calls go on");
     first.done("ping", json!({})).await;
     drop(second);

@@ -11,7 +11,7 @@ use crate::engine::damage::Damage;
 use crate::engine::ids::Ids;
 use crate::engine::index::Index;
 use crate::engine::metrics::Metrics;
-use crate::operations::{Effect, Input, Note, Operation, Outcome};
+use crate::operations::{Effect, Input, Note, Operation, StepResult};
 use crate::ports::{CorrelationKey, Store, StoreError, Table};
 
 /// Notes, and the keys of the operations they are for.
@@ -100,7 +100,7 @@ fn step_by_note(change: &mut Change, note: Note, now: UnixMillis) -> bool {
         return false;
     }
     let before = change.operation.correlations();
-    let Outcome::Stepped(more) = change.operation.step(&Input::Note(note), now) else { return false };
+    let StepResult::Stepped(more) = change.operation.step(&Input::Note(note), now) else { return false };
     change.claims.extend(change.operation.correlations().into_iter().filter(|key| !before.contains(key)));
     append(&mut change.effects, more);
     true

@@ -69,7 +69,7 @@ pub(super) enum Cause {
 
 /// Adds the effects of a later input to those of an earlier one.
 pub(super) fn append(effects: &mut Vec<Effect>, more: Vec<Effect>) {
-    let replaces = |effect: &Effect| matches!(effect, Effect::Send(_) | Effect::Silence);
+    let replaces = |effect: &Effect| matches!(effect, Effect::Send(_) | Effect::ClearOutbox);
     let is_outbox = |effect: &Effect| replaces(effect) || matches!(effect, Effect::SendAlso(_) | Effect::Pause(_));
     if more.iter().any(replaces) {
         // The later messages replace the earlier ones.

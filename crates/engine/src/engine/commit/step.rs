@@ -2,7 +2,7 @@
 
 use super::Change;
 use crate::event::NewEvent;
-use crate::operations::{Effect, Operation, WalletCall};
+use crate::operations::{Effect, LightningRequest, Operation};
 use crate::ports::{CorrelationKey, OutboxChange, OutboxMessage, Revision, UserRelays};
 use crate::{StreamId, UnixMillis};
 
@@ -23,7 +23,7 @@ pub(super) struct Step {
     pub(super) finished: bool,
     pub(super) claims: Vec<CorrelationKey>,
     /// Requests to the Lightning backend.
-    pub(super) calls: Vec<WalletCall>,
+    pub(super) calls: Vec<LightningRequest>,
     /// The watched invoice is looked up soon.
     pub(super) looks_up: bool,
 }
@@ -62,7 +62,7 @@ impl Step {
                 Effect::SendAlso(message) => step.added.push(OutboxMessage { made_at: now, ..message }),
                 Effect::Pause(until) => step.paused = Some(until),
                 Effect::RememberRelays(relays) => user_relays.push(relays),
-                Effect::Silence => step.clears_outbox = true,
+                Effect::ClearOutbox => step.clears_outbox = true,
                 Effect::Ask(call) => step.calls.push(call),
                 Effect::LookUp => step.looks_up = true,
                 Effect::Announce(event) => announced.push(Announced { event, queue }),

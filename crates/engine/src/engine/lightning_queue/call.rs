@@ -6,12 +6,12 @@ use tracing::{debug, error, warn};
 use super::LightningQueue;
 use crate::StreamId;
 use crate::engine::lightning_metrics::LightningCallKind;
-use crate::operations::{Input, WalletCall};
+use crate::operations::{Input, LightningRequest};
 use crate::ports::LightningError;
 
 impl LightningQueue {
     /// Makes the request. If the adapter panics, that is a reply too: the result is unknown.
-    pub(super) async fn call_guarded(self: &std::sync::Arc<Self>, id: StreamId, call: WalletCall) -> Input {
+    pub(super) async fn call_guarded(self: &std::sync::Arc<Self>, id: StreamId, call: LightningRequest) -> Input {
         let (queue, asked) = (std::sync::Arc::clone(self), call.clone());
         // Aborted when nobody waits for it any more, that is, when the engine stops.
         let mut made = JoinSet::new();
@@ -53,39 +53,39 @@ impl LightningQueue {
         }
     }
 
-    async fn call(&self, call: WalletCall) -> Input {
+    async fn call(&self, call: LightningRequest) -> Input {
         let Some(backend) = &self.backend else { return without_backend(&call) };
         // Tests end the process at these points, and check after the next start that the accounts are right.
         match call {
-            WalletCall::MakeInvoice(wanted) => {
+            LightningRequest::MakeInvoice(wanted) => {
                 fail::fail_point!("before-make-invoice");
                 let made = backend.make_invoice(&wanted).await;
                 fail::fail_point!("after-make-invoice");
                 Input::InvoiceMade(made)
             }
-            WalletCall::LookUpInvoice(hash) => {
+            LightningRequest::LookUpInvoice(hash) => {
                 fail::fail_point!("before-look-up-invoice");
                 let status = backend.look_up_invoice(hash).await;
                 fail::fail_point!("after-look-up-invoice");
                 Input::InvoiceStatus(status)
             }
             // It has waited in the queue for too long.
-            WalletCall::PreparePayment { until, .. } if self.clock.now().secs() >= until => {
+            LightningRequest::PreparePayment { until, .. } if self.clock.now().secs() >= until => {
                 Input::PaymentPrepared(Err(LightningError::NotSent))
             }
-            WalletCall::PreparePayment { invoice, until } => {
+            LightningRequest::PreparePayment { invoice, until } => {
                 fail::fail_point!("before-prepare-payment");
                 let prepared = backend.prepare_payment(&invoice, until).await;
                 fail::fail_point!("after-prepare-payment");
                 Input::PaymentPrepared(prepared)
             }
-            WalletCall::Pay { invoice, payment, attempt, again } => {
+            LightningRequest::Pay { invoice, payment, attempt, again } => {
                 fail::fail_point!("before-pay");
                 let result = backend.pay(&invoice, &payment, again).await;
                 fail::fail_point!("after-pay");
                 Input::PaymentSent { attempt, result }
             }
-            WalletCall::LookUpPayment { hash, asked } => {
+            LightningRequest::LookUpPayment { hash, asked } => {
                 fail::fail_point!("before-look-up-payment");
                 let status = backend.look_up_payment(hash, asked.as_ref()).await;
                 fail::fail_point!("after-look-up-payment");
@@ -96,11 +96,11 @@ impl LightningQueue {
 }
 
 /// The reply to a request when no backend is configured (any more).
-fn without_backend(call: &WalletCall) -> Input {
+fn without_backend(call: &LightningRequest) -> Input {
     match call {
         // That no backend is configured now says nothing about what an earlier one did.
-        WalletCall::LookUpPayment { .. } => failed(call, || LightningError::NotSent),
-        WalletCall::Pay { again: true, .. } => {
+        LightningRequest::LookUpPayment { .. } => failed(call, || LightningError::NotSent),
+        LightningRequest::Pay { again: true, .. } => {
             failed(call, || LightningError::Unknown("no Lightning backend is configured".to_owned()))
         }
         _ => failed(call, || LightningError::Refused {
@@ -111,12 +111,12 @@ fn without_backend(call: &WalletCall) -> Input {
 }
 
 /// The reply to a request that failed.
-pub(super) fn failed(call: &WalletCall, failure: impl FnOnce() -> LightningError) -> Input {
+pub(super) fn failed(call: &LightningRequest, failure: impl FnOnce() -> LightningError) -> Input {
     match call {
-        WalletCall::MakeInvoice(_) => Input::InvoiceMade(Err(failure())),
-        WalletCall::LookUpInvoice(_) => Input::InvoiceStatus(Err(failure())),
-        WalletCall::PreparePayment { .. } => Input::PaymentPrepared(Err(failure())),
-        WalletCall::Pay { attempt, .. } => Input::PaymentSent { attempt: *attempt, result: Err(failure()) },
-        WalletCall::LookUpPayment { .. } => Input::PaymentStatus(Err(failure())),
+        LightningRequest::MakeInvoice(_) => Input::InvoiceMade(Err(failure())),
+        LightningRequest::LookUpInvoice(_) => Input::InvoiceStatus(Err(failure())),
+        LightningRequest::PreparePayment { .. } => Input::PaymentPrepared(Err(failure())),
+        LightningRequest::Pay { attempt, .. } => Input::PaymentSent { attempt: *attempt, result: Err(failure()) },
+        LightningRequest::LookUpPayment { .. } => Input::PaymentStatus(Err(failure())),
     }
 }

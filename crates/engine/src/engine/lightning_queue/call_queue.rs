@@ -7,26 +7,26 @@ use tokio::sync::mpsc::error::TrySendError;
 use tracing::warn;
 
 use crate::StreamId;
-use crate::operations::{Input, WalletCall};
+use crate::operations::{Input, LightningRequest};
 
 /// Requests that wait in one queue.
 const QUEUE: usize = 4096;
 
 /// Requests that are made one after the other.
 pub(super) struct CallQueue {
-    queue: mpsc::Sender<(StreamId, WalletCall)>,
+    queue: mpsc::Sender<(StreamId, LightningRequest)>,
     /// It has been full, and has not been half empty since: logged once.
     full: AtomicBool,
 }
 
 impl CallQueue {
-    pub(super) fn new() -> (Self, mpsc::Receiver<(StreamId, WalletCall)>) {
+    pub(super) fn new() -> (Self, mpsc::Receiver<(StreamId, LightningRequest)>) {
         let (queue, calls) = mpsc::channel(QUEUE);
         (Self { queue, full: AtomicBool::new(false) }, calls)
     }
 
     /// Queues a request; returns it when the queue is full.
-    pub(super) fn put(&self, id: StreamId, call: WalletCall) -> Option<WalletCall> {
+    pub(super) fn put(&self, id: StreamId, call: LightningRequest) -> Option<LightningRequest> {
         match self.queue.try_send((id, call)) {
             Err(TrySendError::Full((_, call))) => {
                 if !self.full.swap(true, Ordering::Relaxed) {
@@ -55,13 +55,13 @@ pub(super) enum CallKind {
 }
 
 impl CallKind {
-    pub(super) const fn of(call: &WalletCall) -> Option<Self> {
+    pub(super) const fn of(call: &LightningRequest) -> Option<Self> {
         match call {
-            WalletCall::MakeInvoice(_) => Some(Self::Invoice),
-            WalletCall::LookUpInvoice(_) => Some(Self::InvoiceStatus),
-            WalletCall::PreparePayment { .. } => Some(Self::PreparedPayment),
-            WalletCall::LookUpPayment { .. } => Some(Self::PaymentStatus),
-            WalletCall::Pay { .. } => None,
+            LightningRequest::MakeInvoice(_) => Some(Self::Invoice),
+            LightningRequest::LookUpInvoice(_) => Some(Self::InvoiceStatus),
+            LightningRequest::PreparePayment { .. } => Some(Self::PreparedPayment),
+            LightningRequest::LookUpPayment { .. } => Some(Self::PaymentStatus),
+            LightningRequest::Pay { .. } => None,
         }
     }
 
@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn a_full_queue_returns_the_request() {
         let (queue, mut calls) = CallQueue::new();
-        let call = WalletCall::LookUpInvoice(PaymentHash::from_bytes([1; 32]));
+        let call = LightningRequest::LookUpInvoice(PaymentHash::from_bytes([1; 32]));
         for _ in 0..QUEUE {
             assert_eq!(queue.put(StreamId::SUBSCRIPTIONS, call.clone()), None);
         }

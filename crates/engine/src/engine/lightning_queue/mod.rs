@@ -25,7 +25,7 @@ use super::inputs::Inputs;
 use super::lightning_metrics::LightningMetrics;
 use super::tasks::Tasks;
 use crate::StreamId;
-use crate::operations::{Input, WalletCall};
+use crate::operations::{Input, LightningRequest};
 use crate::ports::{Clock, Lightning, LightningError};
 
 /// Requests that run at the same time, except payments and those that no user waits for.
@@ -69,14 +69,14 @@ pub(super) struct LightningQueue {
 
 /// What is queued.
 pub(super) struct QueuedCalls {
-    calls: mpsc::Receiver<(StreamId, WalletCall)>,
-    unattended: mpsc::Receiver<(StreamId, WalletCall)>,
-    payments: mpsc::Receiver<(StreamId, WalletCall)>,
+    calls: mpsc::Receiver<(StreamId, LightningRequest)>,
+    unattended: mpsc::Receiver<(StreamId, LightningRequest)>,
+    payments: mpsc::Receiver<(StreamId, LightningRequest)>,
     sends: mpsc::UnboundedReceiver<PaymentToSend>,
 }
 
 /// A payment to send, and its permit.
-type PaymentToSend = (StreamId, WalletCall, Option<OwnedSemaphorePermit>);
+type PaymentToSend = (StreamId, LightningRequest, Option<OwnedSemaphorePermit>);
 
 impl LightningQueue {
     pub(super) fn new(
@@ -116,7 +116,7 @@ impl LightningQueue {
 
     /// Queues a request; never waits. When the queue is full, the operation gets [`LightningError::NotSent`] as the reply.
     /// `unattended`: no user waits for it.
-    pub(super) fn put(&self, id: StreamId, call: WalletCall, unattended: bool) {
+    pub(super) fn put(&self, id: StreamId, call: LightningRequest, unattended: bool) {
         let queue = match CallKind::of(&call) {
             // It had its turn when its request was signed, and has the permit still.
             None => {
@@ -165,7 +165,7 @@ impl LightningQueue {
         }
     }
 
-    async fn run_queue(self: &Arc<Self>, mut calls: mpsc::Receiver<(StreamId, WalletCall)>, concurrent: usize) {
+    async fn run_queue(self: &Arc<Self>, mut calls: mpsc::Receiver<(StreamId, LightningRequest)>, concurrent: usize) {
         let permits = Arc::new(Semaphore::new(concurrent));
         while let Some(Some((id, call))) = self.tasks.unless_stopped(calls.recv()).await {
             let Ok(permit) = Arc::clone(&permits).acquire_owned().await else { return };
@@ -181,7 +181,7 @@ impl LightningQueue {
     }
 
     /// Makes a request, and hands its reply to the operation.
-    fn make_call(self: &Arc<Self>, id: StreamId, call: WalletCall, permit: Option<OwnedSemaphorePermit>) {
+    fn make_call(self: &Arc<Self>, id: StreamId, call: LightningRequest, permit: Option<OwnedSemaphorePermit>) {
         let queue = Arc::clone(self);
         self.tasks.spawn(async move {
             // A reply that is lost when the engine stops is asked for after the next start.

@@ -19,7 +19,7 @@ use crate::ports::{Clock, StoreError};
 /// How long a user may take to pay if the caller does not say.
 const PAYMENT_TTL: Duration = Duration::from_secs(300);
 
-/// The longest that a user may take to pay, or to make an invoice (decisions.md section 3).
+/// The longest that a user may take to pay, or to make an invoice (docs/payments.md).
 const LONGEST_PAYMENT: Duration = Duration::from_secs(24 * 3600);
 
 /// The longest that a user may take to agree to a subscription: the request is repeated during all of it.

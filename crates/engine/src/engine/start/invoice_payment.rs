@@ -6,7 +6,7 @@ use usher_protocol::bolt11::Invoice;
 use super::field_checks::{FieldValues, expiry};
 use super::{IdempotentRequest, Starter};
 use crate::engine::StartError;
-use crate::operations::{Operation, OwnPayment, Payment, PaymentTerms};
+use crate::operations::{Operation, Payment, PaymentTerms, ServicePayment};
 use crate::ports::CorrelationKey;
 use crate::{StreamId, UnixMillis};
 
@@ -65,8 +65,8 @@ impl Starter {
             }
             None => {
                 self.need_lightning()?;
-                let (payment, effects) = OwnPayment::start(request.invoice, request.reference, expires_at, now);
-                (Operation::OwnPayment(payment), effects)
+                let (payment, effects) = ServicePayment::start(request.invoice, request.reference, expires_at, now);
+                (Operation::ServicePayment(payment), effects)
             }
         };
         let stream_id = self.ids.stream_id();

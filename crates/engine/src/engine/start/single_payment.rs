@@ -7,7 +7,7 @@ use super::{IdempotentRequest, Starter};
 use crate::StreamId;
 use crate::engine::StartError;
 use crate::engine::commit::Change;
-use crate::operations::{Asked, Input, Note, Operation, Outcome, Payment, PaymentTerms, SubscriptionLink};
+use crate::operations::{Asked, Input, Note, Operation, Payment, PaymentTerms, StepResult, SubscriptionLink};
 use crate::ports::{Conflict, StoreError};
 
 /// Asks a user for a payment to the service.
@@ -67,8 +67,8 @@ impl Starter {
             changes.extend(subscription.map(|mut found| {
                 let asked = Note::Asked(Asked { request_id: request_id.clone(), until: expires_at.secs() });
                 let effects = match found.subscription.step(&Input::Note(asked), now) {
-                    Outcome::Stepped(effects) => effects,
-                    Outcome::Ignored => Vec::new(),
+                    StepResult::Stepped(effects) => effects,
+                    StepResult::Ignored => Vec::new(),
                 };
                 Change::step(found.stream_id, found.revision, Operation::Subscription(found.subscription), effects)
             }));

@@ -36,7 +36,8 @@ use super::ownership::Ownership;
 use super::tasks::Tasks;
 use super::timers::{Alarm, Timers};
 use crate::ports::{
-    Clock, Delivery, DeliveryAttempt, DeliveryStatus, DeliveryStore, Posted, Randomness, Receiver, StoreError, Table,
+    Clock, Delivery, DeliveryAttempt, DeliveryStatus, DeliveryStore, Posted, Randomness, StoreError, Table,
+    WebhookSender,
 };
 use crate::{StreamId, UnixMillis};
 
@@ -60,7 +61,7 @@ const SOON: Duration = Duration::from_secs(60);
 pub(super) struct WebhookDispatcherParts {
     pub(super) store: Arc<dyn DeliveryStore>,
     /// Posts to the app's webhook, if it has one.
-    pub(super) sender: Option<Arc<dyn Receiver>>,
+    pub(super) sender: Option<Arc<dyn WebhookSender>>,
     pub(super) damage: Arc<Damage>,
     pub(super) timers: Arc<Timers>,
     pub(super) metrics: Arc<Metrics>,

@@ -7,7 +7,7 @@ use usher_protocol::subkey::Permission;
 use usher_protocol::{Keys, PublicKey};
 
 use super::super::fixtures::{NOW, answer, approval, cannot_read, device, effects, event, user};
-use super::super::{Effect, Input, Operation, Outcome};
+use super::super::{Effect, Input, Operation, StepResult};
 use super::Authentication;
 use crate::UnixMillis;
 use crate::operations::MAX_SUBKEYS;
@@ -24,7 +24,7 @@ fn started(main: &Keys, subkeys: &[PublicKey]) -> (Authentication, OutboxMessage
     (state, message.clone())
 }
 
-fn sent(outcome: Outcome) -> OutboxMessage {
+fn sent(outcome: StepResult) -> OutboxMessage {
     match &effects(outcome)[..] {
         [Effect::SendAlso(message)] => message.clone(),
         other => panic!("{other:?}"),
@@ -91,12 +91,12 @@ fn answers_that_prove_nothing_are_ignored() {
         ("another challenge", approval(user(1).public_key(), "Challenge", None)),
     ];
     for (what, input) in cases {
-        assert_eq!(ask(&user(1), &[]).step(&input, NOW), Outcome::Ignored, "{what}");
+        assert_eq!(ask(&user(1), &[]).step(&input, NOW), StepResult::Ignored, "{what}");
     }
     let mut expired = proof;
     expired.metadata.expires_at = NOW.secs();
     let input = approval(subkey, "challenge", Some(expired));
-    assert_eq!(ask(&user(1), &[]).step(&input, NOW), Outcome::Ignored, "an expired proof");
+    assert_eq!(ask(&user(1), &[]).step(&input, NOW), StepResult::Ignored, "an expired proof");
 }
 
 #[test]
@@ -106,7 +106,7 @@ fn a_device_that_cannot_read_is_asked_too() {
     let message = sent(asking.step(&cannot_read(subkey, proof.clone()), NOW));
     assert_eq!(message.recipients, [subkey], "the main key has its copy");
     assert_eq!(message.participants, [user(1).public_key(), subkey]);
-    assert_eq!(asking.step(&cannot_read(subkey, proof), NOW), Outcome::Ignored, "once is enough");
+    assert_eq!(asking.step(&cannot_read(subkey, proof), NOW), StepResult::Ignored, "once is enough");
     let got = effects(asking.step(&approval(subkey, "challenge", None), NOW));
     assert_eq!(event(&got).1["main_key"], user(1).public_key().to_hex());
 }
@@ -120,7 +120,7 @@ fn a_proof_that_expired_meanwhile_no_longer_counts() {
     let mut asking = ask(&user(1), &[]);
     sent(asking.step(&cannot_read(subkey_now, proof), NOW));
     let later = NOW.plus(Duration::from_secs(10));
-    assert_eq!(asking.step(&approval(subkey_now, "challenge", None), later), Outcome::Ignored);
+    assert_eq!(asking.step(&approval(subkey_now, "challenge", None), later), StepResult::Ignored);
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn a_key_that_turns_out_to_be_a_subkey_leads_to_its_main_key() {
     }
     // A second proof cannot move the conversation on to somebody else.
     let other = device(&user(3), 1, Permission::Auth);
-    assert_eq!(asking.step(&cannot_read(other.0, other.1), NOW), Outcome::Ignored);
+    assert_eq!(asking.step(&cannot_read(other.0, other.1), NOW), StepResult::Ignored);
 }
 
 #[test]
@@ -159,9 +159,9 @@ fn a_key_that_turned_out_to_be_a_subkey_answers_as_long_as_its_proof_counts() {
     let late = NOW.plus(Duration::from_secs(3600));
     for proof in [None, Some(proof)] {
         let answer = approval(subkey, "challenge", proof);
-        assert_eq!(asking.clone().step(&answer, late), Outcome::Ignored, "nobody has proven the main key any more");
+        assert_eq!(asking.clone().step(&answer, late), StepResult::Ignored, "nobody has proven the main key any more");
     }
-    assert_eq!(asking.clone().step(&approval(other.public_key(), "challenge", None), NOW), Outcome::Ignored);
+    assert_eq!(asking.clone().step(&approval(other.public_key(), "challenge", None), NOW), StepResult::Ignored);
     let got = effects(asking.step(&approval(main.public_key(), "challenge", None), late));
     assert_eq!(event(&got).1["main_key"], main.public_key().to_hex());
 }
@@ -174,15 +174,15 @@ fn a_conversation_has_eight_subkeys_at_most() {
         sent(asking.step(&cannot_read(subkey, proof), NOW));
     }
     let (subkey, proof) = device(&user(1), 100, Permission::Auth);
-    assert_eq!(asking.step(&cannot_read(subkey, proof), NOW), Outcome::Ignored);
+    assert_eq!(asking.step(&cannot_read(subkey, proof), NOW), StepResult::Ignored);
 }
 
 #[test]
 fn nothing_counts_after_the_end_but_the_timer() {
     let end = NOW.plus(Duration::from_secs(300));
     let mut asking = ask(&user(1), &[]);
-    assert_eq!(asking.step(&Input::Timer, UnixMillis(end.0 - 1)), Outcome::Ignored);
-    assert_eq!(asking.step(&approval(user(1).public_key(), "challenge", None), end), Outcome::Ignored);
+    assert_eq!(asking.step(&Input::Timer, UnixMillis(end.0 - 1)), StepResult::Ignored);
+    assert_eq!(asking.step(&approval(user(1).public_key(), "challenge", None), end), StepResult::Ignored);
     let got = effects(asking.step(&Input::Timer, end));
     assert_eq!(event(&got).1["status"], "timeout");
     assert_eq!(got[1], Effect::Finish);
@@ -221,9 +221,9 @@ proptest! {
                 _ => (Input::Timer, at >= 300),
             };
             let outcome = asking.step(&input, now);
-            let ended = matches!(&outcome, Outcome::Stepped(effects) if effects.contains(&Effect::Finish));
+            let ended = matches!(&outcome, StepResult::Stepped(effects) if effects.contains(&Effect::Finish));
             prop_assert_eq!(ended, may_end, "{} at {}", choice, at);
-            if let Outcome::Stepped(effects) = outcome && ended {
+            if let StepResult::Stepped(effects) = outcome && ended {
                 let data = event(&effects).1;
                 if data["status"] == "approved" {
                     prop_assert_eq!(&data["main_key"], &json!(user(1).public_key().to_hex()));

@@ -4,7 +4,7 @@ use usher_protocol::Keys;
 use usher_protocol::message::{Addressed, PaymentHash, Preimage};
 
 use super::super::fixtures::{NOW, cannot_read, device, effects, event, invoice, invoice_on, user};
-use super::super::{Effect, Input, Operation, Outcome};
+use super::super::{Effect, Input, Operation, StepResult};
 use super::*;
 
 const PREIMAGE: Preimage = Preimage::from_bytes([7; 32]);
@@ -106,12 +106,12 @@ fn one_that_does_not_fit_is_not() {
 fn strangers_can_neither_give_one_nor_end_it() {
     let mut request = asked();
     let fitting = invoice(5_000, PREIMAGE, 3600);
-    assert_eq!(request.step(&gives(&user(3), &fitting), NOW), Outcome::Ignored);
-    assert_eq!(request.step(&gives(&user(3), &invoice(1, PREIMAGE, 3600)), NOW), Outcome::Ignored);
-    assert_eq!(request.step(&response(&user(1), "another", fitting.as_str(), None), NOW), Outcome::Ignored);
+    assert_eq!(request.step(&gives(&user(3), &fitting), NOW), StepResult::Ignored);
+    assert_eq!(request.step(&gives(&user(3), &invoice(1, PREIMAGE, 3600)), NOW), StepResult::Ignored);
+    assert_eq!(request.step(&response(&user(1), "another", fitting.as_str(), None), NOW), StepResult::Ignored);
     // A device that may log in may not move money.
     let (key, proof) = device(&user(1), 1, Permission::Auth);
-    assert_eq!(request.step(&cannot_read(key, proof), NOW), Outcome::Ignored);
+    assert_eq!(request.step(&cannot_read(key, proof), NOW), StepResult::Ignored);
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_device_of_the_user_is_asked_too() {
     let got = effects(request.step(&cannot_read(key, proof.clone()), NOW));
     let [Effect::SendAlso(message)] = &got[..] else { panic!("{got:?}") };
     assert_eq!(message.recipients, [key], "those asked before are not asked again");
-    assert_eq!(request.step(&cannot_read(key, proof), NOW), Outcome::Ignored, "once");
+    assert_eq!(request.step(&cannot_read(key, proof), NOW), StepResult::Ignored, "once");
     let Input::Wallet { message, .. } = gives(&user(1), &invoice(5_000, PREIMAGE, 3600)) else { unreachable!() };
     let got = effects(request.step(&Input::Wallet { author: key, sent_at: NOW, message }, NOW));
     assert_eq!(event(&got).0, "InvoiceResponse");
@@ -131,9 +131,9 @@ fn a_device_of_the_user_is_asked_too() {
 fn it_ends_when_nobody_answers() {
     let mut request = asked();
     let end = NOW.plus(TTL);
-    assert_eq!(request.step(&Input::Timer, NOW), Outcome::Ignored);
+    assert_eq!(request.step(&Input::Timer, NOW), StepResult::Ignored);
     let late = gives(&user(1), &invoice(5_000, PREIMAGE, 3600));
-    assert_eq!(request.step(&late, end), Outcome::Ignored, "too late is too late");
+    assert_eq!(request.step(&late, end), StepResult::Ignored, "too late is too late");
     let (event_type, data) = event(&effects(request.step(&Input::Timer, end)));
     assert_eq!((event_type, &data["status"]), ("StatusUpdate", &json!("timeout")));
 }

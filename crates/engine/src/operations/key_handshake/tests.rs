@@ -3,7 +3,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::super::fixtures::{NOW, effects, event, handshake, made_at, user};
-use super::super::{Effect, Input, Operation, Outcome};
+use super::super::{Effect, Input, Operation, StepResult};
 use super::{KeyHandshake, RECENT_SCANS};
 use crate::UnixMillis;
 use crate::ports::UserRelays;
@@ -31,7 +31,7 @@ fn a_user_without_relays_leaves_what_is_known() {
 
 #[test]
 fn another_token_does_not_count() {
-    assert_eq!(single_use().step(&handshake(&user(1), "Token", &[]), NOW), Outcome::Ignored);
+    assert_eq!(single_use().step(&handshake(&user(1), "Token", &[]), NOW), StepResult::Ignored);
 }
 
 #[test]
@@ -41,12 +41,12 @@ fn a_token_as_it_stands_in_the_url_counts_and_nothing_like_it() {
         [("bar/1", "bar%2F1"), ("bar/1", "bar%2f1"), ("100%", "100%25"), ("a%2Fb", "a%252Fb"), ("ab", "a%62")]
     {
         let scan = || handshake(&user(1), sent, &[]);
-        assert!(matches!(door(token).step(&scan(), NOW), Outcome::Stepped(_)), "{sent} for {token}");
+        assert!(matches!(door(token).step(&scan(), NOW), StepResult::Stepped(_)), "{sent} for {token}");
     }
     for (token, sent) in
         [("bar%2F1", "bar/1"), ("bar/1", "bar%252F1"), ("bar/1", "bar+1"), ("bar/1", "bar%2"), ("a", "%FFa")]
     {
-        assert_eq!(door(token).step(&handshake(&user(1), sent, &[]), NOW), Outcome::Ignored, "{sent} for {token}");
+        assert_eq!(door(token).step(&handshake(&user(1), sent, &[]), NOW), StepResult::Ignored, "{sent} for {token}");
     }
 }
 
@@ -54,9 +54,9 @@ fn a_token_as_it_stands_in_the_url_counts_and_nothing_like_it() {
 fn it_expires_on_the_millisecond() {
     let end = NOW.plus(Duration::from_secs(600));
     let before = UnixMillis(end.0 - 1);
-    assert_eq!(single_use().step(&Input::Timer, before), Outcome::Ignored);
-    assert!(matches!(single_use().step(&handshake(&user(1), "token", &[]), before), Outcome::Stepped(_)));
-    assert_eq!(single_use().step(&handshake(&user(1), "token", &[]), end), Outcome::Ignored);
+    assert_eq!(single_use().step(&Input::Timer, before), StepResult::Ignored);
+    assert!(matches!(single_use().step(&handshake(&user(1), "token", &[]), before), StepResult::Stepped(_)));
+    assert_eq!(single_use().step(&handshake(&user(1), "token", &[]), end), StepResult::Ignored);
     let got = effects(single_use().step(&Input::Timer, end));
     assert_eq!(event(&got).1["status"], "timeout");
     assert_eq!(got[1], Effect::Finish);
@@ -72,12 +72,12 @@ fn a_reusable_one_tells_each_user_once_per_scan_and_never_ends() {
     }
     // A repetition is the same scan, however late a relay delivers it.
     let repeated = || made_at(handshake(&user(1), "door", &[]), NOW.plus(Duration::from_secs(59)));
-    assert_eq!(reusable.step(&repeated(), NOW.plus(Duration::from_secs(59))), Outcome::Ignored);
-    assert_eq!(reusable.step(&repeated(), NOW.plus(Duration::from_secs(800))), Outcome::Ignored);
+    assert_eq!(reusable.step(&repeated(), NOW.plus(Duration::from_secs(59))), StepResult::Ignored);
+    assert_eq!(reusable.step(&repeated(), NOW.plus(Duration::from_secs(800))), StepResult::Ignored);
     let next_visit = NOW.plus(Duration::from_secs(60));
     let again = made_at(handshake(&user(1), "door", &[]), next_visit);
-    assert!(matches!(reusable.step(&again, next_visit), Outcome::Stepped(_)));
-    assert_eq!(reusable.step(&Input::Timer, UnixMillis(u64::MAX)), Outcome::Ignored);
+    assert!(matches!(reusable.step(&again, next_visit), StepResult::Stepped(_)));
+    assert_eq!(reusable.step(&Input::Timer, UnixMillis(u64::MAX)), StepResult::Ignored);
 }
 
 #[test]

@@ -1,15 +1,15 @@
-//! An invoice of our own: made by our wallet, checked, and looked up.
+//! An invoice of our own: made by the Lightning backend, checked, and looked up.
 
 use std::time::Duration;
 
 use usher_protocol::bolt11::{Invoice, Network};
 
-use super::{Bill, Payment, Phase, WITHDRAWN};
+use super::{InvoiceSource, Payment, Phase, WITHDRAWN};
 use crate::UnixMillis;
-use crate::operations::{Effect, Outcome, WalletCall, lease};
+use crate::operations::{Effect, LightningRequest, StepResult, lease};
 use crate::ports::{InvoiceStatus, LightningError, Settlement, WantedInvoice};
 
-/// How long our wallet may take to make an invoice, all tries together. Half of its time for a charge that the service makes
+/// How long the Lightning backend may take to make an invoice, all tries together. Half of its time for a charge that the service makes
 /// by itself: nobody looks on, and charges of many subscriptions fall due at the same instant.
 pub(super) const MAKING: Duration = Duration::from_secs(60);
 
@@ -20,16 +20,17 @@ impl Payment {
     pub(super) fn make_invoice(&self, now: UnixMillis) -> Effect {
         // Whole seconds, as the invoice will count them: it shall not expire before the request does.
         let expiry = self.expires_at.secs().saturating_sub(now.secs()).max(1);
-        Effect::Ask(WalletCall::MakeInvoice(WantedInvoice {
+        Effect::Ask(LightningRequest::MakeInvoice(WantedInvoice {
             amount: self.amount,
             description: self.description.clone(),
             expiry: u32::try_from(expiry).unwrap_or(u32::MAX),
         }))
     }
 
-    pub(super) fn made(&mut self, made: &Result<Invoice, LightningError>, now: UnixMillis) -> Outcome {
-        let (Phase::Making { tries, give_up, .. }, Bill::Own { network, .. }) = (&self.phase, &self.bill) else {
-            return Outcome::Ignored;
+    pub(super) fn made(&mut self, made: &Result<Invoice, LightningError>, now: UnixMillis) -> StepResult {
+        let (Phase::Making { tries, give_up, .. }, InvoiceSource::Own { network, .. }) = (&self.phase, &self.source)
+        else {
+            return StepResult::Ignored;
         };
         if self.withdrawn {
             return self.fail(WITHDRAWN, now);
@@ -46,17 +47,17 @@ impl Payment {
                     return self.fail(&format!("no invoice could be made: {failure}"), now);
                 }
                 self.phase = Phase::Making { tries, next, give_up };
-                return Outcome::Stepped(Vec::new());
+                return StepResult::Stepped(Vec::new());
             }
         };
         if let Some(fault) = self.fault_of(invoice, network, now) {
             return self.fail(&format!("the wallet made an invoice that does not fit: {fault}"), now);
         }
-        self.bill = Bill::Own { network, invoice: Some(invoice.clone()) };
+        self.source = InvoiceSource::Own { network, invoice: Some(invoice.clone()) };
         // A wallet may let it live shorter than it was meant to.
         self.expires_at = self.expires_at.min(UnixMillis::from_secs(invoice.expires_at()));
         self.phase = Phase::Asking;
-        Outcome::Stepped(vec![self.ask(invoice)])
+        StepResult::Stepped(vec![self.ask(invoice)])
     }
 
     pub(super) fn fault_of(&self, invoice: &Invoice, network: Network, now: UnixMillis) -> Option<&'static str> {
@@ -74,43 +75,43 @@ impl Payment {
         }
     }
 
-    /// Asks our wallet one last time.
-    pub(super) fn close(&mut self, give_up: UnixMillis, now: UnixMillis) -> Outcome {
+    /// Asks the Lightning backend one last time.
+    pub(super) fn close(&mut self, give_up: UnixMillis, now: UnixMillis) -> StepResult {
         self.phase = Phase::Closing { next: lease(now), give_up };
-        let look_up = self.watched().map(|hash| Effect::Ask(WalletCall::LookUpInvoice(hash)));
-        Outcome::Stepped([Effect::Silence].into_iter().chain(look_up).collect())
+        let look_up = self.watched().map(|hash| Effect::Ask(LightningRequest::LookUpInvoice(hash)));
+        StepResult::Stepped([Effect::ClearOutbox].into_iter().chain(look_up).collect())
     }
 
-    pub(super) fn looked_up(&mut self, status: &Result<InvoiceStatus, LightningError>, now: UnixMillis) -> Outcome {
+    pub(super) fn looked_up(&mut self, status: &Result<InvoiceStatus, LightningError>, now: UnixMillis) -> StepResult {
         if let Ok(InvoiceStatus::Settled(settlement)) = status
-            && let settled @ Outcome::Stepped(_) = self.settled(settlement, now)
+            && let settled @ StepResult::Stepped(_) = self.settled(settlement, now)
         {
             return settled;
         }
         match (&self.phase, status) {
             (Phase::Closing { .. }, Ok(_)) => self.time_out(now),
-            (Phase::Leaving { .. }, Ok(_)) => Outcome::Stepped(vec![Effect::Finish]),
+            (Phase::Leaving { .. }, Ok(_)) => StepResult::Stepped(vec![Effect::Finish]),
             (Phase::Closing { give_up, .. }, Err(_)) => {
                 self.phase = Phase::Closing { next: now.plus(Duration::from_secs(5)), give_up: *give_up };
-                Outcome::Stepped(Vec::new())
+                StepResult::Stepped(Vec::new())
             }
-            _ => Outcome::Ignored,
+            _ => StepResult::Ignored,
         }
     }
 
-    /// Our wallet says that the invoice was paid. Too little, or a preimage of something else, is no settlement of it.
-    pub(super) fn settled(&mut self, settlement: &Settlement, now: UnixMillis) -> Outcome {
-        let Some(hash) = self.watched() else { return Outcome::Ignored };
+    /// The Lightning backend says that the invoice was paid. Too little, or a preimage of something else, is no settlement of it.
+    pub(super) fn settled(&mut self, settlement: &Settlement, now: UnixMillis) -> StepResult {
+        let Some(hash) = self.watched() else { return StepResult::Ignored };
         // Wallets that count whole sats leave out the rest.
         let whole = self.amount - self.amount % 1000;
         let enough = settlement.amount.is_none_or(|amount| amount >= whole);
         let fits = settlement.preimage.is_none_or(|preimage| preimage.payment_hash() == hash);
         let preimage = settlement.preimage.or(self.shown);
-        if enough && fits { self.proven(preimage.as_ref(), now) } else { Outcome::Ignored }
+        if enough && fits { self.proven(preimage.as_ref(), now) } else { StepResult::Ignored }
     }
 }
 
-/// Seconds until our wallet is asked again for an invoice: 1, 2, 4, 8, 8, … and after a minute 60, 60, …; for what nobody looks
+/// Seconds until the Lightning backend is asked again for an invoice: 1, 2, 4, 8, 8, … and after a minute 60, 60, …; for what nobody looks
 /// on at, and of which there may be very many, 2, 4, 8, 16, 32, 60, 60, …
 fn again_after(tries: u32, unattended: bool) -> Duration {
     match tries {

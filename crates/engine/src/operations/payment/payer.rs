@@ -7,11 +7,11 @@ use usher_protocol::PublicKey;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::{Currency, PaymentRequest, PaymentResponse, PaymentStatus, Preimage, ServiceMessage};
 
-use super::{Bill, Payment, Phase};
+use super::{InvoiceSource, Payment, Phase};
 use crate::UnixMillis;
-use crate::operations::{Effect, Outcome};
+use crate::operations::{Effect, StepResult};
 
-/// How long a payer's claim to have paid our invoice stands for those that follow: each is a reason to ask our wallet.
+/// How long a payer's claim to have paid our invoice stands for those that follow: each is a reason to ask the Lightning backend.
 const CLAIMS: Duration = Duration::from_secs(5);
 
 /// Most failures that are told of one payment; a wallet has no reason to try more often in a day.
@@ -51,9 +51,9 @@ impl Payment {
         })
     }
 
-    pub(super) fn answered(&mut self, author: &PublicKey, response: &PaymentResponse, now: UnixMillis) -> Outcome {
+    pub(super) fn answered(&mut self, author: &PublicKey, response: &PaymentResponse, now: UnixMillis) -> StepResult {
         if response.request_id != self.request_id || !self.conversation.may_pay(author, now) || self.paid {
-            return Outcome::Ignored;
+            return StepResult::Ignored;
         }
         if let PaymentStatus::Success { preimage } = &response.status {
             return self.claimed(preimage.as_ref(), now);
@@ -63,57 +63,64 @@ impl Payment {
             || now >= self.expires_at
             || self.last.as_ref() == Some(&response.status)
         {
-            return Outcome::Ignored;
+            return StepResult::Ignored;
         }
         match &response.status {
             PaymentStatus::Approved if !self.approved => {
                 self.approved = true;
                 self.last = Some(response.status.clone());
-                Outcome::Stepped(vec![self.tell("user_approved", &json!({}), now), answered_pause(now)])
+                StepResult::Stepped(vec![self.tell("user_approved", &json!({}), now), answered_pause(now)])
             }
             PaymentStatus::Failed { reason } if self.failures < MAX_FAILURES => {
                 self.failures += 1;
                 self.last = Some(response.status.clone());
-                Outcome::Stepped(vec![self.tell("user_failed", &json!({ "reason": reason }), now), answered_pause(now)])
+                StepResult::Stepped(vec![
+                    self.tell("user_failed", &json!({ "reason": reason }), now),
+                    answered_pause(now),
+                ])
             }
             PaymentStatus::Rejected { reason } => self.end("user_rejected", reason.as_deref(), now),
             // Nothing to tell, and nothing to store: a wallet that repeats itself costs no write.
-            PaymentStatus::Approved | PaymentStatus::Failed { .. } | PaymentStatus::Success { .. } => Outcome::Ignored,
+            PaymentStatus::Approved | PaymentStatus::Failed { .. } | PaymentStatus::Success { .. } => {
+                StepResult::Ignored
+            }
         }
     }
 
     /// The wallet says that it has paid.
-    pub(super) fn claimed(&mut self, preimage: Option<&Preimage>, now: UnixMillis) -> Outcome {
-        let Some(hash) = self.invoice().map(Invoice::payment_hash) else { return Outcome::Ignored };
+    pub(super) fn claimed(&mut self, preimage: Option<&Preimage>, now: UnixMillis) -> StepResult {
+        let Some(hash) = self.invoice().map(Invoice::payment_hash) else { return StepResult::Ignored };
         let preimage = preimage.filter(|preimage| preimage.payment_hash() == hash);
-        match &self.bill {
-            Bill::Other { .. } if preimage.is_some() => self.proven(preimage, now),
+        match &self.source {
+            InvoiceSource::Other { .. } if preimage.is_some() => self.proven(preimage, now),
             // It proves nothing, but who says so is not to pay again. Once: a wallet that repeats itself costs no write.
-            Bill::Other { .. } if self.claimed_at.is_some() || !matches!(self.phase, Phase::Asking) => Outcome::Ignored,
-            Bill::Other { .. } => {
-                self.claimed_at = Some(now);
-                Outcome::Stepped(vec![answered_pause(now)])
+            InvoiceSource::Other { .. } if self.claimed_at.is_some() || !matches!(self.phase, Phase::Asking) => {
+                StepResult::Ignored
             }
-            // A reason to ask our own wallet, and no more: it may have given us an invoice that pays somebody else.
-            Bill::Own { .. } if self.claimed_at.is_some_and(|at| now < at.plus(CLAIMS)) => Outcome::Ignored,
-            Bill::Own { .. } => {
+            InvoiceSource::Other { .. } => {
+                self.claimed_at = Some(now);
+                StepResult::Stepped(vec![answered_pause(now)])
+            }
+            // A reason to ask the Lightning backend, and no more: it may have given us an invoice that pays somebody else.
+            InvoiceSource::Own { .. } if self.claimed_at.is_some_and(|at| now < at.plus(CLAIMS)) => StepResult::Ignored,
+            InvoiceSource::Own { .. } => {
                 self.shown = preimage.copied().or(self.shown);
                 self.claimed_at = Some(now);
                 let pause = matches!(self.phase, Phase::Asking).then(|| answered_pause(now));
-                Outcome::Stepped([Effect::LookUp].into_iter().chain(pause).collect())
+                StepResult::Stepped([Effect::LookUp].into_iter().chain(pause).collect())
             }
         }
     }
 
     /// The subscription is over, or the due date is paid: the user is asked no more. Money that comes counts all the same.
-    pub(super) fn withdraw(&mut self) -> Outcome {
+    pub(super) fn withdraw(&mut self) -> StepResult {
         if std::mem::replace(&mut self.withdrawn, true) {
-            return Outcome::Ignored;
+            return StepResult::Ignored;
         }
         match self.phase {
-            Phase::Making { .. } => Outcome::Stepped(Vec::new()),
-            Phase::Asking => Outcome::Stepped(vec![Effect::Silence]),
-            Phase::Closing { .. } | Phase::Over { .. } | Phase::Leaving { .. } => Outcome::Ignored,
+            Phase::Making { .. } => StepResult::Stepped(Vec::new()),
+            Phase::Asking => StepResult::Stepped(vec![Effect::ClearOutbox]),
+            Phase::Closing { .. } | Phase::Over { .. } | Phase::Leaving { .. } => StepResult::Ignored,
         }
     }
 }

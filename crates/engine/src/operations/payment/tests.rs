@@ -4,7 +4,7 @@ use serde_json::json;
 use usher_protocol::message::Preimage;
 
 use super::super::fixtures::{NOW, cannot_read, device, effects, event, invoice, invoice_on, payment_says, user};
-use super::super::{Effect, Input, Note, Operation, Outcome, WalletCall};
+use super::super::{Effect, Input, LightningRequest, Note, Operation, StepResult};
 use super::*;
 use crate::ports::{InvoiceStatus, LightningError, Settlement, WantedInvoice};
 
@@ -27,7 +27,7 @@ fn terms() -> PaymentTerms {
 fn making() -> Payment {
     let (payment, effects) = Payment::to_us(terms(), 5_000, Network::Regtest, NOW);
     let wanted = WantedInvoice { amount: 5_000, description: "Coffee".to_owned(), expiry: 300 };
-    assert_eq!(effects, [Effect::Ask(WalletCall::MakeInvoice(wanted))]);
+    assert_eq!(effects, [Effect::Ask(LightningRequest::MakeInvoice(wanted))]);
     payment
 }
 
@@ -79,8 +79,8 @@ fn settled_means_paid_once() {
 fn too_little_or_a_preimage_of_something_else_is_no_settlement() {
     let mut payment = asking();
     for settlement in [settled(4_999, Some(PREIMAGE)), settled(5_000, Some(WRONG))] {
-        assert_eq!(payment.step(&Input::Settled(settlement.clone()), NOW), Outcome::Ignored);
-        assert_eq!(payment.step(&looked_up(InvoiceStatus::Settled(settlement)), NOW), Outcome::Ignored);
+        assert_eq!(payment.step(&Input::Settled(settlement.clone()), NOW), StepResult::Ignored);
+        assert_eq!(payment.step(&looked_up(InvoiceStatus::Settled(settlement)), NOW), StepResult::Ignored);
     }
 }
 
@@ -93,7 +93,7 @@ fn a_wallet_that_counts_whole_sats_is_believed() {
         payment
     };
     assert_eq!(status(&effects(ask().step(&Input::Settled(settled(1_000, Some(PREIMAGE))), NOW))), "paid");
-    assert_eq!(ask().step(&Input::Settled(settled(999, Some(PREIMAGE))), NOW), Outcome::Ignored);
+    assert_eq!(ask().step(&Input::Settled(settled(999, Some(PREIMAGE))), NOW), StepResult::Ignored);
 }
 
 #[test]
@@ -103,13 +103,13 @@ fn it_is_forgotten_only_when_our_wallet_has_said_that_nothing_came() {
         payment.step(&says(PaymentStatus::Rejected { reason: None }), NOW);
         let leaving = payment.wake_at();
         assert!(leaving >= NOW.plus(super::LINGER));
-        // Our wallet could not be asked all the while: the next answer is waited for.
+        // The Lightning backend could not be asked all the while: the next answer is waited for.
         assert_eq!(effects(payment.step(&Input::Timer, leaving)), []);
         assert!(payment.is_done() && payment.watched().is_some());
         (payment, leaving)
     };
     let (mut payment, at) = over();
-    assert_eq!(payment.step(&Input::InvoiceStatus(Err(LightningError::NotSent)), at), Outcome::Ignored);
+    assert_eq!(payment.step(&Input::InvoiceStatus(Err(LightningError::NotSent)), at), StepResult::Ignored);
     let later = at.plus(Duration::from_secs(3 * 86_400));
     let got = effects(payment.step(&looked_up(InvoiceStatus::Settled(settled(5_000, Some(PREIMAGE)))), later));
     assert_eq!(status(&got), "paid", "an outage of days");
@@ -131,12 +131,12 @@ fn a_claim_is_a_reason_to_look_and_no_more() {
         let mut payment = asking();
         let pause = |at: UnixMillis| Effect::Pause(at.plus(Duration::from_secs(300)));
         assert_eq!(effects(payment.step(&success(preimage), NOW)), [Effect::LookUp, pause(NOW)]);
-        assert_eq!(payment.step(&success(preimage), NOW), Outcome::Ignored, "not again at once");
+        assert_eq!(payment.step(&success(preimage), NOW), StepResult::Ignored, "not again at once");
         let later = NOW.plus(Duration::from_secs(6));
         assert_eq!(effects(payment.step(&success(preimage), later)), [Effect::LookUp, pause(later)]);
         assert!(!payment.is_done());
     }
-    // What the payer has shown is the proof when our wallet says settled and shows none.
+    // What the payer has shown is the proof when the Lightning backend says settled and shows none.
     let mut payment = asking();
     payment.step(&success(Some(PREIMAGE)), NOW);
     let got = effects(payment.step(&looked_up(InvoiceStatus::Settled(settled(5_000, None))), NOW));
@@ -147,18 +147,18 @@ fn a_claim_is_a_reason_to_look_and_no_more() {
 fn the_user_approves_fails_and_refuses() {
     let mut payment = asking();
     assert_eq!(status(&effects(payment.step(&says(PaymentStatus::Approved), NOW))), "user_approved");
-    assert_eq!(payment.step(&says(PaymentStatus::Approved), NOW), Outcome::Ignored);
+    assert_eq!(payment.step(&says(PaymentStatus::Approved), NOW), StepResult::Ignored);
     assert_eq!(event(&effects(payment.step(&failed("a"), NOW))).1["reason"], "a");
-    assert_eq!(payment.step(&failed("a"), NOW), Outcome::Ignored, "the same twice is one");
+    assert_eq!(payment.step(&failed("a"), NOW), StepResult::Ignored, "the same twice is one");
     for number in 1..super::payer::MAX_FAILURES {
         assert_eq!(status(&effects(payment.step(&failed(&format!("{number}")), NOW))), "user_failed");
     }
-    assert_eq!(payment.step(&failed("once too often"), NOW), Outcome::Ignored);
+    assert_eq!(payment.step(&failed("once too often"), NOW), StepResult::Ignored);
     let got = effects(payment.step(&says(PaymentStatus::Rejected { reason: None }), NOW));
     assert_eq!(event(&got).1, json!({ "status": "user_rejected", "request_id": "theirs" }));
-    assert!(got.contains(&Effect::Silence) && !got.contains(&Effect::Finish));
+    assert!(got.contains(&Effect::ClearOutbox) && !got.contains(&Effect::Finish));
     assert!(payment.is_done() && payment.watched().is_some(), "money may come");
-    assert_eq!(payment.step(&says(PaymentStatus::Approved), NOW), Outcome::Ignored);
+    assert_eq!(payment.step(&says(PaymentStatus::Approved), NOW), StepResult::Ignored);
     let got = effects(payment.step(&Input::Settled(settled(5_000, Some(PREIMAGE))), NOW));
     assert_eq!(status(&got), "paid");
 }
@@ -171,12 +171,12 @@ fn once_the_user_has_answered_nothing_is_repeated_for_minutes() {
         assert!(effects(own.step(&answer, NOW)).contains(&pause), "{answer:?}");
         // A device that cannot read the request is one of the user's all the same, and is not asked.
         let (key, proof) = device(&user(1), 4, Permission::Payment);
-        assert_eq!(own.step(&cannot_read(key, proof), NOW), Outcome::Stepped(Vec::new()));
+        assert_eq!(own.step(&cannot_read(key, proof), NOW), StepResult::Stepped(Vec::new()));
     }
     // Of another's invoice a claim without proof ends nothing; it is no reason to make the wallet pay again.
     let (mut other, _) = Payment::of_invoice(terms(), 5_000, invoice(5_000, PREIMAGE, 300));
     assert_eq!(effects(other.step(&success(None), NOW)), [pause]);
-    assert_eq!(other.step(&success(None), NOW), Outcome::Ignored, "the same twice is one");
+    assert_eq!(other.step(&success(None), NOW), StepResult::Ignored, "the same twice is one");
     assert_eq!(status(&effects(other.step(&success(Some(PREIMAGE)), NOW))), "paid");
     // After the end there is nothing to put off.
     let mut over = asking();
@@ -188,12 +188,12 @@ fn once_the_user_has_answered_nothing_is_repeated_for_minutes() {
 fn only_the_user_is_heard() {
     let mut payment = asking();
     let stranger = payment_says(&user(9), "ours", PaymentStatus::Rejected { reason: None });
-    assert_eq!(payment.step(&stranger, NOW), Outcome::Ignored);
+    assert_eq!(payment.step(&stranger, NOW), StepResult::Ignored);
     let other = payment_says(&user(1), "another", PaymentStatus::Rejected { reason: None });
-    assert_eq!(payment.step(&other, NOW), Outcome::Ignored);
+    assert_eq!(payment.step(&other, NOW), StepResult::Ignored);
     // A device may log in, and not pay.
     let (key, proof) = device(&user(1), 3, Permission::Auth);
-    assert_eq!(payment.step(&cannot_read(key, proof), NOW), Outcome::Ignored);
+    assert_eq!(payment.step(&cannot_read(key, proof), NOW), StepResult::Ignored);
     let (key, proof) = device(&user(1), 4, Permission::Payment);
     let got = effects(payment.step(&cannot_read(key, proof), NOW));
     assert!(matches!(&got[..], [Effect::SendAlso(message)] if message.recipients == [key]));
@@ -205,10 +205,10 @@ fn only_the_user_is_heard() {
 fn it_is_looked_up_one_last_time_before_the_time_out() {
     let asked = |payment: &mut Payment, at| {
         let got = effects(payment.step(&Input::Timer, at));
-        assert_eq!(got, [Effect::Silence, Effect::Ask(WalletCall::LookUpInvoice(PREIMAGE.payment_hash()))]);
+        assert_eq!(got, [Effect::ClearOutbox, Effect::Ask(LightningRequest::LookUpInvoice(PREIMAGE.payment_hash()))]);
     };
     let mut payment = asking();
-    assert_eq!(payment.step(&Input::Timer, UnixMillis(END.0 - 1)), Outcome::Ignored);
+    assert_eq!(payment.step(&Input::Timer, UnixMillis(END.0 - 1)), StepResult::Ignored);
     asked(&mut payment, END);
     let got = effects(payment.step(&looked_up(InvoiceStatus::Settled(settled(5_000, Some(PREIMAGE)))), END));
     assert_eq!(status(&got), "paid");
@@ -254,7 +254,7 @@ fn an_invoice_that_does_not_fit_is_shown_to_nobody() {
         assert!(got.contains(&Effect::Finish));
     }
     let mut payment = making();
-    let got = effects(payment.step(&Input::Taken, NOW));
+    let got = effects(payment.step(&Input::CorrelationTaken, NOW));
     assert_eq!(status(&got), "error");
 }
 
@@ -270,7 +270,7 @@ fn an_invoice_that_lives_shorter_ends_the_payment_with_it() {
     // As a rule it is asked for in the middle of a second, and lives as long as the request.
     let now = UnixMillis(NOW.0 + 900);
     let (mut payment, asked) = Payment::to_us(terms(), 5_000, Network::Regtest, now);
-    assert!(matches!(&asked[..], [Effect::Ask(WalletCall::MakeInvoice(wanted))] if wanted.expiry == 300));
+    assert!(matches!(&asked[..], [Effect::Ask(LightningRequest::MakeInvoice(wanted))] if wanted.expiry == 300));
     payment.step(&Input::InvoiceMade(Ok(invoice(5_000, PREIMAGE, 300))), now);
     assert_eq!(payment.wake_at(), END);
 }
@@ -291,7 +291,7 @@ fn a_wallet_that_makes_none_is_asked_again_for_a_minute() {
             }
             now = payment.wake_at();
             let got = effects(payment.step(&Input::Timer, now));
-            assert!(matches!(&got[..], [Effect::Ask(WalletCall::MakeInvoice(_))]));
+            assert!(matches!(&got[..], [Effect::Ask(LightningRequest::MakeInvoice(_))]));
             asked += 1;
         };
         assert_eq!(status(&told), "error");
@@ -299,7 +299,10 @@ fn a_wallet_that_makes_none_is_asked_again_for_a_minute() {
     }
     // After a crash it is asked at once, else when the lease has run out.
     let mut payment = making();
-    assert!(matches!(&effects(payment.step(&Input::Resumed, NOW))[..], [Effect::Ask(WalletCall::MakeInvoice(_))]));
+    assert!(matches!(
+        &effects(payment.step(&Input::Resumed, NOW))[..],
+        [Effect::Ask(LightningRequest::MakeInvoice(_))]
+    ));
 }
 
 #[test]
@@ -330,12 +333,12 @@ fn of_anothers_invoice_the_preimage_is_the_proof() {
     let mut payment = external();
     assert_eq!(payment.watched(), None);
     assert!(!effects(payment.step(&success(None), NOW)).iter().any(|effect| matches!(effect, Effect::Emit(_))));
-    assert_eq!(payment.step(&success(Some(WRONG)), NOW), Outcome::Ignored);
+    assert_eq!(payment.step(&success(Some(WRONG)), NOW), StepResult::Ignored);
     let got = effects(payment.step(&success(Some(PREIMAGE)), NOW));
     assert_eq!(status(&got), "paid");
     assert!(!got.contains(&Effect::Finish), "remembered until nobody can ask for it again");
     assert!(payment.wake_at().secs() >= NOW.secs() + 7200);
-    assert_eq!(payment.step(&success(Some(PREIMAGE)), NOW), Outcome::Ignored);
+    assert_eq!(payment.step(&success(Some(PREIMAGE)), NOW), StepResult::Ignored);
 
     let mut payment = external();
     assert_eq!(status(&effects(payment.step(&Input::Timer, END))), "timeout");
@@ -382,10 +385,10 @@ fn a_payment_of_a_subscription_is_told_to_it() {
 fn what_is_withdrawn_is_asked_for_no_more_and_money_is_money() {
     let withdrawn = Input::Note(Note::Withdraw);
     let mut payment = asking();
-    assert_eq!(effects(payment.step(&withdrawn, NOW)), [Effect::Silence]);
-    assert_eq!(payment.step(&withdrawn, NOW), Outcome::Ignored);
+    assert_eq!(effects(payment.step(&withdrawn, NOW)), [Effect::ClearOutbox]);
+    assert_eq!(payment.step(&withdrawn, NOW), StepResult::Ignored);
     let (key, proof) = device(&user(1), 4, Permission::Payment);
-    assert_eq!(payment.step(&cannot_read(key, proof), NOW), Outcome::Ignored, "no device is asked either");
+    assert_eq!(payment.step(&cannot_read(key, proof), NOW), StepResult::Ignored, "no device is asked either");
     assert_eq!(status(&effects(payment.step(&Input::Settled(settled(5_000, Some(PREIMAGE))), NOW))), "paid");
 
     let made = Input::InvoiceMade(Ok(invoice(5_000, PREIMAGE, 300)));
@@ -418,7 +421,7 @@ fn input() -> impl Strategy<Value = Input> {
     prop_oneof![
         6 => Just(Input::Timer),
         1 => Just(Input::Resumed),
-        1 => Just(Input::Taken),
+        1 => Just(Input::CorrelationTaken),
         1 => Just(Input::Note(Note::Withdraw)),
         3 => Just(Input::InvoiceMade(Ok(invoice(5_000, PREIMAGE, 300)))),
         1 => failure().prop_map(|failure| Input::InvoiceMade(Err(failure))),
@@ -449,7 +452,7 @@ proptest! {
             if matches!(input, Input::Timer) {
                 now = operation.wake_at().unwrap().max(now);
             }
-            if let Outcome::Stepped(effects) = operation.step(&input, now) {
+            if let StepResult::Stepped(effects) = operation.step(&input, now) {
                 for effect in &effects {
                     if let Effect::Emit(event) = effect {
                         let data: serde_json::Value = serde_json::from_str(&event.data).unwrap();
@@ -469,4 +472,12 @@ proptest! {
         }
         prop_assert!(false, "it never ends: {:?}", operation);
     }
+}
+
+/// Databases have these names: they stay, whatever the types are called.
+#[test]
+fn its_stored_names_stay() {
+    let state = Operation::SinglePayment(asking()).to_state().unwrap();
+    assert!(state.0.contains(r#""bill":{"own":{"#), "{}", state.0);
+    assert_eq!(Operation::from_state(&state).unwrap(), Operation::SinglePayment(asking()));
 }

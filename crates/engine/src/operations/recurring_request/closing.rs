@@ -10,7 +10,7 @@ use usher_protocol::subkey::Permission;
 use super::RecurringRequest;
 use crate::UnixMillis;
 use crate::event::EventType;
-use crate::operations::{Effect, Input, Outcome, SetBack, emit, millis};
+use crate::operations::{Effect, Input, SetBack, StepResult, emit, millis};
 
 /// How long the user's wallet is told that a subscription is closed; nothing acknowledges it.
 const TELLING: Duration = Duration::from_secs(600);
@@ -95,7 +95,7 @@ impl Refused {
 
 impl RecurringRequest {
     /// What the wallet authorized is of no use: it is told that the subscription is closed, and the app why.
-    pub(super) fn refuse(&mut self, subscription_id: &str, status: &str, reason: &str, now: UnixMillis) -> Outcome {
+    pub(super) fn refuse(&mut self, subscription_id: &str, status: &str, reason: &str, now: UnixMillis) -> StepResult {
         let data = json!({ "status": status, "reason": reason, "request_id": self.reference });
         let refused = Refused {
             subscription_id: subscription_id.to_owned(),
@@ -104,31 +104,31 @@ impl RecurringRequest {
         };
         let close = Effect::Send(self.conversation.message(&refused.close(), refused.until));
         self.refused = Some(refused);
-        Outcome::Stepped(vec![emit(EventType::StatusUpdate, data, now), close])
+        StepResult::Stepped(vec![emit(EventType::StatusUpdate, data, now), close])
     }
 
     /// While the wallet is told.
-    pub(super) fn step_refused(&mut self, input: &Input, now: UnixMillis) -> Outcome {
-        let Some(refused) = &self.refused else { return Outcome::Ignored };
+    pub(super) fn step_refused(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        let Some(refused) = &self.refused else { return StepResult::Ignored };
         match input {
-            Input::Timer if now >= refused.until => Outcome::Stepped(vec![Effect::Finish]),
+            Input::Timer if now >= refused.until => StepResult::Stepped(vec![Effect::Finish]),
             // The user has closed it, too: the wallet knows.
             Input::Wallet { author, message: WalletMessage::CloseSubscription(close), .. }
                 if close.subscription_id == refused.subscription_id && self.conversation.may_pay(author, now) =>
             {
-                Outcome::Stepped(vec![Effect::Finish])
+                StepResult::Stepped(vec![Effect::Finish])
             }
             // A device could not read it.
             Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. } if now < refused.until => {
                 let refused = refused.clone();
                 if self.conversation.prove(author, proof, Permission::Payment, now) {
                     let close = self.conversation.message_to_proven(author, &refused.close(), refused.until);
-                    Outcome::Stepped(vec![Effect::SendAlso(close)])
+                    StepResult::Stepped(vec![Effect::SendAlso(close)])
                 } else {
-                    Outcome::Ignored
+                    StepResult::Ignored
                 }
             }
-            _ => Outcome::Ignored,
+            _ => StepResult::Ignored,
         }
     }
 }

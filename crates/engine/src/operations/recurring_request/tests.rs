@@ -1,9 +1,13 @@
+use std::time::Duration;
+
+use serde_json::Value;
 use serde_json::json;
 use usher_protocol::Keys;
+use usher_protocol::bolt11::Network;
 use usher_protocol::calendar::Calendar;
 
 use super::super::fixtures::{NOW, cannot_read, device, effects, event, user};
-use super::super::{Effect, Input, Operation, Outcome};
+use super::super::{Effect, Input, Operation, StepResult};
 use super::*;
 
 const TTL: Duration = Duration::from_secs(600);
@@ -208,18 +212,18 @@ fn less_than_is_needed_is_closed_at_once_and_told_as_a_refusal() {
     assert!(operation.is_done());
     assert_eq!(operation.correlations().len(), 2, "nobody else's subscription is closed");
     assert_eq!(Operation::from_state(&operation.to_state().unwrap()).unwrap(), operation);
-    assert_eq!(request.step(&authorizes(5_000), NOW), Outcome::Ignored, "it is too late for more");
+    assert_eq!(request.step(&authorizes(5_000), NOW), StepResult::Ignored, "it is too late for more");
     let (key, proof) = device(&user(1), 1, Permission::Payment);
     let got = effects(request.step(&cannot_read(key, proof), NOW));
     assert!(matches!(&got[..], [Effect::SendAlso(message)] if message.recipients == [key] && message.kind == 28_007));
     assert_eq!(effects(request.clone().step(&closing(&user(1), "s"), NOW)), [Effect::Finish]);
-    assert_eq!(request.step(&closing(&user(1), "other"), NOW), Outcome::Ignored);
-    assert_eq!(request.step(&closing(&user(3), "s"), NOW), Outcome::Ignored);
+    assert_eq!(request.step(&closing(&user(1), "other"), NOW), StepResult::Ignored);
+    assert_eq!(request.step(&closing(&user(3), "s"), NOW), StepResult::Ignored);
     let end = request.wake_at();
     assert_eq!(end, NOW.plus(TTL));
     assert_eq!(effects(request.step(&Input::Timer, end)), [Effect::Finish]);
     // The id of another's subscription: that one is not closed.
-    let got = effects(asked(true).step(&Input::Taken, NOW));
+    let got = effects(asked(true).step(&Input::CorrelationTaken, NOW));
     assert!(matches!(got[..], [Effect::Emit(_), Effect::Finish]));
 }
 
@@ -239,7 +243,7 @@ fn a_close_that_overtakes_the_agreement_is_kept_for_it() {
         let Input::Wallet { message, .. } = closing(&user(1), "s") else { unreachable!() };
         let close = Input::Wallet { author, sent_at: NOW, message };
         assert_eq!(effects(request.step(&close, NOW)), []);
-        assert_eq!(request.step(&close, NOW), Outcome::Ignored, "the same twice is one");
+        assert_eq!(request.step(&close, NOW), StepResult::Ignored, "the same twice is one");
         let stored = Operation::RecurringRequest(request.clone()).to_state().unwrap();
         assert_eq!(Operation::from_state(&stored).unwrap(), Operation::RecurringRequest(request.clone()));
         let got = effects(request.step(&says(&user(1), "r", confirmed()), NOW));
@@ -250,7 +254,7 @@ fn a_close_that_overtakes_the_agreement_is_kept_for_it() {
     }
     // What somebody else closes, or what is another, is not this one.
     let mut request = asked(true);
-    assert_eq!(request.step(&closing(&user(3), "s"), NOW), Outcome::Ignored);
+    assert_eq!(request.step(&closing(&user(3), "s"), NOW), StepResult::Ignored);
     request.step(&closing(&user(1), "other"), NOW);
     let got = effects(request.step(&says(&user(1), "r", confirmed()), NOW));
     assert!(matches!(&got[1], Effect::Start(operation, _) if !operation.is_done()));
@@ -259,7 +263,8 @@ fn a_close_that_overtakes_the_agreement_is_kept_for_it() {
 #[test]
 fn closes_of_what_is_unknown_are_few_and_forgotten() {
     let mut request = asked(true);
-    let kept = (0..100).filter(|n| request.step(&closing(&user(1), &format!("{n}")), NOW) != Outcome::Ignored).count();
+    let kept =
+        (0..100).filter(|n| request.step(&closing(&user(1), &format!("{n}")), NOW) != StepResult::Ignored).count();
     assert_eq!(kept, 16);
     request.expires_at = NOW.plus(Duration::from_secs(86_400));
     let later = NOW.plus(Duration::from_secs(3600));
@@ -311,7 +316,7 @@ fn a_user_can_allow_less_than_was_asked_and_not_more() {
 fn an_id_that_is_in_use_begins_nothing() {
     let mut request = asked(false);
     request.step(&says(&user(1), "r", confirmed()), NOW);
-    let got = effects(request.step(&Input::Taken, NOW));
+    let got = effects(request.step(&Input::CorrelationTaken, NOW));
     assert_eq!(event(&got).1["status"], "error");
     assert_eq!(got.last(), Some(&Effect::Finish));
 }
@@ -320,13 +325,13 @@ fn an_id_that_is_in_use_begins_nothing() {
 fn strangers_can_neither_agree_nor_refuse() {
     let mut request = asked(true);
     for status in [confirmed(), rejected(None)] {
-        assert_eq!(request.step(&says(&user(3), "r", status.clone()), NOW), Outcome::Ignored);
-        assert_eq!(request.step(&says(&user(1), "another", status), NOW), Outcome::Ignored);
+        assert_eq!(request.step(&says(&user(3), "r", status.clone()), NOW), StepResult::Ignored);
+        assert_eq!(request.step(&says(&user(1), "another", status), NOW), StepResult::Ignored);
     }
     let (key, proof) = device(&user(1), 1, Permission::Auth);
-    assert_eq!(request.step(&cannot_read(key, proof), NOW), Outcome::Ignored, "may log in, not pay");
+    assert_eq!(request.step(&cannot_read(key, proof), NOW), StepResult::Ignored, "may log in, not pay");
     let (key, proof) = device(&user(3), 1, Permission::Payment);
-    assert_eq!(request.step(&cannot_read(key, proof), NOW), Outcome::Ignored, "of another user");
+    assert_eq!(request.step(&cannot_read(key, proof), NOW), StepResult::Ignored, "of another user");
 }
 
 #[test]
@@ -347,8 +352,8 @@ fn a_device_of_the_user_is_asked_too_and_is_of_the_subscription() {
 fn it_ends_when_nobody_answers() {
     let mut request = asked(true);
     let end = NOW.plus(TTL);
-    assert_eq!(request.step(&Input::Timer, NOW), Outcome::Ignored);
-    assert_eq!(request.step(&says(&user(1), "r", confirmed()), end), Outcome::Ignored, "too late is too late");
+    assert_eq!(request.step(&Input::Timer, NOW), StepResult::Ignored);
+    assert_eq!(request.step(&says(&user(1), "r", confirmed()), end), StepResult::Ignored, "too late is too late");
     let (event_type, data) = event(&effects(request.step(&Input::Timer, end)));
     assert_eq!((event_type, &data["status"]), ("StatusUpdate", &json!("timeout")));
 }

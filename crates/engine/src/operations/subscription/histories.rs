@@ -9,7 +9,7 @@ use usher_protocol::calendar::Calendar;
 use usher_protocol::message::{PaymentStatus, Preimage, Recurrence};
 
 use super::super::fixtures::{NOW, invoice, payment_says, user};
-use super::super::{Input, Note, Operation, Outcome};
+use super::super::{Input, Note, Operation, StepResult};
 use super::*;
 use crate::ports::{InvoiceStatus, LightningError, Settlement};
 
@@ -49,11 +49,11 @@ enum Happens {
     /// So does a payment's.
     Timer(usize),
     Restart(usize),
-    /// Our wallet makes the invoice, or does not.
+    /// The Lightning backend makes the invoice, or does not.
     Made(usize, bool),
-    /// The user pays; our wallet tells it, or is asked, later.
+    /// The user pays; the Lightning backend tells it, or is asked, later.
     Pays(usize),
-    /// Our wallet says how it stands.
+    /// The Lightning backend says how it stands.
     Looked(usize, bool),
     Says(usize, PaymentStatus),
     ByHand,
@@ -98,7 +98,7 @@ impl World {
             };
             let given_up = matches!(input, Input::Timer);
             let is_by_hand = payment.is_none() && matches!(input, Input::Note(Note::Paid { .. }));
-            let Outcome::Stepped(effects) = operation.step(&input, self.now) else { continue };
+            let StepResult::Stepped(effects) = operation.step(&input, self.now) else { continue };
             prop_assert!(stepped.insert(payment), "an operation changes twice in one commit");
             let stored = operation.to_state().unwrap();
             prop_assert_eq!(&Operation::from_state(&stored).unwrap(), operation);
@@ -127,11 +127,11 @@ impl World {
                         prop_assert!(!self.paid.contains(&paying.number), "asked for what is paid");
                         paying.asked = true;
                     }
-                    (Effect::Silence, Some(payment)) => self.payments[payment].asked = false,
+                    (Effect::ClearOutbox, Some(payment)) => self.payments[payment].asked = false,
                     (Effect::Finish, Some(payment)) => {
                         let paying = &mut self.payments[payment];
                         (paying.asked, paying.finished) = (false, true);
-                        // Our wallet was not heard of for a month.
+                        // The Lightning backend was not heard of for a month.
                         paying.settled &= !given_up;
                     }
                     _ => {}
@@ -257,7 +257,7 @@ proptest! {
         for happens in &history {
             world.happens(happens)?;
         }
-        // Whatever happened, what was paid is found, told once and counted, when our wallet is asked.
+        // Whatever happened, what was paid is found, told once and counted, when the Lightning backend is asked.
         for back in 0..world.payments.len() {
             world.happens(&Happens::Looked(back, true))?;
         }

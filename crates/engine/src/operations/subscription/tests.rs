@@ -7,7 +7,7 @@ use usher_protocol::subkey::SubkeyProof;
 use usher_protocol::{Keys, PublicKey};
 
 use super::super::fixtures::{NOW, cannot_read, device, effects, user};
-use super::super::{Effect, Input, Note, Operation, Outcome};
+use super::super::{Effect, Input, Note, Operation, StepResult};
 use super::*;
 
 const PREIMAGE: Preimage = Preimage::from_bytes([7; 32]);
@@ -106,7 +106,7 @@ fn what_the_operator_asks_for_is_withdrawn_when_it_is_closed() {
     }
     let told = tells(&effects(open.step(&Input::Note(Note::Close), later)));
     assert_eq!((told.len(), told[0]), (MOST_ASKED, key(5)));
-    assert_eq!(open.step(&asked(1_000, later.secs() + 60), later), Outcome::Ignored, "it has ended");
+    assert_eq!(open.step(&asked(1_000, later.secs() + 60), later), StepResult::Ignored, "it has ended");
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn payments_are_counted_until_it_is_complete() {
 fn it_ends_when_its_time_is_over() {
     let until = NOW.secs() + 100;
     let mut open = subscription(recurrence(None, Some(until)), false);
-    assert_eq!(open.step(&Input::Timer, UnixMillis::from_secs(until)), Outcome::Ignored, "the last second counts");
+    assert_eq!(open.step(&Input::Timer, UnixMillis::from_secs(until)), StepResult::Ignored, "the last second counts");
     let at = open.wake_at().unwrap();
     assert_eq!(effects(open.step(&Input::Timer, at)), []);
     assert_eq!(open.view().state, SubscriptionState::Ended);
@@ -135,13 +135,13 @@ fn it_ends_when_its_time_is_over() {
 #[test]
 fn only_its_user_closes_it() {
     let mut open = subscription(recurrence(None, None), false);
-    assert_eq!(open.step(&closes(&user(2), "s"), NOW), Outcome::Ignored);
-    assert_eq!(open.step(&closes(&user(1), "another"), NOW), Outcome::Ignored);
+    assert_eq!(open.step(&closes(&user(2), "s"), NOW), StepResult::Ignored);
+    assert_eq!(open.step(&closes(&user(1), "another"), NOW), StepResult::Ignored);
     let got = effects(open.step(&closes(&user(1), "s"), NOW));
     let key: PublicKey = user(1).public_key();
     assert_eq!(announced(&got), json!({ "subscription_id": "s", "main_key": key.to_hex(), "reason": "enough" }));
-    assert_eq!(open.step(&closes(&user(1), "s"), NOW), Outcome::Ignored);
-    assert_eq!(open.step(&Input::Note(Note::Close), NOW), Outcome::Ignored, "closed is closed");
+    assert_eq!(open.step(&closes(&user(1), "s"), NOW), StepResult::Ignored);
+    assert_eq!(open.step(&Input::Note(Note::Close), NOW), StepResult::Ignored, "closed is closed");
     assert_eq!(open.view().state, SubscriptionState::ClosedByUser);
 }
 
@@ -154,19 +154,19 @@ fn the_operator_closes_it_and_the_wallet_is_told() {
     let content: serde_json::Value = serde_json::from_str(&message.content).unwrap();
     assert_eq!(content, json!({ "subscription_id": "s", "reason": null, "by_service": true }));
     assert_eq!(open.view().state, SubscriptionState::ClosedByProvider);
-    assert_eq!(open.step(&Input::Timer, NOW.plus(HOUR)), Outcome::Ignored, "nothing is charged any more");
+    assert_eq!(open.step(&Input::Timer, NOW.plus(HOUR)), StepResult::Ignored, "nothing is charged any more");
 }
 
 #[test]
 fn a_device_that_cannot_read_the_closing_proves_itself_and_is_told() {
     let mut open = subscription(recurrence(None, None), false);
     let (key, proof) = device(&user(1), 1, Permission::Payment);
-    assert_eq!(open.step(&cannot_read(key, proof.clone()), NOW), Outcome::Ignored, "there is nothing to tell");
+    assert_eq!(open.step(&cannot_read(key, proof.clone()), NOW), StepResult::Ignored, "there is nothing to tell");
     open.step(&Input::Note(Note::Close), NOW);
     for (wrong, proof) in [device(&user(2), 1, Permission::Payment), device(&user(1), 1, Permission::Auth)] {
-        assert_eq!(open.step(&cannot_read(wrong, proof), NOW), Outcome::Ignored);
+        assert_eq!(open.step(&cannot_read(wrong, proof), NOW), StepResult::Ignored);
     }
-    assert_eq!(open.clone().step(&cannot_read(key, proof.clone()), NOW.plus(TELLING)), Outcome::Ignored);
+    assert_eq!(open.clone().step(&cannot_read(key, proof.clone()), NOW.plus(TELLING)), StepResult::Ignored);
     let got = effects(open.step(&cannot_read(key, proof), NOW.plus(Duration::from_secs(5))));
     let [Effect::SendAlso(message)] = &got[..] else { panic!("{got:?}") };
     assert_eq!((message.kind, message.until), (28_007, NOW.plus(TELLING)));
@@ -185,12 +185,12 @@ fn a_device_that_proved_itself_to_a_payment_may_close_it_as_long_as_its_proof_co
     let note = |key, proof: &SubkeyProof| Input::Note(Note::Device { key, proof: proof.clone() });
     let (strangers, strange) = device(&user(2), 1, Permission::Payment);
     for (key, proof) in [(strangers, &strange), (key, &strange), (strangers, &proof)] {
-        assert_eq!(open.step(&note(key, proof), NOW), Outcome::Ignored);
+        assert_eq!(open.step(&note(key, proof), NOW), StepResult::Ignored);
     }
-    assert_eq!(open.step(&closing(key), NOW), Outcome::Ignored);
+    assert_eq!(open.step(&closing(key), NOW), StepResult::Ignored);
     assert_eq!(effects(open.step(&note(key, &proof), NOW)), []);
-    assert_eq!(open.step(&note(key, &proof), NOW), Outcome::Ignored, "once");
-    assert_eq!(open.clone().step(&closing(key), NOW.plus(HOUR)), Outcome::Ignored, "its proof has expired");
+    assert_eq!(open.step(&note(key, &proof), NOW), StepResult::Ignored, "once");
+    assert_eq!(open.clone().step(&closing(key), NOW.plus(HOUR)), StepResult::Ignored, "its proof has expired");
     effects(open.step(&closing(key), NOW));
     assert_eq!(open.view().state, SubscriptionState::ClosedByUser);
     // However many devices there were before.
@@ -200,7 +200,7 @@ fn a_device_that_proved_itself_to_a_payment_may_close_it_as_long_as_its_proof_co
         assert_eq!(effects(open.step(&note(key, &proof), NOW)), []);
     }
     let (key, mut proof) = device(&user(1), 8, Permission::Payment);
-    assert_eq!(open.step(&note(key, &proof), NOW), Outcome::Ignored, "eight at a time");
+    assert_eq!(open.step(&note(key, &proof), NOW), StepResult::Ignored, "eight at a time");
     proof.metadata.expires_at += 3_600;
     let key = usher_protocol::subkey::derive_secret(user(1).secret_key(), &proof.metadata).unwrap().public_key();
     assert_eq!(effects(open.step(&note(key, &proof), NOW.plus(HOUR))), []);
@@ -219,7 +219,7 @@ fn what_runs_when_it_is_closed_is_reported_and_not_tried_again() {
         assert_eq!(data["status"], if pays { "paid" } else { "timeout" });
         assert_eq!(data.get("next_attempt_at").filter(|at| !at.is_null()), None);
         assert_eq!(open.view().payments_made, u32::from(pays));
-        assert_eq!(open.step(&failed(charge), NOW), Outcome::Ignored, "told once");
+        assert_eq!(open.step(&failed(charge), NOW), StepResult::Ignored, "told once");
         let end = open.wake_at().unwrap();
         assert_eq!(effects(open.step(&Input::Timer, end)), [Effect::Finish], "nothing is charged any more");
     }
@@ -253,7 +253,7 @@ fn a_failed_charge_is_tried_again_by_the_schedule_and_then_passed_over() {
         assert_eq!((&data["status"], &data["attempt"]), (&json!("timeout"), &json!(attempt + 1)));
         let next = wait.map(|wait| now.plus(wait).secs());
         assert_eq!(data.get("next_attempt_at").and_then(serde_json::Value::as_u64), next);
-        assert_eq!(open.step(&failed(charge), now), Outcome::Ignored, "told once");
+        assert_eq!(open.step(&failed(charge), now), StepResult::Ignored, "told once");
         now = open.wake_at().unwrap();
     }
     let charge = started(&effects(open.step(&Input::Timer, now)));
@@ -347,7 +347,7 @@ fn after_downtime_it_catches_up_oldest_first() {
         assert!(open.wake_at().unwrap() <= now, "it is overdue");
         let charge = started(&effects(open.step(&Input::Timer, now)));
         assert_eq!(charge.number, number);
-        assert_eq!(open.step(&Input::Timer, now), Outcome::Ignored, "one at a time");
+        assert_eq!(open.step(&Input::Timer, now), StepResult::Ignored, "one at a time");
         open.step(&paid(charge), now);
     }
     assert_eq!(open.view().state, SubscriptionState::Completed);
@@ -488,7 +488,7 @@ proptest! {
                 }
             };
             let before = settled.clone();
-            if let Outcome::Stepped(effects) = operation.step(&input, now) {
+            if let StepResult::Stepped(effects) = operation.step(&input, now) {
                 for effect in &effects {
                     if let Effect::Start(..) = effect {
                         let charge = started(&effects);

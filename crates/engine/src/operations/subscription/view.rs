@@ -5,8 +5,7 @@ use serde_json::Value;
 use usher_protocol::PublicKey;
 use usher_protocol::message::Recurrence;
 
-use super::Subscription;
-use crate::operations::recurring_request::shown;
+use super::{Subscription, shown};
 
 /// How a subscription stands (docs/subscriptions.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

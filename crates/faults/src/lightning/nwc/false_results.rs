@@ -7,7 +7,8 @@ use usher_sandbox::lightning::nwc::{MakeParams, Refusal, transaction_json};
 use usher_sandbox::lightning::{Account, Direction, ErrorCode, MakeError, State, Transaction};
 
 use super::LookupLie;
-use crate::lightning::{InvoiceLie, false_invoice, unrelated_preimage};
+use crate::lightning::preimage::unrelated_preimage;
+use crate::lightning::{InvoiceLie, false_invoice};
 
 /// The result of `make_invoice` with an invoice that is not what was asked for.
 pub(super) fn made_invoice(account: &Account, params: MakeParams, lie: InvoiceLie) -> Result<Value, Refusal> {
@@ -24,7 +25,7 @@ pub(super) fn made_invoice(account: &Account, params: MakeParams, lie: InvoiceLi
         amount: invoice.amount(),
         preimage: None,
         fees_paid: 0,
-        created_at: account.network().now(),
+        created_at: account.now(),
         settled_at: None,
         invoice,
     });

@@ -13,7 +13,7 @@ use usher_sandbox::lightning::{ErrorCode, Method};
 use super::behaviour::{Behaviour, Conduct, Memory, PayLie};
 use super::false_results;
 use super::held::{Held, HeldQueue, MAX_HELD};
-use crate::lightning::unrelated_preimage;
+use crate::lightning::preimage::unrelated_preimage;
 
 /// The state of a service that misbehaves. A clone is another handle of it.
 #[derive(Clone, Debug)]

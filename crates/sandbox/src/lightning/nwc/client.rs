@@ -17,7 +17,7 @@ use usher_protocol::{Event, EventId, Keys, PublicKey, SecretKey};
 use super::Method;
 use super::announcement::{INFO, tag};
 use super::cipher::{Cipher, Scheme};
-use super::session::{REQUEST, RESPONSE};
+use super::wire::{REQUEST, RESPONSE};
 use crate::clock::system_clock;
 use crate::relay_client::{RelayClient, RelayClientError, RelayEvent};
 
@@ -62,7 +62,7 @@ struct Answers {
 
 /// A text is no connection string. Says nothing of it: it is a secret.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("not a connection string: nostr+walletconnect://<key>?relay=<url>&secret=<key>")]
+#[error("invalid connection string; expected nostr+walletconnect://<key>?relay=<url>&secret=<key>")]
 pub struct NotAConnection;
 
 /// Why there is no result.
@@ -71,14 +71,14 @@ pub enum NwcError {
     /// Nothing was asked.
     #[error(transparent)]
     RelayClient(#[from] RelayClientError),
-    /// Nothing was asked: the request could not be made.
-    #[error("the request could not be made")]
+    /// Nothing was asked: the request could not be created.
+    #[error("the request could not be created")]
     Unsendable,
     /// It may have been done, or be done later.
-    #[error("the Lightning wallet does not answer")]
-    NoAnswer,
+    #[error("the Lightning wallet did not respond")]
+    NoResponse,
     /// The wallet said no.
-    #[error("the Lightning wallet refuses: {message} ({code})")]
+    #[error("the Lightning wallet refused: {message} ({code})")]
     Refused {
         /// NIP-47's word for why.
         code: String,
@@ -86,8 +86,8 @@ pub enum NwcError {
         message: String,
     },
     /// The answer makes no sense.
-    #[error("the answer of the Lightning wallet makes no sense")]
-    Nonsense,
+    #[error("the Lightning wallet sent an invalid response")]
+    InvalidResponse,
 }
 
 impl NwcError {
@@ -95,7 +95,7 @@ impl NwcError {
     pub const fn is_definite(&self) -> bool {
         match self {
             Self::RelayClient(_) | Self::Unsendable | Self::Refused { .. } => true,
-            Self::NoAnswer | Self::Nonsense => false,
+            Self::NoResponse | Self::InvalidResponse => false,
         }
     }
 }
@@ -150,14 +150,14 @@ impl NwcClient {
         };
         connection.answers.waiting.lock().remove(&request.id);
         sent?;
-        let answer = answered.ok_or(NwcError::NoAnswer)?;
+        let answer = answered.ok_or(NwcError::NoResponse)?;
         let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         match (answer.get("error"), answer.get("result")) {
             (Some(error), _) if !error.is_null() => {
                 Err(NwcError::Refused { code: word(&error["code"]), message: word(&error["message"]) })
             }
             (_, Some(result)) if !result.is_null() => Ok(result.clone()),
-            _ => Err(NwcError::Nonsense),
+            _ => Err(NwcError::InvalidResponse),
         }
     }
 

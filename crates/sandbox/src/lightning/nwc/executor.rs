@@ -35,7 +35,7 @@ fn make(account: &Account, params: MakeParams) -> Result<Value, Refusal> {
         MakeError::Full => Refusal::new(ErrorCode::Internal, error.to_string()),
         _ => Refusal::new(ErrorCode::Other, error.to_string()),
     })?;
-    Ok(wire::open_invoice_json(invoice, account.network().now()))
+    Ok(wire::open_invoice_json(invoice, account.now()))
 }
 
 fn look_up(account: &Account, params: &LookupParams) -> Result<Value, Refusal> {

@@ -29,7 +29,7 @@ impl NwcKeys {
     /// The keys that belong to an account: the same as long as the account is.
     pub fn of(account: &Account) -> Self {
         let derive = |label: &str| {
-            let node = account.network().node(account.name())?;
+            let node = account.node_key()?;
             let hash = sha256::Hash::hash(format!("{label}:{}", node.display_secret()).as_bytes());
             SecretKey::from_slice(hash.as_byte_array()).ok().map(Keys::new)
         };

@@ -11,9 +11,10 @@ use tokio_util::task::TaskTracker;
 use super::capabilities::Capabilities;
 use super::counts::NwcCounts;
 use super::keys::NwcKeys;
-use super::notifications;
+use super::payment_notifier;
 use super::request_handler::{HonestHandler, RequestHandler};
-use super::session::{NwcSession, REQUEST, Running};
+use super::session::{NwcSession, Running};
+use super::wire::REQUEST;
 use crate::lightning::Account;
 use crate::relay_client::{RelayClient, RelayClientError, RelayEvent};
 
@@ -65,7 +66,7 @@ impl NwcService {
         *session.running.write() = Some(Running { client: Arc::clone(&client), tasks, stop });
         session.announce();
         session.spawn(serve(Arc::clone(session), Arc::clone(&self.handler), events));
-        session.spawn(notifications::run(Arc::clone(session)));
+        session.spawn(payment_notifier::run(Arc::clone(session)));
         client.add(&session.relays).await;
     }
 

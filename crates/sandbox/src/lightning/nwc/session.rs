@@ -19,16 +19,12 @@ use super::cipher::{Cipher, Scheme};
 use super::counts::NwcCounts;
 use super::executor;
 use super::keys::NwcKeys;
-use super::wire::{Call, Refusal, Response};
+use super::notification;
+use super::request::NwcRequest;
+use super::wire::{Call, REQUEST, RESPONSE, Response};
 use super::{ErrorCode, Method};
 use crate::lightning::Account;
 use crate::relay_client::RelayClient;
-
-/// Kind of a request.
-pub(super) const REQUEST: u16 = 23_194;
-
-/// Kind of a response.
-pub(super) const RESPONSE: u16 = 23_195;
 
 /// Requests whose event ids are remembered.
 const SEEN: NonZeroUsize = NonZeroUsize::MIN.saturating_add(65_535);
@@ -54,41 +50,6 @@ pub(super) struct Running {
     pub(super) client: Arc<RelayClient>,
     pub(super) tasks: TaskTracker,
     pub(super) stop: CancellationToken,
-}
-
-/// A request that can be answered.
-#[derive(Clone, Debug)]
-pub struct NwcRequest {
-    id: EventId,
-    scheme: Scheme,
-    method: Option<Method>,
-    call: Arc<Call>,
-    expires_at: Option<u64>,
-}
-
-impl NwcRequest {
-    /// The method; `None` for an unknown one.
-    pub const fn method(&self) -> Option<Method> {
-        self.method
-    }
-
-    /// The method's parameters.
-    ///
-    /// # Errors
-    /// A refusal that says what is wrong with them.
-    pub fn params<T: serde::de::DeserializeOwned>(&self) -> Result<T, Refusal> {
-        self.call.params()
-    }
-
-    /// How the request was encrypted and the response must be.
-    pub const fn scheme(&self) -> Scheme {
-        self.scheme
-    }
-
-    /// The text of a response to it.
-    pub fn text_of(&self, response: &Response) -> String {
-        response.text(&self.call.method)
-    }
 }
 
 impl NwcSession {
@@ -139,7 +100,7 @@ impl NwcSession {
 
     /// Unix seconds.
     pub fn now(&self) -> u64 {
-        self.account.network().now()
+        self.account.now()
     }
 
     /// Runs a task until the service stops; not at all when it is stopped.
@@ -251,7 +212,7 @@ impl NwcSession {
     /// Sends a notification, in each encryption that the service uses.
     pub fn notify(&self, notification_type: &str, notification: &Value) {
         let encryptions = self.capabilities.lock().encryptions;
-        for (kind, scheme, text) in super::notifications::encodings(encryptions, notification_type, notification) {
+        for (kind, scheme, text) in notification::encodings(encryptions, notification_type, notification) {
             let Some(content) = self.seal(scheme, &text) else { continue };
             let app = Tag::public_key(self.keys.app.public_key());
             if self.send(&self.keys.wallet, EventBuilder::new(Kind::from_u16(kind), content).tag(app)) {

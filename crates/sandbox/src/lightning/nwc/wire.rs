@@ -9,6 +9,12 @@ use usher_protocol::message::PaymentHash;
 use super::ErrorCode;
 use crate::lightning::{Direction, InvoiceTerms, State, Transaction};
 
+/// Kind of a request.
+pub(super) const REQUEST: u16 = 23_194;
+
+/// Kind of a response.
+pub(super) const RESPONSE: u16 = 23_195;
+
 /// Seconds for which an invoice can be paid unless the app says otherwise.
 const DEFAULT_EXPIRY: u64 = 3_600;
 

@@ -117,7 +117,7 @@ async fn the_connection_of_the_reference_wallet() {
         behaviour.offers.remove(&Method::PayInvoice);
         behaviour.on(Method::GetBalance, Conduct::Empty);
     });
-    assert_eq!(balance(client.call(Method::GetBalance, json!({})).await), Err(NwcError::Nonsense));
+    assert_eq!(balance(client.call(Method::GetBalance, json!({})).await), Err(NwcError::InvalidResponse));
     let refused = client.call(Method::PayInvoice, json!({"invoice": "x"})).await.unwrap_err();
     assert!(matches!(&refused, NwcError::Refused { code, .. } if code == "NOT_IMPLEMENTED") && refused.is_definite());
     assert!(!format!("{client:?}").contains(&fixture.service.keys().app.secret_key().to_secret_hex()));

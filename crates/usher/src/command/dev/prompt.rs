@@ -4,32 +4,33 @@ use std::path::Path;
 use std::time::Duration;
 
 use usher_protocol::handshake_url::HandshakeUrl;
+use usher_sandbox::text::{amount, millisats};
 use usher_sandbox::wallet::{FileError, Fulfilled, Request, Subscription, Verdict, Wallet, WalletFile};
 
 /// How long to wait for the relay when a handshake URL is opened.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long one look for news takes; then the next begins.
+/// How long one wait for requests lasts; then the next begins.
 const LOOK: Duration = Duration::from_secs(3600);
 
-const HELP: &str = "The wallet takes:
-  scan [url]        opens the handshake address shown above, or another one
-  requests          lists what services asked
-  approve [number]  says yes to the latest request, or to the one with this number, and does what that means
-  decline [number]  says no
-  fail [number]     says that a payment failed; approve tries it then
-  balance           shows what the user's Lightning account has
-  subscriptions     lists what the user agreed to
+const HELP: &str = "Commands of the wallet:
+  scan [url]        opens the handshake URL shown above, or another one
+  requests          lists the requests of services
+  approve [number]  approves the latest request, or the one with this number: logs in, pays, subscribes, sends an invoice
+  decline [number]  declines a request
+  fail [number]     reports that a payment failed; approve can still pay it
+  balance           shows the balance of the user's Lightning account
+  subscriptions     lists the user's subscriptions
   close [id]        closes the latest subscription, or the one with this id
-  help              shows this
-  quit              ends everything";
+  help              shows this list
+  quit              stops everything";
 
-/// What comes of a line.
+/// The result of a command.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Reply {
-    /// Something to say.
+    /// A text to print.
     Say(String),
-    /// It is enough.
+    /// Stop the program.
     Quit,
 }
 
@@ -48,7 +49,7 @@ impl<'a> Prompt<'a> {
         Self { wallet, file, handshake_url, auto_approve }
     }
 
-    /// Does what a line says.
+    /// Executes a command line.
     pub(super) async fn take(&self, line: &str) -> Reply {
         let mut words = line.split_whitespace();
         let (command, argument) = (words.next().unwrap_or_default(), words.next());
@@ -64,11 +65,11 @@ impl<'a> Prompt<'a> {
             "close" => self.close(argument),
             "help" | "?" => HELP.to_owned(),
             "quit" | "exit" => return Reply::Quit,
-            _ => "No such command; help lists those there are.".to_owned(),
+            _ => "Unknown command; type help for the list.".to_owned(),
         })
     }
 
-    /// Waits for a request, and tells of it. Cancelling it loses none.
+    /// Waits for a request and describes it. Cancelling loses no request.
     pub(super) async fn news(&self) -> String {
         loop {
             if let Ok(request) = self.wallet.next_request(LOOK).await {
@@ -76,14 +77,14 @@ impl<'a> Prompt<'a> {
                     self.wallet.requests().iter().position(|known| same(known, &request)).map_or(0, |at| at + 1);
                 let asked = request.asked.summary();
                 if !request.asked.is_request() {
-                    return format!("The wallet is told ({number}): {asked}.");
+                    return format!("Notice ({number}): {asked}.");
                 }
                 let how = match () {
-                    () if self.wallet.is_agreed(&request) => "Paid by itself, as was agreed.",
-                    () if self.auto_approve => "Approved by itself.",
-                    () => "Type  approve  or  decline .",
+                    () if self.wallet.is_agreed(&request) => "Paid automatically, as agreed.",
+                    () if self.auto_approve => "Approved automatically.",
+                    () => "Type  approve  or  decline.",
                 };
-                return format!("The wallet is asked ({number}): {asked}. {how}");
+                return format!("Request ({number}): {asked}. {how}");
             }
         }
     }
@@ -102,14 +103,14 @@ impl<'a> Prompt<'a> {
         }
     }
 
-    /// Writes down whom the wallet knows, and what the user agreed to. Read anew each time: another terminal may have written meanwhile.
+    /// Saves the wallet's services and subscriptions. The file is read again first: another terminal may have changed it.
     fn remember(&self) -> Result<(), FileError> {
         let mut file = WalletFile::load(self.file)?;
         file.take_over(self.wallet);
         file.save()
     }
 
-    /// The same, and how a request was answered.
+    /// As [`remember`](Self::remember), with the verdict on a request.
     fn remember_answer(&self, request: &Request, verdict: Option<Verdict>) -> Result<(), FileError> {
         let mut file = WalletFile::load(self.file)?;
         file.take_over(self.wallet);
@@ -120,13 +121,13 @@ impl<'a> Prompt<'a> {
     fn requests(&self) -> String {
         let requests = self.wallet.requests();
         if requests.is_empty() {
-            return "Nothing was asked yet.".to_owned();
+            return "No requests yet.".to_owned();
         }
         let file = WalletFile::load(self.file).ok();
         let line = |(index, request): (usize, &Request)| {
             let state = match (self.verdict(file.as_ref(), request), request.answers) {
                 (Some(verdict), _) => verdict.to_string(),
-                (None, 0) => "not answered here".to_owned(),
+                (None, 0) => "pending".to_owned(),
                 (None, _) if request.failed => "failed".to_owned(),
                 (None, _) => "answered".to_owned(),
             };
@@ -135,15 +136,14 @@ impl<'a> Prompt<'a> {
         requests.iter().enumerate().map(line).collect::<Vec<_>>().join("\n")
     }
 
-    /// How a request was answered for good, here or in another terminal.
+    /// The final verdict on a request, given here or in another terminal.
     fn verdict(&self, file: Option<&WalletFile>, request: &Request) -> Option<Verdict> {
         file?.verdict(self.wallet, request)
     }
 
-    /// Answers the request with this number, else the latest that is not answered.
+    /// Replies to the request with this number, or to the latest pending one.
     ///
-    /// The service takes the first answer alone, so that one that comes after it is not sent: what is said here would not
-    /// be true.
+    /// The service accepts only the first reply, so a later one is not sent: what is shown here would be wrong.
     async fn answer(&self, number: Option<&str>, answer: Answer) -> String {
         let requests = self.wallet.requests();
         let file = WalletFile::load(self.file).ok();
@@ -157,25 +157,26 @@ impl<'a> Prompt<'a> {
             }
         };
         let Some(request) = request else {
-            return "There is no such request; requests lists those there are.".to_owned();
+            return "No such request; type requests for the list.".to_owned();
         };
         if let Some(verdict) = verdict(request) {
-            return format!("Nothing was sent: {} was {verdict} already.", request.asked.summary());
+            return format!("Nothing was sent: {} was already {verdict}.", request.asked.summary());
         }
         let (said, verdict) = match answer {
-            Answer::Approve => (self.wallet.fulfil(request).await.map(|done| told(&done)), Verdict::Approved),
+            Answer::Approve => (self.wallet.fulfil(request).await.map(|done| describe(&done)), Verdict::Approved),
             Answer::Decline => {
                 let said = self.wallet.decline(request, None).map(|_| "The wallet declined it.".to_owned());
                 (said, Verdict::Declined)
             }
             Answer::Fail => {
-                let said = self.wallet.fail(request, None).map(|_| "The wallet said that it failed.".to_owned());
+                let said =
+                    self.wallet.fail(request, None).map(|_| "The wallet reported the payment as failed.".to_owned());
                 (said, Verdict::Failed)
             }
         };
         let verdict = said.is_ok().then_some(verdict);
         match (said, self.remember_answer(request, verdict)) {
-            (Err(error), _) => format!("Not done: {error}."),
+            (Err(error), _) => format!("Failed: {error}."),
             (Ok(said), Ok(())) => said,
             (Ok(said), Err(error)) => format!("{said} But {error}."),
         }
@@ -186,19 +187,20 @@ impl<'a> Prompt<'a> {
             return "The user has no Lightning account.".to_owned();
         };
         match payment_source.balance().await {
-            Ok(balance) => format!("The user has {balance} millisats."),
-            Err(error) => format!("Not known: {error}."),
+            Ok(balance) => format!("The balance is {}.", millisats(balance)),
+            Err(error) => format!("The balance is unknown: {error}."),
         }
     }
 
     fn subscriptions(&self) -> String {
         let all = self.wallet.subscriptions();
         if all.is_empty() {
-            return "The user agreed to no subscription yet.".to_owned();
+            return "No subscriptions yet.".to_owned();
         }
         let line = |known: &Subscription| {
             let state = if known.is_open() { "open" } else { "closed" };
-            format!("  {}  {} millisats {} ({state})", known.id, known.amount, known.recurrence.calendar)
+            let amount = amount(known.amount, &known.currency);
+            format!("  {}  {amount} {} ({state})", known.id, known.recurrence.calendar)
         };
         all.iter().map(line).collect::<Vec<_>>().join("\n")
     }
@@ -207,19 +209,19 @@ impl<'a> Prompt<'a> {
     fn close(&self, id: Option<&str>) -> String {
         let latest = || self.wallet.subscriptions().into_iter().rfind(Subscription::is_open).map(|known| known.id);
         let Some(id) = id.map(str::to_owned).or_else(latest) else {
-            return "There is no open subscription.".to_owned();
+            return "No open subscription.".to_owned();
         };
         match self.wallet.close(&id, None) {
             Err(error) => format!("Not closed: {error}."),
             Ok(_) => match self.remember() {
-                Ok(()) => "The wallet closed it.".to_owned(),
-                Err(error) => format!("The wallet closed it, but {error}."),
+                Ok(()) => "The wallet closed the subscription.".to_owned(),
+                Err(error) => format!("The wallet closed the subscription, but {error}."),
             },
         }
     }
 }
 
-/// What the user says to a request.
+/// The user's reply to a request.
 #[derive(Clone, Copy)]
 enum Answer {
     Approve,
@@ -227,17 +229,17 @@ enum Answer {
     Fail,
 }
 
-/// What an approval came to.
-fn told(done: &Fulfilled) -> String {
+/// The result of an approval.
+fn describe(done: &Fulfilled) -> String {
     match (&done.paid, &done.invoice, &done.subscription) {
-        (Some(paid), _, _) => format!("The wallet approved it and paid {} millisats.", paid.amount),
+        (Some(paid), _, _) => format!("The wallet approved it and paid {}.", millisats(paid.amount)),
         (_, Some(_), _) => "The wallet approved it and sent an invoice.".to_owned(),
         (_, _, Some(subscription)) => format!("The wallet approved it: subscription {}.", subscription.id),
         _ => "The wallet approved it.".to_owned(),
     }
 }
 
-/// Whether an answer is missing, or another try is possible.
+/// Whether a reply is missing, or the payment can be tried again.
 fn is_open(request: &Request) -> bool {
     request.asked.is_request() && (request.answers == 0 || request.failed)
 }

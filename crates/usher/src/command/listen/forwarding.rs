@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use tokio::sync::mpsc;
-use usher_engine::ports::{Clock as _, Posted, Receiver as _, SystemClock};
+use usher_engine::ports::{Clock as _, Posted, SystemClock, WebhookSender as _};
 use usher_engine::{Event, EventType};
 
 use super::feed::Shown;

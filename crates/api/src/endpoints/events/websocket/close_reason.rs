@@ -51,12 +51,12 @@ impl CloseReason {
     pub(super) fn frame(self) -> Option<CloseFrame> {
         let reason = match self {
             Self::Client | Self::Broken => "",
-            Self::Stopping => "the service stops; connect again and resume with `after`",
+            Self::Stopping => "the service is stopping; connect again and resume with `after`",
             Self::Protocol => "not the WebSocket protocol",
-            Self::Binary => "messages are text",
+            Self::Binary => "messages must be text",
             Self::NotText => "not UTF-8",
             Self::TooLarge => "the message is too large",
-            Self::Full => "as many WebSockets are open as limits.max_websockets allows; try again later",
+            Self::Full => "limits.max_websockets is reached; try again later",
             Self::Unauthenticated => "not authenticated",
             Self::SlowReader => "reads too slowly; connect again and resume with `after`",
             Self::Silent => "a ping was not answered",

@@ -92,7 +92,7 @@ async fn read(body: Body) -> String {
     let bytes = match body.collect().await {
         Ok(collected) => collected.to_bytes(),
         Err(error) => {
-            tracing::error!(error = &error as &dyn std::error::Error, "an answer could not be read");
+            tracing::error!(error = &error as &dyn std::error::Error, "a response could not be read");
             return String::new();
         }
     };

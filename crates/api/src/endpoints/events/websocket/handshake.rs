@@ -12,9 +12,9 @@ use crate::problem::{ErrorCode, Problem};
 /// Why a request is no opening handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum HandshakeError {
-    #[error("this is a WebSocket: ask for an upgrade with `Connection: Upgrade` and `Upgrade: websocket`")]
+    #[error("this is a WebSocket: request an upgrade with `Connection: Upgrade` and `Upgrade: websocket`")]
     NotAnUpgrade,
-    #[error("only version 13 of the WebSocket protocol is spoken here")]
+    #[error("only version 13 of the WebSocket protocol is supported")]
     Version,
     #[error("`Sec-WebSocket-Key` must be 16 bytes in Base64")]
     Key,
@@ -27,7 +27,7 @@ impl From<HandshakeError> for Problem {
     fn from(error: HandshakeError) -> Self {
         let problem = Self::new(ErrorCode::UpgradeRequired, error.to_string());
         match error {
-            HandshakeError::Full => Self::overloaded("as many WebSockets are open as limits.max_websockets allows"),
+            HandshakeError::Full => Self::overloaded("limits.max_websockets is reached"),
             // RFC 6455 section 4.4.
             HandshakeError::Version => problem.with_header(SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13")),
             // RFC 9110 section 15.5.22.

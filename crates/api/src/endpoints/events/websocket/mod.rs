@@ -31,11 +31,11 @@ impl IntoResponse for HandshakeError {
     }
 }
 
-/// Opens a WebSocket: events as they come, and every call, over one connection.
+/// Opens a WebSocket for events and requests.
 ///
-/// Whoever cannot send headers (a browser) opens it without `Authorization` and says
-/// `{"id":"1","cmd":"auth","params":{"token":"…"}}` as the first message, within 10 seconds. Commands are
-/// `subscribe`, `unsubscribe`, `ping` and `request`; docs/api.md has all messages, close codes and limits.
+/// A client that cannot set headers, such as a browser, omits `Authorization` and sends
+/// `{"id":"1","cmd":"auth","params":{"token":"…"}}` as the first message within 10 seconds. The commands are
+/// `subscribe`, `unsubscribe`, `ping` and `request`; `docs/api.md` describes all messages, close codes and limits.
 #[utoipa::path(
     get,
     path = "/ws",
@@ -47,10 +47,9 @@ impl IntoResponse for HandshakeError {
             description = "16 random bytes in Base64.", example = "dGhlIHNhbXBsZSBub25jZQ=="),
     ),
     responses(
-        (status = 101, description = "It is open."),
-        (status = 426, description = "`upgrade_required`: This is no opening handshake of RFC 6455, version 13."),
-        (status = 503, description = "`overloaded`: As many are open as `limits.max_websockets` allows, or as many \
-            connections as `limits.max_connections` does."),
+        (status = 101, description = "The WebSocket is open."),
+        (status = 426, description = "`upgrade_required`: This is not an opening handshake (RFC 6455, version 13)."),
+        (status = 503, description = "`overloaded`: `limits.max_websockets` or `limits.max_connections` is reached."),
     ),
 )]
 pub(crate) async fn open_web_socket(

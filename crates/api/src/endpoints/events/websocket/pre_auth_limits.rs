@@ -37,7 +37,10 @@ impl<S> PreAuthLimits<S> {
 impl<S: AsyncRead + Unpin> AsyncRead for PreAuthLimits<S> {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         if self.is_exhausted() {
-            return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, "a stranger says too much")));
+            return Poll::Ready(Err(io::Error::new(
+                io::ErrorKind::InvalidData,
+                "an unauthenticated client sent too much",
+            )));
         }
         let before = buf.filled().len();
         let outcome = Pin::new(&mut self.socket).poll_read(cx, buf);

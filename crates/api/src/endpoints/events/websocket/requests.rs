@@ -38,7 +38,7 @@ impl Requests {
     /// `overloaded` when as many run as may.
     pub(super) fn begin(&mut self, id: String, call: RequestCommand) -> Result<(), Problem> {
         if self.running.len() >= self.state.limits.calls_per_socket {
-            return Err(Problem::overloaded("this connection has as many calls running as one may have"));
+            return Err(Problem::overloaded("too many requests of this connection are running"));
         }
         let answer = self.router.clone().oneshot(request(call));
         let state = self.state.clone();
@@ -70,7 +70,7 @@ impl Requests {
 /// The answer in place of one that would not end.
 fn refuse_event_stream(response: &Response, state: &ApiState) -> Response {
     let request_id = RequestId::of(response.headers(), state.randomness.as_ref());
-    let detail = "is answered with an event stream, which ends with the connection; say `subscribe`".to_owned();
+    let detail = "responds with an event stream; use the command `subscribe` instead".to_owned();
     let problem = Problem::invalid(vec![FieldError { pointer: "/params/path".to_owned(), detail }]);
     let mut refusal = problem.into_response();
     middleware::finish_response(&mut refusal, &request_id);

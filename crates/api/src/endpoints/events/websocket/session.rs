@@ -136,10 +136,9 @@ impl Session {
                     (Some(id), problem)
                 }
             },
-            Ok(Command { id, .. }) => (
-                Some(id),
-                Problem::new(ErrorCode::Unauthorized, "say `auth` first, or send the `Authorization` header"),
-            ),
+            Ok(Command { id, .. }) => {
+                (Some(id), Problem::new(ErrorCode::Unauthorized, "send `auth` first, or the `Authorization` header"))
+            }
             Err(InvalidCommand { id, .. }) => {
                 (id, Problem::new(ErrorCode::Unauthorized, "the first message must be an `auth` command"))
             }

@@ -64,11 +64,11 @@ impl StreamWatches {
                 before._permit
             }
             None if self.open.len() >= self.most => {
-                return Err(Problem::overloaded("this connection has as many subscriptions as one may have"));
+                return Err(Problem::overloaded("this connection has too many subscriptions"));
             }
             None => Arc::clone(&self.permits)
                 .try_acquire_owned()
-                .map_err(|_| Problem::overloaded("there are as many subscriptions as may be, of all connections"))?,
+                .map_err(|_| Problem::overloaded("there are too many subscriptions, of all connections together"))?,
         };
         let engine = Arc::clone(&self.engine);
         let read = async move {

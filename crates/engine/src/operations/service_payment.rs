@@ -1,4 +1,4 @@
-//! A payment of another's invoice by the service's own Lightning backend.
+//! A payment of another's invoice by the service's Lightning backend.
 //!
 //! ```text
 //! waiting ──a request is signed, over a live connection──▶ sending   the request is stored, and only then sent
@@ -40,7 +40,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use usher_protocol::bolt11::Invoice;
 
-use super::{Effect, Input, Outcome, SetBack, WalletCall, emit, lease, millis};
+use super::{Effect, Input, LightningRequest, SetBack, StepResult, emit, lease, millis};
 use crate::UnixMillis;
 use crate::event::EventType;
 use crate::ports::{CorrelationKey, Finds, LightningError, OutgoingStatus, PaidInvoice, SignedPayment};
@@ -73,7 +73,7 @@ const DAY: u64 = 24 * 3600;
 
 /// The state of a payment by the service's own backend.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OwnPayment {
+pub struct ServicePayment {
     invoice: Invoice,
     reference: Option<String>,
     #[serde(with = "millis")]
@@ -137,9 +137,12 @@ enum Phase {
     },
 }
 
-impl fmt::Debug for OwnPayment {
+impl fmt::Debug for ServicePayment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("OwnPayment").field("invoice", &self.invoice).field("phase", &self.phase).finish_non_exhaustive()
+        f.debug_struct("ServicePayment")
+            .field("invoice", &self.invoice)
+            .field("phase", &self.phase)
+            .finish_non_exhaustive()
     }
 }
 
@@ -154,7 +157,7 @@ impl Attempt {
     }
 }
 
-impl OwnPayment {
+impl ServicePayment {
     /// Pays `invoice`, which names its amount; no attempt begins after `expires_at`. `reference` is the caller's own,
     /// echoed in events.
     pub fn start(
@@ -199,7 +202,7 @@ impl OwnPayment {
         CorrelationKey::paying(self.invoice.payment_hash())
     }
 
-    pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> Outcome {
+    pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         match input {
             Input::Timer if now >= self.wake_at() => self.woken(now),
             Input::Resumed => self.resumed(now),
@@ -208,7 +211,7 @@ impl OwnPayment {
             Input::PaymentSent { attempt, result: Ok(paid) } => self.replied(*attempt, paid, now),
             Input::PaymentSent { attempt, result: Err(failure) } => self.failed(*attempt, failure, now),
             Input::PaymentStatus(status) => self.looked_up(status, now),
-            _ => Outcome::Ignored,
+            _ => StepResult::Ignored,
         }
     }
 
@@ -236,53 +239,53 @@ impl OwnPayment {
         }
     }
 
-    fn woken(&mut self, now: UnixMillis) -> Outcome {
+    fn woken(&mut self, now: UnixMillis) -> StepResult {
         match &mut self.phase {
             Phase::Waiting { .. } if now >= self.expires_at => self.not_paid(now),
             Phase::Waiting { next, .. } => {
                 *next = lease(now);
-                Outcome::Stepped(vec![self.prepare()])
+                StepResult::Stepped(vec![self.prepare()])
             }
             Phase::Sending { .. } => self.check(None, now),
             Phase::Checking { tries, next, .. } => {
                 *tries = tries.saturating_add(1);
                 *next = lease(now);
-                Outcome::Stepped(vec![self.look_up()])
+                StepResult::Stepped(vec![self.look_up()])
             }
             Phase::Over { checks, .. } if !self.paid && *checks < AFTER_THE_END.len() => {
                 *checks += 1;
-                Outcome::Stepped(vec![self.look_up()])
+                StepResult::Stepped(vec![self.look_up()])
             }
-            Phase::Over { .. } => Outcome::Stepped(vec![Effect::Finish]),
+            Phase::Over { .. } => StepResult::Stepped(vec![Effect::Finish]),
         }
     }
 
     /// The process that had asked the backend is gone, and with it the reply.
-    fn resumed(&mut self, now: UnixMillis) -> Outcome {
+    fn resumed(&mut self, now: UnixMillis) -> StepResult {
         match &mut self.phase {
             Phase::Sending { attempt, next } if now < attempt.until() => {
                 attempt.resumed = true;
                 *next = lease(attempt.until());
                 let send = self.send();
-                Outcome::Stepped(send.into_iter().collect())
+                StepResult::Stepped(send.into_iter().collect())
             }
             Phase::Sending { attempt, .. } => {
                 attempt.resumed = true;
                 self.check(None, now)
             }
             Phase::Waiting { .. } | Phase::Checking { .. } => self.woken(now),
-            Phase::Over { .. } => Outcome::Ignored,
+            Phase::Over { .. } => StepResult::Ignored,
         }
     }
 
     fn prepare(&self) -> Effect {
         let (invoice, until) = (self.invoice.clone(), self.expires_at.secs());
-        Effect::Ask(WalletCall::PreparePayment { invoice, until })
+        Effect::Ask(LightningRequest::PreparePayment { invoice, until })
     }
 
     fn send(&self) -> Option<Effect> {
         let Phase::Sending { attempt, .. } = &self.phase else { return None };
-        Some(Effect::Ask(WalletCall::Pay {
+        Some(Effect::Ask(LightningRequest::Pay {
             invoice: self.invoice.clone(),
             payment: attempt.signed.clone(),
             attempt: self.attempts,
@@ -295,12 +298,12 @@ impl OwnPayment {
             Phase::Checking { attempt, .. } => Some(attempt.signed.clone()),
             _ => None,
         };
-        Effect::Ask(WalletCall::LookUpPayment { hash: self.invoice.payment_hash(), asked })
+        Effect::Ask(LightningRequest::LookUpPayment { hash: self.invoice.payment_hash(), asked })
     }
 
     /// A request is signed, or none can be.
-    fn prepared(&mut self, prepared: &Result<SignedPayment, LightningError>, now: UnixMillis) -> Outcome {
-        let Phase::Waiting { tries, .. } = self.phase else { return Outcome::Ignored };
+    fn prepared(&mut self, prepared: &Result<SignedPayment, LightningError>, now: UnixMillis) -> StepResult {
+        let Phase::Waiting { tries, .. } = self.phase else { return StepResult::Ignored };
         match prepared {
             Ok(signed) if now < self.expires_at => {
                 self.attempts = self.attempts.saturating_add(1);
@@ -308,7 +311,7 @@ impl OwnPayment {
                 let attempt = Attempt { signed: signed.clone(), resumed: false };
                 let next = lease(attempt.until());
                 self.phase = Phase::Sending { attempt, next };
-                Outcome::Stepped(self.send().into_iter().collect())
+                StepResult::Stepped(self.send().into_iter().collect())
             }
             Ok(_) => self.not_paid(now),
             Err(LightningError::Refused { again: false, reason }) => {
@@ -323,16 +326,16 @@ impl OwnPayment {
     }
 
     /// Nothing is out; a connection is waited for again.
-    fn wait(&mut self, tries: u32, now: UnixMillis) -> Outcome {
+    fn wait(&mut self, tries: u32, now: UnixMillis) -> StepResult {
         let pause = Duration::from_secs(1 << tries.saturating_sub(1).min(3)).min(LONGEST_PAUSE);
         self.phase = Phase::Waiting { tries, next: now.plus(pause) };
-        Outcome::Stepped(Vec::new())
+        StepResult::Stepped(Vec::new())
     }
 
     /// `failure` is what the backend said, if it did.
-    fn check(&mut self, failure: Option<&LightningError>, now: UnixMillis) -> Outcome {
+    fn check(&mut self, failure: Option<&LightningError>, now: UnixMillis) -> StepResult {
         let (Phase::Sending { attempt, .. } | Phase::Checking { attempt, .. }) = &self.phase else {
-            return Outcome::Ignored;
+            return StepResult::Ignored;
         };
         let attempt = attempt.clone();
         let (refused, tried) = match failure {
@@ -348,13 +351,13 @@ impl OwnPayment {
             _ => (false, false),
         };
         self.phase = Phase::Checking { attempt, tries: 1, refused, tried, pending: false, next: lease(now) };
-        Outcome::Stepped(vec![self.look_up()])
+        StepResult::Stepped(vec![self.look_up()])
     }
 
     /// The backend shows a preimage.
-    fn shown(&mut self, paid: &PaidInvoice, now: UnixMillis) -> Outcome {
+    fn shown(&mut self, paid: &PaidInvoice, now: UnixMillis) -> StepResult {
         if self.paid || paid.preimage.payment_hash() != self.invoice.payment_hash() {
-            return Outcome::Ignored;
+            return StepResult::Ignored;
         }
         self.paid = true;
         self.phase = Phase::Over { at: now, checks: 0 };
@@ -364,25 +367,25 @@ impl OwnPayment {
             "fees_paid": paid.fees_paid,
             "request_id": self.reference,
         });
-        Outcome::Stepped(vec![emit(EventType::StatusUpdate, data, now)])
+        StepResult::Stepped(vec![emit(EventType::StatusUpdate, data, now)])
     }
 
     /// The backend replies that it has paid.
-    fn replied(&mut self, attempt: u32, paid: &PaidInvoice, now: UnixMillis) -> Outcome {
+    fn replied(&mut self, attempt: u32, paid: &PaidInvoice, now: UnixMillis) -> StepResult {
         match self.shown(paid, now) {
             // The preimage of something else is no proof: how the payment stands is not known.
-            Outcome::Ignored if !self.paid => match self.phase {
+            StepResult::Ignored if !self.paid => match self.phase {
                 Phase::Sending { .. } if attempt == self.attempts => self.check(None, now),
-                _ => Outcome::Ignored,
+                _ => StepResult::Ignored,
             },
             outcome => outcome,
         }
     }
 
     /// The backend was asked to pay and did not, or did not say that it did.
-    fn failed(&mut self, number: u32, failure: &LightningError, now: UnixMillis) -> Outcome {
+    fn failed(&mut self, number: u32, failure: &LightningError, now: UnixMillis) -> StepResult {
         if number != self.attempts {
-            return Outcome::Ignored;
+            return StepResult::Ignored;
         }
         let attempt = match &self.phase {
             Phase::Sending { attempt, .. } => attempt,
@@ -395,7 +398,7 @@ impl OwnPayment {
             {
                 attempt
             }
-            Phase::Waiting { .. } | Phase::Checking { .. } | Phase::Over { .. } => return Outcome::Ignored,
+            Phase::Waiting { .. } | Phase::Checking { .. } | Phase::Over { .. } => return StepResult::Ignored,
         };
         match failure {
             LightningError::NotSent if !attempt.resumed => {
@@ -406,16 +409,16 @@ impl OwnPayment {
         }
     }
 
-    fn looked_up(&mut self, status: &Result<OutgoingStatus, LightningError>, now: UnixMillis) -> Outcome {
+    fn looked_up(&mut self, status: &Result<OutgoingStatus, LightningError>, now: UnixMillis) -> StepResult {
         if let Ok(OutgoingStatus::Paid(paid)) = status {
             let shown = self.shown(paid, now);
-            if shown != Outcome::Ignored {
+            if shown != StepResult::Ignored {
                 return shown;
             }
         }
         let expired_at = UnixMillis::from_secs(self.invoice.expires_at()).plus(AFTER_EXPIRY);
         let Phase::Checking { attempt, tries, refused, tried, pending, .. } = &mut self.phase else {
-            return Outcome::Ignored;
+            return StepResult::Ignored;
         };
         match status {
             Ok(OutgoingStatus::Failed) => {
@@ -443,19 +446,19 @@ impl OwnPayment {
     }
 
     /// The payment is proven not to have been made.
-    fn attempt_again(&mut self, now: UnixMillis) -> Outcome {
+    fn attempt_again(&mut self, now: UnixMillis) -> StepResult {
         if now >= self.expires_at {
             self.reason.get_or_insert_with(|| "the wallet did not pay in time".to_owned());
             return self.not_paid(now);
         }
         self.sent_before = true;
         self.phase = Phase::Waiting { tries: 0, next: lease(now) };
-        Outcome::Stepped(vec![self.prepare()])
+        StepResult::Stepped(vec![self.prepare()])
     }
 
-    fn check_again(&mut self, now: UnixMillis) -> Outcome {
+    fn check_again(&mut self, now: UnixMillis) -> StepResult {
         let (expires_at, give_up) = (self.expires_at, self.give_up_at());
-        let Phase::Checking { attempt, tries, pending, next, .. } = &mut self.phase else { return Outcome::Ignored };
+        let Phase::Checking { attempt, tries, pending, next, .. } = &mut self.phase else { return StepResult::Ignored };
         // Sooner while a new attempt may follow.
         let slowest = if now < expires_at && !*pending { 4 } else { 6 };
         *next = now.plus(Duration::from_secs(1 << (*tries).min(slowest)));
@@ -463,7 +466,7 @@ impl OwnPayment {
             *next = (*next).min(attempt.void_at());
         }
         if now < give_up {
-            return Outcome::Stepped(Vec::new());
+            return StepResult::Stepped(Vec::new());
         }
         let reason = match &self.reason {
             _ if *pending => "the payment has been under way for too long".to_owned(),
@@ -485,16 +488,16 @@ impl OwnPayment {
         expired.plus(AFTER_EXPIRY).min(self.started_at.plus(LONGEST_UNKNOWN))
     }
 
-    fn not_paid(&mut self, now: UnixMillis) -> Outcome {
+    fn not_paid(&mut self, now: UnixMillis) -> StepResult {
         let reason = self.reason.clone().unwrap_or_else(|| LightningError::NotSent.to_string());
         self.end("not_paid", &reason, now)
     }
 
     /// `outcome` says how sure it is that nothing was paid: `not_paid` or `unknown`.
-    fn end(&mut self, outcome: &str, reason: &str, now: UnixMillis) -> Outcome {
+    fn end(&mut self, outcome: &str, reason: &str, now: UnixMillis) -> StepResult {
         self.phase = Phase::Over { at: now, checks: 0 };
         let data = json!({ "status": "error", "outcome": outcome, "reason": reason, "request_id": self.reference });
-        Outcome::Stepped(vec![emit(EventType::StatusUpdate, data, now)])
+        StepResult::Stepped(vec![emit(EventType::StatusUpdate, data, now)])
     }
 }
 

@@ -6,14 +6,18 @@ use super::*;
 const VOID: u64 = 60 + 60;
 
 /// A payment that nobody has replied to.
-fn unanswered() -> OwnPayment {
+fn unanswered() -> ServicePayment {
     let mut payment = sent();
     asks_to_look_up(payment.step(&replies(1, Err(unknown())), after(65)));
     payment
 }
 
 /// Has it looked up until it is over, always with this result; when and what was told.
-fn looked_up_until_the_end(payment: &mut OwnPayment, result: &Input, from: UnixMillis) -> (UnixMillis, String, String) {
+fn looked_up_until_the_end(
+    payment: &mut ServicePayment,
+    result: &Input,
+    from: UnixMillis,
+) -> (UnixMillis, String, String) {
     let mut now = from;
     for _ in 0..30_000 {
         let outcome = payment.step(result, now);
@@ -50,8 +54,8 @@ fn what_ended_as_unknown_is_looked_up_after_a_minute_and_then_ever_later() {
         if got == [Effect::Finish] {
             break;
         }
-        assert!(matches!(got[..], [Effect::Ask(WalletCall::LookUpPayment { .. })]), "{got:?}");
-        assert_eq!(payment.step(&not_found(Finds::Nothing), now), Outcome::Ignored);
+        assert!(matches!(got[..], [Effect::Ask(LightningRequest::LookUpPayment { .. })]), "{got:?}");
+        assert_eq!(payment.step(&not_found(Finds::Nothing), now), StepResult::Ignored);
         looked_up.push(now.since(end).as_secs());
     }
     assert_eq!(looked_up[..6], [60, 120, 300, 600, 1200, 3600]);
@@ -73,10 +77,10 @@ fn a_payment_that_is_proven_not_to_have_been_made_is_attempted_again() {
     asks_to_prepare(payment.step(&not_found(Finds::Settled), now));
     let got = effects(payment.step(&Input::PaymentPrepared(Ok(signed(now))), now));
     assert!(
-        matches!(&got[..], [Effect::Ask(WalletCall::Pay { attempt: 2, again: false, payment, .. })] if payment.until == now.secs() + 60)
+        matches!(&got[..], [Effect::Ask(LightningRequest::Pay { attempt: 2, again: false, payment, .. })] if payment.until == now.secs() + 60)
     );
     // The replies to the first one count only when they are a proof.
-    assert_eq!(payment.step(&replies(1, Err(refused())), now), Outcome::Ignored);
+    assert_eq!(payment.step(&replies(1, Err(refused())), now), StepResult::Ignored);
     let got = effects(payment.step(&replies(1, Ok(shown(7))), now));
     assert_eq!(event(&got).1["status"], "paid");
 }

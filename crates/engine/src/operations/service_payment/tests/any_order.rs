@@ -33,7 +33,7 @@ proptest! {
     fn it_is_asked_for_again_only_when_it_was_not_sent_or_is_proven_not_made(
         inputs in prop::collection::vec((input(), 0..200_u64), 0..60),
     ) {
-        let mut operation = Operation::OwnPayment(started());
+        let mut operation = Operation::ServicePayment(started());
         let mut now = NOW;
         // The request that is out, as far as anybody knows: which it is, until when it is acted on, and whether an earlier
         // process may have sent it.
@@ -49,7 +49,7 @@ proptest! {
                 }
                 input => input,
             };
-            if let Outcome::Stepped(effects) = operation.step(&input, now) {
+            if let StepResult::Stepped(effects) = operation.step(&input, now) {
                 let was_out = out;
                 if let (Input::PaymentSent { attempt, result: Err(LightningError::NotSent) }, Some((number, _, false))) =
                     (&input, out) && *attempt == number
@@ -59,13 +59,13 @@ proptest! {
                 for effect in effects {
                     match effect {
                         // A request may be signed only when none is out.
-                        Effect::Ask(WalletCall::PreparePayment { .. }) => {
+                        Effect::Ask(LightningRequest::PreparePayment { .. }) => {
                             let proven = matches!(input, Input::PaymentStatus(Ok(OutgoingStatus::Unknown(finds))) if finds > Finds::Nothing);
                             let void = was_out.is_none_or(|(_, until, _)| now.secs() >= until + 60);
                             prop_assert!(out.is_none() || proven && void, "{input:?}");
                             out = None;
                         }
-                        Effect::Ask(WalletCall::Pay { attempt, again, payment, .. }) => {
+                        Effect::Ask(LightningRequest::Pay { attempt, again, payment, .. }) => {
                             match out {
                                 Some((number, until, _)) => {
                                     prop_assert!(again && number == attempt && until == payment.until, "the same");

@@ -5,7 +5,7 @@ use serde_json::json;
 use usher_protocol::message::Preimage;
 
 use super::super::fixtures::{NOW, effects, event, invoice};
-use super::super::{Effect, Input, Outcome, WalletCall};
+use super::super::{Effect, Input, LightningRequest, Operation, StepResult};
 use super::*;
 
 const PREIMAGE: Preimage = Preimage::from_bytes([7; 32]);
@@ -17,10 +17,11 @@ fn after(secs: u64) -> UnixMillis {
     NOW.plus(Duration::from_secs(secs))
 }
 
-fn started() -> OwnPayment {
-    let (state, effects) = OwnPayment::start(invoice(5_000, PREIMAGE, 3600), Some("p-1".to_owned()), after(TTL), NOW);
+fn started() -> ServicePayment {
+    let (state, effects) =
+        ServicePayment::start(invoice(5_000, PREIMAGE, 3600), Some("p-1".to_owned()), after(TTL), NOW);
     assert!(
-        matches!(&effects[..], [Effect::Ask(WalletCall::PreparePayment { until, .. })] if *until == NOW.secs() + TTL)
+        matches!(&effects[..], [Effect::Ask(LightningRequest::PreparePayment { until, .. })] if *until == NOW.secs() + TTL)
     );
     state
 }
@@ -31,11 +32,11 @@ fn signed(now: UnixMillis) -> SignedPayment {
 }
 
 /// A payment whose request is on its way.
-fn sent() -> OwnPayment {
+fn sent() -> ServicePayment {
     let mut payment = started();
     let got = effects(payment.step(&Input::PaymentPrepared(Ok(signed(NOW))), NOW));
     assert!(
-        matches!(&got[..], [Effect::Ask(WalletCall::Pay { attempt: 1, again: false, payment, .. })] if *payment == signed(NOW))
+        matches!(&got[..], [Effect::Ask(LightningRequest::Pay { attempt: 1, again: false, payment, .. })] if *payment == signed(NOW))
     );
     payment
 }
@@ -68,16 +69,16 @@ fn failing() -> LightningError {
     LightningError::Failed("timed out (PAYMENT_FAILED)".to_owned())
 }
 
-fn asks_to_look_up(outcome: Outcome) {
-    assert!(matches!(&effects(outcome)[..], [Effect::Ask(WalletCall::LookUpPayment { .. })]));
+fn asks_to_look_up(outcome: StepResult) {
+    assert!(matches!(&effects(outcome)[..], [Effect::Ask(LightningRequest::LookUpPayment { .. })]));
 }
 
-fn asks_to_prepare(outcome: Outcome) {
-    assert!(matches!(&effects(outcome)[..], [Effect::Ask(WalletCall::PreparePayment { .. })]));
+fn asks_to_prepare(outcome: StepResult) {
+    assert!(matches!(&effects(outcome)[..], [Effect::Ask(LightningRequest::PreparePayment { .. })]));
 }
 
 /// What is told of the end: how sure it is, and why.
-fn told(outcome: Outcome) -> (String, String) {
+fn told(outcome: StepResult) -> (String, String) {
     let data = event(&effects(outcome)).1;
     let word = |name: &str| data[name].as_str().unwrap_or_default().to_owned();
     (word("outcome"), word("reason"))
@@ -90,7 +91,7 @@ fn the_preimage_is_the_proof() {
     let data = json!({ "status": "paid", "preimage": PREIMAGE.to_hex(), "fees_paid": 3, "request_id": "p-1" });
     assert_eq!(event(&got), ("StatusUpdate", data));
     assert!(payment.is_done());
-    assert_eq!(payment.step(&Input::Paid(shown(7)), NOW), Outcome::Ignored, "once");
+    assert_eq!(payment.step(&Input::Paid(shown(7)), NOW), StepResult::Ignored, "once");
     // Until the invoice has expired it is remembered: asked for again, it is this one.
     assert!(payment.wake_at().secs() >= NOW.secs() + 3600);
     let end = payment.wake_at();
@@ -102,8 +103,8 @@ fn a_preimage_of_something_else_proves_nothing() {
     let mut payment = sent();
     asks_to_look_up(payment.step(&replies(1, Ok(shown(8))), NOW));
     assert!(!payment.is_done());
-    assert_eq!(payment.step(&Input::Paid(shown(8)), NOW), Outcome::Ignored);
-    assert_eq!(payment.step(&replies(1, Ok(shown(8))), NOW), Outcome::Ignored);
+    assert_eq!(payment.step(&Input::Paid(shown(8)), NOW), StepResult::Ignored);
+    assert_eq!(payment.step(&replies(1, Ok(shown(8))), NOW), StepResult::Ignored);
 }
 
 #[test]
@@ -123,12 +124,12 @@ fn while_there_is_no_connection_nothing_is_sent_and_at_the_end_nothing_was_paid(
     assert_eq!((outcome.as_str(), reason.as_str()), ("not_paid", "the wallet cannot be reached"));
     assert!(asked > 5 && now == after(TTL), "{asked}");
     // A request that is signed after all is not sent.
-    assert_eq!(payment.step(&Input::PaymentPrepared(Ok(signed(now))), now), Outcome::Ignored);
+    assert_eq!(payment.step(&Input::PaymentPrepared(Ok(signed(now))), now), StepResult::Ignored);
 }
 
 #[test]
 fn an_invoice_that_expires_ends_it() {
-    let (mut payment, _) = OwnPayment::start(invoice(5_000, PREIMAGE, 100), None, after(TTL), NOW);
+    let (mut payment, _) = ServicePayment::start(invoice(5_000, PREIMAGE, 100), None, after(TTL), NOW);
     assert_eq!(effects(payment.step(&Input::PaymentPrepared(Err(LightningError::NotSent)), after(99))), []);
     assert_eq!(payment.wake_at(), after(100));
     assert_eq!(told(payment.step(&Input::Timer, after(100))).0, "not_paid");
@@ -140,9 +141,9 @@ fn what_was_never_written_is_sent_after_a_restart() {
     asks_to_prepare(payment.step(&Input::Resumed, after(2)));
     // Nor does it matter how often, or whether the timer was due.
     asks_to_prepare(payment.step(&Input::Resumed, after(200)));
-    assert_eq!(payment.step(&Input::Timer, after(200)), Outcome::Ignored);
+    assert_eq!(payment.step(&Input::Timer, after(200)), StepResult::Ignored);
     let got = effects(payment.step(&Input::PaymentPrepared(Ok(signed(after(200)))), after(200)));
-    assert!(matches!(&got[..], [Effect::Ask(WalletCall::Pay { again: false, .. })]));
+    assert!(matches!(&got[..], [Effect::Ask(LightningRequest::Pay { again: false, .. })]));
     assert_eq!(told(started().step(&Input::Resumed, after(TTL))).0, "not_paid");
 }
 
@@ -151,7 +152,7 @@ fn what_may_have_been_written_is_the_same_request_after_a_restart_until_it_is_vo
     let mut payment = sent();
     let got = effects(payment.step(&Input::Resumed, after(59)));
     assert!(
-        matches!(&got[..], [Effect::Ask(WalletCall::Pay { attempt: 1, again: true, payment, .. })] if *payment == signed(NOW))
+        matches!(&got[..], [Effect::Ask(LightningRequest::Pay { attempt: 1, again: true, payment, .. })] if *payment == signed(NOW))
     );
     // That it could not be sent now says nothing of what was before.
     asks_to_look_up(payment.step(&replies(1, Err(LightningError::NotSent)), after(59)));
@@ -169,7 +170,7 @@ fn a_refusal_after_a_restart_is_taken_as_it_is() {
     let mut payment = started();
     // First of all it hears that the process is a new one; its timer is due as well.
     asks_to_prepare(payment.step(&Input::Resumed, after(30)));
-    assert_eq!(payment.step(&Input::Timer, after(30)), Outcome::Ignored);
+    assert_eq!(payment.step(&Input::Timer, after(30)), StepResult::Ignored);
     effects(payment.step(&Input::PaymentPrepared(Ok(signed(after(30)))), after(30)));
     asks_to_look_up(payment.step(&replies(1, Err(refused())), after(30)));
     let end = told(payment.step(&not_found(Finds::Nothing), after(30)));
@@ -188,7 +189,7 @@ fn a_refusal_that_comes_while_it_is_looked_up_is_no_less_a_refusal() {
     let mut payment = sent();
     payment.step(&Input::Timer, lease);
     payment.step(&is(OutgoingStatus::Pending), lease);
-    assert_eq!(payment.step(&replies(1, Err(refused())), lease), Outcome::Ignored);
+    assert_eq!(payment.step(&replies(1, Err(refused())), lease), StepResult::Ignored);
 }
 
 #[test]
@@ -234,11 +235,19 @@ fn what_was_not_sent_after_all_is_no_mystery() {
     asks_to_prepare(payment.step(&Input::Timer, at));
     // And of another attempt it says nothing.
     effects(payment.step(&Input::PaymentPrepared(Ok(signed(at))), at));
-    assert_eq!(payment.step(&replies(1, Err(LightningError::NotSent)), at), Outcome::Ignored);
+    assert_eq!(payment.step(&replies(1, Err(LightningError::NotSent)), at), StepResult::Ignored);
 
     // It says nothing of a payment that the wallet has been seen to make.
     let mut payment = sent();
     payment.step(&Input::Timer, lease);
     payment.step(&is(OutgoingStatus::Pending), lease);
-    assert_eq!(payment.step(&replies(1, Err(LightningError::NotSent)), lease), Outcome::Ignored);
+    assert_eq!(payment.step(&replies(1, Err(LightningError::NotSent)), lease), StepResult::Ignored);
+}
+
+/// Databases have these names: they stay, whatever the types are called.
+#[test]
+fn its_stored_name_stays() {
+    let state = Operation::ServicePayment(started()).to_state().unwrap();
+    assert!(state.0.starts_with(r#"{"operation":"own_payment","#), "{}", state.0);
+    assert_eq!(Operation::from_state(&state).unwrap(), Operation::ServicePayment(started()));
 }

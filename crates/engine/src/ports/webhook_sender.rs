@@ -9,7 +9,7 @@ use crate::{StreamId, UnixMillis};
 
 /// Posts events to the app.
 #[async_trait]
-pub trait Receiver: Send + Sync {
+pub trait WebhookSender: Send + Sync {
     /// Posts one event of `stream`, once, and says how it went. Always returns within a bound of its own.
     ///
     /// The body is the same at every attempt; `now` goes into the signature.

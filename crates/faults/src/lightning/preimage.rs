@@ -1,0 +1,8 @@
+//! Preimages that prove nothing.
+
+use usher_protocol::message::Preimage;
+
+/// A preimage that belongs to no payment.
+pub(super) fn unrelated_preimage() -> Preimage {
+    Preimage::from_bytes(rand::random())
+}

@@ -1,0 +1,45 @@
+//! A request of an app.
+
+use std::sync::Arc;
+
+use usher_protocol::EventId;
+
+use super::Method;
+use super::cipher::Scheme;
+use super::wire::{Call, Refusal, Response};
+
+/// A request that can be answered.
+#[derive(Clone, Debug)]
+pub struct NwcRequest {
+    pub(super) id: EventId,
+    pub(super) scheme: Scheme,
+    pub(super) method: Option<Method>,
+    pub(super) call: Arc<Call>,
+    /// Unix seconds from which it must not be executed.
+    pub(super) expires_at: Option<u64>,
+}
+
+impl NwcRequest {
+    /// The method; `None` for an unknown one.
+    pub const fn method(&self) -> Option<Method> {
+        self.method
+    }
+
+    /// The method's parameters.
+    ///
+    /// # Errors
+    /// A refusal that says what is wrong with them.
+    pub fn params<T: serde::de::DeserializeOwned>(&self) -> Result<T, Refusal> {
+        self.call.params()
+    }
+
+    /// How the request was encrypted and the response must be.
+    pub const fn scheme(&self) -> Scheme {
+        self.scheme
+    }
+
+    /// The text of a response to it.
+    pub fn text_of(&self, response: &Response) -> String {
+        response.text(&self.call.method)
+    }
+}

@@ -1,0 +1,52 @@
+//! Amounts as people read them.
+
+use usher_protocol::message::Currency;
+use usher_protocol::text::clean;
+
+/// Longest name of a currency that is shown, in characters: services choose it.
+const MAX_CURRENCY: usize = 200;
+
+/// An amount with its unit: `10,000 msat`, `5 usd`.
+pub fn amount(amount: u64, currency: &Currency) -> String {
+    match currency {
+        Currency::Millisats => millisats(amount),
+        other => format!("{} {}", grouped(amount), clean(&other.to_string().to_lowercase(), MAX_CURRENCY)),
+    }
+}
+
+/// An amount of millisats: `10,000 msat`.
+pub fn millisats(amount: u64) -> String {
+    format!("{} msat", grouped(amount))
+}
+
+/// The digits of a number in groups of three.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_grouped_from_the_right() {
+        for (number, text) in [
+            (0, "0 msat"),
+            (999, "999 msat"),
+            (1_000, "1,000 msat"),
+            (100_000, "100,000 msat"),
+            (u64::MAX, "18,446,744,073,709,551,615 msat"),
+        ] {
+            assert_eq!(millisats(number), text);
+        }
+        assert_eq!(amount(12_345, &Currency::Millisats), "12,345 msat");
+    }
+}

@@ -1,0 +1,227 @@
+//! The wallet: starting and stopping it, opening handshake URLs, reading and answering requests.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use nostr_sdk::{Filter, Kind};
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use usher_protocol::handshake_url::HandshakeUrl;
+use usher_protocol::message::{ClientInfo, KeyHandshake, WalletMessage};
+use usher_protocol::{Event, PublicKey, kind};
+
+use super::error::{NoRequest, WalletError};
+use super::identity::Identity;
+use super::inbox::Inbox;
+use super::known_service::KnownService;
+use super::messages::Messages;
+use super::options::{Policy, Reaction, WalletOptions};
+use super::reply;
+use super::request::Request;
+use super::requests::Requests;
+use super::wallet_state::WalletState;
+use crate::relay_client::{DeliveryStatus, RelayClient};
+
+/// The name by which the wallet introduces itself.
+const CLIENT_NAME: &str = "Usher reference wallet";
+
+/// A user's wallet. Dropping it hangs up.
+#[derive(Debug)]
+pub struct Wallet {
+    pub(super) inner: Arc<WalletState>,
+}
+
+/// What came of opening a handshake URL.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// The service, now known.
+    pub service: KnownService,
+    /// No authentication challenge will follow.
+    pub no_request: bool,
+    /// The 27010 event that was sent.
+    pub event: Event,
+}
+
+impl Wallet {
+    /// Starts a wallet and connects it to its relays, without waiting for them.
+    pub async fn start(options: WalletOptions) -> Self {
+        let WalletOptions {
+            identity,
+            relays,
+            services,
+            subscriptions,
+            payment_source,
+            policy,
+            clock,
+            deployed,
+            notifications,
+        } = options;
+        let known: Vec<String> =
+            relays.iter().chain(services.iter().flat_map(|service| &service.relays)).cloned().collect();
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        // Kind 30000 is kept by relays; of the past a few are enough.
+        let filter = Filter::new()
+            .pubkeys([identity.public_key(), identity.main_key()])
+            .kinds(kind::FROM_SERVICE.map(Kind::from_u16))
+            .limit(100);
+        let (relay_client, received) =
+            RelayClient::new(identity.keys().clone(), filter, notifications, tasks.clone(), stop.clone());
+        let inner = Arc::new(WalletState {
+            messages: Messages::new(identity.keys().clone(), clock),
+            requests: Requests::new(deployed),
+            deployed,
+            policy: Mutex::new(policy),
+            services: Mutex::new(services.clone()),
+            subscriptions: Mutex::new(subscriptions),
+            payment_source,
+            payments: tokio::sync::Mutex::new(()),
+            identity,
+            relays: relays.clone(),
+            relay_client,
+            tasks: tasks.clone(),
+            stop: stop.clone(),
+        });
+        let inbox = Inbox::new(Arc::clone(&inner));
+        tasks.spawn(stop.run_until_cancelled_owned(inbox.run(received)));
+        inner.relay_client.add(&known).await;
+        Self { inner }
+    }
+
+    /// The key it signs with: the main key, or the device's subkey.
+    pub fn public_key(&self) -> PublicKey {
+        self.inner.identity.keys().public_key()
+    }
+
+    /// The user's main key.
+    pub fn main_key(&self) -> PublicKey {
+        self.inner.identity.main_key()
+    }
+
+    /// Now, in Unix seconds, by the wallet's clock.
+    pub fn now(&self) -> u64 {
+        self.inner.messages.now()
+    }
+
+    /// Who it is.
+    pub fn identity(&self) -> &Identity {
+        &self.inner.identity
+    }
+
+    /// The services whose handshake URLs it opened, now or (as its file says) earlier.
+    pub fn services(&self) -> Vec<KnownService> {
+        self.inner.services.lock().clone()
+    }
+
+    /// Opens a handshake URL of any scheme: connects to the URL's relays and introduces itself to the service.
+    ///
+    /// Returns when a relay of the URL listens for us and the introduction is on its way to all of them; nothing waits
+    /// for an OK. Wait for the answer with [`next_request`](Self::next_request).
+    ///
+    /// # Errors
+    /// When the URL names no relay and the wallet has none, or when none can be reached until `deadline` (from now).
+    pub async fn open(&self, url: &HandshakeUrl, deadline: Duration) -> Result<Opened, WalletError> {
+        let relays = if url.relays.is_empty() { &self.inner.relays } else { &url.relays };
+        if relays.is_empty() {
+            return Err(WalletError::NoRelays);
+        }
+        let service = KnownService::of(url, relays);
+        KnownService::remember(&mut self.inner.services.lock(), &service);
+        self.inner.relay_client.add(relays).await;
+        self.inner.relay_client.wait_for_any(relays, deadline).await?;
+        let preferred = if self.inner.relays.is_empty() { relays } else { &self.inner.relays };
+        let message = WalletMessage::KeyHandshake(KeyHandshake {
+            token: if self.inner.deployed { url.encoded_token() } else { url.token.clone() },
+            client_info: Some(ClientInfo {
+                name: CLIENT_NAME.to_owned(),
+                version: env!("CARGO_PKG_VERSION").to_owned(),
+            }),
+            preferred_relays: preferred.clone(),
+        });
+        let event = self.inner.send(url.recipient(), &message.into())?;
+        Ok(Opened { service, no_request: url.no_request, event })
+    }
+
+    /// Waits until one of these relays, which it must know, listens for us.
+    ///
+    /// # Errors
+    /// [`WalletError::Unreachable`] when none can be reached until `deadline` (from now).
+    pub async fn wait_for_relay(&self, relays: &[String], deadline: Duration) -> Result<(), WalletError> {
+        Ok(self.inner.relay_client.wait_for_any(relays, deadline).await?)
+    }
+
+    /// All that was asked and not forgotten (the last 10,000), oldest first.
+    pub fn requests(&self) -> Vec<Request> {
+        self.inner.requests.all()
+    }
+
+    /// The next request that this method has not given yet, oldest first; a repeated request is none.
+    ///
+    /// # Errors
+    /// [`NoRequest`] when none came until `deadline` (from now).
+    pub async fn next_request(&self, deadline: Duration) -> Result<Request, NoRequest> {
+        tokio::time::timeout(deadline, self.inner.requests.next()).await.map_err(|_| NoRequest)
+    }
+
+    /// Reads a request from an event that came earlier, for example from a file; `None` when it is none for this key.
+    ///
+    /// The event must have been verified. The request is not added to [`requests`](Self::requests).
+    pub fn read(&self, event: &Event) -> Option<Request> {
+        self.inner.read(event)
+    }
+
+    /// Answers yes. Asked to again, it sends it again; asked to after a [`decline`](Self::decline), it says both.
+    ///
+    /// What takes time goes on behind: a payment is said to be approved and then made, an invoice is made and sent
+    /// when it is there (so nothing was said yet). [`fulfil`](Self::fulfil) waits for it.
+    ///
+    /// # Errors
+    /// [`WalletError::CannotAnswer`] when it does not know how to.
+    pub fn approve(&self, request: &Request) -> Result<Option<Event>, WalletError> {
+        self.inner.react(request, &Reaction::Approve)
+    }
+
+    /// Answers no, with a reason for people.
+    ///
+    /// # Errors
+    /// [`WalletError::CannotAnswer`] when it does not know how to.
+    pub fn decline(&self, request: &Request, reason: Option<&str>) -> Result<Event, WalletError> {
+        let reaction = Reaction::Decline(reason.map(str::to_owned));
+        let message = reply::answer(request, &reaction, self.inner.identity.proof())?;
+        self.inner.respond(request, message.into())
+    }
+
+    /// The answer that [`approve`](Self::approve) would send, to be changed and sent otherwise.
+    ///
+    /// # Errors
+    /// [`WalletError::CannotAnswer`] when it does not know how to.
+    pub fn approval(&self, request: &Request) -> Result<WalletMessage, WalletError> {
+        reply::answer(request, &Reaction::Approve, self.inner.identity.proof())
+    }
+
+    /// Changes what it does by itself with requests from now on (and with repeated ones that it has not answered).
+    pub fn set_policy(&self, policy: Policy) {
+        *self.inner.policy.lock() = policy;
+    }
+
+    /// Waits until it is known what became of each event on its way, at most until `deadline` (from now). For programs
+    /// that end after it.
+    pub async fn flush(&self, deadline: Duration) -> DeliveryStatus {
+        self.inner.relay_client.flush(deadline).await
+    }
+
+    /// Hangs up: closes the connections and ends what it does by itself.
+    pub async fn stop(&self) {
+        self.inner.stop.cancel();
+        self.inner.relay_client.shutdown().await;
+        self.inner.tasks.close();
+        self.inner.tasks.wait().await;
+    }
+}
+
+impl Drop for Wallet {
+    fn drop(&mut self) {
+        self.inner.stop.cancel();
+        self.inner.relay_client.disconnect();
+    }
+}

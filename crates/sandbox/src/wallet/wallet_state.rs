@@ -1,0 +1,45 @@
+//! What the tasks of a wallet share.
+
+use parking_lot::Mutex;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use usher_protocol::{Event, PublicKey};
+
+use super::error::WalletError;
+use super::identity::Identity;
+use super::known_service::KnownService;
+use super::messages::{Messages, OutgoingMessage};
+use super::options::Policy;
+use super::payment_source::PaymentSource;
+use super::requests::Requests;
+use super::subscription::Subscription;
+use crate::relay_client::RelayClient;
+
+/// What the wallet's tasks share.
+#[derive(Debug)]
+pub(super) struct WalletState {
+    pub(super) identity: Identity,
+    pub(super) relays: Vec<String>,
+    pub(super) deployed: bool,
+    pub(super) policy: Mutex<Policy>,
+    pub(super) services: Mutex<Vec<KnownService>>,
+    pub(super) subscriptions: Mutex<Vec<Subscription>>,
+    pub(super) payment_source: Option<PaymentSource>,
+    /// One payment at a time: what is asked twice is paid once.
+    pub(super) payments: tokio::sync::Mutex<()>,
+    pub(super) requests: Requests,
+    pub(super) messages: Messages,
+    pub(super) relay_client: RelayClient,
+    pub(super) tasks: TaskTracker,
+    pub(super) stop: CancellationToken,
+}
+
+impl WalletState {
+    /// Sends a message under the wallet's own key, and remembers it.
+    pub(super) fn send(&self, to: PublicKey, outgoing: &OutgoingMessage) -> Result<Event, WalletError> {
+        let participants = KnownService::keys_of(&self.services.lock(), to);
+        let event = self.messages.seal(to, &participants, outgoing)?;
+        self.relay_client.send(&event)?;
+        Ok(event)
+    }
+}
