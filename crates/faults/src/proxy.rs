@@ -1,4 +1,4 @@
-//! A TCP proxy that can be cut, swallow, and delay.
+//! A TCP proxy that can cut connections, drop bytes and delay them.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -42,7 +42,7 @@ pub struct BreakableProxy {
 }
 
 impl BreakableProxy {
-    /// Starts a proxy to `target` (`host:port`), which need not be there yet.
+    /// Starts a proxy to `target` (`host:port`), which need not listen yet.
     ///
     /// # Errors
     /// When loopback cannot be listened on.
@@ -93,7 +93,7 @@ impl BreakableProxy {
 
     /// Half-opens the line: connections stay and new ones are accepted, but every byte in either direction is lost.
     ///
-    /// Connections that lost bytes are closed by [`restore`](Self::restore): they could not go on.
+    /// Connections that lost bytes are closed by [`restore`](Self::restore): they cannot continue.
     pub fn swallow(&self) {
         self.set(|state| state.line = Line::Swallowing);
     }
@@ -103,7 +103,7 @@ impl BreakableProxy {
         self.set(|state| state.delay = delay);
     }
 
-    /// Makes the line whole and without delay again.
+    /// Forwards everything again, without delay.
     pub fn restore(&self) {
         self.set(|state| *state = State { line: Line::Open, delay: Duration::ZERO });
     }

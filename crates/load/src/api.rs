@@ -1,4 +1,4 @@
-//! The part of the HTTP interface that is loaded.
+//! The requests of the HTTP interface that the load uses.
 
 use anyhow::{Context as _, Result};
 use serde::Deserialize;

@@ -1,4 +1,4 @@
-//! Many calls, as fast as they are answered, over some connections.
+//! A closed-loop load generator: each connection sends its next request when the response has arrived.
 
 use std::net::SocketAddr;
 use std::sync::Arc;

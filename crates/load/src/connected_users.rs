@@ -1,4 +1,4 @@
-//! Users at once: each with a wallet on the relay, and a connection of the app's for them.
+//! Concurrent users: each has a wallet on the relay and an app connection.
 
 use anyhow::Result;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};

@@ -1,4 +1,4 @@
-//! When the app learnt of each stream's first event.
+//! When the app received the first event of each stream.
 
 use std::collections::HashMap;
 use std::sync::Arc;

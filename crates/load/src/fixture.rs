@@ -1,4 +1,4 @@
-//! What every measurement is made on: a relay, a data directory and a running service.
+//! What every measurement uses: a relay, a data directory and a running service.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! How long things took.
+//! Measured latencies and their percentiles.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The machine that is measured on: figures without it mean nothing.
+//! Describes the machine, because figures mean nothing without it.
 
 use std::fs;
 use std::io::Write as _;

@@ -1,4 +1,4 @@
-//! Opening many streams, and finishing some.
+//! Opens many streams and completes some of them.
 
 use std::sync::Arc;
 use std::time::Duration;

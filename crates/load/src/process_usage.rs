@@ -1,4 +1,4 @@
-//! Who uses how much processor time and memory, from `/proc`.
+//! Processor time and memory of each process, from `/proc`.
 
 use std::fs;
 use std::time::{Duration, Instant};

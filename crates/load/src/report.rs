@@ -1,4 +1,4 @@
-//! The table.
+//! Prints the table of results.
 
 use std::fmt::Write as _;
 use std::time::Duration;

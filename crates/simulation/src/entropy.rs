@@ -1,4 +1,4 @@
-//! Where all chance in a simulation process comes from: one seed.
+//! The source of all randomness in a simulation process: one seed.
 //!
 //! Beside the engine's own port for randomness there is chance that no port controls: the order of `HashMap`s, the branch
 //! that `tokio::select!` looks at first, nonces, WebSocket masks, the back-off of connections. All of it begins with the C

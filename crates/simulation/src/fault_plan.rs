@@ -1,4 +1,4 @@
-//! What a seed decides beforehand: what kind of weather it will be.
+//! Which faults a seed has, decided in advance.
 
 use std::ops::Range;
 use std::time::Duration;

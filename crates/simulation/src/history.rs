@@ -1,4 +1,4 @@
-//! What happened, for people to read, and its hash, by which two runs are compared.
+//! The log of a run, for people, and its hash, which compares two runs.
 
 use std::fmt::Write as _;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};

@@ -1,4 +1,4 @@
-//! Defects that are known and not fixed yet: the ordinary test run tolerates them. An entry goes with its fix.
+//! Defects that are known and not fixed yet: the ordinary test run tolerates them. An entry is removed with its fix.
 
 /// A rule that is broken by a known defect.
 #[derive(Clone, Copy, Debug)]

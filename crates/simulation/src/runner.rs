@@ -1,4 +1,4 @@
-//! Many seeds, each in a process of its own, some at a time.
+//! Runs many seeds, each in its own process, several at a time.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,4 +1,4 @@
-//! The keeper: starts the service, lets it be killed, starts it again, until the seed's history is over.
+//! Starts the service, kills it and starts it again, until the run of the seed is over.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -20,7 +20,7 @@ use super::subscriptions::{Subscription, Subscriptions};
 /// The last events received that are kept for tests to look at.
 const SEEN: usize = 4_096;
 
-/// The middle of a relay: what comes in on one connection goes out on others.
+/// Distributes what arrives on one connection to the others.
 #[derive(Debug)]
 pub(super) struct Broker {
     pub(super) url: String,
@@ -28,7 +28,7 @@ pub(super) struct Broker {
     pub(super) counts: watch::Sender<Counts>,
     pub(super) tasks: TaskTracker,
     pub(super) stop: CancellationToken,
-    /// Told when all connections are to be closed.
+    /// Notified when all connections must close.
     pub(super) hang_up: Notify,
     subscriptions: RwLock<Subscriptions>,
     stored: Mutex<EventStore>,
@@ -77,7 +77,7 @@ impl Broker {
         self.seen.lock().iter().cloned().collect()
     }
 
-    /// Opens a subscription and puts the kept events it wants into its queue, with nothing lost in between.
+    /// Opens a subscription and queues the stored events that match it. No event is lost in between.
     pub(super) fn subscribe(&self, subscription: &Arc<Subscription>, at: Instant) {
         let quirks = self.quirks();
         let stored = self.stored.lock();
@@ -95,7 +95,7 @@ impl Broker {
         self.subscriptions.write().remove(subscription);
     }
 
-    /// Keeps the event as its kind demands and forwards it unless it is old news.
+    /// Stores the event if its kind requires it, and forwards it unless it is a duplicate.
     pub(super) fn publish(&self, published: &Published) -> Kept {
         let quirks = self.quirks();
         if published.event.kind.is_ephemeral() {
@@ -122,7 +122,7 @@ impl Broker {
         kept
     }
 
-    /// Forwards an event to all who want it.
+    /// Forwards an event to all matching subscriptions.
     pub(super) fn forward(&self, published: &Published, quirks: &Quirks) {
         if quirks.mute {
             return;
@@ -153,14 +153,14 @@ impl Broker {
         self.count(|counts| counts.forwarded += total);
     }
 
-    /// Forwards a junk event to all who want it and have room; says to how many.
+    /// Forwards a junk event to all matching subscriptions with room in their queue; returns how many.
     pub(super) fn forward_junk(&self, published: &Published, at: Instant) -> u64 {
         let receivers = self.subscriptions.read().matching(&published.event);
         let pushed = receivers.iter().filter(|r| r.outbox.push_junk(at, published.frame(&r.id)));
         pushed.count() as u64
     }
 
-    /// Says something on a connection, unless the relay is mute.
+    /// Sends a text on a connection, unless the relay is mute.
     pub(super) fn say(&self, outbox: &Outbox, text: String) {
         let quirks = self.quirks();
         if !quirks.mute {

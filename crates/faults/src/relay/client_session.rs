@@ -1,4 +1,4 @@
-//! One client's session: what it may do and what it is told.
+//! The session of one client: its messages, subscriptions and authentication.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -49,7 +49,7 @@ impl Session {
         }
     }
 
-    /// Sends the NIP-42 challenge when one is demanded and was not sent yet.
+    /// Sends the NIP-42 challenge if authentication is required and it was not sent yet.
     pub(super) fn challenge_if_due(&mut self) {
         if !self.challenged && self.broker.quirks().require_auth {
             self.challenged = true;
@@ -57,7 +57,7 @@ impl Session {
         }
     }
 
-    /// Takes one frame from the client.
+    /// Handles one frame of the client.
     pub(super) fn take(&mut self, frame: &Message) {
         let text = match frame {
             Message::Text(text) => text.as_str(),
@@ -209,7 +209,7 @@ impl Session {
             && event.verify().is_ok()
     }
 
-    /// Closes the subscriptions older than `age`; says when the next one is due.
+    /// Closes the subscriptions older than `age`; returns when the next one is due.
     pub(super) fn close_older_than(&mut self, age: Duration) -> Option<Instant> {
         let now = Instant::now();
         let due: Vec<_> = self
@@ -225,7 +225,7 @@ impl Session {
         self.subscriptions.values().map(|(_, opened)| *opened + age).min()
     }
 
-    /// The id of some open subscription.
+    /// The id of any open subscription.
     pub(super) fn any_subscription(&self) -> &str {
         self.subscriptions.keys().next().map_or("", |id| id.as_str())
     }

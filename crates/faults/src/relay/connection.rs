@@ -1,4 +1,4 @@
-//! One connection from beginning to end.
+//! The life of one connection.
 
 use std::future;
 use std::sync::Arc;
@@ -18,8 +18,8 @@ use super::{garbage_frames, socket};
 /// Frames read ahead of the session (the frames that are under way when there is a latency).
 const READ_AHEAD: usize = 8_192;
 
-/// Buffer for reading from one socket. It is cleared before each read, and clearing the default of 128 KiB was a third of
-/// what a relay under load did.
+/// Buffer for reading from one socket. It is cleared before each read, and clearing the default of 128 KiB took a third of
+/// a relay's processor time under load.
 const READ_BYTES: usize = 8 * 1024;
 
 /// Counts a connection for as long as it lives, however it ends.
@@ -31,7 +31,7 @@ impl Drop for Open {
     }
 }
 
-/// Serves one client until it goes, is thrown out, or the relay stops.
+/// Serves one client until it disconnects, is disconnected, or the relay stops.
 pub(super) async fn serve(stream: TcpStream, broker: Arc<Broker>) {
     let opened = Instant::now();
     broker.count(|counts| {
@@ -65,7 +65,7 @@ pub(super) async fn serve(stream: TcpStream, broker: Arc<Broker>) {
     }
 }
 
-/// Answers frames, each after the latency, and does what the quirks demand in between.
+/// Handles frames, each after the latency, and applies the quirks in between.
 async fn converse(
     mut session: Session,
     broker: &Broker,
@@ -104,7 +104,7 @@ async fn converse(
     }
 }
 
-/// Waits until then; for ever without a then.
+/// Waits until `due`; for ever without one.
 async fn at(due: Option<Instant>) {
     match due {
         Some(due) => sleep_until(due).await,
@@ -112,7 +112,7 @@ async fn at(due: Option<Instant>) {
     }
 }
 
-/// Sends the flood, whenever there is one.
+/// Sends the flood while one is configured.
 pub(super) async fn flood(broker: Arc<Broker>) {
     /// How often a batch leaves.
     const BEAT: std::time::Duration = std::time::Duration::from_millis(10);

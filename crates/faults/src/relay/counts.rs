@@ -1,8 +1,8 @@
-//! What a relay saw.
+//! What a relay counted.
 
 use std::collections::BTreeMap;
 
-/// What a [`QuirkyRelay`](super::QuirkyRelay) saw since it started.
+/// What a [`QuirkyRelay`](super::QuirkyRelay) counted since it started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// TCP connections accepted.
@@ -11,9 +11,9 @@ pub struct Counts {
     pub open_connections: u64,
     /// Websocket handshakes completed.
     pub handshakes: u64,
-    /// Text and binary frames received, whatever they said.
+    /// Text and binary frames received, valid or not.
     pub frames: u64,
-    /// Frames received that were no message of NIP-01 or NIP-42.
+    /// Frames received that are not messages of NIP-01 or NIP-42.
     pub nonsense: u64,
     /// REQs received.
     pub reqs: u64,
@@ -27,17 +27,17 @@ pub struct Counts {
     pub open_subscriptions: u64,
     /// The most subscriptions that one connection ever had open.
     pub most_subscriptions: u64,
-    /// EVENTs received, by kind, whatever became of them.
+    /// EVENTs received, by kind, accepted or not.
     pub events: BTreeMap<u16, u64>,
     /// EVENTs answered OK false.
     pub events_refused: u64,
     /// EVENTs received with a wrong id or signature.
     pub events_forged: u64,
-    /// EVENT messages put into connections' queues, the flood's not counted.
+    /// EVENT messages put into connections' queues, without the flood.
     pub forwarded: u64,
     /// Junk events of the flood put into connections' queues.
     pub flooded: u64,
-    /// Connections closed as their reader was too slow.
+    /// Connections closed because their reader was too slow.
     pub slow_readers: u64,
 }
 

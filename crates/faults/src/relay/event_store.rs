@@ -1,4 +1,4 @@
-//! The events a relay keeps.
+//! The events that a relay stores.
 
 use std::collections::{HashSet, VecDeque};
 use std::time::Duration;
@@ -15,18 +15,18 @@ const CAPACITY: usize = 20_000;
 /// Ephemeral events whose ids are remembered.
 const REMEMBERED: usize = 100_000;
 
-/// What became of an event that was to be kept.
+/// The result of storing an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kept {
     /// New: forward it.
     New,
-    /// The same event was here already.
+    /// The same event is already stored.
     Duplicate,
-    /// A newer one stands in its place (replaceable and addressable kinds).
+    /// A newer one is stored in its place (replaceable and addressable kinds).
     Superseded,
 }
 
-/// What a relay keeps: everything but ephemeral events, as NIP-01 tells; those too, for a while, when it is told to.
+/// Stores everything but ephemeral events, as NIP-01 requires; those too, for a while, if configured.
 #[derive(Debug, Default)]
 pub(super) struct EventStore {
     events: VecDeque<Published>,
@@ -55,7 +55,7 @@ impl EventStore {
         Kept::New
     }
 
-    /// Whether this ephemeral event was not remembered yet; it is now.
+    /// Remembers an ephemeral event; returns whether it is new.
     pub(super) fn remember(&mut self, id: EventId) -> bool {
         if !self.ephemeral.insert(id) {
             return false;
@@ -69,7 +69,7 @@ impl EventStore {
         true
     }
 
-    /// Keeps an ephemeral event; false when it is here already.
+    /// Stores an ephemeral event; returns whether it is new.
     pub(super) fn keep_ephemeral(&mut self, published: &Published) -> bool {
         if self.ephemeral_events.iter().any(|(_, other)| other.event.id == published.event.id) {
             return false;

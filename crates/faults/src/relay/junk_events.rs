@@ -1,4 +1,4 @@
-//! Junk events, made in advance: a flood must not be limited by how fast it is signed.
+//! Junk events, signed in advance so that signing does not limit a flood.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ pub struct JunkEvents {
 }
 
 impl JunkEvents {
-    /// Makes `count` different junk events to `recipient`, of the kinds in turn and of the wrongs in turn.
+    /// Makes `count` different junk events to `recipient`, cycling through the kinds and the defects.
     ///
     /// Takes 0.1 ms each: make many on a blocking thread. Event kinds are the wallet protocol's, for example
     /// [`usher_protocol::kind::FROM_WALLET`].

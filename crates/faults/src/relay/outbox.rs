@@ -1,4 +1,4 @@
-//! The way out: a queue for each connection.
+//! The outgoing queue of each connection.
 
 use nostr::{Event, JsonUtil as _, SubscriptionId};
 use tokio::sync::mpsc;
@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 /// Frames that may wait for one connection; then its reader is too slow and the connection is closed, as relays do.
 const QUEUE: usize = 65_536;
 
-/// The flood leaves a queue alone that is so long already, or it would only measure that queue.
+/// The flood skips queues that are longer than this; otherwise it would only measure the queue.
 const FLOOD_QUEUE: usize = 1_024;
 
 /// A frame and when it may leave.
@@ -34,14 +34,14 @@ impl Outbox {
         (Self { queue, overflow: overflow.clone() }, receiver, overflow)
     }
 
-    /// Puts a frame into the queue, or has the connection closed when the queue is full.
+    /// Queues a frame; if the queue is full, the connection is closed.
     pub(super) fn push(&self, at: Instant, frame: Message) {
         if let Err(mpsc::error::TrySendError::Full(_)) = self.queue.try_send(Outgoing { at, frame }) {
             self.overflow.cancel();
         }
     }
 
-    /// As [`push`](Self::push), but only when the queue is short; says whether it did.
+    /// As [`push`](Self::push), but only if the queue is short; returns whether it did.
     pub(super) fn push_junk(&self, at: Instant, frame: Message) -> bool {
         QUEUE - self.queue.capacity() < FLOOD_QUEUE && self.queue.try_send(Outgoing { at, frame }).is_ok()
     }

@@ -1,4 +1,4 @@
-//! A relay of our own that can misbehave.
+//! A small relay that can misbehave.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -15,7 +15,7 @@ use super::outbox::Published;
 use super::quirks::Quirks;
 
 /// A small Nostr relay on loopback whose faults can be set when it starts and while it runs, and which counts what it
-/// saw.
+/// receives.
 ///
 /// Without faults it is a fast relay that loses nothing: NIP-01 subscriptions, ephemeral events forwarded and not
 /// kept, other kinds kept in memory, NIP-42 when asked to.
@@ -58,25 +58,25 @@ impl QuirkyRelay {
         self.address.port()
     }
 
-    /// How it behaves now.
+    /// Its quirks now.
     pub fn quirks(&self) -> Quirks {
         Quirks::clone(&self.broker.quirks())
     }
 
-    /// Changes how it behaves from now on, for open connections too.
+    /// Changes its quirks from now on, for open connections too.
     pub fn set(&self, change: impl FnOnce(&mut Quirks)) {
         self.broker.quirks.send_modify(|quirks| change(Arc::make_mut(quirks)));
     }
 
-    /// What it saw so far.
+    /// Its counts so far.
     pub fn counts(&self) -> Counts {
         self.broker.counts.borrow().clone()
     }
 
-    /// Waits until what it saw satisfies `enough`.
+    /// Waits until its counts satisfy `enough`.
     ///
     /// # Errors
-    /// What it had seen when `deadline` (from now) had passed.
+    /// The counts when `deadline` (from now) had passed.
     pub async fn wait_for(&self, deadline: Duration, enough: impl FnMut(&Counts) -> bool) -> Result<Counts, Counts> {
         let mut counts = self.broker.counts.subscribe();
         match tokio::time::timeout(deadline, counts.wait_for(enough)).await {
@@ -85,12 +85,12 @@ impl QuirkyRelay {
         }
     }
 
-    /// The last 4,096 events received, the refused and forged ones too, oldest first: an eavesdropper's catch.
+    /// The last 4,096 events received, refused and forged ones included, oldest first: what an eavesdropper sees.
     pub fn seen(&self) -> Vec<Event> {
         self.broker.seen()
     }
 
-    /// Forwards an event as if a client had sent it, without any check: a relay can make up what it likes.
+    /// Forwards an event as if a client had sent it, without any check: a relay can send whatever it likes.
     pub fn inject(&self, event: Event) {
         self.broker.forward(&Published::new(event), &self.broker.quirks());
     }

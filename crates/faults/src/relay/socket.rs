@@ -16,7 +16,7 @@ use super::quirks::Quirks;
 /// A frame and when it arrived.
 pub(super) type Incoming = (Instant, Message);
 
-/// Reads frames into the queue until the client goes; a full queue holds the reading up, and so the client.
+/// Reads frames into the queue until the client goes; a full queue stops reading, and so the client.
 pub(super) async fn read(
     mut socket: SplitStream<WebSocketStream<TcpStream>>,
     queue: mpsc::Sender<Incoming>,
@@ -42,7 +42,7 @@ pub(super) async fn read(
     }
 }
 
-/// Writes the frames of the queue, each not before its time.
+/// Writes the frames of the queue, none before its time.
 pub(super) async fn write(
     mut socket: SplitSink<WebSocketStream<TcpStream>, Message>,
     mut queue: mpsc::Receiver<Outgoing>,

@@ -1,4 +1,4 @@
-//! Who wants which events.
+//! The relay subscriptions of all connections.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Doing what was approved.
+//! Carrying out approved requests: paying, sending invoices, agreeing to subscriptions.
 
 use std::sync::Arc;
 
@@ -15,32 +15,32 @@ use super::wallet_state::WalletState;
 use super::{Agreement, Asked, PaymentSourceError, Reaction, Request, Subscription, WalletError, reply};
 use crate::lightning::{InvoiceTerms, Paid};
 
-/// For how many seconds an invoice of the user can be paid, at least.
+/// Seconds for which an invoice of the user can be paid, at least.
 const EXPIRY: u64 = 3_600;
 
-/// What came of a request that was fulfilled.
+/// The result of a request that was carried out.
 #[derive(Clone, Debug)]
 pub struct Fulfilled {
-    /// The last thing that was said about it.
+    /// The last event that was sent about it.
     pub event: Event,
-    /// What was paid.
+    /// The payment.
     pub paid: Option<Paid>,
-    /// The invoice that was made.
+    /// The invoice that was created.
     pub invoice: Option<Invoice>,
     /// The subscription that was agreed to.
     pub subscription: Option<Subscription>,
 }
 
 impl Fulfilled {
-    /// It was answered, and nothing else.
+    /// A reply without a payment, an invoice or a subscription.
     pub const fn replied(event: Event) -> Self {
         Self { event, paid: None, invoice: None, subscription: None }
     }
 }
 
 impl WalletState {
-    /// Answers a request, and keeps the answer for when the request is repeated. What takes time goes on behind;
-    /// then there is no event, unless something was said before.
+    /// Replies to a request, and keeps the reply for repetitions of the request. A payment or an invoice is made in the
+    /// background; an event is returned only if one was sent before that.
     pub(super) fn react(
         self: &Arc<Self>,
         request: &Request,
@@ -78,7 +78,7 @@ impl WalletState {
         }));
     }
 
-    /// Answers a request and does what that means.
+    /// Replies to a request and carries it out.
     pub(super) async fn fulfil(self: &Arc<Self>, request: &Request) -> Result<Fulfilled, WalletError> {
         match &request.asked {
             Asked::Payment(_) => {
@@ -94,7 +94,7 @@ impl WalletState {
     fn approve_payment(&self, request: &Request) -> Result<Event, WalletError> {
         self.payment_source.as_ref().ok_or(WalletError::NoPaymentSource)?;
         let message = payment(request, PaymentStatus::Approved).ok_or(cannot(request))?;
-        // What was said last is repeated when the request is: success stays what was said last.
+        // A repeated request gets the last reply again, which must stay the success.
         if self.requests.is_paid(request) {
             return self.send(request.from, &message.into());
         }
@@ -120,7 +120,7 @@ impl WalletState {
     async fn finish_payment(&self, request: &Request, asked: &PaymentRequest) -> Result<Fulfilled, WalletError> {
         let paid = self.pay(asked).await;
         let status = match &paid {
-            // It may be paid, or be paid yet: the user looks again, and nobody is told anything.
+            // The payment may have succeeded or may still do so: nothing is reported, and the user can look again.
             Err(WalletError::PaymentSource(error)) if !error.is_definite() => {
                 return Err(WalletError::PaymentSource(error.clone()));
             }
@@ -140,7 +140,7 @@ impl WalletState {
         Ok(Fulfilled { paid: Some(paid?), ..Fulfilled::replied(event) })
     }
 
-    /// Pays what is asked, if the invoice is for that.
+    /// Pays a request if the invoice is for the requested amount.
     pub(super) async fn pay(&self, asked: &PaymentRequest) -> Result<Paid, WalletError> {
         let payment_source = self.payment_source.as_ref().ok_or(WalletError::NoPaymentSource)?;
         let invoice: Invoice = asked.invoice.parse().map_err(PaymentSourceError::NotAnInvoice)?;
@@ -153,7 +153,7 @@ impl WalletState {
         Ok(payment_source.pay(&asked.invoice, millisats).await?)
     }
 
-    /// The terms of an invoice that is asked for.
+    /// The terms of a requested invoice.
     pub(super) fn terms(&self, asked: &InvoiceRequest) -> Result<InvoiceTerms, WalletError> {
         if asked.currency != Currency::Millisats {
             return Err(WalletError::NotMillisats);
@@ -182,7 +182,7 @@ impl WalletState {
         self.respond(request, WalletMessage::InvoiceResponse(response).into())
     }
 
-    /// Says an answer, and keeps it for when the request is repeated.
+    /// Sends a reply, and keeps it for repetitions of the request.
     pub(super) fn respond(&self, request: &Request, answer: OutgoingMessage) -> Result<Event, WalletError> {
         let event = self.send(request.from, &answer)?;
         self.requests.answered(request, answer);
@@ -190,7 +190,7 @@ impl WalletState {
     }
 }
 
-/// As much of a description as an invoice can carry.
+/// A description, cut to the length that an invoice allows.
 fn fitting(mut text: String) -> String {
     let mut end = text.len().min(usher_protocol::bolt11::MAX_DESCRIPTION_BYTES);
     while !text.is_char_boundary(end) {

@@ -1,10 +1,10 @@
-//! Who a wallet is.
+//! The key of a wallet.
 
 use rand::RngCore as _;
 use usher_protocol::subkey::{self, DeriveError, Metadata, Permission, SubkeyProof};
 use usher_protocol::{Keys, PublicKey};
 
-/// The key a wallet holds. `Debug` shows the public key alone.
+/// The key of a wallet. `Debug` shows only the public key.
 #[derive(Clone, Debug)]
 pub enum Identity {
     /// The user's main key.
@@ -18,21 +18,21 @@ pub enum Identity {
     },
 }
 
-/// What a main key allows a device. Make it expired, or without a permission, to see whether anybody looks.
+/// What a main key allows a device. Tests set an expired time or omit a permission.
 #[derive(Clone, Debug)]
 pub struct DeviceTerms {
     /// Name of the device.
     pub name: String,
-    /// Unix seconds from which the proof counts.
+    /// Unix seconds from which the proof is valid.
     pub valid_from: u64,
-    /// Unix seconds from which the proof no longer counts.
+    /// Unix seconds from which the proof is no longer valid.
     pub expires_at: u64,
     /// What the device may do.
     pub permissions: Vec<Permission>,
 }
 
 impl DeviceTerms {
-    /// Everything, for ever.
+    /// All permissions, without an end.
     pub fn unlimited(name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -66,7 +66,7 @@ impl Identity {
             version: subkey::VERSION,
         };
         let keys = subkey::derive_secret(self.keys().secret_key(), &metadata)?;
-        // A device of a device counts as what it is: derived from the device's subkey.
+        // A device can have devices: their keys are derived from its subkey.
         let proof = Box::new(SubkeyProof { main_key: self.public_key(), metadata });
         Ok(Self::Device { keys, proof })
     }

@@ -1,4 +1,4 @@
-//! Reading what comes.
+//! Reading events of services and reacting to them.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -17,26 +17,26 @@ use super::requests::Due;
 use super::wallet_state::WalletState;
 use super::{Asked, Closed, Identity, KnownService, Reaction, Request, Subscription};
 
-/// Events of which it is known which relays sent them.
+/// Events for which the relays that sent them are remembered.
 const SEEN: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
 
-/// Proofs sent per second at most: what a device cannot read may be anybody's junk.
+/// Most proofs sent per second: what a device cannot decrypt may be junk from anybody.
 const PROOFS_PER_SECOND: u32 = 20;
 
-/// Answers that may wait for their delay to pass.
+/// Automatic replies that may wait for their delay.
 const MAX_PENDING: usize = 20_000;
 
-/// Reads events and does what is due.
+/// Reads events and reacts to them.
 pub(super) struct Inbox {
     inner: Arc<WalletState>,
-    /// The relays that sent an event since it was last taken for sent anew.
+    /// The relays that sent an event since the service last sent it.
     seen: LruCache<EventId, Vec<usize>>,
     proofs: (Instant, u32),
-    /// When something was received last that was no copy.
+    /// When the last event that is not a copy was received.
     heard_at: Option<Instant>,
 }
 
-/// A deployed wallet's listener loses what arrives so soon behind something else.
+/// A deployed wallet loses events that arrive within this time of another event.
 const RIGHT_BEHIND: Duration = Duration::from_millis(5);
 
 impl Inbox {
@@ -68,7 +68,7 @@ impl Inbox {
         }
     }
 
-    /// Whether a deployed wallet's listener loses it.
+    /// Whether a deployed wallet would lose the event.
     fn is_lost(&mut self, event: &Event) -> bool {
         if !self.inner.deployed || self.seen.contains(&event.id) {
             return false;
@@ -78,8 +78,8 @@ impl Inbox {
         before.is_some_and(|before| now.saturating_duration_since(before) < RIGHT_BEHIND)
     }
 
-    /// Whether this is another relay's copy of what was received. The same event from the same relay is none: the
-    /// service sent it again, for it has no answer. (A deployed wallet does not see the difference.)
+    /// Whether this is a copy from another relay. The same event from the same relay is not: the service repeated it,
+    /// because it has no reply. (A deployed wallet does not see the difference.)
     fn is_copy(&mut self, received: &RelayEvent) -> bool {
         let Some(relays) = self.seen.peek_mut(&received.event.id) else {
             self.seen.push(received.event.id, vec![received.relay]);
@@ -132,7 +132,7 @@ impl Inbox {
         }
     }
 
-    /// The service runs on a subkey and could not read our event: says it again to the subkey.
+    /// The service runs on a subkey and could not decrypt our event: sends it again to the subkey.
     fn moved(&self, author: PublicKey, proof: &SubkeyProof, about: &EventId) {
         let inner = &self.inner;
         let Some(said) = inner.messages.find(about).filter(|said| said.to == proof.main_key) else { return };
@@ -180,7 +180,7 @@ impl WalletState {
         Some(self.request(event, ServiceMessage::from_event(event, &text).ok()?))
     }
 
-    /// The service closes a subscription; only the one that it is with can.
+    /// The service closes a subscription. Only the service of that subscription can.
     fn closed(&self, request: &Request, close: &CloseSubscription) {
         let same = |known: &Subscription| {
             known.service == request.from

@@ -1,4 +1,4 @@
-//! Making events.
+//! Encrypting and signing outgoing messages, decrypting incoming ones.
 
 use std::num::NonZeroUsize;
 
@@ -12,13 +12,13 @@ use usher_protocol::{Event, EventId, Keys, PublicKey, kind};
 use super::WalletError;
 use crate::clock::UnixClock;
 
-/// Events remembered, to send them otherwise encrypted when their recipient turns out to be on a subkey.
+/// Sent events that are remembered, to encrypt them again when the recipient turns out to use a subkey.
 const SENT: NonZeroUsize = NonZeroUsize::MIN.saturating_add(999);
 
-/// Conversation keys remembered: deriving one costs 35 µs.
+/// Cached conversation keys: deriving one takes 35 µs.
 const CONVERSATIONS: NonZeroUsize = NonZeroUsize::MIN.saturating_add(999);
 
-/// A message, and how it is written.
+/// A message and its JSON text.
 #[derive(Clone, Debug)]
 pub(super) struct OutgoingMessage {
     pub(super) message: WalletMessage,
@@ -31,7 +31,7 @@ impl From<WalletMessage> for OutgoingMessage {
     }
 }
 
-/// An event made, with what is in it.
+/// A sent event with its recipient and content.
 #[derive(Clone, Debug)]
 pub(super) struct SentMessage {
     pub(super) event: Event,
@@ -39,7 +39,7 @@ pub(super) struct SentMessage {
     pub(super) outgoing: OutgoingMessage,
 }
 
-/// Seals what the wallet says and opens what it hears.
+/// Seals outgoing messages and opens incoming ones.
 #[derive(Debug)]
 pub(super) struct Messages {
     keys: Keys,
@@ -95,12 +95,12 @@ impl Messages {
         Ok(envelope::open(&self.conversation(&event.pubkey)?, event)?)
     }
 
-    /// An event it made, when it is among the last ones.
+    /// A sent event, if it is among the last ones.
     pub(super) fn find(&self, id: &EventId) -> Option<SentMessage> {
         self.said.lock().peek(id).cloned()
     }
 
-    /// The last events it made, oldest first.
+    /// The last events that were sent, oldest first.
     pub(super) fn sent_events(&self) -> Vec<Event> {
         self.said.lock().iter().rev().map(|(_, said)| said.event.clone()).collect()
     }

@@ -1,10 +1,10 @@
 //! The reference wallet: what the wallet app of a user does.
 //!
-//! It is built on `nostr-sdk`, a client of others' making, and not on this project's own relay transport: two
-//! implementations that understand each other are worth more than one that understands itself.
+//! It is built on `nostr-sdk` and not on this project's own relay transport, so that tests run two independent
+//! implementations against each other.
 //!
 //! A [`Wallet`] holds one key ([`Identity`]): a user's main key, or the subkey of one of the user's devices. It opens
-//! handshake URLs, collects what services ask ([`Request`]), and answers when told to or by itself ([`Policy`]).
+//! handshake URLs, collects the requests of services ([`Request`]), and replies on command or automatically ([`Policy`]).
 
 mod error;
 mod fulfilment;

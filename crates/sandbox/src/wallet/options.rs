@@ -1,4 +1,4 @@
-//! How a wallet is set up.
+//! Options and policy of a wallet.
 
 use std::time::Duration;
 
@@ -6,27 +6,27 @@ use super::{Identity, KnownService, PaymentSource, Subscription};
 use crate::clock::{UnixClock, system_clock};
 use crate::lightning::Account;
 
-/// Sets a wallet up.
+/// The options of a wallet.
 #[derive(Clone, Debug)]
 pub struct WalletOptions {
-    /// Who it is.
+    /// Its key.
     pub identity: Identity,
-    /// The user's own relays: connected at once, and named to services as where the user can be reached. Without any,
-    /// the relays of the handshake URL are named.
+    /// The user's own relays: connected at once, and given to services as the user's preferred relays. Without any, the
+    /// relays of the handshake URL are given.
     pub relays: Vec<String>,
-    /// The services known from earlier; their relays are connected at once.
+    /// The known services; their relays are connected at once.
     pub services: Vec<KnownService>,
     /// The subscriptions agreed to earlier.
     pub subscriptions: Vec<Subscription>,
-    /// What it pays with.
+    /// The Lightning account that it pays from.
     pub payment_source: Option<PaymentSource>,
-    /// What it does by itself.
+    /// Its automatic replies.
     pub policy: Policy,
-    /// Where it reads the time.
+    /// Its clock.
     pub clock: UnixClock,
-    /// Whether it behaves as the wallets that people have do: it knows a repeated request by the event's id alone, so that a fresh event is
-    /// another request, to be answered and paid once more; it loses an event that arrives right behind another; and it sends
-    /// the token of a handshake URL as it stands there, percent-encoded.
+    /// Whether it has the limitations of deployed wallets: it recognizes a repeated request only by the event id, so a new
+    /// event is another request, to be answered and paid again; it loses an event that arrives right after another; and
+    /// it sends the token of a handshake URL as it is written there, percent-encoded.
     pub deployed: bool,
     /// Slots of the channel by which `nostr-sdk` hands over what a relay says, for each relay; about 0.3 KB each. A
     /// burst that is longer than this may lose messages.
@@ -34,7 +34,7 @@ pub struct WalletOptions {
 }
 
 impl WalletOptions {
-    /// A wallet that answers nothing by itself.
+    /// A wallet without automatic replies.
     pub fn new(identity: Identity) -> Self {
         Self {
             identity,
@@ -78,31 +78,31 @@ impl WalletOptions {
     }
 }
 
-/// What a wallet does by itself with a request.
+/// The automatic replies of a wallet.
 #[derive(Clone, Debug)]
 pub struct Policy {
-    /// What it does.
+    /// The reply, if any.
     pub reaction: Option<Reaction>,
-    /// How long it takes its time, as a human would.
+    /// How long it waits before it replies, as a person would.
     pub delay: Duration,
-    /// Whether it reacts to services whose handshake URL it never opened.
+    /// Whether it also replies to services whose handshake URL it never opened.
     pub strangers: bool,
-    /// Whether it pays by itself what belongs to an open subscription, at most the agreed amount; whatever the
-    /// reaction to other requests is.
+    /// Whether it pays charges of open subscriptions automatically, up to the authorized amount, whatever the reply to
+    /// other requests is.
     pub auto_pay: bool,
 }
 
-/// An answer.
+/// An automatic reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reaction {
-    /// Yes.
+    /// Approve.
     Approve,
-    /// No, with a reason for people.
+    /// Decline, with a reason for people.
     Decline(Option<String>),
 }
 
 impl Policy {
-    /// Collects requests and stays silent until told what to answer.
+    /// Collects requests and replies only on command.
     pub const fn silent() -> Self {
         Self { reaction: None, delay: Duration::ZERO, strangers: true, auto_pay: false }
     }
@@ -118,14 +118,14 @@ impl Policy {
         Self { reaction, delay: Duration::ZERO, strangers: true, auto_pay: false }
     }
 
-    /// The same, and what belongs to a subscription is paid without asking.
+    /// The same, and charges of subscriptions are paid automatically.
     #[must_use]
     pub const fn paying_subscriptions(mut self) -> Self {
         self.auto_pay = true;
         self
     }
 
-    /// The same after a while.
+    /// The same, after a delay.
     #[must_use]
     pub const fn after(mut self, delay: Duration) -> Self {
         self.delay = delay;

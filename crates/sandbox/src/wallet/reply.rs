@@ -1,4 +1,4 @@
-//! The answers a wallet knows.
+//! The replies of a wallet.
 
 use usher_protocol::message::{
     AuthResponse, AuthStatus, PaymentResponse, PaymentStatus, RecurringRequest, RecurringResponse, RecurringStatus,
@@ -8,8 +8,8 @@ use usher_protocol::subkey::SubkeyProof;
 
 use super::{Asked, Reaction, Request, Subscription, WalletError};
 
-/// The message that answers `request` so; `proof` is the device's. What needs more than a message is answered
-/// elsewhere.
+/// The reply to `request`; `proof` is the device's. Approved payments, invoices and subscriptions are in
+/// [`fulfilment`](super::fulfilment).
 pub(super) fn answer(
     request: &Request,
     reaction: &Reaction,
@@ -37,12 +37,12 @@ pub(super) fn answer(
                 status: RecurringStatus::Rejected { reason: reason.clone() },
             }))
         }
-        // A request for an invoice is declined by silence: the protocol has no word for it.
+        // The protocol has no message that declines a request for an invoice.
         _ => Err(WalletError::CannotAnswer(request.asked.kind())),
     }
 }
 
-/// How it stands with a payment: the outcome is a confirmation, all else a response. `None` when no payment is asked.
+/// The status of a payment: success is a confirmation, everything else a response. `None` for another request.
 pub(super) fn payment(request: &Request, status: PaymentStatus) -> Option<WalletMessage> {
     let Asked::Payment(asked) = &request.asked else { return None };
     let confirms = matches!(status, PaymentStatus::Success { .. });
@@ -63,7 +63,7 @@ pub(super) fn recurring(asked: &RecurringRequest, agreed: &Subscription) -> Wall
     })
 }
 
-/// The text of an agreement with its calendar written so.
+/// The text of an agreement, with the calendar in this spelling.
 pub(super) fn with_calendar(message: &WalletMessage, calendar: &str) -> String {
     let text = message.to_json();
     let Ok(mut value) = serde_json::from_str::<serde_json::Value>(&text) else { return text };

@@ -1,4 +1,4 @@
-//! The requests a wallet has.
+//! The requests that a wallet received.
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
@@ -20,27 +20,27 @@ type Key = (PublicKey, String);
 #[derive(Debug)]
 struct Entry {
     request: Request,
-    /// The last answer.
+    /// The last reply.
     answer: Option<OutgoingMessage>,
-    /// An answer is being thought about.
+    /// An automatic reply is waiting for its delay.
     pending: bool,
 }
 
 #[derive(Debug)]
 struct State {
     entries: LruCache<Key, Entry>,
-    /// Those that [`Requests::next`] has not given yet.
+    /// Those that [`Requests::next`] has not returned yet.
     fresh: VecDeque<Key>,
 }
 
-/// What is to be done about a request that came.
+/// What to do about a received request.
 #[derive(Debug)]
 pub(super) enum Due {
-    /// It is new, or came before and is not answered: react to it.
+    /// It is new, or not answered yet: react to it.
     Reaction,
-    /// It was answered so: say it again.
+    /// It was answered: repeat the reply.
     Repetition(Box<OutgoingMessage>),
-    /// Nothing: the answer is on its way.
+    /// Nothing: the reply is waiting for its delay.
     Nothing,
 }
 
@@ -63,8 +63,8 @@ impl Requests {
         (request.from, id)
     }
 
-    /// Takes a request that came, for the first time or again. A reaction that is due is noted as pending when the
-    /// wallet `reacts` by itself.
+    /// Adds a request that arrived, or counts a repetition. A reaction is marked as pending if the wallet `reacts`
+    /// automatically.
     pub(super) fn take(&self, request: Request, reacts: bool) -> Due {
         let key = self.key(&request);
         let mut state = self.state.lock();
@@ -90,7 +90,7 @@ impl Requests {
         Due::Reaction
     }
 
-    /// Notes an answer.
+    /// Records a reply.
     pub(super) fn answered(&self, request: &Request, answer: OutgoingMessage) {
         let mut state = self.state.lock();
         if let Some(entry) = state.entries.peek_mut(&self.key(request)) {
@@ -102,13 +102,13 @@ impl Requests {
         }
     }
 
-    /// Whether the answer that was thought about is still to be given: not when the user was quicker.
+    /// Whether the automatic reply is still due: not if the user replied first.
     pub(super) fn is_pending(&self, request: &Request) -> bool {
         let state = self.state.lock();
         state.entries.peek(&self.key(request)).is_some_and(|entry| entry.pending)
     }
 
-    /// Whether it was said last that it is paid.
+    /// Whether the last reply confirmed the payment.
     pub(super) fn is_paid(&self, request: &Request) -> bool {
         let paid = |message: &WalletMessage| match message {
             WalletMessage::PaymentConfirmation(response) => matches!(response.status, PaymentStatus::Success { .. }),
@@ -117,7 +117,7 @@ impl Requests {
         self.last_answer(request, |message| paid(message).then_some(())).is_some()
     }
 
-    /// The subscription that was agreed to, when it was said so last.
+    /// The subscription of the last reply, if that was an agreement.
     pub(super) fn agreed(&self, request: &Request) -> Option<String> {
         self.last_answer(request, |message| match message {
             WalletMessage::RecurringResponse(response) => match &response.status {
@@ -138,7 +138,7 @@ impl Requests {
         self.state.lock().entries.iter().rev().map(|(_, entry)| entry.request.clone()).collect()
     }
 
-    /// The next one not given yet. Cancelling it loses none.
+    /// The next request that was not returned yet. Cancelling loses none.
     pub(super) async fn next(&self) -> Request {
         loop {
             let came = self.came.notified();

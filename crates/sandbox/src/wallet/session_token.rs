@@ -1,4 +1,4 @@
-//! Session tokens: JWTs that a wallet hands out with its approval.
+//! Session tokens: JWTs that a wallet issues with its approval.
 
 use std::time::Duration;
 
@@ -9,8 +9,8 @@ use usher_protocol::message::{AuthStatus, WalletMessage};
 use super::{Request, Wallet, WalletError};
 
 impl Wallet {
-    /// Approves an authentication and hands out a session token: a JWT about the user's main key, signed by the key of
-    /// this wallet, that counts for so long. Gives the event and the token.
+    /// Approves an authentication and issues a session token: a JWT about the user's main key, signed with the key of
+    /// this wallet and valid for `lifetime`. Returns the event and the token.
     ///
     /// # Errors
     /// [`WalletError::CannotAnswer`] when no authentication is asked for.

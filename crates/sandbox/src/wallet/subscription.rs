@@ -1,4 +1,4 @@
-//! The subscriptions a user agreed to.
+//! The user's subscriptions.
 
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
@@ -8,18 +8,18 @@ use usher_protocol::message::{Currency, Recurrence, RecurringRequest};
 /// Subscriptions a wallet remembers; the oldest goes first.
 const MAX_SUBSCRIPTIONS: usize = 1_000;
 
-/// What a user agreed to.
+/// A subscription that the user agreed to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Subscription {
-    /// As the wallet named it.
+    /// Its id, chosen by the wallet.
     pub id: String,
-    /// The key that asked for it.
+    /// The key that requested it.
     pub service: PublicKey,
     /// Most that the user pays each time, in [`Self::currency`].
     pub amount: u64,
-    /// What [`Self::amount`] counts.
+    /// The unit of [`Self::amount`].
     pub currency: Currency,
-    /// When.
+    /// When it is paid.
     pub recurrence: Recurrence,
     /// What it is for.
     #[serde(default)]
@@ -35,13 +35,13 @@ pub struct Subscription {
 /// The end of a subscription.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Closed {
-    /// By the service, else by the user.
+    /// Whether the service closed it, and not the user.
     pub by_service: bool,
     /// Why, for people.
     pub reason: Option<String>,
 }
 
-/// How a user agrees to a subscription; by default to all that was asked.
+/// The terms on which a user agrees to a subscription; by default those of the request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Agreement {
     /// The subscription's id; by default one that nobody can guess.

@@ -1,4 +1,4 @@
-//! `usher wallet …` where it is about money.
+//! `usher wallet`: Lightning account, payments and subscriptions.
 
 use std::time::Duration;
 

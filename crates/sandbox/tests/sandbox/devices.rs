@@ -1,4 +1,4 @@
-//! Devices, and services, on subkeys.
+//! Devices and services that use subkeys.
 
 use usher_protocol::Keys;
 use usher_protocol::message::ServiceMessage;

@@ -1,4 +1,4 @@
-//! The well-behaved relay.
+//! The embedded relay.
 
 use serde_json::json;
 use usher_sandbox::relay::EmbeddedRelay;

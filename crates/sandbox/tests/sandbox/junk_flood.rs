@@ -1,4 +1,4 @@
-//! Floods of junk.
+//! A relay that floods its clients with junk events.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! Payments, subscriptions and invoices of an honest user, and of one who is not.
+//! Payments, subscriptions and invoices, of honest and dishonest users.
 
 use usher_faults::lightning::InvoiceLie;
 use usher_faults::relay::{Quirks, QuirkyRelay};

@@ -1,4 +1,4 @@
-//! The relay of our own, without faults.
+//! `QuirkyRelay` without quirks.
 
 use nostr::{EventBuilder, Keys, Kind, Timestamp};
 use serde_json::json;

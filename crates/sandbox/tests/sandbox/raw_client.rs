@@ -1,4 +1,4 @@
-//! A raw relay client: what is on the wire, and nothing else.
+//! A relay client that shows the raw messages.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Each way to misbehave.
+//! Each quirk of `QuirkyRelay`.
 
 use std::time::Duration;
 

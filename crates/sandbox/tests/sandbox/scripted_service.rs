@@ -1,4 +1,4 @@
-//! The other side: a service made of the protocol crate and a raw websocket.
+//! A service built from the protocol crate and a raw WebSocket.
 
 use nostr::JsonUtil;
 use serde_json::{Value, json};

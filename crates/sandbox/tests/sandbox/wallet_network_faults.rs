@@ -1,4 +1,4 @@
-//! The wallet on bad relays and lines.
+//! The wallet with faulty relays and connections.
 
 use std::time::Duration;
 

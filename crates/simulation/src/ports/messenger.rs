@@ -1,4 +1,4 @@
-//! The messenger: the real one, and somebody who looks at what is sent.
+//! The real messenger, with an observer of what is sent.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What the service is given of the world: its clock, its disk, its network, its webhook.
+//! The ports of the service in the simulation: clock, disk, network, webhook.
 
 pub mod clock;
 pub mod messenger;

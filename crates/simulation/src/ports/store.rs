@@ -1,4 +1,4 @@
-//! The disk: a store that takes its time, is full at times, and tells the ledger what is durable.
+//! The disk: a store that is slow, is full at times, and records in the ledger what is durable.
 
 use std::pin::pin;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What happens, one thing at a time.
+//! The actions of the world, one at a time.
 
 use std::time::Duration;
 

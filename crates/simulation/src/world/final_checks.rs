@@ -1,4 +1,4 @@
-//! The end: nothing has gone wrong for hours, so everything must have come to its end.
+//! Checks at the end: after hours without faults, every operation must have ended.
 
 use usher_engine::StreamId;
 use usher_engine::ports::OperationKind;

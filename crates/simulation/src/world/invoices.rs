@@ -1,4 +1,4 @@
-//! Lightning invoices, real ones, with preimages that can be told again from a number.
+//! Real Lightning invoices, with preimages derived from a number.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The ledger: what was committed, what was said, and what must hold of it.
+//! The ledger: what was committed, what was sent, and the rules that must hold.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

@@ -1,4 +1,4 @@
-//! Where a document's examples run: a folder that looks like the repository, and an environment.
+//! The folder and the environment in which a document's examples run.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::os::unix::fs::symlink;

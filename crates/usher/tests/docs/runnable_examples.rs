@@ -1,4 +1,4 @@
-//! What of a document is run.
+//! Selects the examples of a document that are run.
 
 use crate::code_blocks;
 

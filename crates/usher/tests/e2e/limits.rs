@@ -1,4 +1,4 @@
-//! `limits.*`, as an operator sets them: each is what the program keeps to.
+//! The settings `limits.*`: the program enforces each of them.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Logging in, in every way there is.
+//! All ways to log in.
 
 mod deployed_wallets;
 mod devices;

@@ -1,4 +1,4 @@
-//! What is in the log, and what never is.
+//! What the log contains, and which secrets it never contains.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What the service says of itself to those who watch it.
+//! Metrics, health and status of the service.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;

@@ -1,4 +1,4 @@
-//! What is changed while the service runs: relays, and the service's own profile.
+//! Changes while the service runs: relays and the service's profile.
 
 use std::time::Instant;
 

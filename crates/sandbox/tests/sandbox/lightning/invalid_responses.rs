@@ -1,4 +1,4 @@
-//! A wallet service that does what it should not.
+//! A wallet service that lies, or violates NIP-47.
 
 use serde_json::{Value, json};
 use usher_faults::lightning::{Conduct, InvoiceLie, LookupLie, PayLie};

@@ -1,4 +1,4 @@
-//! The `nwc` crate, a client of others' making (it speaks NIP-04 alone), takes the wallet service for a real one.
+//! The wallet service with the `nwc` crate, an independent client (NIP-04 only).
 
 use std::time::Duration;
 

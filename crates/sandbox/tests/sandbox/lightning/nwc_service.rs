@@ -1,4 +1,4 @@
-//! A wallet service that does what it should.
+//! The NIP-47 wallet service without faults.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! Callers: slow, huge, many, and wrong, while users log in.
+//! HTTP clients that are slow, send huge or invalid requests, or come in large numbers, while users log in.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! False answers: forged, by somebody else, by devices whose proof does not count, oversized, nested.
+//! Invalid replies: forged, from another key, from devices with invalid proofs, oversized, nested.
 
 use serde_json::{Value, json};
 use usher_faults::wallet::forged_events;

@@ -1,4 +1,4 @@
-//! Floods and lies of relays, while users log in.
+//! Relays that flood and lie, while users log in.
 
 use std::time::Duration;
 

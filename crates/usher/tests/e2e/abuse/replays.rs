@@ -1,4 +1,4 @@
-//! Events that were overheard, said again: at once, in another order, later, after a crash.
+//! Captured events that are replayed: at once, in another order, later, after a crash.
 
 use serde_json::json;
 use usher_protocol::{Event, kind};

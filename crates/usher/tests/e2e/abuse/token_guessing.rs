@@ -1,4 +1,4 @@
-//! Tokens and challenges: they cannot be guessed, chosen by a stranger, or used twice.
+//! Tokens and challenges: they cannot be guessed, chosen by an unauthenticated peer, or used twice.
 
 use std::collections::HashSet;
 

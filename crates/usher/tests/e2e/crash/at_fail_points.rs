@@ -1,4 +1,4 @@
-//! Killed at chosen instants.
+//! The service is killed at fail points.
 
 use std::time::Duration;
 

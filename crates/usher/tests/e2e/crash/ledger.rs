@@ -1,4 +1,4 @@
-//! What was acknowledged and what was read: the truth that a crash must not touch.
+//! The record of what was acknowledged and read, which a crash must not change.
 
 use std::collections::{BTreeMap, HashMap};
 

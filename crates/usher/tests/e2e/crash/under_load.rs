@@ -1,4 +1,4 @@
-//! Killed at random under load.
+//! The service is killed at random under load.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! Holds events against the OpenAPI document: each that a test sees is one of those that it describes.
+//! Checks each event that a test sees against the OpenAPI document.
 
 use std::sync::LazyLock;
 

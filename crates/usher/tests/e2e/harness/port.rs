@@ -1,4 +1,4 @@
-//! Ports that stay ours when the program is killed and started again.
+//! Ports that stay reserved when the program is killed and started again.
 
 use std::net::{Ipv4Addr, TcpListener};
 use std::sync::atomic::{AtomicU16, Ordering};

@@ -1,4 +1,4 @@
-//! Programs that know nothing of ours, to check us with.
+//! Independent checks, written in Python.
 
 use std::io::Write as _;
 use std::path::PathBuf;

@@ -1,4 +1,4 @@
-//! A wallet made by hand: what it makes is put into a relay's mouth ([`QuirkyRelay::inject`]), so it can say anything.
+//! A wallet whose messages a test writes. They are injected at a relay ([`QuirkyRelay::inject`]), so they can be anything.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Tasks whose panics are not kept by the runtime, but fail the test.
+//! Tasks whose panics fail the test.
 
 use std::future::Future;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! Users who are reached at relays of their own.
+//! Users who are reached at their own relays.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;

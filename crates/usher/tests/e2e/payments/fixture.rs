@@ -1,4 +1,4 @@
-//! What the tests of payments play on.
+//! The service, Lightning network and relay of the payment tests.
 
 use serde_json::{Value, json};
 use usher_faults::lightning::FaultyNwcService;

@@ -1,4 +1,4 @@
-//! `Idempotency-Key`: the service dies between the work and the answer, and the work is done once.
+//! `Idempotency-Key`: the service is killed between the work and the response, and the work is done once.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

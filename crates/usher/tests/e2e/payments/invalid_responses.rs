@@ -1,4 +1,4 @@
-//! Users' wallets and our own that lie, lag or say things twice.
+//! Users' wallets and Lightning backends that lie, are late or repeat messages.
 
 use std::time::Duration;
 

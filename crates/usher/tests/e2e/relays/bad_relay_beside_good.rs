@@ -1,4 +1,4 @@
-//! One good relay beside a bad one: everybody is logged in at the first try.
+//! A good relay beside a faulty one: every user is logged in at the first attempt.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! A difficult relay and no other: where it lets anything through at all, users are logged in sooner or later.
+//! A faulty relay and no other: if it forwards anything at all, users are logged in eventually.
 
 use std::time::Duration;
 

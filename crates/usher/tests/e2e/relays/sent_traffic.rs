@@ -1,4 +1,4 @@
-//! What relays see of us: each event once, one subscription, and nothing when there is nothing to say.
+//! What the service sends to relays: each event once, one relay subscription, and nothing while idle.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Receivers of all manners: none delays another stream, and what was refused comes again.
+//! Receivers that are slow, refuse or disconnect: none delays another stream, and refused events are sent again.
 
 use std::collections::HashMap;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The service stops, starts, and is given another webhook, or none.
+//! The service is restarted with another webhook, or none.
 
 use serde_json::json;
 

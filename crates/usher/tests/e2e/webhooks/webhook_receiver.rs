@@ -1,4 +1,4 @@
-//! The app's end of the webhook, over real sockets: does to its connections what it is told, and remembers all posts.
+//! The app's webhook receiver, over real sockets: treats connections as a test says, and records all posts.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
