@@ -25,10 +25,10 @@ use usher_protocol::message::{AuthChallenge, AuthResponse, AuthStatus, ServiceMe
 use usher_protocol::subkey::{Permission, SubkeyProof};
 
 use super::conversation::Conversation;
-use super::{Effect, Input, SetBack, StepResult, emit, millis};
+use super::{Effect, Input, SetBack, StateMachine, StepResult, emit, millis};
 use crate::UnixMillis;
 use crate::event::EventType;
-use crate::ports::CorrelationKey;
+use crate::ports::{CorrelationKey, OperationKind};
 
 /// The state of an authentication.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,6 +45,28 @@ pub struct Authentication {
 impl fmt::Debug for Authentication {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Authentication").field("main_key", &self.conversation.main_key()).finish_non_exhaustive()
+    }
+}
+
+impl StateMachine for Authentication {
+    fn kind(&self) -> OperationKind {
+        OperationKind::Authentication
+    }
+
+    fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        Self::step(self, input, now)
+    }
+
+    fn wake_at(&self) -> Option<UnixMillis> {
+        Some(self.expires_at())
+    }
+
+    fn clock_set_back(&mut self, set_back: SetBack, _: UnixMillis) {
+        Self::clock_set_back(self, set_back);
+    }
+
+    fn correlations(&self) -> Vec<CorrelationKey> {
+        vec![self.correlation()]
     }
 }
 

@@ -19,10 +19,10 @@ use usher_protocol::message::{self, Currency, InvoiceResponse, ServiceMessage, W
 use usher_protocol::subkey::Permission;
 
 use super::conversation::Conversation;
-use super::{Effect, Input, SetBack, StepResult, emit, millis};
+use super::{Effect, Input, SetBack, StateMachine, StepResult, emit, millis};
 use crate::UnixMillis;
 use crate::event::EventType;
-use crate::ports::CorrelationKey;
+use crate::ports::{CorrelationKey, OperationKind};
 
 /// What a user is asked for.
 #[derive(Clone, Debug)]
@@ -60,6 +60,28 @@ pub struct InvoiceRequest {
 impl fmt::Debug for InvoiceRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("InvoiceRequest").field("amount", &self.amount).finish_non_exhaustive()
+    }
+}
+
+impl StateMachine for InvoiceRequest {
+    fn kind(&self) -> OperationKind {
+        OperationKind::InvoiceRequest
+    }
+
+    fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        Self::step(self, input, now)
+    }
+
+    fn wake_at(&self) -> Option<UnixMillis> {
+        Some(self.expires_at())
+    }
+
+    fn clock_set_back(&mut self, set_back: SetBack, _: UnixMillis) {
+        Self::clock_set_back(self, set_back);
+    }
+
+    fn correlations(&self) -> Vec<CorrelationKey> {
+        vec![self.correlation()]
     }
 }
 

@@ -23,10 +23,10 @@ use usher_protocol::PublicKey;
 use usher_protocol::handshake_url::decode_token;
 use usher_protocol::message::WalletMessage;
 
-use super::{Effect, Input, SetBack, StepResult, emit, millis, optional_millis};
+use super::{Effect, Input, SetBack, StateMachine, StepResult, emit, millis, optional_millis};
 use crate::UnixMillis;
 use crate::event::EventType;
-use crate::ports::{CorrelationKey, UserRelays};
+use crate::ports::{CorrelationKey, OperationKind, UserRelays};
 
 /// The state of a key handshake.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -80,6 +80,32 @@ const MAX_RELAYS_BYTES: usize = 512;
 impl fmt::Debug for KeyHandshake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KeyHandshake").field("no_request", &self.no_request).finish_non_exhaustive()
+    }
+}
+
+impl StateMachine for KeyHandshake {
+    fn kind(&self) -> OperationKind {
+        OperationKind::KeyHandshake
+    }
+
+    fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        Self::step(self, input, now)
+    }
+
+    fn wake_at(&self) -> Option<UnixMillis> {
+        self.expires_at()
+    }
+
+    fn clock_set_back(&mut self, set_back: SetBack, _: UnixMillis) {
+        Self::clock_set_back(self, set_back);
+    }
+
+    fn correlations(&self) -> Vec<CorrelationKey> {
+        Self::correlations(self)
+    }
+
+    fn kept_correlations(&self) -> Vec<(CorrelationKey, UnixMillis)> {
+        Self::kept_correlations(self)
     }
 }
 

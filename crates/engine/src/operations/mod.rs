@@ -13,6 +13,7 @@ mod payment;
 mod recurring_request;
 mod service_payment;
 mod set_back;
+mod state_machine;
 mod subscription;
 
 use std::time::Duration;
@@ -32,25 +33,23 @@ pub use payment::{Charge, Payment, PaymentTerms, SubscriptionLink};
 pub use recurring_request::{RecurringRequest, RecurringTerms};
 pub use service_payment::ServicePayment;
 pub use set_back::SetBack;
+pub use state_machine::StateMachine;
 pub use subscription::{
     Asked, ChargeEnd, Charged, Note, Subscription, SubscriptionRules, SubscriptionState, SubscriptionView,
 };
 
+use crate::UnixMillis;
 use crate::event::{EventType, NewEvent};
 use crate::ports::{
-    CorrelationKey, InvoiceStatus, LightningError, OperationKind, OutboxMessage, OutgoingStatus, PaidInvoice,
-    Settlement, SignedPayment, State, UserRelays, WantedInvoice,
+    CorrelationKey, InvoiceStatus, LightningError, OutboxMessage, OutgoingStatus, PaidInvoice, Settlement,
+    SignedPayment, State, UserRelays, WantedInvoice,
 };
-use crate::{StreamId, UnixMillis};
 
 /// How long an answer of the Lightning backend is waited for. An adapter gives up before it, so that this is only waited for
 /// when the answer was lost: in a crash.
 const LEASE: Duration = Duration::from_secs(25);
 
-/// The state of an operation, as it is stored.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "operation", rename_all = "snake_case")]
-pub enum Operation {
+state_machine::operations! {
     /// A key handshake.
     KeyHandshake(KeyHandshake),
     /// A key authentication.
@@ -186,154 +185,13 @@ pub enum StepResult {
 }
 
 impl Operation {
-    /// Its kind.
-    pub const fn kind(&self) -> OperationKind {
-        match self {
-            Self::KeyHandshake(_) => OperationKind::KeyHandshake,
-            Self::Authentication(_) => OperationKind::Authentication,
-            Self::SinglePayment(payment) | Self::InvoicePayment(payment) => payment.kind(),
-            Self::ServicePayment(_) => OperationKind::ServicePayment,
-            Self::InvoiceRequest(_) => OperationKind::InvoiceRequest,
-            Self::RecurringRequest(_) => OperationKind::RecurringRequest,
-            Self::Subscription(_) => OperationKind::Subscription,
-        }
-    }
-
-    /// When it wants to be woken.
-    pub fn wake_at(&self) -> Option<UnixMillis> {
-        match self {
-            Self::KeyHandshake(handshake) => handshake.expires_at(),
-            Self::Authentication(authentication) => Some(authentication.expires_at()),
-            Self::SinglePayment(payment) | Self::InvoicePayment(payment) => Some(payment.wake_at()),
-            Self::ServicePayment(payment) => Some(payment.wake_at()),
-            Self::InvoiceRequest(request) => Some(request.expires_at()),
-            Self::RecurringRequest(request) => Some(request.wake_at()),
-            Self::Subscription(subscription) => subscription.wake_at(),
-        }
-    }
-
-    /// By what messages of wallets, of the Lightning backend, and of other operations are matched to it. Keys are added as it
-    /// goes on, never taken away before it is finished.
-    pub fn correlations(&self) -> Vec<CorrelationKey> {
-        match self {
-            Self::KeyHandshake(handshake) => handshake.correlations(),
-            Self::Authentication(authentication) => vec![authentication.correlation()],
-            Self::SinglePayment(payment) | Self::InvoicePayment(payment) => payment.correlations(),
-            Self::ServicePayment(payment) => vec![payment.correlation()],
-            Self::InvoiceRequest(request) => vec![request.correlation()],
-            Self::RecurringRequest(request) => request.correlations(),
-            Self::Subscription(subscription) => vec![subscription.correlation()],
-        }
-    }
-
-    /// Those of its keys that nobody else can claim for some time after it is finished.
-    pub fn kept_correlations(&self) -> Vec<(CorrelationKey, UnixMillis)> {
-        match self {
-            Self::SinglePayment(payment) | Self::InvoicePayment(payment) => {
-                payment.kept_correlation().into_iter().collect()
-            }
-            Self::KeyHandshake(handshake) => handshake.kept_correlations(),
-            Self::Authentication(_)
-            | Self::ServicePayment(_)
-            | Self::InvoiceRequest(_)
-            | Self::RecurringRequest(_)
-            | Self::Subscription(_) => Vec::new(),
-        }
-    }
-
-    /// Who may close the subscription that it asks for before it has begun; `None` when it asks for none.
-    pub fn may_close_early(&self) -> Option<Vec<PublicKey>> {
-        match self {
-            Self::RecurringRequest(request) => Some(request.parties()),
-            Self::KeyHandshake(_)
-            | Self::Authentication(_)
-            | Self::SinglePayment(_)
-            | Self::InvoicePayment(_)
-            | Self::ServicePayment(_)
-            | Self::InvoiceRequest(_)
-            | Self::Subscription(_) => None,
-        }
-    }
-
-    /// In which order its events on the reserved stream are delivered ([`Delivery::queue`](crate::ports::Delivery::queue)):
-    /// those of one subscription one after the other, whatever becomes of those of others.
-    pub(crate) fn announcement_queue(&self) -> StreamId {
-        match self {
-            Self::Subscription(subscription) => StreamId::subscription_queue(subscription.id()),
-            Self::KeyHandshake(_)
-            | Self::Authentication(_)
-            | Self::SinglePayment(_)
-            | Self::InvoicePayment(_)
-            | Self::ServicePayment(_)
-            | Self::InvoiceRequest(_)
-            | Self::RecurringRequest(_) => StreamId::SUBSCRIPTIONS,
-        }
-    }
-
-    /// Whether nothing more is expected of it. It may be open all the same, because money may still come.
-    pub const fn is_done(&self) -> bool {
-        match self {
-            Self::SinglePayment(payment) | Self::InvoicePayment(payment) => payment.is_done(),
-            Self::ServicePayment(payment) => payment.is_done(),
-            Self::Subscription(subscription) => subscription.is_done(),
-            Self::RecurringRequest(request) => request.is_done(),
-            Self::KeyHandshake(_) | Self::Authentication(_) | Self::InvoiceRequest(_) => false,
-        }
-    }
-
-    /// Whether it stays open after its end, because money may still come or it must not be done twice.
-    pub(crate) const fn lingers(&self) -> bool {
-        matches!(self, Self::SinglePayment(_) | Self::InvoicePayment(_) | Self::ServicePayment(_))
-    }
-
-    /// Whether nobody looks on: the service has begun it by itself, and it may wait for others.
-    pub(crate) const fn is_unattended(&self) -> bool {
-        match self {
-            Self::SinglePayment(payment) => payment.is_charge(),
-            _ => false,
-        }
-    }
-
-    /// The payment hash of an invoice of our own that may be paid.
-    pub fn watched(&self) -> Option<PaymentHash> {
-        match self {
-            Self::SinglePayment(payment) | Self::InvoicePayment(payment) => payment.watched(),
-            Self::KeyHandshake(_)
-            | Self::Authentication(_)
-            | Self::ServicePayment(_)
-            | Self::InvoiceRequest(_)
-            | Self::RecurringRequest(_)
-            | Self::Subscription(_) => None,
-        }
-    }
-
     /// Takes an input.
     pub fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         if let Input::ClockSetBack(set_back) = input {
-            self.clock_set_back(*set_back, now);
+            self.machine_mut().clock_set_back(*set_back, now);
             return StepResult::Stepped(Vec::new());
         }
-        match self {
-            Self::KeyHandshake(handshake) => handshake.step(input, now),
-            Self::Authentication(authentication) => authentication.step(input, now),
-            Self::SinglePayment(payment) | Self::InvoicePayment(payment) => payment.step(input, now),
-            Self::ServicePayment(payment) => payment.step(input, now),
-            Self::InvoiceRequest(request) => request.step(input, now),
-            Self::RecurringRequest(request) => request.step(input, now),
-            Self::Subscription(subscription) => subscription.step(input, now),
-        }
-    }
-
-    fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
-        match self {
-            Self::KeyHandshake(handshake) => handshake.clock_set_back(set_back),
-            Self::Authentication(authentication) => authentication.clock_set_back(set_back),
-            Self::SinglePayment(payment) | Self::InvoicePayment(payment) => payment.clock_set_back(set_back, now),
-            Self::ServicePayment(payment) => payment.clock_set_back(set_back, now),
-            Self::InvoiceRequest(request) => request.clock_set_back(set_back),
-            Self::RecurringRequest(request) => request.clock_set_back(set_back, now),
-            Self::Subscription(subscription) => subscription.clock_set_back(now),
-        }
+        self.machine_mut().step(input, now)
     }
 
     /// The state as it is stored.

@@ -41,7 +41,9 @@ use usher_protocol::subkey::Permission;
 use self::invoice::MAKING;
 pub use self::terms::{Charge, PaymentTerms, SubscriptionLink};
 use super::conversation::Conversation;
-use super::{ChargeEnd, Charged, Effect, Input, Note, SetBack, StepResult, emit, lease, millis, optional_millis};
+use super::{
+    ChargeEnd, Charged, Effect, Input, Note, SetBack, StateMachine, StepResult, emit, lease, millis, optional_millis,
+};
 use crate::UnixMillis;
 use crate::event::EventType;
 use crate::ports::{CorrelationKey, OperationKind};
@@ -143,6 +145,48 @@ impl fmt::Debug for Payment {
             .field("phase", &self.phase)
             .field("paid", &self.paid)
             .finish_non_exhaustive()
+    }
+}
+
+impl StateMachine for Payment {
+    fn kind(&self) -> OperationKind {
+        Self::kind(self)
+    }
+
+    fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        Self::step(self, input, now)
+    }
+
+    fn wake_at(&self) -> Option<UnixMillis> {
+        Some(Self::wake_at(self))
+    }
+
+    fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
+        Self::clock_set_back(self, set_back, now);
+    }
+
+    fn correlations(&self) -> Vec<CorrelationKey> {
+        Self::correlations(self)
+    }
+
+    fn kept_correlations(&self) -> Vec<(CorrelationKey, UnixMillis)> {
+        self.kept_correlation().into_iter().collect()
+    }
+
+    fn is_done(&self) -> bool {
+        Self::is_done(self)
+    }
+
+    fn lingers(&self) -> bool {
+        true
+    }
+
+    fn is_unattended(&self) -> bool {
+        self.is_charge()
+    }
+
+    fn watched(&self) -> Option<PaymentHash> {
+        Self::watched(self)
     }
 }
 

@@ -27,10 +27,10 @@ use usher_protocol::subkey::Permission;
 use self::closing::{EarlyCloses, Refused};
 use super::conversation::Conversation;
 use super::subscription::{Agreement, Subscription, SubscriptionRules, shown};
-use super::{Effect, Input, Operation, SetBack, StepResult, emit, millis};
+use super::{Effect, Input, Operation, SetBack, StateMachine, StepResult, emit, millis};
 use crate::UnixMillis;
 use crate::event::EventType;
-use crate::ports::CorrelationKey;
+use crate::ports::{CorrelationKey, OperationKind};
 
 /// What a user is asked to agree to.
 #[derive(Clone, Debug)]
@@ -85,6 +85,36 @@ pub struct RecurringRequest {
 impl fmt::Debug for RecurringRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RecurringRequest").field("amount", &self.amount).finish_non_exhaustive()
+    }
+}
+
+impl StateMachine for RecurringRequest {
+    fn kind(&self) -> OperationKind {
+        OperationKind::RecurringRequest
+    }
+
+    fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        Self::step(self, input, now)
+    }
+
+    fn wake_at(&self) -> Option<UnixMillis> {
+        Some(Self::wake_at(self))
+    }
+
+    fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
+        Self::clock_set_back(self, set_back, now);
+    }
+
+    fn correlations(&self) -> Vec<CorrelationKey> {
+        Self::correlations(self)
+    }
+
+    fn may_close_early(&self) -> Option<Vec<PublicKey>> {
+        Some(self.parties())
+    }
+
+    fn is_done(&self) -> bool {
+        Self::is_done(self)
     }
 }
 

@@ -40,10 +40,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use usher_protocol::bolt11::Invoice;
 
-use super::{Effect, Input, LightningRequest, SetBack, StepResult, emit, lease, millis};
+use super::{Effect, Input, LightningRequest, SetBack, StateMachine, StepResult, emit, lease, millis};
 use crate::UnixMillis;
 use crate::event::EventType;
-use crate::ports::{CorrelationKey, Finds, LightningError, OutgoingStatus, PaidInvoice, SignedPayment};
+use crate::ports::{CorrelationKey, Finds, LightningError, OperationKind, OutgoingStatus, PaidInvoice, SignedPayment};
 
 /// The longest pause before a connection is waited for again; waiting itself is the adapter's, and takes most of the time.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
@@ -154,6 +154,36 @@ impl Attempt {
     /// From when on nobody acts on it any more, wherever it lies.
     fn void_at(&self) -> UnixMillis {
         self.until().plus(VOID_AFTER)
+    }
+}
+
+impl StateMachine for ServicePayment {
+    fn kind(&self) -> OperationKind {
+        OperationKind::ServicePayment
+    }
+
+    fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        Self::step(self, input, now)
+    }
+
+    fn wake_at(&self) -> Option<UnixMillis> {
+        Some(Self::wake_at(self))
+    }
+
+    fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
+        Self::clock_set_back(self, set_back, now);
+    }
+
+    fn correlations(&self) -> Vec<CorrelationKey> {
+        vec![self.correlation()]
+    }
+
+    fn is_done(&self) -> bool {
+        Self::is_done(self)
+    }
+
+    fn lingers(&self) -> bool {
+        true
     }
 }
 

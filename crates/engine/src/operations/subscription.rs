@@ -52,10 +52,10 @@ pub use self::note::{Asked, ChargeEnd, Charged, Note};
 pub use self::view::{SubscriptionState, SubscriptionView};
 use super::conversation::Conversation;
 use super::payment::{Charge, Payment, PaymentTerms, SubscriptionLink};
-use super::{Effect, Input, Operation, StepResult, millis, new_event};
-use crate::UnixMillis;
+use super::{Effect, Input, Operation, SetBack, StateMachine, StepResult, millis, new_event};
 use crate::event::EventType;
-use crate::ports::CorrelationKey;
+use crate::ports::{CorrelationKey, OperationKind};
+use crate::{StreamId, UnixMillis};
 
 /// How long the user's wallet is told that the operator has closed the subscription; nothing acknowledges it.
 const TELLING: Duration = Duration::from_secs(600);
@@ -94,6 +94,36 @@ impl fmt::Debug for Subscription {
             .field("payments_made", &self.payments_made)
             .field("dates", &self.dates)
             .finish_non_exhaustive()
+    }
+}
+
+impl StateMachine for Subscription {
+    fn kind(&self) -> OperationKind {
+        OperationKind::Subscription
+    }
+
+    fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        Self::step(self, input, now)
+    }
+
+    fn wake_at(&self) -> Option<UnixMillis> {
+        Self::wake_at(self)
+    }
+
+    fn clock_set_back(&mut self, _: SetBack, now: UnixMillis) {
+        Self::clock_set_back(self, now);
+    }
+
+    fn correlations(&self) -> Vec<CorrelationKey> {
+        vec![self.correlation()]
+    }
+
+    fn announcement_queue(&self) -> StreamId {
+        StreamId::subscription_queue(self.id())
+    }
+
+    fn is_done(&self) -> bool {
+        Self::is_done(self)
     }
 }
 
