@@ -83,8 +83,6 @@ pub struct Acknowledged {
 pub struct Receiver {
     /// Until when it fails, in milliseconds since the beginning.
     pub fails_until: u64,
-    /// By stream the index of the event it waits for.
-    pub next: BTreeMap<StreamId, u64>,
     /// When each event was accepted, the last few times.
     accepted: BTreeMap<(StreamId, u64), Vec<u64>>,
     /// When each event was posted first since it became pending.
@@ -274,11 +272,8 @@ impl State {
             return (!silent).then_some(Posted::Refused { http_status: Some(503), reason, retry_after: None });
         }
         self.note(&format!("webhook: {label} event {index} is accepted"));
-        let next = self.app.receiver.next.entry(stream).or_default();
-        let (expected, given_up) = (*next, (*next..index).all(|index| self.ledger.given_up.contains(&(stream, index))));
-        *next = expected.max(index + 1);
-        if index > expected && !given_up {
-            let what = format!("{label} event {index} came before event {expected}");
+        if let Some(missing) = self.missing_before(stream, index) {
+            let what = format!("{label} event {index} came before event {missing}");
             self.violation("webhooks-in-order", &what);
         }
         let accepted = self.app.receiver.accepted.entry((stream, index)).or_default();
@@ -295,6 +290,23 @@ impl State {
             self.violation("delivered-in-time", &late);
         }
         Some(Posted::Accepted { http_status: 200 })
+    }
+
+    /// The first event before this one that should have been accepted first. On the stream of all subscriptions only events
+    /// of the same subscription wait for each other.
+    fn missing_before(&self, stream: StreamId, index: u64) -> Option<u64> {
+        let subscription = |index: u64| {
+            let events = &self.ledger.streams.get(&stream)?.events;
+            let (event, _) = events.get(usize::try_from(index).ok()?)?;
+            let data: serde_json::Value = serde_json::from_str(&event.data).ok()?;
+            data.get("subscription_id")?.as_str().map(str::to_owned)
+        };
+        let is_missing = |earlier: u64| {
+            let key = (stream, earlier);
+            !self.app.receiver.accepted.contains_key(&key) && !self.ledger.given_up.contains(&key)
+        };
+        let waits = |earlier: u64| stream != StreamId::SUBSCRIPTIONS || subscription(earlier) == subscription(index);
+        (0..index).find(|earlier| is_missing(*earlier) && waits(*earlier))
     }
 
     fn wall_millis(&self) -> u64 {
