@@ -7,16 +7,20 @@ fn main() {
     println!("cargo:rerun-if-env-changed=USHER_COMMIT");
     // Changes with every commit and checkout. Without git there is no such file, and naming one that is not there would
     // build this crate anew each time.
-    let log = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../.git/logs/HEAD");
-    if log.exists() {
-        println!("cargo:rerun-if-changed={}", log.display());
+    // In a second worktree it lies elsewhere, which git knows.
+    if let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"]).filter(|log| Path::new(log).exists()) {
+        println!("cargo:rerun-if-changed={log}");
     }
-    let commit = std::env::var("USHER_COMMIT").ok().filter(|commit| !commit.is_empty()).or_else(from_git);
+    let commit = std::env::var("USHER_COMMIT")
+        .ok()
+        .filter(|commit| !commit.is_empty())
+        .or_else(|| git(&["rev-parse", "--short=12", "HEAD"]));
     println!("cargo:rustc-env=USHER_COMMIT={}", commit.as_deref().unwrap_or("unknown"));
 }
 
-fn from_git() -> Option<String> {
-    let output = Command::new("git").args(["rev-parse", "--short=12", "HEAD"]).output().ok()?;
-    let commit = String::from_utf8(output.stdout).ok()?.trim().to_owned();
-    (output.status.success() && !commit.is_empty()).then_some(commit)
+/// The line that a git command prints; it runs in the folder of this crate.
+fn git(arguments: &[&str]) -> Option<String> {
+    let output = Command::new("git").args(arguments).output().ok()?;
+    let line = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+    (output.status.success() && !line.is_empty()).then_some(line)
 }

@@ -9,7 +9,7 @@
 //! checking ─the backend shows the preimage───────────────▶ over      paid
 //! checking ─failed, by state, or refused and not found───▶ over      error, not_paid
 //! checking ─proven not to have been made─────────────────▶ waiting   before `expires_at`: a new attempt
-//!                                                        ▶ over      after it: error, not_paid
+//!                                                        ▶ over      after it: error, not_paid, if look-ups find payments under way
 //! checking ─nothing to be learnt for long────────────────▶ over      error, unknown
 //! over     ─paid after all───────────────────────────────▶ over      paid, once
 //! ```
@@ -22,6 +22,10 @@
 //! of ours, and it never said that this one is under way. When the backend has said that it *tried*
 //! (`PAYMENT_FAILED` may be a time-out), its look-ups must have been seen to find payments under way, too, and the invoice
 //! must have expired.
+//!
+//! A second request is harmless even if the first is under way after all: both name the same payment hash, which a node pays
+//! once. `not_paid` is not: the app may pay in another way. So it takes look-ups that have been seen to find payments under
+//! way; a backend whose look-ups list only settled payments ends as `unknown`.
 //!
 //! | crash or stop … | what the next start does |
 //! | --- | --- |
@@ -86,6 +90,9 @@ pub struct ServicePayment {
     /// An earlier request was sent: should it be under way after all, a later one may be refused because of it.
     #[serde(default)]
     sent_before: bool,
+    /// An earlier request may be under way: the look-ups that did not find it list settled payments only.
+    #[serde(default)]
+    in_doubt: bool,
     /// Why the last attempt failed, as far as the backend said so.
     #[serde(default)]
     reason: Option<String>,
@@ -205,6 +212,7 @@ impl ServicePayment {
             expires_at,
             attempts: 0,
             sent_before: false,
+            in_doubt: false,
             reason: None,
             phase,
             paid: false,
@@ -453,14 +461,21 @@ impl ServicePayment {
         match status {
             Ok(OutgoingStatus::Failed) => {
                 self.reason.get_or_insert_with(|| "the payment failed".to_owned());
+                self.in_doubt = false;
                 return self.not_paid(now);
             }
             Ok(OutgoingStatus::Unknown(_)) if *refused && !*tried => return self.not_paid(now),
             Ok(OutgoingStatus::Unknown(finds)) if !*pending && now >= attempt.void_at() => {
                 match *tried {
                     // While the invoice can be paid, what was tried may arrive.
-                    true if *finds >= Finds::Unsettled && now >= expired_at => return self.not_paid(now),
-                    false if *finds >= Finds::Settled => return self.attempt_again(now),
+                    true if *finds >= Finds::Unsettled && now >= expired_at => {
+                        self.in_doubt = false;
+                        return self.not_paid(now);
+                    }
+                    false if *finds >= Finds::Unsettled || *finds == Finds::Settled && now < self.expires_at => {
+                        self.in_doubt = *finds < Finds::Unsettled;
+                        return self.attempt_again(now);
+                    }
                     _ => {}
                 }
             }
@@ -475,7 +490,7 @@ impl ServicePayment {
         self.check_again(now)
     }
 
-    /// The payment is proven not to have been made.
+    /// The backend does not know the payment: a new attempt, or the end.
     fn attempt_again(&mut self, now: UnixMillis) -> StepResult {
         if now >= self.expires_at {
             self.reason.get_or_insert_with(|| "the wallet did not pay in time".to_owned());
@@ -518,9 +533,10 @@ impl ServicePayment {
         expired.plus(AFTER_EXPIRY).min(self.started_at.plus(LONGEST_UNKNOWN))
     }
 
+    /// The last request was not sent, or did not pay; an earlier one may be in doubt.
     fn not_paid(&mut self, now: UnixMillis) -> StepResult {
         let reason = self.reason.clone().unwrap_or_else(|| LightningError::NotSent.to_string());
-        self.end("not_paid", &reason, now)
+        self.end(if self.in_doubt { "unknown" } else { "not_paid" }, &reason, now)
     }
 
     /// `outcome` says how sure it is that nothing was paid: `not_paid` or `unknown`.

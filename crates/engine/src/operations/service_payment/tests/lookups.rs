@@ -85,15 +85,17 @@ fn a_payment_that_is_proven_not_to_have_been_made_is_attempted_again() {
     assert_eq!(event(&got).1["status"], "paid");
 }
 
-#[test]
-fn attempts_end_and_then_nothing_was_paid() {
+/// Looks up until the end: the wallet replies to no request and does not know the payment. How it ends, and after how many
+/// attempts.
+fn never_answered(finds: Finds) -> (String, u32) {
     let mut payment = unanswered();
     let mut now = after(65);
     let mut attempts = 1;
-    let (outcome, reason) = loop {
-        let outcome = payment.step(&not_found(Finds::Settled), now);
+    loop {
+        let outcome = payment.step(&not_found(finds), now);
         if payment.is_done() {
-            break told(outcome);
+            assert!(now >= after(TTL));
+            return (told(outcome).0, attempts);
         }
         if matches!(payment.phase, Phase::Waiting { .. }) {
             attempts += 1;
@@ -104,9 +106,39 @@ fn attempts_end_and_then_nothing_was_paid() {
             now = payment.wake_at();
             asks_to_look_up(payment.step(&Input::Timer, now));
         }
-    };
-    assert_eq!((outcome.as_str(), reason.as_str()), ("not_paid", "the wallet did not pay in time"));
-    assert!(attempts > 1 && now >= after(TTL), "{attempts}");
+    }
+}
+
+#[test]
+fn attempts_end_as_not_paid_only_if_look_ups_find_payments_under_way() {
+    let (outcome, attempts) = never_answered(Finds::Unsettled);
+    assert!(outcome == "not_paid" && attempts > 1, "{outcome} {attempts}");
+    // An attempt may be under way all the time and arrive later.
+    let (outcome, attempts) = never_answered(Finds::Settled);
+    assert!(outcome == "unknown" && attempts > 1, "{outcome} {attempts}");
+    assert_eq!(never_answered(Finds::Nothing), ("unknown".to_owned(), 1));
+}
+
+#[test]
+fn an_attempt_in_doubt_is_unknown_when_no_other_can_be_sent() {
+    for (finds, expected) in [(Finds::Settled, "unknown"), (Finds::Unsettled, "not_paid")] {
+        let mut payment = unanswered();
+        asks_to_prepare(payment.step(&not_found(finds), after(VOID)));
+        // No connection until the end.
+        let away = Input::PaymentPrepared(Err(LightningError::NotSent));
+        assert_eq!(effects(payment.step(&away, after(VOID + 1))), []);
+        assert_eq!(told(payment.step(&Input::Timer, after(TTL))).0, expected, "{finds:?}");
+    }
+}
+
+#[test]
+fn a_failure_by_state_is_not_in_doubt() {
+    let mut payment = unanswered();
+    let now = after(VOID);
+    asks_to_prepare(payment.step(&not_found(Finds::Settled), now));
+    effects(payment.step(&Input::PaymentPrepared(Ok(signed(now))), now));
+    asks_to_look_up(payment.step(&replies(2, Err(unknown())), now));
+    assert_eq!(told(payment.step(&is(OutgoingStatus::Failed), now)).0, "not_paid");
 }
 
 #[test]
