@@ -19,7 +19,7 @@ const BY_WAY_OF: [HeaderName; 5] = [
 
 /// Whether it is asked for from here: over loopback, under a name of loopback, and not by way of a proxy.
 ///
-/// The name matters: a web page of a stranger may have its own name resolved to 127.0.0.1, and the visitor's browser then
+/// The name matters: a hostile web page may have its own name resolve to 127.0.0.1, and the visitor's browser then
 /// asks us and shows the page the answer (DNS rebinding).
 pub(crate) fn is_local(request: &Request) -> bool {
     let peer = request.extensions().get::<Peer>().is_some_and(|Peer(address)| address.to_canonical().is_loopback());

@@ -1,4 +1,4 @@
-//! Metrics: what the interface measures of itself, and the text in which it and everybody else's is told.
+//! The metrics of the HTTP API, and the Prometheus text of these and all others.
 
 use std::time::Duration;
 

@@ -6,7 +6,7 @@
 //! | between the commit and the answer | the answer: it is in the same transaction as the work |
 //! | in a call that has no transaction to keep its answer in, before it is kept | nothing, and does it again: docs/api.md says why that is the same |
 //!
-//! Only success is kept. An error changed nothing, so a repeated call may try again, also with a body that was mended.
+//! Only success is stored. An error changed nothing, so a repeated request may try again, also with a corrected body.
 
 mod key;
 

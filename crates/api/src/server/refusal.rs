@@ -1,4 +1,4 @@
-//! What a connection is told for which there is no place.
+//! The response to a connection beyond `limits.max_connections`.
 
 use std::sync::Arc;
 use std::time::Duration;

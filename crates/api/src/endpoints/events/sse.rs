@@ -76,7 +76,7 @@ impl Feed {
             Ok(page) => Some(page),
             Err(EventsError::NotFound) => None,
             Err(error @ (EventsError::Removed { .. } | EventsError::Damaged { .. } | EventsError::Store(_))) => {
-                // The head is sent: all there is to say is the end. The client resumes, and is told why then.
+                // The head is sent, so the response can only end. The client resumes and gets the error then.
                 tracing::error!(error = &error as &dyn std::error::Error, "an event stream was aborted");
                 None
             }

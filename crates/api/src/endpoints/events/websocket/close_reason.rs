@@ -47,7 +47,7 @@ impl CloseReason {
         })
     }
 
-    /// What the client is told; `None` when it knows, or is not there. At most 123 bytes (RFC 6455 section 5.5).
+    /// The close frame for the client; `None` when it closed the connection itself, or is gone. At most 123 bytes (RFC 6455 section 5.5).
     pub(super) fn frame(self) -> Option<CloseFrame> {
         let reason = match self {
             Self::Client | Self::Broken => "",

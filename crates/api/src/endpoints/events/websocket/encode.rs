@@ -1,4 +1,4 @@
-//! What a client is told: a JSON object each.
+//! Encodes the messages to a client: a JSON object each.
 //!
 //! Written by hand, around text that is JSON already.
 

@@ -1,4 +1,4 @@
-//! A socket that reads little from whoever has not said who they are.
+//! A socket that limits how much it reads before the client is authenticated.
 
 use std::io;
 use std::pin::Pin;
@@ -6,8 +6,8 @@ use std::task::{Context, Poll};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// Bytes read from a stranger: a token has room in it, and a crowd of strangers cannot fill the memory with messages
-/// that never end.
+/// Bytes read from an unauthenticated client: enough for a token, and too few for many such clients to fill the memory with
+/// endless messages.
 const ALLOWANCE: usize = 4 * 1024;
 
 /// A socket with an allowance for reading.

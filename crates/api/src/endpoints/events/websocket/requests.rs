@@ -35,7 +35,7 @@ impl Requests {
     /// Begins a call.
     ///
     /// # Errors
-    /// `overloaded` when as many run as may.
+    /// `overloaded` when too many are running.
     pub(super) fn begin(&mut self, id: String, call: RequestCommand) -> Result<(), Problem> {
         if self.running.len() >= self.state.limits.calls_per_socket {
             return Err(Problem::overloaded("too many requests of this connection are running"));

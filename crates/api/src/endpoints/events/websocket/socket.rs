@@ -46,7 +46,7 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    /// The server's end. Messages are at most `message_bytes`; to somebody `known`, for a stranger may say less.
+    /// The server's end. Messages have at most `message_bytes`, and far less before the client is `known`.
     pub(super) async fn new(io: Upgraded, known: bool, message_bytes: usize, send_timeout: Duration) -> Self {
         let config = WebSocketConfig::default()
             .read_buffer_size(READ_BYTES)
