@@ -10,8 +10,8 @@
 //! | [`world`] | everything around the service: data, and a queue of what happens next |
 //! | [`world::ledger`] | what was committed and said, and the rules |
 //! | [`ports`] | what the service is given of the world |
-//! | [`service`], [`keeper`] | the service, and who starts it again when it was killed |
-//! | [`plan`] | what a seed decides beforehand |
+//! | [`service`], [`supervisor`] | the service, and who starts it again when it was killed |
+//! | [`fault_plan`] | the faults of a seed, decided in advance |
 //! | [`runner`] | many seeds, each in a process of its own |
 
 pub mod calls;

@@ -3,7 +3,7 @@
 //! A [`LightningNetwork`] holds [`Account`]s with balances in millisats. Its invoices are BOLT 11 texts for regtest, signed
 //! with the account's node key; preimages hash to their payment hashes. Paying moves balance from one account to
 //! another in one step, at most once per invoice, and costs a fee ([`Fees`]). Nothing else moves balance, so balances,
-//! payments in flight and fees always add up to what was granted ([`LightningNetwork::books`]).
+//! payments in flight and fees always add up to what was granted ([`LightningNetwork::totals`]).
 //!
 //! An [`nwc::NwcService`] is the Lightning wallet of one account as an app sees it (NIP-47), over relays.
 

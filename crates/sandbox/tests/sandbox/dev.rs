@@ -1,4 +1,4 @@
-//! The small network of `usher dev`.
+//! The environment of `usher dev`: relay, wallet and Lightning accounts.
 
 use serde_json::json;
 use usher_protocol::message::PaymentStatus;

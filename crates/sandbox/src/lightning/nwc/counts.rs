@@ -7,8 +7,8 @@ use super::Method;
 /// What a wallet service saw and did since it was made, restarts included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NwcCounts {
-    /// Calls by method: different request events, whatever became of them; copies too, when it does not know them
-    /// ([`Memory`](super::Memory)).
+    /// Requests by method: different request events, executed or not, and copies that the handler handles
+    /// ([`RequestHandler::handles_copies`](super::RequestHandler::handles_copies)).
     pub calls: BTreeMap<Method, u64>,
     /// Calls that were executed, by method.
     pub executed: BTreeMap<Method, u64>,

@@ -1,4 +1,4 @@
-//! The books of the network: nothing is lost, made up, or paid twice.
+//! The ledger of the Lightning network: no money is lost, created or paid twice.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,4 +1,4 @@
-//! The service stands still at a fail point, is killed there, and starts again: the books are right.
+//! The service stops at a fail point, is killed there, and starts again: the ledger is right.
 
 use std::time::Duration;
 use usher_faults::wallet::FaultyWallet;
