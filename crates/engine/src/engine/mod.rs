@@ -21,6 +21,8 @@ mod damage;
 mod errors;
 mod event_feed;
 mod field_errors;
+#[cfg(test)]
+mod fixtures;
 mod handshake_urls;
 mod idempotency;
 mod ids;

@@ -222,3 +222,89 @@ impl Workers {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::Ordering;
+
+    use tokio_util::sync::CancellationToken;
+    use tokio_util::task::TaskTracker;
+
+    use super::*;
+    use crate::engine::commit::tests::committer;
+    use crate::engine::fixtures::{Around, MemoryStore, NOW, stream, within};
+    use crate::operations::KeyHandshake;
+
+    const MINUTE: Duration = Duration::from_secs(60);
+
+    /// A worker for the inputs of an engine with one handshake, which expires in a minute.
+    async fn worker(around: &Around, store: &Arc<MemoryStore>, tasks: &Tasks) -> mpsc::Sender<Job> {
+        let (committer, lightning) = committer(around, store);
+        let handshake = Operation::KeyHandshake(KeyHandshake::single_use("token".to_owned(), false, NOW.plus(MINUTE)));
+        let change = Change::start(stream(1), handshake, Vec::new());
+        committer.commit(change, NOW, Cause::Request(None)).await.unwrap();
+        let workers = Arc::new(Workers {
+            store: Arc::clone(store) as Arc<dyn Store>,
+            damage: Arc::new(Damage::new(Arc::clone(store) as Arc<dyn Store>)),
+            committer,
+            lightning,
+            timers: Arc::clone(&around.timers),
+            capacity: Capacity::new(Arc::clone(&around.index), 10),
+            metrics: Arc::default(),
+            clock: Arc::clone(&around.clock) as Arc<dyn Clock>,
+            tasks: tasks.clone(),
+        });
+        let (inputs, jobs) = mpsc::channel(8);
+        tasks.spawn(workers.run(jobs));
+        inputs
+    }
+
+    fn timer() -> Job {
+        Job { id: stream(1), input: Input::Timer, inbound: None }
+    }
+
+    #[tokio::test]
+    async fn an_input_is_kept_until_the_store_works_again() {
+        let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
+        let inputs = worker(&around, &store, &around.tasks).await;
+        around.clock.turn(MINUTE);
+        store.failures.store(3, Ordering::SeqCst);
+        inputs.send(timer()).await.unwrap();
+        within("the handshake expires", || {
+            around.clock.turn(FIRST_PAUSE);
+            around.index.get(stream(1)).is_none().then_some(())
+        })
+        .await;
+        assert_eq!(store.failures.load(Ordering::SeqCst), 0);
+        around.tasks.set_inbox_drained();
+        around.stop().await;
+    }
+
+    #[tokio::test]
+    async fn a_timer_that_comes_early_is_set_again() {
+        let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
+        let inputs = worker(&around, &store, &around.tasks).await;
+        around.timers.cancel(NOW.plus(MINUTE), stream(1), Alarm::Wake);
+        inputs.send(timer()).await.unwrap();
+        within("the input is taken", || (inputs.capacity() == 8).then_some(())).await;
+        assert_eq!(around.alarms_after(MINUTE).await, [(stream(1), Alarm::Wake)]);
+        around.tasks.set_inbox_drained();
+        around.stop().await;
+    }
+
+    #[tokio::test]
+    async fn after_the_stop_what_is_queued_is_done_once_the_inbox_is_drained() {
+        let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
+        let (tracker, stop) = (TaskTracker::new(), CancellationToken::new());
+        let tasks = Tasks::new(tracker.clone(), stop.clone());
+        let inputs = worker(&around, &store, &tasks).await;
+        stop.cancel();
+        around.clock.turn(MINUTE);
+        inputs.send(timer()).await.unwrap();
+        tasks.set_inbox_drained();
+        tracker.close();
+        tracker.wait().await;
+        assert!(around.index.get(stream(1)).is_none(), "the handshake has expired");
+        around.stop().await;
+    }
+}

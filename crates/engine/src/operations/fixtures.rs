@@ -89,7 +89,7 @@ pub(super) fn event(effects: &[Effect]) -> (&'static str, Value) {
 }
 
 /// An invoice on regtest, made [`NOW`], for so many millisats, which can be paid for so many seconds.
-pub(super) fn invoice(amount: u64, preimage: Preimage, expiry: u64) -> Invoice {
+pub(crate) fn invoice(amount: u64, preimage: Preimage, expiry: u64) -> Invoice {
     invoice_on(Currency::Regtest, amount, preimage, expiry)
 }
 

@@ -6,7 +6,7 @@
 mod authentication;
 mod conversation;
 #[cfg(test)]
-mod fixtures;
+pub(crate) mod fixtures;
 mod invoice_request;
 mod key_handshake;
 mod payment;

@@ -218,3 +218,6 @@ impl Committer {
         }
     }
 }
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -1,0 +1,169 @@
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::*;
+use crate::engine::event_feed::EventFeed;
+use crate::engine::fixtures::{Around, MemoryDeliveries, MemoryStore, NOW, stream};
+use crate::engine::invoice_watcher::{InvoiceWatcher, InvoiceWatcherParts};
+use crate::engine::lightning_queue::LightningQueue;
+use crate::engine::outbox::OutboxParts;
+use crate::engine::ownership::Ownership;
+use crate::engine::timers::Alarm;
+use crate::engine::webhook_dispatcher::WebhookDispatcherParts;
+use crate::event::{EventType, NewEvent};
+use crate::operations::KeyHandshake;
+use crate::ports::{Clock, Head, Randomness};
+use crate::testing::{RecordingMessenger, SeededRandomness};
+
+/// A committer on a store in memory, with all the parts that act on commits.
+pub(in crate::engine) fn committer(around: &Around, store: &Arc<MemoryStore>) -> (Arc<Committer>, Arc<LightningQueue>) {
+    let clock = Arc::clone(&around.clock) as Arc<dyn Clock>;
+    let randomness = Arc::new(SeededRandomness::new(1)) as Arc<dyn Randomness>;
+    let memory = Arc::clone(store) as Arc<dyn Store>;
+    let damage = Arc::new(Damage::new(Arc::clone(&memory)));
+    let metrics = Arc::<Metrics>::default();
+    let watcher = Arc::new(InvoiceWatcher::new(InvoiceWatcherParts {
+        backend: None,
+        lookups_per_second: 10,
+        metrics: Arc::default(),
+        index: Arc::clone(&around.index),
+        timers: Arc::clone(&around.timers),
+        inputs: around.inputs.clone(),
+        clock: Arc::clone(&clock),
+        tasks: around.tasks.clone(),
+    }));
+    let (lightning, _) = LightningQueue::new(
+        None,
+        Arc::default(),
+        Arc::clone(&around.index),
+        around.inputs.clone(),
+        Arc::clone(&clock),
+        around.tasks.clone(),
+    );
+    let lightning = Arc::new(lightning);
+    let (outbox, _) = Outbox::new(OutboxParts {
+        store: Arc::clone(&memory),
+        damage: Arc::clone(&damage),
+        messenger: Arc::new(RecordingMessenger::new(&[]).0),
+        index: Arc::clone(&around.index),
+        timers: Arc::clone(&around.timers),
+        watcher: Arc::clone(&watcher),
+        metrics: Arc::clone(&metrics),
+        ownership: Ownership::Everything,
+        clock: Arc::clone(&clock),
+        randomness: Arc::clone(&randomness),
+        tasks: around.tasks.clone(),
+    });
+    let (webhooks, _) = WebhookDispatcher::new(WebhookDispatcherParts {
+        store: Arc::new(MemoryDeliveries::default()),
+        sender: None,
+        damage: Arc::clone(&damage),
+        timers: Arc::clone(&around.timers),
+        metrics: Arc::clone(&metrics),
+        ownership: Ownership::Everything,
+        clock: Arc::clone(&clock),
+        randomness: Arc::clone(&randomness),
+        tasks: around.tasks.clone(),
+    });
+    let feed = EventFeed::new(
+        Arc::clone(&memory),
+        Arc::clone(&damage),
+        Arc::clone(&around.index),
+        Arc::clone(&clock),
+        around.tasks.clone(),
+    );
+    let after_commit = AfterCommit {
+        index: Arc::clone(&around.index),
+        timers: Arc::clone(&around.timers),
+        metrics: Arc::clone(&metrics),
+        feed: Arc::new(feed),
+        outbox: Arc::new(outbox),
+        watcher,
+        lightning: Arc::clone(&lightning),
+        webhooks: Arc::new(webhooks),
+    };
+    (Arc::new(Committer::new(memory, damage, Ids::new(clock, randomness), metrics, after_commit)), lightning)
+}
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+fn handshake(token: &str) -> Operation {
+    Operation::KeyHandshake(KeyHandshake::single_use(token.to_owned(), false, NOW.plus(MINUTE)))
+}
+
+fn event() -> NewEvent {
+    NewEvent { event_type: EventType::KeyHandshake, at: NOW, data: "{}".into() }
+}
+
+async fn start(committer: &Committer, n: u8, token: &str) -> Result<Option<Conflict>, StoreError> {
+    committer.commit(Change::start(stream(n), handshake(token), Vec::new()), NOW, Cause::Request(None)).await
+}
+
+#[tokio::test]
+async fn a_new_operation_is_in_the_index_with_its_timer() {
+    let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
+    let (committer, _) = committer(&around, &store);
+    assert!(start(&committer, 1, "token").await.unwrap().is_none());
+    assert_eq!(around.index.find(CorrelationKey::token("token")), Some(stream(1)));
+    assert_eq!(around.index.get(stream(1)).unwrap().revision, 1);
+    assert_eq!(around.alarms_after(MINUTE).await, [(stream(1), Alarm::Wake)]);
+    around.stop().await;
+}
+
+#[tokio::test]
+async fn what_was_not_committed_leaves_nothing_in_the_index() {
+    let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
+    let (committer, _) = committer(&around, &store);
+    start(&committer, 1, "token").await.unwrap();
+    assert_eq!(start(&committer, 2, "token").await.unwrap(), Some(Conflict::Correlation(stream(1))));
+    store.failures.store(1, Ordering::SeqCst);
+    assert!(start(&committer, 3, "other").await.is_err());
+    assert_eq!(around.index.ids(), [stream(1)]);
+    assert_eq!(around.index.find(CorrelationKey::token("other")), None);
+    around.stop().await;
+}
+
+#[tokio::test]
+async fn a_finished_operation_leaves_the_index_and_its_events_can_be_read() {
+    let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
+    let (committer, _) = committer(&around, &store);
+    start(&committer, 1, "token").await.unwrap();
+    let effects = vec![Effect::Emit(event()), Effect::Finish];
+    let change = Change::step(stream(1), 1, handshake("token"), effects);
+    assert!(committer.commit(change, NOW, Cause::Inputs(Vec::new())).await.unwrap().is_none());
+    assert!(around.index.get(stream(1)).is_none());
+    assert_eq!(around.alarms_after(MINUTE).await, [], "its timer is cancelled");
+    let page = committer.after_commit.feed.events(stream(1), 0, 10).await.unwrap();
+    assert_eq!((page.events.len(), page.next, page.done), (1, 1, true));
+    around.stop().await;
+}
+
+#[tokio::test]
+async fn of_two_commits_the_later_one_stays_in_the_index_whichever_arrives_first() {
+    let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
+    let (committer, _) = committer(&around, &store);
+    around.open(stream(1));
+    let step = |expires_at| {
+        let handshake = KeyHandshake::single_use("token".to_owned(), false, expires_at);
+        Step::of(Change::step(stream(1), 1, Operation::KeyHandshake(handshake), Vec::new()), NOW).0
+    };
+    let apply = |step, revision| {
+        committer.after_commit.apply_effects(vec![step], &[Head { revision, next_index: revision }], NOW);
+    };
+    apply(step(NOW.plus(2 * MINUTE)), 3);
+    apply(step(NOW.plus(MINUTE)), 2);
+    let open = around.index.get(stream(1)).unwrap();
+    assert_eq!((open.revision, open.next_index, open.wake_at), (3, 3, Some(NOW.plus(2 * MINUTE))));
+    assert_eq!(around.alarms_after(MINUTE).await, []);
+    assert_eq!(around.alarms_after(MINUTE).await, [(stream(1), Alarm::Wake)]);
+    around.stop().await;
+}
+
+#[test]
+fn later_messages_replace_earlier_ones() {
+    let mut effects = vec![Effect::Emit(event()), Effect::Pause(NOW)];
+    append(&mut effects, vec![Effect::Emit(event())]);
+    assert_eq!(effects.len(), 3);
+    append(&mut effects, vec![Effect::ClearOutbox]);
+    assert_eq!(effects, [Effect::Emit(event()), Effect::Emit(event()), Effect::ClearOutbox]);
+}
