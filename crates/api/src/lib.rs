@@ -29,6 +29,7 @@ mod peer;
 mod problem;
 mod query;
 mod rate_limit;
+mod remaining_body;
 mod request_body;
 mod request_id;
 mod request_log;

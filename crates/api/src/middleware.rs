@@ -27,7 +27,7 @@ use crate::problem::{ErrorCode, Problem};
 use crate::request_id::{RequestId, X_REQUEST_ID};
 use crate::request_log::{self, CompletedRequest};
 use crate::state::DocsAccess;
-use crate::{header_list, host_header, loopback};
+use crate::{header_list, host_header, loopback, remaining_body};
 
 /// Marks a request that arrived over a WebSocket whose client has sent the token. A request extension, which no client
 /// can set.
@@ -63,45 +63,47 @@ impl DeadlineExtension {
 #[error("a handler panicked")]
 struct HandlerPanicked;
 
-/// Checks a request, runs its handler, and completes the response.
-pub(crate) async fn handle(State(context): State<Context>, mut request: Request, next: Next) -> Response {
+/// Checks a request, runs its handler, completes the response, and leaves the connection ready for the next request.
+pub(crate) async fn handle(State(context): State<Context>, request: Request, next: Next) -> Response {
     let request_id = RequestId::of(request.headers(), context.state.randomness.as_ref());
     // At the highest level, so that every log line of the request has it, however few `RUST_LOG` lets through.
     let span = tracing::error_span!("request", %request_id, stream_id = tracing::field::Empty);
-    async move {
-        let started = Instant::now();
-        let method = request_log::method_name(request.method());
-        let path = request.extensions().get::<MatchedPath>().cloned();
-        let peer = request.extensions().get::<Peer>().map(|Peer(address)| *address);
-        let checked = context.check(&mut request);
-        let authenticated = is_authenticated(&request);
-        let (mut response, waited) = match checked {
-            Ok(()) => context.run(request, next).await,
-            Err(problem) => {
-                if problem.code() == ErrorCode::Unauthorized && auth::has_token(request.headers()) {
-                    delay_wrong_token(&context.state, peer).await;
-                }
-                (problem.into_response(), false)
+    let limit = context.state.limits.body_bytes;
+    remaining_body::drain(limit, request, |request| respond(context, request_id, request, next)).instrument(span).await
+}
+
+async fn respond(context: Context, request_id: RequestId, mut request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let method = request_log::method_name(request.method());
+    let path = request.extensions().get::<MatchedPath>().cloned();
+    let peer = request.extensions().get::<Peer>().map(|Peer(address)| *address);
+    let checked = context.check(&mut request);
+    let authenticated = is_authenticated(&request);
+    let (mut response, waited) = match checked {
+        Ok(()) => context.run(request, next).await,
+        Err(problem) => {
+            // Keeps `request`: its body may be read only once it is dropped, and not at all after a 401.
+            if problem.code() == ErrorCode::Unauthorized && auth::has_token(request.headers()) {
+                delay_wrong_token(&context.state, peer).await;
             }
-        };
-        finish_response(&mut response, &request_id);
-        let completed = CompletedRequest {
-            method,
-            route: path.as_ref().map_or("-", MatchedPath::as_str),
-            status: response.status(),
-            latency: started.elapsed(),
-        };
-        if authenticated {
-            completed.log();
-        } else {
-            completed.log_unauthenticated(peer, may_log_unauthenticated(&context.state, peer));
+            (problem.into_response(), false)
         }
-        let CompletedRequest { method, route, status, latency } = completed;
-        context.state.metrics.observe_request(method, route, status, latency, waited);
-        response
+    };
+    finish_response(&mut response, &request_id);
+    let completed = CompletedRequest {
+        method,
+        route: path.as_ref().map_or("-", MatchedPath::as_str),
+        status: response.status(),
+        latency: started.elapsed(),
+    };
+    if authenticated {
+        completed.log();
+    } else {
+        completed.log_unauthenticated(peer, may_log_unauthenticated(&context.state, peer));
     }
-    .instrument(span)
-    .await
+    let CompletedRequest { method, route, status, latency } = completed;
+    context.state.metrics.observe_request(method, route, status, latency, waited);
+    response
 }
 
 impl Context {

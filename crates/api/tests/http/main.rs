@@ -24,6 +24,7 @@ mod framing;
 mod idempotency;
 mod jwt;
 mod limits;
+mod remaining_bodies;
 mod shutdown;
 mod sockets;
 mod unauthenticated;
