@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::UnixMillis;
+use crate::event_data::EventData;
 
 /// The `type` of an event (docs/api.md, Reading events).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -75,6 +76,11 @@ pub struct NewEvent {
 }
 
 impl NewEvent {
+    /// An event with these data.
+    pub fn new(data: &EventData, at: UnixMillis) -> Self {
+        Self { event_type: data.event_type(), at, data: data.to_json() }
+    }
+
     /// The event at its position in the stream.
     pub fn at_index(self, index: u64) -> Event {
         Event { index, event_type: self.event_type, timestamp: self.at.secs(), data: self.data }

@@ -6,6 +6,7 @@
 
 pub mod engine;
 pub mod event;
+pub mod event_data;
 pub mod operations;
 pub mod ports;
 pub mod stream_id;
@@ -21,5 +22,6 @@ pub use engine::{
     SinglePaymentRequest, StartError, SubscriptionError, SubscriptionFilter, SubscriptionPage,
 };
 pub use event::{Event, EventPage, EventType};
+pub use event_data::EventData;
 pub use stream_id::StreamId;
 pub use time::UnixMillis;

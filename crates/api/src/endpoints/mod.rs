@@ -11,7 +11,6 @@ mod subscriptions;
 
 use crate::endpoint_group::EndpointGroup;
 
-pub(crate) use events::event_data;
 pub(crate) use operate::OpenApiSource;
 
 /// All groups, in the order in which an app needs them.

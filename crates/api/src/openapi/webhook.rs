@@ -4,12 +4,12 @@
 
 #![expect(dead_code, reason = "describes what usher-webhooks posts")]
 
+use usher_engine::EventData;
 use utoipa::openapi::path::{HttpMethod, PathItem, Paths};
 use utoipa::openapi::{OpenApi, RefOr, Schema};
 use utoipa::{PartialSchema as _, Path as _, ToSchema};
 
 use super::parameters;
-use crate::endpoints::event_data::EventData;
 
 /// Its name among the document's webhooks.
 const NAME: &str = "event";

@@ -1,6 +1,6 @@
 //! The engine runs operations.
 //!
-//! [`Engine`] is its public face. The work is done by parts, each with its own state and a small interface; [`wiring`]
+//! [`Engine`] is its public face. The work is done by parts, each with its own state and a small interface; `wiring`
 //! shows who uses whom. Data flows one way:
 //!
 //! ```text
@@ -10,7 +10,7 @@
 //! Lightning ───┘                                  webhook dispatcher, index, timers
 //! ```
 //!
-//! A part that has something for an operation puts it into [`inputs`]; no part holds the engine itself.
+//! A part that has something for an operation puts it into `inputs`; no part holds the engine itself.
 
 mod alarms;
 mod capacity;
@@ -158,7 +158,7 @@ impl Engine {
     }
 }
 
-/// Starting operations. The work is done by [`start`].
+/// Starting operations. The work is done by `start`.
 ///
 /// Poll each of these to its end: if it is dropped between the commit and the response, the operation is durable but unknown
 /// to this process until the next start.

@@ -19,7 +19,6 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use usher_protocol::PublicKey;
 use usher_protocol::message::{AuthChallenge, AuthResponse, AuthStatus, ServiceMessage, WalletMessage};
 use usher_protocol::subkey::{Permission, SubkeyProof};
@@ -27,7 +26,7 @@ use usher_protocol::subkey::{Permission, SubkeyProof};
 use super::conversation::Conversation;
 use super::{Effect, Input, SetBack, StateMachine, StepResult, emit, millis};
 use crate::UnixMillis;
-use crate::event::EventType;
+use crate::event_data::{EventData, LoginData};
 use crate::ports::{CorrelationKey, OperationKind};
 
 /// The state of an authentication.
@@ -100,8 +99,8 @@ impl Authentication {
     pub(super) fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         match input {
             Input::Timer if now >= self.expires_at => {
-                let data = json!({ "status": "timeout", "reason": "the user did not answer in time" });
-                StepResult::Stepped(vec![emit(EventType::StatusUpdate, data, now), Effect::Finish])
+                let data = LoginData::timeout("the user did not answer in time");
+                StepResult::Stepped(vec![emit(data, now), Effect::Finish])
             }
             // Between expiry and the timer nothing counts any more: the wallet was told when it ends.
             _ if now >= self.expires_at => StepResult::Ignored,
@@ -124,19 +123,21 @@ impl Authentication {
             return StepResult::Ignored;
         };
         let data = match &response.status {
-            AuthStatus::Approved { granted_permissions, session_token } => json!({
-                "status": "approved",
-                "main_key": main_key.to_hex(),
-                "granted_permissions": granted_permissions,
-                "session_token": session_token,
-            }),
-            AuthStatus::Declined { reason } => json!({
-                "status": "declined",
-                "main_key": main_key.to_hex(),
-                "reason": reason,
-            }),
+            AuthStatus::Approved { granted_permissions, session_token } => LoginData {
+                status: "approved".to_owned(),
+                main_key: Some(main_key.to_hex()),
+                granted_permissions: Some(granted_permissions.clone()),
+                session_token: session_token.clone(),
+                reason: None,
+            },
+            AuthStatus::Declined { reason } => LoginData {
+                status: "declined".to_owned(),
+                main_key: Some(main_key.to_hex()),
+                reason: reason.clone(),
+                ..LoginData::default()
+            },
         };
-        StepResult::Stepped(vec![emit(EventType::StatusUpdate, data, now), Effect::Finish])
+        StepResult::Stepped(vec![emit(EventData::Login(data), now), Effect::Finish])
     }
 
     /// A device could not read the challenge, and proves to be a subkey: it is asked too.

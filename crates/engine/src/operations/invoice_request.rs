@@ -12,7 +12,6 @@
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use usher_protocol::PublicKey;
 use usher_protocol::bolt11::{Invoice, Network};
 use usher_protocol::message::{self, Currency, InvoiceResponse, ServiceMessage, WalletMessage};
@@ -21,7 +20,7 @@ use usher_protocol::subkey::Permission;
 use super::conversation::Conversation;
 use super::{Effect, Input, SetBack, StateMachine, StepResult, emit, millis};
 use crate::UnixMillis;
-use crate::event::EventType;
+use crate::event_data::{EventData, InvoiceData, PaymentData};
 use crate::ports::{CorrelationKey, OperationKind};
 
 /// What a user is asked for.
@@ -135,13 +134,13 @@ impl InvoiceRequest {
         }
         match self.read(response, now) {
             Ok(invoice) => {
-                let data = json!({
-                    "invoice": invoice.as_str(),
-                    "payment_hash": invoice.payment_hash().to_string(),
-                    "amount": self.amount,
-                    "request_id": self.reference,
+                let data = EventData::Invoice(InvoiceData {
+                    invoice: invoice.as_str().to_owned(),
+                    payment_hash: invoice.payment_hash().to_string(),
+                    amount: self.amount,
+                    request_id: self.reference.clone(),
                 });
-                StepResult::Stepped(vec![emit(EventType::InvoiceResponse, data, now), Effect::Finish])
+                StepResult::Stepped(vec![emit(data, now), Effect::Finish])
             }
             Err(fault) => self.end("error", &format!("the wallet's invoice does not fit: it {fault}"), now),
         }
@@ -166,8 +165,8 @@ impl InvoiceRequest {
     }
 
     fn end(&self, status: &str, reason: &str, now: UnixMillis) -> StepResult {
-        let data = json!({ "status": status, "reason": reason, "request_id": self.reference });
-        StepResult::Stepped(vec![emit(EventType::StatusUpdate, data, now), Effect::Finish])
+        let data = PaymentData::failed(status, Some(reason), self.reference.as_deref());
+        StepResult::Stepped(vec![emit(data, now), Effect::Finish])
     }
 
     fn ask(&self) -> Effect {

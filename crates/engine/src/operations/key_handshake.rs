@@ -18,14 +18,13 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use usher_protocol::PublicKey;
 use usher_protocol::handshake_url::decode_token;
 use usher_protocol::message::WalletMessage;
 
 use super::{Effect, Input, SetBack, StateMachine, StepResult, emit, millis, optional_millis};
 use crate::UnixMillis;
-use crate::event::EventType;
+use crate::event_data::{EventData, KeyHandshakeData, LoginData};
 use crate::ports::{CorrelationKey, OperationKind, UserRelays};
 
 /// The state of a key handshake.
@@ -226,10 +225,10 @@ impl KeyHandshake {
             return StepResult::Ignored;
         }
         let relays = usable_relays(relays);
-        let data = json!({ "main_key": author.to_hex(), "preferred_relays": relays });
+        let data = KeyHandshakeData { main_key: author.to_hex(), preferred_relays: relays.clone() };
         // Also without relays: the user is known from now on.
         let mut effects = vec![
-            emit(EventType::KeyHandshake, data, now),
+            emit(EventData::KeyHandshake(data), now),
             Effect::RememberRelays(UserRelays { main_key: *author, relays }),
         ];
         if !self.is_reusable() {
@@ -241,8 +240,8 @@ impl KeyHandshake {
     fn woken(&self, now: UnixMillis) -> StepResult {
         match self.usage {
             Usage::SingleUse { expires_at } if now >= expires_at => {
-                let data = json!({ "status": "timeout", "reason": "nobody opened the handshake URL in time" });
-                StepResult::Stepped(vec![emit(EventType::StatusUpdate, data, now), Effect::Finish])
+                let data = LoginData::timeout("nobody opened the handshake URL in time");
+                StepResult::Stepped(vec![emit(data, now), Effect::Finish])
             }
             _ => StepResult::Ignored,
         }

@@ -19,7 +19,6 @@ mod subscription;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use usher_protocol::PublicKey;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::{PaymentHash, WalletMessage};
@@ -39,7 +38,8 @@ pub use subscription::{
 };
 
 use crate::UnixMillis;
-use crate::event::{EventType, NewEvent};
+use crate::event::NewEvent;
+use crate::event_data::EventData;
 use crate::ports::{
     CorrelationKey, InvoiceStatus, LightningError, OutboxMessage, OutgoingStatus, PaidInvoice, Settlement,
     SignedPayment, State, UserRelays, WantedInvoice,
@@ -211,16 +211,8 @@ impl Operation {
     }
 }
 
-/// An event with these data, leaving out members that are `null`.
-fn emit(event_type: EventType, data: Value, at: UnixMillis) -> Effect {
-    Effect::Emit(new_event(event_type, data, at))
-}
-
-fn new_event(event_type: EventType, mut data: Value, at: UnixMillis) -> NewEvent {
-    if let Some(members) = data.as_object_mut() {
-        members.retain(|_, value| !value.is_null());
-    }
-    NewEvent { event_type, at, data: data.to_string().into() }
+fn emit(data: EventData, at: UnixMillis) -> Effect {
+    Effect::Emit(NewEvent::new(&data, at))
 }
 
 /// Until when the answer of the Lightning backend is waited for.

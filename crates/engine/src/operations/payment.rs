@@ -33,7 +33,6 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use usher_protocol::bolt11::{Invoice, Network};
 use usher_protocol::message::{PaymentHash, PaymentStatus, Preimage, WalletMessage};
 use usher_protocol::subkey::Permission;
@@ -45,7 +44,7 @@ use super::{
     ChargeEnd, Charged, Effect, Input, Note, SetBack, StateMachine, StepResult, emit, lease, millis, optional_millis,
 };
 use crate::UnixMillis;
-use crate::event::EventType;
+use crate::event_data::{EventData, PaymentData};
 use crate::ports::{CorrelationKey, OperationKind};
 
 /// How long the last look-up is tried before the time-out is said all the same: also when the service was down at the end.
@@ -394,7 +393,7 @@ impl Payment {
             return StepResult::Ignored;
         }
         self.paid = true;
-        let paid = self.tell("paid", &json!({ "preimage": preimage.map(Preimage::to_hex) }), now);
+        let paid = self.tell("paid", None, preimage, now);
         let mut effects = vec![paid, Effect::ClearOutbox];
         let note = match self.charge() {
             Some(charge) => Note::Charged(Charged { charge, end: ChargeEnd::Paid(preimage.copied()) }),
@@ -430,7 +429,7 @@ impl Payment {
 
     fn end(&mut self, status: &'static str, reason: Option<&str>, now: UnixMillis) -> StepResult {
         self.phase = Phase::Over { until: self.over_until(now) };
-        let mut effects = vec![self.tell(status, &json!({ "reason": reason }), now), Effect::ClearOutbox];
+        let mut effects = vec![self.tell(status, reason, None, now), Effect::ClearOutbox];
         if let Some(charge) = self.charge() {
             let end = ChargeEnd::Failed { status: status.to_owned(), reason: reason.map(str::to_owned) };
             effects.extend(self.tell_subscription(Note::Charged(Charged { charge, end })));
@@ -457,16 +456,16 @@ impl Payment {
         Some(Effect::Tell(CorrelationKey::subscription(&link.subscription_id), note))
     }
 
-    fn tell(&self, status: &str, more: &Value, now: UnixMillis) -> Effect {
-        let mut data = json!({
-            "status": status,
-            "request_id": self.reference,
-            "subscription_id": self.subscription.as_ref().map(|link| &link.subscription_id),
-        });
-        if let (Some(data), Some(more)) = (data.as_object_mut(), more.as_object()) {
-            data.extend(more.clone());
-        }
-        emit(EventType::StatusUpdate, data, now)
+    fn tell(&self, status: &str, reason: Option<&str>, preimage: Option<&Preimage>, now: UnixMillis) -> Effect {
+        let data = PaymentData {
+            status: status.to_owned(),
+            reason: reason.map(str::to_owned),
+            preimage: preimage.map(Preimage::to_hex),
+            request_id: self.reference.clone(),
+            subscription_id: self.subscription.as_ref().map(|link| link.subscription_id.clone()),
+            ..PaymentData::default()
+        };
+        emit(EventData::Payment(data), now)
     }
 }
 

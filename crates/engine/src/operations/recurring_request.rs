@@ -17,7 +17,6 @@ mod closing;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use usher_protocol::PublicKey;
 use usher_protocol::message::{
     self, Currency, Recurrence, RecurringResponse, RecurringStatus, ServiceMessage, WalletMessage,
@@ -26,10 +25,10 @@ use usher_protocol::subkey::Permission;
 
 use self::closing::{EarlyCloses, Refused};
 use super::conversation::Conversation;
-use super::subscription::{Agreement, Subscription, SubscriptionRules, shown};
+use super::subscription::{Agreement, Subscription, SubscriptionRules};
 use super::{Effect, Input, Operation, SetBack, StateMachine, StepResult, emit, millis};
 use crate::UnixMillis;
-use crate::event::EventType;
+use crate::event_data::{EventData, PaymentData, SubscriptionData};
 use crate::ports::{CorrelationKey, OperationKind};
 
 /// What a user is asked to agree to.
@@ -237,18 +236,18 @@ impl RecurringRequest {
                 let mut subscription =
                     Subscription::start(self.conversation.clone(), agreement, self.rules.clone(), now);
                 let closed = self.closed.of(subscription_id).map(|reason| subscription.begin_closed(reason, now));
-                let data = json!({
-                    "status": "approved",
-                    "subscription_id": subscription_id,
-                    "main_key": self.conversation.main_key().to_hex(),
-                    "authorized_amount": authorized_amount,
-                    "authorized_currency": "millisats",
-                    "authorized_recurrence": shown(&recurrence),
-                    "auto_charge": self.auto_charge,
-                    "request_id": self.reference,
+                let data = EventData::Subscription(SubscriptionData {
+                    status: "approved".to_owned(),
+                    subscription_id: subscription_id.clone(),
+                    main_key: self.conversation.main_key().to_hex(),
+                    authorized_amount,
+                    authorized_currency: "millisats".to_owned(),
+                    authorized_recurrence: (&recurrence).into(),
+                    auto_charge: self.auto_charge,
+                    request_id: self.reference.clone(),
                 });
                 StepResult::Stepped(vec![
-                    emit(EventType::Subscription, data, now),
+                    emit(data, now),
                     Effect::Start(Box::new(Operation::Subscription(subscription)), closed.unwrap_or_default()),
                     Effect::Finish,
                 ])
@@ -257,8 +256,8 @@ impl RecurringRequest {
     }
 
     fn end(&self, status: &str, reason: Option<&str>, now: UnixMillis) -> StepResult {
-        let data = json!({ "status": status, "reason": reason, "request_id": self.reference });
-        StepResult::Stepped(vec![emit(EventType::StatusUpdate, data, now), Effect::Finish])
+        let data = PaymentData::failed(status, reason, self.reference.as_deref());
+        StepResult::Stepped(vec![emit(data, now), Effect::Finish])
     }
 
     fn ask(&self) -> Effect {

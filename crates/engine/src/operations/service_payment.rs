@@ -41,12 +41,11 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use usher_protocol::bolt11::Invoice;
 
 use super::{Effect, Input, LightningRequest, SetBack, StateMachine, StepResult, emit, lease, millis};
 use crate::UnixMillis;
-use crate::event::EventType;
+use crate::event_data::{EventData, PaymentData};
 use crate::ports::{CorrelationKey, Finds, LightningError, OperationKind, OutgoingStatus, PaidInvoice, SignedPayment};
 
 /// The longest pause before a connection is waited for again; waiting itself is the adapter's, and takes most of the time.
@@ -399,13 +398,14 @@ impl ServicePayment {
         }
         self.paid = true;
         self.phase = Phase::Over { at: now, checks: 0 };
-        let data = json!({
-            "status": "paid",
-            "preimage": paid.preimage.to_hex(),
-            "fees_paid": paid.fees_paid,
-            "request_id": self.reference,
-        });
-        StepResult::Stepped(vec![emit(EventType::StatusUpdate, data, now)])
+        let data = PaymentData {
+            status: "paid".to_owned(),
+            preimage: Some(paid.preimage.to_hex()),
+            fees_paid: paid.fees_paid,
+            request_id: self.reference.clone(),
+            ..PaymentData::default()
+        };
+        StepResult::Stepped(vec![emit(EventData::Payment(data), now)])
     }
 
     /// The backend replies that it has paid.
@@ -542,8 +542,14 @@ impl ServicePayment {
     /// `outcome` says how sure it is that nothing was paid: `not_paid` or `unknown`.
     fn end(&mut self, outcome: &str, reason: &str, now: UnixMillis) -> StepResult {
         self.phase = Phase::Over { at: now, checks: 0 };
-        let data = json!({ "status": "error", "outcome": outcome, "reason": reason, "request_id": self.reference });
-        StepResult::Stepped(vec![emit(EventType::StatusUpdate, data, now)])
+        let data = PaymentData {
+            status: "error".to_owned(),
+            outcome: Some(outcome.to_owned()),
+            reason: Some(reason.to_owned()),
+            request_id: self.reference.clone(),
+            ..PaymentData::default()
+        };
+        StepResult::Stepped(vec![emit(EventData::Payment(data), now)])
     }
 }
 

@@ -39,21 +39,21 @@ use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use usher_protocol::PublicKey;
 use usher_protocol::message::{CloseSubscription, ServiceMessage, WalletMessage};
 use usher_protocol::subkey::Permission;
 
+pub(super) use self::agreement::Agreement;
 pub use self::agreement::SubscriptionRules;
-pub(super) use self::agreement::{Agreement, shown};
 use self::dates::{Dates, Failed};
 pub use self::note::{Asked, ChargeEnd, Charged, Note};
 pub use self::view::{SubscriptionState, SubscriptionView};
 use super::conversation::Conversation;
 use super::payment::{Charge, Payment, PaymentTerms, SubscriptionLink};
-use super::{Effect, Input, Operation, SetBack, StateMachine, StepResult, millis, new_event};
-use crate::event::EventType;
+use super::{Effect, Input, Operation, SetBack, StateMachine, StepResult, millis};
+use crate::event::NewEvent;
+use crate::event_data::{EventData, SubscriptionClosedData, SubscriptionPaymentData};
 use crate::ports::{CorrelationKey, OperationKind};
 use crate::{StreamId, UnixMillis};
 
@@ -288,8 +288,8 @@ impl Subscription {
                 }
                 self.end_when_over(now);
                 let preimage = preimage.map(|preimage| preimage.to_hex());
-                let more = json!({ "status": "paid", "preimage": preimage });
-                StepResult::Stepped([self.tell_payment(charge, &more, now)].into_iter().chain(withdrawn).collect())
+                let data = SubscriptionPaymentData { preimage, ..self.payment_data(charge, "paid") };
+                StepResult::Stepped([announce_payment(data, now)].into_iter().chain(withdrawn).collect())
             }
             ChargeEnd::Failed { status, reason } => {
                 let tries = usize::try_from(charge.attempt).unwrap_or(usize::MAX);
@@ -300,8 +300,10 @@ impl Subscription {
                 }
                 self.end_when_over(now);
                 let Failed::Untold(next) = failed else { return StepResult::Stepped(Vec::new()) };
-                let more = json!({ "status": status, "reason": reason, "next_attempt_at": next });
-                StepResult::Stepped(vec![self.tell_payment(charge, &more, now)])
+                let reason = reason.clone();
+                let data =
+                    SubscriptionPaymentData { reason, next_attempt_at: next, ..self.payment_data(charge, status) };
+                StepResult::Stepped(vec![announce_payment(data, now)])
             }
         }
     }
@@ -351,13 +353,13 @@ impl Subscription {
     }
 
     fn closed_by_user(&mut self, reason: Option<String>, now: UnixMillis) -> StepResult {
-        let data = json!({
-            "subscription_id": self.agreement.subscription_id,
-            "main_key": self.conversation.main_key().to_hex(),
-            "reason": reason,
+        let data = EventData::SubscriptionClosed(SubscriptionClosedData {
+            subscription_id: self.agreement.subscription_id.clone(),
+            main_key: self.conversation.main_key().to_hex(),
+            reason: reason.clone(),
         });
         self.finish(SubscriptionState::ClosedByUser, reason, now);
-        let closed = Effect::Announce(new_event(EventType::SubscriptionClosed, data, now));
+        let closed = Effect::Announce(NewEvent::new(&data, now));
         StepResult::Stepped([closed].into_iter().chain(self.withdraw()).collect())
     }
 
@@ -389,20 +391,24 @@ impl Subscription {
         })
     }
 
-    fn tell_payment(&self, charge: Charge, more: &Value, now: UnixMillis) -> Effect {
-        let mut data = json!({
-            "subscription_id": self.agreement.subscription_id,
-            "main_key": self.conversation.main_key().to_hex(),
-            "number": charge.number,
-            "due": charge.due,
-            "attempt": charge.attempt.saturating_add(1),
-            "amount": self.agreement.amount.min(self.agreement.authorized_amount),
-        });
-        if let (Some(data), Some(more)) = (data.as_object_mut(), more.as_object()) {
-            data.extend(more.clone());
+    fn payment_data(&self, charge: Charge, status: &str) -> SubscriptionPaymentData {
+        SubscriptionPaymentData {
+            subscription_id: self.agreement.subscription_id.clone(),
+            main_key: self.conversation.main_key().to_hex(),
+            number: charge.number.into(),
+            due: charge.due,
+            attempt: charge.attempt.saturating_add(1).into(),
+            amount: self.agreement.amount.min(self.agreement.authorized_amount),
+            status: status.to_owned(),
+            preimage: None,
+            reason: None,
+            next_attempt_at: None,
         }
-        Effect::Announce(new_event(EventType::SubscriptionPayment, data, now))
     }
+}
+
+fn announce_payment(data: SubscriptionPaymentData, now: UnixMillis) -> Effect {
+    Effect::Announce(NewEvent::new(&EventData::SubscriptionPayment(data), now))
 }
 
 #[cfg(test)]

@@ -2,10 +2,8 @@
 
 use std::fmt::Write as _;
 
-use usher_engine::{Event, EventPage};
+use usher_engine::{Event, EventData, EventPage};
 use utoipa::ToSchema;
-
-use super::event_data::EventData;
 
 /// An event of a stream; it never changes once it has been read.
 #[derive(ToSchema)]

@@ -1,6 +1,5 @@
 //! Events: read them by polling, as server-sent events or over a WebSocket, and see which ones reached the webhook.
 
-pub(crate) mod event_data;
 mod event_json;
 mod events_error;
 mod list_webhook_deliveries;

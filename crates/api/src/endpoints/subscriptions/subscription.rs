@@ -1,6 +1,7 @@
 //! A subscription, in responses.
 
 use serde::Serialize;
+use usher_engine::event_data::AuthorizedRecurrence;
 use usher_engine::operations::SubscriptionView;
 use utoipa::ToSchema;
 
@@ -30,7 +31,7 @@ pub(crate) struct Subscription {
     /// Millisats of each payment, as the user authorized: requests for more are refused.
     #[schema(example = 10000)]
     authorized_amount: u64,
-    authorized_recurrence: Recurrence,
+    authorized_recurrence: AuthorizedRecurrence,
     /// Whether the service asks for each due payment by itself.
     #[schema(example = true)]
     auto_charge: bool,
@@ -51,27 +52,8 @@ pub(crate) struct Subscription {
     request_id: Option<String>,
 }
 
-/// When, and how often, a subscription is paid.
-#[derive(Debug, Serialize, ToSchema)]
-#[schema(as = AuthorizedRecurrence)]
-pub(crate) struct Recurrence {
-    /// One of the eight words, or the wallet's expansion of it in systemd's calendar form.
-    #[schema(example = "monthly")]
-    calendar: String,
-    /// Unix seconds of the first payment.
-    #[schema(example = 1732137600)]
-    first_payment_due: u64,
-    /// After how many payments it ends.
-    #[schema(example = 12)]
-    max_payments: Option<u32>,
-    /// Unix seconds after which no payment is due.
-    #[schema(example = json!(null))]
-    until: Option<u64>,
-}
-
 impl From<SubscriptionView> for Subscription {
     fn from(view: SubscriptionView) -> Self {
-        let recurrence = view.recurrence;
         Self {
             subscription_id: view.subscription_id,
             main_key: view.main_key.to_hex(),
@@ -80,12 +62,7 @@ impl From<SubscriptionView> for Subscription {
             description: view.description,
             amount: view.amount,
             authorized_amount: view.authorized_amount,
-            authorized_recurrence: Recurrence {
-                calendar: recurrence.calendar.to_string(),
-                first_payment_due: recurrence.first_payment_due,
-                max_payments: recurrence.max_payments,
-                until: recurrence.until,
-            },
+            authorized_recurrence: (&view.recurrence).into(),
             auto_charge: view.auto_charge,
             payments_made: view.payments_made,
             next_payment_due: view.next_payment_due,

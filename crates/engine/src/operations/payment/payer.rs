@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use serde_json::json;
 use usher_protocol::PublicKey;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::{Currency, PaymentRequest, PaymentResponse, PaymentStatus, Preimage, ServiceMessage};
@@ -69,15 +68,12 @@ impl Payment {
             PaymentStatus::Approved if !self.approved => {
                 self.approved = true;
                 self.last = Some(response.status.clone());
-                StepResult::Stepped(vec![self.tell("user_approved", &json!({}), now), answered_pause(now)])
+                StepResult::Stepped(vec![self.tell("user_approved", None, None, now), answered_pause(now)])
             }
             PaymentStatus::Failed { reason } if self.failures < MAX_FAILURES => {
                 self.failures += 1;
                 self.last = Some(response.status.clone());
-                StepResult::Stepped(vec![
-                    self.tell("user_failed", &json!({ "reason": reason }), now),
-                    answered_pause(now),
-                ])
+                StepResult::Stepped(vec![self.tell("user_failed", reason.as_deref(), None, now), answered_pause(now)])
             }
             PaymentStatus::Rejected { reason } => self.end("user_rejected", reason.as_deref(), now),
             // Nothing to tell, and nothing to store: a wallet that repeats itself costs no write.

@@ -3,13 +3,12 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use usher_protocol::message::{CloseSubscription, ServiceMessage, WalletMessage};
 use usher_protocol::subkey::Permission;
 
 use super::RecurringRequest;
 use crate::UnixMillis;
-use crate::event::EventType;
+use crate::event_data::PaymentData;
 use crate::operations::{Effect, Input, SetBack, StepResult, emit, millis};
 
 /// How long the user's wallet is told that a subscription is closed; nothing acknowledges it.
@@ -96,7 +95,7 @@ impl Refused {
 impl RecurringRequest {
     /// What the wallet authorized is of no use: it is told that the subscription is closed, and the app why.
     pub(super) fn refuse(&mut self, subscription_id: &str, status: &str, reason: &str, now: UnixMillis) -> StepResult {
-        let data = json!({ "status": status, "reason": reason, "request_id": self.reference });
+        let data = PaymentData::failed(status, Some(reason), self.reference.as_deref());
         let refused = Refused {
             subscription_id: subscription_id.to_owned(),
             reason: reason.to_owned(),
@@ -104,7 +103,7 @@ impl RecurringRequest {
         };
         let close = Effect::Send(self.conversation.message(&refused.close(), refused.until));
         self.refused = Some(refused);
-        StepResult::Stepped(vec![emit(EventType::StatusUpdate, data, now), close])
+        StepResult::Stepped(vec![emit(data, now), close])
     }
 
     /// While the wallet is told.

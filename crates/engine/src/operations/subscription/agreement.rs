@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use usher_protocol::bolt11::Network;
 use usher_protocol::calendar::Calendar;
 use usher_protocol::message::Recurrence;
@@ -103,18 +102,4 @@ pub struct SubscriptionRules {
     pub retry_after: Vec<Duration>,
     /// For how long a subscription that has ended can be read (`streams.retention_days`).
     pub keep: Duration,
-}
-
-/// A recurrence as the interface shows it: the plain word of the calendar where there is one, times as integers.
-pub(in crate::operations) fn shown(recurrence: &Recurrence) -> Value {
-    let mut shown = json!({
-        "calendar": recurrence.calendar.to_string(),
-        "first_payment_due": recurrence.first_payment_due,
-        "max_payments": recurrence.max_payments,
-        "until": recurrence.until,
-    });
-    if let Some(members) = shown.as_object_mut() {
-        members.retain(|_, value| !value.is_null());
-    }
-    shown
 }

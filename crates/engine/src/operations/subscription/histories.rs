@@ -1,5 +1,6 @@
 //! A subscription and its payments together, through random histories.
 
+use serde_json::Value;
 use std::collections::{HashSet, VecDeque};
 
 use proptest::prelude::*;

@@ -1,11 +1,10 @@
 //! A subscription as operators see it.
 
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use usher_protocol::PublicKey;
 use usher_protocol::message::Recurrence;
 
-use super::{Subscription, shown};
+use super::Subscription;
 
 /// How a subscription stands (docs/subscriptions.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,13 +69,6 @@ pub struct SubscriptionView {
     pub created_at: u64,
     /// Unix seconds of the end.
     pub ended_at: Option<u64>,
-}
-
-impl SubscriptionView {
-    /// The recurrence as JSON, times as integers.
-    pub fn recurrence_json(&self) -> Value {
-        shown(&self.recurrence)
-    }
 }
 
 impl Subscription {

@@ -1,0 +1,337 @@
+//! What events say: the `data` of each type of event, with its schema for the OpenAPI document.
+//!
+//! An operation makes one of these types; [`EventData::to_json`] is the one place where it becomes text.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use serde_json::Value;
+use usher_protocol::message::Recurrence;
+use utoipa::openapi::schema::AnyOfBuilder;
+use utoipa::openapi::{Ref, RefOr, Schema};
+use utoipa::{PartialSchema, ToSchema};
+
+use crate::event::EventType;
+
+/// The data of an event. It has no `Debug`: it may hold session tokens, preimages and ecash.
+#[derive(Clone, Serialize)]
+#[serde(untagged)]
+pub enum EventData {
+    /// A user completed a key handshake.
+    KeyHandshake(KeyHandshakeData),
+    /// A login, or a handshake that nobody answered, has its result.
+    Login(LoginData),
+    /// The status of a payment, or of a request that has failed.
+    Payment(PaymentData),
+    /// A user agreed to a subscription.
+    Subscription(SubscriptionData),
+    /// A due date of a subscription was charged, or could not be.
+    SubscriptionPayment(SubscriptionPaymentData),
+    /// A user closed a subscription.
+    SubscriptionClosed(SubscriptionClosedData),
+    /// A user's wallet sent an invoice.
+    Invoice(InvoiceData),
+}
+
+impl EventData {
+    /// The type of the event.
+    pub const fn event_type(&self) -> EventType {
+        match self {
+            Self::KeyHandshake(_) => EventType::KeyHandshake,
+            Self::Login(_) | Self::Payment(_) => EventType::StatusUpdate,
+            Self::Subscription(_) => EventType::Subscription,
+            Self::SubscriptionPayment(_) => EventType::SubscriptionPayment,
+            Self::SubscriptionClosed(_) => EventType::SubscriptionClosed,
+            Self::Invoice(_) => EventType::InvoiceResponse,
+        }
+    }
+
+    /// The text of a JSON object. Members without a value are left out.
+    pub fn to_json(&self) -> Arc<str> {
+        // Structures of texts and numbers always serialise.
+        let mut data = serde_json::to_value(self).unwrap_or_else(|_| Value::Object(serde_json::Map::new()));
+        leave_out_nulls(&mut data);
+        data.to_string().into()
+    }
+}
+
+fn leave_out_nulls(value: &mut Value) {
+    if let Some(members) = value.as_object_mut() {
+        members.retain(|_, member| !member.is_null());
+        members.values_mut().for_each(leave_out_nulls);
+    }
+}
+
+/// Adds a schema and those that it refers to.
+fn add<T: ToSchema>(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+    schemas.push((T::name().into_owned(), T::schema()));
+    T::schemas(schemas);
+}
+
+impl PartialSchema for EventData {
+    fn schema() -> RefOr<Schema> {
+        let forms = [
+            KeyHandshakeData::name(),
+            LoginData::name(),
+            PaymentData::name(),
+            SubscriptionData::name(),
+            SubscriptionPaymentData::name(),
+            SubscriptionClosedData::name(),
+            InvoiceData::name(),
+        ];
+        let description = "What happened. Its form depends on the event's `type` and on the request that started the stream. \
+                           Missing values are left out. Later versions may add members.";
+        let any = AnyOfBuilder::new().description(Some(description));
+        let any = forms.into_iter().fold(any, |any, name| any.item(Ref::from_schema_name(name)));
+        RefOr::T(Schema::AnyOf(any.build()))
+    }
+}
+
+impl ToSchema for EventData {
+    fn schemas(schemas: &mut Vec<(String, RefOr<Schema>)>) {
+        add::<KeyHandshakeData>(schemas);
+        add::<LoginData>(schemas);
+        add::<PaymentData>(schemas);
+        add::<SubscriptionData>(schemas);
+        add::<SubscriptionPaymentData>(schemas);
+        add::<SubscriptionClosedData>(schemas);
+        add::<InvoiceData>(schemas);
+    }
+}
+
+/// Data of `KeyHandshake`: a user has told their key. It is not proven yet.
+#[derive(Clone, Serialize, ToSchema)]
+pub struct KeyHandshakeData {
+    /// The user's key.
+    #[schema(pattern = "^[0-9a-f]{64}$", example = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e")]
+    pub main_key: String,
+    /// The relays at which the user wants to be reached, at most 8.
+    #[schema(example = json!(["wss://relay.example"]))]
+    pub preferred_relays: Vec<String>,
+}
+
+/// Data of `StatusUpdate` on streams of `POST /authenticate-key`, and of `POST /key-handshake` (only `timeout`).
+#[derive(Clone, Default, Serialize, ToSchema)]
+pub struct LoginData {
+    /// Grant access only on `approved`.
+    #[schema(pattern = "^(approved|declined|timeout|error)$", example = "approved")]
+    pub status: String,
+    /// The key that responded, itself or through a subkey; with `approved` and `declined`.
+    #[schema(
+        nullable = false,
+        pattern = "^[0-9a-f]{64}$",
+        example = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e"
+    )]
+    pub main_key: Option<String>,
+    /// The permissions that the wallet grants, in its own words; with `approved`.
+    #[schema(nullable = false, example = json!([]))]
+    pub granted_permissions: Option<Vec<String>>,
+    /// The session token of the wallet, possibly a JWT (`POST /jwt/verify`); with `approved`.
+    #[schema(nullable = false)]
+    pub session_token: Option<String>,
+    /// The reason; in the user's words with `declined`.
+    #[schema(nullable = false)]
+    pub reason: Option<String>,
+}
+
+/// Data of `StatusUpdate` on streams of payments, and of requests for invoices and subscriptions that failed.
+#[derive(Clone, Default, Serialize, ToSchema)]
+pub struct PaymentData {
+    /// `user_approved` and `user_failed` are intermediate, the others final; `paid` may still follow them.
+    #[schema(pattern = "^(user_approved|user_failed|paid|user_rejected|timeout|error)$", example = "paid")]
+    pub status: String,
+    /// With `paid`: the proof, whose hash is the payment hash of the invoice; if the Lightning backend tells it.
+    #[schema(
+        nullable = false,
+        pattern = "^[0-9a-f]{64}$",
+        example = "0001020304050607080900010203040506070809000102030405060708090102"
+    )]
+    pub preimage: Option<String>,
+    /// With `paid` by the Lightning backend: fees in millisats.
+    #[schema(nullable = false)]
+    pub fees_paid: Option<u64>,
+    /// The reason; in the user's words with `user_rejected` and `user_failed`.
+    #[schema(nullable = false)]
+    pub reason: Option<String>,
+    /// With `error` of the Lightning backend: whether it is certain that nothing was paid.
+    #[schema(nullable = false, pattern = "^(not_paid|unknown)$")]
+    pub outcome: Option<String>,
+    /// Your own reference.
+    #[schema(nullable = false)]
+    pub request_id: Option<String>,
+    /// The subscription that the payment is for.
+    #[schema(nullable = false)]
+    pub subscription_id: Option<String>,
+}
+
+/// Data of `Subscription`: the user has agreed to a subscription.
+#[derive(Clone, Serialize, ToSchema)]
+pub struct SubscriptionData {
+    /// `approved`.
+    #[schema(pattern = "^approved$", example = "approved")]
+    pub status: String,
+    /// Its id, chosen by the user's wallet.
+    #[schema(example = "0b9c8a53-2d5f-4c5e-9d1c-0f3f9a8d2f10")]
+    pub subscription_id: String,
+    /// Who pays.
+    #[schema(pattern = "^[0-9a-f]{64}$", example = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e")]
+    pub main_key: String,
+    /// Millisats of each payment, as the user authorized: requests for more are refused.
+    #[schema(example = 10000)]
+    pub authorized_amount: u64,
+    /// `millisats`.
+    #[schema(pattern = "^millisats$", example = "millisats")]
+    pub authorized_currency: String,
+    /// When, and how often, it is paid.
+    pub authorized_recurrence: AuthorizedRecurrence,
+    /// Whether the service asks for each due payment by itself.
+    #[schema(example = false)]
+    pub auto_charge: bool,
+    /// Your own reference.
+    #[schema(nullable = false)]
+    pub request_id: Option<String>,
+}
+
+/// Data of `SubscriptionPayment`, on the stream `subscriptions`: an automatic charge succeeded or failed.
+#[derive(Clone, Serialize, ToSchema)]
+pub struct SubscriptionPaymentData {
+    /// Which subscription.
+    #[schema(example = "0b9c8a53-2d5f-4c5e-9d1c-0f3f9a8d2f10")]
+    pub subscription_id: String,
+    /// Who pays.
+    #[schema(pattern = "^[0-9a-f]{64}$", example = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e")]
+    pub main_key: String,
+    /// The number of the due date, from 1.
+    #[schema(example = 1)]
+    pub number: u64,
+    /// The due date, in Unix seconds.
+    #[schema(example = 1732137600)]
+    pub due: u64,
+    /// The number of the attempt at this due date, from 1.
+    #[schema(example = 1)]
+    pub attempt: u64,
+    /// Millisats.
+    #[schema(example = 10000)]
+    pub amount: u64,
+    /// The outcome.
+    #[schema(pattern = "^(paid|user_rejected|timeout|error)$", example = "paid")]
+    pub status: String,
+    /// With `paid`: the proof.
+    #[schema(nullable = false, pattern = "^[0-9a-f]{64}$")]
+    pub preimage: Option<String>,
+    /// Why not.
+    #[schema(nullable = false)]
+    pub reason: Option<String>,
+    /// When this due date is tried again, in Unix seconds; if missing, it is skipped.
+    #[schema(nullable = false)]
+    pub next_attempt_at: Option<u64>,
+}
+
+/// Data of `SubscriptionClosed`, on the stream `subscriptions`: the user has closed a subscription.
+#[derive(Clone, Serialize, ToSchema)]
+pub struct SubscriptionClosedData {
+    /// Which one.
+    #[schema(example = "0b9c8a53-2d5f-4c5e-9d1c-0f3f9a8d2f10")]
+    pub subscription_id: String,
+    /// The user.
+    #[schema(pattern = "^[0-9a-f]{64}$", example = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e")]
+    pub main_key: String,
+    /// Why, in the user's words.
+    #[schema(nullable = false)]
+    pub reason: Option<String>,
+}
+
+/// Data of `InvoiceResponse`: a verified invoice from a user's wallet.
+#[derive(Clone, Serialize, ToSchema)]
+pub struct InvoiceData {
+    /// The invoice (BOLT 11).
+    #[schema(example = "lnbc250n1…")]
+    pub invoice: String,
+    /// Its payment hash.
+    #[schema(pattern = "^[0-9a-f]{64}$", example = "0001020304050607080900010203040506070809000102030405060708090102")]
+    pub payment_hash: String,
+    /// Millisats, as you requested.
+    #[schema(example = 25000)]
+    pub amount: u64,
+    /// Your own reference.
+    #[schema(nullable = false)]
+    pub request_id: Option<String>,
+}
+
+/// When, and how often, a subscription is paid.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub struct AuthorizedRecurrence {
+    /// One of the eight words, or the wallet's expansion of it in systemd's calendar form.
+    #[schema(example = "monthly")]
+    pub calendar: String,
+    /// Unix seconds of the first payment.
+    #[schema(example = 1732137600)]
+    pub first_payment_due: u64,
+    /// After how many payments it ends.
+    #[schema(example = 12)]
+    pub max_payments: Option<u32>,
+    /// Unix seconds after which no payment is due.
+    #[schema(example = json!(null))]
+    pub until: Option<u64>,
+}
+
+impl LoginData {
+    /// Nobody answered in time.
+    pub fn timeout(reason: &str) -> EventData {
+        EventData::Login(Self { status: "timeout".to_owned(), reason: Some(reason.to_owned()), ..Self::default() })
+    }
+}
+
+impl PaymentData {
+    /// A request that has ended without what it asked for; `request_id` is the caller's own reference.
+    pub fn failed(status: &str, reason: Option<&str>, request_id: Option<&str>) -> EventData {
+        EventData::Payment(Self {
+            status: status.to_owned(),
+            reason: reason.map(str::to_owned),
+            request_id: request_id.map(str::to_owned),
+            ..Self::default()
+        })
+    }
+}
+
+impl From<&Recurrence> for AuthorizedRecurrence {
+    /// The calendar is the plain word where there is one.
+    fn from(recurrence: &Recurrence) -> Self {
+        Self {
+            calendar: recurrence.calendar.to_string(),
+            first_payment_due: recurrence.first_payment_due,
+            max_payments: recurrence.max_payments,
+            until: recurrence.until,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_without_a_value_are_left_out_at_every_level() {
+        let recurrence = AuthorizedRecurrence {
+            calendar: "monthly".to_owned(),
+            first_payment_due: 1_732_137_600,
+            max_payments: None,
+            until: None,
+        };
+        let data = EventData::Subscription(SubscriptionData {
+            status: "approved".to_owned(),
+            subscription_id: "s".to_owned(),
+            main_key: "k".to_owned(),
+            authorized_amount: 10_000,
+            authorized_currency: "millisats".to_owned(),
+            authorized_recurrence: recurrence,
+            auto_charge: false,
+            request_id: None,
+        });
+        assert_eq!(data.event_type(), EventType::Subscription);
+        assert_eq!(
+            &*data.to_json(),
+            r#"{"authorized_amount":10000,"authorized_currency":"millisats","authorized_recurrence":{"calendar":"monthly","first_payment_due":1732137600},"auto_charge":false,"main_key":"k","status":"approved","subscription_id":"s"}"#
+        );
+    }
+}
