@@ -87,7 +87,7 @@ async fn the_last_relay_may_go_and_what_is_open_waits_for_the_next() {
         );
         assert_eq!(api.events(&stream).await.0.len(), 0, "it is open");
     }
-    assert!(usher.log().contains("no relay of its own any more"), "{}", usher.log());
+    assert!(usher.log().contains("the service has no relay left"), "{}", usher.log());
 
     // Not heard by anybody, as there is nobody to hear it; asked again, it is said again.
     wallet.approve(&request).unwrap();
