@@ -204,7 +204,7 @@ impl Damage {
     }
 
     /// Checks every row of the store once after a start: most damage is found where a row is needed, but not all rows are
-    /// needed soon, and a missing one is never read. `operation_damaged` is told of each operation.
+    /// needed soon, and a missing one is never read. `operation_damaged` is called for each operation.
     pub(super) async fn check_rows(&self, clock: &dyn Clock, tasks: &Tasks, operation_damaged: impl Fn(StreamId)) {
         let mut from = Some(RowPosition::default());
         while let Some(position) = from {

@@ -17,7 +17,7 @@ pub(super) struct HandshakeUrls {
 }
 
 impl HandshakeUrls {
-    /// The URL of a token. `no_request`: wallets are told that no authentication challenge follows.
+    /// The URL of a token. `no_request` tells wallets that no authentication challenge follows.
     pub(super) fn url(&self, token: &str, no_request: bool) -> String {
         HandshakeUrl {
             scheme: self.scheme.clone(),

@@ -113,7 +113,7 @@ pub(crate) async fn read_events(
     // An `EventSource` that has had no event has an empty one, which it does not send; some of those rebuilt from it do.
     let last_event_id = headers.get("last-event-id").filter(|id| !id.is_empty()).map(|id| id.to_str().unwrap_or("?"));
     let parameters = Parameters::read(query.as_deref(), last_event_id, streaming).map_err(Error::Invalid)?;
-    // What is no stream id names no stream: the same 404, so that an app has one case to handle.
+    // A malformed stream id gets the same 404 as an unknown one, so that an app has one case to handle.
     let stream: Option<StreamId> = stream.and_then(|text| text.parse().ok());
     let stream = stream.ok_or(EventsError::NotFound)?;
     request_log::record_stream_id(&stream);

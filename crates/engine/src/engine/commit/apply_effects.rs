@@ -1,4 +1,4 @@
-//! What happens after a commit: the parts that act on a step are told, in an order that readers can rely on.
+//! What happens after a commit: notifies the parts that act on a step, in an order that readers can rely on.
 
 use std::sync::Arc;
 

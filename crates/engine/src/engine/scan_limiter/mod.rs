@@ -298,7 +298,7 @@ impl ScanLimiter {
         }
     }
 
-    /// Takes out scans that wait, as many as there is room for now: those of known users for whom there is room, then some by
+    /// Takes out as many waiting scans as the limits allow: those of known users for whom there is room, then some by
     /// lot. Refuses those that have waited too long.
     pub(super) fn draw(&self, moment: Moment, randomness: &dyn Randomness) -> Vec<(StreamId, Scan)> {
         let state = &mut *self.state.lock();

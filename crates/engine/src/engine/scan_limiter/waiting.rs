@@ -1,4 +1,4 @@
-//! Scans that wait: those that no limit has room for now, of which some are drawn at random as room is made.
+//! Scans beyond the limits: they wait, and some are drawn at random whenever the limits allow more.
 //!
 //! Keys are free, so a flood cannot be told from a crowd by its keys. First come, first served would give all the room to
 //! the peer that sends most often; a draw gives every scan the same chance whenever it came. Every second draw is among
