@@ -10,6 +10,8 @@ mod randomness;
 mod relay_control;
 mod settings;
 mod store;
+mod ticket_store;
+mod ticket_wallet;
 mod webhook_sender;
 
 pub use answers::{Answer, AnswerKey, AnswerStore, KeepAnswer};
@@ -31,5 +33,12 @@ pub use store::{
     AllCommitted, CheckedRows, Commit, Committed, Conflict, CorrelationKey, DamagedRow, Head, OpenOperation,
     OperationKind, OutboxChange, OutboxMessage, Revision, RowPosition, State, Store, StoreError, StoredOperation,
     Table, UserRelays,
+};
+pub use ticket_store::{
+    CounterAdvance, ProofId, StoredProof, StoredTicketJob, TicketCommit, TicketCommitted, TicketConflict, TicketStore,
+};
+pub use ticket_wallet::{
+    MintAuthToken, MintTerms, Minted, ReceiveTerms, TicketBalance, TicketError, TicketJobId, TicketWallet, Token,
+    TokenFault, TokenInfo, TokenState, WithdrawTerms,
 };
 pub use webhook_sender::{Posted, WebhookSender};
