@@ -1,0 +1,1 @@
+//! A Cashu mint for trying Usher and for its tests.

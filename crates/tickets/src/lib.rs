@@ -1,0 +1,1 @@
+//! The durable ticket wallet: mints, redeems and checks Cashu tokens.
