@@ -13,9 +13,11 @@ pub mod jwt;
 pub mod keys;
 pub mod kind;
 pub mod message;
+pub mod mint_url;
 pub mod relay_url;
 pub mod subkey;
 pub mod text;
+pub mod ticket_unit;
 mod wire;
 
 pub use nostr::{Event, EventId, Keys, PublicKey, SecretKey};

@@ -107,9 +107,9 @@ impl fmt::Debug for MintAuthToken {
 /// A token as its sender states it: nothing of this is verified.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TokenInfo {
-    /// The mint's address, without a trailing slash.
+    /// The mint's address, in the normal form ([`usher_protocol::mint_url`]).
     pub mint_url: String,
-    /// The unit.
+    /// The unit, in the normal form ([`usher_protocol::ticket_unit`]).
     pub unit: String,
     /// The sum of its proofs, in its unit.
     pub amount: u64,
@@ -120,7 +120,7 @@ pub struct TokenInfo {
 /// What is to be minted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MintTerms {
-    /// The mint's address.
+    /// The mint's address, in the normal form ([`usher_protocol::mint_url`]).
     pub mint_url: String,
     /// The unit: `sat`, `msat`, `usd`, … or one of the mint's own, such as `multi`.
     pub unit: String,

@@ -1,0 +1,81 @@
+//! Addresses of Cashu mints.
+
+use url::Url;
+
+/// Longest address of a mint, in bytes.
+pub const MAX_MINT_URL_BYTES: usize = 512;
+
+/// The normal form of a mint's address, by which addresses are compared; `None` if `text` is not the address of a mint.
+///
+/// The address is an `http` or `https` URL of at most [`MAX_MINT_URL_BYTES`], without credentials, query or fragment. In the
+/// normal form, scheme and host are in lower case, and there is no default port and no trailing slash.
+///
+/// It says nothing about where the address leads: whoever connects must check the resolved address.
+pub fn normalize(text: &str) -> Option<String> {
+    if text.len() > MAX_MINT_URL_BYTES || text.chars().any(|c| c.is_whitespace() || c.is_control() || c == '\\') {
+        return None;
+    }
+    let url = Url::parse(text).ok()?;
+    let valid = matches!(url.scheme(), "http" | "https")
+        && url.has_host()
+        && url.username().is_empty()
+        && url.password().is_none()
+        && url.query().is_none()
+        && url.fragment().is_none();
+    let normal = url.as_str().trim_end_matches('/');
+    (valid && normal.len() <= MAX_MINT_URL_BYTES).then(|| normal.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{MAX_MINT_URL_BYTES, normalize};
+
+    #[test]
+    fn different_texts_of_one_address_are_equal() {
+        for (text, normal) in [
+            ("https://mint.example", "https://mint.example"),
+            ("https://mint.example/", "https://mint.example"),
+            ("HTTPS://Mint.Example:443//", "https://mint.example"),
+            ("http://127.0.0.1:3338/", "http://127.0.0.1:3338"),
+            ("http://[::1]:3338/Bitcoin/", "http://[::1]:3338/Bitcoin"),
+            ("https://münze.example", "https://xn--mnze-0ra.example"),
+        ] {
+            assert_eq!(normalize(text).as_deref(), Some(normal), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_an_address() {
+        let long = format!("https://mint.example/{}", "x".repeat(MAX_MINT_URL_BYTES));
+        let grows = format!("https://mint.example/{}", "ä".repeat(200));
+        for text in [
+            "",
+            "mint.example",
+            "ftp://mint.example",
+            "wss://mint.example",
+            "https://",
+            "https://user@mint.example",
+            "https://user:word@mint.example",
+            "https://mint.example?x=y",
+            "https://mint.example#x",
+            " https://mint.example",
+            "https://mint.example\n",
+            "https:\\\\mint.example",
+            &long,
+            &grows,
+        ] {
+            assert_eq!(normalize(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_normal_form_is_its_own(text in "https?://[A-Za-z0-9.:/%ä-]{1,30}") {
+            if let Some(normal) = normalize(&text) {
+                prop_assert_eq!(normalize(&normal), Some(normal));
+            }
+        }
+    }
+}
