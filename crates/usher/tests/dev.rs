@@ -1,12 +1,12 @@
-//! `usher dev` as a newcomer uses it: started, its lines pasted, its wallet driven.
+//! `usher dev` as a newcomer uses it: starts it, pastes its commands, types commands of its wallet.
 
-#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests are tests, too
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // test helpers are tests, too
 
 mod common;
 
 use std::io::Write as _;
 use std::path::Path;
-use std::process::{Command, Output, Stdio};
+use std::process::{ChildStdin, Command, Stdio};
 
 use common::{Running, Signal, stderr, stdout, usher};
 use serde_json::Value;
@@ -21,73 +21,133 @@ fn dev(folder: Option<&Path>) -> Command {
     command
 }
 
-/// The banner of one that has started.
+/// The last line of the banner.
+const NEXT: &str = "Log the user in now. Type:  scan";
+
+/// The banner, once `usher dev` has started.
 fn banner(running: &mut Running) -> String {
-    running.wait_for("Type  help");
+    running.wait_for(NEXT);
     running.said.clone()
 }
 
-/// What stands behind a name in the banner.
+/// The value behind a name in the banner.
 fn field<'a>(banner: &'a str, name: &str) -> &'a str {
     let line = banner.lines().find(|line| line.trim_start().starts_with(name)).unwrap();
     line.trim_start().strip_prefix(name).unwrap().trim()
 }
 
-/// The lines to paste, in order.
-fn pastes(banner: &str) -> Vec<&str> {
-    banner.lines().filter(|line| line.starts_with("curl ") || line.starts_with("STREAM=")).collect()
+/// The blocks of commands that `tour` prints.
+struct Tour(Vec<String>);
+
+impl Tour {
+    /// Types `tour`.
+    fn show(running: &mut Running, stdin: &mut ChildStdin) -> Self {
+        let before = running.said.len();
+        writeln!(stdin, "tour").unwrap();
+        running.wait_for(" listen --base ");
+        let text = &running.said[before..];
+        let paragraphs: Vec<&str> = text.split("\n\n").collect();
+        let blocks = paragraphs.windows(2).filter(|pair| pair[0].ends_with(':'));
+        Self(blocks.map(|pair| pair[1].trim().to_owned()).collect())
+    }
+
+    /// The block that contains this.
+    fn block(&self, part: &str) -> &str {
+        let mut blocks = self.0.iter().skip(1).filter(|block| block.contains(part));
+        let block = blocks.next().unwrap_or_else(|| panic!("no block has {part}: {:?}", self.0));
+        assert!(blocks.next().is_none(), "several blocks have {part}: {:?}", self.0);
+        block
+    }
+
+    /// A shell that runs this after the first block.
+    fn shell(&self, commands: &str) -> Command {
+        let mut shell = Command::new("sh");
+        shell.args(["-eu", "-c", &format!("{}\n{commands}", self.0[0])]);
+        shell
+    }
+
+    /// Pastes this after the first block, and returns the last line that it prints, which is JSON.
+    fn paste(&self, commands: &str) -> Value {
+        let output = self.shell(commands).output().unwrap();
+        assert!(output.status.success(), "{}", stderr(&output));
+        let text = stdout(&output);
+        let last = text.lines().rfind(|line| !line.is_empty()).unwrap_or_default();
+        serde_json::from_str(last).unwrap_or_else(|error| panic!("{error}: {text}"))
+    }
+
+    /// As [`paste`](Self::paste), in another terminal.
+    fn pasting(&self, commands: &str) -> std::thread::JoinHandle<Value> {
+        let (tour, commands) = (Self(self.0.clone()), commands.to_owned());
+        std::thread::spawn(move || tour.paste(&commands))
+    }
 }
 
-/// Pastes lines into a shell.
-fn paste(lines: &[&str]) -> Output {
-    let output = Command::new("sh").arg("-c").arg(lines.join("\n")).output().unwrap();
-    assert!(output.status.success(), "{}", stderr(&output));
-    output
+/// Starts `usher dev` with an open standard input.
+fn start(folder: Option<&Path>) -> (Running, ChildStdin, String) {
+    let mut command = dev(folder);
+    command.stdin(Stdio::piped());
+    let mut running = Running::start(command);
+    let stdin = running.stdin();
+    let banner = banner(&mut running);
+    (running, stdin, banner)
 }
 
-fn json(output: &Output) -> Value {
-    serde_json::from_str(&stdout(output)).unwrap_or_else(|error| panic!("{error}: {}", stdout(output)))
+/// The stream that a polling command names.
+fn stream_in(command: &str) -> &str {
+    command.split_once("/events/").unwrap().1.split_once('?').unwrap().0
+}
+
+/// The last status that a stream reported.
+fn last_status(events: &Value) -> &Value {
+    &events["events"].as_array().unwrap().last().unwrap()["data"]["status"]
 }
 
 #[test]
-fn a_newcomer_logs_the_user_in_by_pasting_what_is_shown() {
-    let mut running = Running::start({
-        let mut command = dev(None);
-        command.stdin(Stdio::piped());
-        command
-    });
-    let mut stdin = running.stdin();
-    let banner = banner(&mut running);
-    let lines = pastes(&banner);
-    assert_eq!(lines.len(), 5, "{banner}");
+fn the_banner_fits_a_small_terminal_and_ends_with_token_and_next_command() {
+    let folder = tempfile::tempdir().unwrap();
+    for folder in [None, Some(folder.path())] {
+        let (running, stdin, banner) = start(folder);
+        let rows: usize = banner.lines().map(|line| line.chars().count().max(1).div_ceil(80)).sum();
+        // One row is left for what is typed.
+        assert!(rows < 24, "{rows} rows:\n{banner}");
+        let last: Vec<&str> = banner.lines().rev().filter(|line| !line.is_empty()).take(4).collect();
+        assert_eq!(last[0], NEXT);
+        assert!(last[1].contains("tour") && last[1].contains("help") && last[1].contains("quit"), "{banner}");
+        assert!(last[2].contains(field(&banner, "token")) && last[3].contains(field(&banner, "base URL")), "{banner}");
+        assert!(!banner.contains("curl"), "{banner}");
+        drop(stdin);
+        running.signal(Signal::TERM);
+        assert_eq!(running.end().0, Some(0));
+    }
+}
+
+#[test]
+fn a_newcomer_logs_the_user_in_by_pasting_the_tour() {
+    let (mut running, mut stdin, banner) = start(None);
+    let tour = Tour::show(&mut running, &mut stdin);
     let user = field(&banner, "user");
 
     writeln!(stdin, "scan").unwrap();
     running.wait_for("introduced itself");
-    let handshake = json(&paste(&lines[..1]));
+    let handshake = tour.paste(tour.block("after=0&wait=30"));
     assert_eq!(handshake["events"][0]["type"], "KeyHandshake");
     assert_eq!(handshake["events"][0]["data"]["main_key"], user);
 
-    // The second block waits for the answer, which is given meanwhile, as a person would.
-    let waiting = std::thread::spawn({
-        let lines: Vec<String> = lines[1..3].iter().map(|line| (*line).to_owned()).collect();
-        move || json(&paste(&lines.iter().map(String::as_str).collect::<Vec<_>>()))
-    });
+    // The reply can be typed instead of pasted.
+    let waiting = tour.pasting(&tour.block("/authenticate-key").replace("wallet approve\n", ""));
     running.wait_for("Request (1): authentication");
     writeln!(stdin, "requests").unwrap();
     running.wait_for("1  authentication (pending)");
     writeln!(stdin, "approve").unwrap();
     running.wait_for("approved it");
-    let answer = waiting.join().unwrap();
-    assert_eq!(answer["events"][0]["data"]["status"], "approved", "{answer}");
-    assert_eq!(answer["done"], true);
+    let events = waiting.join().unwrap();
+    assert_eq!((last_status(&events), &events["done"]), (&"approved".into(), &true.into()), "{events}");
 
-    // A handshake of one's own, opened by its address.
-    let started = json(&paste(&lines[3..4]));
-    writeln!(stdin, "scan {}", started["url"].as_str().unwrap()).unwrap();
-    running.wait_for("introduced itself");
-    let own = lines[0].replace(field_of_stream(lines[0]), started["stream_id"].as_str().unwrap());
-    assert_eq!(json(&paste(&[&own]))["done"], true);
+    // A handshake of one's own, opened by its URL, and a payment.
+    let events = tour.paste(tour.block("/key-handshake"));
+    assert_eq!((&events["events"][0]["data"]["main_key"], &events["done"]), (&user.into(), &true.into()), "{events}");
+    let events = tour.paste(tour.block("/payments/single"));
+    assert_eq!(last_status(&events), "paid", "{events}");
 
     let folder = field(&banner, "data").split(" (").next().unwrap().to_owned();
     assert!(Path::new(&folder).exists());
@@ -97,20 +157,9 @@ fn a_newcomer_logs_the_user_in_by_pasting_what_is_shown() {
     assert!(!Path::new(&folder).exists(), "a temporary folder is removed");
 }
 
-/// The stream that a polling line names.
-fn field_of_stream(line: &str) -> &str {
-    line.split_once("/events/").unwrap().1.split_once('?').unwrap().0
-}
-
 #[test]
-fn what_is_typed_wrong_is_answered() {
-    let mut running = Running::start({
-        let mut command = dev(None);
-        command.stdin(Stdio::piped());
-        command
-    });
-    let mut stdin = running.stdin();
-    banner(&mut running);
+fn a_wrong_command_gets_an_error() {
+    let (mut running, mut stdin, _) = start(None);
     for (line, answer) in [
         ("help", "Commands of the wallet:"),
         ("nonsense", "Unknown command"),
@@ -133,14 +182,23 @@ fn what_is_typed_wrong_is_answered() {
 }
 
 #[test]
-fn it_runs_without_a_terminal_and_approves_by_itself_when_told_to() {
+fn without_a_terminal_it_runs_and_approves_automatically_if_asked_to() {
     let mut command = dev(None);
     command.arg("--auto-approve");
     let mut running = Running::start(command);
     let banner = banner(&mut running);
-    let lines = pastes(&banner);
-    let answer = json(&paste(&lines[1..3]));
-    assert_eq!(answer["events"][0]["data"]["status"], "approved", "{answer}");
+    let (base, token, user) = (field(&banner, "base URL"), field(&banner, "token"), field(&banner, "user"));
+    let curl = |arguments: &[&str]| {
+        let authorization = format!("Authorization: Bearer {token}");
+        let output = Command::new("curl").args(["-sS", "-H", &authorization]).args(arguments).output().unwrap();
+        serde_json::from_slice::<Value>(&output.stdout).unwrap_or_else(|_| panic!("{}", stderr(&output)))
+    };
+    let body = format!(r#"{{"main_key":"{user}","subkeys":[]}}"#);
+    let json = "Content-Type: application/json";
+    let started = curl(&["-d", &body, "-H", json, &format!("{base}/authenticate-key")]);
+    let stream = started["stream_id"].as_str().unwrap();
+    let events = curl(&[&format!("{base}/events/{stream}?after=0&wait=30")]);
+    assert_eq!(last_status(&events), "approved", "{events}");
     running.signal(Signal::TERM);
     let (code, said) = running.end();
     assert_eq!(code, Some(0), "{said}");
@@ -149,23 +207,23 @@ fn it_runs_without_a_terminal_and_approves_by_itself_when_told_to() {
 #[test]
 fn a_named_folder_keeps_key_token_user_and_streams() {
     let folder = tempfile::tempdir().unwrap();
-    let start = || {
-        let mut running = Running::start(dev(Some(folder.path())));
-        let banner = banner(&mut running);
+    let once = || {
+        let (mut running, mut stdin, banner) = start(Some(folder.path()));
+        let tour = Tour::show(&mut running, &mut stdin);
         let key = banner.split("://npub").nth(1).unwrap().split('?').next().unwrap().to_owned();
         let kept = (
             field(&banner, "token").to_owned(),
             field(&banner, "user").to_owned(),
-            field_of_stream(pastes(&banner)[0]).to_owned(),
+            stream_in(tour.block("after=0&wait=30")).to_owned(),
             key,
         );
         running.signal(Signal::INT);
         assert_eq!(running.end().0, Some(0));
         kept
     };
-    let first = start();
+    let first = once();
     assert_eq!(first.0.len(), 64);
-    assert_eq!(start(), first);
+    assert_eq!(once(), first);
     #[cfg(unix)]
     for name in ["config.toml", "wallet.json", "lightning.json", "usher.db"] {
         use std::os::unix::fs::PermissionsExt as _;
@@ -175,7 +233,7 @@ fn a_named_folder_keeps_key_token_user_and_streams() {
 }
 
 #[test]
-fn the_environment_of_a_real_service_is_left_alone() {
+fn variables_of_a_real_service_are_ignored() {
     let mut command = dev(None);
     command
         .env("SERVICE__AUTH__AUTH_TOKEN", common::TOKEN)
@@ -188,7 +246,7 @@ fn the_environment_of_a_real_service_is_left_alone() {
 }
 
 #[test]
-fn a_port_that_was_asked_for_and_is_taken_is_said() {
+fn a_port_in_use_is_an_error() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let port = taken.local_addr().unwrap().port().to_string();
     for option in ["--port", "--relay-port"] {
@@ -199,7 +257,7 @@ fn a_port_that_was_asked_for_and_is_taken_is_said() {
 }
 
 #[test]
-fn a_wrong_configuration_in_the_folder_is_said() {
+fn an_invalid_configuration_in_the_folder_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("config.toml"), "[auth]\nauth_token = ''\n").unwrap();
     let output = dev(Some(folder.path())).output().unwrap();
@@ -208,37 +266,16 @@ fn a_wrong_configuration_in_the_folder_is_said() {
 }
 
 #[test]
-fn another_terminal_answers_with_the_line_that_is_shown() {
-    let folder = tempfile::tempdir().unwrap();
-    let mut running = Running::start(dev(Some(folder.path())));
-    let banner = banner(&mut running);
-    let lines = pastes(&banner);
-    let shown = banner.lines().find(|line| line.contains(" wallet --wallet ")).unwrap().to_owned();
-    let waiting = std::thread::spawn({
-        let lines: Vec<String> = lines[1..3].iter().map(|line| (*line).to_owned()).collect();
-        move || json(&paste(&lines.iter().map(String::as_str).collect::<Vec<_>>()))
-    });
-    running.wait_for("Request (1): authentication");
-    paste(&[&shown]);
-    let answer = waiting.join().unwrap();
-    assert_eq!(answer["events"][0]["data"]["status"], "approved", "{answer}");
-    running.signal(Signal::TERM);
-    assert_eq!(running.end().0, Some(0));
-}
-
-#[test]
-fn the_page_and_the_listener_that_are_shown_are_this_services() {
-    let mut running = Running::start(dev(None));
-    let banner = banner(&mut running);
+fn the_listener_and_the_reference_page_are_this_services() {
+    let (mut running, mut stdin, banner) = start(None);
+    let tour = Tour::show(&mut running, &mut stdin);
     let page = field(&banner, "reference").split(' ').next().unwrap().to_owned();
-    assert!(stdout(&paste(&[&format!("curl -sS '{page}'")])).contains("/docs/swagger-ui.js"));
-    let mut command = Command::new("sh");
-    command.args(["-c", &format!("exec {}", banner.lines().find(|line| line.contains(" listen ")).unwrap())]);
-    let mut listening = Running::start(command);
+    let page = Command::new("curl").args(["-sS", &page]).output().unwrap();
+    assert!(stdout(&page).contains("/docs/swagger-ui.js"), "{}", stderr(&page));
+    let mut listening = Running::start(tour.shell(&format!("exec {}", tour.block(" listen "))));
     listening.wait_for("usher: listening to");
-    paste(&[&pastes(&banner)[1].replace("STREAM=$(", "(")]);
-    running.wait_for("Request (1)");
-    paste(&[banner.lines().find(|line| line.contains(" wallet --wallet ")).unwrap()]);
+    let events = tour.paste(tour.block("/authenticate-key"));
+    assert_eq!(last_status(&events), "approved", "{events}");
     listening.wait_for("StatusUpdate");
     listening.signal(Signal::TERM);
     assert_eq!(listening.end().0, Some(0));
@@ -247,44 +284,31 @@ fn the_page_and_the_listener_that_are_shown_are_this_services() {
 }
 
 #[test]
-fn a_payment_by_the_wallet_inside_and_its_accounts_the_next_time() {
+fn the_embedded_wallet_pays_and_its_accounts_are_kept() {
     let folder = tempfile::tempdir().unwrap();
-    let start = || {
-        let mut command = dev(Some(folder.path()));
-        command.stdin(Stdio::piped());
-        let mut running = Running::start(command);
-        let stdin = running.stdin();
-        let banner = banner(&mut running);
-        (running, stdin, banner)
-    };
-    let (mut running, mut stdin, banner) = start();
+    let (mut running, mut stdin, _) = start(Some(folder.path()));
+    let tour = Tour::show(&mut running, &mut stdin);
     writeln!(stdin, "scan").unwrap();
     running.wait_for("introduced itself");
-    let asked = json(&paste(&pastes(&banner)[4..]));
-    let poll = pastes(&banner)[0].replace(field_of_stream(pastes(&banner)[0]), asked["stream_id"].as_str().unwrap());
+    let waiting = tour.pasting(&tour.block("/payments/single").replace("wallet approve\n", ""));
     running.wait_for("Request (1): payment, 10,000 msat: Tea.");
     writeln!(stdin, "fail").unwrap();
     running.wait_for("The wallet reported the payment as failed.");
     writeln!(stdin, "approve").unwrap();
     running.wait_for("The wallet approved it and paid 10,000 msat.");
-    let events = loop {
-        let events = json(&paste(&[&poll]));
-        if events["done"] == true {
-            break events;
-        }
-    };
-    let last = events["events"].as_array().unwrap().last().unwrap();
-    assert_eq!((&last["data"]["status"], last["data"]["preimage"].is_string()), (&"paid".into(), true), "{events}");
+    let events = waiting.join().unwrap();
+    let last = &events["events"].as_array().unwrap().last().unwrap()["data"];
+    assert_eq!((&last["status"], last["preimage"].is_string()), (&"paid".into(), true), "{events}");
     writeln!(stdin, "quit").unwrap();
     assert_eq!(running.end().0, Some(0));
 
-    let (mut running, mut stdin, banner) = start();
+    let (mut running, mut stdin, _) = start(Some(folder.path()));
     writeln!(stdin, "balance").unwrap();
     running.wait_for("The balance is 999,989,990 msat.");
-    let (base, token) = (field(&banner, "base URL"), field(&banner, "token"));
-    let info = format!("curl -sS -H 'Authorization: Bearer {token}' '{base}/wallet/info'");
-    // The service may still be on its way to its wallet.
-    let balance = std::iter::repeat_with(|| json(&paste(&[&info]))["balance"].as_u64()).take(600).find_map(|balance| {
+    let tour = Tour::show(&mut running, &mut stdin);
+    // The service may still be connecting to its Lightning backend.
+    let balance = (0..600).find_map(|_| {
+        let balance = tour.paste("call $BASE/wallet/info")["balance"].as_u64();
         std::thread::sleep(std::time::Duration::from_millis(if balance.is_some() { 0 } else { 100 }));
         balance
     });
@@ -293,7 +317,7 @@ fn a_payment_by_the_wallet_inside_and_its_accounts_the_next_time() {
     assert_eq!(running.end().0, Some(0));
 }
 
-/// Everything in a folder, and how much of it.
+/// The files of a folder with their sizes.
 fn contents(folder: &Path) -> Vec<(std::ffi::OsString, u64)> {
     let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
     let mut contents: Vec<_> = entries.map(|entry| (entry.file_name(), entry.metadata().unwrap().len())).collect();
@@ -302,7 +326,7 @@ fn contents(folder: &Path) -> Vec<(std::ffi::OsString, u64)> {
 }
 
 #[test]
-fn a_folder_with_other_peoples_files_is_refused_and_left_alone() {
+fn a_folder_with_other_files_is_refused_and_not_changed() {
     for (name, text, complaint) in [
         ("thesis.tex", "\\documentclass{book}", "is not Usher's: it has no config.toml, but other files (thesis.tex)"),
         ("config.toml", "baseURL = 'https://blog.example'\n", "baseURL"),
@@ -318,7 +342,7 @@ fn a_folder_with_other_peoples_files_is_refused_and_left_alone() {
 }
 
 #[test]
-fn what_is_as_good_as_empty_is_taken_and_what_was_cut_off_is_no_obstacle() {
+fn a_folder_with_only_unimportant_files_is_accepted() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join(".gitkeep"), "").unwrap();
     // As it would be after a crash in the middle of the first start.
@@ -338,62 +362,50 @@ fn what_is_as_good_as_empty_is_taken_and_what_was_cut_off_is_no_obstacle() {
 }
 
 #[test]
-fn a_second_one_on_the_same_folder_changes_nothing() {
+fn a_second_instance_on_the_same_folder_changes_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let mut running = Running::start(dev(Some(folder.path())));
-    let banner = banner(&mut running);
+    let (mut running, mut stdin, _) = start(Some(folder.path()));
     let files = ["config.toml", "wallet.json", "lightning.json"];
     let read = || files.map(|name| std::fs::read(folder.path().join(name)).unwrap());
     let before = read();
-    // Its relay would have another port, which the wallet's file would then name.
+    // The second relay would have another port, which the wallet's file would then name.
     let second = dev(Some(folder.path())).output().unwrap();
     assert_eq!(second.status.code(), Some(1), "{}", stderr(&second));
     assert!(stderr(&second).contains("is another usher running on"), "{}", stderr(&second));
-    assert!(read() == before, "the files of the first one are as they were");
-    // Neither does a service on it.
+    assert!(read() == before, "the files of the first instance are unchanged");
+    // A service on the same folder does not start either.
     let serve =
         usher().args(["serve", "--data-dir"]).arg(folder.path()).env("SERVICE__INFO__LISTEN_PORT", "0").output();
     let serve = serve.unwrap();
     assert_eq!(serve.status.code(), Some(1), "{}", stderr(&serve));
     assert!(stderr(&serve).contains("is another usher running on"), "{}", stderr(&serve));
     assert!(read() == before);
-    // And the first one goes on: another terminal still reaches the user's relay.
-    let lines = pastes(&banner);
-    let waiting = std::thread::spawn({
-        let lines: Vec<String> = lines[1..3].iter().map(|line| (*line).to_owned()).collect();
-        move || json(&paste(&lines.iter().map(String::as_str).collect::<Vec<_>>()))
-    });
-    running.wait_for("Request (1): authentication");
-    paste(&[banner.lines().find(|line| line.contains(" wallet --wallet ")).unwrap()]);
-    assert_eq!(waiting.join().unwrap()["events"][0]["data"]["status"], "approved");
+    // The first instance still works: another terminal reaches the user's relay.
+    let tour = Tour::show(&mut running, &mut stdin);
+    let events = tour.paste(tour.block("/authenticate-key"));
+    assert_eq!(last_status(&events), "approved", "{events}");
     running.signal(Signal::TERM);
     assert_eq!(running.end().0, Some(0));
 }
 
 #[test]
-fn a_second_answer_is_not_said_to_count() {
+fn a_second_reply_to_a_request_is_not_sent() {
     let folder = tempfile::tempdir().unwrap();
-    let mut running = Running::start({
-        let mut command = dev(Some(folder.path()));
-        command.stdin(Stdio::piped());
-        command
-    });
-    let mut stdin = running.stdin();
-    let banner = banner(&mut running);
-    let lines = pastes(&banner);
-    let shown = banner.lines().find(|line| line.contains(" wallet --wallet ")).unwrap().to_owned();
+    let (mut running, mut stdin, _) = start(Some(folder.path()));
+    let tour = Tour::show(&mut running, &mut stdin);
+    let request = tour.block("/authenticate-key").lines().next().unwrap().replacen("LOGIN=$(", "(", 1);
 
     // Approved in another terminal, declined here.
-    paste(&[&lines[1].replacen("STREAM=$(", "(", 1)]);
+    tour.paste(&request);
     running.wait_for("Request (1): authentication");
-    paste(&[&shown]);
+    assert!(tour.shell("wallet approve").status().unwrap().success());
     writeln!(stdin, "decline").unwrap();
     running.wait_for("Nothing was sent: authentication was already approved.");
     writeln!(stdin, "requests").unwrap();
     running.wait_for("1  authentication (approved)");
 
     // Declined here, approved here.
-    paste(&[&lines[1].replacen("STREAM=$(", "(", 1)]);
+    tour.paste(&request);
     running.wait_for("Request (2): authentication");
     writeln!(stdin, "decline").unwrap();
     running.wait_for("The wallet declined it.");
@@ -404,7 +416,7 @@ fn a_second_answer_is_not_said_to_count() {
 }
 
 #[test]
-fn the_port_of_its_configuration_is_used_and_what_has_no_effect_is_said() {
+fn the_configured_port_is_used_and_settings_without_effect_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let port = {
         let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
@@ -421,7 +433,7 @@ fn the_port_of_its_configuration_is_used_and_what_has_no_effect_is_said() {
         let mut command = usher();
         command.args(["dev", "--relay-port", "0", "--data-dir"]).arg(folder.path()).args(arguments);
         let mut running = Running::start(command);
-        running.wait_for("Type  help");
+        running.wait_for(NEXT);
         running.signal(Signal::TERM);
         let (code, said) = running.end();
         assert_eq!(code, Some(0), "{said}");
@@ -429,5 +441,5 @@ fn the_port_of_its_configuration_is_used_and_what_has_no_effect_is_said() {
         field(&said, "base URL").to_owned()
     };
     assert_eq!(start(&[]), format!("http://127.0.0.1:{port}"));
-    assert_ne!(start(&["--port", "0"]), format!("http://127.0.0.1:{port}"), "the option comes first");
+    assert_ne!(start(&["--port", "0"]), format!("http://127.0.0.1:{port}"), "the option overrides the file");
 }

@@ -6,6 +6,8 @@
 mod banner;
 mod folder;
 mod prompt;
+mod setup;
+mod tour;
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -20,9 +22,10 @@ use usher_sandbox::wallet::Policy;
 
 use usher_api::DocsAccess;
 
-use self::banner::Banner;
+use self::banner::banner;
 use self::folder::Folder;
 use self::prompt::{Prompt, Reply};
+use self::setup::Setup;
 use crate::cli::DevCommand;
 use crate::command::serve::stop;
 use crate::config::setting::LogFilter;
@@ -106,7 +109,7 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
     let policy = if command.auto_approve { Policy::auto_approve() } else { Policy::silent() };
     let wallet = world.wallet(policy.paying_subscriptions()).await?;
 
-    let banner = Banner {
+    let setup = Setup {
         service: service.address(),
         token: config.auth.auth_token.secret(),
         relay: world.relay_url(),
@@ -116,11 +119,11 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
         folder,
         auto_approve: command.auto_approve,
     };
-    write(&banner.to_string())?;
+    write(&banner(&setup))?;
 
-    let prompt = Prompt::new(&wallet, world.wallet_file(), &handshake.url, command.auto_approve);
+    let prompt = Prompt::new(&wallet, &setup);
     let outcome = tokio::select! {
-        outcome = talk(&prompt, &mut signals) => outcome,
+        outcome = converse(&prompt, &mut signals) => outcome,
         () = service.failed() => Err(Failure::said("a part of the service has failed (see the log): start again")),
     };
     wallet.stop().await;
@@ -129,12 +132,12 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
     outcome.and(stopped)
 }
 
-/// Does what is typed and tells what the wallet is asked, until it is enough.
-async fn talk(prompt: &Prompt<'_>, signals: &mut Signals) -> Result<(), Failure> {
+/// Executes what is typed and prints the requests of services, until a signal or `quit`.
+async fn converse(prompt: &Prompt<'_>, signals: &mut Signals) -> Result<(), Failure> {
     let mut lines = typed()?;
     loop {
         tokio::select! {
-            Some(line) = lines.recv() => match prompt.take(&line).await {
+            Some(line) = lines.recv() => match prompt.execute(&line).await {
                 Reply::Say(text) => write(&format!("{text}\n"))?,
                 Reply::Quit => return Ok(()),
             },

@@ -7,10 +7,13 @@ use usher_protocol::handshake_url::HandshakeUrl;
 use usher_sandbox::text::{amount, millisats};
 use usher_sandbox::wallet::{FileError, Fulfilled, Request, Subscription, Verdict, Wallet, WalletFile};
 
+use super::setup::Setup;
+use super::tour::tour;
+
 /// How long to wait for the relay when a handshake URL is opened.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// How long one wait for requests lasts; then the next begins.
+/// How long one wait for requests lasts; then the next one begins.
 const LOOK: Duration = Duration::from_secs(3600);
 
 const HELP: &str = "Commands of the wallet:
@@ -22,6 +25,7 @@ const HELP: &str = "Commands of the wallet:
   balance           shows the balance of the user's Lightning account
   subscriptions     lists the user's subscriptions
   close [id]        closes the latest subscription, or the one with this id
+  tour              shows commands to paste into another terminal
   help              shows this list
   quit              stops everything";
 
@@ -39,23 +43,22 @@ pub(super) struct Prompt<'a> {
     wallet: &'a Wallet,
     /// Where the services that the wallet knows are kept, for next time and for `usher wallet` in another terminal.
     file: &'a Path,
-    handshake_url: &'a str,
-    auto_approve: bool,
+    setup: &'a Setup<'a>,
 }
 
 impl<'a> Prompt<'a> {
-    /// A prompt for this wallet; `scan` opens `handshake_url`.
-    pub(super) fn new(wallet: &'a Wallet, file: &'a Path, handshake_url: &'a str, auto_approve: bool) -> Self {
-        Self { wallet, file, handshake_url, auto_approve }
+    /// A prompt for the embedded wallet.
+    pub(super) const fn new(wallet: &'a Wallet, setup: &'a Setup<'a>) -> Self {
+        Self { wallet, file: setup.wallet_file, setup }
     }
 
     /// Executes a command line.
-    pub(super) async fn take(&self, line: &str) -> Reply {
+    pub(super) async fn execute(&self, line: &str) -> Reply {
         let mut words = line.split_whitespace();
         let (command, argument) = (words.next().unwrap_or_default(), words.next());
         Reply::Say(match command {
             "" => String::new(),
-            "scan" | "open" => self.scan(argument.unwrap_or(self.handshake_url)).await,
+            "scan" | "open" => self.scan(argument.unwrap_or(&self.setup.handshake.url)).await,
             "requests" | "list" => self.requests(),
             "approve" | "yes" => self.answer(argument, Answer::Approve).await,
             "decline" | "no" => self.answer(argument, Answer::Decline).await,
@@ -63,6 +66,7 @@ impl<'a> Prompt<'a> {
             "balance" => self.balance().await,
             "subscriptions" => self.subscriptions(),
             "close" => self.close(argument),
+            "tour" => tour(self.setup),
             "help" | "?" => HELP.to_owned(),
             "quit" | "exit" => return Reply::Quit,
             _ => "Unknown command; type help for the list.".to_owned(),
@@ -81,7 +85,7 @@ impl<'a> Prompt<'a> {
                 }
                 let how = match () {
                     () if self.wallet.is_agreed(&request) => "Paid automatically, as agreed.",
-                    () if self.auto_approve => "Approved automatically.",
+                    () if self.setup.auto_approve => "Approved automatically.",
                     () => "Type  approve  or  decline.",
                 };
                 return format!("Request ({number}): {asked}. {how}");

@@ -1,0 +1,37 @@
+//! Everything that `usher dev` has started, as its texts name it.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use secrecy::SecretString;
+use usher_engine::KeyHandshakeStarted;
+use usher_protocol::PublicKey;
+
+use super::folder::Folder;
+
+/// What is running.
+pub(super) struct Setup<'a> {
+    /// Where the service listens.
+    pub(super) service: SocketAddr,
+    /// The service's token. It is shown: it was generated for this, and opens nothing else.
+    pub(super) token: &'a SecretString,
+    /// The relay's address.
+    pub(super) relay: &'a str,
+    /// A reusable handshake.
+    pub(super) handshake: &'a KeyHandshakeStarted,
+    /// The main key of the embedded wallet's user.
+    pub(super) user: PublicKey,
+    /// The file of the embedded wallet.
+    pub(super) wallet_file: &'a Path,
+    /// Where everything is stored.
+    pub(super) folder: &'a Folder,
+    /// Whether the wallet approves every request automatically.
+    pub(super) auto_approve: bool,
+}
+
+impl Setup<'_> {
+    /// The service's base URL.
+    pub(super) fn base(&self) -> String {
+        format!("http://{}", self.service)
+    }
+}

@@ -1,0 +1,74 @@
+//! The tour of `usher dev`: commands to paste into another terminal, with the addresses and keys of this run.
+//!
+//! A block of commands follows a paragraph that ends with a colon, and ends at an empty line. Tests paste the blocks.
+
+use std::path::Path;
+
+use secrecy::ExposeSecret as _;
+
+use super::setup::Setup;
+
+/// The commands, from the first login to a payment.
+pub(super) fn tour(setup: &Setup<'_>) -> String {
+    let (program, base) = (program(), setup.base());
+    let wallet_file = quoted(setup.wallet_file);
+    let folder = quoted(setup.folder.path());
+    let token = setup.token.expose_secret();
+    let user = setup.user.to_hex();
+    let stream = setup.handshake.stream_id;
+    let (approve, how) = if setup.auto_approve {
+        ("", " (the wallet approves automatically)")
+    } else {
+        ("wallet approve\n", ", and approve it as the user, with this command or by typing  approve  here")
+    };
+    format!(
+        "
+Paste these blocks into another terminal. First, once for each terminal:
+
+BASE={base}
+TOKEN={token}
+USER_KEY={user}
+call() {{ curl -sS -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json' \"$@\"; echo; }}
+field() {{ sed \"s/.*\\\"$1\\\":\\\"\\([^\\\"]*\\)\\\".*/\\1/\"; }}
+events() {{ until call \"$BASE/events/$1?after=0&wait=5\" | grep '\"done\":true'; do sleep 0.2; done; }}
+wallet() {{ {program} wallet --wallet {wallet_file} \"$@\"; }}
+
+1. Show who logged in, after you typed  scan  here:
+
+call \"$BASE/events/{stream}?after=0&wait=30\"
+
+2. Ask the user to prove that the key is theirs{how}:
+
+LOGIN=$(call -X POST $BASE/authenticate-key -d \"{{\\\"main_key\\\":\\\"$USER_KEY\\\",\\\"subkeys\\\":[]}}\")
+{approve}events \"$(echo \"$LOGIN\" | field stream_id)\"
+
+3. Start a handshake of your own, and open its URL as the user:
+
+HANDSHAKE=$(call -X POST $BASE/key-handshake -d '{{}}')
+wallet open \"$(echo \"$HANDSHAKE\" | field url)\"
+events \"$(echo \"$HANDSHAKE\" | field stream_id)\"
+
+4. Request a payment{how}:
+
+PAYMENT=$(call -X POST $BASE/payments/single -d \"{{\\\"main_key\\\":\\\"$USER_KEY\\\",\\\"subkeys\\\":[],
+  \\\"description\\\":\\\"Tea\\\",\\\"amount\\\":10000,\\\"currency\\\":\\\"millisats\\\"}}\")
+{approve}events \"$(echo \"$PAYMENT\" | field stream_id)\"
+
+5. Show all events as they happen, until you press Ctrl-C:
+
+{program} --data-dir {folder} listen --base {base}
+"
+    )
+}
+
+/// How this program is called.
+fn program() -> String {
+    std::env::current_exe().map_or_else(|_| "usher".to_owned(), |path| quoted(&path))
+}
+
+/// A path as a shell reads it.
+fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-+".contains(&byte));
+    if plain { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
