@@ -12,7 +12,6 @@
 //! This crate knows nothing about Nostr messages. Both the service's relays (`usher-relays`) and the Lightning backend
 //! (NIP-47, `usher-lightning`) use it. Why it is not built on a client library: `docs/adr/0002-own-relay-connection.md`.
 
-pub mod address_guard;
 mod backoff;
 mod connection;
 mod dial;
@@ -35,3 +34,4 @@ pub use printable::printable;
 pub use reconnection::{Pause, Reconnection};
 pub use timing::Timing;
 pub use tls::web_tls;
+pub use usher_address_guard as address_guard;

@@ -13,9 +13,8 @@ use http_body_util::{BodyExt as _, Full};
 use rustls::ClientConfig;
 use tokio::time::timeout;
 use usher_engine::ports::{Nip05, Nip05Answer};
-use usher_http_client::{BodyError, Client, ClientOptions};
+use usher_http_client::{BodyError, Client, ClientOptions, GuardedResolver};
 
-use super::guarded_host_resolver::GuardedHostResolver;
 use super::well_known_document::{self, MAX_DOCUMENT_BYTES};
 use usher_nostr_connection::address_guard::Trust;
 
@@ -60,7 +59,7 @@ impl Nip05Client {
             // Each domain is queried once in ten minutes.
             pool: None,
         };
-        let client = Client::new(options, Arc::new(GuardedHostResolver { trust, within }));
+        let client = Client::new(options, Arc::new(GuardedResolver { trust, within }));
         Self { client, within, allow_private }
     }
 

@@ -2,7 +2,6 @@
 
 mod caching_resolver;
 mod client;
-mod guarded_host_resolver;
 mod well_known_document;
 
 pub(crate) use caching_resolver::CachingResolver;

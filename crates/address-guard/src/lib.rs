@@ -1,6 +1,6 @@
 //! The address guard: which network addresses a user may make us connect to.
 //!
-//! Users choose relays and NIP-05 domains, so these addresses are untrusted input. Without a guard, anybody with a wallet
+//! Users choose relays and NIP-05 domains, and callers choose mints, so these addresses are untrusted input. Without a guard, anybody with a wallet
 //! could make the service connect to the operator's own network. Checking the name is not enough: what matters is the
 //! address that is connected to. So the name is resolved here, the addresses are checked, and the caller connects to
 //! exactly one of the addresses returned, without resolving a second time. Otherwise a name server could return a public

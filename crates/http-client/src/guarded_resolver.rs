@@ -1,23 +1,27 @@
-//! Resolves domains under the address guard.
+//! Resolves hosts under the address guard.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use futures_util::future::BoxFuture;
 use url::Host;
-use usher_http_client::{BoxError, Resolve};
+use usher_address_guard::Trust;
 
-use usher_nostr_connection::address_guard::{self, Trust};
+use crate::connector::{BoxError, Resolve};
 
-/// Gives the HTTP client the addresses that the guard allows; it connects to no other. There is no second resolution
-/// between the check and the connection, to which a name server could respond differently.
+/// Gives the client the addresses that the [guard](usher_address_guard) allows; it connects to no other. There is no second
+/// resolution between the check and the connection, to which a name server could respond differently.
+///
+/// A refused host fails with a [`GuardError`](usher_address_guard::GuardError) among the sources of the client's error.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct GuardedHostResolver {
-    pub(super) trust: Trust,
-    pub(super) within: Duration,
+pub struct GuardedResolver {
+    /// Who chose the host.
+    pub trust: Trust,
+    /// How long resolving may take.
+    pub within: Duration,
 }
 
-impl Resolve for GuardedHostResolver {
+impl Resolve for GuardedResolver {
     fn resolve(&self, host: Host<String>, port: u16) -> BoxFuture<'static, Result<Vec<SocketAddr>, BoxError>> {
         let Self { trust, within } = *self;
         Box::pin(async move {
@@ -26,7 +30,7 @@ impl Resolve for GuardedHostResolver {
                 Host::Ipv4(address) => Host::Ipv4(*address),
                 Host::Ipv6(address) => Host::Ipv6(*address),
             };
-            Ok(address_guard::resolve(host, port, trust, within).await?)
+            Ok(usher_address_guard::resolve(host, port, trust, within).await?)
         })
     }
 }
@@ -39,7 +43,7 @@ mod tests {
     async fn loopback_hosts_are_resolved_for_the_operator_only() {
         for host in ["localhost", "127.0.0.1", "[::1]", "127.1"] {
             let resolve = |trust| {
-                GuardedHostResolver { trust, within: Duration::from_secs(20) }.resolve(Host::parse(host).unwrap(), 443)
+                GuardedResolver { trust, within: Duration::from_secs(20) }.resolve(Host::parse(host).unwrap(), 443)
             };
             assert!(resolve(Trust::User).await.is_err(), "{host}");
             let addresses = resolve(Trust::Operator).await.unwrap();
