@@ -3,6 +3,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test's helpers too
 
 use std::future::poll_fn;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -12,21 +13,28 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 use usher_engine::event::{EventType, NewEvent};
 use usher_engine::ports::{
-    Commit, Committed, CorrelationKey, DeliveryAttempt, DeliveryStatus, KeepAnswer, OperationKind, OutboxChange,
-    Revision, State, Store, StoreError, UserRelays,
+    Commit, Committed, CorrelationKey, CounterAdvance, DeliveryAttempt, DeliveryStatus, KeepAnswer, OperationKind,
+    OutboxChange, Revision, State, Store, StoreError, TicketCommit, TicketCommitted, TicketStore as _, UserRelays,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::message::PaymentHash;
 use usher_store::conformance::{
-    FullStore, Model, Snapshot, Subjects, answer_key, id, inbound, keep, key, message, public_key, refused,
+    FullStore, Model, Snapshot, Subjects, answer_key, id, inbound, keep, key, message, proof, proof_id, public_key,
+    refused, ticket_job, ticket_step,
 };
 use usher_store::{SqliteOptions, SqliteStore};
+
+type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// Few, so that they meet. The first is the reserved stream.
 const STREAMS: u64 = 6;
 const USERS: u64 = 3;
 const CALLS: u64 = 4;
 const SETTINGS: [&str; 2] = ["a", "b"];
+const JOBS: u64 = 4;
+const PROOFS: u64 = 8;
+const MINTS: [&str; 2] = ["https://a", "https://b"];
+const UNITS: [&str; 2] = ["sat", "multi"];
 
 #[derive(Clone, Debug)]
 enum Action {
@@ -34,6 +42,8 @@ enum Action {
     Commits(Vec<Draft>),
     /// Commits that belong together.
     Together(Vec<Draft>),
+    /// Steps of the ticket wallet's jobs that are under way at the same time, queued in this order.
+    Tickets(Vec<TicketDraft>),
     /// A change of something else.
     Change(Change),
     Reopen,
@@ -57,6 +67,16 @@ enum What {
     Deliveries,
     Answers,
     KeptKeys,
+    TicketJobs,
+}
+
+/// A step of a job whose revision and counter are not known yet.
+#[derive(Clone, Debug)]
+struct TicketDraft {
+    /// By how much the expected revision, and the counter, are wrong.
+    off: (u64, u32),
+    number: u64,
+    commit: TicketCommit,
 }
 
 impl Change {
@@ -76,6 +96,7 @@ impl Change {
             Self::Remove(What::Deliveries, before, limit) => store.forget_deliveries(before, limit).await,
             Self::Remove(What::Answers, before, limit) => store.forget_answers(before, limit).await,
             Self::Remove(What::KeptKeys, before, limit) => store.forget_kept_keys(before, limit).await,
+            Self::Remove(What::TicketJobs, before, limit) => store.remove_ticket_jobs(before, limit).await,
         };
         result.unwrap()
     }
@@ -105,6 +126,7 @@ fn action() -> impl Strategy<Value = Action> {
     prop_oneof![
         12 => vec(draft(), 1..8).prop_map(Action::Commits),
         4 => vec(draft(), 0..4).prop_map(Action::Together),
+        12 => vec(ticket_draft(), 1..5).prop_map(Action::Tickets),
         14 => change().prop_map(Action::Change),
         1 => Just(Action::Reopen),
     ]
@@ -118,6 +140,7 @@ fn change() -> impl Strategy<Value = Change> {
         Just(What::Deliveries),
         Just(What::Answers),
         Just(What::KeptKeys),
+        Just(What::TicketJobs),
     ];
     let position = || (0..STREAMS, 0..5_u64);
     prop_oneof![
@@ -206,6 +229,54 @@ fn draft() -> impl Strategy<Value = Draft> {
     })
 }
 
+fn ticket_draft() -> impl Strategy<Value = TicketDraft> {
+    let off = (prop_oneof![5 => Just(0), 2 => Just(1), 1 => Just(2)], prop_oneof![5 => Just(0), 1 => 1..3_u32]);
+    let job = (0..JOBS, 0..40_u64, ".{0,8}", prop::bool::weighted(0.3));
+    let keyset = (prop::sample::select(&MINTS[..]), 0..4_u32);
+    let proofs = || prop_oneof![2 => Just(Vec::new()), 1 => vec(0..PROOFS, 1..3)];
+    let amount = prop_oneof![8 => 0..20_u64, 2 => Just(i64::MAX.unsigned_abs()), 1 => Just(u64::MAX)];
+    let add = prop_oneof![2 => Just(Vec::new()), 2 => vec((0..PROOFS, amount), 1..3)];
+    let unit = prop::sample::select(&UNITS[..]);
+    let flags = (prop::bool::weighted(0.1), prop::bool::weighted(0.15), prop::bool::weighted(0.15));
+    let changes = (option::of(keyset.clone()), proofs(), proofs(), (add, keyset, unit), flags);
+    (off, job, changes).prop_map(|(off, (number, at, state, finished), changes)| {
+        let (counter, claims, reserve, (add, (mint_url, _), unit), flags) = changes;
+        let counter = counter.map(|(mint_url, by)| CounterAdvance {
+            mint_url: mint_url.to_owned(),
+            keyset: "00".to_owned(),
+            from: 0,
+            to: by,
+        });
+        let commit = TicketCommit {
+            at: UnixMillis(at),
+            state: State(state),
+            finished,
+            counter,
+            claims: claims.into_iter().map(proof_id).collect(),
+            release_claims: flags.0,
+            add: add.into_iter().map(|(number, amount)| proof(number, mint_url, unit, amount)).collect(),
+            reserve: reserve.into_iter().map(proof_id).collect(),
+            release_reserved: flags.1,
+            remove_reserved: flags.2,
+            ..ticket_step(number, 0)
+        };
+        TicketDraft { off, number, commit }
+    })
+}
+
+impl TicketDraft {
+    async fn resolve(&self, model: &Model) -> TicketCommit {
+        let mut commit = self.commit.clone();
+        let revision = model.ticket_job(ticket_job(self.number)).await.unwrap().map_or(0, |job| job.revision);
+        commit.expected = revision + self.off.0;
+        if let Some(advance) = &mut commit.counter {
+            advance.from = model.ticket_counter(&advance.mint_url, &advance.keyset).await.unwrap() + self.off.1;
+            advance.to += advance.from;
+        }
+        commit
+    }
+}
+
 fn stream_id(stream: u64) -> StreamId {
     if stream == 0 { StreamId::SUBSCRIPTIONS } else { id(stream) }
 }
@@ -230,7 +301,18 @@ impl Draft {
 
 /// Queues the commits in their order, all before the first is awaited: they share transactions.
 async fn commit_together(store: &dyn Store, commits: Vec<Commit>) -> Vec<Result<Committed, StoreError>> {
-    let mut waiting: Vec<_> = commits.into_iter().map(|commit| (store.commit(commit), None)).collect();
+    together(commits.into_iter().map(|commit| store.commit(commit)).collect()).await
+}
+
+async fn tickets_together(
+    store: &dyn FullStore,
+    commits: Vec<TicketCommit>,
+) -> Vec<Result<TicketCommitted, StoreError>> {
+    together(commits.into_iter().map(|commit| store.commit_tickets(commit)).collect()).await
+}
+
+async fn together<T>(futures: Vec<BoxFuture<'_, T>>) -> Vec<T> {
+    let mut waiting: Vec<_> = futures.into_iter().map(|future| (future, None)).collect();
     poll_fn(|context| {
         for (future, result) in &mut waiting {
             if let Poll::Ready(ready) = future.as_mut().poll(context) {
@@ -257,6 +339,12 @@ async fn observe(store: &dyn FullStore) -> Snapshot {
         users: (0..USERS).map(public_key).collect(),
         calls: (0..CALLS).map(answer_key).collect(),
         settings: SETTINGS.map(str::to_owned).to_vec(),
+        ticket_jobs: (0..JOBS).map(ticket_job).collect(),
+        proofs: (0..PROOFS).map(proof_id).collect(),
+        keysets: MINTS
+            .iter()
+            .flat_map(|mint| UNITS.map(|unit| ((*mint).to_owned(), unit.to_owned(), "00".to_owned())))
+            .collect(),
     };
     Snapshot::of(store, &about).await
 }
@@ -286,6 +374,16 @@ async fn replay(history: Vec<Action>) -> Result<(), TestCaseError> {
                 }
                 let result = store.commit_all(commits.clone()).await;
                 prop_assert_eq!(result.ok(), model.commit_all(commits).await.ok());
+            }
+            Action::Tickets(drafts) => {
+                let mut commits = Vec::new();
+                for draft in &drafts {
+                    commits.push(draft.resolve(&model).await);
+                }
+                let results = tickets_together(&*store, commits.clone()).await;
+                for (commit, result) in commits.into_iter().zip(results) {
+                    prop_assert_eq!(result.unwrap(), model.commit_tickets(commit).await.unwrap());
+                }
             }
             Action::Change(change) => {
                 prop_assert_eq!(change.clone().make(&*store).await, change.make(&model).await);

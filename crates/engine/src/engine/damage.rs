@@ -12,6 +12,7 @@
 //! | a user's relays | the user is reached at the service's own relays | until a wallet names relays again |
 //! | an idempotency record | requests with its key are refused until it has expired | those requests |
 //! | a setting | the configured value is used | what was changed at run time |
+//! | a job, claim, proof or counter of the ticket wallet | what needs it is refused, and it is never taken for a missing one ([`TicketStore`](crate::ports::TicketStore)) | that ticket, until it is repaired |
 //!
 //! Damaged rows are found when they are needed, and by a check of all rows after each start. What was set aside is kept in
 //! memory: after a restart a repaired database is read afresh.

@@ -127,8 +127,8 @@ pub struct CheckedRows {
 pub struct DamagedRow {
     /// Where it is.
     pub table: Table,
-    /// Its key: a stream, an event as `<stream>:<index>`, a public key or another key in hex, or a setting's name. Never
-    /// what the row holds.
+    /// Its key: a stream, an event as `<stream>:<index>`, a public key or another key in hex, a setting's name, or a counter
+    /// as `<mint>#<keyset>`. Never what the row holds.
     pub id: String,
 }
 
@@ -153,11 +153,19 @@ pub enum Table {
     Correlations,
     /// Ids of Nostr events that were handled.
     Inbound,
+    /// Jobs of the ticket wallet.
+    TicketJobs,
+    /// Proofs of others that jobs of the ticket wallet spend.
+    TicketClaims,
+    /// The ticket wallet's own proofs.
+    TicketProofs,
+    /// Counters from which the ticket wallet derives secrets.
+    TicketCounters,
 }
 
 impl Table {
     /// Every table.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 13] = [
         Self::Operations,
         Self::Events,
         Self::Outbox,
@@ -167,6 +175,10 @@ impl Table {
         Self::Answers,
         Self::Correlations,
         Self::Inbound,
+        Self::TicketJobs,
+        Self::TicketClaims,
+        Self::TicketProofs,
+        Self::TicketCounters,
     ];
 
     /// Its name, as logs and metrics have it.
@@ -181,6 +193,10 @@ impl Table {
             Self::Answers => "answers",
             Self::Correlations => "correlations",
             Self::Inbound => "inbound",
+            Self::TicketJobs => "ticket_jobs",
+            Self::TicketClaims => "ticket_claims",
+            Self::TicketProofs => "ticket_proofs",
+            Self::TicketCounters => "ticket_counters",
         }
     }
 }

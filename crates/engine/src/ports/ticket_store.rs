@@ -9,21 +9,24 @@ use crate::UnixMillis;
 
 /// The records of the ticket wallet: its jobs, its proofs, and the counters from which secrets are derived (NUT-13).
 ///
-/// The store knows nothing of mints: it keeps rows, and changes them in one transaction for each [`TicketCommit`].
+/// The store knows nothing of mints: it keeps rows, and changes them in one transaction for each [`TicketCommit`]. A row
+/// that is damaged is [`StoreError::Unreadable`], never taken for one that is not there: a claim, a counter or a proof that
+/// is forgotten is money that is spent twice or lost.
 #[async_trait]
 pub trait TicketStore: Send + Sync {
     /// Writes one step of a job, or nothing.
     async fn commit_tickets(&self, commit: TicketCommit) -> Result<TicketCommitted, StoreError>;
 
-    /// The job with this id.
+    /// The job with this id; an error when its row is damaged.
     async fn ticket_job(&self, id: TicketJobId) -> Result<Option<StoredTicketJob>, StoreError>;
 
-    /// Jobs that are not finished, by id, after `after`, at most `limit`.
+    /// Ids of jobs that are not finished, in their order, after `after`, at most `limit`. Those whose rows are damaged are
+    /// among them: [`ticket_job`](Self::ticket_job) is an error for each, and the others are read.
     async fn unfinished_ticket_jobs(
         &self,
         after: Option<TicketJobId>,
         limit: usize,
-    ) -> Result<Vec<StoredTicketJob>, StoreError>;
+    ) -> Result<Vec<TicketJobId>, StoreError>;
 
     /// The job that claimed this proof.
     async fn proof_claim(&self, proof: ProofId) -> Result<Option<TicketJobId>, StoreError>;
@@ -31,16 +34,19 @@ pub trait TicketStore: Send + Sync {
     /// The next unused counter of a keyset of a mint; 0 if none was used.
     async fn ticket_counter(&self, mint_url: &str, keyset: &str) -> Result<u32, StoreError>;
 
-    /// Proofs of this mint and unit that no job has reserved, smallest amount first, at most `limit`.
+    /// Proofs of this mint and unit that no job has reserved, smallest amount first, at most `limit`. Damaged ones are left
+    /// out, so that the others can be spent.
     async fn free_proofs(&self, mint_url: &str, unit: &str, limit: usize) -> Result<Vec<StoredProof>, StoreError>;
 
-    /// These proofs, as far as they are stored, reserved or not.
+    /// These proofs, as far as they are stored, reserved or not, in the order of `ids`; an error when one is damaged.
     async fn proofs(&self, ids: &[ProofId]) -> Result<Vec<StoredProof>, StoreError>;
 
-    /// Sums of the proofs that no job has reserved, by mint and unit, in that order; none that is 0.
+    /// Sums of the proofs that no job has reserved, by mint and unit, in that order; none that is 0. A sum above `u64::MAX`
+    /// is `u64::MAX`: a mint can sign any amount, and must not hide the balances at others.
     async fn ticket_balances(&self) -> Result<Vec<TicketBalance>, StoreError>;
 
-    /// Removes jobs that were finished before `before`, with their claims, at most `limit`; returns how many.
+    /// Removes jobs that were finished before `before`, the oldest first, with their claims, at most `limit`; returns how
+    /// many. A job that still has proofs reserved stays.
     async fn remove_ticket_jobs(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
 }
 
@@ -65,22 +71,22 @@ pub struct TicketCommit {
     pub at: UnixMillis,
     /// The new state.
     pub state: State,
-    /// Whether the job is finished: its retention begins.
+    /// Whether the job is finished: its retention begins. A later step may open it again.
     pub finished: bool,
-    /// Counters that the job uses; a conflict when one is not as expected.
+    /// Counters that the job uses; a conflict when one is not as expected, or would go back.
     pub counter: Option<CounterAdvance>,
     /// Proofs of others that the job spends; a conflict when another job has claimed one. A claim lasts until the job is
     /// removed or gives it up.
     pub claims: Vec<ProofId>,
-    /// Gives up all claims of the job: it failed, and somebody may try again.
+    /// Gives up all claims of the job from before this step: it failed, and somebody may try again.
     pub release_claims: bool,
-    /// Proofs that join the wallet.
+    /// Proofs that join the wallet; a conflict when one is there already, or its amount is above `i64::MAX`.
     pub add: Vec<StoredProof>,
-    /// Own proofs that the job will spend; a conflict when one is not there or is reserved.
+    /// Own proofs that the job will spend; a conflict when one is not there or is reserved, also by the job itself.
     pub reserve: Vec<ProofId>,
-    /// Makes all proofs that the job has reserved free again: it failed, and they are not spent.
+    /// Makes all proofs that the job had reserved before this step free again: it failed, and they are not spent.
     pub release_reserved: bool,
-    /// Removes all proofs that the job has reserved: they are spent.
+    /// Removes all proofs that the job had reserved before this step: they are spent. Stronger than `release_reserved`.
     pub remove_reserved: bool,
 }
 
@@ -106,7 +112,7 @@ pub enum TicketCommitted {
     Conflict(TicketConflict),
 }
 
-/// Why a [`TicketCommit`] changed nothing.
+/// Why a [`TicketCommit`] changed nothing: the first of these, in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TicketConflict {
     /// The job is at another revision (for 0: it exists already).
@@ -117,6 +123,8 @@ pub enum TicketConflict {
     Claimed(TicketJobId),
     /// An own proof is gone or reserved, or one to be added is there already.
     Proof,
+    /// The amount of a proof to be added is above `i64::MAX`, which no store can keep.
+    Amount,
 }
 
 /// A stored job.

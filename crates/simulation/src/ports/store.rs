@@ -12,8 +12,9 @@ use tokio::time::{Instant, sleep, sleep_until};
 use usher_engine::event::Event;
 use usher_engine::ports::{
     AllCommitted, Answer, AnswerKey, AnswerStore, CheckedRows, Commit, CorrelationKey, Delivery, DeliveryAttempt,
-    DeliveryCounts, DeliveryStatus, DeliveryStore, KeepAnswer, OpenOperation, OutboxMessage, Retried, RowPosition,
-    SettingStore, Store, StoreError, StoredOperation,
+    DeliveryCounts, DeliveryStatus, DeliveryStore, KeepAnswer, OpenOperation, OutboxMessage, ProofId, Retried,
+    RowPosition, SettingStore, Store, StoreError, StoredOperation, StoredProof, StoredTicketJob, TicketBalance,
+    TicketCommit, TicketCommitted, TicketJobId, TicketStore,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -300,5 +301,59 @@ impl SettingStore for Disk {
         wait(self.inner.set_setting(name, value))?;
         self.written().await;
         Ok(())
+    }
+}
+
+#[async_trait]
+impl TicketStore for Disk {
+    async fn commit_tickets(&self, commit: TicketCommit) -> Result<TicketCommitted, StoreError> {
+        self.write().await?;
+        let committed = wait(self.inner.commit_tickets(commit))?;
+        self.written().await;
+        Ok(committed)
+    }
+
+    async fn ticket_job(&self, id: TicketJobId) -> Result<Option<StoredTicketJob>, StoreError> {
+        self.read().await;
+        wait(self.inner.ticket_job(id))
+    }
+
+    async fn unfinished_ticket_jobs(
+        &self,
+        after: Option<TicketJobId>,
+        limit: usize,
+    ) -> Result<Vec<TicketJobId>, StoreError> {
+        self.read().await;
+        wait(self.inner.unfinished_ticket_jobs(after, limit))
+    }
+
+    async fn proof_claim(&self, proof: ProofId) -> Result<Option<TicketJobId>, StoreError> {
+        self.read().await;
+        wait(self.inner.proof_claim(proof))
+    }
+
+    async fn ticket_counter(&self, mint_url: &str, keyset: &str) -> Result<u32, StoreError> {
+        self.read().await;
+        wait(self.inner.ticket_counter(mint_url, keyset))
+    }
+
+    async fn free_proofs(&self, mint_url: &str, unit: &str, limit: usize) -> Result<Vec<StoredProof>, StoreError> {
+        self.read().await;
+        wait(self.inner.free_proofs(mint_url, unit, limit))
+    }
+
+    async fn proofs(&self, ids: &[ProofId]) -> Result<Vec<StoredProof>, StoreError> {
+        self.read().await;
+        wait(self.inner.proofs(ids))
+    }
+
+    async fn ticket_balances(&self) -> Result<Vec<TicketBalance>, StoreError> {
+        self.read().await;
+        wait(self.inner.ticket_balances())
+    }
+
+    async fn remove_ticket_jobs(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.write().await?;
+        wait(self.inner.remove_ticket_jobs(before, limit))
     }
 }

@@ -3,7 +3,8 @@
 use usher_engine::event::{EventType, NewEvent};
 use usher_engine::ports::{
     Answer, AnswerKey, Commit, Committed, Conflict, CorrelationKey, DamagedRow, DeliveryAttempt, DeliveryStatus,
-    KeepAnswer, OperationKind, OutboxChange, OutboxMessage, Revision, RowPosition, State, Store,
+    KeepAnswer, OperationKind, OutboxChange, OutboxMessage, ProofId, Revision, RowPosition, State, Store, StoredProof,
+    TicketCommit, TicketJobId,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::{EventId, PublicKey};
@@ -138,6 +139,47 @@ pub fn step(operation: StreamId, revision: u64) -> Commit {
         expected: Revision::At(revision),
         state: State(format!(r#"{{"revision":{}}}"#, revision.saturating_add(1))),
         ..create(operation)
+    }
+}
+
+/// The id of the `number`th job of the ticket wallet.
+pub fn ticket_job(number: u64) -> TicketJobId {
+    TicketJobId(bytes(number))
+}
+
+/// The id of the `number`th proof.
+pub fn proof_id(number: u64) -> ProofId {
+    let mut id = [2; 33];
+    id[1..].copy_from_slice(&bytes(number));
+    ProofId(id)
+}
+
+/// The `number`th proof.
+pub fn proof(number: u64, mint_url: &str, unit: &str, amount: u64) -> StoredProof {
+    StoredProof {
+        id: proof_id(number),
+        mint_url: mint_url.to_owned(),
+        unit: unit.to_owned(),
+        amount,
+        proof: format!(r#"{{"secret":"{number}"}}"#),
+    }
+}
+
+/// A step that takes the `number`th job from `revision` to the next, and nothing more; 0 creates it.
+pub fn ticket_step(number: u64, revision: u64) -> TicketCommit {
+    TicketCommit {
+        job: ticket_job(number),
+        expected: revision,
+        at: NOW,
+        state: State(format!(r#"{{"revision":{}}}"#, revision.saturating_add(1))),
+        finished: false,
+        counter: None,
+        claims: Vec::new(),
+        release_claims: false,
+        add: Vec::new(),
+        reserve: Vec::new(),
+        release_reserved: false,
+        remove_reserved: false,
     }
 }
 

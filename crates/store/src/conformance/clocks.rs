@@ -3,9 +3,12 @@
 use std::time::Duration;
 
 use usher_engine::UnixMillis;
-use usher_engine::ports::{Commit, UserRelays};
+use usher_engine::ports::{Commit, TicketCommit, UserRelays};
 
-use super::{Subject, accepted, answer_key, commit_done, create, event, id, inbound, keep, public_key, refused, step};
+use super::{
+    Subject, accepted, answer_key, commit_done, create, event, id, inbound, keep, public_key, refused, step,
+    ticket_step,
+};
 
 const BY: Duration = Duration::from_secs(10);
 
@@ -53,6 +56,9 @@ pub async fn what_was_recorded_in_the_future_is_recorded_now(subject: impl Subje
     assert!(store.record_attempt(accepted(id(1), 0, far.0 + 1)).await.unwrap());
     commit_done(&*store, Commit { at: UnixMillis(far.0 + 2), finished: true, ..step(id(1), 1) }).await;
     assert_eq!(store.latest_record().await.unwrap(), Some(UnixMillis(far.0 + 2)));
+    let last = UnixMillis(far.0 + 3);
+    store.commit_tickets(TicketCommit { at: last, finished: true, ..ticket_step(1, 0) }).await.unwrap();
+    assert_eq!(store.latest_record().await.unwrap(), Some(last));
     let now = UnixMillis(100_000);
     store.clock_set_back(now, BY).await.unwrap();
     assert_eq!(store.latest_record().await.unwrap(), Some(now));
@@ -63,5 +69,6 @@ pub async fn what_was_recorded_in_the_future_is_recorded_now(subject: impl Subje
     assert_eq!(store.forget_user_relays(soon, 10).await.unwrap(), 1);
     assert_eq!(store.forget_answers(soon, 10).await.unwrap(), 1);
     assert_eq!(store.remove_finished(soon, 10).await.unwrap(), 1);
+    assert_eq!(store.remove_ticket_jobs(soon, 10).await.unwrap(), 1);
     assert_eq!(store.latest_record().await.unwrap(), None);
 }

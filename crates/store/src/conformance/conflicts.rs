@@ -170,6 +170,7 @@ async fn observe(subject: &impl Subject) -> Snapshot {
         users: vec![public_key(1)],
         calls: vec![answer_key(1), answer_key(2)],
         settings: vec!["a".to_owned()],
+        ..Subjects::default()
     };
     Snapshot::of(&*subject.store(), &about).await
 }

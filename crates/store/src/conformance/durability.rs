@@ -8,11 +8,11 @@ use std::task::Poll;
 
 use parking_lot::Mutex;
 use usher_engine::UnixMillis;
-use usher_engine::ports::{Commit, Committed, OutboxChange, UserRelays};
+use usher_engine::ports::{Commit, Committed, CounterAdvance, OutboxChange, TicketCommit, UserRelays};
 
 use super::{
     Snapshot, Subject, Subjects, accepted, answer_key, commit_done, create, event, given_up, id, inbound, keep, key,
-    message, public_key, refused, step,
+    message, proof, proof_id, public_key, refused, step, ticket_job, ticket_step,
 };
 
 /// Every kind of row.
@@ -40,6 +40,12 @@ pub async fn everything_is_there_after_reopening(mut subject: impl Subject) {
     }
     assert!(store.keep_answer(keep(2, 100, 0)).await.unwrap());
     store.set_setting("a", Some("b")).await.unwrap();
+    let counter = CounterAdvance { mint_url: "https://m".to_owned(), keyset: "00a".to_owned(), from: 0, to: 2 };
+    let add = vec![proof(1, "https://m", "sat", 1), proof(2, "https://m", "sat", 2)];
+    let job = TicketCommit { counter: Some(counter), claims: vec![proof_id(3)], add, ..ticket_step(1, 0) };
+    store.commit_tickets(job).await.unwrap();
+    let finished = TicketCommit { reserve: vec![proof_id(2)], finished: true, ..ticket_step(2, 0) };
+    store.commit_tickets(finished).await.unwrap();
     let before = observe(&subject).await;
     drop(store);
 
@@ -57,6 +63,9 @@ async fn observe(subject: &impl Subject) -> Snapshot {
         users: vec![public_key(1)],
         calls: vec![answer_key(1), answer_key(2)],
         settings: vec!["a".to_owned()],
+        ticket_jobs: vec![ticket_job(1), ticket_job(2)],
+        proofs: vec![proof_id(1), proof_id(2), proof_id(3)],
+        keysets: vec![("https://m".to_owned(), "sat".to_owned(), "00a".to_owned())],
     };
     Snapshot::of(&*subject.store(), &about).await
 }

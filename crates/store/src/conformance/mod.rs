@@ -26,25 +26,26 @@ pub mod outbox;
 pub mod retention;
 pub mod settings;
 mod snapshot;
+pub mod tickets;
 pub mod together;
 
 use std::future::Future;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use usher_engine::ports::{AnswerStore, DeliveryStore, SettingStore, Store};
+use usher_engine::ports::{AnswerStore, DeliveryStore, SettingStore, Store, TicketStore};
 
 pub use build::{
     accepted, answer_key, commit_conflicts, commit_done, create, damaged_rows, event, given_up, id, inbound, keep, key,
-    message, public_key, refused, step,
+    message, proof, proof_id, public_key, refused, step, ticket_job, ticket_step,
 };
 pub use model::Model;
 pub use snapshot::{Snapshot, Subjects};
 
 /// Everything that a store keeps.
-pub trait FullStore: Store + DeliveryStore + AnswerStore + SettingStore {}
+pub trait FullStore: Store + DeliveryStore + AnswerStore + SettingStore + TicketStore {}
 
-impl<T: Store + DeliveryStore + AnswerStore + SettingStore> FullStore for T {}
+impl<T: Store + DeliveryStore + AnswerStore + SettingStore + TicketStore> FullStore for T {}
 
 /// A store under test.
 #[async_trait]
@@ -189,6 +190,28 @@ macro_rules! store_conformance {
             settings {
                 are_set_replaced_and_removed
                 survive_reopening
+            }
+            tickets {
+                a_job_is_created_and_stepped
+                another_revision_conflicts
+                a_finished_job_may_be_opened_again
+                unfinished_jobs_are_listed_in_pages
+                counters_only_advance
+                a_claimed_proof_names_its_job
+                proofs_are_added_reserved_released_and_removed
+                proofs_are_read_by_id
+                free_proofs_are_listed_by_amount
+                a_proof_is_never_there_twice_and_never_spent_twice
+                balances_are_sums_of_free_proofs
+                huge_amounts_are_refused_or_kept_exactly
+                a_conflict_changes_nothing
+                of_two_contenders_for_one_counter_one_wins
+                of_two_contenders_for_one_claim_one_wins
+                of_two_contenders_for_one_proof_one_wins
+                of_two_contenders_for_one_job_one_wins
+                finished_jobs_are_removed_in_batches
+                odd_text_is_kept_as_it_is
+                what_was_acknowledged_is_there_after_reopening
             }
             clocks {
                 pending_deliveries_keep_their_pauses

@@ -2,8 +2,8 @@
 
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    Answer, AnswerKey, CorrelationKey, Delivery, DeliveryCounts, DeliveryStatus, OpenOperation, OutboxMessage,
-    StoredOperation,
+    Answer, AnswerKey, CorrelationKey, Delivery, DeliveryCounts, DeliveryStatus, OpenOperation, OutboxMessage, ProofId,
+    StoredOperation, StoredProof, StoredTicketJob, TicketBalance, TicketJobId,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -23,6 +23,50 @@ pub struct Subjects {
     pub calls: Vec<AnswerKey>,
     /// Names of settings.
     pub settings: Vec<String>,
+    /// Jobs of the ticket wallet.
+    pub ticket_jobs: Vec<TicketJobId>,
+    /// Proofs of the ticket wallet, or claimed by it.
+    pub proofs: Vec<ProofId>,
+    /// Mints, each with a unit and a keyset.
+    pub keysets: Vec<(String, String, String)>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Tickets {
+    jobs: Vec<Option<StoredTicketJob>>,
+    unfinished: Vec<TicketJobId>,
+    proofs: Vec<StoredProof>,
+    claims: Vec<Option<TicketJobId>>,
+    free: Vec<Vec<StoredProof>>,
+    counters: Vec<u32>,
+    balances: Vec<TicketBalance>,
+}
+
+impl Tickets {
+    async fn of(store: &dyn FullStore, about: &Subjects) -> Self {
+        let mut jobs = Vec::new();
+        for id in &about.ticket_jobs {
+            jobs.push(store.ticket_job(*id).await.unwrap());
+        }
+        let mut claims = Vec::new();
+        for id in &about.proofs {
+            claims.push(store.proof_claim(*id).await.unwrap());
+        }
+        let (mut free, mut counters) = (Vec::new(), Vec::new());
+        for (mint_url, unit, keyset) in &about.keysets {
+            free.push(store.free_proofs(mint_url, unit, usize::MAX).await.unwrap());
+            counters.push(store.ticket_counter(mint_url, keyset).await.unwrap());
+        }
+        Self {
+            jobs,
+            unfinished: store.unfinished_ticket_jobs(None, usize::MAX).await.unwrap(),
+            proofs: store.proofs(&about.proofs).await.unwrap(),
+            claims,
+            free,
+            counters,
+            balances: store.ticket_balances().await.unwrap(),
+        }
+    }
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -47,6 +91,7 @@ pub struct Snapshot {
     counts: DeliveryCounts,
     answers: Vec<Option<Answer>>,
     settings: Vec<Option<String>>,
+    tickets: Tickets,
 }
 
 impl Snapshot {
@@ -93,6 +138,7 @@ impl Snapshot {
             counts: store.count_deliveries().await.unwrap(),
             answers,
             settings,
+            tickets: Tickets::of(store, about).await,
         }
     }
 }

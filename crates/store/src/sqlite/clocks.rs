@@ -9,7 +9,7 @@ use super::codec;
 use super::failure::{During as _, SqliteFailure};
 
 /// Each looks at rows of the future alone, and leaves none.
-const SET_BACK: [&str; 6] = [
+const SET_BACK: [&str; 7] = [
     "UPDATE deliveries INDEXED BY deliveries_status
      SET due_at = max(:now, due_at - :by), since = min(since, :now), last_attempt_at = min(last_attempt_at, :now)
      WHERE status = 0 AND coalesce(last_attempt_at, since) > :now AND :by >= 0",
@@ -20,6 +20,8 @@ const SET_BACK: [&str; 6] = [
     "UPDATE answers INDEXED BY answers_at SET at = :now WHERE at > :now AND :by >= 0",
     "UPDATE inbound INDEXED BY inbound_at SET at = :now WHERE at > :now AND :by >= 0",
     "UPDATE user_relays INDEXED BY user_relays_at SET at = :now WHERE at > :now AND :by >= 0",
+    "UPDATE ticket_jobs INDEXED BY ticket_jobs_finished SET finished_at = :now
+     WHERE finished_at IS NOT NULL AND finished_at > :now AND :by >= 0",
 ];
 
 /// Each is answered by the end of an index. Impossible times are left out: they are damage.
@@ -30,7 +32,9 @@ const LATEST: &str = "SELECT max(at) FROM (
         WHERE finished_at IS NOT NULL AND finished_at <= ?1
     UNION ALL SELECT max(at) FROM answers INDEXED BY answers_at WHERE at <= ?1
     UNION ALL SELECT max(at) FROM inbound INDEXED BY inbound_at WHERE at <= ?1
-    UNION ALL SELECT max(at) FROM user_relays INDEXED BY user_relays_at WHERE at <= ?1)";
+    UNION ALL SELECT max(at) FROM user_relays INDEXED BY user_relays_at WHERE at <= ?1
+    UNION ALL SELECT max(finished_at) FROM ticket_jobs INDEXED BY ticket_jobs_finished
+        WHERE finished_at IS NOT NULL AND finished_at <= ?1)";
 
 /// See [`Store::clock_set_back`](usher_engine::ports::Store::clock_set_back).
 pub(crate) fn set_back(connection: &Connection, now: UnixMillis, by: Duration) -> Result<(), SqliteFailure> {

@@ -27,9 +27,27 @@ pub(crate) fn time(at: UnixMillis) -> i64 {
     integer(at.0)
 }
 
+/// An amount for a column; `None` when it is too large for one.
+pub(crate) fn amount(value: u64) -> Option<i64> {
+    i64::try_from(value).ok()
+}
+
+/// Checks the revision of a job of the ticket wallet.
+pub(crate) fn check_revision(revision: u64) -> Result<(), SqliteFailure> {
+    if is_plausible_revision(revision) {
+        Ok(())
+    } else {
+        Err(SqliteFailure::Unreadable("the revision of a job of the ticket wallet"))
+    }
+}
+
+fn is_plausible_revision(revision: u64) -> bool {
+    (1..=LARGEST_NUMBER).contains(&revision)
+}
+
 /// Checks that an operation of this revision can have so many events.
 pub(crate) fn check_numbers(revision: u64, next_index: u64) -> Result<(), SqliteFailure> {
-    if (1..=LARGEST_NUMBER).contains(&revision) && next_index <= revision.saturating_mul(EVENTS_PER_COMMIT) {
+    if is_plausible_revision(revision) && next_index <= revision.saturating_mul(EVENTS_PER_COMMIT) {
         Ok(())
     } else {
         Err(SqliteFailure::Unreadable("an operation's revision and number of events"))

@@ -7,7 +7,7 @@
 //! | `schema` | migrations |
 //! | `job`, `writer`, `readers`, `panic_signal` | the threads, the work they take, and what tells when one is lost |
 //! | `inspect` | looking at a database without changing it |
-//! | `commit`, `read`, `deliveries`, `answers`, `settings`, `retention`, `clocks`, `damage` | the statements |
+//! | `commit`, `read`, `deliveries`, `answers`, `settings`, `tickets`, `retention`, `clocks`, `damage` | the statements |
 //! | `metrics`, `probe` | what the writer counts, and whether there is room |
 //! | `codec` | values in columns |
 
@@ -31,6 +31,7 @@ mod readers;
 mod retention;
 mod schema;
 mod settings;
+mod tickets;
 mod writer;
 
 use std::path::Path;

@@ -141,6 +141,34 @@ pub(crate) fn forget_deliveries(
     forget(connection, OLD, before, limit, "forget deliveries")
 }
 
+/// What [`remove_ticket_jobs`] removes: no job that still has proofs reserved, because they would be nobody's.
+const FINISHED_JOBS: &str = "SELECT id FROM ticket_jobs INDEXED BY ticket_jobs_finished
+    WHERE finished_at IS NOT NULL AND finished_at >= 0 AND finished_at < ?1 AND length(id) = 32 AND NOT EXISTS (
+        SELECT 1 FROM ticket_proofs INDEXED BY ticket_proofs_reserved WHERE job = ticket_jobs.id
+    )
+    ORDER BY finished_at, id LIMIT ?2";
+
+/// See [`TicketStore::remove_ticket_jobs`](usher_engine::ports::TicketStore::remove_ticket_jobs).
+pub(crate) fn remove_ticket_jobs(
+    connection: &Connection,
+    before: UnixMillis,
+    limit: usize,
+) -> Result<usize, SqliteFailure> {
+    const DURING: &str = "remove finished jobs of the ticket wallet";
+    let finished: Vec<[u8; 32]> = connection
+        .prepare_cached(FINISHED_JOBS)
+        .during(DURING)?
+        .query_map(params![codec::time(before), codec::limit(limit)], |row| row.get(0))
+        .and_then(Iterator::collect)
+        .during(DURING)?;
+    for id in &finished {
+        for sql in ["DELETE FROM ticket_claims WHERE job = ?1", "DELETE FROM ticket_jobs WHERE id = ?1"] {
+            connection.prepare_cached(sql).and_then(|mut statement| statement.execute([id])).during(DURING)?;
+        }
+    }
+    Ok(finished.len())
+}
+
 /// Runs a statement that deletes what is older than `before`, at most `limit` rows.
 fn forget(
     connection: &Connection,
@@ -160,19 +188,29 @@ mod tests {
     use super::super::schema;
     use super::*;
 
-    #[test]
-    fn finished_operations_are_found_without_sorting() {
+    fn plan(sql: &str) -> Vec<String> {
         let mut connection = Connection::open_in_memory().unwrap();
         schema::migrate(&mut connection, schema::MIGRATIONS).unwrap();
-        let plan: Vec<String> = connection
-            .prepare(&format!("EXPLAIN QUERY PLAN {FINISHED}"))
-            .unwrap()
-            .query_map(params![0, 10], |row| row.get(3))
-            .unwrap()
-            .collect::<Result<_, _>>()
-            .unwrap();
+        let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        statement.query_map(params![0, 10], |row| row.get(3)).unwrap().collect::<Result<_, _>>().unwrap()
+    }
+
+    #[test]
+    fn finished_jobs_are_found_without_sorting() {
         assert_eq!(
-            plan,
+            plan(FINISHED_JOBS),
+            [
+                "SEARCH ticket_jobs USING COVERING INDEX ticket_jobs_finished (finished_at>? AND finished_at<?)",
+                "CORRELATED SCALAR SUBQUERY 1",
+                "SEARCH ticket_proofs USING COVERING INDEX ticket_proofs_reserved (job=?)",
+            ]
+        );
+    }
+
+    #[test]
+    fn finished_operations_are_found_without_sorting() {
+        assert_eq!(
+            plan(FINISHED),
             [
                 "SEARCH operations USING COVERING INDEX operations_finished (finished_at>? AND finished_at<?)",
                 "CORRELATED SCALAR SUBQUERY 1",

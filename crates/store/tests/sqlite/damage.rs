@@ -7,12 +7,13 @@ use std::sync::OnceLock;
 use proptest::prelude::*;
 use usher_engine::UnixMillis;
 use usher_engine::ports::{
-    AnswerStore as _, Commit, DeliveryStatus, DeliveryStore as _, OutboxChange, RowPosition, SettingStore as _,
-    Store as _, StoreError, UserRelays,
+    AnswerStore as _, Commit, CounterAdvance, DeliveryStatus, DeliveryStore as _, OutboxChange, RowPosition,
+    SettingStore as _, Store as _, StoreError, TicketCommit, TicketCommitted, TicketConflict, TicketStore as _,
+    UserRelays,
 };
 use usher_store::conformance::{
     accepted, answer_key, commit_done, create, damaged_rows, event, event as event_of, given_up, id, inbound, keep,
-    key, message, public_key, step,
+    key, message, proof, proof_id, public_key, step, ticket_job, ticket_step,
 };
 use usher_store::{DatabaseInspection, OpenError, SqliteStore};
 
@@ -38,6 +39,14 @@ async fn filled() -> Place {
             assert!(store.record_attempt(given_up(id(n), 1, n)).await.unwrap());
         }
         store.set_setting(&n.to_string(), Some("\"set\"")).await.unwrap();
+        let counter = CounterAdvance { mint_url: "https://m".to_owned(), keyset: n.to_string(), from: 0, to: 2 };
+        let job = TicketCommit {
+            counter: Some(counter),
+            claims: vec![proof_id(1_000 + n)],
+            add: vec![proof(n, "https://m", "sat", n)],
+            ..ticket_step(n, 0)
+        };
+        store.commit_tickets(job).await.unwrap();
         if n % 3 == 0 {
             commit_done(&store, Commit { finished: true, ..step(id(n), 1) }).await;
         }
@@ -64,6 +73,18 @@ async fn exercise(store: &SqliteStore) -> bool {
         failed |= store.setting(&n.to_string()).await.is_err();
         failed |= store.set_setting(&n.to_string(), None).await.is_err();
     }
+    for n in 0..60 {
+        failed |= store.ticket_job(ticket_job(n)).await.is_err();
+        failed |= store.proof_claim(proof_id(1_000 + n)).await.is_err();
+        failed |= store.ticket_counter("https://m", &n.to_string()).await.is_err();
+        failed |= store.proofs(&[proof_id(n)]).await.is_err();
+        let step = TicketCommit { reserve: vec![proof_id(n)], finished: true, ..ticket_step(n, 1) };
+        failed |= store.commit_tickets(step).await.is_err();
+    }
+    failed |= store.unfinished_ticket_jobs(None, 1_000).await.is_err();
+    failed |= store.free_proofs("https://m", "sat", 1_000).await.is_err();
+    failed |= store.ticket_balances().await.is_err();
+    failed |= store.remove_ticket_jobs(UnixMillis(u64::MAX), 1_000).await.is_err();
     for status in DeliveryStatus::ALL {
         failed |= store.deliveries(status, None, 1_000).await.is_err();
     }
@@ -140,6 +161,86 @@ async fn rows_of_an_unknown_kind_are_unreadable() {
     );
     // A whole page, whatever lies between.
     assert_eq!(store.deliveries(DeliveryStatus::Pending, None, 5).await.unwrap().len(), 5);
+}
+
+/// A claim, a counter or a proof that is forgotten is money that is spent twice, or lost.
+#[tokio::test]
+async fn damaged_records_of_the_ticket_wallet_are_never_taken_for_missing_ones() {
+    let place = Place::new();
+    let store = place.open();
+    let mint = |n: u64| format!("https://m{n}.example");
+    let counter = |n, from, to| Some(CounterAdvance { mint_url: mint(n), keyset: "00ff".to_owned(), from, to });
+    for n in 1..=5 {
+        let commit = TicketCommit {
+            counter: counter(n, 0, 3),
+            claims: vec![proof_id(100 + n)],
+            add: (0..3).map(|nth| proof(n * 10 + nth, &mint(n), "sat", 1 << nth)).collect(),
+            ..ticket_step(n, 0)
+        };
+        assert_eq!(store.commit_tickets(commit).await.unwrap(), TicketCommitted::Done(1));
+    }
+    let reserve = TicketCommit { reserve: vec![proof_id(50)], ..ticket_step(6, 0) };
+    assert_eq!(store.commit_tickets(reserve).await.unwrap(), TicketCommitted::Done(1));
+    store.close().await;
+
+    let raw = place.raw();
+    let change = |sql: &str, key: &[u8]| assert_eq!(raw.execute(sql, [key]).unwrap(), 1, "{sql}");
+    change("UPDATE ticket_jobs SET revision = -1 WHERE id = ?1", &ticket_job(1).0);
+    change("UPDATE ticket_jobs SET state = '{' WHERE id = ?1", &ticket_job(2).0);
+    change("UPDATE ticket_jobs SET finished_at = 9223372036854775807 WHERE id = ?1", &ticket_job(3).0);
+    change("DELETE FROM ticket_jobs WHERE id = ?1", &ticket_job(4).0);
+    change("DELETE FROM ticket_jobs WHERE id = ?1", &ticket_job(6).0);
+    change("UPDATE ticket_claims SET job = x'01' WHERE proof = ?1", &proof_id(102).0);
+    change("UPDATE ticket_proofs SET proof = 'half' WHERE id = ?1", &proof_id(10).0);
+    change("UPDATE ticket_proofs SET amount = -1 WHERE id = ?1", &proof_id(11).0);
+    change("UPDATE ticket_proofs SET unit = CAST(x'ff' AS TEXT) WHERE id = ?1", &proof_id(20).0);
+    raw.execute("UPDATE ticket_counters SET next = -1 WHERE mint_url = ?1", [mint(1)]).unwrap();
+    raw.execute("UPDATE ticket_counters SET next = 4294967296 WHERE mint_url = ?1", [mint(2)]).unwrap();
+    drop(raw);
+
+    let store = place.open();
+    let unreadable = |result: Result<TicketCommitted, StoreError>| matches!(result, Err(StoreError::Unreadable(_)));
+    assert!(matches!(store.ticket_job(ticket_job(1)).await, Err(StoreError::Unreadable(_))));
+    for expected in [0, 1] {
+        assert!(unreadable(store.commit_tickets(ticket_step(1, expected)).await), "nor is it made anew");
+    }
+    assert_eq!(store.unfinished_ticket_jobs(None, 9).await.unwrap().len(), 3, "with the damaged ones");
+    assert!(matches!(store.proof_claim(proof_id(102)).await, Err(StoreError::Unreadable(_))));
+    assert!(unreadable(store.commit_tickets(TicketCommit { claims: vec![proof_id(102)], ..ticket_step(9, 0) }).await));
+    for n in [1, 2] {
+        assert!(matches!(store.ticket_counter(&mint(n), "00ff").await, Err(StoreError::Unreadable(_))));
+        let commit = TicketCommit { counter: counter(n, 0, 3), ..ticket_step(9, 0) };
+        assert!(unreadable(store.commit_tickets(commit).await), "no secret is derived twice");
+    }
+    for n in [10, 11, 20] {
+        assert!(matches!(store.proofs(&[proof_id(12), proof_id(n)]).await, Err(StoreError::Unreadable(_))));
+        let again = TicketCommit { add: vec![proof(n, &mint(1), "sat", 1)], ..ticket_step(9, 0) };
+        let there = TicketCommitted::Conflict(TicketConflict::Proof);
+        assert_eq!(store.commit_tickets(again).await.unwrap(), there);
+    }
+    // The others can be spent.
+    assert_eq!(store.free_proofs(&mint(1), "sat", 9).await.unwrap(), [proof(12, &mint(1), "sat", 4)]);
+    let balances = store.ticket_balances().await.unwrap();
+    let amounts: Vec<_> = balances.iter().map(|of| (of.mint_url.clone(), of.amount)).collect();
+    assert_eq!(amounts, [(mint(1), 5), (mint(2), 6), (mint(3), 7), (mint(4), 7), (mint(5), 6)]);
+    // What is not known to be old is kept.
+    assert_eq!(store.remove_ticket_jobs(UnixMillis(u64::MAX >> 2), 9).await.unwrap(), 0);
+    assert_eq!(
+        listed(&store).await,
+        set([
+            ("ticket_jobs", hex::encode(ticket_job(1).0)),
+            ("ticket_jobs", hex::encode(ticket_job(2).0)),
+            ("ticket_jobs", hex::encode(ticket_job(3).0)),
+            ("ticket_jobs", hex::encode(ticket_job(4).0)),
+            ("ticket_jobs", hex::encode(ticket_job(6).0)),
+            ("ticket_claims", hex::encode(proof_id(102).0)),
+            ("ticket_proofs", hex::encode(proof_id(10).0)),
+            ("ticket_proofs", hex::encode(proof_id(11).0)),
+            ("ticket_proofs", hex::encode(proof_id(20).0)),
+            ("ticket_counters", format!("{}#00ff", mint(1))),
+            ("ticket_counters", format!("{}#00ff", mint(2))),
+        ])
+    );
 }
 
 fn set<const N: usize>(rows: [(&'static str, String); N]) -> BTreeSet<(&'static str, String)> {

@@ -14,12 +14,12 @@ fn a_newer_schema_is_refused_with_both_versions() {
     let before = fs::read(place.path()).unwrap();
 
     let error = refused(&place.path());
-    assert!(matches!(error, OpenError::Newer { found: 99, known: 10, .. }), "{error:?}");
+    assert!(matches!(error, OpenError::Newer { found: 99, known: 11, .. }), "{error:?}");
     assert!(error.to_string().contains("schema version 99"), "{error}");
-    assert!(error.to_string().contains("up to 10"), "{error}");
+    assert!(error.to_string().contains("up to 11"), "{error}");
     assert!(fs::read(place.path()).unwrap() == before, "untouched");
 
-    place.raw().pragma_update(None, "user_version", 10).unwrap();
+    place.raw().pragma_update(None, "user_version", 11).unwrap();
     drop(place.open());
 }
 

@@ -2,6 +2,7 @@
 
 mod answers;
 mod deliveries;
+mod tickets;
 
 use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
@@ -18,6 +19,8 @@ use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::message::PaymentHash;
 use usher_protocol::{EventId, PublicKey};
 
+use self::tickets::Tickets;
+
 /// A store in memory.
 pub struct Model {
     rows: Mutex<Rows>,
@@ -33,6 +36,7 @@ struct Rows {
     settings: HashMap<String, String>,
     /// Keys of finished operations that nobody else can claim yet.
     kept: HashMap<CorrelationKey, (StreamId, UnixMillis)>,
+    tickets: Tickets,
 }
 
 struct Operation {
@@ -396,6 +400,7 @@ impl Store for Model {
         rows.answers.values_mut().for_each(|answer| answer.at = answer.at.min(now));
         rows.inbound.values_mut().for_each(|at| *at = (*at).min(now));
         rows.user_relays.values_mut().for_each(|(at, _)| *at = (*at).min(now));
+        rows.tickets.clock_set_back(now);
         Ok(())
     }
 
@@ -411,7 +416,8 @@ impl Store for Model {
             .chain(rows.operations.values().filter_map(|operation| operation.stored.finished_at))
             .chain(rows.answers.values().map(|answer| answer.at))
             .chain(rows.inbound.values().copied())
-            .chain(rows.user_relays.values().map(|(at, _)| *at));
+            .chain(rows.user_relays.values().map(|(at, _)| *at))
+            .chain(rows.tickets.finish_times());
         Ok(times.max())
     }
 

@@ -2,23 +2,58 @@
 
 use rusqlite::{Connection, Row};
 use usher_engine::StreamId;
-use usher_engine::ports::{DamagedRow, OperationKind, Table};
+use usher_engine::ports::{DamagedRow, OperationKind, Table, TicketJobId};
 
 use super::super::failure::{During as _, SqliteFailure};
-use super::super::{answers, codec, deliveries, read};
-use super::{Check, DURING, Key};
+use super::super::{answers, codec, deliveries, read, tickets};
+use super::{Check, DURING, Key, hex};
 
 /// Most missing events that are listed between two that are there.
 const MOST_MISSING: u64 = 10;
 
 /// The tables, small ones first: what they hold concerns the whole service.
-pub(super) const CHECKS: [Check; 9] = [
+pub(super) const CHECKS: [Check; 13] = [
     Check {
         table: Table::Settings,
         columns: "value",
         from: "settings",
         key: Key::Text("name"),
         read: |row| setting(row).map(|()| Vec::new()),
+    },
+    Check {
+        table: Table::TicketCounters,
+        columns: "next",
+        from: "ticket_counters",
+        key: Key::Text("(mint_url || '#' || keyset)"),
+        read: |row| row.get::<_, u32>(0).during(DURING).map(|_| Vec::new()),
+    },
+    Check {
+        table: Table::TicketJobs,
+        columns: "revision, state, finished_at",
+        from: "ticket_jobs",
+        key: Key::Bytes("id"),
+        read: ticket_job,
+    },
+    Check {
+        table: Table::TicketProofs,
+        columns: "id, mint_url, unit, amount, proof, job, (SELECT j.id FROM ticket_jobs AS j WHERE j.id = ticket_proofs.job)",
+        from: "ticket_proofs",
+        key: Key::Bytes("id"),
+        read: |row| {
+            tickets::stored_proof(row, DURING)?;
+            missing_job(row, 5)
+        },
+    },
+    Check {
+        table: Table::TicketClaims,
+        columns: "job, (SELECT j.id FROM ticket_jobs AS j WHERE j.id = ticket_claims.job)",
+        from: "ticket_claims",
+        key: Key::Bytes("proof"),
+        read: |row| {
+            row.get::<_, [u8; 33]>(2).during(DURING)?;
+            row.get::<_, [u8; 32]>(0).during(DURING)?;
+            missing_job(row, 0)
+        },
     },
     Check {
         table: Table::Operations,
@@ -134,6 +169,20 @@ fn times(row: &Row<'_>, columns: &[usize]) -> Result<(), SqliteFailure> {
 fn setting(row: &Row<'_>) -> Result<(), SqliteFailure> {
     let value = row.get_ref(0).during(DURING)?.as_str().map_err(|_| SqliteFailure::Unreadable("a setting"))?;
     if codec::is_json(value) { Ok(()) } else { Err(SqliteFailure::Unreadable("a setting")) }
+}
+
+fn ticket_job(row: &Row<'_>) -> Result<Vec<DamagedRow>, SqliteFailure> {
+    let job = tickets::stored_job(row, TicketJobId(row.get(3).during(DURING)?), DURING)?;
+    times(row, &[2])?;
+    if codec::is_json(&job.state.0) { Ok(Vec::new()) } else { Err(SqliteFailure::Unreadable("the state of a job")) }
+}
+
+/// The job that a row names in this column, unless the next column says that it is there.
+fn missing_job(row: &Row<'_>, column: usize) -> Result<Vec<DamagedRow>, SqliteFailure> {
+    let job: Option<[u8; 32]> = row.get(column).during(DURING)?;
+    let found: Option<[u8; 32]> = row.get(column + 1).during(DURING)?;
+    let missing = job.filter(|_| found.is_none());
+    Ok(missing.map(|id| DamagedRow { table: Table::TicketJobs, id: hex(&id) }).into_iter().collect())
 }
 
 /// Its own columns, and whether the last of its events are there.

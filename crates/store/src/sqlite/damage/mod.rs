@@ -1,7 +1,7 @@
 //! A check of every row: which ones cannot be read, hold impossible values, or are missing.
 //!
 //! Missing rows are found by what refers to them: an operation knows how many events its stream has, events count from 0,
-//! and each event belongs to an operation.
+//! and each event belongs to an operation. A job of the ticket wallet is known by the proofs that it claims or has reserved.
 
 mod checks;
 
@@ -15,8 +15,8 @@ use super::failure::{During as _, SqliteFailure};
 
 const DURING: &str = "look for damaged rows";
 
-/// Longest name that is shown as it is.
-const LONGEST_NAME: usize = 64;
+/// Longest name that is shown as it is: that of a counter contains its mint's address.
+const LONGEST_NAME: usize = 200;
 
 /// How the rows of a table are read and checked.
 struct Check {
@@ -34,7 +34,7 @@ struct Check {
 enum Key {
     /// A column of bytes.
     Bytes(&'static str),
-    /// A column of text.
+    /// A column of text, or an expression that makes one text of several.
     Text(&'static str),
     /// A column of bytes and one of integers.
     Pair(&'static str, &'static str),

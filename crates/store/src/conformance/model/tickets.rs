@@ -1,0 +1,159 @@
+//! The model's records of the ticket wallet.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use async_trait::async_trait;
+use usher_engine::UnixMillis;
+use usher_engine::ports::{
+    ProofId, StoreError, StoredProof, StoredTicketJob, TicketBalance, TicketCommit, TicketCommitted, TicketConflict,
+    TicketJobId, TicketStore,
+};
+
+use super::{Model, oldest};
+
+/// What is kept of the ticket wallet.
+#[derive(Default)]
+pub(super) struct Tickets {
+    jobs: BTreeMap<TicketJobId, StoredTicketJob>,
+    claims: BTreeMap<ProofId, TicketJobId>,
+    /// Each with the job that has reserved it.
+    proofs: BTreeMap<ProofId, (StoredProof, Option<TicketJobId>)>,
+    counters: BTreeMap<(String, String), u32>,
+}
+
+impl Tickets {
+    /// A finished job's end is no later than `now`.
+    pub(super) fn clock_set_back(&mut self, now: UnixMillis) {
+        for job in self.jobs.values_mut() {
+            job.finished_at = job.finished_at.map(|at| at.min(now));
+        }
+    }
+
+    pub(super) fn finish_times(&self) -> impl Iterator<Item = UnixMillis> {
+        self.jobs.values().filter_map(|job| job.finished_at)
+    }
+
+    fn counter(&self, mint_url: &str, keyset: &str) -> u32 {
+        self.counters.get(&(mint_url.to_owned(), keyset.to_owned())).copied().unwrap_or_default()
+    }
+
+    fn conflict(&self, commit: &TicketCommit) -> Option<TicketConflict> {
+        if self.jobs.get(&commit.job).map_or(0, |job| job.revision) != commit.expected {
+            return Some(TicketConflict::Revision);
+        }
+        if let Some(advance) = &commit.counter
+            && (self.counter(&advance.mint_url, &advance.keyset) != advance.from || advance.to < advance.from)
+        {
+            return Some(TicketConflict::Counter);
+        }
+        let claimed = |proof| self.claims.get(proof).filter(|job| **job != commit.job);
+        if let Some(job) = commit.claims.iter().find_map(claimed) {
+            return Some(TicketConflict::Claimed(*job));
+        }
+        let mut seen = BTreeSet::new();
+        let mut is_new = |id: &ProofId| seen.insert(*id);
+        let is_free = |id| self.proofs.get(id).is_some_and(|(_, reserved)| reserved.is_none());
+        if !commit.reserve.iter().all(|id| is_new(id) && is_free(id))
+            || !commit.add.iter().all(|proof| is_new(&proof.id) && !self.proofs.contains_key(&proof.id))
+        {
+            return Some(TicketConflict::Proof);
+        }
+        commit.add.iter().any(|proof| i64::try_from(proof.amount).is_err()).then_some(TicketConflict::Amount)
+    }
+
+    fn apply(&mut self, commit: TicketCommit) -> u64 {
+        let job = commit.job;
+        if commit.release_claims {
+            self.claims.retain(|_, owner| *owner != job);
+        }
+        self.claims.extend(commit.claims.into_iter().map(|proof| (proof, job)));
+        if let Some(advance) = commit.counter {
+            self.counters.insert((advance.mint_url, advance.keyset), advance.to);
+        }
+        if commit.remove_reserved {
+            self.proofs.retain(|_, (_, reserved)| *reserved != Some(job));
+        } else if commit.release_reserved {
+            self.proofs.values_mut().filter(|(_, by)| *by == Some(job)).for_each(|(_, reserved)| *reserved = None);
+        }
+        for id in commit.reserve {
+            if let Some((_, reserved)) = self.proofs.get_mut(&id) {
+                *reserved = Some(job);
+            }
+        }
+        self.proofs.extend(commit.add.into_iter().map(|proof| (proof.id, (proof, None))));
+        let revision = commit.expected + 1;
+        let finished_at = commit.finished.then_some(commit.at);
+        self.jobs.insert(job, StoredTicketJob { id: job, revision, state: commit.state, finished_at });
+        revision
+    }
+}
+
+#[async_trait]
+impl TicketStore for Model {
+    async fn commit_tickets(&self, commit: TicketCommit) -> Result<TicketCommitted, StoreError> {
+        let tickets = &mut self.rows.lock().tickets;
+        Ok(match tickets.conflict(&commit) {
+            Some(conflict) => TicketCommitted::Conflict(conflict),
+            None => TicketCommitted::Done(tickets.apply(commit)),
+        })
+    }
+
+    async fn ticket_job(&self, id: TicketJobId) -> Result<Option<StoredTicketJob>, StoreError> {
+        Ok(self.rows.lock().tickets.jobs.get(&id).cloned())
+    }
+
+    async fn unfinished_ticket_jobs(
+        &self,
+        after: Option<TicketJobId>,
+        limit: usize,
+    ) -> Result<Vec<TicketJobId>, StoreError> {
+        let rows = self.rows.lock();
+        let open = rows.tickets.jobs.values().filter(|job| job.finished_at.is_none()).map(|job| job.id);
+        Ok(open.filter(|id| after.is_none_or(|after| *id > after)).take(limit).collect())
+    }
+
+    async fn proof_claim(&self, proof: ProofId) -> Result<Option<TicketJobId>, StoreError> {
+        Ok(self.rows.lock().tickets.claims.get(&proof).copied())
+    }
+
+    async fn ticket_counter(&self, mint_url: &str, keyset: &str) -> Result<u32, StoreError> {
+        Ok(self.rows.lock().tickets.counter(mint_url, keyset))
+    }
+
+    async fn free_proofs(&self, mint_url: &str, unit: &str, limit: usize) -> Result<Vec<StoredProof>, StoreError> {
+        let rows = self.rows.lock();
+        let free = rows.tickets.proofs.values().filter(|(_, reserved)| reserved.is_none()).map(|(proof, _)| proof);
+        let mut free: Vec<_> = free.filter(|proof| proof.mint_url == mint_url && proof.unit == unit).cloned().collect();
+        free.sort_by_key(|proof| (proof.amount, proof.id));
+        free.truncate(limit);
+        Ok(free)
+    }
+
+    async fn proofs(&self, ids: &[ProofId]) -> Result<Vec<StoredProof>, StoreError> {
+        let rows = self.rows.lock();
+        Ok(ids.iter().filter_map(|id| rows.tickets.proofs.get(id)).map(|(proof, _)| proof.clone()).collect())
+    }
+
+    async fn ticket_balances(&self) -> Result<Vec<TicketBalance>, StoreError> {
+        let rows = self.rows.lock();
+        let mut sums = BTreeMap::<_, u64>::new();
+        for (proof, _) in rows.tickets.proofs.values().filter(|(_, reserved)| reserved.is_none()) {
+            let sum = sums.entry((proof.mint_url.clone(), proof.unit.clone())).or_default();
+            *sum = sum.saturating_add(proof.amount);
+        }
+        sums.retain(|_, sum| *sum > 0);
+        Ok(sums.into_iter().map(|((mint_url, unit), amount)| TicketBalance { mint_url, unit, amount }).collect())
+    }
+
+    async fn remove_ticket_jobs(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        let tickets = &mut self.rows.lock().tickets;
+        let finished = tickets.jobs.values().filter_map(|job| Some((job.finished_at?, job.id)));
+        let finished = finished.filter(|(_, id)| tickets.proofs.values().all(|(_, reserved)| *reserved != Some(*id)));
+        let old = oldest(finished, before, limit);
+        for id in &old {
+            tickets.jobs.remove(id);
+            tickets.claims.retain(|_, owner| owner != id);
+        }
+        Ok(old.len())
+    }
+}
