@@ -28,7 +28,7 @@ enum Query {
     /// A user pays this invoice.
     Pay(String),
     /// What the service has called for.
-    Counts,
+    Metrics,
 }
 
 /// What the process answers: a line of JSON each, in the order of the queries.
@@ -36,7 +36,7 @@ enum Query {
 #[serde(rename_all = "snake_case")]
 enum Reply {
     Paid(Settled),
-    Counts(Counts),
+    Metrics(Metrics),
     Failed(String),
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Settled {
 
 /// Calls that the service's wallet has seen.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Counts {
+pub(crate) struct Metrics {
     /// `lookup_invoice` and `list_transactions`.
     pub(crate) look_ups: u64,
 }
@@ -122,10 +122,10 @@ impl LightningClient {
     }
 
     /// What the service has called for so far.
-    pub(crate) async fn counts(&self) -> Result<Counts> {
-        match self.ask(Query::Counts).await? {
-            Reply::Counts(counts) => Ok(counts),
-            other => bail!("counts are {other:?}"),
+    pub(crate) async fn metrics(&self) -> Result<Metrics> {
+        match self.ask(Query::Metrics).await? {
+            Reply::Metrics(metrics) => Ok(metrics),
+            other => bail!("the metrics are {other:?}"),
         }
     }
 
@@ -181,10 +181,10 @@ pub(crate) async fn run(relay: &str) -> Result<()> {
                 Ok(paid) => Reply::Paid(Settled { preimage: paid.preimage, at: monotonic() }),
                 Err(error) => Reply::Failed(error.to_string()),
             },
-            Query::Counts => {
-                let counts = service.counts();
-                Reply::Counts(Counts {
-                    look_ups: counts.calls(Method::LookupInvoice) + counts.calls(Method::ListTransactions),
+            Query::Metrics => {
+                let metrics = service.metrics();
+                Reply::Metrics(Metrics {
+                    look_ups: metrics.calls(Method::LookupInvoice) + metrics.calls(Method::ListTransactions),
                 })
             }
         };

@@ -11,10 +11,10 @@ use nostr::{
 use tokio::time::Instant;
 use tokio_tungstenite::tungstenite::Message;
 
-use super::broker::Broker;
 use super::event_store::Kept;
 use super::outbox::{Outbox, Published};
 use super::quirks::{LieOk, Quirks};
+use super::shared_state::SharedState;
 use super::subscriptions::Subscription;
 
 /// Longest subscription id (NIP-01).
@@ -25,7 +25,7 @@ const AUTH_WINDOW: u64 = 600;
 
 /// The state of one connection.
 pub(super) struct Session {
-    broker: Arc<Broker>,
+    state: Arc<SharedState>,
     outbox: Outbox,
     subscriptions: HashMap<SubscriptionId, (Arc<Subscription>, Instant)>,
     challenge: String,
@@ -35,11 +35,11 @@ pub(super) struct Session {
 }
 
 impl Session {
-    pub(super) fn new(broker: Arc<Broker>, outbox: Outbox) -> Self {
+    pub(super) fn new(state: Arc<SharedState>, outbox: Outbox) -> Self {
         let challenge = hex::encode(rand::random::<[u8; 16]>());
         let window = (Instant::now(), 0);
         Self {
-            broker,
+            state,
             outbox,
             subscriptions: HashMap::new(),
             challenge,
@@ -51,7 +51,7 @@ impl Session {
 
     /// Sends the NIP-42 challenge if authentication is required and it was not sent yet.
     pub(super) fn challenge_if_due(&mut self) {
-        if !self.challenged && self.broker.quirks().require_auth {
+        if !self.challenged && self.state.quirks().require_auth {
             self.challenged = true;
             self.say(RelayMessage::auth(self.challenge.clone()));
         }
@@ -64,7 +64,7 @@ impl Session {
             Message::Binary(_) => "",
             Message::Ping(_) | Message::Pong(_) | Message::Close(_) | Message::Frame(_) => return,
         };
-        self.broker.count(|counts| counts.frames += 1);
+        self.state.count(|metrics| metrics.frames += 1);
         match ClientMessage::from_json(text) {
             Ok(ClientMessage::Event(event)) => self.event(event.into_owned(), text.len()),
             Ok(ClientMessage::Req { subscription_id, filters }) => {
@@ -72,24 +72,24 @@ impl Session {
                 self.req(subscription_id.into_owned(), filters);
             }
             Ok(ClientMessage::Close(id)) => {
-                self.broker.count(|counts| counts.closes += 1);
+                self.state.count(|metrics| metrics.closes += 1);
                 self.drop_subscription(&id);
             }
             Ok(ClientMessage::Auth(event)) => self.auth(&event),
             Ok(_) => self.say(RelayMessage::notice("error: this relay does not do that")),
             Err(_) => {
-                self.broker.count(|counts| counts.nonsense += 1);
+                self.state.count(|metrics| metrics.nonsense += 1);
                 self.say(RelayMessage::notice("error: not a message"));
             }
         }
     }
 
     fn event(&mut self, event: Event, bytes: usize) {
-        let quirks = self.broker.quirks();
-        self.broker.see(&event);
-        self.broker.count(|counts| *counts.events.entry(event.kind.as_u16()).or_default() += 1);
+        let quirks = self.state.quirks();
+        self.state.see(&event);
+        self.state.count(|metrics| *metrics.events.entry(event.kind.as_u16()).or_default() += 1);
         if let Err(reason) = self.admit(&event, bytes, &quirks) {
-            self.broker.count(|counts| counts.events_refused += 1);
+            self.state.count(|metrics| metrics.events_refused += 1);
             self.say(RelayMessage::ok(event.id, false, reason));
             return;
         }
@@ -98,11 +98,11 @@ impl Session {
         let (status, reason) = match quirks.lie_ok {
             Some(LieOk::AcceptAndDrop) => (true, ""),
             Some(LieOk::RefuseAndForward) => {
-                self.broker.publish(&Published::new(event));
-                self.broker.count(|counts| counts.events_refused += 1);
+                self.state.publish(&Published::new(event));
+                self.state.count(|metrics| metrics.events_refused += 1);
                 (false, "error: could not save the event")
             }
-            None => match self.broker.publish(&Published::new(event)) {
+            None => match self.state.publish(&Published::new(event)) {
                 Kept::New => (true, ""),
                 Kept::Duplicate => (true, "duplicate: already have this event"),
                 Kept::Superseded => (true, "duplicate: have a newer event"),
@@ -128,7 +128,7 @@ impl Session {
             return Err("blocked: this relay takes no events");
         }
         if !quirks.accept_forged && event.verify().is_err() {
-            self.broker.count(|counts| counts.events_forged += 1);
+            self.state.count(|metrics| metrics.events_forged += 1);
             return Err("invalid: the id or signature is wrong");
         }
         Ok(())
@@ -145,8 +145,8 @@ impl Session {
     }
 
     fn req(&mut self, id: SubscriptionId, filters: Vec<Filter>) {
-        let quirks = self.broker.quirks();
-        self.broker.count(|counts| counts.reqs += 1);
+        let quirks = self.state.quirks();
+        self.state.count(|metrics| metrics.reqs += 1);
         if quirks.require_auth && !self.authenticated {
             self.challenge_if_due();
             return self.say(RelayMessage::closed(id, "auth-required: this relay serves authenticated clients only"));
@@ -158,31 +158,31 @@ impl Session {
         if self.subscriptions.len() >= quirks.max_subscriptions {
             return self.say(RelayMessage::closed(id, "error: too many subscriptions"));
         }
-        let serial = self.broker.next_serial();
+        let serial = self.state.next_serial();
         let subscription = Arc::new(Subscription { serial, id: id.clone(), filters, outbox: self.outbox.clone() });
         self.subscriptions.insert(id.clone(), (Arc::clone(&subscription), Instant::now()));
         let open = self.subscriptions.len() as u64;
-        self.broker.count(|counts| {
-            counts.open_subscriptions += 1;
-            counts.most_subscriptions = counts.most_subscriptions.max(open);
+        self.state.count(|metrics| {
+            metrics.open_subscriptions += 1;
+            metrics.most_subscriptions = metrics.most_subscriptions.max(open);
         });
-        self.broker.subscribe(&subscription, Instant::now() + quirks.latency);
+        self.state.subscribe(&subscription, Instant::now() + quirks.latency);
         self.say(RelayMessage::eose(id));
     }
 
     fn drop_subscription(&mut self, id: &SubscriptionId) {
         if let Some((subscription, _)) = self.subscriptions.remove(id) {
-            self.broker.unsubscribe(&subscription);
-            self.broker.count(|counts| counts.open_subscriptions -= 1);
+            self.state.unsubscribe(&subscription);
+            self.state.count(|metrics| metrics.open_subscriptions -= 1);
         }
     }
 
     fn auth(&mut self, event: &Event) {
         let valid = self.is_valid_auth(event);
         self.authenticated |= valid;
-        self.broker.count(|counts| {
-            counts.auths += 1;
-            counts.auths_valid += u64::from(valid);
+        self.state.count(|metrics| {
+            metrics.auths += 1;
+            metrics.auths_valid += u64::from(valid);
         });
         let reason = if valid { "" } else { "invalid: not an answer to this connection's challenge" };
         self.say(RelayMessage::ok(event.id, valid, reason));
@@ -190,7 +190,7 @@ impl Session {
 
     /// NIP-42: kind 22242, signed, of now, with our address and this connection's challenge.
     fn is_valid_auth(&self, event: &Event) -> bool {
-        let quirks = self.broker.quirks();
+        let quirks = self.state.quirks();
         let named = match event.tags.find_standardized(TagKind::Relay) {
             Some(TagStandard::Relay(url)) => Some(url),
             _ => None,
@@ -204,7 +204,7 @@ impl Session {
         event.kind == Kind::Authentication
             && self.challenged
             && event.tags.challenge() == Some(self.challenge.as_str())
-            && std::iter::once(&self.broker.url).chain(&quirks.auth_urls).any(ours)
+            && std::iter::once(&self.state.url).chain(&quirks.auth_urls).any(ours)
             && event.created_at.as_secs().abs_diff(Timestamp::now().as_secs()) <= AUTH_WINDOW
             && event.verify().is_ok()
     }
@@ -231,16 +231,16 @@ impl Session {
     }
 
     fn say(&self, message: RelayMessage<'_>) {
-        self.broker.say(&self.outbox, message.as_json());
+        self.state.say(&self.outbox, message.as_json());
     }
 }
 
 impl Drop for Session {
     fn drop(&mut self) {
         for (subscription, _) in self.subscriptions.values() {
-            self.broker.unsubscribe(subscription);
+            self.state.unsubscribe(subscription);
         }
         let open = self.subscriptions.len() as u64;
-        self.broker.count(|counts| counts.open_subscriptions -= open);
+        self.state.count(|metrics| metrics.open_subscriptions -= open);
     }
 }

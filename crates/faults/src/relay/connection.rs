@@ -9,10 +9,10 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep_until};
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 
-use super::broker::Broker;
 use super::client_session::Session;
 use super::outbox::Outbox;
 use super::quirks::Quirks;
+use super::shared_state::SharedState;
 use super::{garbage_frames, socket};
 
 /// Frames read ahead of the session (the frames that are under way when there is a latency).
@@ -23,23 +23,23 @@ const READ_AHEAD: usize = 8_192;
 const READ_BYTES: usize = 8 * 1024;
 
 /// Counts a connection for as long as it lives, however it ends.
-struct Open(Arc<Broker>);
+struct Open(Arc<SharedState>);
 
 impl Drop for Open {
     fn drop(&mut self) {
-        self.0.count(|counts| counts.open_connections -= 1);
+        self.0.count(|metrics| metrics.open_connections -= 1);
     }
 }
 
 /// Serves one client until it disconnects, is disconnected, or the relay stops.
-pub(super) async fn serve(stream: TcpStream, broker: Arc<Broker>) {
+pub(super) async fn serve(stream: TcpStream, state: Arc<SharedState>) {
     let opened = Instant::now();
-    broker.count(|counts| {
-        counts.connections += 1;
-        counts.open_connections += 1;
+    state.count(|metrics| {
+        metrics.connections += 1;
+        metrics.open_connections += 1;
     });
-    let _open = Open(Arc::clone(&broker));
-    let mut quirks = broker.quirks.subscribe();
+    let _open = Open(Arc::clone(&state));
+    let mut quirks = state.quirks.subscribe();
     let handshake = async {
         quirks.wait_for(|quirks| !quirks.accept_tcp_only).await.ok()?;
         stream.set_nodelay(true).ok()?;
@@ -47,33 +47,33 @@ pub(super) async fn serve(stream: TcpStream, broker: Arc<Broker>) {
         tokio_tungstenite::accept_async_with_config(stream, Some(config)).await.ok()
     };
     let Some(websocket) = handshake.await else { return };
-    broker.count(|counts| counts.handshakes += 1);
+    state.count(|metrics| metrics.handshakes += 1);
 
     let (sink, source) = websocket.split();
     let (outbox, outgoing, overflow) = Outbox::new();
     let (arrived, incoming) = mpsc::channel(READ_AHEAD);
-    let session = Session::new(Arc::clone(&broker), outbox.clone());
+    let session = Session::new(Arc::clone(&state), outbox.clone());
     // When the client has gone, what it said before is still taken, as relays do: then `converse` ends by itself.
     let line = async {
-        tokio::join!(socket::read(source, arrived, broker.quirks.subscribe()), socket::write(sink, outgoing));
+        tokio::join!(socket::read(source, arrived, state.quirks.subscribe()), socket::write(sink, outgoing));
     };
     tokio::select! {
         () = async { line.await; future::pending().await } => {}
-        () = converse(session, &broker, outbox, incoming, opened) => {}
-        () = broker.hang_up.notified() => {}
-        () = overflow.cancelled() => broker.count(|counts| counts.slow_readers += 1),
+        () = converse(session, &state, outbox, incoming, opened) => {}
+        () = state.hang_up.notified() => {}
+        () = overflow.cancelled() => state.count(|metrics| metrics.slow_readers += 1),
     }
 }
 
 /// Handles frames, each after the latency, and applies the quirks in between.
 async fn converse(
     mut session: Session,
-    broker: &Broker,
+    state: &SharedState,
     outbox: Outbox,
     mut incoming: mpsc::Receiver<socket::Incoming>,
     opened: Instant,
 ) {
-    let mut changes = broker.quirks.subscribe();
+    let mut changes = state.quirks.subscribe();
     let mut junk = 0_usize;
     let mut last_junk = opened;
     loop {
@@ -113,11 +113,11 @@ async fn at(due: Option<Instant>) {
 }
 
 /// Sends the flood while one is configured.
-pub(super) async fn flood(broker: Arc<Broker>) {
+pub(super) async fn flood(state: Arc<SharedState>) {
     /// How often a batch leaves.
     const BEAT: std::time::Duration = std::time::Duration::from_millis(10);
 
-    let mut changes: watch::Receiver<Arc<Quirks>> = broker.quirks.subscribe();
+    let mut changes: watch::Receiver<Arc<Quirks>> = state.quirks.subscribe();
     let mut next = 0_usize;
     loop {
         let Some(flood) = changes.borrow_and_update().flood.clone().filter(|f| !f.events.events.is_empty()) else {
@@ -141,8 +141,8 @@ pub(super) async fn flood(broker: Arc<Broker>) {
                 .skip(next)
                 .take(usize::try_from(due).unwrap_or(0).min(flood.per_second as usize))
             {
-                let pushed = broker.forward_junk(event, Instant::now());
-                broker.count(|counts| counts.flooded += pushed);
+                let pushed = state.forward_junk(event, Instant::now());
+                state.count(|metrics| metrics.flooded += pushed);
             }
             next = (next + usize::try_from(due).unwrap_or(0)) % flood.events.events.len();
             sent += due;

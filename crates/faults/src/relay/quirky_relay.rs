@@ -8,11 +8,11 @@ use std::time::Duration;
 use nostr::Event;
 use tokio::net::TcpListener;
 
-use super::broker::Broker;
 use super::connection;
-use super::counts::Counts;
+use super::metrics::RelayMetrics;
 use super::outbox::Published;
 use super::quirks::Quirks;
+use super::shared_state::SharedState;
 
 /// A small Nostr relay on loopback whose faults can be set when it starts and while it runs, and which counts what it
 /// receives.
@@ -21,7 +21,7 @@ use super::quirks::Quirks;
 /// kept, other kinds kept in memory, NIP-42 when asked to.
 #[derive(Debug)]
 pub struct QuirkyRelay {
-    broker: Arc<Broker>,
+    state: Arc<SharedState>,
     address: SocketAddr,
 }
 
@@ -41,16 +41,16 @@ impl QuirkyRelay {
     pub async fn start_on(port: u16, quirks: Quirks) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let address = listener.local_addr()?;
-        let broker = Arc::new(Broker::new(format!("ws://{address}"), quirks));
-        let stop = || broker.stop.clone();
-        broker.tasks.spawn(stop().run_until_cancelled_owned(accept(listener, Arc::clone(&broker))));
-        broker.tasks.spawn(stop().run_until_cancelled_owned(connection::flood(Arc::clone(&broker))));
-        Ok(Self { broker, address })
+        let state = Arc::new(SharedState::new(format!("ws://{address}"), quirks));
+        let stop = || state.stop.clone();
+        state.tasks.spawn(stop().run_until_cancelled_owned(accept(listener, Arc::clone(&state))));
+        state.tasks.spawn(stop().run_until_cancelled_owned(connection::flood(Arc::clone(&state))));
+        Ok(Self { state, address })
     }
 
     /// Its address, `ws://127.0.0.1:<port>`.
     pub fn url(&self) -> &str {
-        &self.broker.url
+        &self.state.url
     }
 
     /// Its port.
@@ -60,69 +60,71 @@ impl QuirkyRelay {
 
     /// Its quirks now.
     pub fn quirks(&self) -> Quirks {
-        Quirks::clone(&self.broker.quirks())
+        Quirks::clone(&self.state.quirks())
     }
 
     /// Changes its quirks from now on, for open connections too.
     pub fn set(&self, change: impl FnOnce(&mut Quirks)) {
-        self.broker.quirks.send_modify(|quirks| change(Arc::make_mut(quirks)));
+        self.state.quirks.send_modify(|quirks| change(Arc::make_mut(quirks)));
     }
 
-    /// Its counts so far.
-    pub fn counts(&self) -> Counts {
-        self.broker.counts.borrow().clone()
+    /// Its metrics so far.
+    pub fn metrics(&self) -> RelayMetrics {
+        self.state.metrics.borrow().clone()
     }
 
-    /// Waits until its counts satisfy `enough`.
+    /// Waits until its metrics satisfy `enough`.
     ///
     /// # Errors
-    /// The counts when `deadline` (from now) had passed.
-    pub async fn wait_for(&self, deadline: Duration, enough: impl FnMut(&Counts) -> bool) -> Result<Counts, Counts> {
-        let mut counts = self.broker.counts.subscribe();
-        match tokio::time::timeout(deadline, counts.wait_for(enough)).await {
-            Ok(Ok(counts)) => Ok(counts.clone()),
-            _ => Err(self.counts()),
+    /// The metrics when `deadline` (from now) has passed.
+    pub async fn wait_for(
+        &self,
+        deadline: Duration,
+        enough: impl FnMut(&RelayMetrics) -> bool,
+    ) -> Result<RelayMetrics, RelayMetrics> {
+        let mut metrics = self.state.metrics.subscribe();
+        match tokio::time::timeout(deadline, metrics.wait_for(enough)).await {
+            Ok(Ok(metrics)) => Ok(metrics.clone()),
+            _ => Err(self.metrics()),
         }
     }
 
     /// The last 4,096 events received, refused and forged ones included, oldest first: what an eavesdropper sees.
     pub fn seen(&self) -> Vec<Event> {
-        self.broker.seen()
+        self.state.seen()
     }
 
     /// Forwards an event as if a client had sent it, without any check: a relay can send whatever it likes.
     pub fn inject(&self, event: Event) {
-        self.broker.forward(&Published::new(event), &self.broker.quirks());
+        self.state.forward(&Published::new(event), &self.state.quirks());
     }
 
     /// Closes every connection that is open; new ones are accepted as before.
     pub fn hang_up(&self) {
-        self.broker.hang_up.notify_waiters();
+        self.state.hang_up.notify_waiters();
     }
 
     /// Closes the port and every connection; all it kept is gone. Dropping it does the same without waiting.
     pub async fn stop(&self) {
-        self.broker.stop.cancel();
-        self.broker.tasks.close();
-        self.broker.tasks.wait().await;
+        self.state.stop.cancel();
+        self.state.tasks.close();
+        self.state.tasks.wait().await;
     }
 }
 
 impl Drop for QuirkyRelay {
     fn drop(&mut self) {
-        self.broker.stop.cancel();
+        self.state.stop.cancel();
     }
 }
 
-async fn accept(listener: TcpListener, broker: Arc<Broker>) {
+async fn accept(listener: TcpListener, state: Arc<SharedState>) {
     loop {
         let Ok((stream, _)) = listener.accept().await else {
             // Out of file descriptors, most likely: let some connections end.
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        broker
-            .tasks
-            .spawn(broker.stop.clone().run_until_cancelled_owned(connection::serve(stream, Arc::clone(&broker))));
+        state.tasks.spawn(state.stop.clone().run_until_cancelled_owned(connection::serve(stream, Arc::clone(&state))));
     }
 }

@@ -86,5 +86,5 @@ async fn a_request_is_made_once_whatever_the_response() {
         }
         assert_eq!(fixture.asked_to_pay().await, count, "{conduct:?}");
     }
-    assert_eq!(fixture.service.counts().copies, 0);
+    assert_eq!(fixture.service.metrics().copies, 0);
 }

@@ -58,6 +58,6 @@ impl Fixture {
     /// How often the service received a request to pay. Requests sent before this call have arrived.
     pub(crate) async fn asked_to_pay(&self) -> u64 {
         self.client.backend.info().await.unwrap();
-        self.service.counts().calls(Method::PayInvoice)
+        self.service.metrics().calls(Method::PayInvoice)
     }
 }

@@ -65,14 +65,14 @@ async fn everything(change: impl FnOnce(&mut Behaviour), nip44: bool) {
     fixture.client.quiet().await;
 
     let asked: Vec<Event> = fixture.relay.seen().into_iter().filter(|event| event.kind.as_u16() == REQUEST).collect();
-    assert_eq!(asked.len() as u64, fixture.service.counts().total());
+    assert_eq!(asked.len() as u64, fixture.service.metrics().total());
     let (app, service) = (fixture.service.keys().app.public_key(), fixture.service.keys().wallet.public_key());
     for event in asked {
         assert_eq!((event.pubkey, tag(&event, "p")), (app, Some(service.to_hex().as_str())));
         assert_eq!((tag(&event, "encryption"), event.content.contains("?iv=")), (nip44.then_some("nip44_v2"), !nip44));
         assert!(event.tags.expiration().is_some_and(|at| *at > Timestamp::now()));
     }
-    assert_eq!(fixture.service.counts().unreadable, 0);
+    assert_eq!(fixture.service.metrics().unreadable, 0);
 }
 
 #[tokio::test]
@@ -137,7 +137,7 @@ async fn a_wallet_without_balance_or_name() {
     let info = fixture.client.backend.info().await.unwrap();
     assert_eq!((info.alias.as_deref(), info.balance), (Some("shop"), None));
     fixture.service.set(|behaviour| behaviour.offers = [Method::GetBalance, Method::MakeInvoice].into());
-    fixture.relay.wait_for(LONG, |counts| counts.events_of(13_194) == 2).await.expect("announced anew");
+    fixture.relay.wait_for(LONG, |metrics| metrics.events_of(13_194) == 2).await.expect("announced anew");
     let info = fixture.client.backend.info().await.unwrap();
     assert_eq!((info.alias, info.network, info.balance), (None, None, Some(Fixture::SHOP)));
     assert!(info.methods.contains(&"make_invoice".to_owned()), "{:?}", info.methods);
@@ -181,5 +181,5 @@ async fn concurrent_requests_get_their_own_responses() {
         }
     });
     futures_util::future::join_all(asking).await;
-    assert_eq!(fixture.service.counts().total(), 200);
+    assert_eq!(fixture.service.metrics().total(), 200);
 }

@@ -53,10 +53,10 @@ async fn a_request_reported_as_not_sent_is_never_sent() {
     assert!(!wallet.link().connected);
 
     let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
-    relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("both are there");
+    relay.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("both are there");
     client.until(true).await;
     assert_eq!(wallet.look_up_payment(hash, None).await, Ok(OutgoingStatus::Unknown(Finds::Nothing)));
-    assert_eq!(service.counts().total(), 1, "this look-up and nothing that was asked before");
+    assert_eq!(service.metrics().total(), 1, "this look-up and nothing that was asked before");
     assert_eq!((user.balance(), shop.balance()), (0, 10_000));
 }
 
@@ -71,13 +71,13 @@ async fn a_request_that_was_given_up_is_not_sent() {
     let asked = tokio::time::timeout(Duration::from_millis(50), client.pay(&bill, within(60))).await;
     assert!(asked.is_err(), "{asked:?}");
     let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
-    relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("both are there");
+    relay.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("both are there");
     client.until(true).await;
     assert_eq!(
         client.backend.look_up_payment(bill.payment_hash(), None).await,
         Ok(OutgoingStatus::Unknown(Finds::Nothing))
     );
-    assert_eq!(service.counts().total(), 1);
+    assert_eq!(service.metrics().total(), 1);
 }
 
 #[tokio::test]
@@ -91,12 +91,12 @@ async fn a_relay_that_connects_in_time_gets_the_request() {
     let back = async {
         let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
         // The wallet service may arrive after the request: relays do not keep requests.
-        relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("both are there");
+        relay.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("both are there");
         relay
     };
     let (paid, relay) = tokio::join!(client.pay(&bill, within(60)), back);
     // On a very slow machine it may be reported as not sent; but never both.
-    let asked = relay.counts().events_of(23_194);
+    let asked = relay.metrics().events_of(23_194);
     assert_eq!(asked, u64::from(paid != Err(LightningError::NotSent)), "{paid:?}");
 }
 
@@ -205,7 +205,7 @@ async fn a_request_kept_by_the_relay_expires() {
     let bill = fixture.bill(1_000);
     is_unknown(fixture.pay(&bill, SOON).await);
     fixture.relay.set(|quirks| quirks.stop_reading = false);
-    fixture.relay.wait_for(LONG, |counts| counts.events_of(23_194) >= 1).await.expect("read after all");
+    fixture.relay.wait_for(LONG, |metrics| metrics.events_of(23_194) >= 1).await.expect("read after all");
     assert_eq!(
         fixture.client.backend.look_up_payment(bill.payment_hash(), None).await,
         Ok(OutgoingStatus::Unknown(Finds::Nothing))
@@ -220,7 +220,7 @@ async fn on_a_connection_that_drops_bytes_the_outcome_is_unknown() {
     let mut client = BackendHandle::start(&fixture.service.keys().url(&[proxy.ws_url()]));
     client.until(true).await;
     client.backend.info().await.unwrap();
-    let before = fixture.relay.counts().events_of(23_194);
+    let before = fixture.relay.metrics().events_of(23_194);
     proxy.swallow();
     let bill = fixture.bill(1_000);
     is_unknown(client.pay(&bill, within(1)).await);
@@ -231,7 +231,7 @@ async fn on_a_connection_that_drops_bytes_the_outcome_is_unknown() {
         client.backend.look_up_payment(bill.payment_hash(), None).await,
         Ok(OutgoingStatus::Unknown(Finds::Nothing))
     );
-    assert_eq!(fixture.relay.counts().events_of(23_194), before + 1);
+    assert_eq!(fixture.relay.metrics().events_of(23_194), before + 1);
     assert_eq!(fixture.network.executed(bill.payment_hash()), 0);
 }
 

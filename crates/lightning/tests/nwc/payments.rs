@@ -31,7 +31,7 @@ async fn signed(fixture: &Fixture, bill: &Invoice, secs: u64) -> SignedPayment {
 
 /// How often the invoice was paid, and how many different requests for it the service received.
 fn paid_and_asked(fixture: &Fixture, bill: &Invoice) -> (u32, u64) {
-    (fixture.network.executed(bill.payment_hash()), fixture.service.counts().calls(Method::PayInvoice))
+    (fixture.network.executed(bill.payment_hash()), fixture.service.metrics().calls(Method::PayInvoice))
 }
 
 #[derive(Default)]
@@ -64,7 +64,7 @@ async fn a_wallet_that_was_away_gets_the_same_request_when_it_is_back() {
         fixture.service.stop().await;
         let bill = fixture.bill(1_000);
         let back = async {
-            fixture.relay.wait_for(LONG, |counts| counts.events_of(23_194) >= 1).await.expect("asked in vain");
+            fixture.relay.wait_for(LONG, |metrics| metrics.events_of(23_194) >= 1).await.expect("asked in vain");
             tokio::time::sleep(QUIET).await;
             fixture.service.start_again().await;
         };
@@ -81,19 +81,19 @@ async fn an_invoice_is_made_as_soon_as_the_wallet_is_back() {
     let wish = wanted(5_000);
     let back = async {
         // The request, and then probes: the wallet service responds to none.
-        fixture.relay.wait_for(LONG, |counts| counts.events_of(23_194) >= 2).await.expect("probed");
+        fixture.relay.wait_for(LONG, |metrics| metrics.events_of(23_194) >= 2).await.expect("probed");
         fixture.service.start_again().await;
     };
     let (made, ()) = tokio::join!(fixture.client.backend.make_invoice(&wish), back);
     assert_eq!(made.unwrap().amount(), Some(5_000));
-    assert_eq!(fixture.service.counts().executed(Method::MakeInvoice), 1);
+    assert_eq!(fixture.service.metrics().executed(Method::MakeInvoice), 1);
 }
 
 #[tokio::test]
 async fn a_slow_wallet_gets_few_repeated_requests_for_invoices() {
     let fixture = Fixture::set_with(|behaviour| behaviour.latency = Duration::from_millis(1_000)).await;
     assert!(fixture.client.backend.make_invoice(&wanted(5_000)).await.is_ok());
-    assert_eq!(fixture.service.counts().calls(Method::MakeInvoice), 1);
+    assert_eq!(fixture.service.metrics().calls(Method::MakeInvoice), 1);
 }
 
 #[tokio::test]
@@ -153,7 +153,7 @@ async fn after_a_restart_the_same_request_is_sent_when_the_wallet_does_not_know_
             fixture.service.set(|behaviour| behaviour.once(Method::PayInvoice, Conduct::Mute));
             let reply = tokio::time::timeout(QUIET, fixture.client.backend.pay(&bill, &payment, false)).await;
             assert!(reply.is_err(), "{reply:?}");
-            fixture.service.wait_for(LONG, |counts| counts.executed(Method::PayInvoice) == 2).await.expect("paid");
+            fixture.service.wait_for(LONG, |metrics| metrics.executed(Method::PayInvoice) == 2).await.expect("paid");
             let again = client.backend.pay(&bill, &payment, true).await;
             match lookups {
                 None => assert!(again.is_ok(), "{memory:?}: {again:?}"),

@@ -31,7 +31,7 @@ async fn the_relay_goes_and_comes_back() {
         // Events meanwhile were not reported: this notice says to look.
         let mut told = vec![fixture.client.notice().await];
         fixture.client.until(true).await;
-        fixture.relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("both are back");
+        fixture.relay.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("both are back");
         let found = fixture.client.backend.look_up_invoice(missed.payment_hash()).await;
         assert!(matches!(found, Ok(InvoiceStatus::Settled(_))), "{found:?}");
         if let LightningNotice::Settled(hash, _) = &told[0] {
@@ -81,7 +81,7 @@ async fn it_starts_without_relay_and_service_and_finds_them_later() {
     assert!(!client.backend.link().tells_settlements, "it does not know the wallet yet");
     service.start_again().await;
     client.until_link(|link| link.tells_settlements).await;
-    relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("both are there");
+    relay.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("both are there");
     let made = client.invoice(100).await;
     user.pay(made.as_str(), None).unwrap();
     // It was never connected before, so nothing could have been missed.
@@ -93,13 +93,13 @@ async fn it_starts_without_relay_and_service_and_finds_them_later() {
 async fn a_closed_subscription_is_requested_again() {
     let mut fixture = Fixture::set().await;
     fixture.relay.set(|quirks| quirks.close_subscriptions_after = Some(Duration::from_millis(100)));
-    let before = fixture.relay.counts();
-    let again = |reqs: u64| move |counts: &usher_faults::relay::Counts| counts.reqs >= before.reqs + reqs;
+    let before = fixture.relay.metrics();
+    let again = |reqs: u64| move |metrics: &usher_faults::relay::RelayMetrics| metrics.reqs >= before.reqs + reqs;
     // More often than one connection allows.
     fixture.relay.wait_for(LONG, again(15)).await.expect("asked again and again");
     fixture.relay.set(|quirks| quirks.close_subscriptions_after = None);
     fixture.client.until(true).await;
-    fixture.relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("both are back");
+    fixture.relay.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("both are back");
     while let Ok(Some(LightningNotice::Reconnected)) =
         tokio::time::timeout(crate::backend_handle::QUIET, async { Some(fixture.client.notice().await) }).await
     {}
@@ -116,7 +116,7 @@ async fn a_dropped_connection_is_made_again() {
     }
     fixture.relay.set(|quirks| quirks.drop_every = None);
     fixture.client.until(true).await;
-    fixture.relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("both are back");
+    fixture.relay.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("both are back");
     while tokio::time::timeout(crate::backend_handle::QUIET, fixture.client.notice()).await.is_ok() {}
     works(&mut fixture).await;
 }
@@ -141,14 +141,14 @@ async fn slow_payments_delay_no_other_request() {
     let bills: Vec<_> = (0..PAYMENTS).map(|_| fixture.bill(100)).collect();
     let paying = futures_util::future::join_all(bills.iter().map(|bill| fixture.pay(bill, 600)));
     let meanwhile = async {
-        fixture.service.wait_for(LONG, |counts| counts.calls(Method::PayInvoice) >= 20).await.expect("under way");
+        fixture.service.wait_for(LONG, |metrics| metrics.calls(Method::PayInvoice) >= 20).await.expect("under way");
         for _ in 0..5 {
             let made = fixture.client.invoice(100).await;
             assert_eq!(fixture.client.backend.look_up_invoice(made.payment_hash()).await, Ok(InvoiceStatus::Open));
         }
         let mut done = 0;
         while done < PAYMENTS {
-            fixture.service.wait_for(LONG, |counts| counts.executed(Method::PayInvoice) > done).await.expect("more");
+            fixture.service.wait_for(LONG, |metrics| metrics.executed(Method::PayInvoice) > done).await.expect("more");
             done += fixture.service.release_payments(true) as u64;
         }
     };

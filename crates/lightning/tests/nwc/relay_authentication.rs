@@ -42,8 +42,8 @@ async fn a_relay_that_requires_it_for_everything() {
     let relay = QuirkyRelay::start(Quirks { require_auth: true, ..Quirks::default() }).await.unwrap();
     let service = FaultyNwcService::start(&shop, &[relay.url()]).await;
     let mut client = BackendHandle::start(&service.url());
-    relay.wait_for(LONG, |counts| counts.auths_valid == 2).await.expect("both said who they are");
-    relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("and hear");
+    relay.wait_for(LONG, |metrics| metrics.auths_valid == 2).await.expect("both said who they are");
+    relay.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("and hear");
     client.until(true).await;
     let made = client.invoice(100).await;
     user.pay(made.as_str(), None).unwrap();

@@ -16,9 +16,9 @@ async fn works_with(first: &str) {
     let (shop, user) = (network.open_account("shop", 10_000), network.open_account("user", 10_000));
     let good = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let service = FaultyNwcService::start(&shop, &[first, good.url()]).await;
-    good.wait_for(LONG, |counts| counts.open_subscriptions == 1).await.expect("the wallet service is there");
+    good.wait_for(LONG, |metrics| metrics.open_subscriptions == 1).await.expect("the wallet service is there");
     let mut client = BackendHandle::start(&service.url());
-    good.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("the backend is there");
+    good.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("the backend is there");
     client.until(true).await;
     let made = client.invoice(1_000).await;
     user.pay(made.as_str(), None).unwrap();
@@ -27,7 +27,7 @@ async fn works_with(first: &str) {
     let paid = client.pay(&bill, within(60)).await.unwrap();
     assert_eq!(paid.preimage.payment_hash(), bill.payment_hash());
     assert_eq!(client.notice().await, LightningNotice::Sent(bill.payment_hash(), paid));
-    assert_eq!((network.executed(bill.payment_hash()), service.counts().executed(Method::PayInvoice)), (1, 1));
+    assert_eq!((network.executed(bill.payment_hash()), service.metrics().executed(Method::PayInvoice)), (1, 1));
     client.quiet().await;
 }
 
@@ -87,7 +87,7 @@ async fn events_from_both_are_handled_once() {
     let service = FaultyNwcService::start(&shop, &[relays[0].url(), relays[1].url()]).await;
     let mut client = BackendHandle::start(&service.url());
     for relay in &relays {
-        relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("all are there");
+        relay.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("all are there");
     }
     client.until(true).await;
     // Both relays have delivered everything that was sent before.
@@ -96,12 +96,12 @@ async fn events_from_both_are_handled_once() {
         let bill = user.make_invoice(&InvoiceTerms::of(100)).unwrap();
         let paid = client.pay(&bill, within(60)).await.unwrap();
         bills.push((bill.payment_hash(), paid));
-        service.wait_for(LONG, |counts| counts.calls(Method::PayInvoice) == count).await.expect("asked");
+        service.wait_for(LONG, |metrics| metrics.calls(Method::PayInvoice) == count).await.expect("asked");
     }
-    assert_eq!(service.counts().executed(Method::PayInvoice), 5);
+    assert_eq!(service.metrics().executed(Method::PayInvoice), 5);
     for relay in &relays {
         // A response and two notifications for each payment.
-        relay.wait_for(LONG, |counts| counts.events_of(23_197) == 5).await.expect("told over both");
+        relay.wait_for(LONG, |metrics| metrics.events_of(23_197) == 5).await.expect("told over both");
     }
     for (hash, paid) in bills {
         assert_eq!(client.notice().await, LightningNotice::Sent(hash, paid));
@@ -120,20 +120,20 @@ async fn one_reconnects_while_the_other_stays_connected() {
     let url = service.keys().url(&[proxy.ws_url(), two.url().to_owned()]);
     let mut client = BackendHandle::start(&url);
     for relay in [&one, &two] {
-        relay.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("all are there");
+        relay.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("all are there");
     }
     client.until(true).await;
     for _ in 0..3 {
         proxy.cut();
-        one.wait_for(LONG, |counts| counts.open_connections == 1).await.expect("cut");
+        one.wait_for(LONG, |metrics| metrics.open_connections == 1).await.expect("cut");
         let made = client.invoice(100).await;
         user.pay(made.as_str(), None).unwrap();
         assert_eq!(client.settled().await.0, made.payment_hash(), "told once, and no other news");
         proxy.restore();
-        one.wait_for(LONG, |counts| counts.open_subscriptions == 2).await.expect("back");
+        one.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("back");
         assert!(client.backend.link().connected);
     }
-    assert_eq!(service.counts().calls(Method::MakeInvoice), 3);
+    assert_eq!(service.metrics().calls(Method::MakeInvoice), 3);
     // Nothing was missed: one relay was connected all the time.
     client.quiet().await;
 }

@@ -14,7 +14,7 @@ use crate::connected_users::{ConnectedUser, connect_users};
 use crate::fixture::{Fixture, Tool};
 use crate::http::Connection;
 use crate::latencies::Latencies;
-use crate::lightning::{Counts, LightningClient, Settled, monotonic};
+use crate::lightning::{LightningClient, Metrics, Settled, monotonic};
 use crate::open_streams::{Opened, open};
 use crate::report::{Row, float, grouped, per_second};
 use crate::wallet::{Identity, Wallet};
@@ -106,17 +106,17 @@ async fn invoices(fixture: &Fixture, count: usize, latency: Duration) -> Result<
 /// Counts look-ups while nobody pays.
 async fn look_ups(fixture: &Fixture, client: &LightningClient, open: usize, time: Duration) -> Result<Row> {
     Tool::say(&format!("payments: look-ups in {} s", time.as_secs()));
-    let before = client.counts().await?;
+    let before = client.metrics().await?;
     let meter = fixture.meter()?;
     sleep(time).await;
     let usage = meter.stop()?;
-    let value = per_minute(before, client.counts().await?, usage.0);
+    let value = per_minute(before, client.metrics().await?, usage.0);
     let (what, under) = ("Look-ups of open invoices".to_owned(), format!("{} open, nobody pays", grouped(open)));
     let result = format!("{value:.0} per minute");
     Ok(Row { what, under, result, value, aim: "at most 600 per minute", ..Row::default() }.with_usage(0, usage))
 }
 
-fn per_minute(before: Counts, after: Counts, elapsed: Duration) -> f64 {
+fn per_minute(before: Metrics, after: Metrics, elapsed: Duration) -> f64 {
     let count = usize::try_from(after.look_ups.saturating_sub(before.look_ups)).unwrap_or(usize::MAX);
     float(count) * 60.0 / elapsed.as_secs_f64().max(f64::EPSILON)
 }
@@ -125,7 +125,7 @@ async fn run(fixture: &Fixture, client: &LightningClient, scenario: Scenario) ->
     let under = scenario.to_string();
     Tool::say(&format!("payments: {under}"));
     let users = users(fixture, client, scenario).await?;
-    let before = client.counts().await?;
+    let before = client.metrics().await?;
     let meter = fixture.meter()?;
     let mut running: JoinSet<_> = users.into_iter().map(User::pay_again_and_again).collect();
     let mut outcome = Outcome::default();
@@ -133,7 +133,7 @@ async fn run(fixture: &Fixture, client: &LightningClient, scenario: Scenario) ->
         outcome.add(one?);
     }
     let usage = meter.stop()?;
-    let after = client.counts().await?;
+    let after = client.metrics().await?;
     if let Some(reason) = &outcome.first_loss {
         Tool::say(&format!("a payment was lost: {reason:#}\n{}", fixture.home.log_tail()));
     }

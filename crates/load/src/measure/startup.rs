@@ -8,7 +8,7 @@ use crate::fixture::{Fixture, Tool};
 use crate::open_streams::{Opened, open};
 use crate::report::{Row, grouped};
 
-/// How often each start is measured; the median counts.
+/// How often each start is measured; the median is reported.
 const TIMES: usize = 5;
 
 /// Measures the time from spawning the process to its first answer: empty, with many open, after a crash.

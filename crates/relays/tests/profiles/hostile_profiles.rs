@@ -129,7 +129,7 @@ async fn private_addresses_are_never_contacted() {
     store(ours.url(), &[&named(&user, "jane", 10), &relay_list(&user, &[inside.url(), &by_name, &mapped], 10)]).await;
     world.tell(&user.public_key(), &[inside.url(), &by_name, "ws://10.0.0.1", "file:///etc/passwd", "x"]);
     assert_eq!(world.name(&user.public_key()).await, "jane");
-    assert_eq!(inside.counts().connections, 0);
+    assert_eq!(inside.metrics().connections, 0);
     world.stop().await;
 }
 
@@ -145,7 +145,7 @@ async fn a_list_of_many_relays_costs_a_few_queries() {
     let user = Keys::generate();
     store(ours.url(), &[&relay_list(&user, &urls, 10)]).await;
     assert_eq!(world.profile(&user.public_key()).await, Ok(None));
-    let visited: u64 = relays.iter().map(|relay| relay.counts().connections).sum();
+    let visited: u64 = relays.iter().map(|relay| relay.metrics().connections).sum();
     assert_eq!(visited, 4);
     world.stop().await;
 }

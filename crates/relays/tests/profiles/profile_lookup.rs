@@ -64,10 +64,10 @@ async fn a_look_up_leaves_no_subscription_and_no_connection_behind() {
     store(theirs.url(), &[&named(&user, "jane", 10)]).await;
     world.tell(&user.public_key(), &[theirs.url(), ours.url()]);
     assert_eq!(world.name(&user.public_key()).await, "jane");
-    ours.wait_for(DEADLINE, |counts| counts.open_subscriptions == 1 && counts.closes == 1).await.unwrap();
-    assert_eq!((ours.counts().connections, ours.counts().reqs), (1, 2), "over the connection that is there");
-    theirs.wait_for(DEADLINE, |counts| counts.open_connections == 0).await.unwrap();
-    assert_eq!(theirs.counts().connections, 2, "the store's and one visit");
+    ours.wait_for(DEADLINE, |metrics| metrics.open_subscriptions == 1 && metrics.closes == 1).await.unwrap();
+    assert_eq!((ours.metrics().connections, ours.metrics().reqs), (1, 2), "over the connection that is there");
+    theirs.wait_for(DEADLINE, |metrics| metrics.open_connections == 0).await.unwrap();
+    assert_eq!(theirs.metrics().connections, 2, "the store's and one visit");
     world.stop().await;
 }
 
@@ -80,10 +80,10 @@ async fn found_results_are_cached_longer_than_empty_ones() {
     assert_eq!(world.name(&jane.public_key()).await, "jane");
     assert_eq!(world.profile(&nobody.public_key()).await, Ok(None));
     store(ours.url(), &[&named(&jane, "janet", 50), &named(&nobody, "somebody", 50)]).await;
-    let reqs = ours.counts().reqs;
+    let reqs = ours.metrics().reqs;
     assert_eq!(world.name(&jane.public_key()).await, "jane");
     assert_eq!(world.profile(&nobody.public_key()).await, Ok(None));
-    assert_eq!(ours.counts().reqs, reqs, "no relay was asked");
+    assert_eq!(ours.metrics().reqs, reqs, "no relay was asked");
     world.clock.turn(Duration::from_secs(61));
     assert_eq!(world.name(&nobody.public_key()).await, "somebody");
     assert_eq!(world.name(&jane.public_key()).await, "jane");
@@ -100,10 +100,10 @@ async fn simultaneous_look_ups_of_one_user_are_one() {
     let user = Keys::generate();
     store(ours.url(), &[&named(&user, "jane", 10)]).await;
     let key = user.public_key();
-    let before = ours.counts().reqs;
+    let before = ours.metrics().reqs;
     let names = join_all((0..50).map(|_| world.name(&key))).await;
     assert!(names.iter().all(|name| name == "jane"));
-    assert_eq!(ours.counts().reqs, before + 1);
+    assert_eq!(ours.metrics().reqs, before + 1);
     world.stop().await;
 }
 
@@ -119,7 +119,7 @@ async fn many_look_ups_share_a_few_subscriptions() {
     for (user, name) in users.iter().zip(names) {
         assert_eq!(name, user.public_key().to_hex()[..8]);
     }
-    assert!(ours.counts().most_subscriptions <= 9, "{}", ours.counts().most_subscriptions);
+    assert!(ours.metrics().most_subscriptions <= 9, "{}", ours.metrics().most_subscriptions);
     world.subscribed_at(ours.url()).await;
     world.stop().await;
 }
@@ -133,7 +133,7 @@ async fn a_relay_that_allows_few_subscriptions_serves_all_look_ups() {
     let results = join_all(keys.iter().map(|key| world.profile(key))).await;
     assert!(results.iter().all(|result| *result == Ok(None)), "{results:?}");
     world.subscribed_at(ours.url()).await;
-    assert_eq!(ours.counts().connections, 1);
+    assert_eq!(ours.metrics().connections, 1);
     world.stop().await;
 }
 
@@ -225,11 +225,11 @@ async fn an_abandoned_look_up_serves_the_next_caller() {
     let world = World::at(&[ours.url()]).await;
     let user = Keys::generate();
     store(ours.url(), &[&named(&user, "jane", 10)]).await;
-    let before = ours.counts().reqs;
+    let before = ours.metrics().reqs;
     let key = user.public_key();
     let gone = tokio::time::timeout(Duration::from_millis(20), world.profile(&key)).await;
     assert!(gone.is_err());
     assert_eq!(world.name(&key).await, "jane");
-    assert_eq!(ours.counts().reqs, before + 1);
+    assert_eq!(ours.metrics().reqs, before + 1);
     world.stop().await;
 }

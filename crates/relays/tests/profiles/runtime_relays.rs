@@ -100,12 +100,12 @@ async fn a_challenge_that_is_open_goes_to_a_relay_that_is_added() {
     let mut world = World::at(&[first.url()]).await;
     let wallet = Wallet::at(second.url()).await;
     ask(&world, &wallet, "open");
-    first.wait_for(DEADLINE, |counts| counts.events_of(27_000) == 1).await.unwrap();
+    first.wait_for(DEADLINE, |metrics| metrics.events_of(27_000) == 1).await.unwrap();
     let info = world.manager.add(second.url()).await.unwrap();
     assert_eq!((info.origin, info.state, info.subscribed), (RelayOrigin::Added, RelayLinkState::Connected, true));
     assert_eq!(answered(&mut world).await, "open", "without being sent by the engine again");
     assert_eq!(world.pool.relays(), [first.url(), second.url()], "new handshake URLs name it");
-    assert_eq!(first.counts().events_of(27_000), 1);
+    assert_eq!(first.metrics().events_of(27_000), 1);
     world.stop().await;
 }
 
@@ -134,7 +134,10 @@ async fn relays_are_exchanged_under_open_operations() {
     while !missing.is_empty() {
         missing.remove(&answered(&mut world).await);
     }
-    first.wait_for(DEADLINE, |counts| counts.events_of(27_000) == 100 && counts.open_connections == 1).await.unwrap();
+    first
+        .wait_for(DEADLINE, |metrics| metrics.events_of(27_000) == 100 && metrics.open_connections == 1)
+        .await
+        .unwrap();
     assert_eq!(urls(&world), [second.url()]);
     world.stop().await;
 }
@@ -175,7 +178,7 @@ async fn repeated_and_invalid_changes() {
     let written_otherwise = format!(" {}/#x", first.url().to_uppercase());
     let info = world.manager.add(&written_otherwise).await.unwrap();
     assert_eq!((info.url.as_str(), info.origin), (first.url(), RelayOrigin::Configured));
-    assert_eq!(first.counts().connections, 1);
+    assert_eq!(first.metrics().connections, 1);
     let added = join_all((0..10).map(|_| world.manager.add("ws://127.0.0.1:9"))).await;
     for info in added {
         let info = info.unwrap();
@@ -220,7 +223,7 @@ async fn a_change_that_cannot_be_stored_has_no_effect() {
     assert!(matches!(world.manager.add(second.url()).await, Err(RelayChangeError::Store(_))));
     assert!(matches!(world.manager.remove(first.url()).await, Err(RelayChangeError::Store(_))));
     assert_eq!(urls(&world), [first.url()]);
-    assert_eq!(second.counts().connections, 0);
+    assert_eq!(second.metrics().connections, 0);
     plan.settings.broken.store(false, Ordering::SeqCst);
     world.manager.add(second.url()).await.unwrap();
     assert_eq!(urls(&world), [first.url(), second.url()]);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use usher_engine::ports::{Directory as _, ProfileChange, PublishError, RelayControl as _};
-use usher_faults::relay::{Counts, Quirks, QuirkyRelay};
+use usher_faults::relay::{Quirks, QuirkyRelay, RelayMetrics};
 use usher_protocol::Keys;
 use usher_sandbox::relay::EmbeddedRelay;
 
@@ -21,8 +21,8 @@ fn plan(relays: &[&str], name: &str) -> Plan {
     plan
 }
 
-fn has_both(counts: &Counts) -> bool {
-    counts.events_of(0) == 1 && counts.events_of(10_002) == 1
+fn has_both(metrics: &RelayMetrics) -> bool {
+    metrics.events_of(0) == 1 && metrics.events_of(10_002) == 1
 }
 
 async fn content(url: &str, plan: &Plan) -> Value {
@@ -69,9 +69,9 @@ async fn published_once_at_each_relay_and_not_again() {
             world.subscribed_at(relay.url()).await;
         }
         assert_eq!(world.directory.own_profile().unwrap().name.as_deref(), Some("usher"));
-        let before = [first.counts(), second.counts()];
+        let before = [first.metrics(), second.metrics()];
         tokio::time::sleep(Duration::from_secs(1)).await;
-        assert_eq!([first.counts(), second.counts()], before, "an idle service sends nothing");
+        assert_eq!([first.metrics(), second.metrics()], before, "an idle service sends nothing");
         assert!(has_both(&before[0]) && has_both(&before[1]));
         world.stop().await;
     }
@@ -84,7 +84,7 @@ async fn without_a_profile_nothing_is_published() {
     assert_eq!(world.directory.own_profile(), None);
     assert_eq!(world.directory.well_known(), Default::default());
     tokio::time::sleep(Duration::from_millis(500)).await;
-    assert_eq!((relay.counts().reqs, relay.counts().all_events()), (1, 0));
+    assert_eq!((relay.metrics().reqs, relay.metrics().all_events()), (1, 0));
     world.stop().await;
 }
 
@@ -142,7 +142,7 @@ async fn a_published_profile_is_kept() {
     assert_eq!(profile.nip05.as_ref().map(ToString::to_string), some("_@shop.example"));
     assert_eq!((profile.name.as_deref(), &profile.display_name), (Some("till"), &None));
     assert_eq!(world.directory.own_profile().as_ref(), Some(&profile));
-    relay.wait_for(DEADLINE, |counts| counts.events_of(0) == 2).await.unwrap();
+    relay.wait_for(DEADLINE, |metrics| metrics.events_of(0) == 2).await.unwrap();
     let event = stored(relay.url(), &plan.keys.public_key(), 0).await.unwrap();
     assert_eq!(event.id, profile.id);
     assert_eq!(world.profile(&plan.keys.public_key()).await.unwrap().unwrap().name.as_deref(), Some("till"));
@@ -160,7 +160,7 @@ async fn a_published_profile_is_kept() {
     world.subscribed_at(relay.url()).await;
     assert_eq!(world.directory.own_profile(), Some(profile));
     tokio::time::sleep(Duration::from_millis(500)).await;
-    assert_eq!(relay.counts().events_of(0), 2);
+    assert_eq!(relay.metrics().events_of(0), 2);
     world.stop().await;
 }
 
@@ -194,7 +194,7 @@ async fn a_relay_list_made_elsewhere_is_left_alone() {
     let foreign = relay_list(&plan.keys, &["wss://mine.example"], 1000);
     store(relay.url(), &[&foreign]).await;
     let world = plan.start().await;
-    relay.wait_for(DEADLINE, |counts| counts.events_of(0) == 1).await.unwrap();
+    relay.wait_for(DEADLINE, |metrics| metrics.events_of(0) == 1).await.unwrap();
     tokio::time::sleep(Duration::from_millis(500)).await;
     assert_eq!(stored(relay.url(), &plan.keys.public_key(), 10_002).await.unwrap().id, foreign.id);
     world.stop().await;
@@ -208,7 +208,7 @@ async fn a_relay_that_is_added_gets_both_and_the_list_names_it() {
     let world = plan.start().await;
     first.wait_for(DEADLINE, has_both).await.unwrap();
     world.manager.add(second.url()).await.unwrap();
-    first.wait_for(DEADLINE, |counts| counts.events_of(10_002) == 2).await.unwrap();
+    first.wait_for(DEADLINE, |metrics| metrics.events_of(10_002) == 2).await.unwrap();
     let list = stored(first.url(), &plan.keys.public_key(), 10_002).await.unwrap();
     assert_eq!(list.tags.len(), 2);
     let newest = |event: Option<nostr::Event>| event.is_some_and(|event| event.id == list.id);
@@ -219,7 +219,7 @@ async fn a_relay_that_is_added_gets_both_and_the_list_names_it() {
     };
     tokio::time::timeout(DEADLINE, waiting).await.expect("the new list");
     assert_eq!(content(second.url(), &plan).await["name"], "usher");
-    assert_eq!(first.counts().events_of(0), 1, "the first has it");
+    assert_eq!(first.metrics().events_of(0), 1, "the first has it");
     world.stop().await;
 }
 
@@ -232,10 +232,10 @@ async fn relays_that_refuse_or_rate_limit_are_not_retried() {
     let plan = plan(&[refusing.url(), asking.url(), dropping.url()], "usher");
     let world = plan.start().await;
     refusing.wait_for(DEADLINE, has_both).await.unwrap();
-    let took = |counts: &Counts| counts.events_of(0) - counts.events_refused.min(counts.events_of(0)) >= 1;
+    let took = |metrics: &RelayMetrics| metrics.events_of(0) - metrics.events_refused.min(metrics.events_of(0)) >= 1;
     asking.wait_for(DEADLINE, took).await.unwrap();
-    dropping.wait_for(DEADLINE, |counts| has_both(counts) && counts.connections >= 4).await.unwrap();
-    assert!(has_both(&refusing.counts()), "asked once");
+    dropping.wait_for(DEADLINE, |metrics| has_both(metrics) && metrics.connections >= 4).await.unwrap();
+    assert!(has_both(&refusing.metrics()), "asked once");
     assert!(stored(dropping.url(), &plan.keys.public_key(), 0).await.is_some());
     world.stop().await;
 }
@@ -250,7 +250,7 @@ async fn another_key_publishes_again() {
     let mut second = plan(&[relay.url()], "usher");
     second.settings = std::sync::Arc::clone(&first.settings);
     let world = second.start().await;
-    relay.wait_for(DEADLINE, |counts| counts.events_of(0) == 2).await.unwrap();
+    relay.wait_for(DEADLINE, |metrics| metrics.events_of(0) == 2).await.unwrap();
     assert_eq!(content(relay.url(), &second).await["name"], "usher");
     assert!(stored(relay.url(), &Keys::generate().public_key(), 0).await.is_none());
     assert!(world.directory.own_profile().unwrap().pubkey == second.keys.public_key());

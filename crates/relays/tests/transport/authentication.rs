@@ -14,17 +14,17 @@ async fn a_relay_that_requires_authentication_gets_it_and_serves_us() {
     let wallet = nostr::Keys::generate();
     let id = service.ask(&wallet.public_key(), "early");
     service.subscribed_at(relay.url()).await;
-    relay.wait_for(DEADLINE, |counts| counts.auths_valid == 1).await.unwrap();
+    relay.wait_for(DEADLINE, |metrics| metrics.auths_valid == 1).await.unwrap();
     eventually("the event taken", || {
-        let counts = relay.counts();
-        counts.events_of(27_000) > counts.events_refused
+        let metrics = relay.metrics();
+        metrics.events_of(27_000) > metrics.events_refused
     })
     .await;
     assert!(relay.seen().iter().any(|event| event.id == id));
     relay.inject(approval(&wallet, &service.key(), "early"));
     assert_eq!(service.next_answer().await, "early");
     assert_eq!(service.status_of(relay.url()).refusal, None);
-    assert_eq!(relay.counts().auths, 1);
+    assert_eq!(relay.metrics().auths, 1);
     assert!(!relay.seen().iter().any(|event| event.kind == Kind::Authentication));
     service.stop().await;
 }
@@ -37,8 +37,8 @@ async fn another_relays_challenge_is_answered_for_the_address_we_dialled() {
     let proxy = usher_faults::proxy::BreakableProxy::start(relay.url().trim_start_matches("ws://")).await.unwrap();
     let url = proxy.ws_url();
     let service = Service::start(&[&url]);
-    relay.wait_for(DEADLINE, |counts| counts.auths >= 1 && counts.reqs >= 3).await.unwrap();
-    assert_eq!(relay.counts().auths_valid, 0);
+    relay.wait_for(DEADLINE, |metrics| metrics.auths >= 1 && metrics.reqs >= 3).await.unwrap();
+    assert_eq!(relay.metrics().auths_valid, 0);
     assert!(!service.status_of(&url).subscribed);
     eventually("shown", || service.status_of(&url).refusal.is_some()).await;
     service.stop().await;

@@ -81,7 +81,7 @@ async fn after_a_broken_connection_everything_continues() {
         proxy.restore();
         assert_eq!(service.next_answer().await, format!("round{round}"));
     }
-    assert!(relay.counts().reqs >= 6);
+    assert!(relay.metrics().reqs >= 6);
     wallet.stop().await;
     service.stop().await;
 }
@@ -116,7 +116,7 @@ async fn at_a_relay_that_keeps_dropping_us_logins_continue() {
             service.ask(&wallet.public_key(), "between");
         }
     }
-    relay.wait_for(DEADLINE, |counts| counts.connections >= 4 && counts.events_of(27_000) >= 5).await.unwrap();
+    relay.wait_for(DEADLINE, |metrics| metrics.connections >= 4 && metrics.events_of(27_000) >= 5).await.unwrap();
     service.stop().await;
 }
 
@@ -166,12 +166,12 @@ async fn a_closed_subscription_is_opened_again() {
     let closing = Quirks { close_subscriptions_after: Some(Duration::from_millis(100)), ..Quirks::default() };
     let relay = QuirkyRelay::start(closing).await.unwrap();
     let mut service = Service::start(&[relay.url()]);
-    relay.wait_for(DEADLINE, |counts| counts.reqs >= 4).await.unwrap();
-    assert_eq!(relay.counts().connections, 1, "on the same connection");
+    relay.wait_for(DEADLINE, |metrics| metrics.reqs >= 4).await.unwrap();
+    assert_eq!(relay.metrics().connections, 1, "on the same connection");
     relay.set(|quirks| quirks.close_subscriptions_after = None);
     let wallet = Wallet::connect(&[relay.url()]).await;
     service.login(&wallet.key(), "open").await;
-    assert_eq!(relay.counts().most_subscriptions, 1, "and never a second one");
+    assert_eq!(relay.metrics().most_subscriptions, 1, "and never a second one");
     service.stop().await;
 }
 

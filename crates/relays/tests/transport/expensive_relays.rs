@@ -29,16 +29,16 @@ impl Hostile {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("ws://{}", listener.local_addr().unwrap());
         let (sent, connections) = (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)));
-        let counts = (Arc::clone(&sent), Arc::clone(&connections));
+        let metrics = (Arc::clone(&sent), Arc::clone(&connections));
         let chunk = tail.repeat((64 * 1024 / tail.len()).max(1));
         let task = tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                counts.1.fetch_add(1, Ordering::Relaxed);
+                metrics.1.fetch_add(1, Ordering::Relaxed);
                 let Ok(mut socket) = tokio_tungstenite::accept_async(stream).await else { continue };
                 let _ = socket.next().await;
                 let _ = socket.send(Message::text(r#"["EOSE","usher"]"#)).await;
                 let mut stream = socket.into_inner();
-                let (head, chunk, sent) = (head.clone(), chunk.clone(), Arc::clone(&counts.0));
+                let (head, chunk, sent) = (head.clone(), chunk.clone(), Arc::clone(&metrics.0));
                 tokio::spawn(async move {
                     let _ = stream.write_all(&head).await;
                     while stream.write_all(&chunk).await.is_ok() {

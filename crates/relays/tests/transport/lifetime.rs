@@ -16,8 +16,8 @@ async fn an_idle_service_sends_nothing() {
     });
     service.subscribed_at(relay.url()).await;
     tokio::time::sleep(Duration::from_secs(3)).await;
-    let counts = relay.counts();
-    assert_eq!((counts.frames, counts.reqs, counts.connections), (1, 1, 1), "{counts:?}");
+    let metrics = relay.metrics();
+    assert_eq!((metrics.frames, metrics.reqs, metrics.connections), (1, 1, 1), "{metrics:?}");
     service.stop().await;
 }
 
@@ -41,11 +41,11 @@ async fn relays_are_added_and_removed_without_a_gap() {
     let id = service.ask(&wallet.key(), "last");
     assert!(service.pool.remove(&address(first.url())));
     assert!(!service.pool.remove(&address(first.url())), "it is gone");
-    first.wait_for(DEADLINE, |counts| counts.events_of(27_000) == 2 && counts.open_connections == 0).await.unwrap();
+    first.wait_for(DEADLINE, |metrics| metrics.events_of(27_000) == 2 && metrics.open_connections == 0).await.unwrap();
     assert!(first.seen().iter().any(|event| event.id == id));
     assert_eq!(service.next_answer().await, "last");
     assert_eq!(service.pool.relays(), [second.url()]);
-    assert_eq!(second.counts().connections, 2, "the wallet's and ours: it was not touched");
+    assert_eq!(second.metrics().connections, 2, "the wallet's and ours: it was not touched");
 
     // And back again.
     assert!(service.pool.add(address(first.url())));
@@ -66,7 +66,7 @@ async fn a_message_that_waits_for_the_engine_survives_the_removal_of_its_relay()
     relay.inject(approval(&wallet, &service.key(), "second"));
     eventually("both examined", || service.pool.metrics().verified == 2).await;
     service.pool.remove(&address(relay.url()));
-    relay.wait_for(DEADLINE, |counts| counts.open_connections == 0).await.unwrap();
+    relay.wait_for(DEADLINE, |metrics| metrics.open_connections == 0).await.unwrap();
     assert_eq!(service.next_answer().await, "first");
     assert_eq!(service.next_answer().await, "second");
     service.stop().await;
@@ -84,8 +84,8 @@ async fn stopping_sends_what_is_queued_and_ends_every_task() {
         service.ask(&wallet, &format!("c{number}"));
     }
     service.stop().await;
-    let counts = relay.wait_for(DEADLINE, |counts| counts.open_connections == 0).await.unwrap();
-    assert_eq!(counts.events_of(27_000), 100);
+    let metrics = relay.wait_for(DEADLINE, |metrics| metrics.open_connections == 0).await.unwrap();
+    assert_eq!(metrics.events_of(27_000), 100);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -95,7 +95,7 @@ async fn when_the_engine_is_gone_the_relays_are_closed() {
     service.subscribed_at(relay.url()).await;
     service.inbox.close();
     relay.inject(approval(&Keys::generate(), &service.key(), "nobody"));
-    relay.wait_for(DEADLINE, |counts| counts.open_connections == 0).await.unwrap();
+    relay.wait_for(DEADLINE, |metrics| metrics.open_connections == 0).await.unwrap();
     service.stop().await;
 }
 

@@ -53,7 +53,7 @@ async fn after_a_connection_that_worked_the_next_one_is_made_at_once() {
         options.connection.reconnect_first = NEVER;
         options.connection.reconnect_longest = NEVER;
     });
-    relay.wait_for(DEADLINE, |counts| counts.reqs >= 4).await.unwrap();
+    relay.wait_for(DEADLINE, |metrics| metrics.reqs >= 4).await.unwrap();
     service.stop().await;
 }
 
@@ -67,7 +67,7 @@ async fn a_relay_that_closes_every_connection_at_once_is_retried_with_pauses() {
     });
     eventually("cut", || service.pool.metrics().disconnects == 1).await;
     sleep(Duration::from_secs(1)).await;
-    assert_eq!((relay.counts().connections, service.pool.metrics().disconnects), (1, 1));
+    assert_eq!((relay.metrics().connections, service.pool.metrics().disconnects), (1, 1));
     assert!(!service.status_of(relay.url()).state.is_connected());
     service.stop().await;
 }
@@ -137,7 +137,7 @@ async fn a_relay_that_keeps_ephemeral_events_delivers_what_was_missed() {
         wallet.send(&event).await;
         missed.insert(event.id);
     }
-    relay.wait_for(DEADLINE, |counts| counts.events_of(kind::KEY_HANDSHAKE) == 4).await.unwrap();
+    relay.wait_for(DEADLINE, |metrics| metrics.events_of(kind::KEY_HANDSHAKE) == 4).await.unwrap();
     proxy.restore();
     for _ in 0..3 {
         assert!(missed.remove(&service.next().await.event_id));

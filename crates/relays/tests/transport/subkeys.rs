@@ -163,7 +163,7 @@ async fn a_relay_that_limits_us_for_proofs_gets_no_more_of_them() {
     for _ in 0..100 {
         relay.inject(for_the_main_key(&Keys::generate(), &main));
     }
-    relay.wait_for(DEADLINE, |counts| counts.events_refused > 0).await.unwrap();
+    relay.wait_for(DEADLINE, |metrics| metrics.events_refused > 0).await.unwrap();
     eventually("told", || {
         let counters = service.pool.metrics();
         counters.rate_limited > 0 && counters.verified == 100
@@ -172,12 +172,12 @@ async fn a_relay_that_limits_us_for_proofs_gets_no_more_of_them() {
     relay.set(|quirks| quirks.rate_limit = None);
     // What was on its way arrives before it.
     service.ask(&Keys::generate().public_key(), "a login");
-    relay.wait_for(DEADLINE, |counts| counts.events_of(27_000) == 1).await.unwrap();
-    let before = relay.counts().events_of(kind::SUBKEY_PROOF);
+    relay.wait_for(DEADLINE, |metrics| metrics.events_of(27_000) == 1).await.unwrap();
+    let before = relay.metrics().events_of(kind::SUBKEY_PROOF);
     relay.inject(for_the_main_key(&Keys::generate(), &main));
     eventually("seen", || service.pool.metrics().verified == 101).await;
     service.ask(&Keys::generate().public_key(), "another");
-    relay.wait_for(DEADLINE, |counts| counts.events_of(27_000) == 2).await.unwrap();
-    assert_eq!(relay.counts().events_of(kind::SUBKEY_PROOF), before);
+    relay.wait_for(DEADLINE, |metrics| metrics.events_of(27_000) == 2).await.unwrap();
+    assert_eq!(relay.metrics().events_of(kind::SUBKEY_PROOF), before);
     service.stop().await;
 }

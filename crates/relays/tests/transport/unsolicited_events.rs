@@ -83,7 +83,7 @@ async fn huge_contents_neither_arrive_nor_cut_the_connection() {
     monster.content = "A".repeat(5_000_000);
     relay.inject(monster);
     eventually("cut", || service.pool.metrics().disconnects == 1).await;
-    relay.wait_for(DEADLINE, |counts| counts.reqs == 2).await.unwrap();
+    relay.wait_for(DEADLINE, |metrics| metrics.reqs == 2).await.unwrap();
     let after = approval(&wallet, &service.key(), "after");
     eventually("subscribed again", || service.status_of(relay.url()).subscribed).await;
     relay.inject(after);
@@ -117,7 +117,7 @@ async fn a_flood_at_one_relay_does_not_delay_another() {
     service.subscribed_at(quiet.url()).await;
     let junk = JunkEvents::generate(service.key(), &[kind::AUTH_RESPONSE], &[Junk::BadSignature], 3000);
     flooding.set(|quirks| quirks.flood = Some(Flood { per_second: 10_000, events: junk }));
-    flooding.wait_for(DEADLINE, |counts| counts.flooded > 1000).await.unwrap();
+    flooding.wait_for(DEADLINE, |metrics| metrics.flooded > 1000).await.unwrap();
     let wallet = Keys::generate();
     for number in 0..50 {
         let event = approval(&wallet, &service.key(), &format!("c{number}"));

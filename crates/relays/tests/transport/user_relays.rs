@@ -37,7 +37,7 @@ async fn a_user_is_reached_at_their_own_relay_which_is_closed_afterwards() {
     service.pool.send(&letter);
     assert_eq!(service.next_answer().await, "theirs");
     assert_eq!(open(&service), [theirs.url()], "ours is not opened a second time");
-    assert_eq!(ours.counts().connections, 1);
+    assert_eq!(ours.metrics().connections, 1);
     assert_eq!(service.pool.relays(), [ours.url()], "handshake URLs name ours alone");
 
     letter.until = now();
@@ -58,8 +58,8 @@ async fn a_users_relay_is_closed_when_no_answer_is_awaited() {
     let mut letter = letter(&service, &Keys::generate().public_key(), "x", &[theirs.url()]);
     letter.until = now().plus(Duration::from_secs(1));
     service.pool.send(&letter);
-    theirs.wait_for(DEADLINE, |counts| counts.events_of(27_000) == 1).await.unwrap();
-    theirs.wait_for(DEADLINE, |counts| counts.open_connections == 0).await.unwrap();
+    theirs.wait_for(DEADLINE, |metrics| metrics.events_of(27_000) == 1).await.unwrap();
+    theirs.wait_for(DEADLINE, |metrics| metrics.open_connections == 0).await.unwrap();
     eventually("forgotten", || open(&service).is_empty()).await;
     service.stop().await;
 }
@@ -95,7 +95,7 @@ async fn private_addresses_of_users_are_never_connected_to() {
     eventually("refused", || service.status_of(&by_name).state.as_str() == "disconnected").await;
     let status = format!("{:?}", service.status_of(&by_name).state);
     assert!(status.contains("not on the public Internet"), "{status}");
-    assert_eq!(inside.counts().connections, 0);
+    assert_eq!(inside.metrics().connections, 0);
     service.stop().await;
 }
 
@@ -172,7 +172,7 @@ async fn invented_relays_of_invented_users_do_not_displace_a_users_relay() {
     assert_eq!(of_sybils, 8);
     theirs.inject(approval(&wallet, &service.key(), "honest"));
     assert_eq!(service.next_answer().await, "honest");
-    assert_eq!(theirs.counts().connections, 1);
+    assert_eq!(theirs.metrics().connections, 1);
     assert_eq!(service.pool.metrics().user_relays_refused, 72);
     service.stop().await;
     accepting.abort();
@@ -213,7 +213,7 @@ async fn a_thousand_invented_users_neither_fill_us_nor_displace_a_waiting_users_
         assert!(service.status_of(relay.url()).subscribed);
         relay.inject(approval(wallet, &service.key(), challenge));
         assert_eq!(service.next_answer().await, challenge);
-        assert_eq!(relay.counts().connections, 1);
+        assert_eq!(relay.metrics().connections, 1);
     }
     service.stop().await;
     accepting.abort();
@@ -275,7 +275,7 @@ async fn a_users_relay_that_floods_us_is_closed_but_not_ours() {
     ours.set(|quirks| quirks.flood = Some(flood));
     eventually("much junk", || service.pool.metrics().received > 500).await;
     assert!(service.status_of(ours.url()).state.is_connected());
-    assert_eq!(ours.counts().connections, 1);
+    assert_eq!(ours.metrics().connections, 1);
     service.stop().await;
 }
 

@@ -24,6 +24,6 @@ pub use error::{MakeError, PayError};
 pub use invoice_terms::{Fees, InvoiceTerms};
 pub use network::LightningNetwork;
 pub use network_file::NetworkFileError;
-pub use nwc::{Encryptions, ErrorCode, Method, NotAConnection, NwcClient, NwcCounts, NwcError, NwcKeys, NwcService};
+pub use nwc::{Encryptions, ErrorCode, Method, NotAConnection, NwcClient, NwcError, NwcKeys, NwcMetrics, NwcService};
 pub use shared_ledger::Settlement;
 pub use transaction::{Direction, LedgerTotals, Paid, State, Transaction};

@@ -59,7 +59,7 @@ async fn says_whatever_one_likes() {
         forged_events::in_the_name_of(service.key(), &first),
     ] {
         forged.verify().unwrap_err();
-        let refused = relay.counts().events_forged;
+        let refused = relay.metrics().events_forged;
         wallet.publish(&forged).unwrap();
         relay.wait_for(LONG, |c| c.events_forged > refused).await.unwrap();
         relay.inject(forged.clone());

@@ -32,9 +32,9 @@ async fn filters_by_recipient_kind_and_since() {
     assert_eq!(reader.next().await, json!(["EVENT", "s", as_value(&wanted)]));
     assert_eq!(reader.next().await, json!(["EVENT", "all", as_value(&by_kind)]));
 
-    let counts = relay.counts();
-    assert_eq!((counts.connections, counts.reqs, counts.all_events(), counts.forwarded), (2, 2, 5, 2));
-    assert_eq!((counts.events_of(27001), counts.events_of(27010), counts.most_subscriptions), (2, 1, 2));
+    let metrics = relay.metrics();
+    assert_eq!((metrics.connections, metrics.reqs, metrics.all_events(), metrics.forwarded), (2, 2, 5, 2));
+    assert_eq!((metrics.events_of(27001), metrics.events_of(27010), metrics.most_subscriptions), (2, 1, 2));
     assert_eq!(relay.seen().len(), 5);
 }
 
@@ -96,7 +96,7 @@ async fn a_subscription_ends_by_close_by_replacement_and_with_its_connection() {
     client.publish(&event_to(&two, 27000, "")).await;
     assert_eq!(client.next().await[0], "OK");
     client.subscribe("t", &two).await;
-    assert_eq!(relay.counts().open_subscriptions, 1);
+    assert_eq!(relay.metrics().open_subscriptions, 1);
     drop(client);
     relay.wait_for(LONG, |c| c.open_subscriptions == 0 && c.open_connections == 0).await.unwrap();
 }
@@ -119,8 +119,8 @@ async fn refuses_what_is_forged_or_nonsense() {
     assert_eq!(client.next().await[0], "NOTICE");
     client.send(json!(["REQ", "x".repeat(65), {}])).await;
     assert_eq!(client.next().await[0], "CLOSED");
-    let counts = relay.counts();
-    assert_eq!((counts.events_forged, counts.events_refused, counts.nonsense, counts.forwarded), (2, 2, 1, 0));
+    let metrics = relay.metrics();
+    assert_eq!((metrics.events_forged, metrics.events_refused, metrics.nonsense, metrics.forwarded), (2, 2, 1, 0));
 }
 
 #[tokio::test]

@@ -34,7 +34,7 @@ async fn accepts_what_is_forged() {
     event.content = "b".to_owned();
     client.publish(&event).await;
     assert_eq!(client.next_of("EVENT").await, json!(["EVENT", "s", as_value(&event)]));
-    assert_eq!(relay.counts().events_forged, 0);
+    assert_eq!(relay.metrics().events_forged, 0);
 }
 
 #[tokio::test]
@@ -48,7 +48,7 @@ async fn forgets_no_ephemeral() {
     client.next_of("OK").await;
     client.publish(&event).await;
     assert_eq!(client.next().await[3], "duplicate: already have this event");
-    assert_eq!(relay.counts().forwarded, 1);
+    assert_eq!(relay.metrics().forwarded, 1);
 }
 
 #[tokio::test]
@@ -62,7 +62,7 @@ async fn max_subscriptions() {
     assert_eq!(client.next().await, json!(["CLOSED", "20", "error: too many subscriptions"]));
     // One of the old ids is a replacement, not one more.
     client.subscribe("3", &key()).await;
-    assert_eq!(relay.counts().most_subscriptions, 20);
+    assert_eq!(relay.metrics().most_subscriptions, 20);
 }
 
 #[tokio::test]
@@ -78,7 +78,7 @@ async fn refuse_events_and_relent() {
     relay.set(|quirks| quirks.refuse_events = false);
     client.publish(&event_to(&key, 27001, "")).await;
     client.next_of("EVENT").await;
-    assert_eq!(relay.counts().events_refused, 1);
+    assert_eq!(relay.metrics().events_refused, 1);
 }
 
 #[tokio::test]
@@ -94,10 +94,10 @@ async fn accept_tcp_only_until_it_relents() {
     let relay = QuirkyRelay::start(Quirks { accept_tcp_only: true, ..Quirks::default() }).await.unwrap();
     let url = relay.url().to_owned();
     let connecting = tokio::spawn(async move { Raw::connect(&url).await });
-    relay.wait_for(LONG, |counts| counts.connections == 1).await.unwrap();
+    relay.wait_for(LONG, |metrics| metrics.connections == 1).await.unwrap();
     tokio::time::sleep(QUIET).await;
     assert!(!connecting.is_finished());
-    assert_eq!(relay.counts().handshakes, 0);
+    assert_eq!(relay.metrics().handshakes, 0);
     relay.set(|quirks| quirks.accept_tcp_only = false);
     connecting.await.unwrap().subscribe("s", &key()).await;
 }
@@ -109,7 +109,7 @@ async fn mute_but_alive() {
     client.send(json!(["REQ", "s", {}])).await;
     client.publish(&event_to(&key(), 1, "")).await;
     client.silent().await;
-    relay.wait_for(LONG, |counts| counts.reqs == 1 && counts.all_events() == 1).await.unwrap();
+    relay.wait_for(LONG, |metrics| metrics.reqs == 1 && metrics.all_events() == 1).await.unwrap();
     futures_util::SinkExt::send(&mut client.socket, Message::Ping("x".into())).await.unwrap();
     assert!(matches!(client.frame().await, Some(Ok(Message::Pong(_)))));
 }
@@ -142,7 +142,7 @@ async fn rate_limit() {
     }
     let windows = start.elapsed().as_secs() + 2;
     assert!(taken >= 3 && taken <= 3 * windows, "{taken} in {windows} windows");
-    assert_eq!(relay.counts().events_refused, refused);
+    assert_eq!(relay.metrics().events_refused, refused);
 }
 
 #[tokio::test]
@@ -178,8 +178,8 @@ async fn require_auth() {
     client.subscribe("s", &key).await;
     client.publish(&event_to(&key, 27001, "")).await;
     client.next_of("EVENT").await;
-    let counts = relay.counts();
-    assert_eq!((counts.auths, counts.auths_valid), (6, 1));
+    let metrics = relay.metrics();
+    assert_eq!((metrics.auths, metrics.auths_valid), (6, 1));
 }
 
 #[tokio::test]
@@ -206,7 +206,7 @@ async fn drop_every() {
         client.closed().await;
         assert!(start.elapsed() >= every - Duration::from_millis(50));
     }
-    assert_eq!(relay.counts().connections, 3);
+    assert_eq!(relay.metrics().connections, 3);
 }
 
 #[tokio::test]

@@ -23,7 +23,7 @@ async fn log_in(relay: &QuirkyRelay, service: &mut Service, wallet: &Wallet, cha
             return;
         }
     }
-    panic!("no answer: {:?}", relay.counts());
+    panic!("no answer: {:?}", relay.metrics());
 }
 
 #[tokio::test]
@@ -47,7 +47,7 @@ async fn subscribes_again_when_the_relay_closes_the_subscription() {
     let wallet = wallet().await;
     wallet.open(&service.url(), LONG).await.unwrap();
     service.next_handshake().await;
-    let reqs = relay.counts().reqs;
+    let reqs = relay.metrics().reqs;
     relay.set(|quirks| quirks.close_subscriptions_after = Some(Duration::from_millis(100)));
     relay.wait_for(LONG, |c| c.open_subscriptions == 0).await.unwrap();
     relay.set(|quirks| quirks.close_subscriptions_after = None);
@@ -117,9 +117,9 @@ async fn one_good_relay_beside_bad_ones_is_enough() {
         log_in(&good, &mut service, &wallet, &format!("c{n}")).await;
     }
     // An idle wallet has one subscription and says nothing.
-    let before = good.counts();
+    let before = good.metrics();
     assert_eq!((before.open_connections, before.open_subscriptions), (2, 2));
     tokio::time::sleep(QUIET).await;
-    assert_eq!(good.counts().frames, before.frames);
+    assert_eq!(good.metrics().frames, before.frames);
     assert_eq!(before.events_of(kind::KEY_HANDSHAKE), 1);
 }

@@ -40,7 +40,7 @@ async fn service() -> (QuirkyRelay, TestUsher) {
         .set("AUTH__CHALLENGE_TTL_SECONDS", TTL)
         .start()
         .await;
-    relay.wait_for(LONG, |counts| counts.reqs >= 1).await.expect("the service subscribes");
+    relay.wait_for(LONG, |metrics| metrics.reqs >= 1).await.expect("the service subscribes");
     (relay, usher)
 }
 

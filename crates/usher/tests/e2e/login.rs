@@ -23,7 +23,7 @@ async fn service() -> (QuirkyRelay, TestUsher) {
 async fn service_with(builder: crate::harness::Builder) -> (QuirkyRelay, TestUsher) {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let usher = builder.relays(&[relay.url()]).start().await;
-    relay.wait_for(LONG, |counts| counts.reqs >= 1).await.expect("the service subscribes");
+    relay.wait_for(LONG, |metrics| metrics.reqs >= 1).await.expect("the service subscribes");
     (relay, usher)
 }
 
@@ -153,7 +153,7 @@ async fn a_handshake_without_request() {
     assert_eq!(event.main_key(), wallet.main_key().to_hex());
     tokio::time::sleep(QUIET).await;
     assert!(wallet.requests().is_empty());
-    assert_eq!(relay.counts().events_of(usher_protocol::kind::AUTH_CHALLENGE), 0, "nothing is asked");
+    assert_eq!(relay.metrics().events_of(usher_protocol::kind::AUTH_CHALLENGE), 0, "nothing is asked");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -65,7 +65,7 @@ async fn nobody_pays_in_time() {
     let stream = fixture.ask_until(&user, 1_000, 3).await;
     let events = fixture.api().finished(&stream).await;
     assert_eq!(statuses(&events), ["timeout"]);
-    assert!(fixture.wallet.counts().calls(Method::LookupInvoice) >= 1, "looked up one last time");
+    assert!(fixture.wallet.metrics().calls(Method::LookupInvoice) >= 1, "looked up one last time");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -120,7 +120,7 @@ async fn others_invoices_are_paid_once_by_the_user_or_by_us() {
     assert_eq!(events[0].data["request_id"], "p-1");
     assert!(events[0].data["fees_paid"].is_u64());
     assert_eq!(fixture.start("/invoices/pay", &body).await, calls[0]);
-    assert_eq!(fixture.wallet.counts().calls(Method::PayInvoice), 1);
+    assert_eq!(fixture.wallet.metrics().calls(Method::PayInvoice), 1);
     assert_eq!(fixture.network.executed(invoice.payment_hash()), 1);
     assert_eq!(payee.balance(), 12_000);
     assert!(fixture.network.totals().add_up());
@@ -194,8 +194,8 @@ async fn bad_input_is_named_and_changes_nothing() {
         let pointers: Vec<_> = problem["errors"].as_array().unwrap().iter().map(|error| &error["pointer"]).collect();
         assert_eq!(pointers, [pointer], "{body}: {problem}");
     }
-    assert_eq!(fixture.wallet.counts().calls(Method::MakeInvoice), 0);
-    assert_eq!(fixture.wallet.counts().calls(Method::PayInvoice), 0);
+    assert_eq!(fixture.wallet.metrics().calls(Method::MakeInvoice), 0);
+    assert_eq!(fixture.wallet.metrics().calls(Method::PayInvoice), 0);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

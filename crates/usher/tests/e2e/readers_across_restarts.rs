@@ -14,7 +14,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::client::IntoClientRequest as _;
 use usher_faults::relay::{Quirks, QuirkyRelay};
 
-use crate::harness::{Api, CallError, Event, LONG, ScriptedWallet, Sse, TestTasks, TestUsher};
+use crate::harness::{Api, CallError, Event, HandmadeWallet, LONG, Sse, TestTasks, TestUsher};
 
 /// What a reader has seen.
 #[derive(Clone, Default)]
@@ -103,7 +103,7 @@ async fn over_crashes_every_reader_sees_each_event_once() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let mut usher = TestUsher::builder().relays(&[relay.url()]).start().await;
     let api = usher.api();
-    relay.wait_for(LONG, |counts| counts.reqs >= 1).await.expect("the service subscribes");
+    relay.wait_for(LONG, |metrics| metrics.reqs >= 1).await.expect("the service subscribes");
     let door = api.handshake(json!({ "static_token": "door" })).await;
     let test_tasks = TestTasks::default();
     let readers = [Seen::default(), Seen::default(), Seen::default()];
@@ -115,19 +115,19 @@ async fn over_crashes_every_reader_sees_each_event_once() {
     let mut total = 0;
     for _ in 0..KILLS {
         for _ in 0..8 {
-            relay.inject(ScriptedWallet::new().handshake(&door.url));
+            relay.inject(HandmadeWallet::new().handshake(&door.url));
         }
         // In the middle of them, as often as not.
         tokio::time::sleep(Duration::from_millis(rand::rng().random_range(0..60))).await;
-        let before = relay.counts().reqs;
+        let before = relay.metrics().reqs;
         usher.restart().await;
-        relay.wait_for(LONG, |counts| counts.reqs > before).await.expect("the service subscribes again");
+        relay.wait_for(LONG, |metrics| metrics.reqs > before).await.expect("the service subscribes again");
         test_tasks.check();
         let (events, _) = api.events(&door.stream).await;
         assert!(events.len() >= total, "nothing that was read is gone");
         total = events.len();
         // So that each life has some events.
-        relay.inject(ScriptedWallet::new().handshake(&door.url));
+        relay.inject(HandmadeWallet::new().handshake(&door.url));
         total = api.at_least(&door.stream, total + 1).await.len();
     }
     let deadline = tokio::time::Instant::now() + LONG;

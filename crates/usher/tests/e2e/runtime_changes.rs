@@ -8,7 +8,7 @@ use usher_protocol::kind;
 use usher_sandbox::relay::EmbeddedRelay;
 use usher_sandbox::wallet::Policy;
 
-use crate::harness::{Api, CallError, LONG, ScriptedWallet, TestUsher, User, introduce, wallet_for};
+use crate::harness::{Api, CallError, HandmadeWallet, LONG, TestUsher, User, introduce, wallet_for};
 
 impl Api {
     async fn send(&self, method: &str, path: &str, body: Value) -> (u16, Value) {
@@ -194,7 +194,7 @@ async fn the_configured_profile_is_made_anew_only_when_it_was_changed() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_users_profile_is_found_at_the_relay_that_their_wallet_named() {
     let (ours, theirs) = (QuirkyRelay::start(Quirks::default()).await.unwrap(), EmbeddedRelay::start().await.unwrap());
-    let user = ScriptedWallet::new();
+    let user = HandmadeWallet::new();
     // Somebody else's program publishes it, at the user's relay alone.
     let publisher = TestUsher::builder().keys(user.keys.clone()).relays(&[theirs.url()]).set("PROFILE__NAME", "ada");
     let _publisher = publisher.start().await;

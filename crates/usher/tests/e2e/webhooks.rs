@@ -13,21 +13,21 @@ use serde_json::{Value, json};
 use usher_faults::relay::{Quirks, QuirkyRelay};
 
 use self::webhook_receiver::App;
-use crate::harness::{Api, Builder, Event, Handshake, LONG, ScriptedWallet, TestUsher};
+use crate::harness::{Api, Builder, Event, HandmadeWallet, Handshake, LONG, TestUsher};
 
 /// A service whose webhook is at `url`, and its relay.
 async fn service(url: &str, more: impl FnOnce(Builder) -> Builder) -> (QuirkyRelay, TestUsher) {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let builder = TestUsher::builder().relays(&[relay.url()]).set("WEBHOOK__URL", url);
     let usher = more(builder).start().await;
-    relay.wait_for(LONG, |counts| counts.reqs >= 1).await.expect("the service subscribes");
+    relay.wait_for(LONG, |metrics| metrics.reqs >= 1).await.expect("the service subscribes");
     (relay, usher)
 }
 
 /// Starts a handshake that a new user completes.
 async fn event(api: &Api, relay: &QuirkyRelay) -> String {
     let handshake = api.handshake(json!({})).await;
-    relay.inject(ScriptedWallet::new().handshake(&handshake.url));
+    relay.inject(HandmadeWallet::new().handshake(&handshake.url));
     handshake.stream
 }
 
@@ -35,7 +35,7 @@ async fn event(api: &Api, relay: &QuirkyRelay) -> String {
 async fn scans(api: &Api, relay: &QuirkyRelay, door: &Handshake, count: usize) {
     let (before, _) = api.events(&door.stream).await;
     for number in 1..=count {
-        relay.inject(ScriptedWallet::new().handshake(&door.url));
+        relay.inject(HandmadeWallet::new().handshake(&door.url));
         api.at_least(&door.stream, before.len() + number).await;
     }
 }

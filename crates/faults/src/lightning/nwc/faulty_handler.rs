@@ -6,7 +6,7 @@ use parking_lot::Mutex;
 use serde_json::json;
 use usher_protocol::Keys;
 use usher_sandbox::lightning::nwc::{
-    Cipher, NwcRequest, NwcSession, PayParams, Refusal, RequestHandler, Response, pay_refusal, receipt,
+    Cipher, NwcRequest, NwcServiceContext, PayParams, Refusal, RequestHandler, Response, pay_refusal, receipt,
 };
 use usher_sandbox::lightning::{ErrorCode, Method};
 
@@ -23,13 +23,13 @@ pub(super) struct FaultyHandler {
 }
 
 impl RequestHandler for FaultyHandler {
-    fn handle(&self, session: &Arc<NwcSession>, request: NwcRequest) {
+    fn handle(&self, context: &Arc<NwcServiceContext>, request: NwcRequest) {
         let hesitation = self.behaviour.lock().hesitation;
         if hesitation.is_zero() {
-            self.conduct(session, &request);
-        } else if session.tasks() < MAX_HELD {
-            let (this, later) = (self.clone(), Arc::clone(session));
-            session.spawn(async move {
+            self.conduct(context, &request);
+        } else if context.tasks() < MAX_HELD {
+            let (this, later) = (self.clone(), Arc::clone(context));
+            context.spawn(async move {
                 tokio::time::sleep(hesitation).await;
                 this.conduct(&later, &request);
             });
@@ -47,39 +47,39 @@ impl FaultyHandler {
     }
 
     /// Does what was asked, or what the behaviour says instead.
-    fn conduct(&self, session: &Arc<NwcSession>, request: &NwcRequest) {
+    fn conduct(&self, context: &Arc<NwcServiceContext>, request: &NwcRequest) {
         let (behaviour, conduct) = {
             let mut behaviour = self.behaviour.lock();
             let conduct = request.method().map_or(Conduct::Honest, |method| behaviour.take(method));
             (behaviour.clone(), conduct)
         };
-        let refuse = |code| respond_later(session, request, refusal(code), Conduct::Honest, &behaviour);
+        let refuse = |code| respond_later(context, request, refusal(code), Conduct::Honest, &behaviour);
         match conduct {
             Conduct::Ignore => return,
             Conduct::Postpone => return self.held.push(Held::Request(request.clone())),
             Conduct::Refuse(code) => return refuse(code),
             _ => {}
         }
-        let Some(response) = self.execute(session, request, &behaviour) else { return };
+        let Some(response) = self.execute(context, request, &behaviour) else { return };
         match conduct {
             Conduct::Mute => {}
             Conduct::Hold => self.held.push(Held::Response(request.clone(), response)),
             Conduct::RefuseAndExecute(code) => refuse(code),
-            conduct => respond_later(session, request, response, conduct, &behaviour),
+            conduct => respond_later(context, request, response, conduct, &behaviour),
         }
     }
 
     /// Executes a request, truly or not; `None` when it has expired, or is a payment that stays in flight.
-    fn execute(&self, session: &NwcSession, request: &NwcRequest, behaviour: &Behaviour) -> Option<Response> {
-        if behaviour.heeds_expiration && session.expire(request) {
+    fn execute(&self, context: &NwcServiceContext, request: &NwcRequest, behaviour: &Behaviour) -> Option<Response> {
+        if behaviour.heeds_expiration && context.expire(request) {
             return None;
         }
-        let executed = |method: Method| session.count(|counts| *counts.executed.entry(method).or_default() += 1);
-        let Some(method) = session.supported(request) else { return Some(session.execute(request)) };
+        let executed = |method: Method| context.count(|metrics| *metrics.executed.entry(method).or_default() += 1);
+        let Some(method) = context.supported(request) else { return Some(context.execute(request)) };
         match (method, behaviour.pays, behaviour.invoices) {
             (method @ Method::MakeInvoice, _, Some(lie)) => {
                 let made =
-                    request.params().and_then(|params| false_results::made_invoice(session.account(), params, lie));
+                    request.params().and_then(|params| false_results::made_invoice(context.account(), params, lie));
                 executed(method);
                 Some(Response(made))
             }
@@ -90,7 +90,7 @@ impl FaultyHandler {
             }
             (method @ Method::PayInvoice, _, _) if behaviour.holds_payments => {
                 let begun = request.params().and_then(|params: PayParams| {
-                    session.account().begin(&params.invoice, params.amount).map_err(pay_refusal)
+                    context.account().begin(&params.invoice, params.amount).map_err(pay_refusal)
                 });
                 executed(method);
                 match begun {
@@ -102,7 +102,7 @@ impl FaultyHandler {
                 }
             }
             (method, _, _) => {
-                let Response(truth) = session.execute(request);
+                let Response(truth) = context.execute(request);
                 Some(Response(truth.and_then(|truth| match (method, behaviour.lookups, behaviour.pays) {
                     (Method::LookupInvoice, Some(lie), _) => false_results::look_up(truth, lie),
                     (Method::PayInvoice, _, Some(PayLie::WrongPreimage)) => {
@@ -115,7 +115,7 @@ impl FaultyHandler {
         }
     }
 
-    pub(super) fn release(&self, session: &NwcSession) -> usize {
+    pub(super) fn release(&self, context: &NwcServiceContext) -> usize {
         let held = self.held.take();
         let behaviour = self.behaviour.lock().clone();
         let count = held.len();
@@ -123,21 +123,21 @@ impl FaultyHandler {
             let (request, response) = match held {
                 Held::Response(request, response) => (request, Some(response)),
                 Held::Request(request) => {
-                    let response = self.execute(session, &request, &behaviour);
+                    let response = self.execute(context, &request, &behaviour);
                     (request, response)
                 }
             };
             if let Some(response) = response {
-                session.respond(&request, &response);
+                context.respond(&request, &response);
             }
         }
         count
     }
 
-    pub(super) fn release_payments(&self, session: &NwcSession, arrive: bool) -> usize {
+    pub(super) fn release_payments(&self, context: &NwcServiceContext, arrive: bool) -> usize {
         let payments = self.held.take_payments();
         let lie = self.behaviour.lock().pays;
-        let account = session.account();
+        let account = context.account();
         let count = payments.len();
         for (hash, request) in payments {
             let outcome = if arrive {
@@ -152,7 +152,7 @@ impl FaultyHandler {
                 })),
                 Err(message) => Response::refused(ErrorCode::PaymentFailed, message),
             };
-            session.respond(&request, &response);
+            context.respond(&request, &response);
         }
         count
     }
@@ -164,7 +164,7 @@ fn refusal(code: ErrorCode) -> Response {
 
 /// Responds once the latency has passed.
 fn respond_later(
-    session: &Arc<NwcSession>,
+    context: &Arc<NwcServiceContext>,
     request: &NwcRequest,
     response: Response,
     conduct: Conduct,
@@ -172,31 +172,31 @@ fn respond_later(
 ) {
     let latency = behaviour.latency;
     if latency.is_zero() {
-        return respond(session, request, &response, conduct);
+        return respond(context, request, &response, conduct);
     }
-    let (later, request) = (Arc::clone(session), request.clone());
-    session.spawn(async move {
+    let (later, request) = (Arc::clone(context), request.clone());
+    context.spawn(async move {
         tokio::time::sleep(latency).await;
         respond(&later, &request, &response, conduct);
     });
 }
 
-fn respond(session: &NwcSession, request: &NwcRequest, response: &Response, conduct: Conduct) {
+fn respond(context: &NwcServiceContext, request: &NwcRequest, response: &Response, conduct: Conduct) {
     match conduct {
-        Conduct::Garble => session.respond_with(request, "{\"result_type\":"),
-        Conduct::Empty => session.respond_with(request, "{}"),
+        Conduct::Garble => context.respond_with(request, "{\"result_type\":"),
+        Conduct::Empty => context.respond_with(request, "{}"),
         Conduct::Impersonate => {
             let impostor = Keys::generate();
-            if let Ok(cipher) = Cipher::new(impostor.secret_key(), session.keys().app.public_key())
+            if let Ok(cipher) = Cipher::new(impostor.secret_key(), context.keys().app.public_key())
                 && let Ok(content) = cipher.seal(request.scheme(), &request.text_of(response))
             {
-                session.send_response(&impostor, request, content);
+                context.send_response(&impostor, request, content);
             }
         }
         Conduct::Twice => {
-            session.respond(request, response);
-            session.respond(request, response);
+            context.respond(request, response);
+            context.respond(request, response);
         }
-        _ => session.respond(request, response),
+        _ => context.respond(request, response),
     }
 }

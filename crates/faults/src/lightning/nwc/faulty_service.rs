@@ -43,7 +43,7 @@ impl FaultyNwcService {
     pub async fn stop(&self) {
         self.service.stop().await;
         if self.handler.behaviour.lock().memory == Memory::WhileRunning {
-            self.service.session().forget_seen();
+            self.service.context().forget_seen();
         }
     }
 
@@ -59,30 +59,30 @@ impl FaultyNwcService {
             change(&mut behaviour);
             behaviour.capabilities()
         };
-        self.service.session().set_capabilities(capabilities);
+        self.service.context().set_capabilities(capabilities);
     }
 
     /// Sends the responses that were held, and executes and answers the requests that were postponed; returns how many.
     pub fn release(&self) -> usize {
-        self.handler.release(self.service.session())
+        self.handler.release(self.service.context())
     }
 
     /// The payments in flight arrive, or (`false`) fail, and their requests are answered. Returns how many.
     pub fn release_payments(&self, arrive: bool) -> usize {
-        self.handler.release_payments(self.service.session(), arrive)
+        self.handler.release_payments(self.service.context(), arrive)
     }
 
     /// Sends a notification with any content, encrypted and signed like a true one.
     pub fn notify(&self, notification_type: &str, notification: &serde_json::Value) {
-        self.service.session().notify(notification_type, notification);
+        self.service.context().notify(notification_type, notification);
     }
 
     /// Sends the notification that an invoice of the account was paid, whether it was or not, with an unrelated preimage
     /// if it was not; returns whether the account knows the invoice.
     pub fn claim_received(&self, hash: PaymentHash) -> bool {
-        let session = self.service.session();
-        let Some(found) = session.account().incoming(hash) else { return false };
-        session.notify("payment_received", &false_results::claimed_payment(&found, session.now()));
+        let context = self.service.context();
+        let Some(found) = context.account().incoming(hash) else { return false };
+        context.notify("payment_received", &false_results::claimed_payment(&found, context.now()));
         true
     }
 }

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use tokio::sync::broadcast::error::RecvError;
 
-use super::session::NwcSession;
+use super::service_context::NwcServiceContext;
 use super::wire;
 
 /// Notifies the app of each payment to or from the account.
-pub(super) async fn run(session: Arc<NwcSession>) {
-    let mut settlements = session.account().settlements();
+pub(super) async fn run(context: Arc<NwcServiceContext>) {
+    let mut settlements = context.account().settlements();
     loop {
         let settlement = match settlements.recv().await {
             Ok(settlement) => settlement,
@@ -19,20 +19,20 @@ pub(super) async fn run(session: Arc<NwcSession>) {
             }
             Err(RecvError::Closed) => return,
         };
-        if !session.capabilities().notifications {
+        if !context.capabilities().notifications {
             continue;
         }
-        let account = session.account();
+        let account = context.account();
         let hash = settlement.paid.payment_hash;
         if settlement.payee == account.name()
             && let Some(transaction) = account.incoming(hash)
         {
-            session.notify("payment_received", &wire::transaction_json(&transaction));
+            context.notify("payment_received", &wire::transaction_json(&transaction));
         }
         if settlement.payer == account.name()
             && let Some(transaction) = account.outgoing(hash)
         {
-            session.notify("payment_sent", &wire::transaction_json(&transaction));
+            context.notify("payment_sent", &wire::transaction_json(&transaction));
         }
     }
 }

@@ -3,12 +3,12 @@
 use std::fmt::Debug;
 use std::sync::Arc;
 
-use super::{NwcRequest, NwcSession};
+use super::{NwcRequest, NwcServiceContext};
 
 /// Handles the requests of a wallet service.
 pub trait RequestHandler: Debug + Send + Sync {
-    /// Handles one request. Must not block; what takes time is [spawned](NwcSession::spawn).
-    fn handle(&self, session: &Arc<NwcSession>, request: NwcRequest);
+    /// Handles one request. Must not block; what takes time is [spawned](NwcServiceContext::spawn).
+    fn handle(&self, context: &Arc<NwcServiceContext>, request: NwcRequest);
 
     /// Whether a request event that was received before is handled again.
     fn handles_copies(&self) -> bool {
@@ -21,10 +21,10 @@ pub trait RequestHandler: Debug + Send + Sync {
 pub struct HonestHandler;
 
 impl RequestHandler for HonestHandler {
-    fn handle(&self, session: &Arc<NwcSession>, request: NwcRequest) {
-        if !session.expire(&request) {
-            let response = session.execute(&request);
-            session.respond(&request, &response);
+    fn handle(&self, context: &Arc<NwcServiceContext>, request: NwcRequest) {
+        if !context.expire(&request) {
+            let response = context.execute(&request);
+            context.respond(&request, &response);
         }
     }
 }

@@ -9,11 +9,11 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::capabilities::Capabilities;
-use super::counts::NwcCounts;
 use super::keys::NwcKeys;
+use super::metrics::NwcMetrics;
 use super::payment_notifier;
 use super::request_handler::{HonestHandler, RequestHandler};
-use super::session::{NwcSession, Running};
+use super::service_context::{NwcServiceContext, Running};
 use super::wire::REQUEST;
 use crate::lightning::Account;
 use crate::relay_client::{RelayClient, RelayClientError, RelayEvent};
@@ -24,7 +24,7 @@ const NOTIFICATIONS: usize = 16_384;
 /// The NIP-47 wallet service of one account. Dropping it stops it; the account stays.
 #[derive(Debug)]
 pub struct NwcService {
-    session: Arc<NwcSession>,
+    context: Arc<NwcServiceContext>,
     handler: Arc<dyn RequestHandler>,
 }
 
@@ -45,35 +45,35 @@ impl NwcService {
         handler: Arc<dyn RequestHandler>,
     ) -> Self {
         let relays = relays.iter().map(|&relay| relay.to_owned()).collect();
-        let session = Arc::new(NwcSession::new(account.clone(), relays, keys, capabilities));
-        let service = Self { session, handler };
+        let context = Arc::new(NwcServiceContext::new(account.clone(), relays, keys, capabilities));
+        let service = Self { context, handler };
         service.start_again().await;
         service
     }
 
     /// Starts it again after [`stop`](Self::stop); does nothing while it runs.
     pub async fn start_again(&self) {
-        let session = &self.session;
-        if session.running.read().is_some() {
+        let context = &self.context;
+        if context.running.read().is_some() {
             return;
         }
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         // Requests are ephemeral; a relay that keeps them anyway is not asked for old ones.
-        let filter = Filter::new().pubkey(session.keys().wallet.public_key()).kind(Kind::from_u16(REQUEST)).limit(0);
+        let filter = Filter::new().pubkey(context.keys().wallet.public_key()).kind(Kind::from_u16(REQUEST)).limit(0);
         let (client, events) =
-            RelayClient::new(session.keys().wallet.clone(), filter, NOTIFICATIONS, tasks.clone(), stop.clone());
+            RelayClient::new(context.keys().wallet.clone(), filter, NOTIFICATIONS, tasks.clone(), stop.clone());
         let client = Arc::new(client);
-        *session.running.write() = Some(Running { client: Arc::clone(&client), tasks, stop });
-        session.announce();
-        session.spawn(serve(Arc::clone(session), Arc::clone(&self.handler), events));
-        session.spawn(payment_notifier::run(Arc::clone(session)));
-        client.add(&session.relays).await;
+        *context.running.write() = Some(Running { client: Arc::clone(&client), tasks, stop });
+        context.announce();
+        context.spawn(serve(Arc::clone(context), Arc::clone(&self.handler), events));
+        context.spawn(payment_notifier::run(Arc::clone(context)));
+        client.add(&context.relays).await;
     }
 
     /// Stops it: later requests are not received. Counts, account and connection string stay for
     /// [`start_again`](Self::start_again).
     pub async fn stop(&self) {
-        let running = self.session.running.write().take();
+        let running = self.context.running.write().take();
         let Some(Running { client, tasks, stop }) = running else { return };
         stop.cancel();
         client.shutdown().await;
@@ -86,36 +86,36 @@ impl NwcService {
     /// # Errors
     /// [`RelayClientError`] when it does not within `deadline`.
     pub async fn ready(&self, deadline: Duration) -> Result<(), RelayClientError> {
-        let client = self.session.running.read().as_ref().map(|running| Arc::clone(&running.client));
+        let client = self.context.running.read().as_ref().map(|running| Arc::clone(&running.client));
         match client {
-            Some(client) => client.wait_for_any(&self.session.relays, deadline).await,
+            Some(client) => client.wait_for_any(&self.context.relays, deadline).await,
             None => Err(RelayClientError::NoRelays),
         }
     }
 
     /// What its tasks share.
-    pub const fn session(&self) -> &Arc<NwcSession> {
-        &self.session
+    pub const fn context(&self) -> &Arc<NwcServiceContext> {
+        &self.context
     }
 
     /// The connection string, `nostr+walletconnect://…`. A secret: who has it can spend.
     pub fn url(&self) -> String {
-        self.session.keys().url(&self.session.relays)
+        self.context.keys().url(&self.context.relays)
     }
 
     /// The keys of the connection.
     pub fn keys(&self) -> &NwcKeys {
-        self.session.keys()
+        self.context.keys()
     }
 
     /// The account.
     pub fn account(&self) -> &Account {
-        self.session.account()
+        self.context.account()
     }
 
     /// What it saw and did so far.
-    pub fn counts(&self) -> NwcCounts {
-        self.session.counts.borrow().clone()
+    pub fn metrics(&self) -> NwcMetrics {
+        self.context.metrics.borrow().clone()
     }
 
     /// Waits until what it saw and did satisfies `enough`.
@@ -125,19 +125,19 @@ impl NwcService {
     pub async fn wait_for(
         &self,
         deadline: Duration,
-        enough: impl FnMut(&NwcCounts) -> bool,
-    ) -> Result<NwcCounts, NwcCounts> {
-        let mut counts = self.session.counts.subscribe();
-        match tokio::time::timeout(deadline, counts.wait_for(enough)).await {
-            Ok(Ok(counts)) => Ok(counts.clone()),
-            _ => Err(self.counts()),
+        enough: impl FnMut(&NwcMetrics) -> bool,
+    ) -> Result<NwcMetrics, NwcMetrics> {
+        let mut metrics = self.context.metrics.subscribe();
+        match tokio::time::timeout(deadline, metrics.wait_for(enough)).await {
+            Ok(Ok(metrics)) => Ok(metrics.clone()),
+            _ => Err(self.metrics()),
         }
     }
 }
 
 impl Drop for NwcService {
     fn drop(&mut self) {
-        if let Some(running) = self.session.running.write().take() {
+        if let Some(running) = self.context.running.write().take() {
             running.stop.cancel();
             running.client.disconnect();
         }
@@ -145,10 +145,14 @@ impl Drop for NwcService {
 }
 
 /// Hands the requests that arrive to the handler.
-async fn serve(session: Arc<NwcSession>, handler: Arc<dyn RequestHandler>, mut events: mpsc::Receiver<RelayEvent>) {
+async fn serve(
+    context: Arc<NwcServiceContext>,
+    handler: Arc<dyn RequestHandler>,
+    mut events: mpsc::Receiver<RelayEvent>,
+) {
     while let Some(events) = events.recv().await {
-        if let Some(request) = session.read(&events.event, handler.handles_copies()) {
-            handler.handle(&session, request);
+        if let Some(request) = context.read(&events.event, handler.handles_copies()) {
+            handler.handle(&context, request);
         }
     }
 }

@@ -124,7 +124,7 @@ async fn answers_in_every_wrong_way() {
         on(Conduct::Refuse(code));
         assert_eq!(app.refused(Method::GetBalance, json!({})).await, code.as_str());
     }
-    assert_eq!(fixture.service.counts().executed(Method::GetBalance), 0);
+    assert_eq!(fixture.service.metrics().executed(Method::GetBalance), 0);
     on(Conduct::Twice);
     let id = app.ask(Method::GetBalance, json!({})).await;
     assert_eq!(app.answer_to(id).await, app.answer_to(id).await);
@@ -137,7 +137,7 @@ async fn answers_in_every_wrong_way() {
     // Another's answer is not even heard by who listens to the wallet.
     on(Conduct::Impersonate);
     app.ask(Method::GetBalance, json!({})).await;
-    fixture.relay.wait_for(LONG, |counts| counts.events_of(23195) == 9).await.unwrap();
+    fixture.relay.wait_for(LONG, |metrics| metrics.events_of(23195) == 9).await.unwrap();
     let last = fixture.relay.seen().into_iter().rfind(|event| event.kind.as_u16() == 23195).unwrap();
     assert_ne!(last.pubkey, app.wallet);
 
@@ -145,12 +145,12 @@ async fn answers_in_every_wrong_way() {
     let invoices: Vec<Invoice> = (0..2).map(|_| fixture.user.make_invoice(&InvoiceTerms::of(1_000)).unwrap()).collect();
     fixture.service.set(|behaviour| behaviour.on(Method::PayInvoice, Conduct::Ignore));
     app.ask(Method::PayInvoice, json!({"invoice": invoices[0].as_str()})).await;
-    fixture.service.wait_for(LONG, |counts| counts.calls(Method::PayInvoice) == 1).await.unwrap();
+    fixture.service.wait_for(LONG, |metrics| metrics.calls(Method::PayInvoice) == 1).await.unwrap();
     fixture.service.set(|behaviour| behaviour.on(Method::PayInvoice, Conduct::Mute));
     app.ask(Method::PayInvoice, json!({"invoice": invoices[1].as_str()})).await;
     app.result(Method::GetInfo, json!({})).await;
-    let counts = fixture.service.counts();
-    assert_eq!((counts.calls(Method::PayInvoice), counts.executed(Method::PayInvoice)), (2, 1));
+    let metrics = fixture.service.metrics();
+    assert_eq!((metrics.calls(Method::PayInvoice), metrics.executed(Method::PayInvoice)), (2, 1));
     let executed: Vec<_> = invoices.iter().map(|i| fixture.network.executed(i.payment_hash())).collect();
     assert_eq!(executed, [0, 1]);
 }
@@ -176,7 +176,7 @@ async fn does_not_know_what_it_does_not_offer() {
     let made = app.result(Method::MakeInvoice, make()).await;
     fixture.user.pay(invoice(&made).as_str(), None).unwrap();
     app.result(Method::GetBalance, json!({})).await;
-    assert_eq!(fixture.service.counts().notifications, 0);
+    assert_eq!(fixture.service.metrics().notifications, 0);
 }
 
 #[tokio::test]

@@ -18,12 +18,12 @@ async fn answers_wait_for_a_release_and_for_a_new_start() {
     let invoices: Vec<_> = (0..2).map(|_| fixture.user.make_invoice(&InvoiceTerms::of(1_000)).unwrap()).collect();
     fixture.service.set(|behaviour| behaviour.on(Method::PayInvoice, Conduct::Hold));
     let held = app.ask(Method::PayInvoice, json!({"invoice": invoices[0].as_str()})).await;
-    fixture.service.wait_for(LONG, |counts| counts.executed(Method::PayInvoice) == 1).await.unwrap();
+    fixture.service.wait_for(LONG, |metrics| metrics.executed(Method::PayInvoice) == 1).await.unwrap();
     fixture.service.set(|behaviour| behaviour.on(Method::PayInvoice, Conduct::Postpone));
     let postponed = app.ask(Method::PayInvoice, json!({"invoice": invoices[1].as_str()})).await;
-    fixture.service.wait_for(LONG, |counts| counts.calls(Method::PayInvoice) == 2).await.unwrap();
+    fixture.service.wait_for(LONG, |metrics| metrics.calls(Method::PayInvoice) == 2).await.unwrap();
     let executed = || -> Vec<_> { invoices.iter().map(|i| fixture.network.executed(i.payment_hash())).collect() };
-    assert_eq!((executed(), fixture.service.counts().answers), (vec![1, 0], 0));
+    assert_eq!((executed(), fixture.service.metrics().answers), (vec![1, 0], 0));
 
     fixture.service.stop().await;
     // Not heard.
@@ -33,7 +33,7 @@ async fn answers_wait_for_a_release_and_for_a_new_start() {
     assert_eq!(fixture.service.release(), 2);
     assert!(app.answer_to(held).await["error"].is_null());
     assert!(app.answer_to(postponed).await["error"].is_null());
-    assert_eq!((executed(), fixture.service.counts().calls(Method::GetBalance)), (vec![1, 1], 0));
+    assert_eq!((executed(), fixture.service.metrics().calls(Method::GetBalance)), (vec![1, 1], 0));
     assert_eq!(fixture.service.release(), 0);
 }
 
@@ -46,7 +46,7 @@ async fn payments_stay_in_flight_until_they_arrive_or_not() {
     let by = |n: usize| json!({"invoice": invoices[n].as_str()});
     let outgoing = |n: usize| fixture.shop.outgoing(invoices[n].payment_hash()).unwrap();
     let first = app.ask(Method::PayInvoice, by(0)).await;
-    fixture.service.wait_for(LONG, |counts| counts.executed(Method::PayInvoice) == 1).await.unwrap();
+    fixture.service.wait_for(LONG, |metrics| metrics.executed(Method::PayInvoice) == 1).await.unwrap();
     assert_eq!(app.result(Method::LookupInvoice, by(0)).await["state"], "pending");
     assert_eq!(app.refused(Method::PayInvoice, by(0)).await, "PAYMENT_FAILED");
     assert_eq!((fixture.shop.balance(), fixture.network.totals().in_flight), (989_990, 10_010));
@@ -55,7 +55,7 @@ async fn payments_stay_in_flight_until_they_arrive_or_not() {
     assert_eq!(outgoing(0).state, State::Settled);
 
     let second = app.ask(Method::PayInvoice, by(1)).await;
-    fixture.service.wait_for(LONG, |counts| counts.executed(Method::PayInvoice) == 3).await.unwrap();
+    fixture.service.wait_for(LONG, |metrics| metrics.executed(Method::PayInvoice) == 3).await.unwrap();
     assert_eq!(fixture.service.release_payments(false), 1);
     assert_eq!(app.answer_to(second).await["error"]["code"], "PAYMENT_FAILED");
     assert_eq!((outgoing(1).state, fixture.shop.balance()), (State::Failed, 989_990));
@@ -81,7 +81,7 @@ async fn takes_its_time_before_and_after() {
     });
     let asked = tokio::time::Instant::now();
     let id = app.ask(Method::GetBalance, json!({})).await;
-    fixture.service.wait_for(LONG, |counts| counts.executed(Method::GetBalance) == 2).await.unwrap();
+    fixture.service.wait_for(LONG, |metrics| metrics.executed(Method::GetBalance) == 2).await.unwrap();
     app.answer_to(id).await;
     assert!(took(asked));
 }
@@ -101,7 +101,7 @@ async fn several_relays_and_one_that_comes_late() {
     let client: NwcClient = service.url().parse().unwrap();
     assert_eq!(client.call(Method::GetBalance, json!({})).await.unwrap()["balance"], 5);
     let there = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
-    there.wait_for(LONG, |counts| counts.events_of(13194) >= 1 && counts.open_subscriptions >= 1).await.unwrap();
+    there.wait_for(LONG, |metrics| metrics.events_of(13194) >= 1 && metrics.open_subscriptions >= 1).await.unwrap();
     let mut app = App::connect(&service.url()).await;
     assert_eq!(app.result(Method::GetBalance, json!({})).await["balance"], 5);
     assert!(app.next_info().await);

@@ -112,7 +112,7 @@ async fn paying_costs_a_fee_and_is_told() {
     let open = fixture.user.make_invoice(&InvoiceTerms::open()).unwrap();
     assert_eq!(app.refused(Method::PayInvoice, json!({"invoice": open.as_str()})).await, "OTHER");
     app.result(Method::PayInvoice, json!({"invoice": open.as_str(), "amount": 5})).await;
-    assert_eq!(fixture.service.counts().calls(Method::PayInvoice), 7);
+    assert_eq!(fixture.service.metrics().calls(Method::PayInvoice), 7);
 }
 
 #[tokio::test]
@@ -146,14 +146,14 @@ async fn a_request_counts_once_and_not_after_its_time() {
     turned.store(600, Ordering::SeqCst);
     let late = app.request("pay_invoice", &pay, until);
     fixture.relay.inject(late);
-    fixture.service.wait_for(LONG, |counts| counts.expired == 1).await.unwrap();
+    fixture.service.wait_for(LONG, |metrics| metrics.expired == 1).await.unwrap();
     turned.store(0, Ordering::SeqCst);
     let event = app.request("pay_invoice", &pay, until);
     fixture.relay.inject(event.clone());
     fixture.relay.inject(event.clone());
     app.answer_to(event.id).await;
-    let counts = fixture.service.wait_for(LONG, |counts| counts.copies == 1).await.unwrap();
-    assert_eq!((counts.calls(Method::PayInvoice), counts.executed(Method::PayInvoice), counts.answers), (2, 1, 1));
+    let metrics = fixture.service.wait_for(LONG, |metrics| metrics.copies == 1).await.unwrap();
+    assert_eq!((metrics.calls(Method::PayInvoice), metrics.executed(Method::PayInvoice), metrics.answers), (2, 1, 1));
     assert_eq!(fixture.network.executed(invoice.payment_hash()), 1);
     // Not the app's.
     let mut thief = fixture.app().await;
@@ -162,5 +162,5 @@ async fn a_request_counts_once_and_not_after_its_time() {
     let unknown = app.request("sign_message", &json!({}), None);
     app.raw.publish(&unknown).await;
     assert_eq!(app.answer_to(unknown.id).await["error"]["code"], "NOT_IMPLEMENTED");
-    assert_eq!(fixture.service.counts().total(), 2);
+    assert_eq!(fixture.service.metrics().total(), 2);
 }

@@ -7,12 +7,12 @@ use usher_protocol::{Event, EventId, Keys, envelope, kind};
 use usher_sandbox::wallet::Identity;
 
 use super::{assert_silent, caught_up, service};
-use crate::harness::{ScriptedWallet, device, now, run_logins};
+use crate::harness::{HandmadeWallet, device, now, run_logins};
 
 const YEAR: u64 = 365 * 24 * 3600;
 
 /// `event`, said to be by `author`, with an id that is right for it: the signature alone is wrong.
-fn with_author_and_id_of(author: &ScriptedWallet, event: &Event) -> Event {
+fn with_author_and_id_of(author: &HandmadeWallet, event: &Event) -> Event {
     let mut forged = event.clone();
     forged.pubkey = author.public_key();
     forged.id = EventId::new(&forged.pubkey, &forged.created_at, &forged.kind, &forged.tags, &forged.content);
@@ -23,7 +23,7 @@ fn with_author_and_id_of(author: &ScriptedWallet, event: &Event) -> Event {
 async fn forged_events_say_nothing() {
     let (relay, usher) = service().await;
     let (api, service) = (usher.api(), usher.public_key());
-    let (victim, thief) = (ScriptedWallet::new(), ScriptedWallet::new());
+    let (victim, thief) = (HandmadeWallet::new(), HandmadeWallet::new());
     let stream = api.authenticate(&victim.public_key(), &[]).await;
     let (challenge, _) = victim.challenged(&relay).await;
     let genuine = victim.approval(service, &challenge.challenge, None);
@@ -55,7 +55,7 @@ async fn nobody_answers_for_another() {
     let (relay, usher) = service().await;
     let (api, service) = (usher.api(), usher.public_key());
     let user = Identity::generate();
-    let (victim, thief) = (ScriptedWallet { keys: user.keys().clone() }, Identity::generate());
+    let (victim, thief) = (HandmadeWallet { keys: user.keys().clone() }, Identity::generate());
     let stream = api.authenticate(&victim.public_key(), &[]).await;
     // The worst case: the challenge and a proof of the victim's have leaked.
     let (challenge, asked) = victim.challenged(&relay).await;
@@ -65,25 +65,25 @@ async fn nobody_answers_for_another() {
     let thiefs_proof = thiefs_device.proof().unwrap();
     let in_the_victims_name = SubkeyProof { main_key: victim.public_key(), metadata: thiefs_proof.metadata.clone() };
     let puppets =
-        [ScriptedWallet { keys: thief.keys().clone() }, ScriptedWallet { keys: thiefs_device.keys().clone() }];
+        [HandmadeWallet { keys: thief.keys().clone() }, HandmadeWallet { keys: thiefs_device.keys().clone() }];
     for proof in [None, Some(&leaked), Some(thiefs_proof), Some(&in_the_victims_name)] {
-        for scripted in &puppets {
-            relay.inject(scripted.approval(service, challenge, proof));
+        for handmade in &puppets {
+            relay.inject(handmade.approval(service, challenge, proof));
             let declined = json!({"status": "declined", "reason": null});
-            relay.inject(scripted.answer(service, challenge, proof, &declined));
+            relay.inject(handmade.answer(service, challenge, proof, &declined));
             if let Some(proof) = proof {
                 let text = serde_json::to_string(proof).unwrap();
-                relay.inject(scripted.seal_at(service, kind::SUBKEY_PROOF, &text, Some(asked.id), now()));
-                relay.inject(scripted.approval(service, challenge, None));
+                relay.inject(handmade.seal_at(service, kind::SUBKEY_PROOF, &text, Some(asked.id), now()));
+                relay.inject(handmade.approval(service, challenge, None));
             }
         }
     }
     caught_up(&api, &relay).await;
     assert_silent(&api, &stream, "answers of strangers").await;
-    for scripted in &puppets {
+    for handmade in &puppets {
         let to_them = |event: &Event| {
             event.kind.as_u16() == kind::AUTH_CHALLENGE
-                && event.tags.public_keys().any(|key| *key == scripted.public_key())
+                && event.tags.public_keys().any(|key| *key == handmade.public_key())
         };
         assert!(!relay.seen().iter().any(to_them), "a stranger was asked, too");
     }
@@ -96,7 +96,7 @@ async fn proofs_that_do_not_count_do_not_count() {
     let (relay, usher) = service().await;
     let (api, service) = (usher.api(), usher.public_key());
     let user = Identity::generate();
-    let main = ScriptedWallet { keys: user.keys().clone() };
+    let main = HandmadeWallet { keys: user.keys().clone() };
     let stream = api.authenticate(&main.public_key(), &[]).await;
     let (challenge, asked) = main.challenged(&relay).await;
     let challenge = challenge.challenge.as_str();
@@ -126,17 +126,17 @@ async fn proofs_that_do_not_count_do_not_count() {
         ("renamed", changed(&expired, &|proof| proof["metadata"]["name"] = json!("x".repeat(60_000)))),
     ];
     for (what, (keys, proof)) in cases {
-        let scripted = ScriptedWallet { keys };
+        let handmade = HandmadeWallet { keys };
         let status = json!({"status": "approved", "granted_permissions": [], "session_token": null});
         let answer = json!({"challenge": challenge, "subkey_proof": proof, "status": status});
-        relay.inject(scripted.seal(service, kind::AUTH_RESPONSE, &answer.to_string()));
-        relay.inject(scripted.seal_at(service, kind::SUBKEY_PROOF, &proof.to_string(), Some(asked.id), now));
-        relay.inject(scripted.approval(service, challenge, None));
+        relay.inject(handmade.seal(service, kind::AUTH_RESPONSE, &answer.to_string()));
+        relay.inject(handmade.seal_at(service, kind::SUBKEY_PROOF, &proof.to_string(), Some(asked.id), now));
+        relay.inject(handmade.approval(service, challenge, None));
         caught_up(&api, &relay).await;
         assert_silent(&api, &stream, what).await;
     }
     let tablet = device(&user, &[Permission::Auth], now - 60, now + YEAR);
-    relay.inject(ScriptedWallet { keys: tablet.keys().clone() }.approval(service, challenge, tablet.proof()));
+    relay.inject(HandmadeWallet { keys: tablet.keys().clone() }.approval(service, challenge, tablet.proof()));
     assert_eq!(api.outcome(&stream).await.main_key(), user.public_key().to_hex());
 }
 
@@ -144,7 +144,7 @@ async fn proofs_that_do_not_count_do_not_count() {
 async fn monsters_are_ignored() {
     let (relay, usher) = service().await;
     let (api, service) = (usher.api(), usher.public_key());
-    let victim = ScriptedWallet::new();
+    let victim = HandmadeWallet::new();
     let stream = api.authenticate(&victim.public_key(), &[]).await;
     let (challenge, _) = victim.challenged(&relay).await;
     let challenge = challenge.challenge.as_str();
@@ -164,7 +164,7 @@ async fn monsters_are_ignored() {
     ];
     for kind in kind::FROM_WALLET {
         for text in &texts {
-            relay.inject(ScriptedWallet::new().seal(service, kind, text));
+            relay.inject(HandmadeWallet::new().seal(service, kind, text));
         }
         // Contents that are no ciphertext at all, of 1 MB, and more tags than one can read.
         for content in
@@ -179,7 +179,7 @@ async fn monsters_are_ignored() {
     run_logins(&api, 5, crate::harness::User::Once).await;
     relay.inject(victim.approval(service, challenge, None));
     assert_eq!(api.outcome(&stream).await.status(), "approved");
-    assert_eq!(relay.counts().connections - relay.counts().open_connections, 5, "only the five wallets hung up");
+    assert_eq!(relay.metrics().connections - relay.metrics().open_connections, 5, "only the five wallets hung up");
     assert!(usher.memory() < before + 150, "{before} MiB grew to {} MiB", usher.memory());
 }
 
@@ -195,7 +195,7 @@ fn raw(keys: &Keys, to: usher_protocol::PublicKey, kind: u16, content: String, t
 async fn answers_far_from_now_are_not_answers() {
     let (relay, usher) = service().await;
     let (api, service) = (usher.api(), usher.public_key());
-    let victim = ScriptedWallet::new();
+    let victim = HandmadeWallet::new();
     let stream = api.authenticate(&victim.public_key(), &[]).await;
     let (challenge, _) = victim.challenged(&relay).await;
     let status = json!({"status": "approved", "granted_permissions": [], "session_token": null});
@@ -214,7 +214,7 @@ async fn answers_far_from_now_are_not_answers() {
 async fn what_is_not_encrypted_to_us_is_nothing() {
     let (relay, usher) = service().await;
     let (api, service) = (usher.api(), usher.public_key());
-    let victim = ScriptedWallet::new();
+    let victim = HandmadeWallet::new();
     let stream = api.authenticate(&victim.public_key(), &[]).await;
     let (challenge, _) = victim.challenged(&relay).await;
     let to_another = Keys::generate().public_key();

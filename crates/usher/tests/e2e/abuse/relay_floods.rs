@@ -22,7 +22,7 @@ async fn ten_thousand_junk_events_per_second() {
     let bad = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let usher = TestUsher::builder().relays(&[bad.url(), good.url()]).start().await;
     for relay in [&good, &bad] {
-        relay.wait_for(LONG, |counts| counts.reqs >= 1).await.expect("the service subscribes");
+        relay.wait_for(LONG, |metrics| metrics.reqs >= 1).await.expect("the service subscribes");
     }
     let api = usher.api();
     run_logins(&api, 5, User::Once).await;
@@ -30,7 +30,7 @@ async fn ten_thousand_junk_events_per_second() {
     let flood = flood(usher.public_key()).await;
     bad.set(|quirks| quirks.flood = Some(flood));
     for seconds in 1..=4 {
-        bad.wait_for(LONG, |counts| counts.flooded > seconds * 10_000).await.expect("it floods");
+        bad.wait_for(LONG, |metrics| metrics.flooded > seconds * 10_000).await.expect("it floods");
         run_logins(&api, 10, User::Once).await;
     }
     assert!(usher.memory() < before + 150, "{before} MiB grew to {} MiB", usher.memory());
@@ -55,7 +55,7 @@ async fn every_relay_is_bad_in_its_own_way() {
     }
     let urls: Vec<_> = relays.iter().map(QuirkyRelay::url).collect();
     let usher = TestUsher::builder().relays(&urls).start().await;
-    relays[0].wait_for(LONG, |counts| counts.reqs >= 1).await.expect("the service subscribes");
+    relays[0].wait_for(LONG, |metrics| metrics.reqs >= 1).await.expect("the service subscribes");
     let before = usher.memory();
     // The first, though it talks nonsense, carries events.
     run_logins(&usher.api(), 10, User::Once).await;
@@ -66,14 +66,14 @@ async fn every_relay_is_bad_in_its_own_way() {
 async fn junk_at_the_only_relay() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let usher = TestUsher::builder().relays(&[relay.url()]).start().await;
-    relay.wait_for(LONG, |counts| counts.reqs >= 1).await.expect("the service subscribes");
+    relay.wait_for(LONG, |metrics| metrics.reqs >= 1).await.expect("the service subscribes");
     let api = usher.api();
     run_logins(&api, 5, User::Once).await;
     let before = usher.memory();
     let flood = flood(usher.public_key()).await;
     relay.set(|quirks| quirks.flood = Some(flood));
     for seconds in 1..=4 {
-        relay.wait_for(LONG, |counts| counts.flooded > seconds * 10_000).await.expect("it floods");
+        relay.wait_for(LONG, |metrics| metrics.flooded > seconds * 10_000).await.expect("it floods");
         run_logins(&api, 10, User::Stubborn).await;
     }
     assert!(usher.memory() < before + 150, "{before} MiB grew to {} MiB", usher.memory());

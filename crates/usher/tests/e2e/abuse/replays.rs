@@ -4,13 +4,13 @@ use serde_json::json;
 use usher_protocol::{Event, kind};
 
 use super::{assert_silent, caught_up, service};
-use crate::harness::{LONG, ScriptedWallet};
+use crate::harness::{HandmadeWallet, LONG};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn what_was_said_counts_once() {
     let (relay, mut usher) = service().await;
     let (api, service) = (usher.api(), usher.public_key());
-    let user = ScriptedWallet::new();
+    let user = HandmadeWallet::new();
     let door = api.handshake(json!({"static_token": "door"})).await;
     let single = api.handshake(json!({})).await;
     let mut overheard = vec![user.handshake(&door.url), user.handshake(&single.url)];
@@ -38,9 +38,9 @@ async fn what_was_said_counts_once() {
 
     for round in ["at once", "after a crash"] {
         if round == "after a crash" {
-            let reqs = relay.counts().reqs;
+            let reqs = relay.metrics().reqs;
             usher.restart().await;
-            relay.wait_for(LONG, |counts| counts.reqs > reqs).await.expect("the service subscribes again");
+            relay.wait_for(LONG, |metrics| metrics.reqs > reqs).await.expect("the service subscribes again");
         }
         // Somebody is being asked while the old answers are said again, in both orders.
         let asked = api.authenticate(&user.public_key(), &[]).await;
@@ -61,7 +61,7 @@ async fn contradictions_are_decided_once_and_for_all() {
     let (relay, mut usher) = service().await;
     let (api, service) = (usher.api(), usher.public_key());
     for first in ["approved", "declined"] {
-        let user = ScriptedWallet::new();
+        let user = HandmadeWallet::new();
         let stream = api.authenticate(&user.public_key(), &[]).await;
         let (challenge, _) = user.challenged(&relay).await;
         let answer = |status: &str| user.answer(service, &challenge.challenge, None, &json!({"status": status}));
@@ -74,7 +74,7 @@ async fn contradictions_are_decided_once_and_for_all() {
         caught_up(&api, &relay).await;
         usher.restart().await;
         assert_eq!(api.events(&stream).await, (vec![event], true));
-        relay.wait_for(LONG, |counts| counts.open_subscriptions == 1).await.expect("the service subscribes again");
+        relay.wait_for(LONG, |metrics| metrics.open_subscriptions == 1).await.expect("the service subscribes again");
     }
-    assert!(relay.counts().events_of(kind::AUTH_CHALLENGE) >= 2);
+    assert!(relay.metrics().events_of(kind::AUTH_CHALLENGE) >= 2);
 }

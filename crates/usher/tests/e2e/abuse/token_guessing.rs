@@ -7,7 +7,7 @@ use serde_json::json;
 use usher_protocol::kind;
 
 use super::{assert_silent, caught_up, service};
-use crate::harness::{CallError, LONG, ScriptedWallet};
+use crate::harness::{CallError, HandmadeWallet, LONG};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_race_for_a_single_use_token_has_one_winner() {
@@ -15,7 +15,7 @@ async fn a_race_for_a_single_use_token_has_one_winner() {
     let api = usher.api();
     for _ in 0..5 {
         let handshake = api.handshake(json!({})).await;
-        let racers: Vec<_> = (0..8).map(|_| ScriptedWallet::new()).collect();
+        let racers: Vec<_> = (0..8).map(|_| HandmadeWallet::new()).collect();
         let events: Vec<_> = racers.iter().map(|racer| racer.handshake(&handshake.url)).collect();
         events.into_iter().for_each(|event| relay.inject(event));
         let event = api.outcome(&handshake.stream).await;
@@ -30,16 +30,16 @@ async fn a_used_token_is_worth_nothing() {
     let (relay, mut usher) = service().await;
     let api = usher.api();
     let handshake = api.handshake(json!({})).await;
-    let user = ScriptedWallet::new();
+    let user = HandmadeWallet::new();
     relay.inject(user.handshake(&handshake.url));
     let first = api.outcome(&handshake.stream).await;
     for crash in [false, true] {
         if crash {
-            let reqs = relay.counts().reqs;
+            let reqs = relay.metrics().reqs;
             usher.restart().await;
-            relay.wait_for(LONG, |counts| counts.reqs > reqs).await.expect("the service subscribes again");
+            relay.wait_for(LONG, |metrics| metrics.reqs > reqs).await.expect("the service subscribes again");
         }
-        relay.inject(ScriptedWallet::new().handshake(&handshake.url));
+        relay.inject(HandmadeWallet::new().handshake(&handshake.url));
         relay.inject(user.handshake(&handshake.url));
         caught_up(&api, &relay).await;
         assert_eq!(api.events(&handshake.stream).await, (vec![first.clone()], true));
@@ -72,10 +72,10 @@ async fn nobody_can_guess_or_choose_one() {
     for guess in near.into_iter().map(str::to_owned).chain((0..200).map(|n| format!("{n:032}"))) {
         let mut url = handshake.url.clone();
         url.token = guess;
-        relay.inject(ScriptedWallet::new().handshake(&url));
+        relay.inject(HandmadeWallet::new().handshake(&url));
     }
     // What is a token is no challenge.
-    let user = ScriptedWallet::new();
+    let user = HandmadeWallet::new();
     relay.inject(user.approval(usher.public_key(), token, None));
     caught_up(&api, &relay).await;
     for handshake in &handshakes {
@@ -102,7 +102,7 @@ async fn nobody_can_guess_or_choose_one() {
 async fn a_token_tells_nothing_about_the_challenge() {
     let (relay, usher) = service().await;
     let (api, service) = (usher.api(), usher.public_key());
-    let (user, thief) = (ScriptedWallet::new(), ScriptedWallet::new());
+    let (user, thief) = (HandmadeWallet::new(), HandmadeWallet::new());
     // The thief sees the QR code, and the user is quicker; the thief sees every event, too.
     let handshake = api.handshake(json!({})).await;
     relay.inject(user.handshake(&handshake.url));
@@ -111,8 +111,8 @@ async fn a_token_tells_nothing_about_the_challenge() {
     let (challenge, event) = user.challenged(&relay).await;
     assert!(!event.content.contains(&challenge.challenge), "it travels encrypted");
     for guess in [handshake.url.token.as_str(), stream.as_str(), &event.id.to_hex(), ""] {
-        for scripted in [&thief, &user] {
-            relay.inject(scripted.approval(service, guess, None));
+        for handmade in [&thief, &user] {
+            relay.inject(handmade.approval(service, guess, None));
         }
     }
     // Nor does it help to send the service's own words back to it.

@@ -13,15 +13,15 @@ use usher_faults::relay::{Quirks, QuirkyRelay};
 async fn patient_service() -> (QuirkyRelay, TestUsher) {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let usher = TestUsher::builder().relays(&[relay.url()]).start().await;
-    relay.wait_for(LONG, |counts| counts.reqs >= 1).await.expect("the service subscribes");
+    relay.wait_for(LONG, |metrics| metrics.reqs >= 1).await.expect("the service subscribes");
     (relay, usher)
 }
 
 /// Kills and starts the service, and waits until the relay has its subscription.
 async fn crash(relay: &QuirkyRelay, usher: &mut TestUsher) {
-    let wallets = relay.counts().reqs;
+    let wallets = relay.metrics().reqs;
     usher.restart().await;
-    relay.wait_for(LONG, |counts| counts.reqs > wallets).await.expect("the service subscribes again");
+    relay.wait_for(LONG, |metrics| metrics.reqs > wallets).await.expect("the service subscribes again");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -106,7 +106,7 @@ async fn an_answer_given_while_it_was_away_is_asked_for_again() {
     let stream = api.authenticate(&user.public_key(), &[]).await;
     let request = wallet.next_request(LONG).await.unwrap();
     usher.kill();
-    relay.wait_for(LONG, |counts| counts.open_connections == 1).await.expect("the wallet's alone");
+    relay.wait_for(LONG, |metrics| metrics.open_connections == 1).await.expect("the wallet's alone");
     // Ephemeral: the relay forwards it to nobody.
     wallet.approve(&request).unwrap();
     assert_eq!(wallet.flush(LONG).await, DeliveryStatus::Accepted);

@@ -1,12 +1,12 @@
-//! What every test here uses: [`TestUsher`] (the program), [`Api`] (its interface), [`ScriptedWallet`] (a wallet made by hand)
+//! What every test here uses: [`TestUsher`] (the program), [`Api`] (its interface), [`HandmadeWallet`] (a wallet made by hand)
 //! and a login from end to end.
 
 mod api;
+mod handmade_wallet;
 mod login;
 mod openapi_check;
 pub(crate) mod port;
 mod python;
-mod scripted_wallet;
 mod sse;
 mod test_tasks;
 mod usher;
@@ -14,10 +14,10 @@ mod usher;
 use std::time::Duration;
 
 pub(crate) use api::{Api, CallError, Event, Handshake};
+pub(crate) use handmade_wallet::{HandmadeWallet, device, now};
 pub(crate) use login::{User, introduce, run_logins, wallet_for};
 pub(crate) use port::free as free_port;
 pub(crate) use python::python;
-pub(crate) use scripted_wallet::{ScriptedWallet, device, now};
 pub(crate) use sse::Sse;
 pub(crate) use test_tasks::TestTasks;
 pub(crate) use usher::{Builder, TestUsher};

@@ -49,7 +49,7 @@ async fn devices_whose_proof_does_not_count() {
     let thief = approving(others, relay.url()).await;
     let stream = api.authenticate(&user.public_key(), &[]).await;
     // It cannot read the challenge, but says that it could not.
-    let (_, challenge) = crate::harness::ScriptedWallet { keys: user.keys().clone() }.challenged(&relay).await;
+    let (_, challenge) = crate::harness::HandmadeWallet { keys: user.keys().clone() }.challenged(&relay).await;
     let proof = usher_protocol::message::WalletMessage::SubkeyProof {
         proof: thief.identity().proof().unwrap().clone(),
         about: challenge.id,

@@ -11,7 +11,7 @@ use usher_protocol::kind;
 use usher_sandbox::wallet::{Identity, Policy, Wallet, WalletOptions};
 
 use super::service_with;
-use crate::harness::{LONG, ScriptedWallet, TestUsher, User, introduce};
+use crate::harness::{HandmadeWallet, LONG, TestUsher, User, introduce};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_user_is_asked_at_their_own_relay() {
@@ -33,7 +33,7 @@ async fn a_user_is_asked_at_their_own_relay() {
         let _at_home = Wallet::start(options).await;
         let event = api.outcome(&api.authenticate(&user.public_key(), &[]).await).await;
         assert_eq!(event.status(), "approved");
-        assert!(own.counts().events_of(kind::AUTH_CHALLENGE) > 0);
+        assert!(own.metrics().events_of(kind::AUTH_CHALLENGE) > 0);
     }
 }
 
@@ -49,7 +49,7 @@ async fn a_stranger_cannot_send_us_into_our_own_network() {
     for host in
         ["127.0.0.1", "127.1", "2130706433", "0x7f000001", "0.0.0.0", "localhost", "[::1]", "[::ffff:127.0.0.1]"]
     {
-        let user = ScriptedWallet::new();
+        let user = HandmadeWallet::new();
         let handshake = api.handshake(json!({})).await;
         let home = format!("ws://{host}:{port}");
         let text = json!({"token": handshake.url.token, "preferred_relays": [home]}).to_string();
@@ -64,5 +64,8 @@ async fn a_stranger_cannot_send_us_into_our_own_network() {
         let caught = timeout(Duration::from_millis(100), trap.accept()).await;
         assert!(caught.is_err(), "it came to {:?}", trap.local_addr());
     }
-    relay.wait_for(LONG, |counts| counts.events_of(kind::AUTH_CHALLENGE) >= 8).await.expect("all were asked elsewhere");
+    relay
+        .wait_for(LONG, |metrics| metrics.events_of(kind::AUTH_CHALLENGE) >= 8)
+        .await
+        .expect("all were asked elsewhere");
 }

@@ -95,7 +95,7 @@ async fn before_our_wallet_is_asked_to_pay_it_is_asked_after_the_next_start() {
             fixture.killed_there().await;
             assert_eq!(fixture.start("/invoices/pay", &body).await, stream);
             assert_eq!(statuses(&fixture.api().finished(&stream).await), ["paid"], "{point}");
-            assert_eq!(fixture.wallet.counts().calls(Method::PayInvoice), 1, "{point}");
+            assert_eq!(fixture.wallet.metrics().calls(Method::PayInvoice), 1, "{point}");
             assert_eq!((fixture.network.executed(invoice.payment_hash()), payee.balance()), (1, 5_000), "{point}");
         }
     }
@@ -116,11 +116,11 @@ async fn after_our_wallet_has_paid_the_outcome_is_looked_up() {
             });
         }
         let stream = fixture.start("/invoices/pay", &json!({"invoice": invoice.as_str()})).await;
-        fixture.wallet.wait_for(LONG, |counts| counts.executed(Method::PayInvoice) == 1).await.expect("paid");
+        fixture.wallet.wait_for(LONG, |metrics| metrics.executed(Method::PayInvoice) == 1).await.expect("paid");
         fixture.killed_there().await;
         let events = fixture.api().finished(&stream).await;
         assert_eq!(statuses(&events), ["paid"], "{point}");
-        assert_eq!(fixture.wallet.counts().calls(Method::PayInvoice), 1, "{point}");
+        assert_eq!(fixture.wallet.metrics().calls(Method::PayInvoice), 1, "{point}");
         assert_eq!((fixture.network.executed(invoice.payment_hash()), payee.balance()), (1, 5_000), "{point}");
         assert!(fixture.network.totals().add_up());
     }

@@ -36,7 +36,7 @@ impl Fixture {
         let shop = network.open_account("shop", Self::SHOP);
         let wallet = FaultyNwcService::start(&shop, &[relay.url()]).await;
         wallet.ready(LONG).await.expect("the wallet listens");
-        let before = relay.counts().reqs;
+        let before = relay.metrics().reqs;
         let builder = TestUsher::builder()
             .relays(&[relay.url()])
             .set("WALLET__LN_BACKEND", "nwc")
@@ -50,7 +50,7 @@ impl Fixture {
 
     /// Waits until the service listens for users and for its wallet.
     async fn subscribed(&self, before: u64) {
-        self.relay.wait_for(LONG, |counts| counts.reqs >= before + 2).await.expect("the service subscribes");
+        self.relay.wait_for(LONG, |metrics| metrics.reqs >= before + 2).await.expect("the service subscribes");
     }
 
     pub(super) fn api(&self) -> Api {
@@ -59,7 +59,7 @@ impl Fixture {
 
     /// Kills the service and starts it again.
     pub(super) async fn crash(&mut self) {
-        let before = self.relay.counts().reqs;
+        let before = self.relay.metrics().reqs;
         self.usher.restart().await;
         self.subscribed(before).await;
     }

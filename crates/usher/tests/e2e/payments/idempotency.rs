@@ -79,7 +79,7 @@ async fn a_payment_is_asked_for_once() {
     let events = fixture.api().finished(answer["stream_id"].as_str().unwrap()).await;
     assert_eq!(statuses(&events).last(), Some(&"paid"));
     // The wallet may have been asked right before the end, too: of that invoice nobody hears.
-    let invoices = fixture.wallet.counts().executed(Method::MakeInvoice);
+    let invoices = fixture.wallet.metrics().executed(Method::MakeInvoice);
     assert!((1..=2).contains(&invoices), "{invoices}");
     assert_eq!(fixture.shop.balance(), Fixture::SHOP + 7_000);
     // Also when all is over, and with another body it is another call.

@@ -110,7 +110,7 @@ async fn our_wallet_answers_twice_late_or_wrongly_and_pays_once() {
         assert_eq!(statuses(&fixture.api().finished(&stream).await), ["paid"], "{conduct:?}");
         assert_eq!(fixture.network.executed(invoice.payment_hash()), 1, "{conduct:?}");
         expected += 1;
-        assert_eq!(fixture.wallet.counts().calls(Method::PayInvoice), expected, "{conduct:?}");
+        assert_eq!(fixture.wallet.metrics().calls(Method::PayInvoice), expected, "{conduct:?}");
     }
 }
 
@@ -121,10 +121,10 @@ async fn our_wallet_pretends_to_have_paid() {
     let payee = fixture.network.open_account("payee", 0);
     let invoice = payee.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
     let stream = fixture.start("/invoices/pay", &serde_json::json!({"invoice": invoice.as_str()})).await;
-    fixture.wallet.wait_for(LONG, |counts| counts.calls(Method::LookupInvoice) >= 1).await.expect("looked up");
+    fixture.wallet.wait_for(LONG, |metrics| metrics.calls(Method::LookupInvoice) >= 1).await.expect("looked up");
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert!(!statuses(&fixture.api().events(&stream).await.0).contains(&"paid"));
-    assert_eq!(fixture.wallet.counts().calls(Method::PayInvoice), 1);
+    assert_eq!(fixture.wallet.metrics().calls(Method::PayInvoice), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -136,7 +136,7 @@ async fn our_wallet_that_never_answers_is_looked_up() {
     let invoice = payee.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
     let stream = fixture.start("/invoices/pay", &serde_json::json!({"invoice": invoice.as_str()})).await;
     assert_eq!(statuses(&fixture.api().finished(&stream).await), ["paid"]);
-    assert_eq!(fixture.wallet.counts().calls(Method::PayInvoice), 1);
+    assert_eq!(fixture.wallet.metrics().calls(Method::PayInvoice), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -149,7 +149,7 @@ async fn our_wallet_answers_after_both_were_started_again() {
     let payee = fixture.network.open_account("payee", 0);
     let invoice = payee.make_invoice(&InvoiceTerms::of(1_000)).unwrap();
     let stream = fixture.start("/invoices/pay", &serde_json::json!({"invoice": invoice.as_str()})).await;
-    fixture.wallet.wait_for(LONG, |counts| counts.executed(Method::PayInvoice) == 1).await.expect("executed");
+    fixture.wallet.wait_for(LONG, |metrics| metrics.executed(Method::PayInvoice) == 1).await.expect("executed");
     fixture.wallet.stop().await;
     fixture.usher.kill();
     fixture.wallet.start_again().await;
@@ -157,7 +157,7 @@ async fn our_wallet_answers_after_both_were_started_again() {
     fixture.wallet.release();
     let events = fixture.api().finished(&stream).await;
     assert_eq!(statuses(&events), ["paid"]);
-    assert_eq!((fixture.wallet.counts().calls(Method::PayInvoice), payee.balance()), (1, 1_000));
+    assert_eq!((fixture.wallet.metrics().calls(Method::PayInvoice), payee.balance()), (1, 1_000));
     tokio::time::sleep(QUIET).await;
     assert_eq!(fixture.api().events(&stream).await, (events, true));
 }

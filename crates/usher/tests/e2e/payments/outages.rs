@@ -77,7 +77,7 @@ async fn a_payment_that_was_accepted_while_the_relay_was_away_is_made_when_it_is
             fixture.usher.ready().await.expect("it starts");
         }
         fixture.paid_once(&stream, &invoice, ending).await;
-        assert_eq!(fixture.wallet.counts().calls(Method::PayInvoice), 1, "{ending:?}");
+        assert_eq!(fixture.wallet.metrics().calls(Method::PayInvoice), 1, "{ending:?}");
     }
 }
 
@@ -108,7 +108,11 @@ async fn a_payment_that_was_asked_for_while_the_wallet_was_away_is_made_when_it_
             fixture.usher.ready().await.expect("it runs");
             fixture.wallet.start_again().await;
             fixture.paid_once(&stream, &invoice, (memory, ending)).await;
-            assert_eq!(fixture.wallet.counts().calls(Method::PayInvoice), 1, "the same request: {memory:?} {ending:?}");
+            assert_eq!(
+                fixture.wallet.metrics().calls(Method::PayInvoice),
+                1,
+                "the same request: {memory:?} {ending:?}"
+            );
         }
     }
 }
@@ -118,13 +122,13 @@ async fn a_user_is_asked_to_pay_as_soon_as_the_wallet_is_back() {
     let fixture = Fixture::open().await;
     let user = fixture.user(Policy::silent()).await;
     fixture.wallet.stop().await;
-    let before = fixture.relay.counts().events_of(23_194);
+    let before = fixture.relay.metrics().events_of(23_194);
     fixture.ask(&user, 1_000).await;
     // Asked in vain, and then probed.
-    fixture.relay.wait_for(LONG, |counts| counts.events_of(23_194) >= before + 2).await.expect("asked");
+    fixture.relay.wait_for(LONG, |metrics| metrics.events_of(23_194) >= before + 2).await.expect("asked");
     fixture.wallet.start_again().await;
     user.next_request(LONG).await.expect("a request");
-    assert_eq!(fixture.wallet.counts().executed(Method::MakeInvoice), 1);
+    assert_eq!(fixture.wallet.metrics().executed(Method::MakeInvoice), 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

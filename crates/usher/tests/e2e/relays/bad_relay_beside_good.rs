@@ -14,7 +14,7 @@ async fn logins_beside(quirks: Quirks) -> (QuirkyRelay, QuirkyRelay, TestUsher) 
     let bad = QuirkyRelay::start(quirks).await.unwrap();
     // The bad one comes first: where anything is tried in turn, it is in the way.
     let usher = TestUsher::builder().relays(&[bad.url(), good.url()]).start().await;
-    good.wait_for(LONG, |counts| counts.reqs >= 1).await.expect("the service subscribes");
+    good.wait_for(LONG, |metrics| metrics.reqs >= 1).await.expect("the service subscribes");
     run_logins(&usher.api(), USERS, User::Once).await;
     (good, bad, usher)
 }
@@ -27,25 +27,25 @@ async fn one_that_sends_no_ok_for_ephemeral_events() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_that_allows_one_subscription() {
     let (_, bad, _usher) = logins_beside(Quirks { max_subscriptions: 1, ..Quirks::default() }).await;
-    assert_eq!(bad.counts().most_subscriptions, 1);
+    assert_eq!(bad.metrics().most_subscriptions, 1);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_that_refuses_every_event() {
     let (_, bad, _usher) = logins_beside(Quirks { refuse_events: true, ..Quirks::default() }).await;
-    let counts = bad.counts();
-    assert!(counts.events_refused >= USERS as u64, "it was asked: {counts:?}");
+    let metrics = bad.metrics();
+    assert!(metrics.events_refused >= USERS as u64, "it was asked: {metrics:?}");
     assert!(
-        counts.events_of(usher_protocol::kind::AUTH_CHALLENGE) < 4 * USERS as u64,
-        "it is not pestered: {counts:?}"
+        metrics.events_of(usher_protocol::kind::AUTH_CHALLENGE) < 4 * USERS as u64,
+        "it is not pestered: {metrics:?}"
     );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_that_accepts_connections_and_never_answers() {
     let (_, bad, _usher) = logins_beside(Quirks { accept_tcp_only: true, ..Quirks::default() }).await;
-    let counts = bad.counts();
-    assert!(counts.connections > 0 && counts.handshakes == 0, "{counts:?}");
+    let metrics = bad.metrics();
+    assert!(metrics.connections > 0 && metrics.handshakes == 0, "{metrics:?}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -61,13 +61,13 @@ async fn one_that_stops_reading() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_that_limits_the_rate() {
     let (_, bad, _usher) = logins_beside(Quirks { rate_limit: Some(2), ..Quirks::default() }).await;
-    assert!(bad.counts().events_refused > 0, "it had reason to");
+    assert!(bad.metrics().events_refused > 0, "it had reason to");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn one_that_demands_authentication() {
     let (_, bad, _usher) = logins_beside(Quirks { require_auth: true, ..Quirks::default() }).await;
-    bad.wait_for(LONG, |counts| counts.auths_valid > 0).await.expect("the service says who it is");
+    bad.wait_for(LONG, |metrics| metrics.auths_valid > 0).await.expect("the service says who it is");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -115,6 +115,6 @@ async fn one_that_is_not_there() {
     let url = gone.url().to_owned();
     gone.stop().await;
     let usher = TestUsher::builder().relays(&[&url, good.url(), "wss://relay.invalid"]).start().await;
-    good.wait_for(LONG, |counts| counts.reqs >= 1).await.expect("the service subscribes");
+    good.wait_for(LONG, |metrics| metrics.reqs >= 1).await.expect("the service subscribes");
     run_logins(&usher.api(), USERS, User::Once).await;
 }

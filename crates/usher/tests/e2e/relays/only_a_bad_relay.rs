@@ -12,7 +12,7 @@ const USERS: usize = 5;
 async fn logins_over(quirks: Quirks, user: User) -> (QuirkyRelay, TestUsher) {
     let relay = QuirkyRelay::start(quirks).await.unwrap();
     let usher = TestUsher::builder().relays(&[relay.url()]).start().await;
-    relay.wait_for(LONG, |counts| counts.reqs >= 1).await.expect("the service subscribes");
+    relay.wait_for(LONG, |metrics| metrics.reqs >= 1).await.expect("the service subscribes");
     run_logins(&usher.api(), USERS, user).await;
     (relay, usher)
 }
@@ -35,7 +35,7 @@ async fn authentication() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn rate_limit() {
     let (relay, _usher) = logins_over(Quirks { rate_limit: Some(2), ..Quirks::default() }, User::Stubborn).await;
-    assert!(relay.counts().events_refused > 0, "it had reason to");
+    assert!(relay.metrics().events_refused > 0, "it had reason to");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -66,12 +66,12 @@ async fn it_comes_back_after_a_while() {
     let port = free_port();
     let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
     let usher = TestUsher::builder().relays(&[relay.url()]).start().await;
-    relay.wait_for(LONG, |counts| counts.reqs >= 1).await.expect("the service subscribes");
+    relay.wait_for(LONG, |metrics| metrics.reqs >= 1).await.expect("the service subscribes");
     relay.stop().await;
     let handshake = usher.api().handshake(serde_json::json!({})).await;
     assert!(!handshake.stream.is_empty(), "start calls need no relay");
     let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
-    relay.wait_for(LONG, |counts| counts.reqs >= 1).await.expect("the service subscribes again");
+    relay.wait_for(LONG, |metrics| metrics.reqs >= 1).await.expect("the service subscribes again");
     run_logins(&usher.api(), USERS, User::Once).await;
 }
 
@@ -81,7 +81,7 @@ async fn a_line_that_breaks_and_swallows() {
     let line = BreakableProxy::start(format!("127.0.0.1:{}", relay.port())).await.unwrap();
     line.delay(Duration::from_millis(50));
     let usher = TestUsher::builder().relays(&[&line.ws_url()]).start().await;
-    relay.wait_for(LONG, |counts| counts.reqs >= 1).await.expect("the service subscribes");
+    relay.wait_for(LONG, |metrics| metrics.reqs >= 1).await.expect("the service subscribes");
     let api = usher.api();
     let trouble = async {
         for _ in 0..2 {

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::json;
-use usher_faults::relay::{Counts, Quirks, QuirkyRelay};
+use usher_faults::relay::{Quirks, QuirkyRelay, RelayMetrics};
 use usher_protocol::kind;
 use usher_sandbox::wallet::Policy;
 
-use crate::harness::{LONG, QUIET, ScriptedWallet, TestUsher, User, introduce, wallet_for};
+use crate::harness::{HandmadeWallet, LONG, QUIET, TestUsher, User, introduce, wallet_for};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn the_same_event_from_five_relays_is_one() {
@@ -17,7 +17,7 @@ async fn the_same_event_from_five_relays_is_one() {
     let urls: Vec<_> = relays.iter().map(QuirkyRelay::url).collect();
     let mut usher = TestUsher::builder().relays(&urls).start().await;
     let subscribed =
-        || join_all(relays.iter().map(|relay| relay.wait_for(LONG, |counts| counts.open_subscriptions > 0)));
+        || join_all(relays.iter().map(|relay| relay.wait_for(LONG, |metrics| metrics.open_subscriptions > 0)));
     subscribed().await;
     let api = usher.api();
 
@@ -27,7 +27,7 @@ async fn the_same_event_from_five_relays_is_one() {
     let said = wallet.sent_events();
     assert_eq!(said.len(), 1, "it was said once: {said:?}");
     for relay in &relays {
-        let key_handshakes = |counts: &Counts| counts.events_of(kind::KEY_HANDSHAKE) == 1;
+        let key_handshakes = |metrics: &RelayMetrics| metrics.events_of(kind::KEY_HANDSHAKE) == 1;
         relay.wait_for(LONG, key_handshakes).await.expect("at each relay");
     }
     let stream = api.authenticate(&wallet.main_key(), &[]).await;
@@ -37,7 +37,7 @@ async fn the_same_event_from_five_relays_is_one() {
     assert_eq!(api.events(&stream).await.0.len(), 1);
 
     // Other users' events, each from all five at once, and all of them again after a crash.
-    let puppets: Vec<_> = (0..20).map(|_| ScriptedWallet::new().handshake(&door.url)).collect();
+    let puppets: Vec<_> = (0..20).map(|_| HandmadeWallet::new().handshake(&door.url)).collect();
     let tell = || {
         for event in puppets.iter().chain(&said) {
             relays.iter().for_each(|relay| relay.inject(event.clone()));
@@ -46,11 +46,11 @@ async fn the_same_event_from_five_relays_is_one() {
     tell();
     let events = api.at_least(&door.stream, 21).await;
     usher.kill();
-    relays[0].wait_for(LONG, |counts| counts.open_subscriptions <= 1).await.expect("the wallet's alone");
+    relays[0].wait_for(LONG, |metrics| metrics.open_subscriptions <= 1).await.expect("the wallet's alone");
     usher.restart().await;
-    join_all(relays.iter().map(|relay| relay.wait_for(LONG, |counts| counts.open_subscriptions > 1))).await;
+    join_all(relays.iter().map(|relay| relay.wait_for(LONG, |metrics| metrics.open_subscriptions > 1))).await;
     tell();
-    let fresh = ScriptedWallet::new().handshake(&door.url);
+    let fresh = HandmadeWallet::new().handshake(&door.url);
     relays.iter().for_each(|relay| relay.inject(fresh.clone()));
     let after = api.at_least(&door.stream, 22).await;
     tokio::time::sleep(QUIET).await;
@@ -69,24 +69,24 @@ async fn an_idle_service_is_silent_however_many_operations_are_open() {
         if again {
             // The same with all of them found in the store.
             usher.kill();
-            relay.wait_for(LONG, |counts| counts.open_connections == 0).await.expect("gone");
-            other.wait_for(LONG, |counts| counts.open_connections == 0).await.expect("gone");
+            relay.wait_for(LONG, |metrics| metrics.open_connections == 0).await.expect("gone");
+            other.wait_for(LONG, |metrics| metrics.open_connections == 0).await.expect("gone");
             usher.restart().await;
         } else {
             let api = usher.api();
             join_all((0..200).map(|_| api.handshake(json!({})))).await;
         }
         for relay in [&relay, &other] {
-            relay.wait_for(LONG, |counts| counts.open_subscriptions == 1).await.expect("the one subscription");
+            relay.wait_for(LONG, |metrics| metrics.open_subscriptions == 1).await.expect("the one subscription");
         }
         tokio::time::sleep(Duration::from_millis(500)).await;
-        let before = [relay.counts(), other.counts()];
+        let before = [relay.metrics(), other.metrics()];
         tokio::time::sleep(Duration::from_secs(4)).await;
-        assert_eq!([relay.counts(), other.counts()], before, "an idle service sends nothing");
-        for counts in &before {
-            assert_eq!((counts.open_connections, counts.open_subscriptions), (1, 1));
-            assert_eq!((counts.most_subscriptions, counts.all_events()), (1, 0));
-            assert_eq!(counts.reqs, if again { 2 } else { 1 });
+        assert_eq!([relay.metrics(), other.metrics()], before, "an idle service sends nothing");
+        for metrics in &before {
+            assert_eq!((metrics.open_connections, metrics.open_subscriptions), (1, 1));
+            assert_eq!((metrics.most_subscriptions, metrics.all_events()), (1, 0));
+            assert_eq!(metrics.reqs, if again { 2 } else { 1 });
         }
     }
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::webhook_receiver::{App, Reply};
 use super::{assert_complete, service};
-use crate::harness::{Api, CallError, Handshake, LONG, ScriptedWallet, TestTasks};
+use crate::harness::{Api, CallError, HandmadeWallet, Handshake, LONG, TestTasks};
 
 /// How long handshakes live, in seconds.
 const TTL: u64 = 6;
@@ -35,12 +35,12 @@ impl Load {
             match self.api.try_handshake(&json!({})).await {
                 Ok(handshake) => {
                     self.streams.lock().push(handshake.stream.clone());
-                    let scripted = ScriptedWallet::new();
+                    let handmade = HandmadeWallet::new();
                     if dice.random_bool(0.8) {
-                        self.relay.inject(scripted.handshake(&handshake.url));
+                        self.relay.inject(handmade.handshake(&handshake.url));
                     }
                     if dice.random_bool(0.5) {
-                        self.relay.inject(scripted.handshake(&self.door.url));
+                        self.relay.inject(handmade.handshake(&self.door.url));
                     }
                 }
                 Err(CallError::Network(_)) => {}

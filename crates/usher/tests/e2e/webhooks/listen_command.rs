@@ -11,7 +11,7 @@ use usher_faults::relay::{Quirks, QuirkyRelay};
 
 use super::webhook_receiver::{App, Reply};
 use super::{body, event};
-use crate::harness::{LONG, ScriptedWallet, TestUsher};
+use crate::harness::{HandmadeWallet, LONG, TestUsher};
 
 /// A running `usher listen`; killed with this value.
 struct Listener {
@@ -91,7 +91,7 @@ impl Drop for Listener {
 async fn service() -> (QuirkyRelay, TestUsher) {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let usher = TestUsher::builder().relays(&[relay.url()]).start().await;
-    relay.wait_for(LONG, |counts| counts.reqs >= 1).await.expect("the service subscribes");
+    relay.wait_for(LONG, |metrics| metrics.reqs >= 1).await.expect("the service subscribes");
     (relay, usher)
 }
 
@@ -128,15 +128,15 @@ async fn it_goes_on_after_a_restart_and_shows_one_stream_when_asked() {
     let door = api.handshake(json!({"static_token": "door"})).await;
     let mut listener = Listener::start(&usher, &["--stream", &door.stream]).await;
     event(&api, &relay).await;
-    relay.inject(ScriptedWallet::new().handshake(&door.url));
+    relay.inject(HandmadeWallet::new().handshake(&door.url));
     let line = listener.line().await;
     assert!(line.contains("Z  KeyHandshake  ") && line.contains(&format!("{}:0  {{", door.stream)), "{line}");
 
     usher.restart().await;
     listener.says("connection to the service lost").await;
     listener.says("listening to").await;
-    relay.wait_for(LONG, |counts| counts.reqs >= 2).await.expect("the service subscribes");
-    relay.inject(ScriptedWallet::new().handshake(&door.url));
+    relay.wait_for(LONG, |metrics| metrics.reqs >= 2).await.expect("the service subscribes");
+    relay.inject(HandmadeWallet::new().handshake(&door.url));
     assert!(listener.line().await.contains(&format!("{}:1  {{", door.stream)));
 }
 

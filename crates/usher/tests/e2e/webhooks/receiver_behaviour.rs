@@ -10,7 +10,7 @@ use serde_json::json;
 
 use super::webhook_receiver::{App, Reply};
 use super::{assert_complete, event, scans, service};
-use crate::harness::{ScriptedWallet, free_port};
+use crate::harness::{HandmadeWallet, free_port};
 
 /// An app that has its own manners with some streams: what it does with the first post of an event.
 async fn app_with_manners() -> (App, Arc<Mutex<HashMap<String, Reply>>>) {
@@ -44,7 +44,7 @@ async fn one_stream_s_trouble_is_not_another_s() {
         let door = api.handshake(json!({"static_token": format!("door-{}", troubled.len())})).await;
         manners.lock().insert(door.stream.clone(), reply);
         for _ in 0..2 {
-            relay.inject(ScriptedWallet::new().handshake(&door.url));
+            relay.inject(HandmadeWallet::new().handshake(&door.url));
         }
         troubled.insert(name, door.stream);
     }

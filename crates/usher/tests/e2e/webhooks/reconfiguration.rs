@@ -36,7 +36,7 @@ async fn a_webhook_is_told_what_happens_from_when_it_is_configured() {
     let api = usher.api();
     usher.unset("WEBHOOK__URL");
     usher.restart().await;
-    relay.wait_for(crate::harness::LONG, |counts| counts.reqs >= 2).await.expect("the service subscribes");
+    relay.wait_for(crate::harness::LONG, |metrics| metrics.reqs >= 2).await.expect("the service subscribes");
 
     // Nobody is told now.
     let door = api.handshake(json!({"static_token": "door"})).await;
@@ -44,7 +44,7 @@ async fn a_webhook_is_told_what_happens_from_when_it_is_configured() {
 
     usher.set("WEBHOOK__URL", second.url());
     usher.restart().await;
-    relay.wait_for(crate::harness::LONG, |counts| counts.reqs >= 3).await.expect("the service subscribes");
+    relay.wait_for(crate::harness::LONG, |metrics| metrics.reqs >= 3).await.expect("the service subscribes");
     scans(&api, &relay, &door, 2).await;
     second.until("both events", |app| app.accepted(&door.stream).len() == 2).await;
     let indexes: Vec<_> = second.posts_of(&door.stream).iter().map(super::webhook_receiver::Post::index).collect();

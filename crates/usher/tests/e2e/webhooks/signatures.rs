@@ -72,7 +72,7 @@ async fn posts_are_signed_while_the_secret_is_changed() {
                 usher.set("WEBHOOK__PREVIOUS_SECRET", previous);
             }
             usher.restart().await;
-            relay.wait_for(crate::harness::LONG, |counts| counts.reqs >= step).await.expect("the service subscribes");
+            relay.wait_for(crate::harness::LONG, |metrics| metrics.reqs >= step).await.expect("the service subscribes");
         }
         let stream = event(&api, &relay).await;
         app.takes(&stream, 1).await;

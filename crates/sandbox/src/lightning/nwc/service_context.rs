@@ -16,9 +16,9 @@ use usher_protocol::{Event, EventId, Keys};
 use super::announcement::LastAnnouncement;
 use super::capabilities::{Capabilities, Encryptions};
 use super::cipher::{Cipher, Scheme};
-use super::counts::NwcCounts;
 use super::executor;
 use super::keys::NwcKeys;
+use super::metrics::NwcMetrics;
 use super::notification;
 use super::request::NwcRequest;
 use super::wire::{Call, REQUEST, RESPONSE, Response};
@@ -31,12 +31,12 @@ const SEEN: NonZeroUsize = NonZeroUsize::MIN.saturating_add(65_535);
 
 /// The state of a wallet service. It outlives a stop and the next start.
 #[derive(Debug)]
-pub struct NwcSession {
+pub struct NwcServiceContext {
     account: Account,
     keys: NwcKeys,
     pub(super) relays: Vec<String>,
     capabilities: Mutex<Capabilities>,
-    pub(super) counts: watch::Sender<NwcCounts>,
+    pub(super) metrics: watch::Sender<NwcMetrics>,
     cipher: Option<Cipher>,
     seen: Mutex<LruCache<EventId, ()>>,
     announced: Mutex<LastAnnouncement>,
@@ -52,13 +52,13 @@ pub(super) struct Running {
     pub(super) stop: CancellationToken,
 }
 
-impl NwcSession {
+impl NwcServiceContext {
     pub(super) fn new(account: Account, relays: Vec<String>, keys: NwcKeys, capabilities: Capabilities) -> Self {
         Self {
             account,
             relays,
             capabilities: Mutex::new(capabilities),
-            counts: watch::Sender::default(),
+            metrics: watch::Sender::default(),
             cipher: Cipher::new(keys.wallet.secret_key(), keys.app.public_key()).ok(),
             keys,
             seen: Mutex::new(LruCache::new(SEEN)),
@@ -93,9 +93,9 @@ impl NwcSession {
         self.seen.lock().clear();
     }
 
-    /// Changes the counts.
-    pub fn count(&self, change: impl FnOnce(&mut NwcCounts)) {
-        self.counts.send_modify(change);
+    /// Changes the metrics.
+    pub fn count(&self, change: impl FnOnce(&mut NwcMetrics)) {
+        self.metrics.send_modify(change);
     }
 
     /// Unix seconds.
@@ -131,13 +131,13 @@ impl NwcSession {
             return None;
         }
         if self.seen.lock().put(event.id, ()).is_some() {
-            self.count(|counts| counts.copies += 1);
+            self.count(|metrics| metrics.copies += 1);
             if !copies {
                 return None;
             }
         }
         let unreadable = || {
-            self.count(|counts| counts.unreadable += 1);
+            self.count(|metrics| metrics.unreadable += 1);
             None
         };
         let (Some(scheme), Some(cipher)) = (Scheme::of(event), &self.cipher) else { return unreadable() };
@@ -157,8 +157,8 @@ impl NwcSession {
             return unreadable();
         }
         match method {
-            Some(method) => self.count(|counts| *counts.calls.entry(method).or_default() += 1),
-            None => self.count(|counts| counts.unreadable += 1),
+            Some(method) => self.count(|metrics| *metrics.calls.entry(method).or_default() += 1),
+            None => self.count(|metrics| metrics.unreadable += 1),
         }
         Some(request)
     }
@@ -167,7 +167,7 @@ impl NwcSession {
     pub fn expire(&self, request: &NwcRequest) -> bool {
         let expired = request.expires_at.is_some_and(|at| at <= self.now());
         if expired {
-            self.count(|counts| counts.expired += 1);
+            self.count(|metrics| metrics.expired += 1);
         }
         expired
     }
@@ -183,7 +183,7 @@ impl NwcSession {
             return Response::refused(ErrorCode::NotImplemented, "the method is not supported");
         };
         let result = executor::execute(&self.account, &self.capabilities(), method, request);
-        self.count(|counts| *counts.executed.entry(method).or_default() += 1);
+        self.count(|metrics| *metrics.executed.entry(method).or_default() += 1);
         Response(result)
     }
 
@@ -205,7 +205,7 @@ impl NwcSession {
             .tag(Tag::public_key(self.keys.app.public_key()))
             .tag(Tag::event(request.id));
         if self.send(signer, builder) {
-            self.count(|counts| counts.answers += 1);
+            self.count(|metrics| metrics.answers += 1);
         }
     }
 
@@ -216,7 +216,7 @@ impl NwcSession {
             let Some(content) = self.seal(scheme, &text) else { continue };
             let app = Tag::public_key(self.keys.app.public_key());
             if self.send(&self.keys.wallet, EventBuilder::new(Kind::from_u16(kind), content).tag(app)) {
-                self.count(|counts| counts.notifications += 1);
+                self.count(|metrics| metrics.notifications += 1);
             }
         }
     }

@@ -11,8 +11,8 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::counts::Counts;
 use super::event_store::{EventStore, Kept};
+use super::metrics::RelayMetrics;
 use super::outbox::{Outbox, Published};
 use super::quirks::Quirks;
 use super::subscriptions::{Subscription, Subscriptions};
@@ -22,10 +22,10 @@ const SEEN: usize = 4_096;
 
 /// Distributes what arrives on one connection to the others.
 #[derive(Debug)]
-pub(super) struct Broker {
+pub(super) struct SharedState {
     pub(super) url: String,
     pub(super) quirks: watch::Sender<Arc<Quirks>>,
-    pub(super) counts: watch::Sender<Counts>,
+    pub(super) metrics: watch::Sender<RelayMetrics>,
     pub(super) tasks: TaskTracker,
     pub(super) stop: CancellationToken,
     /// Notified when all connections must close.
@@ -36,12 +36,12 @@ pub(super) struct Broker {
     serial: AtomicU64,
 }
 
-impl Broker {
+impl SharedState {
     pub(super) fn new(url: String, quirks: Quirks) -> Self {
         Self {
             url,
             quirks: watch::Sender::new(Arc::new(quirks)),
-            counts: watch::Sender::new(Counts::default()),
+            metrics: watch::Sender::new(RelayMetrics::default()),
             tasks: TaskTracker::new(),
             stop: CancellationToken::new(),
             hang_up: Notify::new(),
@@ -56,8 +56,8 @@ impl Broker {
         Arc::clone(&self.quirks.borrow())
     }
 
-    pub(super) fn count(&self, change: impl FnOnce(&mut Counts)) {
-        self.counts.send_modify(change);
+    pub(super) fn count(&self, change: impl FnOnce(&mut RelayMetrics)) {
+        self.metrics.send_modify(change);
     }
 
     pub(super) fn next_serial(&self) -> u64 {
@@ -87,7 +87,7 @@ impl Broker {
         }
         for published in stored.matching(&subscription.filters, quirks.keeps_ephemeral) {
             subscription.outbox.push(at, published.frame(&subscription.id));
-            self.count(|counts| counts.forwarded += 1);
+            self.count(|metrics| metrics.forwarded += 1);
         }
     }
 
@@ -150,7 +150,7 @@ impl Broker {
                 }));
             }
         }
-        self.count(|counts| counts.forwarded += total);
+        self.count(|metrics| metrics.forwarded += total);
     }
 
     /// Forwards a junk event to all matching subscriptions with room in their queue; returns how many.

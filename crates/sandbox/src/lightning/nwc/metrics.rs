@@ -6,7 +6,7 @@ use super::Method;
 
 /// What a wallet service saw and did since it was made, restarts included.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct NwcCounts {
+pub struct NwcMetrics {
     /// Requests by method: different request events, executed or not, and copies that the handler handles
     /// ([`RequestHandler::handles_copies`](super::RequestHandler::handles_copies)).
     pub calls: BTreeMap<Method, u64>,
@@ -25,7 +25,7 @@ pub struct NwcCounts {
     pub notifications: u64,
 }
 
-impl NwcCounts {
+impl NwcMetrics {
     /// Calls of a method.
     pub fn calls(&self, method: Method) -> u64 {
         self.calls.get(&method).copied().unwrap_or(0)

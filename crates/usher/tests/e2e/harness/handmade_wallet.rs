@@ -14,7 +14,7 @@ use super::LONG;
 
 /// A key that can say anything to a service.
 #[derive(Clone)]
-pub(crate) struct ScriptedWallet {
+pub(crate) struct HandmadeWallet {
     pub(crate) keys: Keys,
 }
 
@@ -29,7 +29,7 @@ pub(crate) fn device(user: &Identity, permissions: &[Permission], valid_from: u6
     user.device(DeviceTerms { name: "a device".to_owned(), valid_from, expires_at, permissions }).expect("a device")
 }
 
-impl ScriptedWallet {
+impl HandmadeWallet {
     pub(crate) fn new() -> Self {
         Self { keys: Keys::generate() }
     }

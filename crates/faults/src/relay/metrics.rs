@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// What a [`QuirkyRelay`](super::QuirkyRelay) counted since it started.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct RelayMetrics {
     /// TCP connections accepted.
     pub connections: u64,
     /// TCP connections open now.
@@ -41,7 +41,7 @@ pub struct Counts {
     pub slow_readers: u64,
 }
 
-impl Counts {
+impl RelayMetrics {
     /// EVENTs received of `kind`.
     pub fn events_of(&self, kind: u16) -> u64 {
         self.events.get(&kind).copied().unwrap_or(0)
