@@ -1,1 +1,32 @@
-//! A Cashu mint for trying Usher and for its tests.
+//! A real Cashu mint, for trying Usher and for its tests.
+//!
+//! The mint is [cdk]'s, with its own HTTP routes; this crate starts it on a loopback port and adds what an operator's own
+//! mint has: custom units such as `multi`, a static token ([`Clear-auth`, NUT-21]), and quotes that are paid without
+//! Lightning ([`QuotePayment`]). A mint that misbehaves on purpose is a proxy of `usher-faults` in front of this one.
+//!
+//! ```no_run
+//! # async fn example() -> anyhow::Result<()> {
+//! use usher_mint::{Mint, MintOptions};
+//!
+//! let mint = Mint::start(MintOptions::new().auth_token("secret").input_fee_ppk(100)).await?;
+//! println!("{}", mint.url());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The `usher` binary does not link this crate: it is large, and its build needs `protoc`. `usher dev` starts the binary
+//! `usher-mint` of this crate beside itself.
+//!
+//! [cdk]: https://docs.rs/cdk
+//! [`Clear-auth`, NUT-21]: https://github.com/cashubtc/nuts/blob/main/21.md
+
+mod auth;
+mod invoice;
+mod mint;
+mod options;
+mod payment;
+mod server;
+mod storage;
+
+pub use mint::{Mint, MintTotals, OpenQuote};
+pub use options::{InvoiceSource, KeysetVersion, MintOptions, QuotePayment, Rotation};

@@ -36,3 +36,12 @@ fn the_binary_links_no_crate_that_exists_to_misbehave() {
         assert!(!links(name), "the usher binary links {name}");
     }
 }
+
+#[test]
+fn the_binary_links_no_mint() {
+    let linked = linked();
+    let links = |name: &str| linked.lines().any(|line| line.split_whitespace().next() == Some(name));
+    for name in ["usher-mint", "cdk", "cdk-axum", "cdk-sqlite", "tonic", "prost"] {
+        assert!(!links(name), "the usher binary links {name}");
+    }
+}

@@ -1,0 +1,33 @@
+//! The mint over HTTP.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::middleware::from_fn_with_state;
+use axum::serve::ListenerExt as _;
+use cdk_axum::cache::HttpCache;
+use tokio::net::TcpListener;
+
+use crate::auth::require_token;
+
+/// The routes of a mint, behind the token if there is one.
+///
+/// Responses are not cached (NUT-19): a wallet that repeats a request here gets no help, as after a restart of the mint.
+pub(crate) async fn routes(mint: Arc<cdk::Mint>, token: Option<&str>) -> anyhow::Result<Router> {
+    let cache = HttpCache::new(Duration::ZERO, Duration::ZERO, None);
+    let routes = cdk_axum::create_mint_router_with_custom_cache(mint, cache, vec!["bolt11".to_owned()], false).await?;
+    Ok(match token {
+        Some(token) => routes.layer(from_fn_with_state(Arc::<str>::from(token), require_token)),
+        None => routes,
+    })
+}
+
+/// Serves until it is dropped.
+pub(crate) async fn serve(listener: TcpListener, routes: Router) {
+    // Without this a response that is written in two parts waits for the client's delayed acknowledgement.
+    let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
+    if let Err(error) = axum::serve(listener, routes).await {
+        tracing::error!(%error, "the mint's listener failed");
+    }
+}
