@@ -2,6 +2,8 @@
 //!
 //! An operation makes one of these types; [`EventData::to_json`] is the one place where it becomes text.
 
+mod tickets;
+
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -11,6 +13,7 @@ use utoipa::openapi::schema::AnyOfBuilder;
 use utoipa::openapi::{Ref, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
+pub use self::tickets::{CashuResponseData, CashuStatusData};
 use crate::event::EventType;
 
 /// The data of an event. It has no `Debug`: it may hold session tokens, preimages and ecash.
@@ -31,6 +34,10 @@ pub enum EventData {
     SubscriptionClosed(SubscriptionClosedData),
     /// A user's wallet sent an invoice.
     Invoice(InvoiceData),
+    /// A ticket request, a verification or a ticket that was sent has its result.
+    CashuResponse(CashuResponseData),
+    /// One of these has ended without a result.
+    CashuStatus(CashuStatusData),
 }
 
 impl EventData {
@@ -38,11 +45,12 @@ impl EventData {
     pub const fn event_type(&self) -> EventType {
         match self {
             Self::KeyHandshake(_) => EventType::KeyHandshake,
-            Self::Login(_) | Self::Payment(_) => EventType::StatusUpdate,
+            Self::Login(_) | Self::Payment(_) | Self::CashuStatus(_) => EventType::StatusUpdate,
             Self::Subscription(_) => EventType::Subscription,
             Self::SubscriptionPayment(_) => EventType::SubscriptionPayment,
             Self::SubscriptionClosed(_) => EventType::SubscriptionClosed,
             Self::Invoice(_) => EventType::InvoiceResponse,
+            Self::CashuResponse(_) => EventType::CashuResponse,
         }
     }
 
@@ -78,6 +86,8 @@ impl PartialSchema for EventData {
             SubscriptionPaymentData::name(),
             SubscriptionClosedData::name(),
             InvoiceData::name(),
+            CashuResponseData::name(),
+            CashuStatusData::name(),
         ];
         let description = "What happened. Its form depends on the event's `type` and on the request that started the stream. \
                            Missing values are left out. Later versions may add members.";
@@ -96,6 +106,8 @@ impl ToSchema for EventData {
         add::<SubscriptionPaymentData>(schemas);
         add::<SubscriptionClosedData>(schemas);
         add::<InvoiceData>(schemas);
+        add::<CashuResponseData>(schemas);
+        add::<CashuStatusData>(schemas);
     }
 }
 

@@ -15,11 +15,12 @@ pub mod testing;
 pub mod time;
 
 pub use engine::{
-    AuthenticateKey, CloseHandshakeError, Engine, EngineMetrics, EngineOptions, EngineParts, EventsError, FieldError,
-    FieldErrors, FieldValues, HandshakePage, IdempotentRequest, KeyHandshakeRequest, KeyHandshakeStarted,
-    LightningBackend, Live, LiveEvent, LiveEvents, OperationMetrics, OperationOutcome, PayInvoiceRequest, PaymentRules,
-    RecurringPaymentRequest, RenderedResponse, RequestInvoice, RetryError, ReusableHandshake, ScanLimit,
-    SinglePaymentRequest, StartError, SubscriptionError, SubscriptionFilter, SubscriptionPage,
+    AuthenticateKey, BurnTicket, CloseHandshakeError, Engine, EngineMetrics, EngineOptions, EngineParts, EventsError,
+    FieldError, FieldErrors, FieldValues, HandshakePage, IdempotentRequest, KeyHandshakeRequest, KeyHandshakeStarted,
+    LightningBackend, Live, LiveEvent, LiveEvents, MintTicket, OperationMetrics, OperationOutcome, PayInvoiceRequest,
+    PaymentRules, RecurringPaymentRequest, RenderedResponse, RequestInvoice, RequestTicket, RetryError,
+    ReusableHandshake, ScanLimit, SinglePaymentRequest, StartError, SubscriptionError, SubscriptionFilter,
+    SubscriptionPage, TicketCallError, WithdrawTicket,
 };
 pub use event::{Event, EventPage, EventType};
 pub use event_data::EventData;

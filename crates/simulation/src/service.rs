@@ -91,6 +91,7 @@ impl Service {
             inbox,
             lightning: Some(LightningBackend { adapter: wallet, name: "nwc" }),
             notices: Some(notices),
+            tickets: None,
         };
         let engine = Engine::start(options_of(&identity), parts, &operations.tasks, operations.stop.clone())
             .await

@@ -99,6 +99,7 @@ impl Service {
             inbox,
             lightning,
             notices,
+            tickets: None,
         };
         let engine =
             Engine::start(engine_options(config, &identity), parts, &operations.tasks, operations.stop.clone()).await?;

@@ -59,6 +59,7 @@ impl ServiceStatus for Parts {
             )
         }));
         families.extend(self.lightning());
+        families.push(self.ticket_calls());
         families.extend(store(self.store.metrics()));
         families.push(self.damaged());
         families.extend(relays(&self.relays));
@@ -100,6 +101,18 @@ impl Parts {
                 number(self.engine.watched_invoices() as u64),
             ),
         ]
+    }
+
+    fn ticket_calls(&self) -> Family {
+        let calls = self.engine.ticket_calls().into_iter().map(|(call, result, count)| Sample {
+            labels: vec![("call", call.to_owned()), ("result", result.to_owned())],
+            measure: Measure::Counter(count),
+        });
+        Family {
+            name: "usher_ticket_calls_total",
+            help: "Calls to the ticket wallet, by result.",
+            samples: calls.collect(),
+        }
     }
 
     fn damaged(&self) -> Family {

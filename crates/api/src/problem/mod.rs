@@ -201,6 +201,7 @@ impl From<StartError> for Problem {
         match error {
             StartError::Invalid(fields) => Self::invalid(fields),
             StartError::NoLightning => Self::wallet_not_configured(),
+            StartError::NoTicketWallet => Self::new(ErrorCode::WalletNotConfigured, "the service has no ticket wallet"),
             // Only idempotent requests get this, and they look up the stored response.
             StartError::Repeated => Self::overloaded("the same request is being processed"),
             StartError::TooManyOpen => Self::overloaded("limits.max_open_streams is reached"),

@@ -176,6 +176,7 @@ impl Builder {
             inbox: receiver,
             lightning: None,
             notices: None,
+            tickets: None,
         };
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
         let world = Arc::new(World::default());

@@ -28,8 +28,8 @@ pub(super) struct Alarms {
 }
 
 impl Alarms {
-    /// Hands [`Input::Resumed`] to operations whose reply from the Lightning backend was lost with the previous process, and
-    /// only then dispatches alarms, until the engine stops. An operation that its alarm had woken first would take its new
+    /// Hands [`Input::Resumed`] to operations whose reply from the Lightning backend or the ticket wallet was lost with the
+    /// previous process, and only then dispatches alarms, until the engine stops. An operation that its alarm had woken first would take its new
     /// request for the one whose reply was lost.
     ///
     /// While the clock is not believed, these operations wait with those whose alarms are held back.

@@ -28,7 +28,7 @@ use super::errors::EventsError;
 use super::tasks::Tasks;
 use crate::StreamId;
 use crate::event::Event;
-use crate::operations::{Input, Operation};
+use crate::operations::{Input, Operation, TicketReply};
 use crate::ports::{
     Clock, DamagedRow, InvoiceStatus, OperationKind, RowPosition, Store, StoreError, StoredOperation, Table,
 };
@@ -83,6 +83,16 @@ impl Damage {
         for input in inputs {
             if matches!(input, Input::Settled(_) | Input::InvoiceStatus(Ok(InvoiceStatus::Settled(_)))) {
                 error!(stream_id = %id, "money has arrived for a payment whose row is damaged: it cannot be told as paid");
+            }
+            if matches!(
+                input,
+                Input::Ticket(TicketReply::Redeemed(Ok(_)) | TicketReply::Verified(Ok(_)) | TicketReply::Minted(Ok(_)))
+            ) {
+                error!(
+                    stream_id = %id,
+                    "the ticket wallet has done its job for an operation whose row is damaged: its result is not reported. What \
+                     was redeemed is in the balance"
+                );
             }
         }
     }

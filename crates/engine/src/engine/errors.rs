@@ -1,7 +1,7 @@
 //! Why the engine refuses a request.
 
 use super::field_errors::FieldError;
-use crate::ports::StoreError;
+use crate::ports::{StoreError, TicketError};
 
 /// Why an operation did not start.
 #[derive(Debug, thiserror::Error)]
@@ -12,6 +12,9 @@ pub enum StartError {
     /// It needs a Lightning backend, and none is configured.
     #[error("no Lightning backend is configured")]
     NoLightning,
+    /// It needs the ticket wallet, and there is none.
+    #[error("there is no ticket wallet")]
+    NoTicketWallet,
     /// The idempotent request was done before:
     /// [`Engine::idempotency_record`](super::Engine::idempotency_record) has its response.
     #[error("the request was done before")]
@@ -31,6 +34,26 @@ impl StartError {
     pub(super) fn invalid(pointer: &'static str, detail: impl Into<String>) -> Self {
         Self::Invalid(vec![FieldError { pointer: pointer.to_owned(), detail: detail.into() }])
     }
+}
+
+/// Why a request that waits for the ticket wallet has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum TicketCallError {
+    /// The request, or the payment of the mint's quote, is refused.
+    #[error(transparent)]
+    Start(#[from] StartError),
+    /// The ticket wallet did not do it, or does not know.
+    #[error(transparent)]
+    Ticket(#[from] TicketError),
+    /// The mint wants its quote paid, and the Lightning backend did not.
+    #[error("the mint's quote was not paid: {reason}")]
+    NotPaid {
+        /// Why, in the backend's words, cleaned and cut, or ours.
+        reason: String,
+        /// Whether it is certain that nothing was paid. If it was paid after all, the token joins the wallet's own balance,
+        /// or is the result of the same request with its idempotency key.
+        is_certain: bool,
+    },
 }
 
 /// Why events could not be read.

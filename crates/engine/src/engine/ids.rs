@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::StreamId;
-use crate::ports::{Clock, Randomness};
+use crate::ports::{Clock, Randomness, TicketJobId};
 
 /// Length of random tokens and challenges: 32 alphanumerics are 190 bits.
 const TOKEN: usize = 32;
@@ -29,6 +29,13 @@ impl Ids {
         let mut random = [0; 10];
         self.randomness.fill(&mut random);
         StreamId::from_parts(self.clock.now().0, random)
+    }
+
+    /// The id of a job that nobody will ask for again.
+    pub(super) fn ticket_job(&self) -> TicketJobId {
+        let mut random = [0; 32];
+        self.randomness.fill(&mut random);
+        TicketJobId(random)
     }
 
     /// A token, a challenge or a request id.

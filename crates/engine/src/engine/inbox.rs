@@ -95,7 +95,10 @@ impl Inbox {
             WalletMessage::CloseSubscription(close) => {
                 self.index.find(CorrelationKey::subscription(&close.subscription_id))
             }
-            // No operation asks for these yet.
+            WalletMessage::CashuResponse(response) => {
+                self.index.find(CorrelationKey::request(&response.request.inner.request_id))
+            }
+            // A kind of a later version of the protocol.
             _ => None,
         }
     }

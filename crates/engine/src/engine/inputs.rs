@@ -1,6 +1,7 @@
 //! The queue of inputs: the one way to set an operation going.
 //!
-//! Parts that learn something an operation should know (the inbox, the alarms, the Lightning queue, the invoice watcher)
+//! Parts that learn something an operation should know (the inbox, the alarms, the Lightning queue, the ticket queue, the
+//! invoice watcher)
 //! put it here; the [workers](super::workers) take it out. A part needs this handle and nothing else of the engine for that.
 
 use std::sync::Arc;

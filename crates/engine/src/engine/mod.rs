@@ -7,7 +7,8 @@
 //! start ──────────────┐
 //! inbox ───────┐      │
 //! alarms ──────┼─▶ inputs ─▶ workers ─▶ commit ─▶ event feed, outbox, invoice watcher, Lightning queue,
-//! Lightning ───┘                                  webhook dispatcher, index, timers
+//! Lightning ───┤                                  ticket queue, webhook dispatcher, index, timers
+//! tickets ─────┘
 //! ```
 //!
 //! A part that has something for an operation puts it into `inputs`; no part holds the engine itself.
@@ -42,6 +43,9 @@ mod scan_limiter;
 mod start;
 mod subscriptions;
 mod tasks;
+mod ticket_metrics;
+mod ticket_queue;
+mod tickets;
 mod timers;
 mod webhook_dispatcher;
 mod wiring;
@@ -53,7 +57,7 @@ use std::time::Duration;
 use usher_protocol::PublicKey;
 
 use self::damage::Damage;
-pub use self::errors::{EventsError, StartError};
+pub use self::errors::{EventsError, StartError, TicketCallError};
 use self::event_feed::EventFeed;
 pub use self::event_feed::{Live, LiveEvent, LiveEvents};
 pub use self::field_errors::{FieldError, FieldErrors};
@@ -71,19 +75,21 @@ use self::scan_limiter::ScanAdmission;
 pub use self::scan_limiter::ScanLimit;
 pub use self::start::{
     AuthenticateKey, FieldValues, KeyHandshakeRequest, KeyHandshakeStarted, PayInvoiceRequest, PaymentRules,
-    RecurringPaymentRequest, RequestInvoice, SinglePaymentRequest,
+    RecurringPaymentRequest, RequestInvoice, RequestTicket, SinglePaymentRequest,
 };
 use self::start::{FieldChecks, Starter};
 use self::subscriptions::Subscriptions;
 pub use self::subscriptions::{SubscriptionError, SubscriptionFilter, SubscriptionPage};
 use self::tasks::Tasks;
+use self::tickets::Tickets;
+pub use self::tickets::{BurnTicket, MintTicket, WithdrawTicket};
 pub use self::webhook_dispatcher::RetryError;
 use self::webhook_dispatcher::WebhookDispatcher;
 pub use self::wiring::{EngineOptions, EngineParts};
 use crate::operations::{self, SubscriptionView};
 use crate::ports::{
-    Answer, AnswerKey, DamagedRow, Delivery, DeliveryCounts, DeliveryStatus, LightningError, StoreError, WalletInfo,
-    WalletLink,
+    Answer, AnswerKey, DamagedRow, Delivery, DeliveryCounts, DeliveryStatus, LightningError, StoreError, TicketBalance,
+    Token, WalletInfo, WalletLink,
 };
 use crate::{EventPage, StreamId};
 
@@ -99,7 +105,8 @@ pub struct Engine {
     idempotency: Arc<IdempotencyRecords>,
     subscriptions: Arc<Subscriptions>,
     checks: Arc<FieldChecks>,
-    starter: Starter,
+    starter: Arc<Starter>,
+    tickets: Tickets,
     index: Arc<Index>,
     webhooks: Arc<WebhookDispatcher>,
     reusable_handshakes: Arc<ReusableHandshakes>,
@@ -262,6 +269,71 @@ impl Engine {
         result: &T,
     ) -> Result<(), StoreError> {
         self.idempotency.keep(request, result).await
+    }
+}
+
+/// Tickets. All but [`request_ticket`](Self::request_ticket) and [`ticket_balances`](Self::ticket_balances) wait for a mint,
+/// within the ticket wallet's bound.
+impl Engine {
+    /// Asks a user for a token.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn request_ticket(
+        &self,
+        request: RequestTicket,
+        once: Option<IdempotentRequest<StreamId>>,
+    ) -> Result<StreamId, StartError> {
+        self.starter.request_ticket(request, once).await
+    }
+
+    /// Mints a token. If the mint wants its quote paid, the Lightning backend pays it.
+    ///
+    /// # Errors
+    /// [`TicketCallError`].
+    pub async fn mint_ticket(
+        &self,
+        request: MintTicket,
+        once: Option<IdempotentRequest<Token>>,
+    ) -> Result<Token, TicketCallError> {
+        self.tickets.mint(request, once).await
+    }
+
+    /// Redeems a token into the service's own balance; returns what was received, without the mint's fee.
+    ///
+    /// # Errors
+    /// [`TicketCallError`].
+    pub async fn burn_ticket(
+        &self,
+        request: BurnTicket,
+        once: Option<IdempotentRequest<u64>>,
+    ) -> Result<u64, TicketCallError> {
+        self.tickets.burn(request, once).await
+    }
+
+    /// Takes a token out of the service's own balance.
+    ///
+    /// # Errors
+    /// [`TicketCallError`].
+    pub async fn withdraw_ticket(
+        &self,
+        request: WithdrawTicket,
+        once: Option<IdempotentRequest<Token>>,
+    ) -> Result<Token, TicketCallError> {
+        self.tickets.withdraw(request, once).await
+    }
+
+    /// What the service's own ticket wallet holds, by mint and unit.
+    ///
+    /// # Errors
+    /// [`TicketCallError`].
+    pub async fn ticket_balances(&self) -> Result<Vec<TicketBalance>, TicketCallError> {
+        self.tickets.balances().await
+    }
+
+    /// Calls to the ticket wallet: kind, result and number.
+    pub fn ticket_calls(&self) -> Vec<(&'static str, &'static str, u64)> {
+        self.tickets.calls()
     }
 }
 

@@ -31,7 +31,7 @@ pub(super) struct Restorer {
 /// What the start needs to know of the stored operations.
 #[derive(Default)]
 pub(super) struct Restored {
-    /// Operations that may have been waiting for the Lightning backend.
+    /// Operations that may have been waiting for the Lightning backend or for the ticket wallet.
     pub(super) waiting: Vec<StreamId>,
     /// When an open operation was last committed.
     pub(super) latest: UnixMillis,
@@ -82,8 +82,11 @@ impl Restorer {
         } else if operation.kind == OperationKind::KeyHandshake {
             self.reusable_handshakes.add(id);
         }
-        let pays = matches!(operation.kind, OperationKind::SinglePayment | OperationKind::ServicePayment);
-        if pays && !operation.done {
+        let waits = matches!(
+            operation.kind,
+            OperationKind::SinglePayment | OperationKind::ServicePayment | OperationKind::TicketRequest
+        );
+        if waits && !operation.done {
             restored.waiting.push(id);
         }
         if operation.kind == OperationKind::RecurringRequest

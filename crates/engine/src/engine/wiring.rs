@@ -4,9 +4,9 @@
 //!
 //! ```text
 //! tasks, timers, index, damage, metrics, ids, inputs
-//!   └▶ event feed, invoice watcher, Lightning queue, outbox, webhook dispatcher
+//!   └▶ event feed, invoice watcher, Lightning queue, ticket queue, outbox, webhook dispatcher
 //!        └▶ commit
-//!             └▶ workers, start, subscriptions, reusable handshakes
+//!             └▶ workers, start, tickets, subscriptions, reusable handshakes
 //!                  └▶ inbox, alarms, clock changes, cleanup
 //! ```
 
@@ -46,12 +46,15 @@ use super::scan_limiter::{ScanAdmission, ScanAdmissionParts};
 use super::start::{FieldChecks, PaymentRules, StartRules, Starter};
 use super::subscriptions::Subscriptions;
 use super::tasks::Tasks;
+use super::ticket_metrics::TicketMetrics;
+use super::ticket_queue::TicketQueue;
+use super::tickets::{TicketParts, Tickets};
 use super::timers::Timers;
 use super::webhook_dispatcher::{WebhookDispatcher, WebhookDispatcherParts};
 use super::workers::Workers;
 use crate::ports::{
     AnswerStore, Clock, DeliveryStore, Inbound, LightningNotices, Messenger, Randomness, Store, StoreError,
-    WebhookSender,
+    TicketWallet, WebhookSender,
 };
 
 /// How the engine behaves.
@@ -99,6 +102,8 @@ pub struct EngineParts {
     pub lightning: Option<LightningBackend>,
     /// What the Lightning backend reports by itself.
     pub notices: Option<LightningNotices>,
+    /// The service's own ticket wallet.
+    pub tickets: Option<Arc<dyn TicketWallet>>,
 }
 
 impl Engine {
@@ -124,6 +129,7 @@ impl Engine {
             inbox,
             lightning,
             notices,
+            tickets,
         } = parts;
         let tasks = Tasks::new(tasks.clone(), stop);
         let ownership = Ownership::Everything;
@@ -161,6 +167,14 @@ impl Engine {
             tasks.clone(),
         );
         let lightning_queue = Arc::new(lightning_queue);
+        let ticket_metrics = Arc::<TicketMetrics>::default();
+        let ticket_queue = TicketQueue::new(
+            tickets.clone(),
+            Arc::clone(&ticket_metrics),
+            Arc::clone(&index),
+            inputs.clone(),
+            tasks.clone(),
+        );
         let (outbox, send_jobs) = Outbox::new(OutboxParts {
             store: Arc::clone(&store),
             damage: Arc::clone(&damage),
@@ -201,6 +215,7 @@ impl Engine {
                 outbox: Arc::clone(&outbox),
                 watcher: Arc::clone(&watcher),
                 lightning: Arc::clone(&lightning_queue),
+                tickets: Arc::clone(&ticket_queue),
                 webhooks: Arc::clone(&webhooks),
             },
         ));
@@ -210,6 +225,7 @@ impl Engine {
             damage: Arc::clone(&damage),
             committer: Arc::clone(&committer),
             lightning: Arc::clone(&lightning_queue),
+            tickets: ticket_queue,
             timers: Arc::clone(&timers),
             capacity: capacity.clone(),
             metrics: Arc::clone(&metrics),
@@ -253,7 +269,7 @@ impl Engine {
             clock: Arc::clone(&clock),
             retention: options.retention,
         }));
-        let starter = Starter {
+        let starter = Arc::new(Starter {
             store: Arc::clone(&store),
             index: Arc::clone(&index),
             committer: Arc::clone(&committer),
@@ -262,7 +278,7 @@ impl Engine {
             checks: Arc::clone(&checks),
             urls,
             reusable_handshakes: Arc::clone(&reusable_handshakes),
-            ids,
+            ids: ids.clone(),
             clock: Arc::clone(&clock),
             rules: StartRules {
                 handshake_ttl: options.handshake_ttl,
@@ -271,8 +287,19 @@ impl Engine {
                 retention: options.retention,
                 payments: options.payments,
                 has_lightning: lightning.is_some(),
+                has_ticket_wallet: tickets.is_some(),
             },
-        };
+        });
+        let tickets = Tickets::new(TicketParts {
+            wallet: tickets,
+            starter: Arc::clone(&starter),
+            feed: Arc::clone(&feed),
+            checks: Arc::clone(&checks),
+            idempotency: Arc::clone(&idempotency),
+            metrics: ticket_metrics,
+            ids,
+            clock: Arc::clone(&clock),
+        });
 
         let clock_changes = Arc::new(ClockChanges::new(ClockChangeParts {
             store: Arc::clone(&store),
@@ -345,6 +372,7 @@ impl Engine {
             subscriptions,
             checks,
             starter,
+            tickets,
             index: Arc::clone(&index),
             webhooks: Arc::clone(&webhooks),
             reusable_handshakes,

@@ -18,6 +18,7 @@ use super::inputs::{Job, QUEUE};
 use super::lightning_queue::LightningQueue;
 use super::metrics::Metrics;
 use super::tasks::Tasks;
+use super::ticket_queue::TicketQueue;
 use super::timers::{Alarm, Timers};
 use crate::operations::{Effect, Input, Operation, StepResult};
 use crate::ports::{Clock, Conflict, CorrelationKey, InvoiceStatus, Revision, Store, StoreError};
@@ -38,6 +39,7 @@ pub(super) struct Workers {
     pub(super) damage: Arc<Damage>,
     pub(super) committer: Arc<Committer>,
     pub(super) lightning: Arc<LightningQueue>,
+    pub(super) tickets: Arc<TicketQueue>,
     pub(super) timers: Arc<Timers>,
     pub(super) capacity: Capacity,
     pub(super) metrics: Arc<Metrics>,
@@ -75,7 +77,10 @@ impl Workers {
             waiting = others;
             let stepped = self.step(id, &mine.iter().collect::<Vec<_>>()).await;
             if !matches!(stepped, Err(StoreError::Failed(_))) {
-                mine.iter().for_each(|job| self.lightning.processed(id, &job.input));
+                for job in &mine {
+                    self.lightning.processed(id, &job.input);
+                    self.tickets.processed(id, &job.input);
+                }
             }
             match stepped {
                 Ok(()) => pause = FIRST_PAUSE,
@@ -239,7 +244,7 @@ mod tests {
 
     /// A worker for the inputs of an engine with one handshake, which expires in a minute.
     async fn worker(around: &Around, store: &Arc<MemoryStore>, tasks: &Tasks) -> mpsc::Sender<Job> {
-        let (committer, lightning) = committer(around, store);
+        let (committer, lightning, tickets) = committer(around, store);
         let handshake = Operation::KeyHandshake(KeyHandshake::single_use("token".to_owned(), false, NOW.plus(MINUTE)));
         let change = Change::start(stream(1), handshake, Vec::new());
         committer.commit(change, NOW, Cause::Request(None)).await.unwrap();
@@ -248,6 +253,7 @@ mod tests {
             damage: Arc::new(Damage::new(Arc::clone(store) as Arc<dyn Store>)),
             committer,
             lightning,
+            tickets,
             timers: Arc::clone(&around.timers),
             capacity: Capacity::new(Arc::clone(&around.index), 10),
             metrics: Arc::default(),

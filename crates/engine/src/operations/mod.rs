@@ -15,6 +15,8 @@ mod service_payment;
 mod set_back;
 mod state_machine;
 mod subscription;
+mod ticket_call;
+mod ticket_request;
 
 use std::time::Duration;
 
@@ -36,6 +38,8 @@ pub use state_machine::StateMachine;
 pub use subscription::{
     Asked, ChargeEnd, Charged, Note, Subscription, SubscriptionRules, SubscriptionState, SubscriptionView,
 };
+pub use ticket_call::{TicketCall, TicketReply, VerifiedToken};
+pub use ticket_request::{TicketRequest, TicketRequestTerms};
 
 use crate::UnixMillis;
 use crate::event::NewEvent;
@@ -67,6 +71,8 @@ state_machine::operations! {
     RecurringRequest(RecurringRequest),
     /// A subscription.
     Subscription(Subscription),
+    /// A token that a user is asked for.
+    TicketRequest(TicketRequest),
 }
 
 /// What happens to an operation.
@@ -83,7 +89,8 @@ pub enum Input {
     },
     /// The time it asked to be woken at has come.
     Timer,
-    /// The service has started again: an answer of the Lightning backend that was waited for will not come.
+    /// The service has started again: a reply of the Lightning backend or of the ticket wallet that was waited for will not
+    /// come.
     Resumed,
     /// The machine's clock was set back since the operation's last step: what it waits for would come late by as much.
     ClockSetBack(SetBack),
@@ -106,6 +113,8 @@ pub enum Input {
     Paid(PaidInvoice),
     /// The Lightning backend was asked how it stands with a payment of ours.
     PaymentStatus(Result<OutgoingStatus, LightningError>),
+    /// The ticket wallet was asked.
+    Ticket(TicketReply),
     /// What the last step wanted to claim belongs to another operation: it was not committed.
     CorrelationTaken,
     /// Another operation, or the operator, says something.
@@ -163,6 +172,8 @@ pub enum Effect {
     ClearOutbox,
     /// The Lightning backend is asked.
     Ask(LightningRequest),
+    /// The ticket wallet is asked.
+    AskTickets(TicketCall),
     /// The invoice that is watched is looked up soon.
     LookUp,
     /// The app is told on the reserved stream.

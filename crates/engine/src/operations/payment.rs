@@ -327,6 +327,7 @@ impl Payment {
             | Input::PaymentSent { .. }
             | Input::Paid(_)
             | Input::PaymentStatus(_)
+            | Input::Ticket(_)
             | Input::Note(Note::Asked(_) | Note::Paid { .. } | Note::Charged(_) | Note::Device { .. } | Note::Close) => {
                 StepResult::Ignored
             }

@@ -427,11 +427,13 @@ pub enum OperationKind {
     RecurringRequest = 7,
     /// A subscription that was agreed to.
     Subscription = 8,
+    /// A token, which a user is asked for.
+    TicketRequest = 9,
 }
 
 impl OperationKind {
     /// Every kind, in the order of their numbers.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Subscriptions,
         Self::KeyHandshake,
         Self::Authentication,
@@ -441,6 +443,7 @@ impl OperationKind {
         Self::InvoiceRequest,
         Self::RecurringRequest,
         Self::Subscription,
+        Self::TicketRequest,
     ];
 
     /// The kind as the label of a metric.
@@ -455,6 +458,7 @@ impl OperationKind {
             Self::InvoiceRequest => "invoice_request",
             Self::RecurringRequest => "recurring_request",
             Self::Subscription => "subscription",
+            Self::TicketRequest => "ticket_request",
         }
     }
 

@@ -285,3 +285,20 @@ pub enum TicketError {
     #[error(transparent)]
     Store(#[from] StoreError),
 }
+
+impl TicketError {
+    /// Whether nothing was done and asking again would change nothing. Otherwise the outcome is not known, or may be another
+    /// later.
+    pub const fn is_definite(&self) -> bool {
+        match self {
+            Self::Token(_)
+            | Self::AddressNotAllowed(_)
+            | Self::Refused(_)
+            | Self::InsufficientFunds { .. }
+            | Self::OtherJob => true,
+            Self::InvalidResponse(_) | Self::Unreachable(_) | Self::TimedOut | Self::Overloaded | Self::Store(_) => {
+                false
+            }
+        }
+    }
+}

@@ -142,6 +142,7 @@ impl Running {
             inbox: inbound,
             lightning: wallet.map(|wallet| LightningBackend { adapter: wallet.clone(), name: "fake" }),
             notices: wallet.map(|wallet| wallet.begin(clock.clone())),
+            tickets: None,
         };
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
         Self { engine, clock, inbox, letters, tasks, stop }

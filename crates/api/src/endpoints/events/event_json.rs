@@ -14,7 +14,7 @@ pub(crate) struct EventSchema {
     #[schema(example = 0)]
     index: u64,
     /// What kind of event it is: `KeyHandshake`, `StatusUpdate`, `Subscription`, `SubscriptionClosed`,
-    /// `SubscriptionPayment`, `InvoiceResponse` or `CashuResponse` (the last not in this version).
+    /// `SubscriptionPayment`, `InvoiceResponse` or `CashuResponse`.
     #[schema(example = "KeyHandshake")]
     r#type: String,
     /// When it happened, in Unix seconds.

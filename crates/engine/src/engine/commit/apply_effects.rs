@@ -9,6 +9,7 @@ use crate::engine::invoice_watcher::InvoiceWatcher;
 use crate::engine::lightning_queue::LightningQueue;
 use crate::engine::metrics::Metrics;
 use crate::engine::outbox::Outbox;
+use crate::engine::ticket_queue::TicketQueue;
 use crate::engine::timers::{Alarm, Timers};
 use crate::engine::webhook_dispatcher::WebhookDispatcher;
 use crate::event::{Event, NewEvent};
@@ -24,6 +25,7 @@ pub(in crate::engine) struct AfterCommit {
     pub(in crate::engine) outbox: Arc<Outbox>,
     pub(in crate::engine) watcher: Arc<InvoiceWatcher>,
     pub(in crate::engine) lightning: Arc<LightningQueue>,
+    pub(in crate::engine) tickets: Arc<TicketQueue>,
     pub(in crate::engine) webhooks: Arc<WebhookDispatcher>,
 }
 
@@ -48,6 +50,9 @@ impl AfterCommit {
             let unattended = step.operation.is_unattended();
             for call in step.calls {
                 self.lightning.put(id, call, unattended);
+            }
+            for call in step.ticket_calls {
+                self.tickets.put(id, call);
             }
             if step.looks_up {
                 self.watcher.look_up_soon(id, now);

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! changes ─▶ changes_for_notes ─▶ one transaction ─▶ apply_effects ─▶ index, timers, event feed, outbox, invoice watcher,
-//!            (what they start, and                                    Lightning queue, webhook dispatcher
+//!            (what they start, and                                    Lightning queue, ticket queue, webhook dispatcher
 //!             the notes they send)
 //! ```
 //!

@@ -2,7 +2,7 @@
 
 use super::Change;
 use crate::event::NewEvent;
-use crate::operations::{Effect, LightningRequest, Operation};
+use crate::operations::{Effect, LightningRequest, Operation, TicketCall};
 use crate::ports::{CorrelationKey, OutboxChange, OutboxMessage, Revision, UserRelays};
 use crate::{StreamId, UnixMillis};
 
@@ -24,6 +24,8 @@ pub(super) struct Step {
     pub(super) claims: Vec<CorrelationKey>,
     /// Requests to the Lightning backend.
     pub(super) calls: Vec<LightningRequest>,
+    /// Calls to the ticket wallet.
+    pub(super) ticket_calls: Vec<TicketCall>,
     /// The watched invoice is looked up soon.
     pub(super) looks_up: bool,
 }
@@ -52,6 +54,7 @@ impl Step {
             finished: false,
             claims,
             calls: Vec::new(),
+            ticket_calls: Vec::new(),
             looks_up: false,
         };
         let (mut user_relays, mut announced) = (Vec::new(), Vec::new());
@@ -64,6 +67,7 @@ impl Step {
                 Effect::RememberRelays(relays) => user_relays.push(relays),
                 Effect::ClearOutbox => step.clears_outbox = true,
                 Effect::Ask(call) => step.calls.push(call),
+                Effect::AskTickets(call) => step.ticket_calls.push(call),
                 Effect::LookUp => step.looks_up = true,
                 Effect::Announce(event) => announced.push(Announced { event, queue }),
                 Effect::Finish => step.finished = true,

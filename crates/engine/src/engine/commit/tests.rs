@@ -8,6 +8,7 @@ use crate::engine::invoice_watcher::{InvoiceWatcher, InvoiceWatcherParts};
 use crate::engine::lightning_queue::LightningQueue;
 use crate::engine::outbox::OutboxParts;
 use crate::engine::ownership::Ownership;
+use crate::engine::ticket_queue::TicketQueue;
 use crate::engine::timers::Alarm;
 use crate::engine::webhook_dispatcher::WebhookDispatcherParts;
 use crate::event::{EventType, NewEvent};
@@ -16,7 +17,10 @@ use crate::ports::{Clock, Head, Randomness};
 use crate::testing::{RecordingMessenger, SeededRandomness};
 
 /// A committer on a store in memory, with all the parts that act on commits.
-pub(in crate::engine) fn committer(around: &Around, store: &Arc<MemoryStore>) -> (Arc<Committer>, Arc<LightningQueue>) {
+pub(in crate::engine) fn committer(
+    around: &Around,
+    store: &Arc<MemoryStore>,
+) -> (Arc<Committer>, Arc<LightningQueue>, Arc<TicketQueue>) {
     let clock = Arc::clone(&around.clock) as Arc<dyn Clock>;
     let randomness = Arc::new(SeededRandomness::new(1)) as Arc<dyn Randomness>;
     let memory = Arc::clone(store) as Arc<dyn Store>;
@@ -41,6 +45,8 @@ pub(in crate::engine) fn committer(around: &Around, store: &Arc<MemoryStore>) ->
         around.tasks.clone(),
     );
     let lightning = Arc::new(lightning);
+    let tickets =
+        TicketQueue::new(None, Arc::default(), Arc::clone(&around.index), around.inputs.clone(), around.tasks.clone());
     let (outbox, _) = Outbox::new(OutboxParts {
         store: Arc::clone(&memory),
         damage: Arc::clone(&damage),
@@ -80,9 +86,10 @@ pub(in crate::engine) fn committer(around: &Around, store: &Arc<MemoryStore>) ->
         outbox: Arc::new(outbox),
         watcher,
         lightning: Arc::clone(&lightning),
+        tickets: Arc::clone(&tickets),
         webhooks: Arc::new(webhooks),
     };
-    (Arc::new(Committer::new(memory, damage, Ids::new(clock, randomness), metrics, after_commit)), lightning)
+    (Arc::new(Committer::new(memory, damage, Ids::new(clock, randomness), metrics, after_commit)), lightning, tickets)
 }
 
 const MINUTE: Duration = Duration::from_secs(60);
@@ -102,7 +109,7 @@ async fn start(committer: &Committer, n: u8, token: &str) -> Result<Option<Confl
 #[tokio::test]
 async fn a_new_operation_is_in_the_index_with_its_timer() {
     let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
-    let (committer, _) = committer(&around, &store);
+    let (committer, ..) = committer(&around, &store);
     assert!(start(&committer, 1, "token").await.unwrap().is_none());
     assert_eq!(around.index.find(CorrelationKey::token("token")), Some(stream(1)));
     assert_eq!(around.index.get(stream(1)).unwrap().revision, 1);
@@ -113,7 +120,7 @@ async fn a_new_operation_is_in_the_index_with_its_timer() {
 #[tokio::test]
 async fn what_was_not_committed_leaves_nothing_in_the_index() {
     let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
-    let (committer, _) = committer(&around, &store);
+    let (committer, ..) = committer(&around, &store);
     start(&committer, 1, "token").await.unwrap();
     assert_eq!(start(&committer, 2, "token").await.unwrap(), Some(Conflict::Correlation(stream(1))));
     store.failures.store(1, Ordering::SeqCst);
@@ -126,7 +133,7 @@ async fn what_was_not_committed_leaves_nothing_in_the_index() {
 #[tokio::test]
 async fn a_finished_operation_leaves_the_index_and_its_events_can_be_read() {
     let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
-    let (committer, _) = committer(&around, &store);
+    let (committer, ..) = committer(&around, &store);
     start(&committer, 1, "token").await.unwrap();
     let effects = vec![Effect::Emit(event()), Effect::Finish];
     let change = Change::step(stream(1), 1, handshake("token"), effects);
@@ -141,7 +148,7 @@ async fn a_finished_operation_leaves_the_index_and_its_events_can_be_read() {
 #[tokio::test]
 async fn of_two_commits_the_later_one_stays_in_the_index_whichever_arrives_first() {
     let (around, store) = (Around::new(), Arc::new(MemoryStore::default()));
-    let (committer, _) = committer(&around, &store);
+    let (committer, ..) = committer(&around, &store);
     around.open(stream(1));
     let step = |expires_at| {
         let handshake = KeyHandshake::single_use("token".to_owned(), false, expires_at);

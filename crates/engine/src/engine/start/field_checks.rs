@@ -25,6 +25,9 @@ const LONGEST_PAYMENT: Duration = Duration::from_secs(24 * 3600);
 /// The longest that a user may take to agree to a subscription: the request is repeated during all of it.
 const LONGEST_AGREEMENT: Duration = Duration::from_secs(366 * 24 * 3600);
 
+/// The largest amount of a ticket in its unit: what JSON programs can read exactly (RFC 8259, section 6).
+const LARGEST_TICKET: u64 = (1 << 53) - 1;
+
 /// How far in the past the first automatic charge may be due, because clocks differ.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(300);
 
@@ -54,6 +57,13 @@ pub enum FieldValues {
     /// Of [`RequestInvoice`](super::RequestInvoice).
     InvoiceRequest {
         /// Millisats.
+        amount: Option<u64>,
+        /// Unix seconds.
+        expires_at: Option<u64>,
+    },
+    /// Of [`RequestTicket`](super::RequestTicket), and of requests to mint or to withdraw one.
+    Ticket {
+        /// In the ticket's unit.
         amount: Option<u64>,
         /// Unix seconds.
         expires_at: Option<u64>,
@@ -109,6 +119,10 @@ impl FieldChecks {
                 self.check_amount("/content/amount", *amount, errors);
                 check_expiry("/content/expires_at", *expires_at, now, errors);
             }
+            FieldValues::Ticket { amount, expires_at } => {
+                check_ticket_amount(*amount, errors);
+                check_expiry("/expires_at", *expires_at, now, errors);
+            }
             FieldValues::RecurringPayment {
                 amount,
                 minimum_amount,
@@ -127,7 +141,7 @@ impl FieldChecks {
     }
 
     /// Refuses a request with invalid fields.
-    pub(super) async fn check(&self, values: FieldValues) -> Result<(), StartError> {
+    pub(in crate::engine) async fn check(&self, values: FieldValues) -> Result<(), StartError> {
         let mut errors = FieldErrors::default();
         self.add_errors(&values, &mut errors).await?;
         errors.finish(Some(())).map_err(StartError::Invalid)
@@ -204,6 +218,16 @@ fn check_minimum(minimum: Option<u64>, amount: Option<u64>, errors: &mut FieldEr
             errors.add("/minimum_amount", "must not be more than amount");
         }
         _ => {}
+    }
+}
+
+fn check_ticket_amount(amount: Option<u64>, errors: &mut FieldErrors) {
+    match amount {
+        Some(0) => errors.add("/amount", "must be more than zero"),
+        Some(amount) if amount > LARGEST_TICKET => {
+            errors.add("/amount", format!("must be at most {LARGEST_TICKET}"));
+        }
+        Some(_) | None => {}
     }
 }
 

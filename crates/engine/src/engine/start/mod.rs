@@ -9,6 +9,7 @@ mod invoice_request;
 mod key_handshake;
 mod recurring_payment;
 mod single_payment;
+mod ticket_request;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,6 +25,7 @@ pub use self::invoice_request::RequestInvoice;
 pub use self::key_handshake::{KeyHandshakeRequest, KeyHandshakeStarted};
 pub use self::recurring_payment::RecurringPaymentRequest;
 pub use self::single_payment::SinglePaymentRequest;
+pub use self::ticket_request::RequestTicket;
 use super::StartError;
 use super::capacity::Capacity;
 use super::commit::{Cause, Change, Committer};
@@ -73,6 +75,8 @@ pub(super) struct StartRules {
     pub(super) payments: PaymentRules,
     /// Whether a Lightning backend is configured.
     pub(super) has_lightning: bool,
+    /// Whether there is a ticket wallet.
+    pub(super) has_ticket_wallet: bool,
 }
 
 impl Starter {
@@ -131,6 +135,10 @@ impl Starter {
             self.idempotency.keep(&request, &result).await?;
         }
         Ok(result)
+    }
+
+    fn need_ticket_wallet(&self) -> Result<(), StartError> {
+        if self.rules.has_ticket_wallet { Ok(()) } else { Err(StartError::NoTicketWallet) }
     }
 
     fn need_lightning(&self) -> Result<(), StartError> {
