@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::sync::OwnedMutexGuard;
-use usher_engine::ports::AnswerKey;
+use usher_engine::ports::IdempotencyKey;
 
 /// The calls with a key that run or wait. As many as there are: bounded by connections and calls of WebSockets.
 #[derive(Default)]
-pub(crate) struct IdempotencyQueue(Mutex<HashMap<AnswerKey, Arc<tokio::sync::Mutex<()>>>>);
+pub(crate) struct IdempotencyQueue(Mutex<HashMap<IdempotencyKey, Arc<tokio::sync::Mutex<()>>>>);
 
 /// The right to answer a call; the next one has it when this is dropped.
 pub(crate) struct Turn {
@@ -21,13 +21,13 @@ pub(crate) struct Turn {
 /// Keeps a key's queue for as long as somebody is in it.
 struct Entry {
     calls: Arc<IdempotencyQueue>,
-    key: AnswerKey,
+    key: IdempotencyKey,
     queue: Arc<tokio::sync::Mutex<()>>,
 }
 
 impl IdempotencyQueue {
     /// Waits for its turn. Dropped meanwhile, it leaves the queue.
-    pub(crate) async fn turn(self: &Arc<Self>, key: AnswerKey) -> Turn {
+    pub(crate) async fn turn(self: &Arc<Self>, key: IdempotencyKey) -> Turn {
         let queue = Arc::clone(self.0.lock().entry(key).or_default());
         let entry = Entry { calls: Arc::clone(self), key, queue };
         let turn = Arc::clone(&entry.queue).lock_owned().await;
@@ -51,13 +51,13 @@ mod tests {
 
     use super::*;
 
-    const KEY: AnswerKey = AnswerKey([7; 32]);
+    const KEY: IdempotencyKey = IdempotencyKey([7; 32]);
 
     #[tokio::test]
     async fn one_at_a_time_in_order_and_nothing_is_left() {
         let calls = Arc::new(IdempotencyQueue::default());
         let first = calls.turn(KEY).await;
-        let other = calls.turn(AnswerKey([8; 32])).await;
+        let other = calls.turn(IdempotencyKey([8; 32])).await;
         let (mut second, mut third) = (Box::pin(calls.turn(KEY)), Box::pin(calls.turn(KEY)));
         assert!((&mut second).now_or_never().is_none());
         assert!((&mut third).now_or_never().is_none());

@@ -6,7 +6,6 @@
 //! errors. [`serve`] accepts connections, limits them, and stops without cutting off a response.
 
 mod auth;
-mod auth_throttle;
 mod body;
 mod connection_lease;
 mod connection_table;
@@ -38,6 +37,7 @@ mod server;
 mod service_status;
 mod state;
 mod tasks;
+mod unauthenticated_limits;
 
 pub use auth::ApiTokens;
 pub use problem::ErrorCode;

@@ -19,7 +19,6 @@ use tracing::Instrument as _;
 
 use crate::ApiState;
 use crate::auth::{self, AuthPolicy, Authorization};
-use crate::auth_throttle::Summary;
 use crate::connection_lease::ConnectionLease;
 use crate::framing::FramingError;
 use crate::peer::Peer;
@@ -27,6 +26,7 @@ use crate::problem::{ErrorCode, Problem};
 use crate::request_id::{RequestId, X_REQUEST_ID};
 use crate::request_log::{self, CompletedRequest};
 use crate::state::DocsAccess;
+use crate::unauthenticated_limits::Summary;
 use crate::{header_list, host_header, loopback, remaining_body};
 
 /// Marks a request that arrived over a WebSocket whose client has sent the token. A request extension, which no client
@@ -190,7 +190,7 @@ fn end_when_revoked(authorization: &Authorization, response: Response) -> Respon
 
 /// Delays the response to a wrong token: the more wrong tokens came from this address, the longer.
 pub(crate) async fn delay_wrong_token(state: &ApiState, peer: Option<IpAddr>) {
-    let delay = state.auth_throttle.wrong_token(peer, Instant::now());
+    let delay = state.unauthenticated_limits.wrong_token(peer, Instant::now());
     if !delay.is_zero() {
         tokio::select! {
             () = state.stop.cancelled() => {}
@@ -201,7 +201,7 @@ pub(crate) async fn delay_wrong_token(state: &ApiState, peer: Option<IpAddr>) {
 
 /// Whether a request without a valid token may have a line in the log. Logs a summary once a minute.
 pub(crate) fn may_log_unauthenticated(state: &ApiState, peer: Option<IpAddr>) -> bool {
-    let (allowed, summary) = state.auth_throttle.line(Instant::now());
+    let (allowed, summary) = state.unauthenticated_limits.line(Instant::now());
     if let Some(Summary { wrong_tokens, unlogged }) = summary {
         let peer = peer.map(tracing::field::display);
         tracing::warn!(peer, wrong_tokens, unlogged, "requests without a valid token; the last came from this peer");

@@ -12,13 +12,13 @@ use usher_engine::ports::{Clock, Directory, Randomness, RelayControl};
 use usher_protocol::jwt::JwtIssuer;
 
 use crate::auth::ApiTokens;
-use crate::auth_throttle::AuthThrottle;
 use crate::connection_table::ConnectionTable;
 use crate::idempotency_queue::IdempotencyQueue;
 use crate::metrics::HttpMetrics;
 use crate::problem::Problem;
 use crate::rate_limit::RateLimit;
 use crate::service_status::ServiceStatus;
+use crate::unauthenticated_limits::UnauthenticatedLimits;
 
 /// What the interface refuses to exceed (`limits.*` in the configuration).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,7 +148,7 @@ pub struct Shared {
     pub(crate) status: Arc<dyn ServiceStatus>,
     pub(crate) metrics: HttpMetrics,
     pub(crate) connections: ConnectionTable,
-    pub(crate) auth_throttle: AuthThrottle,
+    pub(crate) unauthenticated_limits: UnauthenticatedLimits,
     pub(crate) changes: Arc<Semaphore>,
     long_polls: Arc<Semaphore>,
     event_streams: Arc<Semaphore>,
@@ -196,7 +196,7 @@ impl ApiState {
             status,
             metrics: HttpMetrics::new(),
             connections: ConnectionTable::default(),
-            auth_throttle: AuthThrottle::default(),
+            unauthenticated_limits: UnauthenticatedLimits::default(),
             changes: places(limits.max_changes),
             long_polls: places(limits.max_long_polls),
             event_streams: places(limits.max_event_streams),

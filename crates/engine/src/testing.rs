@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, watch};
 use usher_protocol::EventId;
 
 use crate::UnixMillis;
-use crate::ports::{Clock, Letter, Messenger, Randomness};
+use crate::ports::{Clock, Messenger, OutgoingMessage, Randomness};
 
 /// A clock that stands still until it is turned.
 pub struct ManualClock(watch::Sender<Clocks>);
@@ -93,12 +93,12 @@ impl Randomness for Always {
 /// letter gives the same ids.
 pub struct RecordingMessenger {
     relays: Vec<String>,
-    sent: mpsc::UnboundedSender<(Letter, Vec<EventId>)>,
+    sent: mpsc::UnboundedSender<(OutgoingMessage, Vec<EventId>)>,
 }
 
 impl RecordingMessenger {
     /// A messenger on these relays, and where its letters go.
-    pub fn new(relays: &[&str]) -> (Self, mpsc::UnboundedReceiver<(Letter, Vec<EventId>)>) {
+    pub fn new(relays: &[&str]) -> (Self, mpsc::UnboundedReceiver<(OutgoingMessage, Vec<EventId>)>) {
         let (sent, letters) = mpsc::unbounded_channel();
         let relays = relays.iter().map(|relay| (*relay).to_owned()).collect();
         (Self { relays, sent }, letters)
@@ -106,7 +106,7 @@ impl RecordingMessenger {
 }
 
 impl Messenger for RecordingMessenger {
-    fn send(&self, letter: &Letter) -> Vec<EventId> {
+    fn send(&self, letter: &OutgoingMessage) -> Vec<EventId> {
         let ids = letter
             .recipients
             .iter()

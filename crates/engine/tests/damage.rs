@@ -282,7 +282,7 @@ async fn rows_that_nobody_asks_for_are_found_by_the_check_after_a_start() {
             (Table::Operations, stream.to_string()),
             (Table::Deliveries, format!("{stream}:0")),
             (Table::Settings, "relays".to_owned()),
-            (Table::Answers, "00".to_owned()),
+            (Table::IdempotencyRecords, "00".to_owned()),
         ]
     );
     // The number of events that its row gives is not believed.

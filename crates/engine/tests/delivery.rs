@@ -14,7 +14,7 @@ use common::{NOW, Running, handshake, open, options, user};
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
 use usher_engine::event::Event;
-use usher_engine::ports::{AnswerKey, DeliveryStatus, DeliveryStore as _, Posted, WebhookSender};
+use usher_engine::ports::{DeliveryStatus, DeliveryStore as _, IdempotencyKey, Posted, WebhookSender};
 use usher_engine::{
     IdempotentRequest, KeyHandshakeRequest, KeyHandshakeStarted, RenderedResponse, StartError, StreamId, UnixMillis,
 };
@@ -348,7 +348,7 @@ impl Count for SqliteStore {
 
 fn once(key: u8) -> IdempotentRequest<KeyHandshakeStarted> {
     IdempotentRequest {
-        key: AnswerKey([key; 32]),
+        key: IdempotencyKey([key; 32]),
         fingerprint: [9; 32],
         render: Box::new(|started| RenderedResponse {
             status: 200,
@@ -364,7 +364,7 @@ async fn an_answer_is_kept_with_what_it_answers() {
     let store = open(dir.path());
     let usher = Running::start(store.clone()).await;
     let first = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), Some(once(1))).await.unwrap();
-    let kept = usher.engine.idempotency_record(&AnswerKey([1; 32])).await.unwrap().unwrap();
+    let kept = usher.engine.idempotency_record(&IdempotencyKey([1; 32])).await.unwrap().unwrap();
     assert_eq!((kept.status, kept.fingerprint), (200, [9; 32]));
     assert_eq!(kept.body, first.stream_id.to_string().into_bytes());
     let open_before = usher.engine.open_streams();
@@ -374,9 +374,13 @@ async fn an_answer_is_kept_with_what_it_answers() {
     usher.stop().await;
 
     let usher = Running::start_at(store.clone(), options(), NOW.plus(Duration::from_secs(86_399)), 2).await;
-    assert_eq!(usher.engine.idempotency_record(&AnswerKey([1; 32])).await.unwrap(), Some(kept), "also after a restart");
+    assert_eq!(
+        usher.engine.idempotency_record(&IdempotencyKey([1; 32])).await.unwrap(),
+        Some(kept),
+        "also after a restart"
+    );
     usher.clock.turn(Duration::from_secs(2));
-    assert_eq!(usher.engine.idempotency_record(&AnswerKey([1; 32])).await.unwrap(), None, "for 24 hours");
+    assert_eq!(usher.engine.idempotency_record(&IdempotencyKey([1; 32])).await.unwrap(), None, "for 24 hours");
     let next_day = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), Some(once(1))).await.unwrap();
     assert_ne!(next_day.stream_id, first.stream_id);
     usher.stop().await;
@@ -389,7 +393,7 @@ async fn an_answer_that_started_nothing_is_kept_too() {
     let stream = door(&usher, "door").await;
     let same = usher.engine.start_key_handshake(reusable("door"), Some(once(1))).await.unwrap();
     assert_eq!(same.stream_id, stream);
-    let kept = usher.engine.idempotency_record(&AnswerKey([1; 32])).await.unwrap().unwrap();
+    let kept = usher.engine.idempotency_record(&IdempotencyKey([1; 32])).await.unwrap().unwrap();
     assert_eq!(kept.body, stream.to_string().into_bytes());
     usher.stop().await;
 }

@@ -253,7 +253,7 @@ async fn an_end_in_the_midst_of_removing_leaves_no_gap() {
         user_relays: Vec::new(),
         deliver: false,
         delivery_queues: Vec::new(),
-        answer: None,
+        idempotency_record: None,
     };
     let old = NOW.minus(31 * DAY);
     sqlite.commit(append(vec![event(old); 1_200])).await.unwrap();

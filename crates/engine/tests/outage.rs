@@ -14,8 +14,8 @@ use common::{NOW, Running, handshake, open, options, user};
 use parking_lot::Mutex;
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    Clock as _, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, KeepAnswer, Posted, Retried,
-    StoreError, WebhookSender,
+    Clock as _, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, NewIdempotencyRecord, Posted,
+    Retried, StoreError, WebhookSender,
 };
 use usher_engine::testing::ManualClock;
 use usher_engine::{KeyHandshakeRequest, StreamId, UnixMillis};
@@ -183,9 +183,9 @@ impl DeliveryStore for Full {
         stream: StreamId,
         index: u64,
         at: UnixMillis,
-        answer: Option<KeepAnswer>,
+        record: Option<NewIdempotencyRecord>,
     ) -> Result<Retried, StoreError> {
-        self.store.retry_delivery(stream, index, at, answer).await
+        self.store.retry_delivery(stream, index, at, record).await
     }
 
     async fn count_deliveries(&self) -> Result<DeliveryCounts, StoreError> {

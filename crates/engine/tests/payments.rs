@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use common::paying::{DAY, PATIENCE, bill, letter, pass, payment, request_id, says, statuses, subscribe, until};
 use common::{FakeWallet, NOW, Running, data, open, options, user};
 use serde_json::Value;
-use usher_engine::ports::{Clock as _, LightningNotice};
+use usher_engine::ports::{Clock as _, LightningNotification};
 use usher_engine::{EngineOptions, StartError};
 use usher_protocol::message::PaymentStatus;
 
@@ -120,7 +120,7 @@ async fn a_wallet_that_can_be_heard_again_is_asked_about_all() {
     for n in 0..20 {
         wallet.settle(n);
     }
-    wallet.tell(LightningNotice::Reconnected).await;
+    wallet.tell(LightningNotification::Reconnected).await;
     // A wallet that tells would be asked after a minute; now it is asked within as many seconds as it takes ten a second.
     let begun = Instant::now();
     while usher.engine.watched_invoices() > 0 {
@@ -314,7 +314,7 @@ async fn what_is_over_takes_no_place_and_money_that_comes_late_is_told() {
     assert_eq!((usher.engine.watched_invoices(), usher.engine.open_streams()), (3, 2));
     usher.engine.start_single_payment(payment(None, 600), None).await.unwrap();
     wallet.settle(0);
-    wallet.tell(LightningNotice::Reconnected).await;
+    wallet.tell(LightningNotification::Reconnected).await;
     let begun = Instant::now();
     while usher.engine.events(streams[0], 0, 10).await.unwrap().events.len() < 2 {
         usher.clock.turn(Duration::from_secs(1));
@@ -350,7 +350,7 @@ async fn payments_that_have_ended_take_no_more_memory_than_twice_what_may_be_ope
     usher.engine.start_key_handshake(usher_engine::KeyHandshakeRequest::default(), None).await.unwrap();
     wallet.settle(0);
     wallet.settle(1);
-    wallet.tell(LightningNotice::Reconnected).await;
+    wallet.tell(LightningNotification::Reconnected).await;
     let begun = Instant::now();
     while usher.engine.watched_invoices() > 2 {
         usher.clock.turn(Duration::from_secs(1));
@@ -390,7 +390,7 @@ async fn a_charge_waits_while_too_many_payments_are_in_memory_and_is_asked_for_o
     assert_eq!(usher.engine.subscription("s").await.unwrap().payments_made, 0);
 
     wallet.settle(0);
-    wallet.tell(LightningNotice::Reconnected).await;
+    wallet.tell(LightningNotification::Reconnected).await;
     let begun = Instant::now();
     while wallet.made().len() < 4 {
         usher.clock.turn(Duration::from_secs(1));
@@ -400,7 +400,7 @@ async fn a_charge_waits_while_too_many_payments_are_in_memory_and_is_asked_for_o
     pass(&usher, 200).await;
     assert_eq!(wallet.made().len(), 4, "once");
     wallet.settle(3);
-    wallet.tell(LightningNotice::Reconnected).await;
+    wallet.tell(LightningNotification::Reconnected).await;
     let begun = Instant::now();
     while usher.engine.subscription("s").await.unwrap().payments_made == 0 {
         usher.clock.turn(Duration::from_secs(1));

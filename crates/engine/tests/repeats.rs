@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use common::paying::{payment, request_id, says};
 use common::{FakeWallet, NOW, Running, approval, challenge, data, open, options, user};
-use usher_engine::ports::Letter;
+use usher_engine::ports::OutgoingMessage;
 use usher_engine::{AuthenticateKey, UnixMillis};
 use usher_protocol::message::{PaymentStatus, WalletMessage};
 use usher_protocol::subkey::{Metadata, Permission, SubkeyProof, derive_secret};
@@ -32,7 +32,7 @@ fn device(main: &Keys) -> (Keys, SubkeyProof) {
 }
 
 /// Turns the clock second by second, and notes what is sent when, until so many seconds have passed.
-async fn watch(usher: &mut Running, seconds: u64, sent: &mut Vec<(u64, Letter, Vec<EventId>)>, from: u64) {
+async fn watch(usher: &mut Running, seconds: u64, sent: &mut Vec<(u64, OutgoingMessage, Vec<EventId>)>, from: u64) {
     for second in from..from + seconds {
         usher.clock.turn(Duration::from_secs(1));
         // What is due is sent while the clock stands still.

@@ -79,7 +79,7 @@ async fn what_is_told_twice_is_paid_once() {
     let hash = wallet.made()[0].payment_hash();
     let settlement = usher_engine::ports::Settlement { amount: Some(5_000), preimage: Some(wallet.preimage(0)) };
     for _ in 0..20 {
-        wallet.tell(usher_engine::ports::LightningNotice::Settled(hash, settlement.clone())).await;
+        wallet.tell(usher_engine::ports::LightningNotification::Settled(hash, settlement.clone())).await;
     }
     pass(&usher, 10).await;
     assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
@@ -156,7 +156,7 @@ async fn look_ups_keep_the_pace_and_new_invoices_do_not_wait_for_old_ones() {
         pass(&usher, 1).await;
     }
     // All are due at once: the wallet was away.
-    wallet.tell(usher_engine::ports::LightningNotice::Reconnected).await;
+    wallet.tell(usher_engine::ports::LightningNotification::Reconnected).await;
     pass(&usher, 5).await;
     let new = ask(&usher).await;
     until("the invoice is made", || usher.engine.watched_invoices() == OLD + 1).await;

@@ -12,7 +12,7 @@ use common::paying::{DAY, PATIENCE, announced, letter, pass, payment, request_id
 use common::{FakeWallet, NOW, Running, open, options, user};
 use serde_json::json;
 use usher_engine::operations::SubscriptionState;
-use usher_engine::ports::{Clock as _, Inbound, LightningNotice, Via};
+use usher_engine::ports::{Clock as _, Inbound, LightningNotification, Via};
 use usher_engine::{EngineOptions, RecurringPaymentRequest, SinglePaymentRequest, StreamId, SubscriptionFilter};
 use usher_protocol::EventId;
 use usher_protocol::calendar::Calendar;
@@ -202,7 +202,7 @@ async fn a_user_who_has_closed_a_subscription_is_not_asked_any_more() {
     assert!(usher.letters.try_recv().is_err(), "the user is asked for a payment after all");
     // A wallet that pays all the same has paid.
     wallet.settle(0);
-    wallet.tell(LightningNotice::Reconnected).await;
+    wallet.tell(LightningNotification::Reconnected).await;
     let begun = Instant::now();
     while usher.engine.subscription("s").await.unwrap().payments_made == 0 {
         usher.clock.turn(Duration::from_secs(1));

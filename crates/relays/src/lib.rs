@@ -12,25 +12,25 @@
 //! The same connections also serve:
 //!
 //! - [`RelayManager`], the engine's [`RelayControl`](usher_engine::ports::RelayControl): relays added and removed at run
-//!   time, stored as the difference to the configuration ([`RelayRoster`]);
+//!   time, stored as the difference to the configuration ([`ServiceRelays`]);
 //! - [`ProfileDirectory`], the engine's [`Directory`](usher_engine::ports::Directory): profiles (short subscriptions on
 //!   existing connections, one-shot queries to other relays), NIP-05 identifiers (HTTPS), and the service's own profile.
 //!
 //! Relays that users choose are untrusted input. The [address guard](usher_nostr_connection::address_guard) decides what
-//! may be connected to, `relay_set` how many, and `session` and `read_budget` how much each connection, and all of them
+//! may be connected to, `relays_in_use` how many, and `session` and `read_budget` how much each connection, and all of them
 //! together, may cost.
 
 mod conversation_keys;
 mod event_verifier;
 mod handshake_sources;
 mod identity;
-mod low_priority_queue;
 mod metrics;
 mod nip05;
 mod options;
 mod probe;
 mod profile_directory;
 mod profile_lookup;
+mod proof_queue;
 mod protocol;
 mod publications;
 mod query;
@@ -41,14 +41,14 @@ mod relay_handle;
 mod relay_manager;
 mod relay_message;
 mod relay_pool;
-mod relay_roster;
-mod relay_set;
 mod relay_status;
 mod relay_task;
+mod relays_in_use;
 mod seen_events;
 mod send_queue;
 mod send_rate;
 mod service_profile;
+mod service_relays;
 mod session;
 mod shared_state;
 mod subkey_proofs;
@@ -63,5 +63,5 @@ pub use profile_directory::{DirectoryError, DirectoryOptions, ProfileDirectory, 
 pub use relay_address::{AddressError, MAX_ADDRESS_BYTES, RelayAddress};
 pub use relay_manager::{MAX_RELAYS, RelayManager};
 pub use relay_pool::RelayPool;
-pub use relay_roster::RelayRoster;
 pub use relay_status::{Origin, RelayState, RelayStatus};
+pub use service_relays::ServiceRelays;

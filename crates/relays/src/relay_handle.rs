@@ -6,8 +6,8 @@ use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 use usher_engine::UnixMillis;
 
-use crate::low_priority_queue::LowPriorityQueue;
 use crate::options::RelayOptions;
+use crate::proof_queue::ProofQueue;
 use crate::publications::Publications;
 use crate::query::{Query, QueryQueue};
 use crate::relay_address::RelayAddress;
@@ -24,7 +24,7 @@ pub(crate) struct RelayHandle {
     pub(crate) origin: Origin,
     pub(crate) trust: Trust,
     pub(crate) queue: SendQueue,
-    pub(crate) low_priority: LowPriorityQueue,
+    pub(crate) low_priority: ProofQueue,
     pub(crate) queries: QueryQueue,
     pub(crate) publications: Publications,
     /// Cancelled when the relay is no longer wanted: queued events are still sent for a moment.
@@ -65,7 +65,7 @@ impl RelayHandle {
             origin,
             trust,
             queue: SendQueue::new(limits.queue_events / part, limits.queue_bytes / part, options.timing.fresh_for),
-            low_priority: LowPriorityQueue::default(),
+            low_priority: ProofQueue::default(),
             queries: QueryQueue::default(),
             publications: Publications::default(),
             close: stop.child_token(),

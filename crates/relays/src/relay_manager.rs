@@ -10,8 +10,8 @@ use usher_engine::ports::{RelayChangeError, RelayControl, RelayInfo, RelayLinkSt
 use crate::relay_address::RelayAddress;
 use crate::relay_handle::RelayHandle;
 use crate::relay_pool::RelayPool;
-use crate::relay_roster::RelayRoster;
 use crate::relay_status::{Origin, RelayState, RelayStatus};
+use crate::service_relays::ServiceRelays;
 
 /// Most relays of ours: as many as a handshake URL may name. Each receives every event; three to five are common.
 pub const MAX_RELAYS: usize = usher_protocol::handshake_url::MAX_RELAYS;
@@ -28,13 +28,13 @@ pub struct RelayManager {
     pool: Arc<RelayPool>,
     settings: Arc<dyn SettingStore>,
     /// Changes are made one after the other. The configured part never changes.
-    roster: tokio::sync::Mutex<RelayRoster>,
-    configured: RelayRoster,
+    roster: tokio::sync::Mutex<ServiceRelays>,
+    configured: ServiceRelays,
 }
 
 impl RelayManager {
     /// Manages the relays of `pool`, which was started with those of `roster`.
-    pub fn new(pool: Arc<RelayPool>, roster: RelayRoster, settings: Arc<dyn SettingStore>) -> Self {
+    pub fn new(pool: Arc<RelayPool>, roster: ServiceRelays, settings: Arc<dyn SettingStore>) -> Self {
         Self { pool, settings, configured: roster.clone(), roster: tokio::sync::Mutex::new(roster) }
     }
 

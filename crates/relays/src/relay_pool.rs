@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::UnixMillis;
-use usher_engine::ports::{Clock, Inbound, Letter, Messenger};
+use usher_engine::ports::{Clock, Inbound, Messenger, OutgoingMessage};
 use usher_protocol::envelope::{self, Contents};
 use usher_protocol::{Event, EventId, PublicKey};
 
@@ -18,9 +18,9 @@ use crate::options::RelayOptions;
 use crate::recent_sends::RecentSends;
 use crate::relay_address::RelayAddress;
 use crate::relay_handle::RelayHandle;
-use crate::relay_set::Used;
 use crate::relay_status::{Origin, RelayStatus};
 use crate::relay_task;
+use crate::relays_in_use::Used;
 use crate::shared_state::{SharedState, outgoing};
 
 /// Most addresses of one message that are used.
@@ -67,9 +67,9 @@ impl RelayPool {
     pub fn add(&self, address: RelayAddress) -> bool {
         let handle = self.handle(address, Origin::Configured);
         let (added, in_use) = {
-            let mut relay_set = self.shared.relay_set.lock();
-            let in_use = relay_set.handle_to(&handle.address).is_some();
-            (relay_set.add(&handle), in_use)
+            let mut relays_in_use = self.shared.relays_in_use.lock();
+            let in_use = relays_in_use.handle_to(&handle.address).is_some();
+            (relays_in_use.add(&handle), in_use)
         };
         // A user's relay has received the events for that user already.
         if added && !in_use {
@@ -87,7 +87,7 @@ impl RelayPool {
     /// Leaves one of the operator's relays after its queued events were sent; false when it was none. The others are
     /// not affected.
     pub fn remove(&self, address: &RelayAddress) -> bool {
-        let removed = self.shared.relay_set.lock().remove(address);
+        let removed = self.shared.relays_in_use.lock().remove(address);
         if let Some(handle) = &removed {
             handle.close.cancel();
             self.shared.changed();
@@ -98,8 +98,8 @@ impl RelayPool {
     /// The status of each relay: the operator's in their order, then users' by address.
     pub fn status(&self) -> Vec<RelayStatus> {
         let (configured, mut of_users) = {
-            let relay_set = self.shared.relay_set.lock();
-            (relay_set.configured(), relay_set.of_users())
+            let relays_in_use = self.shared.relays_in_use.lock();
+            (relays_in_use.configured(), relays_in_use.of_users())
         };
         of_users.sort_by(|a, b| a.address.cmp(&b.address));
         configured.iter().chain(&of_users).map(|handle| handle.status()).collect()
@@ -112,12 +112,12 @@ impl RelayPool {
 
     /// Our relays, in their order.
     pub(crate) fn handles(&self) -> Vec<Arc<RelayHandle>> {
-        self.shared.relay_set.lock().configured()
+        self.shared.relays_in_use.lock().configured()
     }
 
     /// A connected relay with this address, ours or a user's.
     pub(crate) fn handle_to(&self, address: &RelayAddress) -> Option<Arc<RelayHandle>> {
-        self.shared.relay_set.lock().handle_to(address).filter(|handle| !handle.is_down())
+        self.shared.relays_in_use.lock().handle_to(address).filter(|handle| !handle.is_down())
     }
 
     fn handle(&self, address: RelayAddress, origin: Origin) -> Arc<RelayHandle> {
@@ -131,7 +131,7 @@ impl RelayPool {
         }
     }
 
-    fn seal(&self, message: &Letter, recipient: &PublicKey) -> Option<Event> {
+    fn seal(&self, message: &OutgoingMessage, recipient: &PublicKey) -> Option<Event> {
         let contents = Contents {
             participants: &message.participants,
             kind: message.kind,
@@ -154,7 +154,7 @@ impl RelayPool {
     }
 
     /// The user's own relays for this message, opened if necessary.
-    fn user_relays(&self, message: &Letter, now: UnixMillis) -> Vec<Arc<RelayHandle>> {
+    fn user_relays(&self, message: &OutgoingMessage, now: UnixMillis) -> Vec<Arc<RelayHandle>> {
         let Some(user) = user_of(message) else { return Vec::new() };
         let parse = if self.shared.options.allow_private { RelayAddress::parse } else { RelayAddress::parse_from_user };
         let metrics = &self.shared.metrics;
@@ -173,7 +173,7 @@ impl RelayPool {
         }
         let Used { handles, opened, evicted, refused } =
             self.shared
-                .relay_set
+                .relays_in_use
                 .lock()
                 .use_for(user, wanted, message.until, now, |address| self.handle(address, Origin::User));
         metrics.user_relays_evicted.fetch_add(evicted, Ordering::Relaxed);
@@ -186,9 +186,9 @@ impl RelayPool {
 }
 
 impl Messenger for RelayPool {
-    fn send(&self, message: &Letter) -> Vec<EventId> {
+    fn send(&self, message: &OutgoingMessage) -> Vec<EventId> {
         let now = self.shared.clock.now();
-        let mut handles = self.shared.relay_set.lock().configured();
+        let mut handles = self.shared.relays_in_use.lock().configured();
         handles.extend(self.user_relays(message, now));
         let mut ids = Vec::with_capacity(message.recipients.len());
         for recipient in &message.recipients {
@@ -205,12 +205,12 @@ impl Messenger for RelayPool {
     }
 
     fn relays(&self) -> Vec<String> {
-        self.shared.relay_set.lock().configured().iter().map(|handle| handle.address.to_string()).collect()
+        self.shared.relays_in_use.lock().configured().iter().map(|handle| handle.address.to_string()).collect()
     }
 }
 
 /// The user that a message is for: in the protocol the main key is the first participant.
-fn user_of(message: &Letter) -> Option<PublicKey> {
+fn user_of(message: &OutgoingMessage) -> Option<PublicKey> {
     message.participants.first().or(message.recipients.first()).copied()
 }
 
@@ -222,10 +222,10 @@ async fn sweep(shared: Arc<SharedState>, recent: Arc<RecentSends>) {
             () = shared.stop.cancelled() => return,
         }
         let handles = {
-            let mut relay_set = shared.relay_set.lock();
-            relay_set.expire(shared.clock.now(), shared.options.user_relay_grace);
-            let mut handles = relay_set.configured();
-            handles.extend(relay_set.of_users());
+            let mut relays_in_use = shared.relays_in_use.lock();
+            relays_in_use.expire(shared.clock.now(), shared.options.user_relay_grace);
+            let mut handles = relays_in_use.configured();
+            handles.extend(relays_in_use.of_users());
             handles
         };
         let now = Instant::now();

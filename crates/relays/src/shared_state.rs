@@ -20,8 +20,8 @@ use crate::metrics::Metrics;
 use crate::options::RelayOptions;
 use crate::read_budget::ReadBudget;
 use crate::relay_handle::RelayHandle;
-use crate::relay_set::{Bounds, RelaySet};
 use crate::relay_status::Origin;
+use crate::relays_in_use::{Bounds, RelaysInUse};
 use crate::send_queue::Outgoing;
 use crate::subkey_proofs::{ProofWithheld, SubkeyProofs};
 
@@ -35,7 +35,7 @@ pub(crate) struct SharedState {
     pub(crate) inbox: mpsc::Sender<Inbound>,
     pub(crate) stop: CancellationToken,
     pub(crate) tls: Result<Arc<ClientConfig>, rustls::Error>,
-    pub(crate) relay_set: Mutex<RelaySet>,
+    pub(crate) relays_in_use: Mutex<RelaysInUse>,
     pub(crate) read_budget: ReadBudget,
     /// Marked when a relay was connected, added or removed.
     pub(crate) changes: watch::Sender<()>,
@@ -57,7 +57,7 @@ impl SharedState {
         let event_verifier =
             EventVerifier::new(&options, Arc::clone(&clock), Arc::clone(&conversation_keys), Arc::clone(&metrics));
         let tls = options.tls.clone().map_or_else(web_tls, Ok);
-        let relay_set = Mutex::new(RelaySet::new(Bounds {
+        let relays_in_use = Mutex::new(RelaysInUse::new(Bounds {
             per_user: options.user_relays_per_user,
             per_host: options.user_relays_per_host,
             in_all: options.user_relays_in_all,
@@ -73,7 +73,7 @@ impl SharedState {
             inbox,
             stop,
             tls,
-            relay_set,
+            relays_in_use,
             read_budget,
             changes,
             proofs,
@@ -88,7 +88,7 @@ impl SharedState {
     /// Whether a relay may be connected to at this network address: a user's relay only when there are not too many
     /// others.
     pub(crate) fn admit(&self, handle: &RelayHandle, ip: IpAddr) -> bool {
-        handle.origin == Origin::Configured || self.relay_set.lock().settle(&handle.address, ip, self.clock.now())
+        handle.origin == Origin::Configured || self.relays_in_use.lock().settle(&handle.address, ip, self.clock.now())
     }
 
     /// Responds to an event addressed to our main key with our subkey proof, over our relays and the one it arrived
@@ -101,7 +101,7 @@ impl SharedState {
             Err(ProofWithheld::ByRelay) => return self.event_verifier.forget(event),
             Err(ProofWithheld::ByAuthor) => return,
         };
-        let configured = self.relay_set.lock().configured();
+        let configured = self.relays_in_use.lock().configured();
         let elsewhere = configured.iter().map(AsRef::as_ref).filter(|handle| !std::ptr::eq(*handle, over));
         for handle in elsewhere.chain([over]) {
             self.metrics

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
-use usher_engine::ports::AnswerKey;
+use usher_engine::ports::IdempotencyKey;
 use usher_engine::{
     AuthenticateKey, Engine, IdempotentRequest, KeyHandshakeRequest, KeyHandshakeStarted, PayInvoiceRequest,
     RecurringPaymentRequest, RenderedResponse, RequestInvoice, SinglePaymentRequest, StartError, StreamId,
@@ -15,8 +15,8 @@ use usher_protocol::message::Recurrence;
 use crate::world::World;
 use crate::world::app::{Call, What};
 
-fn key(number: u64) -> AnswerKey {
-    AnswerKey(Sha256::digest(number.to_be_bytes()).into())
+fn key(number: u64) -> IdempotencyKey {
+    IdempotencyKey(Sha256::digest(number.to_be_bytes()).into())
 }
 
 fn once<T>(call: &Call, body: impl Fn(&T) -> String + Send + Sync + 'static) -> Option<IdempotentRequest<T>> {

@@ -33,7 +33,7 @@ use crate::decisions::Decisions;
 use crate::fault_plan::FaultPlan;
 use crate::ports::randomness::Seeded;
 use crate::world::World;
-use crate::world::ledger::Violation;
+use crate::world::invariants::Violation;
 use crate::world::outage::Script;
 
 /// What came of a seed.

@@ -77,20 +77,21 @@ impl Service {
         let url = connection.parse().map_err(|_| "the connection string is none".to_owned())?;
         let settings = Settings(Some(disk.clone()));
         let options = NwcOptions { dialer: Some(Arc::new(network)), settings, ..NwcOptions::new(url) };
-        let (wallet, notices) = NwcBackend::start(options, Arc::clone(&clock), &relays.tasks, relays.stop.clone())
-            .map_err(|error| error.to_string())?;
+        let (wallet, notifications) =
+            NwcBackend::start(options, Arc::clone(&clock), &relays.tasks, relays.stop.clone())
+                .map_err(|error| error.to_string())?;
 
         let parts = EngineParts {
             store: disk.clone(),
-            answers: disk.clone(),
+            idempotency: disk.clone(),
             deliveries: disk,
-            receiver: if has_webhook { Some(Arc::new(Webhook(Arc::clone(world)))) } else { None },
+            webhook: if has_webhook { Some(Arc::new(Webhook(Arc::clone(world)))) } else { None },
             messenger: Arc::new(Observed { pool, world: Arc::clone(world) }),
             clock,
             randomness,
             inbox,
             lightning: Some(LightningBackend { adapter: wallet, name: "nwc" }),
-            notices: Some(notices),
+            lightning_notifications: Some(notifications),
             tickets: None,
         };
         let engine = Engine::start(options_of(&identity), parts, &operations.tasks, operations.stop.clone())

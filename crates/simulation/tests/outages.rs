@@ -7,7 +7,7 @@ use std::thread;
 
 use usher_simulation::known_defects::is_known;
 use usher_simulation::run_outage;
-use usher_simulation::world::ledger::Violation;
+use usher_simulation::world::invariants::Violation;
 use usher_simulation::world::outage::Script;
 
 #[test]

@@ -13,14 +13,15 @@ use proptest::prelude::*;
 use tempfile::TempDir;
 use usher_engine::event::{EventType, NewEvent};
 use usher_engine::ports::{
-    Commit, Committed, CorrelationKey, CounterAdvance, DeliveryAttempt, DeliveryStatus, KeepAnswer, OperationKind,
-    OutboxChange, Revision, State, Store, StoreError, TicketCommit, TicketCommitted, TicketStore as _, UserRelays,
+    Commit, Committed, CorrelationKey, CounterAdvance, DeliveryAttempt, DeliveryStatus, NewIdempotencyRecord,
+    OperationKind, OutboxChange, Revision, State, Store, StoreError, TicketCommit, TicketCommitted, TicketStore as _,
+    UserRelays,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::message::PaymentHash;
 use usher_store::conformance::{
-    FullStore, Model, Snapshot, Subjects, answer_key, id, inbound, keep, key, message, proof, proof_id, public_key,
-    refused, ticket_job, ticket_step,
+    FullStore, Model, Snapshot, Subjects, id, idempotency_key, inbound, key, message, new_record, proof, proof_id,
+    public_key, refused, ticket_job, ticket_step,
 };
 use usher_store::{SqliteOptions, SqliteStore};
 
@@ -52,8 +53,8 @@ enum Action {
 #[derive(Clone, Debug)]
 enum Change {
     Attempt(DeliveryAttempt),
-    Retry(StreamId, u64, UnixMillis, Option<KeepAnswer>),
-    Keep(KeepAnswer),
+    Retry(StreamId, u64, UnixMillis, Option<NewIdempotencyRecord>),
+    Keep(NewIdempotencyRecord),
     Set(&'static str, Option<String>),
     Remove(What, UnixMillis, usize),
     RemoveEvents(StreamId, UnixMillis, usize),
@@ -84,17 +85,17 @@ impl Change {
     async fn make(self, store: &dyn FullStore) -> usize {
         let result = match self {
             Self::Attempt(attempt) => store.record_attempt(attempt).await.map(usize::from),
-            Self::Retry(stream, index, at, answer) => {
-                store.retry_delivery(stream, index, at, answer).await.map(|retried| retried as usize)
+            Self::Retry(stream, index, at, record) => {
+                store.retry_delivery(stream, index, at, record).await.map(|retried| retried as usize)
             }
-            Self::Keep(answer) => store.keep_answer(answer).await.map(usize::from),
+            Self::Keep(record) => store.add_idempotency_record(record).await.map(usize::from),
             Self::Set(name, value) => store.set_setting(name, value.as_deref()).await.map(|()| 0),
             Self::RemoveEvents(stream, before, limit) => store.remove_events(stream, before, limit).await,
             Self::Remove(What::Finished, before, limit) => store.remove_finished(before, limit).await,
             Self::Remove(What::Inbound, before, limit) => store.forget_inbound(before, limit).await,
             Self::Remove(What::UserRelays, before, limit) => store.forget_user_relays(before, limit).await,
             Self::Remove(What::Deliveries, before, limit) => store.forget_deliveries(before, limit).await,
-            Self::Remove(What::Answers, before, limit) => store.forget_answers(before, limit).await,
+            Self::Remove(What::Answers, before, limit) => store.remove_idempotency_records(before, limit).await,
             Self::Remove(What::KeptKeys, before, limit) => store.forget_kept_keys(before, limit).await,
             Self::Remove(What::TicketJobs, before, limit) => store.remove_ticket_jobs(before, limit).await,
         };
@@ -149,10 +150,10 @@ fn change() -> impl Strategy<Value = Change> {
                 Change::Attempt(DeliveryAttempt { status, ..refused(stream_id(stream), index, at) })
             }
         ),
-        2 => (position(), 0..40_u64, option::weighted(0.5, answer())).prop_map(|((stream, index), at, answer)| {
-            Change::Retry(stream_id(stream), index, UnixMillis(at), answer)
+        2 => (position(), 0..40_u64, option::weighted(0.5, record())).prop_map(|((stream, index), at, record)| {
+            Change::Retry(stream_id(stream), index, UnixMillis(at), record)
         }),
-        2 => answer().prop_map(Change::Keep),
+        2 => record().prop_map(Change::Keep),
         1 => (prop::sample::select(&SETTINGS[..]), option::of(".{0,8}"))
             .prop_map(|(name, value)| Change::Set(name, value)),
         2 => (0..STREAMS, 0..40_u64, 0..4_usize).prop_map(|(stream, before, limit)| {
@@ -163,8 +164,8 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-fn answer() -> impl Strategy<Value = KeepAnswer> {
-    (0..CALLS, 0..40_u64, 0..40_u64).prop_map(|(call, at, replace_before)| keep(call, at, replace_before))
+fn record() -> impl Strategy<Value = NewIdempotencyRecord> {
+    (0..CALLS, 0..40_u64, 0..40_u64).prop_map(|(call, at, replace_before)| new_record(call, at, replace_before))
 }
 
 fn draft() -> impl Strategy<Value = Draft> {
@@ -180,13 +181,13 @@ fn draft() -> impl Strategy<Value = Draft> {
         option::weighted(0.3, 0..8_u64),
         option::weighted(0.2, (0..USERS, vec("[a-c]{1,3}", 0..3))),
         any::<bool>(),
-        option::weighted(0.2, answer()),
+        option::weighted(0.2, record()),
         (any::<bool>(), option::of(0..3_u8), vec((0..8_u64, 0..40_u64), 0..3)),
     );
     (identity, content, effects).prop_map(|(identity, content, effects)| {
         let (stream, expects, kind) = identity;
         let (at, state, finished, wake_at, claims) = content;
-        let (events, outbox, seen, relays, deliver, answer, (done, watched, kept)) = effects;
+        let (events, outbox, seen, relays, deliver, record, (done, watched, kept)) = effects;
         let new_event = |(event_type, at, data): (usize, u64, String)| NewEvent {
             event_type: EventType::ALL[event_type],
             at: UnixMillis(at),
@@ -223,7 +224,7 @@ fn draft() -> impl Strategy<Value = Draft> {
                 .collect(),
             deliver,
             delivery_queues,
-            answer,
+            idempotency_record: record,
         };
         Draft { stream, expects, commit }
     })
@@ -337,7 +338,7 @@ async fn observe(store: &dyn FullStore) -> Snapshot {
         streams: (0..STREAMS).map(stream_id).collect(),
         keys: (0..8).map(claim).collect(),
         users: (0..USERS).map(public_key).collect(),
-        calls: (0..CALLS).map(answer_key).collect(),
+        calls: (0..CALLS).map(idempotency_key).collect(),
         settings: SETTINGS.map(str::to_owned).to_vec(),
         ticket_jobs: (0..JOBS).map(ticket_job).collect(),
         proofs: (0..PROOFS).map(proof_id).collect(),

@@ -13,13 +13,15 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_api::{ApiParts, ApiState, ApiTokens, DocsAccess, Limits, ServeOptions};
-use usher_engine::ports::{Clock, LightningNotices, OsRandomness, Randomness, SystemClock, WebhookSender};
+use usher_engine::ports::{Clock, LightningNotifications, OsRandomness, Randomness, SystemClock, WebhookSender};
 use usher_engine::{Engine, EngineOptions, EngineParts, LightningBackend, PaymentRules};
 use usher_lightning::nwc::{NwcBackend, NwcOptions, Settings};
 use usher_protocol::jwt::JwtIssuer;
-use usher_relays::{DirectoryOptions, Identity, ProfileDirectory, RelayManager, RelayOptions, RelayPool, RelayRoster};
+use usher_relays::{
+    DirectoryOptions, Identity, ProfileDirectory, RelayManager, RelayOptions, RelayPool, ServiceRelays,
+};
 use usher_store::{OpenError, SqliteOptions, SqliteStore};
-use usher_webhooks::{WebhookOptions, WebhookReceiver};
+use usher_webhooks::{HttpWebhookSender, WebhookOptions};
 
 use crate::config::Config;
 use crate::config::setting::LnBackend;
@@ -44,7 +46,7 @@ pub struct Service {
     relays: TaskGroup,
     store: Arc<SqliteStore>,
     tokens: ApiTokens,
-    webhook: Option<Arc<WebhookReceiver>>,
+    webhook: Option<Arc<HttpWebhookSender>>,
 }
 
 /// Tasks that end together: those of one layer.
@@ -80,25 +82,25 @@ impl Service {
         let identity = identity(config)?;
         let (http, operations, relays) = (TaskGroup::default(), TaskGroup::default(), TaskGroup::default());
 
-        let roster = RelayRoster::load(&*store, config.nostr.relays.addresses()).await?;
+        let roster = ServiceRelays::load(&*store, config.nostr.relays.addresses()).await?;
         let mut options = RelayOptions::new(identity.clone(), roster.relays());
         options.allow_private = config.nostr.allow_private_relays;
         let (to_engine, inbox) = mpsc::channel(INBOX);
         let pool = RelayPool::start(options, to_engine, Arc::clone(&clock), &relays.tasks, relays.stop.clone());
 
-        let (lightning, notices) = wallet(config, &store, &clock, &relays)?.unzip();
+        let (lightning, lightning_notifications) = wallet(config, &store, &clock, &relays)?.unzip();
         let webhook = receiver(config)?;
         let parts = EngineParts {
             store: store.clone(),
-            answers: store.clone(),
+            idempotency: store.clone(),
             deliveries: store.clone(),
-            receiver: webhook.clone().map(|webhook| webhook as Arc<dyn WebhookSender>),
+            webhook: webhook.clone().map(|webhook| webhook as Arc<dyn WebhookSender>),
             messenger: pool.clone(),
             clock: Arc::clone(&clock),
             randomness: Arc::clone(&randomness),
             inbox,
             lightning,
-            notices,
+            lightning_notifications,
             tickets: None,
         };
         let engine =
@@ -236,13 +238,13 @@ fn identity(config: &Config) -> Result<Identity, Failure> {
 }
 
 /// The app's webhook, if one is configured.
-fn receiver(config: &Config) -> Result<Option<Arc<WebhookReceiver>>, Failure> {
+fn receiver(config: &Config) -> Result<Option<Arc<HttpWebhookSender>>, Failure> {
     let Some(url) = &config.webhook.url else { return Ok(None) };
     let unusable = |reason: String| Failure::said(format!("webhook.url cannot be used: {reason}"));
     let url = url.expose().parse().map_err(|_| unusable("it is no URL".to_owned()))?;
     let mut options = WebhookOptions::new(url);
     options.secrets = webhook_secrets(config);
-    let receiver = WebhookReceiver::new(options).map_err(|error| unusable(error.to_string()))?;
+    let receiver = HttpWebhookSender::new(options).map_err(|error| unusable(error.to_string()))?;
     Ok(Some(Arc::new(receiver)))
 }
 
@@ -266,7 +268,7 @@ fn wallet(
     store: &Arc<SqliteStore>,
     clock: &Arc<dyn Clock>,
     floor: &TaskGroup,
-) -> Result<Option<(LightningBackend, LightningNotices)>, Failure> {
+) -> Result<Option<(LightningBackend, LightningNotifications)>, Failure> {
     if config.wallet.ln_backend != LnBackend::Nwc {
         return Ok(None);
     }
@@ -276,9 +278,9 @@ fn wallet(
     let settings = Settings(Some(store.clone()));
     let options = NwcOptions { settings, ..NwcOptions::new(url.parse().map_err(|_| unusable())?) };
     let clock = Arc::clone(clock);
-    let (wallet, notices) =
+    let (wallet, notifications) =
         NwcBackend::start(options, clock, &floor.tasks, floor.stop.clone()).map_err(|_| unusable())?;
-    Ok(Some((LightningBackend { adapter: wallet, name: "nwc" }, notices)))
+    Ok(Some((LightningBackend { adapter: wallet, name: "nwc" }, notifications)))
 }
 
 fn engine_options(config: &Config, identity: &Identity) -> EngineOptions {

@@ -71,15 +71,15 @@ impl ServiceStatus for Parts {
 
 impl Parts {
     fn wallet(&self) -> WalletReadiness {
-        match self.engine.lightning_link() {
-            Some((backend, link)) => WalletReadiness { backend, connected: link.connected },
+        match self.engine.lightning_status() {
+            Some((backend, status)) => WalletReadiness { backend, connected: status.connected },
             None => WalletReadiness { backend: "none", connected: true },
         }
     }
 
     /// None without a wallet.
     fn lightning(&self) -> Vec<Family> {
-        let Some((_, link)) = self.engine.lightning_link() else { return Vec::new() };
+        let Some((_, status)) = self.engine.lightning_status() else { return Vec::new() };
         let calls = self.engine.lightning_calls().into_iter().map(|(call, result, count)| Sample {
             labels: vec![("call", call.to_owned()), ("result", result.to_owned())],
             measure: Measure::Counter(count),
@@ -88,7 +88,7 @@ impl Parts {
             Family::single(
                 "usher_lightning_connected",
                 "Whether the Lightning wallet can be asked.",
-                number(u64::from(link.connected)),
+                number(u64::from(status.connected)),
             ),
             Family {
                 name: "usher_lightning_calls_total",

@@ -25,11 +25,11 @@ mod message;
 mod options;
 mod probe;
 mod reason;
-mod receiver;
 mod retry_after;
+mod sender;
 mod signing;
 
 pub use error::WebhookError;
 pub use options::WebhookOptions;
 pub use probe::{ProbeError, probe};
-pub use receiver::WebhookReceiver;
+pub use sender::HttpWebhookSender;

@@ -10,7 +10,7 @@ use common::{LONG, no_answer, post};
 use secrecy::SecretString;
 use tokio::net::TcpListener;
 use url::Url;
-use usher_webhooks::{WebhookError, WebhookOptions, WebhookReceiver};
+use usher_webhooks::{HttpWebhookSender, WebhookError, WebhookOptions};
 
 const HIDDEN: [&str; 4] = ["hidden-user", "hidden-password", "hidden-path", "hidden-token"];
 
@@ -33,7 +33,7 @@ async fn failures_and_debug_hide_the_secrets() {
     let shown = format!("{options:?} {options:#?}");
     shows_nothing(&shown);
     assert!(shown.contains("http://127.0.0.1:"), "{shown}");
-    let receiver = WebhookReceiver::new(options).unwrap();
+    let receiver = HttpWebhookSender::new(options).unwrap();
     shows_nothing(&format!("{receiver:?} {receiver:#?}"));
 
     shows_nothing(&no_answer(post(&url, Duration::from_millis(100)).await));
@@ -49,7 +49,7 @@ fn options_that_make_no_sense_are_refused_in_words_without_secrets() {
         ..good()
     };
     let refused = |options: WebhookOptions| {
-        let error = WebhookReceiver::new(options).unwrap_err();
+        let error = HttpWebhookSender::new(options).unwrap_err();
         shows_nothing(&format!("{error} {error:?}"));
         error
     };
@@ -83,6 +83,6 @@ fn options_that_make_no_sense_are_refused_in_words_without_secrets() {
 fn the_usual_secrets_are_taken() {
     for secret in ["s", "whsec", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_aA", "whsec_aA==", "żółw 🐢"] {
         let secrets = vec![SecretString::from(secret)];
-        assert!(WebhookReceiver::new(WebhookOptions { secrets, ..WebhookOptions::new(url(1)) }).is_ok(), "{secret}");
+        assert!(HttpWebhookSender::new(WebhookOptions { secrets, ..WebhookOptions::new(url(1)) }).is_ok(), "{secret}");
     }
 }

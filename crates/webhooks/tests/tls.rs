@@ -15,7 +15,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_rustls::TlsAcceptor;
 use url::Url;
 use usher_engine::ports::{Posted, WebhookSender as _};
-use usher_webhooks::{WebhookOptions, WebhookReceiver};
+use usher_webhooks::{HttpWebhookSender, WebhookOptions};
 
 /// An endpoint with a certificate of its own for `name`; the certificate as PEM.
 async fn server_named(name: &str) -> (Server, String) {
@@ -44,9 +44,9 @@ async fn server_named(name: &str) -> (Server, String) {
     (server, pem)
 }
 
-fn trusting(url: &Url, pem: &str) -> WebhookReceiver {
+fn trusting(url: &Url, pem: &str) -> HttpWebhookSender {
     let trusted_certificates = Some(pem.as_bytes().to_vec());
-    WebhookReceiver::new(WebhookOptions { timeout: LONG, trusted_certificates, ..WebhookOptions::new(url.clone()) })
+    HttpWebhookSender::new(WebhookOptions { timeout: LONG, trusted_certificates, ..WebhookOptions::new(url.clone()) })
         .unwrap()
 }
 

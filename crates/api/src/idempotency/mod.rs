@@ -23,7 +23,7 @@ use http_body_util::BodyExt as _;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use tracing::Instrument as _;
-use usher_engine::ports::{Answer, AnswerKey};
+use usher_engine::ports::{IdempotencyKey, IdempotencyRecord};
 use usher_engine::{IdempotentRequest, RenderedResponse};
 
 pub(crate) use self::key::IDEMPOTENCY_KEY;
@@ -41,7 +41,7 @@ pub(crate) const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("ide
 pub(crate) struct IdempotencyContext(Arc<Call>);
 
 struct Call {
-    key: AnswerKey,
+    key: IdempotencyKey,
     fingerprint: [u8; 32],
     /// The answer was written to be committed with the work.
     written: AtomicBool,
@@ -52,7 +52,7 @@ impl IdempotencyContext {
         // Neither a method nor a path nor a key has a zero byte in it.
         let call = [method.as_str(), path, key].join("\0");
         Self(Arc::new(Call {
-            key: AnswerKey(Sha256::digest(call).into()),
+            key: IdempotencyKey(Sha256::digest(call).into()),
             fingerprint: Sha256::digest(body).into(),
             written: AtomicBool::new(false),
         }))
@@ -78,7 +78,7 @@ impl IdempotencyContext {
     }
 
     /// What is answered when `answer` was given to this key.
-    fn replay(&self, answer: Answer) -> Response {
+    fn replay(&self, answer: IdempotencyRecord) -> Response {
         if answer.fingerprint != self.0.fingerprint {
             let detail = "the key was used within 24 hours for the same endpoint with another body; use a new one";
             return Problem::new(ErrorCode::IdempotencyKeyReused, detail).into_response();

@@ -18,7 +18,7 @@ use usher_api::{
     WalletReadiness,
 };
 use usher_engine::ports::{
-    Clock, DeliveryStore, Inbound, Letter, Messenger, OsRandomness, SystemClock, Via, WebhookSender,
+    Clock, DeliveryStore, Inbound, Messenger, OsRandomness, OutgoingMessage, SystemClock, Via, WebhookSender,
 };
 use usher_engine::{Engine, EngineOptions, EngineParts, PaymentRules, UnixMillis};
 use usher_protocol::bolt11::Network;
@@ -37,10 +37,10 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What the service would send to wallets.
 #[derive(Default)]
-pub struct Post(Mutex<Vec<Letter>>, AtomicU64);
+pub struct Post(Mutex<Vec<OutgoingMessage>>, AtomicU64);
 
 impl Messenger for Post {
-    fn send(&self, letter: &Letter) -> Vec<EventId> {
+    fn send(&self, letter: &OutgoingMessage) -> Vec<EventId> {
         self.0.lock().push(letter.clone());
         letter.recipients.iter().map(|_| event_id(self.1.fetch_add(1, Ordering::Relaxed))).collect()
     }
@@ -116,7 +116,7 @@ pub struct Builder {
     pub max_open_streams: usize,
     pub handshake_ttl: Duration,
     /// The app's webhook endpoint.
-    pub receiver: Option<Arc<dyn WebhookSender>>,
+    pub webhook: Option<Arc<dyn WebhookSender>>,
     /// Where another service of this test has left its database.
     pub folder: Option<TempDir>,
 }
@@ -167,15 +167,15 @@ impl Builder {
         };
         let parts = EngineParts {
             store: Arc::clone(&store) as _,
-            answers: Arc::clone(&store) as _,
+            idempotency: Arc::clone(&store) as _,
             deliveries: Arc::clone(&sqlite) as _,
-            receiver: self.receiver,
+            webhook: self.webhook,
             messenger: Arc::clone(&post) as _,
             clock: Arc::new(SystemClock),
             randomness: Arc::new(OsRandomness),
             inbox: receiver,
             lightning: None,
-            notices: None,
+            lightning_notifications: None,
             tickets: None,
         };
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
@@ -231,7 +231,7 @@ impl TestApp {
             serve: ServeOptions::default(),
             max_open_streams: 1_000,
             handshake_ttl: Duration::from_secs(600),
-            receiver: None,
+            webhook: None,
             folder: None,
         }
     }

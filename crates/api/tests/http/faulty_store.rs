@@ -6,8 +6,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::watch;
 use usher_engine::ports::{
-    AllCommitted, Answer, AnswerKey, AnswerStore, CheckedRows, Commit, CorrelationKey, KeepAnswer, OpenOperation,
-    OutboxMessage, RowPosition, Store, StoreError, StoredOperation,
+    AllCommitted, CheckedRows, Commit, CorrelationKey, IdempotencyKey, IdempotencyRecord, IdempotencyStore,
+    NewIdempotencyRecord, OpenOperation, OutboxMessage, RowPosition, Store, StoreError, StoredOperation,
 };
 use usher_engine::{Event, StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -24,14 +24,14 @@ pub enum Mode {
 
 pub struct FaultyStore {
     inner: Arc<dyn Store>,
-    answers: Arc<dyn AnswerStore>,
+    idempotency: Arc<dyn IdempotencyStore>,
     mode: watch::Sender<Mode>,
     asked: watch::Sender<usize>,
 }
 
 impl FaultyStore {
-    pub fn new(inner: Arc<dyn Store>, answers: Arc<dyn AnswerStore>) -> Self {
-        Self { inner, answers, mode: watch::Sender::new(Mode::Work), asked: watch::Sender::new(0) }
+    pub fn new(inner: Arc<dyn Store>, idempotency: Arc<dyn IdempotencyStore>) -> Self {
+        Self { inner, idempotency, mode: watch::Sender::new(Mode::Work), asked: watch::Sender::new(0) }
     }
 
     pub fn set(&self, mode: Mode) {
@@ -75,19 +75,19 @@ impl FaultyStore {
 }
 
 #[async_trait]
-impl AnswerStore for FaultyStore {
-    async fn answer(&self, key: &AnswerKey) -> Result<Option<Answer>, StoreError> {
+impl IdempotencyStore for FaultyStore {
+    async fn idempotency_record(&self, key: &IdempotencyKey) -> Result<Option<IdempotencyRecord>, StoreError> {
         self.gate().await?;
-        self.answers.answer(key).await
+        self.idempotency.idempotency_record(key).await
     }
 
-    async fn keep_answer(&self, answer: KeepAnswer) -> Result<bool, StoreError> {
+    async fn add_idempotency_record(&self, new: NewIdempotencyRecord) -> Result<bool, StoreError> {
         self.gate().await?;
-        self.answers.keep_answer(answer).await
+        self.idempotency.add_idempotency_record(new).await
     }
 
-    async fn forget_answers(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
-        self.answers.forget_answers(before, limit).await
+    async fn remove_idempotency_records(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        self.idempotency.remove_idempotency_records(before, limit).await
     }
 }
 

@@ -74,7 +74,7 @@ async fn without_a_webhook_there_are_none() {
 async fn what_is_delivered_what_waits_and_what_failed() {
     let receiver = Arc::new(App::default());
     let mut builder = TestApp::builder();
-    builder.receiver = Some(Arc::clone(&receiver) as _);
+    builder.webhook = Some(Arc::clone(&receiver) as _);
     let app = builder.start().await;
     let (stream, token) = app.handshake(json!({ "static_token": "poster" })).await;
     for user in 1..=2 {
@@ -133,7 +133,7 @@ async fn asked_twice_with_one_key_it_is_posted_once_more_once() {
     let receiver = Arc::new(App::default());
     receiver.0.store(true, Ordering::Relaxed);
     let mut builder = TestApp::builder();
-    builder.receiver = Some(Arc::clone(&receiver) as _);
+    builder.webhook = Some(Arc::clone(&receiver) as _);
     let app = builder.start().await;
     let (stream, token) = app.handshake(json!({})).await;
     app.scan(&token, key(9)).await;
@@ -158,7 +158,7 @@ async fn asked_twice_with_one_key_it_is_posted_once_more_once() {
 #[tokio::test]
 async fn pages() {
     let mut builder = TestApp::builder();
-    builder.receiver = Some(Arc::new(App::default()));
+    builder.webhook = Some(Arc::new(App::default()));
     let app = builder.start().await;
     let mut expected = Vec::new();
     for _ in 0..3 {

@@ -24,9 +24,9 @@ use crate::event::{Event, EventType};
 use crate::operations::Input;
 use crate::ports::{
     AllCommitted, CheckedRows, Commit, Conflict, CorrelationKey, Delivery, DeliveryAttempt, DeliveryCounts,
-    DeliveryStatus, DeliveryStore, Head, InvoiceStatus, KeepAnswer, Lightning, LightningError, OpenOperation,
-    OperationKind, OutboxChange, OutboxMessage, OutgoingStatus, PaidInvoice, Retried, Revision, RowPosition,
-    SignedPayment, Store, StoreError, StoredOperation, WalletInfo, WalletLink, WantedInvoice,
+    DeliveryStatus, DeliveryStore, Head, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningStatus,
+    NewIdempotencyRecord, OpenOperation, OperationKind, OutboxChange, OutboxMessage, OutgoingStatus, PaidInvoice,
+    Retried, Revision, RowPosition, SignedPayment, Store, StoreError, StoredOperation, WantedInvoice,
 };
 use crate::testing::ManualClock;
 use crate::{StreamId, UnixMillis};
@@ -195,12 +195,12 @@ impl Lightning for ScriptedBackend {
         Ok(OutgoingStatus::Pending)
     }
 
-    async fn info(&self) -> Result<WalletInfo, LightningError> {
+    async fn info(&self) -> Result<LightningInfo, LightningError> {
         Err(LightningError::NotSent)
     }
 
-    fn link(&self) -> WalletLink {
-        WalletLink { connected: true, tells_settlements: true }
+    fn status(&self) -> LightningStatus {
+        LightningStatus { connected: true, sends_notifications: true }
     }
 }
 
@@ -432,7 +432,7 @@ impl DeliveryStore for MemoryDeliveries {
         _: StreamId,
         _: u64,
         _: UnixMillis,
-        _: Option<KeepAnswer>,
+        _: Option<NewIdempotencyRecord>,
     ) -> Result<Retried, StoreError> {
         Ok(Retried::NotFound)
     }

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use super::damage::Damage;
 use crate::UnixMillis;
-use crate::ports::{Answer, AnswerKey, AnswerStore, Clock, KeepAnswer, StoreError, Table};
+use crate::ports::{
+    Clock, IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord, StoreError, Table,
+};
 
 /// How long a response is kept (docs/api.md, Idempotency).
 const KEPT: Duration = Duration::from_secs(24 * 3600);
@@ -14,7 +16,7 @@ const KEPT: Duration = Duration::from_secs(24 * 3600);
 /// A request with an `Idempotency-Key`: which one it is, and how its response is written.
 pub struct IdempotentRequest<T> {
     /// Identifies the request.
-    pub key: AnswerKey,
+    pub key: IdempotencyKey,
     /// SHA-256 of the request's body.
     pub fingerprint: [u8; 32],
     /// Writes the response.
@@ -39,44 +41,44 @@ impl<T> fmt::Debug for IdempotentRequest<T> {
 
 impl<T> IdempotentRequest<T> {
     /// The record of the response, to be committed with `result`.
-    pub(super) fn record(&self, result: &T, at: UnixMillis) -> KeepAnswer {
+    pub(super) fn record(&self, result: &T, at: UnixMillis) -> NewIdempotencyRecord {
         let RenderedResponse { status, media_type, body } = (self.render)(result);
-        let answer = Answer { key: self.key, fingerprint: self.fingerprint, at, status, media_type, body };
-        KeepAnswer { answer, replace_before: at.minus(KEPT) }
+        let record = IdempotencyRecord { key: self.key, fingerprint: self.fingerprint, at, status, media_type, body };
+        NewIdempotencyRecord { record, replace_before: at.minus(KEPT) }
     }
 }
 
 /// Stored responses.
 pub(super) struct IdempotencyRecords {
-    store: Arc<dyn AnswerStore>,
+    store: Arc<dyn IdempotencyStore>,
     damage: Arc<Damage>,
     clock: Arc<dyn Clock>,
 }
 
 impl IdempotencyRecords {
-    pub(super) fn new(store: Arc<dyn AnswerStore>, damage: Arc<Damage>, clock: Arc<dyn Clock>) -> Self {
+    pub(super) fn new(store: Arc<dyn IdempotencyStore>, damage: Arc<Damage>, clock: Arc<dyn Clock>) -> Self {
         Self { store, damage, clock }
     }
 
     /// The response to this request within the last 24 hours.
-    pub(super) async fn get(&self, key: &AnswerKey) -> Result<Option<Answer>, StoreError> {
+    pub(super) async fn get(&self, key: &IdempotencyKey) -> Result<Option<IdempotencyRecord>, StoreError> {
         let oldest = self.clock.now().minus(KEPT);
-        let answer = self.store.answer(key).await;
-        if matches!(answer, Err(StoreError::Unreadable(_))) {
+        let record = self.store.idempotency_record(key).await;
+        if matches!(record, Err(StoreError::Unreadable(_))) {
             // The request is refused: it may have been processed before.
-            self.damage.set_aside(Table::Answers, key.to_hex());
+            self.damage.set_aside(Table::IdempotencyRecords, key.to_hex());
         }
-        Ok(answer?.filter(|answer| answer.at >= oldest))
+        Ok(record?.filter(|record| record.at >= oldest))
     }
 
     /// Stores the response to a request that committed nothing.
     pub(super) async fn keep<T>(&self, request: &IdempotentRequest<T>, result: &T) -> Result<(), StoreError> {
         // Not stored when the same request got a response meanwhile: that one stands.
-        self.store.keep_answer(request.record(result, self.clock.now())).await.map(|_| ())
+        self.store.add_idempotency_record(request.record(result, self.clock.now())).await.map(|_| ())
     }
 
     /// Removes records that are too old, at most `limit`; returns how many.
     pub(super) async fn remove_old(&self, limit: usize) -> Result<usize, StoreError> {
-        self.store.forget_answers(self.clock.now().minus(KEPT), limit).await
+        self.store.remove_idempotency_records(self.clock.now().minus(KEPT), limit).await
     }
 }

@@ -9,7 +9,7 @@ use super::inputs::Inputs;
 use super::invoice_watcher::InvoiceWatcher;
 use super::tasks::Tasks;
 use crate::operations::Input;
-use crate::ports::{Clock, CorrelationKey, LightningNotice, LightningNotices};
+use crate::ports::{Clock, CorrelationKey, LightningNotification, LightningNotifications};
 
 /// Hands notifications to the operations they are about.
 pub(super) struct NotificationHandler {
@@ -22,15 +22,15 @@ pub(super) struct NotificationHandler {
 
 impl NotificationHandler {
     /// Handles notifications until the engine stops.
-    pub(super) async fn run_notifications(self, mut notifications: LightningNotices) {
+    pub(super) async fn run_notifications(self, mut notifications: LightningNotifications) {
         while let Some(Some(notification)) = self.tasks.unless_stopped(notifications.recv()).await {
             self.handle(notification).await;
         }
     }
 
-    async fn handle(&self, notification: LightningNotice) {
+    async fn handle(&self, notification: LightningNotification) {
         match notification {
-            LightningNotice::Settled(hash, settlement) => {
+            LightningNotification::Settled(hash, settlement) => {
                 let Some(id) = self.index.find(CorrelationKey::invoice(hash)) else { return };
                 fail::fail_point!("settled");
                 if settlement.preimage.is_some() {
@@ -39,12 +39,12 @@ impl NotificationHandler {
                     self.watcher.look_up_soon(id, self.clock.now());
                 }
             }
-            LightningNotice::Sent(hash, paid) => {
+            LightningNotification::Sent(hash, paid) => {
                 if let Some(id) = self.index.find(CorrelationKey::paying(hash)) {
                     self.inputs.put(id, Input::Paid(paid)).await;
                 }
             }
-            LightningNotice::Reconnected => {
+            LightningNotification::Reconnected => {
                 info!("the Lightning backend sends notifications again; open invoices are looked up");
                 self.watcher.look_up_all(self.clock.now());
             }

@@ -88,8 +88,8 @@ use self::webhook_dispatcher::WebhookDispatcher;
 pub use self::wiring::{EngineOptions, EngineParts};
 use crate::operations::{self, SubscriptionView};
 use crate::ports::{
-    Answer, AnswerKey, DamagedRow, Delivery, DeliveryCounts, DeliveryStatus, LightningError, StoreError, TicketBalance,
-    Token, WalletInfo, WalletLink,
+    DamagedRow, Delivery, DeliveryCounts, DeliveryStatus, IdempotencyKey, IdempotencyRecord, LightningError,
+    LightningInfo, LightningStatus, StoreError, TicketBalance, Token,
 };
 use crate::{EventPage, StreamId};
 
@@ -149,14 +149,14 @@ impl Engine {
     }
 
     /// The Lightning backend's name in the configuration and what it says of itself; `None` without a backend.
-    pub async fn lightning_info(&self) -> Option<(&'static str, Result<WalletInfo, LightningError>)> {
+    pub async fn lightning_info(&self) -> Option<(&'static str, Result<LightningInfo, LightningError>)> {
         let LightningBackend { adapter, name } = self.lightning.clone()?;
         Some((name, adapter.info().await))
     }
 
     /// The Lightning backend's name in the configuration and the state of its connection; `None` without a backend.
-    pub fn lightning_link(&self) -> Option<(&'static str, WalletLink)> {
-        self.lightning.as_ref().map(|lightning| (lightning.name, lightning.adapter.link()))
+    pub fn lightning_status(&self) -> Option<(&'static str, LightningStatus)> {
+        self.lightning.as_ref().map(|lightning| (lightning.name, lightning.adapter.status()))
     }
 
     /// Requests to the Lightning backend: kind, result and number.
@@ -255,7 +255,7 @@ impl Engine {
     ///
     /// # Errors
     /// [`StoreError`].
-    pub async fn idempotency_record(&self, key: &AnswerKey) -> Result<Option<Answer>, StoreError> {
+    pub async fn idempotency_record(&self, key: &IdempotencyKey) -> Result<Option<IdempotencyRecord>, StoreError> {
         self.idempotency.get(key).await
     }
 

@@ -137,7 +137,7 @@ impl ReusableHandshakes {
                 None => break,
                 // It was scanned or closed meanwhile: read it again.
                 Some(Conflict::Revision) => {}
-                Some(Conflict::Answered | Conflict::Correlation(_) | Conflict::InboundSeen) => {
+                Some(Conflict::AlreadyRequested | Conflict::Correlation(_) | Conflict::InboundSeen) => {
                     return Err(StoreError::Unreadable("a key handshake's keys").into());
                 }
             }

@@ -126,7 +126,7 @@ impl Subscriptions {
                 None => return Ok(view),
                 // It was stepped meanwhile: read it again.
                 Some(Conflict::Revision) => {}
-                Some(Conflict::Answered) => return Err(SubscriptionError::Repeated),
+                Some(Conflict::AlreadyRequested) => return Err(SubscriptionError::Repeated),
                 Some(Conflict::Correlation(_) | Conflict::InboundSeen) => {
                     return Err(StoreError::Unreadable("a subscription's key").into());
                 }

@@ -53,7 +53,7 @@ use super::timers::Timers;
 use super::webhook_dispatcher::{WebhookDispatcher, WebhookDispatcherParts};
 use super::workers::Workers;
 use crate::ports::{
-    AnswerStore, Clock, DeliveryStore, Inbound, LightningNotices, Messenger, Randomness, Store, StoreError,
+    Clock, DeliveryStore, IdempotencyStore, Inbound, LightningNotifications, Messenger, Randomness, Store, StoreError,
     TicketWallet, WebhookSender,
 };
 
@@ -85,11 +85,11 @@ pub struct EngineParts {
     /// Stores operations.
     pub store: Arc<dyn Store>,
     /// Stores responses to idempotent requests.
-    pub answers: Arc<dyn AnswerStore>,
+    pub idempotency: Arc<dyn IdempotencyStore>,
     /// Stores deliveries to the webhook.
     pub deliveries: Arc<dyn DeliveryStore>,
     /// Posts to the app's webhook, if it has one.
-    pub receiver: Option<Arc<dyn WebhookSender>>,
+    pub webhook: Option<Arc<dyn WebhookSender>>,
     /// Sends messages to wallets.
     pub messenger: Arc<dyn Messenger>,
     /// The time.
@@ -101,7 +101,7 @@ pub struct EngineParts {
     /// The service's own Lightning backend, if one is configured.
     pub lightning: Option<LightningBackend>,
     /// What the Lightning backend reports by itself.
-    pub notices: Option<LightningNotices>,
+    pub lightning_notifications: Option<LightningNotifications>,
     /// The service's own ticket wallet.
     pub tickets: Option<Arc<dyn TicketWallet>>,
 }
@@ -120,15 +120,15 @@ impl Engine {
     ) -> Result<Arc<Self>, StoreError> {
         let EngineParts {
             store,
-            answers,
+            idempotency: idempotency_store,
             deliveries,
-            receiver,
+            webhook: webhook_sender,
             messenger,
             clock,
             randomness,
             inbox,
             lightning,
-            notices,
+            lightning_notifications,
             tickets,
         } = parts;
         let tasks = Tasks::new(tasks.clone(), stop);
@@ -191,7 +191,7 @@ impl Engine {
         let outbox = Arc::new(outbox);
         let (webhooks, due) = WebhookDispatcher::new(WebhookDispatcherParts {
             store: deliveries,
-            sender: receiver,
+            sender: webhook_sender,
             damage: Arc::clone(&damage),
             timers: Arc::clone(&timers),
             metrics: Arc::clone(&metrics),
@@ -232,7 +232,7 @@ impl Engine {
             clock: Arc::clone(&clock),
             tasks: tasks.clone(),
         });
-        let idempotency = Arc::new(IdempotencyRecords::new(answers, Arc::clone(&damage), Arc::clone(&clock)));
+        let idempotency = Arc::new(IdempotencyRecords::new(idempotency_store, Arc::clone(&damage), Arc::clone(&clock)));
         let subscriptions = Arc::new(Subscriptions {
             store: Arc::clone(&store),
             damage: Arc::clone(&damage),
@@ -400,8 +400,8 @@ impl Engine {
             };
             damage.check_rows(&*clock, &check, events_unknown).await;
         });
-        if let Some(notices) = notices {
-            tasks.spawn_vital(notifications.run_notifications(notices));
+        if let Some(reported) = lightning_notifications {
+            tasks.spawn_vital(notifications.run_notifications(reported));
         }
         clock_changes.check_at_start(restored.latest).await?;
         tasks.spawn_vital(alarms.run(restored.waiting));

@@ -176,7 +176,9 @@ impl Workers {
                     }
                     jobs => return Box::pin(self.step_each(id, jobs)).await,
                 },
-                Some(Conflict::Answered) => return Err(StoreError::Unreadable("a step has the response to a request")),
+                Some(Conflict::AlreadyRequested) => {
+                    return Err(StoreError::Unreadable("a step has the response to a request"));
+                }
             }
         }
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use super::{KeepAnswer, StoreError};
+use super::{NewIdempotencyRecord, StoreError};
 use crate::event::Event;
 use crate::{StreamId, UnixMillis};
 
@@ -54,7 +54,7 @@ pub trait DeliveryStore: Send + Sync {
         stream: StreamId,
         index: u64,
         at: UnixMillis,
-        answer: Option<KeepAnswer>,
+        record: Option<NewIdempotencyRecord>,
     ) -> Result<Retried, StoreError>;
 
     /// How many deliveries are pending and how many failed, for health and metrics.
@@ -153,7 +153,7 @@ pub enum Retried {
     /// There is no such delivery.
     NotFound,
     /// The call that asked was answered before.
-    Answered,
+    AlreadyRequested,
 }
 
 /// How many deliveries there are.

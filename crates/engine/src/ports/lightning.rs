@@ -53,18 +53,18 @@ pub trait Lightning: Send + Sync {
     ) -> Result<OutgoingStatus, LightningError>;
 
     /// What the wallet says of itself.
-    async fn info(&self) -> Result<WalletInfo, LightningError>;
+    async fn info(&self) -> Result<LightningInfo, LightningError>;
 
     /// Whether the wallet is connected and whether it tells of settlements by itself; answers at once.
-    fn link(&self) -> WalletLink;
+    fn status(&self) -> LightningStatus;
 }
 
 /// What a wallet tells by itself arrives here; full, the adapter waits.
-pub type LightningNotices = mpsc::Receiver<LightningNotice>;
+pub type LightningNotifications = mpsc::Receiver<LightningNotification>;
 
 /// What a wallet tells by itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LightningNotice {
+pub enum LightningNotification {
     /// An invoice of ours was paid.
     Settled(PaymentHash, Settlement),
     /// A payment of ours reached the payee.
@@ -175,7 +175,7 @@ pub enum OutgoingStatus {
 
 /// What a wallet says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WalletInfo {
+pub struct LightningInfo {
     /// The name it gives itself.
     pub alias: Option<String>,
     /// The network it is on.
@@ -188,11 +188,11 @@ pub struct WalletInfo {
 
 /// How the connection to the wallet stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct WalletLink {
+pub struct LightningStatus {
     /// Whether a request could be sent now.
     pub connected: bool,
     /// Whether settlements are told by the wallet itself.
-    pub tells_settlements: bool,
+    pub sends_notifications: bool,
 }
 
 /// Why the wallet did not do it.

@@ -15,7 +15,7 @@ pub trait Messenger: Send + Sync {
     ///
     /// Never waits for the network, and says nothing about arrival: the only receipt is the wallet's answer. Returns
     /// the ids of the events made, by which a device that cannot read one refers to it.
-    fn send(&self, letter: &Letter) -> Vec<EventId>;
+    fn send(&self, letter: &OutgoingMessage) -> Vec<EventId>;
 
     /// Addresses of our relays, for handshake URLs.
     fn relays(&self) -> Vec<String>;
@@ -23,7 +23,7 @@ pub trait Messenger: Send + Sync {
 
 /// A message to a user's wallets. `Debug` leaves the content out: it may hold ecash.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Letter {
+pub struct OutgoingMessage {
     /// Event kind (`usher_protocol::kind`).
     pub kind: u16,
     /// The message's JSON text.
@@ -41,9 +41,9 @@ pub struct Letter {
     pub made_at: UnixMillis,
 }
 
-impl fmt::Debug for Letter {
+impl fmt::Debug for OutgoingMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Letter").field("kind", &self.kind).finish_non_exhaustive()
+        f.debug_struct("OutgoingMessage").field("kind", &self.kind).finish_non_exhaustive()
     }
 }
 

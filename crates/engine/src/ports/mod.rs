@@ -1,9 +1,9 @@
 //! What the engine needs from the world.
 
-mod answers;
 mod clock;
 mod deliveries;
 mod directory;
+mod idempotency_store;
 mod lightning;
 mod messenger;
 mod randomness;
@@ -14,18 +14,18 @@ mod ticket_store;
 mod ticket_wallet;
 mod webhook_sender;
 
-pub use answers::{Answer, AnswerKey, AnswerStore, KeepAnswer};
 pub use clock::{Clock, SystemClock};
 pub use deliveries::{Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, Retried};
 pub use directory::{
     Directory, LookUpError, MAX_ABOUT_CHARS, MAX_DISPLAY_NAME_CHARS, MAX_NAME_CHARS, MAX_NIP05_BYTES,
     MAX_PICTURE_BYTES, Nip05, Nip05Answer, Nip05Error, Profile, ProfileChange, ProfileFault, PublishError, WellKnown,
 };
+pub use idempotency_store::{IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord};
 pub use lightning::{
-    Finds, InvoiceStatus, Lightning, LightningError, LightningNotice, LightningNotices, OutgoingStatus, PaidInvoice,
-    Settlement, SignedPayment, WalletInfo, WalletLink, WantedInvoice,
+    Finds, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningNotification, LightningNotifications,
+    LightningStatus, OutgoingStatus, PaidInvoice, Settlement, SignedPayment, WantedInvoice,
 };
-pub use messenger::{Inbound, Letter, Messenger, Via};
+pub use messenger::{Inbound, Messenger, OutgoingMessage, Via};
 pub use randomness::{OsRandomness, Randomness};
 pub use relay_control::{RelayChangeError, RelayControl, RelayInfo, RelayLinkState, RelayOrigin};
 pub use settings::SettingStore;

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use usher_protocol::message::PaymentHash;
 use usher_protocol::{EventId, PublicKey};
 
-use super::KeepAnswer;
+use super::NewIdempotencyRecord;
 use crate::event::{Event, NewEvent};
 use crate::{StreamId, UnixMillis};
 
@@ -148,7 +148,7 @@ pub enum Table {
     /// What was changed at run time.
     Settings,
     /// Responses to requests with an idempotency key.
-    Answers,
+    IdempotencyRecords,
     /// Correlation keys of operations.
     Correlations,
     /// Ids of Nostr events that were handled.
@@ -172,7 +172,7 @@ impl Table {
         Self::Deliveries,
         Self::UserRelays,
         Self::Settings,
-        Self::Answers,
+        Self::IdempotencyRecords,
         Self::Correlations,
         Self::Inbound,
         Self::TicketJobs,
@@ -190,7 +190,7 @@ impl Table {
             Self::Deliveries => "deliveries",
             Self::UserRelays => "user_relays",
             Self::Settings => "settings",
-            Self::Answers => "answers",
+            Self::IdempotencyRecords => "answers",
             Self::Correlations => "correlations",
             Self::Inbound => "inbound",
             Self::TicketJobs => "ticket_jobs",
@@ -243,7 +243,7 @@ pub struct Commit {
     pub delivery_queues: Vec<StreamId>,
     /// The answer to the call that caused the step, kept under its idempotency key; a conflict when the call was
     /// answered before.
-    pub answer: Option<KeepAnswer>,
+    pub idempotency_record: Option<NewIdempotencyRecord>,
 }
 
 /// An operation's state as JSON text. `Debug` leaves it out: it may hold secrets of its user.
@@ -351,7 +351,7 @@ pub enum Conflict {
     InboundSeen,
     /// The call was answered before, and the answer has not had its time. It is looked at before everything else: a
     /// call that is repeated gets its answer, whatever has become of the operation.
-    Answered,
+    AlreadyRequested,
 }
 
 /// A stored operation.

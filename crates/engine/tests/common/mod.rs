@@ -20,7 +20,9 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use usher_engine::ports::{Clock as _, DeliveryStore, Inbound, Letter, Store, SystemClock, Via, WebhookSender};
+use usher_engine::ports::{
+    Clock as _, DeliveryStore, Inbound, OutgoingMessage, Store, SystemClock, Via, WebhookSender,
+};
 use usher_engine::testing::{ManualClock, RecordingMessenger, SeededRandomness};
 use usher_engine::{
     Engine, EngineOptions, EngineParts, EventPage, LightningBackend, PaymentRules, StreamId, UnixMillis,
@@ -38,7 +40,7 @@ pub struct Running {
     pub engine: Arc<Engine>,
     pub clock: Arc<ManualClock>,
     pub inbox: mpsc::Sender<Inbound>,
-    pub letters: mpsc::UnboundedReceiver<(Letter, Vec<EventId>)>,
+    pub letters: mpsc::UnboundedReceiver<(OutgoingMessage, Vec<EventId>)>,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -83,21 +85,21 @@ impl Running {
     pub async fn start_with(
         store: Arc<dyn Store>,
         others: Arc<SqliteStore>,
-        receiver: Option<Arc<dyn WebhookSender>>,
+        webhook: Option<Arc<dyn WebhookSender>>,
         options: EngineOptions,
         now: UnixMillis,
         seed: u64,
     ) -> Self {
-        Self::run(store, others.clone(), others, receiver, None, options, now, seed).await
+        Self::run(store, others.clone(), others, webhook, None, options, now, seed).await
     }
 
     /// With a store of deliveries that may fail, and a webhook.
     pub async fn start_delivering(
         store: Arc<SqliteStore>,
         deliveries: Arc<dyn DeliveryStore>,
-        receiver: Arc<dyn WebhookSender>,
+        webhook: Arc<dyn WebhookSender>,
     ) -> Self {
-        Self::run(store.clone(), store, deliveries, Some(receiver), None, options(), NOW, 1).await
+        Self::run(store.clone(), store, deliveries, Some(webhook), None, options(), NOW, 1).await
     }
 
     /// With a Lightning wallet, whose time is the engine's.
@@ -121,7 +123,7 @@ impl Running {
         store: Arc<dyn Store>,
         others: Arc<SqliteStore>,
         deliveries: Arc<dyn DeliveryStore>,
-        receiver: Option<Arc<dyn WebhookSender>>,
+        webhook: Option<Arc<dyn WebhookSender>>,
         wallet: Option<&Arc<FakeWallet>>,
         options: EngineOptions,
         now: UnixMillis,
@@ -133,15 +135,15 @@ impl Running {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let parts = EngineParts {
             store,
-            answers: others,
+            idempotency: others,
             deliveries,
-            receiver,
+            webhook,
             messenger: Arc::new(messenger),
             clock: clock.clone(),
             randomness: Arc::new(SeededRandomness::new(seed)),
             inbox: inbound,
             lightning: wallet.map(|wallet| LightningBackend { adapter: wallet.clone(), name: "fake" }),
-            notices: wallet.map(|wallet| wallet.begin(clock.clone())),
+            lightning_notifications: wallet.map(|wallet| wallet.begin(clock.clone())),
             tickets: None,
         };
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
@@ -178,7 +180,7 @@ impl Running {
         }
     }
 
-    pub async fn letter(&mut self) -> (Letter, Vec<EventId>) {
+    pub async fn letter(&mut self) -> (OutgoingMessage, Vec<EventId>) {
         tokio::time::timeout(Duration::from_secs(20), self.letters.recv()).await.expect("no letter came").unwrap()
     }
 }
@@ -187,7 +189,7 @@ pub fn token(url: &str) -> String {
     url.split("token=").nth(1).unwrap().split('&').next().unwrap().to_owned()
 }
 
-pub fn challenge(letter: &Letter) -> String {
+pub fn challenge(letter: &OutgoingMessage) -> String {
     let content: serde_json::Value = serde_json::from_str(&letter.content).unwrap();
     content["challenge"].as_str().unwrap().to_owned()
 }

@@ -10,8 +10,8 @@ use nostr::hashes::{Hash as _, sha256};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 use usher_engine::ports::{
-    Clock as _, Finds, InvoiceStatus, Lightning, LightningError, LightningNotice, LightningNotices, OutgoingStatus,
-    PaidInvoice, Settlement, SignedPayment, WalletInfo, WalletLink, WantedInvoice,
+    Clock as _, Finds, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningNotification,
+    LightningNotifications, LightningStatus, OutgoingStatus, PaidInvoice, Settlement, SignedPayment, WantedInvoice,
 };
 use usher_engine::testing::ManualClock;
 use usher_protocol::bolt11::Invoice;
@@ -28,7 +28,7 @@ pub struct FakeWallet {
 #[derive(Default)]
 struct Books {
     clock: Option<Arc<ManualClock>>,
-    notices: Option<mpsc::Sender<LightningNotice>>,
+    notifications: Option<mpsc::Sender<LightningNotification>>,
     made: Vec<Invoice>,
     settled: HashMap<PaymentHash, Preimage>,
     sent: HashMap<PaymentHash, u32>,
@@ -77,11 +77,11 @@ pub fn invoice(node: u8, n: usize, amount: u64, now: u64, expiry: u64) -> Invoic
 
 impl FakeWallet {
     /// An engine begins with it.
-    pub fn begin(&self, clock: Arc<ManualClock>) -> LightningNotices {
-        let (notices, heard) = mpsc::channel(16);
+    pub fn begin(&self, clock: Arc<ManualClock>) -> LightningNotifications {
+        let (notifications, heard) = mpsc::channel(16);
         let mut books = self.books.lock();
         books.clock = Some(clock);
-        books.notices = Some(notices);
+        books.notifications = Some(notifications);
         heard
     }
 
@@ -161,9 +161,9 @@ impl FakeWallet {
     }
 
     /// Tells the engine something.
-    pub async fn tell(&self, notice: LightningNotice) {
-        let notices = self.books.lock().notices.clone().unwrap();
-        notices.send(notice).await.unwrap();
+    pub async fn tell(&self, notification: LightningNotification) {
+        let notifications = self.books.lock().notifications.clone().unwrap();
+        notifications.send(notification).await.unwrap();
     }
 
     /// How often the `n`th invoice was looked up.
@@ -266,11 +266,11 @@ impl Lightning for FakeWallet {
         self.answer(Ok(if sent { paid } else { OutgoingStatus::Unknown(Finds::Nothing) })).await
     }
 
-    async fn info(&self) -> Result<WalletInfo, LightningError> {
-        self.answer(Ok(WalletInfo { alias: None, network: None, balance: None, methods: Vec::new() })).await
+    async fn info(&self) -> Result<LightningInfo, LightningError> {
+        self.answer(Ok(LightningInfo { alias: None, network: None, balance: None, methods: Vec::new() })).await
     }
 
-    fn link(&self) -> WalletLink {
-        WalletLink { connected: true, tells_settlements: self.books.lock().tells }
+    fn status(&self) -> LightningStatus {
+        LightningStatus { connected: true, sends_notifications: self.books.lock().tells }
     }
 }

@@ -10,8 +10,8 @@ use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{
-    Clock, InvoiceStatus, Lightning, LightningError, LightningNotices, OutgoingStatus, PaidInvoice, SettingStore,
-    SignedPayment, WalletInfo, WalletLink, WantedInvoice,
+    Clock, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningNotifications, LightningStatus,
+    OutgoingStatus, PaidInvoice, SettingStore, SignedPayment, WantedInvoice,
 };
 use usher_nostr_connection::{Dialer, web_tls};
 use usher_protocol::bolt11::Invoice;
@@ -30,8 +30,8 @@ const QUEUE: usize = 128;
 /// Events that wait to be read.
 const RECEIVED: usize = 256;
 
-/// Notices that wait for the engine.
-const NOTICES: usize = 1024;
+/// Notifications that wait for the engine.
+const NOTIFICATIONS: usize = 1024;
 
 /// How far ahead the clock of the backend or a relay may be. Only for requests other than payments, where late execution is
 /// harmless.
@@ -108,13 +108,13 @@ impl NwcBackend {
         clock: Arc<dyn Clock>,
         tasks: &TaskTracker,
         stop: CancellationToken,
-    ) -> Result<(Arc<Self>, LightningNotices), InvalidConnectionUri> {
+    ) -> Result<(Arc<Self>, LightningNotifications), InvalidConnectionUri> {
         let NwcOptions { uri, patience, grace, dialer, settings } = options;
         let lookup_reliability = Arc::new(LookupReliability::of(&uri, settings.0));
         let cipher = Cipher::new(uri.keys.secret_key(), uri.backend).map_err(|_| InvalidConnectionUri)?;
         let tls = web_tls().map_err(|_| InvalidConnectionUri)?;
         let (received, to_read) = mpsc::channel(RECEIVED);
-        let (notices, to_engine) = mpsc::channel(NOTICES);
+        let (notifications, to_engine) = mpsc::channel(NOTIFICATIONS);
         let addresses = uri.relays.clone();
         let shared = Arc::new(Shared {
             uri,
@@ -134,8 +134,8 @@ impl NwcBackend {
         }
         let client = Arc::new(Client::new(shared, cipher, queues));
         let (reader, watcher, reporter) = (Arc::clone(&client), Arc::clone(&client), Arc::clone(&client));
-        let reports = notices.clone();
-        tasks.spawn(async move { reader.read_events(to_read, notices).await });
+        let reports = notifications.clone();
+        tasks.spawn(async move { reader.read_events(to_read, notifications).await });
         tasks.spawn(async move { watcher.watch_connections().await });
         tasks.spawn(async move { reporter.report_reconnections(reports).await });
         Ok((Arc::new(Self { client, clock, patience, grace, lookup_reliability, tasks: tasks.clone() }), to_engine))
@@ -231,22 +231,22 @@ impl Lightning for NwcBackend {
         Ok(status)
     }
 
-    async fn info(&self) -> Result<WalletInfo, LightningError> {
+    async fn info(&self) -> Result<LightningInfo, LightningError> {
         let (info, balance) = tokio::join!(self.call("get_info", json!({})), self.call("get_balance", json!({})));
         let balance = balance.and_then(|response| response.balance());
         let info = info.and_then(|response| response.info());
         match (info, balance) {
-            (Ok(info), balance) => Ok(WalletInfo { balance: balance.ok(), ..info }),
+            (Ok(info), balance) => Ok(LightningInfo { balance: balance.ok(), ..info }),
             (Err(_), Ok(balance)) => {
                 let methods = self.client.announcement().map(|announced| announced.methods).unwrap_or_default();
-                Ok(WalletInfo { alias: None, network: None, balance: Some(balance), methods })
+                Ok(LightningInfo { alias: None, network: None, balance: Some(balance), methods })
             }
             (Err(failure), Err(_)) => Err(failure),
         }
     }
 
-    fn link(&self) -> WalletLink {
-        let tells_settlements = self.client.announcement().is_some_and(|announced| announced.sends_notifications);
-        WalletLink { connected: self.client.is_up(), tells_settlements }
+    fn status(&self) -> LightningStatus {
+        let sends_notifications = self.client.announcement().is_some_and(|announced| announced.sends_notifications);
+        LightningStatus { connected: self.client.is_up(), sends_notifications }
     }
 }

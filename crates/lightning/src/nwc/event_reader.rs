@@ -7,7 +7,7 @@ use lru::LruCache;
 use nostr::{Event, EventId};
 use tokio::sync::mpsc;
 use tracing::debug;
-use usher_engine::ports::{LightningError, LightningNotice};
+use usher_engine::ports::{LightningError, LightningNotification};
 
 use super::client::Client;
 use super::relay_task::{self, ReceivedEvent};
@@ -16,7 +16,7 @@ use super::response::{Announcement, Notification, Response};
 /// Notifications that are remembered, so that copies from several relays are read once.
 const SEEN: NonZeroUsize = NonZeroUsize::MIN.saturating_add(2047);
 
-/// Notices that are remembered: a backend sends each notification in both encryptions, one after the other.
+/// Notifications that are remembered: a backend sends each notification in both encryptions, one after the other.
 const REPORTED: usize = 256;
 
 impl Client {
@@ -24,7 +24,7 @@ impl Client {
     pub(crate) async fn read_events(
         &self,
         mut received: mpsc::Receiver<ReceivedEvent>,
-        notices: mpsc::Sender<LightningNotice>,
+        notifications: mpsc::Sender<LightningNotification>,
     ) {
         let mut seen = LruCache::new(SEEN);
         let mut reported = VecDeque::with_capacity(REPORTED);
@@ -44,7 +44,7 @@ impl Client {
             if !wanted || event.pubkey != self.shared.uri.backend || event.verify().is_err() {
                 continue;
             }
-            let notice = match event.kind.as_u16() {
+            let notification = match event.kind.as_u16() {
                 relay_task::RESPONSE => {
                     self.liveness.seen(relay);
                     self.read_response(&event)
@@ -60,12 +60,14 @@ impl Client {
                     self.read_notification(&event)
                 }
             };
-            let Some(notice) = notice.filter(|notice| !reported.contains(notice)) else { continue };
+            let Some(notification) = notification.filter(|notification| !reported.contains(notification)) else {
+                continue;
+            };
             reported.truncate(REPORTED - 1);
-            reported.push_front(notice.clone());
+            reported.push_front(notification.clone());
             // When it is full, the relays wait.
             tokio::select! {
-                sent = notices.send(notice) => if sent.is_err() { return },
+                sent = notifications.send(notification) => if sent.is_err() { return },
                 () = self.shared.stop.cancelled() => return,
             }
         }
@@ -95,7 +97,7 @@ impl Client {
     }
 
     /// Hands a response to whoever waits for it. A payment that succeeded is reported even when nobody waits any more.
-    fn read_response(&self, event: &Event) -> Option<LightningNotice> {
+    fn read_response(&self, event: &Event) -> Option<LightningNotification> {
         let request = relay_task::request_of(event)?;
         let waiter = self.sender.take_waiter(&request);
         let payment = self.payments.lock().get(&request).copied();
@@ -120,15 +122,17 @@ impl Client {
                 let _ = waiter.try_send(response);
                 None
             }
-            None => succeeded.map(|(hash, paid)| LightningNotice::Sent(hash, paid)),
+            None => succeeded.map(|(hash, paid)| LightningNotification::Sent(hash, paid)),
         }
     }
 
-    fn read_notification(&self, event: &Event) -> Option<LightningNotice> {
+    fn read_notification(&self, event: &Event) -> Option<LightningNotification> {
         let text = self.cipher.open(&event.content).ok()?;
         match Notification::parse(&text) {
-            Ok(Some(Notification::Received(hash, settlement))) => Some(LightningNotice::Settled(hash, settlement)),
-            Ok(Some(Notification::Sent(hash, paid))) => Some(LightningNotice::Sent(hash, paid)),
+            Ok(Some(Notification::Received(hash, settlement))) => {
+                Some(LightningNotification::Settled(hash, settlement))
+            }
+            Ok(Some(Notification::Sent(hash, paid))) => Some(LightningNotification::Sent(hash, paid)),
             Ok(None) => None,
             Err(_) => {
                 debug!("the Lightning backend sent an invalid notification");
@@ -157,7 +161,7 @@ impl Client {
     }
 
     /// Reports when the backend can be reached again, until everything stops.
-    pub(crate) async fn report_reconnections(&self, notices: mpsc::Sender<LightningNotice>) {
+    pub(crate) async fn report_reconnections(&self, notifications: mpsc::Sender<LightningNotification>) {
         let mut up = self.shared.up.subscribe();
         let watching = async {
             let _ = up.wait_for(|up| up.contains(&true)).await;
@@ -166,7 +170,7 @@ impl Client {
                     return;
                 }
                 if up.wait_for(|up| up.contains(&true)).await.is_err()
-                    || notices.send(LightningNotice::Reconnected).await.is_err()
+                    || notifications.send(LightningNotification::Reconnected).await.is_err()
                 {
                     return;
                 }

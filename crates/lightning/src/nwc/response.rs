@@ -6,7 +6,9 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde_json::Value;
-use usher_engine::ports::{Finds, InvoiceStatus, LightningError, OutgoingStatus, PaidInvoice, Settlement, WalletInfo};
+use usher_engine::ports::{
+    Finds, InvoiceStatus, LightningError, LightningInfo, OutgoingStatus, PaidInvoice, Settlement,
+};
 use usher_protocol::bolt11::{Invoice, Network};
 use usher_protocol::message::PaymentHash;
 
@@ -228,10 +230,10 @@ impl Response {
     ///
     /// # Errors
     /// [`LightningError`].
-    pub fn info(&self) -> Result<WalletInfo, LightningError> {
+    pub fn info(&self) -> Result<LightningInfo, LightningError> {
         let result = self.result("get_info")?;
         let methods = result.get("methods").and_then(Value::as_array);
-        Ok(WalletInfo {
+        Ok(LightningInfo {
             alias: Transaction(result).text("alias").map(clean),
             network: match Transaction(result).text("network") {
                 Some("mainnet" | "bitcoin") => Some(Network::Bitcoin),

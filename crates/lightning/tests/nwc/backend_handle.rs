@@ -1,4 +1,4 @@
-//! The backend under test, with its notices.
+//! The backend under test, with its notifications.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{
-    Clock, Lightning, LightningError, LightningNotice, LightningNotices, PaidInvoice, SettingStore, Settlement,
-    SystemClock, WalletLink, WantedInvoice,
+    Clock, Lightning, LightningError, LightningNotification, LightningNotifications, LightningStatus, PaidInvoice,
+    SettingStore, Settlement, SystemClock, WantedInvoice,
 };
 use usher_lightning::nwc::{NwcBackend, NwcOptions, Settings};
 use usher_protocol::bolt11::Invoice;
@@ -21,7 +21,7 @@ pub(crate) const QUIET: Duration = Duration::from_millis(500);
 
 pub(crate) struct BackendHandle {
     pub(crate) backend: Arc<NwcBackend>,
-    notices: LightningNotices,
+    notifications: LightningNotifications,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -50,58 +50,60 @@ impl BackendHandle {
             settings,
             ..NwcOptions::new(url.parse().unwrap())
         };
-        let (backend, notices) = NwcBackend::start(options, clock, &tasks, stop.clone()).unwrap();
-        Self { backend, notices, tasks, stop }
+        let (backend, notifications) = NwcBackend::start(options, clock, &tasks, stop.clone()).unwrap();
+        Self { backend, notifications, tasks, stop }
     }
 
     /// Waits until it is connected, or until it is not.
     pub(crate) async fn until(&self, connected: bool) {
-        self.until_link(|link| link.connected == connected).await;
+        self.until_status(|status| status.connected == connected).await;
     }
 
-    pub(crate) async fn until_link(&self, enough: impl Fn(WalletLink) -> bool) {
+    pub(crate) async fn until_status(&self, enough: impl Fn(LightningStatus) -> bool) {
         let looking = async {
-            while !enough(self.backend.link()) {
+            while !enough(self.backend.status()) {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        tokio::time::timeout(LONG, looking).await.unwrap_or_else(|_| panic!("{:?}", self.backend.link()));
+        tokio::time::timeout(LONG, looking).await.unwrap_or_else(|_| panic!("{:?}", self.backend.status()));
     }
 
-    pub(crate) async fn notice(&mut self) -> LightningNotice {
-        tokio::time::timeout(LONG, self.notices.recv()).await.expect("a notice in time").expect("running")
+    pub(crate) async fn notification(&mut self) -> LightningNotification {
+        tokio::time::timeout(LONG, self.notifications.recv()).await.expect("a notification in time").expect("running")
     }
 
-    /// Waits until there is no room for more notices.
+    /// Waits until there is no room for more notifications.
     pub(crate) async fn until_full(&self) {
         let looking = async {
-            while self.notices.len() < self.notices.max_capacity() {
+            while self.notifications.len() < self.notifications.max_capacity() {
                 tokio::time::sleep(Duration::from_millis(5)).await;
             }
         };
-        tokio::time::timeout(LONG, looking).await.unwrap_or_else(|_| panic!("{} notices", self.notices.len()));
+        tokio::time::timeout(LONG, looking)
+            .await
+            .unwrap_or_else(|_| panic!("{} notifications", self.notifications.len()));
     }
 
-    /// The next notice, which must be about a settlement.
+    /// The next notification, which must be about a settlement.
     pub(crate) async fn settled(&mut self) -> (PaymentHash, Settlement) {
-        match self.notice().await {
-            LightningNotice::Settled(hash, settlement) => (hash, settlement),
+        match self.notification().await {
+            LightningNotification::Settled(hash, settlement) => (hash, settlement),
             other => panic!("{other:?}"),
         }
     }
 
-    /// The next notice, which must be about a payment of ours.
+    /// The next notification, which must be about a payment of ours.
     pub(crate) async fn sent(&mut self) -> (PaymentHash, PaidInvoice) {
-        match self.notice().await {
-            LightningNotice::Sent(hash, paid) => (hash, paid),
+        match self.notification().await {
+            LightningNotification::Sent(hash, paid) => (hash, paid),
             other => panic!("{other:?}"),
         }
     }
 
-    /// Asserts that no further notice arrives.
+    /// Asserts that no further notification arrives.
     pub(crate) async fn quiet(&mut self) {
-        if let Ok(notice) = tokio::time::timeout(QUIET, self.notices.recv()).await {
-            panic!("{notice:?}");
+        if let Ok(notification) = tokio::time::timeout(QUIET, self.notifications.recv()).await {
+            panic!("{notification:?}");
         }
     }
 

@@ -236,7 +236,7 @@ async fn invalid_announcements_change_nothing() {
     };
     let (found, ()) = tokio::join!(client.backend.look_up_invoice(hash()), asked);
     assert!(found.is_ok());
-    client.until_link(|link| !link.tells_settlements).await;
+    client.until_status(|status| !status.sends_notifications).await;
     let asked = async {
         let request = wire.request().await;
         assert!(request.event.content.contains("?iv="), "it says nothing of NIP-44 where it should");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use nostr::{Event, Timestamp};
 use usher_engine::ports::{
-    Finds, InvoiceStatus, Lightning as _, LightningNotice, OutgoingStatus, PaidInvoice, Settlement,
+    Finds, InvoiceStatus, Lightning as _, LightningNotification, OutgoingStatus, PaidInvoice, Settlement,
 };
 use usher_faults::lightning::{Behaviour, FaultyNwcService};
 use usher_protocol::bolt11::Network;
@@ -51,7 +51,7 @@ async fn everything(change: impl FnOnce(&mut Behaviour), nip44: bool) {
     assert_eq!((paid.preimage.payment_hash(), paid.fees_paid), (bill.payment_hash(), Some(2)));
     assert_eq!(wallet.look_up_payment(bill.payment_hash(), None).await, Ok(OutgoingStatus::Paid(paid.clone())));
     if fixture.service.behaviour().notifications {
-        assert_eq!(fixture.client.notice().await, LightningNotice::Sent(bill.payment_hash(), paid));
+        assert_eq!(fixture.client.notification().await, LightningNotification::Sent(bill.payment_hash(), paid));
     }
     // An invoice of ours is not a payment of ours.
     assert_eq!(wallet.look_up_payment(hash, None).await, Ok(OutgoingStatus::Unknown(Finds::Nothing)));
@@ -60,7 +60,7 @@ async fn everything(change: impl FnOnce(&mut Behaviour), nip44: bool) {
     assert_eq!((info.alias.as_deref(), info.network), (Some("shop"), Some(Network::Regtest)));
     assert_eq!((info.balance, info.methods.len()), (Some(fixture.shop.balance()), Method::ALL.len()));
     let told = fixture.service.behaviour().announces && fixture.service.behaviour().notifications;
-    assert_eq!((wallet.link().connected, wallet.link().tells_settlements), (true, told));
+    assert_eq!((wallet.status().connected, wallet.status().sends_notifications), (true, told));
     // Each was reported once, by however many events.
     fixture.client.quiet().await;
 
@@ -108,23 +108,23 @@ async fn a_wallet_without_notifications() {
 async fn a_later_announcement_applies_from_then_on() {
     let fixture = Fixture::set_with(|behaviour| behaviour.announces = false).await;
     fixture.client.invoice(1_000).await;
-    assert!(!fixture.client.backend.link().tells_settlements);
+    assert!(!fixture.client.backend.status().sends_notifications);
     fixture.service.set(|behaviour| behaviour.announces = true);
-    fixture.client.until_link(|link| link.tells_settlements).await;
+    fixture.client.until_status(|status| status.sends_notifications).await;
     fixture.client.invoice(1_000).await;
     let asked = fixture.relay.seen().into_iter().filter(|event| event.kind.as_u16() == REQUEST);
     let schemes: Vec<bool> = asked.map(|event| tag(&event, "encryption").is_some()).collect();
     assert_eq!(schemes, [false, true]);
     // A second announcement replaces the first.
     fixture.service.set(|behaviour| behaviour.notifications = false);
-    fixture.client.until_link(|link| !link.tells_settlements).await;
+    fixture.client.until_status(|status| !status.sends_notifications).await;
     // Encrypted in one way only, whatever it was before.
     for encryptions in [Encryptions::Nip04, Encryptions::Nip44, Encryptions::Both] {
         fixture.service.set(|behaviour| (behaviour.encryptions, behaviour.notifications) = (encryptions, true));
-        fixture.client.until_link(|link| link.tells_settlements).await;
+        fixture.client.until_status(|status| status.sends_notifications).await;
         fixture.client.invoice(1_000).await;
         fixture.service.set(|behaviour| behaviour.notifications = false);
-        fixture.client.until_link(|link| !link.tells_settlements).await;
+        fixture.client.until_status(|status| !status.sends_notifications).await;
     }
 }
 

@@ -50,7 +50,7 @@ async fn a_request_reported_as_not_sent_is_never_sent() {
     assert_eq!(made, Err(LightningError::NotSent));
     assert_eq!((invoice, payment), (Err(LightningError::NotSent), Err(LightningError::NotSent)));
     assert_eq!(info, Err(LightningError::NotSent));
-    assert!(!wallet.link().connected);
+    assert!(!wallet.status().connected);
 
     let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
     relay.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("both are there");
@@ -134,7 +134,7 @@ async fn a_wallet_that_is_away_may_have_paid() {
     is_unknown(invoice);
     is_unknown(payment);
     is_unknown(info);
-    assert!(client.backend.link().connected, "its relay is there");
+    assert!(client.backend.status().connected, "its relay is there");
     fixture.service.start_again().await;
     fixture.service.ready(LONG).await.unwrap();
     assert_eq!(fixture.client.backend.look_up_payment(hash, None).await, Ok(OutgoingStatus::Unknown(Finds::Nothing)));
@@ -226,7 +226,7 @@ async fn on_a_connection_that_drops_bytes_the_outcome_is_unknown() {
     is_unknown(client.pay(&bill, within(1)).await);
     // The connection works again: whoever lost bytes is disconnected, and the request is not repeated.
     proxy.restore();
-    assert_eq!(client.notice().await, usher_engine::ports::LightningNotice::Reconnected);
+    assert_eq!(client.notification().await, usher_engine::ports::LightningNotification::Reconnected);
     assert_eq!(
         client.backend.look_up_payment(bill.payment_hash(), None).await,
         Ok(OutgoingStatus::Unknown(Finds::Nothing))
@@ -256,7 +256,7 @@ async fn a_look_up_lost_with_its_relay_is_sent_again() {
 
 #[tokio::test]
 async fn a_request_that_could_not_be_written_in_time_is_not_written_later() {
-    // More than may wait to be read: the connection stands still until the engine takes its notices.
+    // More than may wait to be read: the connection stands still until the engine takes its notifications.
     const NEWS: usize = 2_000;
     let scripted = ScriptedWallet::start().await;
     let mut client = BackendHandle::start(&scripted.url());
@@ -297,7 +297,7 @@ async fn a_stop_ends_all_tasks_at_once() {
     let mut wire = scripted.subscribed().await;
     client.until(true).await;
     let stopping = async {
-        // One request without a response, and nobody takes the notices.
+        // One request without a response, and nobody takes the notifications.
         wire.request().await;
         for number in 0..1_100 {
             let fields = serde_json::json!({"payment_hash": format!("{number:064x}")});
@@ -313,5 +313,5 @@ async fn a_stop_ends_all_tasks_at_once() {
     let (found, mut wire) = tokio::time::timeout(LONG, all).await.expect("its answer is not waited for");
     is_unknown(found);
     wire.ended().await;
-    assert!(!client.backend.link().connected);
+    assert!(!client.backend.status().connected);
 }

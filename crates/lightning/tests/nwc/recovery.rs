@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningNotice};
+use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningNotification};
 use usher_faults::lightning::{Conduct, FaultyNwcService};
 use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_sandbox::lightning::{LightningNetwork, Method};
@@ -25,21 +25,21 @@ async fn the_relay_goes_and_comes_back() {
         let missed = fixture.client.invoice(100).await;
         fixture.relay.stop().await;
         fixture.client.until(false).await;
-        assert!(fixture.client.backend.link().tells_settlements, "it still would");
+        assert!(fixture.client.backend.status().sends_notifications, "it still would");
         fixture.user.pay(missed.as_str(), None).unwrap();
         fixture.relay = QuirkyRelay::start_on(fixture.relay.port(), Quirks::default()).await.unwrap();
-        // Events meanwhile were not reported: this notice says to look.
-        let mut told = vec![fixture.client.notice().await];
+        // Events meanwhile were not reported: this notification says to look.
+        let mut told = vec![fixture.client.notification().await];
         fixture.client.until(true).await;
         fixture.relay.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("both are back");
         let found = fixture.client.backend.look_up_invoice(missed.payment_hash()).await;
         assert!(matches!(found, Ok(InvoiceStatus::Settled(_))), "{found:?}");
-        if let LightningNotice::Settled(hash, _) = &told[0] {
+        if let LightningNotification::Settled(hash, _) = &told[0] {
             // The wallet service retried until the relay was there, and the backend was there first.
             assert_eq!(*hash, missed.payment_hash());
-            told.push(fixture.client.notice().await);
+            told.push(fixture.client.notification().await);
         }
-        assert!(told.contains(&LightningNotice::Reconnected), "{told:?}");
+        assert!(told.contains(&LightningNotification::Reconnected), "{told:?}");
         let made = fixture.client.invoice(100).await;
         fixture.user.pay(made.as_str(), None).unwrap();
         let mut hash = fixture.client.settled().await.0;
@@ -56,7 +56,7 @@ async fn the_wallet_goes_and_comes_back() {
     works(&mut fixture).await;
     for _ in 0..2 {
         fixture.service.stop().await;
-        assert!(fixture.client.backend.link().connected);
+        assert!(fixture.client.backend.status().connected);
         fixture.service.start_again().await;
         fixture.service.ready(LONG).await.unwrap();
         works(&mut fixture).await;
@@ -74,13 +74,13 @@ async fn it_starts_without_relay_and_service_and_finds_them_later() {
     let service = FaultyNwcService::start(&shop, &[&url]).await;
     service.stop().await;
     let mut client = BackendHandle::start(&service.url());
-    let link = client.backend.link();
-    assert!(!link.connected && !link.tells_settlements);
+    let status = client.backend.status();
+    assert!(!status.connected && !status.sends_notifications);
     let relay = QuirkyRelay::start_on(port, Quirks::default()).await.unwrap();
     client.until(true).await;
-    assert!(!client.backend.link().tells_settlements, "it does not know the wallet yet");
+    assert!(!client.backend.status().sends_notifications, "it does not know the wallet yet");
     service.start_again().await;
-    client.until_link(|link| link.tells_settlements).await;
+    client.until_status(|status| status.sends_notifications).await;
     relay.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("both are there");
     let made = client.invoice(100).await;
     user.pay(made.as_str(), None).unwrap();
@@ -100,9 +100,10 @@ async fn a_closed_subscription_is_requested_again() {
     fixture.relay.set(|quirks| quirks.close_subscriptions_after = None);
     fixture.client.until(true).await;
     fixture.relay.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("both are back");
-    while let Ok(Some(LightningNotice::Reconnected)) =
-        tokio::time::timeout(crate::backend_handle::QUIET, async { Some(fixture.client.notice().await) }).await
-    {}
+    while let Ok(Some(LightningNotification::Reconnected)) =
+        tokio::time::timeout(crate::backend_handle::QUIET, async { Some(fixture.client.notification().await) }).await
+    {
+    }
     works(&mut fixture).await;
 }
 
@@ -112,12 +113,12 @@ async fn a_dropped_connection_is_made_again() {
     fixture.relay.set(|quirks| quirks.drop_every = Some(Duration::from_millis(50)));
     for _ in 0..2 {
         // The first connection lasted longer than that.
-        assert_eq!(fixture.client.notice().await, LightningNotice::Reconnected);
+        assert_eq!(fixture.client.notification().await, LightningNotification::Reconnected);
     }
     fixture.relay.set(|quirks| quirks.drop_every = None);
     fixture.client.until(true).await;
     fixture.relay.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("both are back");
-    while tokio::time::timeout(crate::backend_handle::QUIET, fixture.client.notice()).await.is_ok() {}
+    while tokio::time::timeout(crate::backend_handle::QUIET, fixture.client.notification()).await.is_ok() {}
     works(&mut fixture).await;
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use nostr::{Event, JsonUtil as _};
 use serde_json::{Value, json};
-use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningError, LightningNotice};
+use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningError, LightningNotification};
 use usher_faults::lightning::FaultyNwcService;
 use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::message::{PaymentHash, Preimage};
@@ -50,7 +50,7 @@ async fn a_relay_that_requires_it_for_everything() {
     assert_eq!(client.settled().await.0, made.payment_hash());
     let bill = user.make_invoice(&InvoiceTerms::of(100)).unwrap();
     let paid = client.pay(&bill, within(60)).await.unwrap();
-    assert_eq!(client.notice().await, LightningNotice::Sent(bill.payment_hash(), paid));
+    assert_eq!(client.notification().await, LightningNotification::Sent(bill.payment_hash(), paid));
 }
 
 #[tokio::test]
@@ -62,12 +62,12 @@ async fn a_relay_that_requires_it_for_reading() {
     // First the refusal, then, after a while, the challenge.
     wire.closed("auth-required: who are you?").await;
     tokio::time::sleep(Duration::from_millis(2_500)).await;
-    assert!(!client.backend.link().connected, "nothing can be heard");
+    assert!(!client.backend.status().connected, "nothing can be heard");
     challenge(&mut wire, "x1").await;
     let event = authentication(&mut wire, &scripted, "x1").await;
     wire.ok(event.id, true, "").await;
     wire.subscription().await;
-    assert!(!client.backend.link().connected);
+    assert!(!client.backend.status().connected);
     wire.greet().await;
     client.until(true).await;
     let answering = async {
@@ -120,7 +120,7 @@ async fn a_relay_that_refuses_us() {
         wire.ok(event.id, false, "restricted: members only").await;
         // The connection is closed and tried again later.
         wire.ended().await;
-        assert!(!client.backend.link().connected);
+        assert!(!client.backend.status().connected);
     }
 }
 

@@ -62,15 +62,15 @@ async fn public_types() {
     let answer = json!({"result_type": "pay_invoice", "result": {"preimage": preimage.to_hex()}}).to_string();
     let answer = Response::parse(&answer).unwrap();
     let fields = json!({"payment_hash": preimage.payment_hash().to_string(), "preimage": preimage.to_hex()});
-    let notices = ["payment_received", "payment_sent"].map(|kind| {
+    let notifications = ["payment_received", "payment_sent"].map(|kind| {
         let text = json!({"notification_type": kind, "notification": fields}).to_string();
         Notification::parse(&text).unwrap().unwrap()
     });
     for shown in [
         format!("{url:?} {:?} {:?}", NwcOptions::new(url.clone()), client.backend),
         format!("{url:#?} {:#?} {:#?}", NwcOptions::new(url.clone()), client.backend),
-        format!("{answer:?} {notices:?} {:?}", answer.paid()),
-        format!("{answer:#?} {notices:#?} {:#?}", answer.paid()),
+        format!("{answer:?} {notifications:?} {:?}", answer.paid()),
+        format!("{answer:#?} {notifications:#?} {:#?}", answer.paid()),
         format!("{InvalidConnectionUri} {InvalidConnectionUri:?} {InvalidResponse} {InvalidResponse:?}"),
         format!("{:?}", Announcement::read("pay_invoice", None, None)),
     ] {

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use usher_engine::ports::{Lightning as _, LightningNotice};
+use usher_engine::ports::{Lightning as _, LightningNotification};
 use usher_faults::lightning::FaultyNwcService;
 use usher_faults::proxy::BreakableProxy;
 use usher_faults::relay::{LieOk, Quirks, QuirkyRelay};
@@ -26,7 +26,7 @@ async fn works_with(first: &str) {
     let bill = user.make_invoice(&InvoiceTerms::of(500)).unwrap();
     let paid = client.pay(&bill, within(60)).await.unwrap();
     assert_eq!(paid.preimage.payment_hash(), bill.payment_hash());
-    assert_eq!(client.notice().await, LightningNotice::Sent(bill.payment_hash(), paid));
+    assert_eq!(client.notification().await, LightningNotification::Sent(bill.payment_hash(), paid));
     assert_eq!((network.executed(bill.payment_hash()), service.metrics().executed(Method::PayInvoice)), (1, 1));
     client.quiet().await;
 }
@@ -104,7 +104,7 @@ async fn events_from_both_are_handled_once() {
         relay.wait_for(LONG, |metrics| metrics.events_of(23_197) == 5).await.expect("told over both");
     }
     for (hash, paid) in bills {
-        assert_eq!(client.notice().await, LightningNotice::Sent(hash, paid));
+        assert_eq!(client.notification().await, LightningNotification::Sent(hash, paid));
     }
     client.quiet().await;
 }
@@ -131,7 +131,7 @@ async fn one_reconnects_while_the_other_stays_connected() {
         assert_eq!(client.settled().await.0, made.payment_hash(), "told once, and no other news");
         proxy.restore();
         one.wait_for(LONG, |metrics| metrics.open_subscriptions == 2).await.expect("back");
-        assert!(client.backend.link().connected);
+        assert!(client.backend.status().connected);
     }
     assert_eq!(service.metrics().calls(Method::MakeInvoice), 3);
     // Nothing was missed: one relay was connected all the time.

@@ -2,7 +2,7 @@
 
 use nostr::{Event, EventBuilder, EventId, Keys, Kind, Tag};
 use serde_json::{Value, json};
-use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningNotice, Settlement};
+use usher_engine::ports::{InvoiceStatus, Lightning as _, LightningNotification, Settlement};
 use usher_protocol::message::{PaymentHash, Preimage};
 
 use crate::backend_handle::{BackendHandle, LONG};
@@ -149,7 +149,7 @@ async fn notifications_of_other_authors_are_ignored() {
     }
     wire.tell(NOTIFICATION, &told("payment_received")).await;
     let settlement = Settlement { amount: Some(1), preimage: Some(Preimage::from_bytes([6; 32])) };
-    assert_eq!(client.notice().await, LightningNotice::Settled(hash(), settlement));
+    assert_eq!(client.notification().await, LightningNotification::Settled(hash(), settlement));
     client.quiet().await;
 }
 

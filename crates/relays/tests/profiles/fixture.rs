@@ -21,7 +21,7 @@ use usher_engine::ports::{
 use usher_engine::testing::ManualClock;
 use usher_protocol::{Keys, PublicKey};
 use usher_relays::{
-    DirectoryOptions, Identity, ProfileDirectory, RelayAddress, RelayManager, RelayOptions, RelayPool, RelayRoster,
+    DirectoryOptions, Identity, ProfileDirectory, RelayAddress, RelayManager, RelayOptions, RelayPool, ServiceRelays,
 };
 
 /// Long enough on the slowest machine; no test waits for it to pass.
@@ -104,7 +104,7 @@ impl Plan {
         let clock = Arc::new(ManualClock::at(SystemClock.now()));
         let (sender, inbox) = mpsc::channel(1024);
         let settings: Arc<dyn SettingStore> = Arc::<Settings>::clone(&self.settings);
-        let roster = RelayRoster::load(&*settings, &self.relays.relays).await.unwrap();
+        let roster = ServiceRelays::load(&*settings, &self.relays.relays).await.unwrap();
         let mut options = self.relays.clone();
         options.relays = roster.relays();
         let pool = RelayPool::start(options, sender, Arc::<ManualClock>::clone(&clock), &tasks, stop.clone());

@@ -11,7 +11,9 @@ use tokio::sync::oneshot;
 use tokio::time::timeout;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_util::task::AbortOnDropHandle;
-use usher_engine::ports::{Letter, Messenger as _, RelayChangeError, RelayControl as _, RelayLinkState, RelayOrigin};
+use usher_engine::ports::{
+    Messenger as _, OutgoingMessage, RelayChangeError, RelayControl as _, RelayLinkState, RelayOrigin,
+};
 use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::message::WalletMessage;
 use usher_protocol::{Keys, PublicKey, envelope, kind};
@@ -66,7 +68,7 @@ async fn approve(url: String, keys: Keys, ready: oneshot::Sender<()>) {
 }
 
 fn ask(world: &World, wallet: &Wallet, challenge: &str) {
-    let ids = world.pool.send(&Letter {
+    let ids = world.pool.send(&OutgoingMessage {
         kind: kind::AUTH_CHALLENGE,
         content: json!({"challenge": challenge}).to_string(),
         recipients: vec![wallet.key],

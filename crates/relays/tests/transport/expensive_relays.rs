@@ -101,7 +101,7 @@ fn floods() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
     ]
 }
 
-fn letter_to(service: &Service, url: &str) -> usher_engine::ports::Letter {
+fn letter_to(service: &Service, url: &str) -> usher_engine::ports::OutgoingMessage {
     let mut letter = service.letter(&Keys::generate().public_key(), "x");
     letter.relays = vec![url.to_owned()];
     letter

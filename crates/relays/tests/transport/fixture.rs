@@ -12,7 +12,7 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::UnixMillis;
-use usher_engine::ports::{Clock as _, Inbound, Letter, Messenger as _, SystemClock};
+use usher_engine::ports::{Clock as _, Inbound, Messenger as _, OutgoingMessage, SystemClock};
 use usher_nostr_connection::Timing as ConnectionTiming;
 use usher_protocol::message::WalletMessage;
 use usher_protocol::{EventId, Keys, PublicKey, envelope, kind};
@@ -88,8 +88,8 @@ impl Service {
     }
 
     /// A challenge for `wallet`.
-    pub(crate) fn letter(&self, wallet: &PublicKey, challenge: &str) -> Letter {
-        Letter {
+    pub(crate) fn letter(&self, wallet: &PublicKey, challenge: &str) -> OutgoingMessage {
+        OutgoingMessage {
             kind: kind::AUTH_CHALLENGE,
             content: json!({"challenge": challenge}).to_string(),
             recipients: vec![*wallet],

@@ -6,14 +6,14 @@ use futures_util::{SinkExt as _, StreamExt as _};
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_tungstenite::tungstenite::{Bytes, Message};
-use usher_engine::ports::{Letter, Messenger as _};
+use usher_engine::ports::{Messenger as _, OutgoingMessage};
 use usher_faults::relay::{Flood, Junk, JunkEvents, Quirks, QuirkyRelay};
 use usher_protocol::{Keys, PublicKey};
 use usher_relays::Origin;
 
 use crate::fixture::{DEADLINE, Service, Wallet, address, approval, eventually, now};
 
-fn letter(service: &Service, wallet: &PublicKey, challenge: &str, relays: &[&str]) -> Letter {
+fn letter(service: &Service, wallet: &PublicKey, challenge: &str, relays: &[&str]) -> OutgoingMessage {
     let mut letter = service.letter(wallet, challenge);
     letter.relays = relays.iter().map(|url| (*url).to_owned()).collect();
     letter

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use usher_engine::ports::{Letter, Messenger};
+use usher_engine::ports::{Messenger, OutgoingMessage};
 use usher_protocol::EventId;
 use usher_relays::RelayPool;
 
@@ -17,7 +17,7 @@ pub struct Observed {
 }
 
 impl Messenger for Observed {
-    fn send(&self, letter: &Letter) -> Vec<EventId> {
+    fn send(&self, letter: &OutgoingMessage) -> Vec<EventId> {
         self.world.lock().asks(letter);
         self.pool.send(letter)
     }

@@ -11,10 +11,10 @@ use parking_lot::Mutex;
 use tokio::time::{Instant, sleep, sleep_until};
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    AllCommitted, Answer, AnswerKey, AnswerStore, CheckedRows, Commit, CorrelationKey, Delivery, DeliveryAttempt,
-    DeliveryCounts, DeliveryStatus, DeliveryStore, KeepAnswer, OpenOperation, OutboxMessage, ProofId, Retried,
-    RowPosition, SettingStore, Store, StoreError, StoredOperation, StoredProof, StoredTicketJob, TicketBalance,
-    TicketCommit, TicketCommitted, TicketJobId, TicketStore,
+    AllCommitted, CheckedRows, Commit, CorrelationKey, Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus,
+    DeliveryStore, IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord, OpenOperation,
+    OutboxMessage, ProofId, Retried, RowPosition, SettingStore, Store, StoreError, StoredOperation, StoredProof,
+    StoredTicketJob, TicketBalance, TicketCommit, TicketCommitted, TicketJobId, TicketStore,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -252,10 +252,10 @@ impl DeliveryStore for Disk {
         stream: StreamId,
         index: u64,
         at: UnixMillis,
-        answer: Option<KeepAnswer>,
+        record: Option<NewIdempotencyRecord>,
     ) -> Result<Retried, StoreError> {
         self.write().await?;
-        wait(self.inner.retry_delivery(stream, index, at, answer))
+        wait(self.inner.retry_delivery(stream, index, at, record))
     }
 
     async fn count_deliveries(&self) -> Result<DeliveryCounts, StoreError> {
@@ -270,22 +270,22 @@ impl DeliveryStore for Disk {
 }
 
 #[async_trait]
-impl AnswerStore for Disk {
-    async fn answer(&self, key: &AnswerKey) -> Result<Option<Answer>, StoreError> {
+impl IdempotencyStore for Disk {
+    async fn idempotency_record(&self, key: &IdempotencyKey) -> Result<Option<IdempotencyRecord>, StoreError> {
         self.read().await;
-        wait(self.inner.answer(key))
+        wait(self.inner.idempotency_record(key))
     }
 
-    async fn keep_answer(&self, answer: KeepAnswer) -> Result<bool, StoreError> {
+    async fn add_idempotency_record(&self, new: NewIdempotencyRecord) -> Result<bool, StoreError> {
         self.write().await?;
-        let kept = wait(self.inner.keep_answer(answer))?;
+        let kept = wait(self.inner.add_idempotency_record(new))?;
         self.written().await;
         Ok(kept)
     }
 
-    async fn forget_answers(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+    async fn remove_idempotency_records(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
         self.write().await?;
-        wait(self.inner.forget_answers(before, limit))
+        wait(self.inner.remove_idempotency_records(before, limit))
     }
 }
 

@@ -6,8 +6,8 @@
 pub mod action;
 pub mod app;
 mod final_checks;
+pub mod invariants;
 pub mod invoices;
-pub mod ledger;
 pub mod lightning_node;
 pub mod outage;
 pub mod relay;
@@ -25,7 +25,7 @@ use usher_protocol::{Keys, SecretKey};
 
 use self::action::Action;
 use self::app::App;
-use self::ledger::Ledger;
+use self::invariants::Ledger;
 use self::lightning_node::Node;
 use self::relay::Relay;
 use self::time::Time;
@@ -188,7 +188,7 @@ impl State {
             return;
         }
         let at = self.now();
-        self.ledger.violations.push(ledger::Violation { rule, what: what.to_owned(), at });
+        self.ledger.violations.push(invariants::Violation { rule, what: what.to_owned(), at });
     }
 
     /// A number that no other thing has.

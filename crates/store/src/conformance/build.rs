@@ -2,9 +2,9 @@
 
 use usher_engine::event::{EventType, NewEvent};
 use usher_engine::ports::{
-    Answer, AnswerKey, Commit, Committed, Conflict, CorrelationKey, DamagedRow, DeliveryAttempt, DeliveryStatus,
-    KeepAnswer, OperationKind, OutboxChange, OutboxMessage, ProofId, Revision, RowPosition, State, Store, StoredProof,
-    TicketCommit, TicketJobId,
+    Commit, Committed, Conflict, CorrelationKey, DamagedRow, DeliveryAttempt, DeliveryStatus, IdempotencyKey,
+    IdempotencyRecord, NewIdempotencyRecord, OperationKind, OutboxChange, OutboxMessage, ProofId, Revision,
+    RowPosition, State, Store, StoredProof, TicketCommit, TicketJobId,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::{EventId, PublicKey};
@@ -61,22 +61,22 @@ pub fn message(number: u64) -> OutboxMessage {
     }
 }
 
-/// The key of the `number`th call.
-pub fn answer_key(number: u64) -> AnswerKey {
-    AnswerKey(bytes(number))
+/// The key of the `number`th request.
+pub fn idempotency_key(number: u64) -> IdempotencyKey {
+    IdempotencyKey(bytes(number))
 }
 
-/// An answer to the `number`th call, given at `at`; it replaces what was given before `replace_before`.
-pub fn keep(number: u64, at: u64, replace_before: u64) -> KeepAnswer {
-    let answer = Answer {
-        key: answer_key(number),
+/// The record of the `number`th request, made at `at`; it replaces one made before `replace_before`.
+pub fn new_record(number: u64, at: u64, replace_before: u64) -> NewIdempotencyRecord {
+    let record = IdempotencyRecord {
+        key: idempotency_key(number),
         fingerprint: bytes(at),
         at: UnixMillis(at),
         status: 200,
         media_type: "application/json".to_owned(),
         body: format!(r#"{{"at":{at}}}"#).into_bytes(),
     };
-    KeepAnswer { answer, replace_before: UnixMillis(replace_before) }
+    NewIdempotencyRecord { record, replace_before: UnixMillis(replace_before) }
 }
 
 /// An attempt at `at` that was refused: the next one is a thousand later.
@@ -129,7 +129,7 @@ pub fn create(operation: StreamId) -> Commit {
         user_relays: Vec::new(),
         deliver: false,
         delivery_queues: Vec::new(),
-        answer: None,
+        idempotency_record: None,
     }
 }
 

@@ -3,8 +3,8 @@
 use usher_engine::ports::{Commit, Committed, Conflict, OutboxChange, UserRelays};
 
 use super::{
-    Snapshot, Subject, Subjects, answer_key, commit_conflicts, commit_done, create, event, id, inbound, keep, key,
-    message, public_key, step,
+    Snapshot, Subject, Subjects, commit_conflicts, commit_done, create, event, id, idempotency_key, inbound, key,
+    message, new_record, public_key, step,
 };
 
 /// An id is created once.
@@ -48,7 +48,7 @@ pub async fn a_key_is_free_after_its_owner_finished(subject: impl Subject) {
     commit_done(&*store, Commit { claims: vec![key("a"), key("b"), key("c")], ..create(id(2)) }).await;
 }
 
-/// Until the time that the owner named, whatever becomes of the owner. What it neither has nor claims it cannot keep.
+/// Until the time that the owner named, whatever becomes of the owner. What it neither has nor claims it cannot new.
 pub async fn a_key_may_be_kept_beyond_the_end(mut subject: impl Subject) {
     let store = subject.store();
     let at = usher_engine::UnixMillis;
@@ -130,7 +130,7 @@ pub async fn a_conflict_changes_nothing(subject: impl Subject) {
         outbox: OutboxChange::Replace(vec![message(1)]),
         user_relays: vec![kept.clone()],
         deliver: true,
-        answer: Some(keep(1, 100, 0)),
+        idempotency_record: Some(new_record(1, 100, 0)),
         ..create(id(1))
     };
     commit_done(&*store, first).await;
@@ -145,7 +145,7 @@ pub async fn a_conflict_changes_nothing(subject: impl Subject) {
         inbound: vec![inbound(2)],
         user_relays: vec![UserRelays { main_key: public_key(1), relays: vec!["wss://other".to_owned()] }],
         deliver: true,
-        answer: Some(keep(2, 200, 0)),
+        idempotency_record: Some(new_record(2, 200, 0)),
         ..step(id(1), revision)
     };
     assert_eq!(commit_conflicts(&*store, full(7)).await, Conflict::Revision);
@@ -153,13 +153,17 @@ pub async fn a_conflict_changes_nothing(subject: impl Subject) {
     assert_eq!(commit_conflicts(&*store, taken).await, Conflict::Correlation(id(9)));
     let seen = Commit { inbound: vec![inbound(1)], ..full(1) };
     assert_eq!(commit_conflicts(&*store, seen).await, Conflict::InboundSeen);
-    let answered = Commit { answer: Some(keep(1, 200, 100)), ..full(1) };
-    assert_eq!(commit_conflicts(&*store, answered).await, Conflict::Answered);
+    let answered = Commit { idempotency_record: Some(new_record(1, 200, 100)), ..full(1) };
+    assert_eq!(commit_conflicts(&*store, answered).await, Conflict::AlreadyRequested);
     assert_eq!(observe(&subject).await, before);
 
     // Neither the key nor the inbound event nor the call of the losers is taken.
-    let free =
-        Commit { claims: vec![key("new")], inbound: vec![inbound(2)], answer: Some(keep(2, 200, 0)), ..create(id(2)) };
+    let free = Commit {
+        claims: vec![key("new")],
+        inbound: vec![inbound(2)],
+        idempotency_record: Some(new_record(2, 200, 0)),
+        ..create(id(2))
+    };
     commit_done(&*store, free).await;
 }
 
@@ -168,7 +172,7 @@ async fn observe(subject: &impl Subject) -> Snapshot {
         streams: vec![id(1), id(2), id(9)],
         keys: ["taken", "new"].map(key).to_vec(),
         users: vec![public_key(1)],
-        calls: vec![answer_key(1), answer_key(2)],
+        calls: vec![idempotency_key(1), idempotency_key(2)],
         settings: vec!["a".to_owned()],
         ..Subjects::default()
     };

@@ -7,8 +7,8 @@ use usher_engine::ports::{Commit, Delivery, DeliveryAttempt, DeliveryStatus, Ret
 use usher_engine::{StreamId, UnixMillis};
 
 use super::{
-    FullStore, Subject, accepted, answer_key, commit_done, create, damaged_rows, event, given_up, id, keep, refused,
-    step,
+    FullStore, Subject, accepted, commit_done, create, damaged_rows, event, given_up, id, idempotency_key, new_record,
+    refused, step,
 };
 
 /// Creates an open operation with so many events to be delivered.
@@ -229,22 +229,22 @@ pub async fn a_retry_is_committed_with_its_answer(mut subject: impl Subject) {
     let store = subject.store();
     opened(&*store, 1, 2).await;
     attempt(&*store, given_up(id(1), 0, 1)).await;
-    let retry = async |store: Arc<dyn FullStore>, index, at, answer| {
-        store.retry_delivery(id(1), index, UnixMillis(at), Some(answer)).await.unwrap()
+    let retry = async |store: Arc<dyn FullStore>, index, at, record| {
+        store.retry_delivery(id(1), index, UnixMillis(at), Some(record)).await.unwrap()
     };
-    assert_eq!(retry(subject.store(), 7, 50, keep(1, 50, 0)).await, Retried::NotFound);
-    assert_eq!(store.answer(&answer_key(1)).await.unwrap(), None);
-    assert_eq!(retry(subject.store(), 0, 50, keep(1, 50, 0)).await, Retried::Due);
+    assert_eq!(retry(subject.store(), 7, 50, new_record(1, 50, 0)).await, Retried::NotFound);
+    assert_eq!(store.idempotency_record(&idempotency_key(1)).await.unwrap(), None);
+    assert_eq!(retry(subject.store(), 0, 50, new_record(1, 50, 0)).await, Retried::Due);
     drop(store);
     subject.reopen().await;
     let store = subject.store();
-    assert_eq!(store.answer(&answer_key(1)).await.unwrap(), Some(keep(1, 50, 0).answer));
+    assert_eq!(store.idempotency_record(&idempotency_key(1)).await.unwrap(), Some(new_record(1, 50, 0).record));
     attempt(&*store, given_up(id(1), 0, 60)).await;
     let before = store.delivery(id(1), 0).await.unwrap();
-    assert_eq!(retry(subject.store(), 0, 70, keep(1, 70, 0)).await, Retried::Answered);
+    assert_eq!(retry(subject.store(), 0, 70, new_record(1, 70, 0)).await, Retried::AlreadyRequested);
     assert_eq!(store.delivery(id(1), 0).await.unwrap(), before, "done once");
-    assert_eq!(retry(subject.store(), 0, 70, keep(1, 70, 51)).await, Retried::Due, "the answer had its time");
-    assert_eq!(store.answer(&answer_key(1)).await.unwrap(), Some(keep(1, 70, 51).answer));
+    assert_eq!(retry(subject.store(), 0, 70, new_record(1, 70, 51)).await, Retried::Due, "the record had its time");
+    assert_eq!(store.idempotency_record(&idempotency_key(1)).await.unwrap(), Some(new_record(1, 70, 51).record));
 }
 
 /// As when an attempt is recorded and an operator retries: what was settled once is not settled twice.

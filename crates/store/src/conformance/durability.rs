@@ -11,8 +11,8 @@ use usher_engine::UnixMillis;
 use usher_engine::ports::{Commit, Committed, CounterAdvance, OutboxChange, TicketCommit, UserRelays};
 
 use super::{
-    Snapshot, Subject, Subjects, accepted, answer_key, commit_done, create, event, given_up, id, inbound, keep, key,
-    message, proof, proof_id, public_key, refused, step, ticket_job, ticket_step,
+    Snapshot, Subject, Subjects, accepted, commit_done, create, event, given_up, id, idempotency_key, inbound, key,
+    message, new_record, proof, proof_id, public_key, refused, step, ticket_job, ticket_step,
 };
 
 /// Every kind of row.
@@ -26,7 +26,7 @@ pub async fn everything_is_there_after_reopening(mut subject: impl Subject) {
         inbound: vec![inbound(1)],
         user_relays: vec![UserRelays { main_key: public_key(1), relays: vec!["wss://a".to_owned()] }],
         deliver: true,
-        answer: Some(keep(1, 100, 0)),
+        idempotency_record: Some(new_record(1, 100, 0)),
         ..create(id(1))
     };
     commit_done(&*store, first).await;
@@ -38,7 +38,7 @@ pub async fn everything_is_there_after_reopening(mut subject: impl Subject) {
     for attempt in [refused(id(1), 0, 7), accepted(id(9), 0, 8), given_up(id(9), 1, 9)] {
         assert!(store.record_attempt(attempt).await.unwrap());
     }
-    assert!(store.keep_answer(keep(2, 100, 0)).await.unwrap());
+    assert!(store.add_idempotency_record(new_record(2, 100, 0)).await.unwrap());
     store.set_setting("a", Some("b")).await.unwrap();
     let counter = CounterAdvance { mint_url: "https://m".to_owned(), keyset: "00a".to_owned(), from: 0, to: 2 };
     let add = vec![proof(1, "https://m", "sat", 1), proof(2, "https://m", "sat", 2)];
@@ -61,7 +61,7 @@ async fn observe(subject: &impl Subject) -> Snapshot {
         streams: vec![id(1), id(2), id(9)],
         keys: vec![key("a"), key("b")],
         users: vec![public_key(1)],
-        calls: vec![answer_key(1), answer_key(2)],
+        calls: vec![idempotency_key(1), idempotency_key(2)],
         settings: vec!["a".to_owned()],
         ticket_jobs: vec![ticket_job(1), ticket_job(2)],
         proofs: vec![proof_id(1), proof_id(2), proof_id(3)],

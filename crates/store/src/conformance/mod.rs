@@ -10,14 +10,14 @@
 // Tests, compiled as a library so that another engine's crate can run them.
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, clippy::missing_panics_doc)]
 
-pub mod answers;
+pub mod atomicity;
 mod build;
-pub mod clocks;
+pub mod clock_repair;
 pub mod conflicts;
-pub mod contents;
 pub mod deliveries;
 pub mod durability;
 pub mod events;
+pub mod idempotency_records;
 pub mod listing;
 mod model;
 pub mod open_operations;
@@ -26,26 +26,26 @@ pub mod outbox;
 pub mod retention;
 pub mod settings;
 mod snapshot;
+pub mod stored_values;
 pub mod tickets;
-pub mod together;
 
 use std::future::Future;
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use usher_engine::ports::{AnswerStore, DeliveryStore, SettingStore, Store, TicketStore};
+use usher_engine::ports::{DeliveryStore, IdempotencyStore, SettingStore, Store, TicketStore};
 
 pub use build::{
-    accepted, answer_key, commit_conflicts, commit_done, create, damaged_rows, event, given_up, id, inbound, keep, key,
-    message, proof, proof_id, public_key, refused, step, ticket_job, ticket_step,
+    accepted, commit_conflicts, commit_done, create, damaged_rows, event, given_up, id, idempotency_key, inbound, key,
+    message, new_record, proof, proof_id, public_key, refused, step, ticket_job, ticket_step,
 };
 pub use model::Model;
 pub use snapshot::{Snapshot, Subjects};
 
 /// Everything that a store keeps.
-pub trait FullStore: Store + DeliveryStore + AnswerStore + SettingStore + TicketStore {}
+pub trait FullStore: Store + DeliveryStore + IdempotencyStore + SettingStore + TicketStore {}
 
-impl<T: Store + DeliveryStore + AnswerStore + SettingStore + TicketStore> FullStore for T {}
+impl<T: Store + DeliveryStore + IdempotencyStore + SettingStore + TicketStore> FullStore for T {}
 
 /// A store under test.
 #[async_trait]
@@ -92,7 +92,7 @@ async fn race<T: Send + 'static>(
 #[macro_export]
 macro_rules! store_conformance {
     ($make_store:path) => {
-        $crate::store_conformance! { @rooms $make_store;
+        $crate::store_conformance! { @modules $make_store;
             operations {
                 a_new_operation_is_read_back
                 steps_replace_the_state
@@ -117,7 +117,7 @@ macro_rules! store_conformance {
                 of_two_claimants_one_wins
                 of_two_copies_of_an_inbound_event_one_counts
             }
-            together {
+            atomicity {
                 all_are_committed_in_order
                 one_conflict_holds_back_all
                 many_append_to_the_reserved_stream
@@ -176,7 +176,7 @@ macro_rules! store_conformance {
                 lists_by_status_in_pages
                 are_counted
             }
-            answers {
+            idempotency_records {
                 are_kept_once
                 are_replaced_when_older
                 of_two_keepers_one_wins
@@ -213,11 +213,11 @@ macro_rules! store_conformance {
                 odd_text_is_kept_as_it_is
                 what_was_acknowledged_is_there_after_reopening
             }
-            clocks {
+            clock_repair {
                 pending_deliveries_keep_their_pauses
                 what_was_recorded_in_the_future_is_recorded_now
             }
-            contents {
+            stored_values {
                 user_relays_are_replaced
                 large_values_survive
                 odd_text_survives
@@ -230,7 +230,7 @@ macro_rules! store_conformance {
             }
         }
     };
-    (@rooms $make_store:path; $($room:ident { $($test:ident)+ })+) => {
+    (@modules $make_store:path; $($room:ident { $($test:ident)+ })+) => {
         $(mod $room {
             $(
                 #[test]

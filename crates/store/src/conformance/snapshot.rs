@@ -2,8 +2,8 @@
 
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    Answer, AnswerKey, CorrelationKey, Delivery, DeliveryCounts, DeliveryStatus, OpenOperation, OutboxMessage, ProofId,
-    StoredOperation, StoredProof, StoredTicketJob, TicketBalance, TicketJobId,
+    CorrelationKey, Delivery, DeliveryCounts, DeliveryStatus, IdempotencyKey, IdempotencyRecord, OpenOperation,
+    OutboxMessage, ProofId, StoredOperation, StoredProof, StoredTicketJob, TicketBalance, TicketJobId,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
@@ -20,7 +20,7 @@ pub struct Subjects {
     /// Users whose relays may be known.
     pub users: Vec<PublicKey>,
     /// Calls that may have been answered.
-    pub calls: Vec<AnswerKey>,
+    pub calls: Vec<IdempotencyKey>,
     /// Names of settings.
     pub settings: Vec<String>,
     /// Jobs of the ticket wallet.
@@ -89,7 +89,7 @@ pub struct Snapshot {
     deliveries: Vec<Vec<Delivery>>,
     pending: Vec<(StreamId, UnixMillis)>,
     counts: DeliveryCounts,
-    answers: Vec<Option<Answer>>,
+    idempotency_records: Vec<Option<IdempotencyRecord>>,
     settings: Vec<Option<String>>,
     tickets: Tickets,
 }
@@ -119,9 +119,9 @@ impl Snapshot {
         for status in DeliveryStatus::ALL {
             deliveries.push(store.deliveries(status, None, usize::MAX).await.unwrap());
         }
-        let mut answers = Vec::new();
+        let mut idempotency_records = Vec::new();
         for call in &about.calls {
-            answers.push(store.answer(call).await.unwrap());
+            idempotency_records.push(store.idempotency_record(call).await.unwrap());
         }
         let mut settings = Vec::new();
         for name in &about.settings {
@@ -136,7 +136,7 @@ impl Snapshot {
             deliveries,
             pending: store.pending_queues(None, usize::MAX).await.unwrap(),
             counts: store.count_deliveries().await.unwrap(),
-            answers,
+            idempotency_records,
             settings,
             tickets: Tickets::of(store, about).await,
         }

@@ -5,12 +5,12 @@ use std::time::Duration;
 use async_trait::async_trait;
 use rusqlite::{Connection, OptionalExtension as _, Row, ToSql, params};
 use usher_engine::ports::{
-    Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, KeepAnswer, Retried, StoreError,
+    Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, NewIdempotencyRecord, Retried, StoreError,
 };
 use usher_engine::{StreamId, UnixMillis};
 
 use super::failure::{During as _, SqliteFailure};
-use super::{SqliteStore, answers, codec, read, retention};
+use super::{SqliteStore, codec, idempotency_records, read, retention};
 
 #[async_trait]
 impl DeliveryStore for SqliteStore {
@@ -61,9 +61,9 @@ impl DeliveryStore for SqliteStore {
         stream: StreamId,
         index: u64,
         at: UnixMillis,
-        answer: Option<KeepAnswer>,
+        record: Option<NewIdempotencyRecord>,
     ) -> Result<Retried, StoreError> {
-        self.write(move |connection| retry(connection, stream, index, at, answer.as_ref())).await
+        self.write(move |connection| retry(connection, stream, index, at, record.as_ref())).await
     }
 
     async fn count_deliveries(&self) -> Result<DeliveryCounts, StoreError> {
@@ -259,7 +259,7 @@ fn retry(
     stream: StreamId,
     index: u64,
     at: UnixMillis,
-    answer: Option<&KeepAnswer>,
+    record: Option<&NewIdempotencyRecord>,
 ) -> Result<Retried, SqliteFailure> {
     const DURING: &str = "make a delivery pending again";
     let execute = |sql: &str| {
@@ -269,10 +269,10 @@ fn retry(
             .execute(params![stream.as_bytes(), codec::integer(index), codec::time(at)])
             .during(DURING)
     };
-    if let Some(answer) = answer
-        && answers::is_kept(connection, answer)?
+    if let Some(record) = record
+        && idempotency_records::is_recorded(connection, record)?
     {
-        return Ok(Retried::Answered);
+        return Ok(Retried::AlreadyRequested);
     }
     let is_there = connection
         .prepare_cached("SELECT 1 FROM deliveries WHERE stream = ?1 AND idx = ?2")
@@ -283,8 +283,8 @@ fn retry(
     }
     execute(AGAIN)?;
     execute(HURRY)?;
-    if let Some(answer) = answer {
-        SqliteFailure::unless_one(DURING, answers::keep(connection, answer)?)?;
+    if let Some(record) = record {
+        SqliteFailure::unless_one(DURING, idempotency_records::add(connection, record)?)?;
     }
     Ok(Retried::Due)
 }

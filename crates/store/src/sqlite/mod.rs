@@ -11,21 +11,21 @@
 //! | `metrics`, `probe` | what the writer counts, and whether there is room |
 //! | `codec` | values in columns |
 
-mod answers;
-mod clocks;
+mod apply_commit;
+mod clock_repair;
 mod codec;
-mod commit;
 mod damage;
 mod deliveries;
+mod disk_space;
 mod failure;
 mod file;
+mod idempotency_records;
 mod inspect;
 mod job;
 mod metrics;
 mod open;
 mod open_error;
 mod panic_signal;
-mod probe;
 mod read;
 mod readers;
 mod retention;
@@ -186,8 +186,8 @@ impl SqliteStore {
         if failed == self.probed.load(Ordering::Relaxed) {
             return self.write(schema::rewrite_version).await;
         }
-        self.write(probe::leave).await?;
-        self.write(probe::take_away).await?;
+        self.write(disk_space::fill_probe).await?;
+        self.write(disk_space::remove_probe).await?;
         self.probed.store(failed, Ordering::Relaxed);
         Ok(())
     }
@@ -259,7 +259,7 @@ impl Drop for SqliteStore {
 #[async_trait]
 impl Store for SqliteStore {
     async fn commit_all(&self, commits: Vec<Commit>) -> Result<AllCommitted, StoreError> {
-        self.write(move |connection| commit::apply(connection, &commits)).await
+        self.write(move |connection| apply_commit::apply(connection, &commits)).await
     }
 
     async fn operation(&self, id: StreamId) -> Result<Option<StoredOperation>, StoreError> {
@@ -314,7 +314,8 @@ impl Store for SqliteStore {
 
     async fn keep_user_relays(&self, users: &[PublicKey], at: UnixMillis) -> Result<(), StoreError> {
         let users = users.to_vec();
-        self.write(move |connection| users.iter().try_for_each(|user| commit::keep_relays(connection, user, at))).await
+        self.write(move |connection| users.iter().try_for_each(|user| apply_commit::keep_relays(connection, user, at)))
+            .await
     }
 
     async fn forget_user_relays(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
@@ -326,7 +327,7 @@ impl Store for SqliteStore {
     }
 
     async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError> {
-        self.write(move |connection| clocks::set_back(connection, now, by)).await
+        self.write(move |connection| clock_repair::set_back(connection, now, by)).await
     }
 
     async fn check_rows(&self, from: RowPosition, rows: usize) -> Result<CheckedRows, StoreError> {
@@ -334,7 +335,7 @@ impl Store for SqliteStore {
     }
 
     async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError> {
-        self.read(clocks::latest_record).await
+        self.read(clock_repair::latest_record).await
     }
 
     async fn forget_kept_keys(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {

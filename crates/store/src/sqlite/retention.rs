@@ -118,15 +118,15 @@ pub(crate) fn forget_user_relays(
     forget(connection, OLD, before, limit, "forget users' relays")
 }
 
-/// See [`AnswerStore::forget_answers`](usher_engine::ports::AnswerStore::forget_answers).
-pub(crate) fn forget_answers(
+/// See [`IdempotencyStore::remove_idempotency_records`](usher_engine::ports::IdempotencyStore::remove_idempotency_records).
+pub(crate) fn remove_idempotency_records(
     connection: &Connection,
     before: UnixMillis,
     limit: usize,
 ) -> Result<usize, SqliteFailure> {
     const OLD: &str = "DELETE FROM answers WHERE key IN (
         SELECT key FROM answers WHERE at < ?1 ORDER BY at, key LIMIT ?2)";
-    forget(connection, OLD, before, limit, "forget answers")
+    forget(connection, OLD, before, limit, "remove idempotency records")
 }
 
 /// See [`DeliveryStore::forget_deliveries`](usher_engine::ports::DeliveryStore::forget_deliveries).

@@ -7,13 +7,13 @@ use std::sync::OnceLock;
 use proptest::prelude::*;
 use usher_engine::UnixMillis;
 use usher_engine::ports::{
-    AnswerStore as _, Commit, CounterAdvance, DeliveryStatus, DeliveryStore as _, OutboxChange, RowPosition,
+    Commit, CounterAdvance, DeliveryStatus, DeliveryStore as _, IdempotencyStore as _, OutboxChange, RowPosition,
     SettingStore as _, Store as _, StoreError, TicketCommit, TicketCommitted, TicketConflict, TicketStore as _,
     UserRelays,
 };
 use usher_store::conformance::{
-    accepted, answer_key, commit_done, create, damaged_rows, event, event as event_of, given_up, id, inbound, keep,
-    key, message, proof, proof_id, public_key, step, ticket_job, ticket_step,
+    accepted, commit_done, create, damaged_rows, event, event as event_of, given_up, id, idempotency_key, inbound, key,
+    message, new_record, proof, proof_id, public_key, step, ticket_job, ticket_step,
 };
 use usher_store::{DatabaseInspection, OpenError, SqliteStore};
 
@@ -30,7 +30,7 @@ async fn filled() -> Place {
             inbound: vec![inbound(n)],
             user_relays: vec![UserRelays { main_key: public_key(n), relays: vec!["wss://a".to_owned()] }],
             deliver: true,
-            answer: Some(keep(n, n, 0)),
+            idempotency_record: Some(new_record(n, n, 0)),
             ..create(id(n))
         };
         commit_done(&store, commit).await;
@@ -68,8 +68,8 @@ async fn exercise(store: &SqliteStore) -> bool {
         failed |= store.next_delivery(id(n)).await.is_err();
         failed |= store.record_attempt(accepted(id(n), 0, n)).await.is_err();
         failed |= store.retry_delivery(id(n), 1, UnixMillis(n), None).await.is_err();
-        failed |= store.answer(&answer_key(n)).await.is_err();
-        failed |= store.keep_answer(keep(n, n, n)).await.is_err();
+        failed |= store.idempotency_record(&idempotency_key(n)).await.is_err();
+        failed |= store.add_idempotency_record(new_record(n, n, n)).await.is_err();
         failed |= store.setting(&n.to_string()).await.is_err();
         failed |= store.set_setting(&n.to_string(), None).await.is_err();
     }
@@ -91,7 +91,7 @@ async fn exercise(store: &SqliteStore) -> bool {
     failed |= store.pending_queues(None, 1_000).await.is_err();
     failed |= store.count_deliveries().await.is_err();
     failed |= store.forget_deliveries(UnixMillis(u64::MAX), 1_000).await.is_err();
-    failed |= store.forget_answers(UnixMillis(u64::MAX), 1_000).await.is_err();
+    failed |= store.remove_idempotency_records(UnixMillis(u64::MAX), 1_000).await.is_err();
     failed |= store.forget_user_relays(UnixMillis(u64::MAX), 1_000).await.is_err();
     failed |= store.remove_finished(UnixMillis(u64::MAX), 1_000).await.is_err();
     failed |= store.forget_inbound(UnixMillis(u64::MAX), 1_000).await.is_err();
@@ -124,7 +124,7 @@ async fn rows_of_an_unknown_kind_are_unreadable() {
     raw.execute("UPDATE operations SET revision = -1 WHERE id = ?1", [id(5).as_bytes()]).unwrap();
     raw.execute("UPDATE deliveries SET status = 9 WHERE stream = ?1", [id(6).as_bytes()]).unwrap();
     raw.execute("DELETE FROM events WHERE stream = ?1", [id(7).as_bytes()]).unwrap();
-    raw.execute("UPDATE answers SET fingerprint = x'00' WHERE key = ?1", [answer_key(8).0]).unwrap();
+    raw.execute("UPDATE answers SET fingerprint = x'00' WHERE key = ?1", [idempotency_key(8).0]).unwrap();
     drop(raw);
     let store = place.open();
     let open = store.open_operations(None, 100).await.unwrap();
@@ -137,7 +137,7 @@ async fn rows_of_an_unknown_kind_are_unreadable() {
     assert!(matches!(store.commit(step(id(5), 1)).await, Err(StoreError::Unreadable(_))));
     assert!(matches!(store.delivery(id(6), 0).await, Err(StoreError::Unreadable(_))));
     assert!(matches!(store.next_delivery(id(7)).await, Err(StoreError::Unreadable(_))), "its event is gone");
-    assert!(matches!(store.answer(&answer_key(8)).await, Err(StoreError::Unreadable(_))));
+    assert!(matches!(store.idempotency_record(&idempotency_key(8)).await, Err(StoreError::Unreadable(_))));
     assert!(store.operation(id(2)).await.unwrap().is_some(), "the others can be read");
     let (row, event) = (|n| id(n).to_string(), |n, index| format!("{}:{index}", id(n)));
     assert_eq!(
@@ -155,7 +155,7 @@ async fn rows_of_an_unknown_kind_are_unreadable() {
             ("deliveries", event(7, 0)),
             ("deliveries", event(7, 1)),
             ("events", event(7, 1)),
-            ("answers", answer_key(8).to_hex()),
+            ("idempotency_records", idempotency_key(8).to_hex()),
             ("user_relays", hex::encode(public_key(4).as_bytes())),
         ])
     );
@@ -274,8 +274,8 @@ async fn impossible_values_and_missing_rows_are_found_and_harm_nothing_else() {
     raw.execute("UPDATE operations SET id = x'' WHERE id = ?1", [id(17).as_bytes()]).unwrap();
     raw.execute("UPDATE settings SET value = '{' WHERE name = '3'", []).unwrap();
     raw.execute("UPDATE settings SET value = CAST(x'22ff22' AS TEXT) WHERE name = '4'", []).unwrap();
-    raw.execute("UPDATE answers SET at = -1 WHERE key = ?1", [answer_key(5).0]).unwrap();
-    raw.execute("UPDATE answers SET status = 20 WHERE key = ?1", [answer_key(6).0]).unwrap();
+    raw.execute("UPDATE answers SET at = -1 WHERE key = ?1", [idempotency_key(5).0]).unwrap();
+    raw.execute("UPDATE answers SET status = 20 WHERE key = ?1", [idempotency_key(6).0]).unwrap();
     raw.execute("UPDATE correlations SET operation = x'01' WHERE key = ?1", [key("7").as_bytes()]).unwrap();
     raw.execute("UPDATE inbound SET at = -1 WHERE id = ?1", [inbound(8).as_bytes()]).unwrap();
     raw.execute("DELETE FROM operations WHERE kind = 0", []).unwrap();
@@ -309,8 +309,8 @@ async fn impossible_values_and_missing_rows_are_found_and_harm_nothing_else() {
             ("operations", row(17)),
             ("settings", "3".to_owned()),
             ("settings", "4".to_owned()),
-            ("answers", answer_key(5).to_hex()),
-            ("answers", answer_key(6).to_hex()),
+            ("idempotency_records", idempotency_key(5).to_hex()),
+            ("idempotency_records", idempotency_key(6).to_hex()),
             ("correlations", hex::encode(key("7").as_bytes())),
             ("inbound", hex::encode(inbound(8).as_bytes())),
         ])
@@ -329,7 +329,7 @@ async fn impossible_values_and_missing_rows_are_found_and_harm_nothing_else() {
     // Nor is an impossible time taken for the latest.
     assert!(store.latest_record().await.unwrap().unwrap() < UnixMillis(4_000_000_000_000));
     // A request may have been carried out: its key is not free.
-    assert!(!store.keep_answer(keep(5, 100, 0)).await.unwrap());
+    assert!(!store.add_idempotency_record(new_record(5, 100, 0)).await.unwrap());
 }
 
 #[test]

@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use usher_engine::ports::{
-    AnswerStore as _, Commit, Committed, DeliveryStatus, DeliveryStore as _, SettingStore as _, Store as _, StoreError,
+    Commit, Committed, DeliveryStatus, DeliveryStore as _, IdempotencyStore as _, SettingStore as _, Store as _,
+    StoreError,
 };
-use usher_store::conformance::{accepted, answer_key, commit_done, create, event, id, keep, key};
+use usher_store::conformance::{accepted, commit_done, create, event, id, idempotency_key, key, new_record};
 use usher_store::{SqliteOptions, SqliteStore};
 
 use super::Place;
@@ -58,24 +59,24 @@ async fn closing_commits_what_is_queued() {
     .await;
     let closing = store.close();
     let answering = async {
-        let mut answers = Vec::new();
+        let mut results = Vec::new();
         for (early, commit) in early.into_iter().zip(commits) {
-            answers.push(match early {
-                Poll::Ready(answer) => answer,
+            results.push(match early {
+                Poll::Ready(result) => result,
                 Poll::Pending => commit.await,
             });
         }
-        answers
+        results
     };
-    let (answers, ()) = tokio::join!(answering, closing);
-    let done = answers.iter().filter(|answer| answer.is_ok()).count();
+    let (results, ()) = tokio::join!(answering, closing);
+    let done = results.iter().filter(|result| result.is_ok()).count();
     assert!(done >= 16, "those in the queue at least: {done}");
 
     drop(store);
     let store = place.open();
-    for (n, answer) in (0..).zip(answers) {
+    for (n, result) in (0..).zip(results) {
         let there = store.operation(id(n)).await.unwrap().is_some();
-        match answer {
+        match result {
             Ok(Committed::Done { .. }) => assert!(there, "{n}"),
             Err(StoreError::Closed) => assert!(!there, "{n}"),
             other => panic!("{other:?}"),
@@ -148,7 +149,7 @@ async fn what_was_acknowledged_is_in_the_files() {
             events: vec![event(n)],
             claims: vec![key(&n.to_string())],
             deliver: true,
-            answer: Some(keep(n, n, 0)),
+            idempotency_record: Some(new_record(n, n, 0)),
             ..create(id(n))
         };
         commit_done(&store, commit).await;
@@ -163,7 +164,7 @@ async fn what_was_acknowledged_is_in_the_files() {
         for n in 0..=n {
             assert!(after.operation(id(n)).await.unwrap().is_some());
             assert_eq!(after.events(id(n), 0, 10).await.unwrap().len(), 1);
-            assert_eq!(after.answer(&answer_key(n)).await.unwrap(), Some(keep(n, n, 0).answer));
+            assert_eq!(after.idempotency_record(&idempotency_key(n)).await.unwrap(), Some(new_record(n, n, 0).record));
             let status = after.delivery(id(n), 0).await.unwrap().unwrap().status;
             assert_eq!(status, if n % 2 == 0 { DeliveryStatus::Delivered } else { DeliveryStatus::Pending });
         }
@@ -182,7 +183,7 @@ async fn a_torn_log_holds_a_prefix_of_the_commits() {
             events: vec![event(n)],
             claims: vec![key(&n.to_string())],
             deliver: true,
-            answer: Some(keep(n, n, 0)),
+            idempotency_record: Some(new_record(n, n, 0)),
             ..create(id(n))
         };
         commit_done(&store, commit).await;
@@ -202,7 +203,7 @@ async fn a_torn_log_holds_a_prefix_of_the_commits() {
         // Their deliveries and answers came with them, and no others.
         assert_eq!(after.count_deliveries().await.unwrap().pending, open.len() as u64);
         for n in 0..10 {
-            let answered = after.answer(&answer_key(n)).await.unwrap().is_some();
+            let answered = after.idempotency_record(&idempotency_key(n)).await.unwrap().is_some();
             assert_eq!(answered, n < open.len() as u64);
         }
         counts.push(open.len());

@@ -106,11 +106,11 @@ async fn from_here(config: &Config) -> Result<Info, String> {
     let options = NwcOptions::new(url.parse().map_err(|_| unusable())?);
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-    let (wallet, notices) = NwcBackend::start(options, clock, &tasks, stop.clone()).map_err(|_| unusable())?;
+    let (wallet, notifications) = NwcBackend::start(options, clock, &tasks, stop.clone()).map_err(|_| unusable())?;
     // What happens there meanwhile is not our business.
-    drop(notices);
+    drop(notifications);
     let connected = tokio::time::timeout(CONNECT, async {
-        while !wallet.link().connected {
+        while !wallet.status().connected {
             tokio::time::sleep(LOOK).await;
         }
     });

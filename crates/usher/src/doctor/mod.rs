@@ -18,7 +18,7 @@ mod webhook;
 use std::path::{Path, PathBuf};
 
 use usher_engine::ports::{Clock as _, SystemClock};
-use usher_relays::{RelayAddress, RelayRoster};
+use usher_relays::{RelayAddress, ServiceRelays};
 use usher_store::DatabaseInspection;
 
 use self::finding::{Finding, State};
@@ -127,7 +127,7 @@ async fn relays_of_service(config: &Config, database: Option<&DatabaseInspection
     let configured = config.nostr.relays.addresses();
     match database {
         Some(database) => {
-            let roster = RelayRoster::load(database, configured).await;
+            let roster = ServiceRelays::load(database, configured).await;
             roster.map_or_else(|_| configured.to_vec(), |roster| roster.relays())
         }
         None => configured.to_vec(),

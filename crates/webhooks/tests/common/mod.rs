@@ -17,7 +17,7 @@ use url::Url;
 use usher_engine::event::{Event, EventType};
 use usher_engine::ports::{Posted, WebhookSender as _};
 use usher_engine::{StreamId, UnixMillis};
-use usher_webhooks::{WebhookOptions, WebhookReceiver};
+use usher_webhooks::{HttpWebhookSender, WebhookOptions};
 
 /// Longer than anything here takes, also on a loaded machine.
 pub const LONG: Duration = Duration::from_secs(60);
@@ -147,13 +147,13 @@ pub fn event(index: u64) -> Event {
     Event { index, event_type: EventType::StatusUpdate, timestamp: 1_700_000_000, data: data.into() }
 }
 
-pub fn receiver(url: &Url, timeout: Duration) -> WebhookReceiver {
+pub fn receiver(url: &Url, timeout: Duration) -> HttpWebhookSender {
     signing_receiver(url, timeout, &[])
 }
 
-pub fn signing_receiver(url: &Url, timeout: Duration, secrets: &[&str]) -> WebhookReceiver {
+pub fn signing_receiver(url: &Url, timeout: Duration, secrets: &[&str]) -> HttpWebhookSender {
     let secrets = secrets.iter().map(|secret| SecretString::from(*secret)).collect();
-    WebhookReceiver::new(WebhookOptions { secrets, timeout, ..WebhookOptions::new(url.clone()) }).unwrap()
+    HttpWebhookSender::new(WebhookOptions { secrets, timeout, ..WebhookOptions::new(url.clone()) }).unwrap()
 }
 
 /// Posts the event with index 0 to `url`.

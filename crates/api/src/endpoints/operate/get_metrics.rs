@@ -80,7 +80,7 @@ fn connections(state: &ApiState) -> [Family; 3] {
         Family::single(
             "usher_http_wrong_tokens_total",
             "Requests with a token that is not accepted.",
-            Measure::Counter(state.auth_throttle.wrong_tokens()),
+            Measure::Counter(state.unauthenticated_limits.wrong_tokens()),
         ),
     ]
 }

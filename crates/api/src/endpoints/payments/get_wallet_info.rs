@@ -72,7 +72,7 @@ pub(crate) struct Info {
 pub(crate) async fn get_wallet_info(State(state): State<ApiState>) -> Result<Json<Info>, Error> {
     let (backend, info) = state.engine.lightning_info().await.ok_or(Error::NotConfigured)?;
     let info = info?;
-    let notifications = state.engine.lightning_link().is_some_and(|(_, link)| link.tells_settlements);
+    let notifications = state.engine.lightning_status().is_some_and(|(_, status)| status.sends_notifications);
     Ok(Json(Info {
         backend,
         balance: info.balance,

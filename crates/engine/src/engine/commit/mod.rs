@@ -30,8 +30,8 @@ use super::outbox::Outbox;
 use super::webhook_dispatcher::WebhookDispatcher;
 use crate::operations::{Effect, Operation};
 use crate::ports::{
-    AllCommitted, Commit, Conflict, CorrelationKey, KeepAnswer, OperationKind, OutboxChange, Revision, State, Store,
-    StoreError, UserRelays,
+    AllCommitted, Commit, Conflict, CorrelationKey, NewIdempotencyRecord, OperationKind, OutboxChange, Revision, State,
+    Store, StoreError, UserRelays,
 };
 use crate::{StreamId, UnixMillis};
 
@@ -62,7 +62,7 @@ impl Change {
 /// What caused a step: recorded in its transaction.
 pub(super) enum Cause {
     /// A request, and its response when the request is idempotent.
-    Request(Option<KeepAnswer>),
+    Request(Option<NewIdempotencyRecord>),
     /// Messages from wallets, by their Nostr events; none when it was a timer or the Lightning backend.
     Inputs(Vec<EventId>),
 }
@@ -124,8 +124,8 @@ impl Committer {
         now: UnixMillis,
         cause: Cause,
     ) -> Result<Option<Conflict>, StoreError> {
-        let (inbound, answer) = match cause {
-            Cause::Request(answer) => (Vec::new(), answer),
+        let (inbound, record) = match cause {
+            Cause::Request(record) => (Vec::new(), record),
             Cause::Inputs(events) => (events, None),
         };
         let (mut commits, mut steps, mut announced) = (Vec::new(), Vec::new(), Vec::new());
@@ -138,7 +138,7 @@ impl Committer {
         }
         if let Some(first) = commits.first_mut() {
             first.inbound = inbound;
-            first.answer = answer;
+            first.idempotency_record = record;
         }
         if !announced.is_empty() {
             commits.push(self.announcement(&announced, now));
@@ -190,7 +190,7 @@ impl Committer {
             user_relays,
             deliver: self.webhooks.is_on(),
             delivery_queues: Vec::new(),
-            answer: None,
+            idempotency_record: None,
         })
     }
 
@@ -214,7 +214,7 @@ impl Committer {
             user_relays: Vec::new(),
             deliver: self.webhooks.is_on(),
             delivery_queues: announced.iter().map(|announced| announced.queue).collect(),
-            answer: None,
+            idempotency_record: None,
         }
     }
 }

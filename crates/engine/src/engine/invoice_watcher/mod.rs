@@ -339,8 +339,8 @@ impl InvoiceWatcher {
 
     /// The time until the next look-up of an invoice, one of `among`.
     fn interval(&self, watch: &Watch, among: usize) -> Duration {
-        let link = self.parts.backend.as_ref().map(|backend| backend.link());
-        let notified = link.is_some_and(|link| link.connected && link.tells_settlements);
+        let status = self.parts.backend.as_ref().map(|backend| backend.status());
+        let notified = status.is_some_and(|status| status.connected && status.sends_notifications);
         self.schedule.interval(watch, notified, among)
     }
 }

@@ -6,7 +6,7 @@
 //! after a restart the back-off starts over.
 //!
 //! Wallets recognise a repetition by the event's id: a fresh event prompts the user again and may pay again. So a message is
-//! the same event each time, for 90 seconds. The event follows from the message and its `made_at` (see `Letter::made_at`),
+//! the same event each time, for 90 seconds. The event follows from the message and its `made_at` (see `OutgoingMessage::made_at`),
 //! which the outbox has: nothing of it is kept in memory, and a restart changes nothing. After that, a fresh event is made,
 //! in case the answer to the first was lost, and is repeated in the same way. (The time of that one is in memory: a restart
 //! makes another.)
@@ -33,7 +33,7 @@ use super::metrics::Metrics;
 use super::ownership::Ownership;
 use super::tasks::Tasks;
 use super::timers::{Alarm, Timers};
-use crate::ports::{Clock, Letter, Messenger, OutboxMessage, Randomness, Store, StoreError, Table};
+use crate::ports::{Clock, Messenger, OutboxMessage, OutgoingMessage, Randomness, Store, StoreError, Table};
 use crate::{StreamId, UnixMillis};
 
 /// Messages that wait to be sealed. When the queue is full, a message is left to its next repetition.
@@ -232,7 +232,7 @@ impl Outbox {
                 message.participants.clone_from(&everybody);
             }
             let relays = self.users.get(&message.main_key).await?;
-            let letter = Letter {
+            let letter = OutgoingMessage {
                 kind: message.kind,
                 content: message.content,
                 recipients: message.recipients,

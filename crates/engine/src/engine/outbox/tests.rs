@@ -10,7 +10,7 @@ use crate::testing::{Always, RecordingMessenger};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-type Sent = UnboundedReceiver<(Letter, Vec<EventId>)>;
+type Sent = UnboundedReceiver<(OutgoingMessage, Vec<EventId>)>;
 
 fn outbox(around: &Around, store: &Arc<MemoryStore>, ownership: Ownership) -> (Arc<Outbox>, Sent) {
     let (messenger, sent) = RecordingMessenger::new(&["wss://ours"]);
@@ -64,7 +64,7 @@ fn open(around: &Around, store: &MemoryStore, n: u8) {
     store.set_outbox(stream(n), vec![message()]);
 }
 
-async fn next(sent: &mut Sent) -> (Letter, Vec<EventId>) {
+async fn next(sent: &mut Sent) -> (OutgoingMessage, Vec<EventId>) {
     within("a message", || sent.try_recv().ok()).await
 }
 

@@ -36,7 +36,7 @@ use super::index::Index;
 use super::reusable_handshakes::ReusableHandshakes;
 use crate::StreamId;
 use crate::operations::{Effect, Operation};
-use crate::ports::{Clock, Conflict, KeepAnswer, Store, StoreError};
+use crate::ports::{Clock, Conflict, NewIdempotencyRecord, Store, StoreError};
 
 /// The rules of payments and subscriptions.
 #[derive(Clone, Debug)]
@@ -86,7 +86,7 @@ impl Starter {
         id: StreamId,
         operation: Operation,
         effects: Vec<Effect>,
-        record: Option<KeepAnswer>,
+        record: Option<NewIdempotencyRecord>,
     ) -> Result<StreamId, StartError> {
         match self.create(id, operation, effects, record).await? {
             None => Ok(id),
@@ -100,12 +100,12 @@ impl Starter {
         id: StreamId,
         operation: Operation,
         effects: Vec<Effect>,
-        record: Option<KeepAnswer>,
+        record: Option<NewIdempotencyRecord>,
     ) -> Result<Option<StreamId>, StartError> {
         match self.create_all(vec![Change::start(id, operation, effects)], record).await? {
             None => Ok(None),
             Some(Conflict::Correlation(owner)) => Ok(Some(owner)),
-            Some(Conflict::Revision | Conflict::InboundSeen | Conflict::Answered) => {
+            Some(Conflict::Revision | Conflict::InboundSeen | Conflict::AlreadyRequested) => {
                 Err(StoreError::Unreadable("a random stream id was there already").into())
             }
         }
@@ -115,7 +115,7 @@ impl Starter {
     async fn create_all(
         &self,
         changes: Vec<Change>,
-        record: Option<KeepAnswer>,
+        record: Option<NewIdempotencyRecord>,
     ) -> Result<Option<Conflict>, StartError> {
         if !self.capacity.has_room() {
             return Err(StartError::TooManyOpen);
@@ -124,7 +124,7 @@ impl Starter {
             return Err(StartError::TooManyEnded);
         }
         match self.committer.commit_all(changes, self.clock.now(), Cause::Request(record)).await? {
-            Some(Conflict::Answered) => Err(StartError::Repeated),
+            Some(Conflict::AlreadyRequested) => Err(StartError::Repeated),
             conflict => Ok(conflict),
         }
     }

@@ -77,7 +77,7 @@ impl Starter {
                 None => return Ok(stream_id),
                 // The subscription was stepped meanwhile: read it again.
                 Some(Conflict::Revision) => {}
-                Some(Conflict::Correlation(_) | Conflict::InboundSeen | Conflict::Answered) => {
+                Some(Conflict::Correlation(_) | Conflict::InboundSeen | Conflict::AlreadyRequested) => {
                     return Err(StoreError::Unreadable("a random correlation key was there already").into());
                 }
             }

@@ -81,12 +81,12 @@ impl WebhookDispatcher {
                 ..delivery
             };
         }
-        let answer = once.map(|once| once.record(&delivery, now));
-        match self.parts.store.retry_delivery(stream, index, now, answer).await? {
+        let record = once.map(|once| once.record(&delivery, now));
+        match self.parts.store.retry_delivery(stream, index, now, record).await? {
             Retried::Due => {}
             // Removed meanwhile.
             Retried::NotFound => return Ok(None),
-            Retried::Answered => return Err(RetryError::Repeated),
+            Retried::AlreadyRequested => return Err(RetryError::Repeated),
         }
         // Whatever the stream waits for: a superfluous timer does no harm.
         self.streams.lock().hurry(delivery.queue);

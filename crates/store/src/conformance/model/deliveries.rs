@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use usher_engine::ports::{
-    Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, KeepAnswer, Retried, StoreError,
+    Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, NewIdempotencyRecord, Retried, StoreError,
 };
 use usher_engine::{StreamId, UnixMillis};
 
@@ -104,11 +104,11 @@ impl DeliveryStore for Model {
         stream: StreamId,
         index: u64,
         at: UnixMillis,
-        answer: Option<KeepAnswer>,
+        record: Option<NewIdempotencyRecord>,
     ) -> Result<Retried, StoreError> {
         let mut rows = self.rows.lock();
-        if answer.as_ref().is_some_and(|keep| rows.is_answered(keep)) {
-            return Ok(Retried::Answered);
+        if record.as_ref().is_some_and(|new| rows.is_recorded(new)) {
+            return Ok(Retried::AlreadyRequested);
         }
         let Some(delivery) = rows.deliveries.get_mut(&(stream, index)) else { return Ok(Retried::NotFound) };
         if delivery.status != DeliveryStatus::Pending {
@@ -124,8 +124,8 @@ impl DeliveryStore for Model {
                 delivery.due_at = delivery.due_at.min(at);
             }
         }
-        if let Some(keep) = answer {
-            rows.answers.insert(keep.answer.key, keep.answer);
+        if let Some(new) = record {
+            rows.idempotency_records.insert(new.record.key, new.record);
         }
         Ok(Retried::Due)
     }

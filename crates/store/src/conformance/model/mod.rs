@@ -1,7 +1,7 @@
 //! The same behaviour in memory, in the plainest words.
 
-mod answers;
 mod deliveries;
+mod idempotency_records;
 mod tickets;
 
 use std::collections::{BTreeMap, HashMap};
@@ -11,9 +11,9 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use usher_engine::event::Event;
 use usher_engine::ports::{
-    AllCommitted, Answer, AnswerKey, CheckedRows, Commit, Conflict, CorrelationKey, Delivery, DeliveryStatus, Head,
-    OpenOperation, OperationKind, OutboxChange, OutboxMessage, Revision, RowPosition, State, Store, StoreError,
-    StoredOperation,
+    AllCommitted, CheckedRows, Commit, Conflict, CorrelationKey, Delivery, DeliveryStatus, Head, IdempotencyKey,
+    IdempotencyRecord, OpenOperation, OperationKind, OutboxChange, OutboxMessage, Revision, RowPosition, State, Store,
+    StoreError, StoredOperation,
 };
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::message::PaymentHash;
@@ -32,7 +32,7 @@ struct Rows {
     inbound: HashMap<EventId, UnixMillis>,
     user_relays: HashMap<PublicKey, (UnixMillis, Vec<String>)>,
     deliveries: BTreeMap<(StreamId, u64), Delivery>,
-    answers: HashMap<AnswerKey, Answer>,
+    idempotency_records: HashMap<IdempotencyKey, IdempotencyRecord>,
     settings: HashMap<String, String>,
     /// Keys of finished operations that nobody else can claim yet.
     kept: HashMap<CorrelationKey, (StreamId, UnixMillis)>,
@@ -94,10 +94,10 @@ impl Rows {
 
     /// What a commit conflicts with: what is stored, and those `earlier` in the same transaction.
     fn conflict(&self, commit: &Commit, earlier: &[Commit]) -> Option<Conflict> {
-        if let Some(keep) = &commit.answer {
-            let mut others = earlier.iter().filter_map(|other| other.answer.as_ref());
-            if others.any(|other| other.answer.key == keep.answer.key) || self.is_answered(keep) {
-                return Some(Conflict::Answered);
+        if let Some(new) = &commit.idempotency_record {
+            let mut others = earlier.iter().filter_map(|other| other.idempotency_record.as_ref());
+            if others.any(|other| other.record.key == new.record.key) || self.is_recorded(new) {
+                return Some(Conflict::AlreadyRequested);
             }
         }
         let stored = self.operations.get(&commit.operation).map(|operation| &operation.stored);
@@ -205,8 +205,8 @@ impl Rows {
                 known.1 = relays.relays;
             }
         }
-        if let Some(keep) = commit.answer {
-            self.answers.insert(keep.answer.key, keep.answer);
+        if let Some(new) = commit.idempotency_record {
+            self.idempotency_records.insert(new.record.key, new.record);
         }
         head
     }
@@ -397,7 +397,7 @@ impl Store for Model {
         for operation in rows.operations.values_mut() {
             operation.stored.finished_at = operation.stored.finished_at.map(|at| at.min(now));
         }
-        rows.answers.values_mut().for_each(|answer| answer.at = answer.at.min(now));
+        rows.idempotency_records.values_mut().for_each(|record| record.at = record.at.min(now));
         rows.inbound.values_mut().for_each(|at| *at = (*at).min(now));
         rows.user_relays.values_mut().for_each(|(at, _)| *at = (*at).min(now));
         rows.tickets.clock_set_back(now);
@@ -414,7 +414,7 @@ impl Store for Model {
         let times = settled
             .filter_map(|delivery| delivery.last_attempt_at)
             .chain(rows.operations.values().filter_map(|operation| operation.stored.finished_at))
-            .chain(rows.answers.values().map(|answer| answer.at))
+            .chain(rows.idempotency_records.values().map(|record| record.at))
             .chain(rows.inbound.values().copied())
             .chain(rows.user_relays.values().map(|(at, _)| *at))
             .chain(rows.tickets.finish_times());

@@ -5,7 +5,7 @@ use usher_engine::StreamId;
 use usher_engine::ports::{DamagedRow, OperationKind, Table, TicketJobId};
 
 use super::super::failure::{During as _, SqliteFailure};
-use super::super::{answers, codec, deliveries, read, tickets};
+use super::super::{codec, deliveries, idempotency_records, read, tickets};
 use super::{Check, DURING, Key, hex};
 
 /// Most missing events that are listed between two that are there.
@@ -95,16 +95,16 @@ pub(super) const CHECKS: [Check; 13] = [
         read: event,
     },
     Check {
-        table: Table::Answers,
+        table: Table::IdempotencyRecords,
         columns: "fingerprint, at, status, media_type, body",
         from: "answers",
         key: Key::Bytes("key"),
         read: |row| {
             row.get::<_, [u8; 32]>(5).during(DURING)?;
             times(row, &[1])?;
-            match answers::stored(row, DURING)? {
+            match idempotency_records::stored(row, DURING)? {
                 (_, _, 100..=599, ..) => Ok(Vec::new()),
-                _ => Err(SqliteFailure::Unreadable("the status of an answer")),
+                _ => Err(SqliteFailure::Unreadable("the status of an idempotency record")),
             }
         },
     },

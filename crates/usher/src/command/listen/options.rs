@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use secrecy::SecretString;
 use url::Url;
 use usher_engine::ports::{OsRandomness, Randomness as _};
-use usher_webhooks::{WebhookOptions, WebhookReceiver};
+use usher_webhooks::{HttpWebhookSender, WebhookOptions};
 
 use crate::cli::ListenCommand;
 use crate::config::text_file::read_file;
@@ -32,7 +32,7 @@ pub(super) struct Service {
 
 /// Where events are posted.
 pub(super) struct Forwarding {
-    pub(super) receiver: WebhookReceiver,
+    pub(super) receiver: HttpWebhookSender,
     /// What may be shown of the address.
     pub(super) origin: String,
     /// The secret, when it was generated here.
@@ -124,7 +124,7 @@ fn forwarding(command: &ListenCommand, url: &str, config: Option<&Config>) -> Re
     };
     let generated_secret = options.secrets.is_empty().then(make_up_secret);
     options.secrets.extend(generated_secret.clone().map(SecretString::from));
-    let receiver = WebhookReceiver::new(options).map_err(|error| unusable(error.to_string()))?;
+    let receiver = HttpWebhookSender::new(options).map_err(|error| unusable(error.to_string()))?;
     Ok(Forwarding { receiver, origin, generated_secret })
 }
 
@@ -168,6 +168,6 @@ mod tests {
         assert_ne!(secret, make_up_secret());
         let mut options = WebhookOptions::new("http://localhost/".parse().unwrap());
         options.secrets = vec![secret.into()];
-        assert!(WebhookReceiver::new(options).is_ok());
+        assert!(HttpWebhookSender::new(options).is_ok());
     }
 }

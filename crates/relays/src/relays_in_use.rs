@@ -43,7 +43,7 @@ const BESIDE_OURS: usize = 2;
 const USERS_OF_A_RELAY: usize = 256;
 
 /// The relays in use.
-pub(crate) struct RelaySet {
+pub(crate) struct RelaysInUse {
     configured: Vec<Arc<RelayHandle>>,
     of_users: HashMap<RelayAddress, UserRelay>,
     /// The relays of each user, the one used last at the end.
@@ -77,7 +77,7 @@ struct UserRelay {
     last_use: u64,
 }
 
-/// The result of [`RelaySet::use_for`].
+/// The result of [`RelaysInUse::use_for`].
 #[derive(Default)]
 pub(crate) struct Used {
     /// The user's relays to send to, beside the configured ones.
@@ -90,7 +90,7 @@ pub(crate) struct Used {
     pub(crate) refused: u64,
 }
 
-impl RelaySet {
+impl RelaysInUse {
     pub(crate) fn new(bounds: Bounds) -> Self {
         let (by_user, openings) = (cache(USERS), cache(SITES));
         Self { configured: Vec::new(), of_users: HashMap::new(), by_user, openings, bounds, uses: 0 }

@@ -11,7 +11,7 @@ const LATER: UnixMillis = UnixMillis(1_060_000);
 const GRACE: Duration = Duration::from_secs(30);
 
 struct Fixture {
-    relay_set: RelaySet,
+    relays_in_use: RelaysInUse,
     options: RelayOptions,
     stop: CancellationToken,
 }
@@ -19,7 +19,7 @@ struct Fixture {
 impl Fixture {
     fn new(per_user: usize, in_all: usize) -> Self {
         Self {
-            relay_set: RelaySet::new(Bounds { per_user, per_host: 3, in_all }),
+            relays_in_use: RelaysInUse::new(Bounds { per_user, per_host: 3, in_all }),
             options: RelayOptions::new(Identity::of_main_key(Keys::generate()), Vec::new()),
             stop: CancellationToken::new(),
         }
@@ -27,7 +27,7 @@ impl Fixture {
 
     fn configure(&mut self, name: &str) -> Arc<RelayHandle> {
         let handle = Arc::new(RelayHandle::new(address(name), Origin::Configured, &self.options, &self.stop));
-        assert!(self.relay_set.add(&handle));
+        assert!(self.relays_in_use.add(&handle));
         handle
     }
 
@@ -35,11 +35,11 @@ impl Fixture {
         let wanted = names.iter().map(|name| address(name)).collect();
         let (options, stop) = (&self.options, &self.stop);
         let open = |address| Arc::new(RelayHandle::new(address, Origin::User, options, stop));
-        self.relay_set.use_for(user, wanted, until, now, open)
+        self.relays_in_use.use_for(user, wanted, until, now, open)
     }
 
     fn open(&self) -> Vec<String> {
-        let mut open: Vec<_> = self.relay_set.of_users().iter().map(|handle| name_of(handle)).collect();
+        let mut open: Vec<_> = self.relays_in_use.of_users().iter().map(|handle| name_of(handle)).collect();
         open.sort();
         open
     }
@@ -72,9 +72,9 @@ fn opened_once_and_closed_when_no_longer_needed() {
     let second = fixture.use_for(user(), &["b"], LATER.plus(GRACE), NOW);
     assert_eq!((names(&second.handles), second.opened.len()), (vec!["b".to_owned()], 0));
 
-    fixture.relay_set.expire(LATER.plus(GRACE), GRACE);
+    fixture.relays_in_use.expire(LATER.plus(GRACE), GRACE);
     assert_eq!(fixture.open(), ["a", "b"], "the grace is not over");
-    fixture.relay_set.expire(UnixMillis(LATER.plus(GRACE).0 + 1), GRACE);
+    fixture.relays_in_use.expire(UnixMillis(LATER.plus(GRACE).0 + 1), GRACE);
     assert_eq!(fixture.open(), ["b"]);
     assert!(first.handles[0].close.is_cancelled() && !first.handles[1].close.is_cancelled());
 }
@@ -84,7 +84,7 @@ fn an_earlier_end_does_not_shorten_a_later_one() {
     let mut fixture = Fixture::new(4, 64);
     fixture.use_for(user(), &["a"], LATER, NOW);
     fixture.use_for(user(), &["a"], NOW, NOW);
-    fixture.relay_set.expire(LATER, Duration::ZERO);
+    fixture.relays_in_use.expire(LATER, Duration::ZERO);
     assert_eq!(fixture.open(), ["a"]);
 }
 
@@ -101,14 +101,14 @@ fn the_operators_relays_are_not_opened_twice() {
 fn adding_and_removing() {
     let mut fixture = Fixture::new(4, 64);
     let handle = fixture.configure("ours");
-    assert!(!fixture.relay_set.add(&handle), "once");
+    assert!(!fixture.relays_in_use.add(&handle), "once");
     let used = fixture.use_for(user(), &["a"], LATER, NOW);
     fixture.configure("a");
     assert!(!used.handles[0].close.is_cancelled(), "the user's connection lives on until the new one is there");
-    assert_eq!(names(&fixture.relay_set.configured()), ["ours", "a"]);
-    assert_eq!(name_of(&fixture.relay_set.remove(&address("ours")).unwrap()), "ours");
-    assert!(fixture.relay_set.remove(&address("ours")).is_none());
-    assert_eq!(names(&fixture.relay_set.configured()), ["a"]);
+    assert_eq!(names(&fixture.relays_in_use.configured()), ["ours", "a"]);
+    assert_eq!(name_of(&fixture.relays_in_use.remove(&address("ours")).unwrap()), "ours");
+    assert!(fixture.relays_in_use.remove(&address("ours")).is_none());
+    assert_eq!(names(&fixture.relays_in_use.configured()), ["a"]);
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn invented_paths_at_a_users_relay_do_not_displace_it() {
     }
     assert_eq!(fixture.open(), ["busy", "host0", "host1", "host2"]);
     // And they do not count against it when it is opened again.
-    fixture.relay_set.expire(UnixMillis(LATER.plus(GRACE).0 + 1), GRACE);
+    fixture.relays_in_use.expire(UnixMillis(LATER.plus(GRACE).0 + 1), GRACE);
     assert_eq!(fixture.use_for(user(), &["busy"], LATER, NOW).opened.len(), 1);
 }
 
@@ -224,7 +224,7 @@ fn many_names_at_one_network_address_count_as_one_host() {
     let ip = |text: &str| text.parse::<IpAddr>().unwrap();
     let mut settle = |name: &str, at: &str, until| {
         fixture.use_for(user(), &[name], until, NOW);
-        fixture.relay_set.settle(&address(name), ip(at), UnixMillis(NOW.0 + 1))
+        fixture.relays_in_use.settle(&address(name), ip(at), UnixMillis(NOW.0 + 1))
     };
     assert!(settle("a", "8.8.8.8", NOW));
     assert!(settle("b", "::ffff:8.8.8.8", LATER) && settle("c", "8.8.8.8", LATER));
@@ -237,7 +237,7 @@ fn many_names_at_one_network_address_count_as_one_host() {
     }
     assert!(!settle("j", "2001:4860:0:1::8", LATER), "one customer's network");
     assert!(settle("k", "2001:4860:0:2::8", LATER));
-    assert!(fixture.relay_set.settle(&address("gone"), ip("8.8.8.8"), NOW) || fixture.open().len() == 10);
+    assert!(fixture.relays_in_use.settle(&address("gone"), ip("8.8.8.8"), NOW) || fixture.open().len() == 10);
     assert!(!fixture.open().contains(&"a".to_owned()));
 }
 
@@ -269,7 +269,7 @@ fn counted_users_of_a_relay_are_bounded_and_keep_it() {
     for user in &users {
         fixture.use_for(*user, &["popular"], LATER, NOW);
     }
-    assert_eq!(fixture.relay_set.of_users[&address("popular")].users.len(), USERS_OF_A_RELAY);
+    assert_eq!(fixture.relays_in_use.of_users[&address("popular")].users.len(), USERS_OF_A_RELAY);
     for user in &users {
         fixture.use_for(*user, &["elsewhere"], LATER, NOW);
     }

@@ -15,7 +15,7 @@ const SETTING: &str = "relays";
 /// added relay is now configured, a removed one no longer is) is dropped at the next start: then the configuration
 /// decides again.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RelayRoster {
+pub struct ServiceRelays {
     configured: Vec<RelayAddress>,
     added: Vec<RelayAddress>,
     removed: Vec<RelayAddress>,
@@ -28,7 +28,7 @@ struct Difference {
     removed: Vec<String>,
 }
 
-impl RelayRoster {
+impl ServiceRelays {
     /// The configured relays, with earlier changes made at run time.
     ///
     /// # Errors
@@ -122,8 +122,8 @@ mod tests {
         names.chars().map(|name| RelayAddress::parse(&format!("wss://{name}.example")).unwrap()).collect()
     }
 
-    async fn load(settings: &Settings, configured: &str) -> RelayRoster {
-        RelayRoster::load(settings, &addresses(configured)).await.unwrap()
+    async fn load(settings: &Settings, configured: &str) -> ServiceRelays {
+        ServiceRelays::load(settings, &addresses(configured)).await.unwrap()
     }
 
     async fn relays(settings: &Settings, configured: &str) -> String {

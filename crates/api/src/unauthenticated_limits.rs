@@ -34,7 +34,7 @@ const SUMMARY_EVERY: Duration = Duration::from_secs(60);
 /// A wrong token is never a reason to refuse another request: the app may share its address (a proxy's) with whoever
 /// guesses. So a guess costs time, and a valid token passes at once.
 #[derive(Debug, Default)]
-pub(crate) struct AuthThrottle {
+pub(crate) struct UnauthenticatedLimits {
     /// For each address, when it has no wrong tokens left to be answered.
     addresses: Mutex<HashMap<PeerNetwork, Instant>>,
     lines: Mutex<Lines>,
@@ -59,7 +59,7 @@ pub(crate) struct Summary {
     pub(crate) unlogged: u64,
 }
 
-impl AuthThrottle {
+impl UnauthenticatedLimits {
     /// A wrong token came from `peer`: for how long its answer is to be held back.
     pub(crate) fn wrong_token(&self, peer: Option<IpAddr>, now: Instant) -> Duration {
         self.wrong_tokens.fetch_add(1, Ordering::Relaxed);
@@ -114,7 +114,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn guesses_get_slower_by_address() {
-        let throttle = AuthThrottle::default();
+        let throttle = UnauthenticatedLimits::default();
         let now = Instant::now();
         let hold = |peer, at| throttle.wrong_token(peer, at);
         for _ in 0..BURST {
@@ -133,7 +133,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn addresses_are_bounded() {
-        let throttle = AuthThrottle::default();
+        let throttle = UnauthenticatedLimits::default();
         let now = Instant::now();
         for number in 0..20_000_u32 {
             throttle.wrong_token(Some(IpAddr::from(number.to_be_bytes())), now);
@@ -143,7 +143,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn lines_are_bounded_and_summed_up() {
-        let throttle = AuthThrottle::default();
+        let throttle = UnauthenticatedLimits::default();
         let now = Instant::now();
         assert_eq!(throttle.line(now), (true, None), "no token is no wrong token");
         throttle.wrong_token(ip(1), now);

@@ -15,7 +15,7 @@ const MOST_SENT: usize = 256;
 
 /// Events that are sent only when nothing else waits for the relay, and not at all for a while after it limited our rate.
 #[derive(Debug, Default)]
-pub(crate) struct LowPriorityQueue {
+pub(crate) struct ProofQueue {
     inner: Mutex<Inner>,
 }
 
@@ -26,7 +26,7 @@ struct Inner {
     refused_until: Option<Instant>,
 }
 
-impl LowPriorityQueue {
+impl ProofQueue {
     /// Adds an event; returns how many were dropped, possibly this one.
     pub(crate) fn push(&self, id: EventId, frame: Utf8Bytes) -> u64 {
         let mut inner = self.inner.lock();
@@ -95,7 +95,7 @@ mod tests {
 
     #[test]
     fn bounded_and_refused_for_a_while() {
-        let queue = LowPriorityQueue::default();
+        let queue = ProofQueue::default();
         let dropped: u64 = (0..100).map(|number| queue.push(id(number), "x".into())).sum();
         assert_eq!((dropped, queue.len()), (36, MOST));
         assert!(queue.pop().is_some());

@@ -8,7 +8,7 @@ use super::failure::{During as _, SqliteFailure};
 ///
 /// # Errors
 /// [`SqliteFailure`], first of all when there is no room.
-pub(crate) fn leave(connection: &Connection) -> Result<(), SqliteFailure> {
+pub(crate) fn fill_probe(connection: &Connection) -> Result<(), SqliteFailure> {
     let statement = "INSERT INTO settings (name, value) VALUES ('store.probe', hex(zeroblob(131072)))
                      ON CONFLICT (name) DO UPDATE SET value = excluded.value";
     connection.execute(statement, []).during("write a probe").map(|_| ())
@@ -18,6 +18,6 @@ pub(crate) fn leave(connection: &Connection) -> Result<(), SqliteFailure> {
 ///
 /// # Errors
 /// [`SqliteFailure`].
-pub(crate) fn take_away(connection: &Connection) -> Result<(), SqliteFailure> {
+pub(crate) fn remove_probe(connection: &Connection) -> Result<(), SqliteFailure> {
     connection.execute("DELETE FROM settings WHERE name = 'store.probe'", []).during("remove a probe").map(|_| ())
 }

@@ -6,7 +6,7 @@ use usher_engine::UnixMillis;
 use usher_engine::ports::{Commit, TicketCommit, UserRelays};
 
 use super::{
-    Subject, accepted, answer_key, commit_done, create, event, id, inbound, keep, public_key, refused, step,
+    Subject, accepted, commit_done, create, event, id, idempotency_key, inbound, new_record, public_key, refused, step,
     ticket_step,
 };
 
@@ -49,7 +49,7 @@ pub async fn what_was_recorded_in_the_future_is_recorded_now(subject: impl Subje
         deliver: true,
         inbound: vec![inbound(1)],
         user_relays: vec![UserRelays { main_key: public_key(1), relays: vec!["wss://a".to_owned()] }],
-        answer: Some(keep(1, far.0, 0)),
+        idempotency_record: Some(new_record(1, far.0, 0)),
         ..create(id(1))
     };
     commit_done(&*store, first).await;
@@ -62,12 +62,12 @@ pub async fn what_was_recorded_in_the_future_is_recorded_now(subject: impl Subje
     let now = UnixMillis(100_000);
     store.clock_set_back(now, BY).await.unwrap();
     assert_eq!(store.latest_record().await.unwrap(), Some(now));
-    assert_eq!(store.answer(&answer_key(1)).await.unwrap().unwrap().at, now);
+    assert_eq!(store.idempotency_record(&idempotency_key(1)).await.unwrap().unwrap().at, now);
     let soon = UnixMillis(now.0 + 1);
     assert_eq!(store.forget_deliveries(soon, 10).await.unwrap(), 1);
     assert_eq!(store.forget_inbound(soon, 10).await.unwrap(), 1);
     assert_eq!(store.forget_user_relays(soon, 10).await.unwrap(), 1);
-    assert_eq!(store.forget_answers(soon, 10).await.unwrap(), 1);
+    assert_eq!(store.remove_idempotency_records(soon, 10).await.unwrap(), 1);
     assert_eq!(store.remove_finished(soon, 10).await.unwrap(), 1);
     assert_eq!(store.remove_ticket_jobs(soon, 10).await.unwrap(), 1);
     assert_eq!(store.latest_record().await.unwrap(), None);

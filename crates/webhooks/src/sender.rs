@@ -49,7 +49,7 @@ const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 ///
 /// Redirects are not followed, cookies not kept, and proxies in the environment not used: the operator named the endpoint. How many posts run
 /// at once is the caller's to bound.
-pub struct WebhookReceiver {
+pub struct HttpWebhookSender {
     client: Client,
     /// Where to post, without the credentials.
     uri: Uri,
@@ -63,7 +63,7 @@ pub struct WebhookReceiver {
     timeout: Duration,
 }
 
-impl WebhookReceiver {
+impl HttpWebhookSender {
     /// A receiver of these options. Nothing is sent, nor is the host looked up.
     ///
     /// # Errors
@@ -149,7 +149,7 @@ impl WebhookReceiver {
 }
 
 #[async_trait]
-impl WebhookSender for WebhookReceiver {
+impl WebhookSender for HttpWebhookSender {
     async fn post(&self, stream: StreamId, event: &Event, now: UnixMillis) -> Posted {
         let deadline = Instant::now() + self.timeout;
         let answer = match self.request(stream, event, now) {
@@ -220,9 +220,9 @@ fn certificates(pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, WebhookError
     certificates.ok().filter(|certificates| !certificates.is_empty()).ok_or(WebhookError::Certificates)
 }
 
-impl fmt::Debug for WebhookReceiver {
+impl fmt::Debug for HttpWebhookSender {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("WebhookReceiver")
+        f.debug_struct("HttpWebhookSender")
             .field("origin", &self.origin)
             .field("secrets", &self.signer.read().len())
             .field("timeout", &self.timeout)

@@ -11,10 +11,10 @@ use usher_engine::ports::{
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::{EventId, PublicKey};
 
-use super::answers;
 use super::codec;
 use super::deliveries;
 use super::failure::{During as _, SqliteFailure};
+use super::idempotency_records;
 
 /// Applies all of `commits`, or says what one of them conflicts with and changes nothing.
 pub(crate) fn apply(connection: &Connection, commits: &[Commit]) -> Result<AllCommitted, SqliteFailure> {
@@ -35,11 +35,12 @@ pub(crate) fn apply(connection: &Connection, commits: &[Commit]) -> Result<AllCo
 
 /// What is stored of the operation, or what the commit conflicts with; those `earlier` are of the same transaction.
 fn look(connection: &Connection, commit: &Commit, earlier: &[Commit]) -> Result<Result<Row, Conflict>, SqliteFailure> {
-    if let Some(keep) = &commit.answer {
-        let key = keep.answer.key;
-        let earlier = earlier.iter().filter_map(|other| other.answer.as_ref()).any(|other| other.answer.key == key);
-        if earlier || answers::is_kept(connection, keep)? {
-            return Ok(Err(Conflict::Answered));
+    if let Some(new) = &commit.idempotency_record {
+        let key = new.record.key;
+        let earlier =
+            earlier.iter().filter_map(|other| other.idempotency_record.as_ref()).any(|other| other.record.key == key);
+        if earlier || idempotency_records::is_recorded(connection, new)? {
+            return Ok(Err(Conflict::AlreadyRequested));
         }
     }
     let Some(before) = Row::expected(connection, commit)? else {
@@ -77,9 +78,9 @@ fn write(connection: &Connection, commit: &Commit, before: Row) -> Result<Head, 
     for relays in &commit.user_relays {
         remember_relays(connection, commit, relays)?;
     }
-    if let Some(keep) = &commit.answer {
-        let changed = answers::keep(connection, keep)?;
-        SqliteFailure::unless_one("keep an answer", changed)?;
+    if let Some(new) = &commit.idempotency_record {
+        let changed = idempotency_records::add(connection, new)?;
+        SqliteFailure::unless_one("store an idempotency record", changed)?;
     }
     Ok(Head { revision: after.revision, next_index: after.next_index })
 }

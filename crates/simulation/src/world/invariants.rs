@@ -6,7 +6,7 @@ use nostr::EventId;
 use serde_json::Value;
 use usher_engine::StreamId;
 use usher_engine::event::{Event, EventType};
-use usher_engine::ports::{Commit, DeliveryAttempt, DeliveryStatus, Head, Letter, OperationKind};
+use usher_engine::ports::{Commit, DeliveryAttempt, DeliveryStatus, Head, OperationKind, OutgoingMessage};
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::kind;
 use usher_protocol::message::PaymentHash;
@@ -346,7 +346,7 @@ impl State {
     }
 
     /// The engine sends a message to a user.
-    pub fn asks(&mut self, letter: &Letter) {
+    pub fn asks(&mut self, letter: &OutgoingMessage) {
         if letter.kind != kind::PAYMENT_REQUEST {
             return;
         }

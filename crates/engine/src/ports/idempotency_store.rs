@@ -1,0 +1,67 @@
+//! The port that stores idempotency records: a request repeated with the same `Idempotency-Key` gets the response to the
+//! first one.
+
+use std::fmt;
+
+use async_trait::async_trait;
+
+use super::StoreError;
+use crate::UnixMillis;
+
+/// Idempotency records. The record of a request that starts an operation is committed with it
+/// ([`Commit::idempotency_record`](super::Commit::idempotency_record)); others are stored by themselves.
+#[async_trait]
+pub trait IdempotencyStore: Send + Sync {
+    /// The record stored under `key`, however old.
+    async fn idempotency_record(&self, key: &IdempotencyKey) -> Result<Option<IdempotencyRecord>, StoreError>;
+
+    /// Stores a record, unless there is one that may not be replaced; returns whether it was stored.
+    async fn add_idempotency_record(&self, new: NewIdempotencyRecord) -> Result<bool, StoreError>;
+
+    /// Removes records made before `before`, at most `limit`; returns how many.
+    async fn remove_idempotency_records(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
+}
+
+/// Identifies a request: a SHA-256 over method, path and the header `Idempotency-Key`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct IdempotencyKey(pub [u8; 32]);
+
+impl IdempotencyKey {
+    /// The key in lower-case hex.
+    pub fn to_hex(self) -> String {
+        self.0.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}
+
+/// A record to be stored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NewIdempotencyRecord {
+    /// The record.
+    pub record: IdempotencyRecord,
+    /// A record under the same key made before this time has expired and is replaced. One made at this time or later
+    /// stays.
+    pub replace_before: UnixMillis,
+}
+
+/// The response to a request. `Debug` leaves the body out: it may hold tokens and URLs that are secrets of their users.
+#[derive(Clone, PartialEq, Eq)]
+pub struct IdempotencyRecord {
+    /// The request.
+    pub key: IdempotencyKey,
+    /// SHA-256 of the request's body: the same key with another body is another request.
+    pub fingerprint: [u8; 32],
+    /// When the response was made.
+    pub at: UnixMillis,
+    /// HTTP status.
+    pub status: u16,
+    /// The body's media type.
+    pub media_type: String,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl fmt::Debug for IdempotencyRecord {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("IdempotencyRecord").field("status", &self.status).finish_non_exhaustive()
+    }
+}

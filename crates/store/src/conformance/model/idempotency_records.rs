@@ -1,0 +1,57 @@
+//! The model's answers and settings.
+
+use async_trait::async_trait;
+use usher_engine::UnixMillis;
+use usher_engine::ports::{
+    IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord, SettingStore, StoreError,
+};
+
+use super::{Model, Rows, oldest};
+
+impl Rows {
+    /// Whether there is an answer to the call that has not had its time.
+    pub(super) fn is_recorded(&self, new: &NewIdempotencyRecord) -> bool {
+        self.idempotency_records.get(&new.record.key).is_some_and(|kept| kept.at >= new.replace_before)
+    }
+}
+
+#[async_trait]
+impl IdempotencyStore for Model {
+    async fn idempotency_record(&self, key: &IdempotencyKey) -> Result<Option<IdempotencyRecord>, StoreError> {
+        Ok(self.rows.lock().idempotency_records.get(key).cloned())
+    }
+
+    async fn add_idempotency_record(&self, new: NewIdempotencyRecord) -> Result<bool, StoreError> {
+        let mut rows = self.rows.lock();
+        let free = !rows.is_recorded(&new);
+        if free {
+            rows.idempotency_records.insert(new.record.key, new.record);
+        }
+        Ok(free)
+    }
+
+    async fn remove_idempotency_records(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError> {
+        let mut rows = self.rows.lock();
+        let old = oldest(rows.idempotency_records.iter().map(|(key, record)| (record.at, *key)), before, limit);
+        for key in &old {
+            rows.idempotency_records.remove(key);
+        }
+        Ok(old.len())
+    }
+}
+
+#[async_trait]
+impl SettingStore for Model {
+    async fn setting(&self, name: &str) -> Result<Option<String>, StoreError> {
+        Ok(self.rows.lock().settings.get(name).cloned())
+    }
+
+    async fn set_setting(&self, name: &str, value: Option<&str>) -> Result<(), StoreError> {
+        let mut rows = self.rows.lock();
+        match value {
+            Some(value) => rows.settings.insert(name.to_owned(), value.to_owned()),
+            None => rows.settings.remove(name),
+        };
+        Ok(())
+    }
+}
