@@ -1,0 +1,351 @@
+//! The proxy.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::convert::Infallible;
+use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use http_body_util::combinators::UnsyncBoxBody;
+use http_body_util::{BodyExt as _, Full, StreamBody};
+use hyper::body::{Frame, Incoming};
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode, header};
+use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::{FalseResponse, Fault, Garbage, MintRoute};
+
+/// How long the honest mint may take.
+const HONEST: Duration = Duration::from_secs(60);
+
+/// Time for the first half of a response to be sent.
+const BEFORE_CUT: Duration = Duration::from_millis(20);
+
+/// Calls that are remembered, the oldest being forgotten first.
+const CALLS: usize = 10_000;
+
+/// A proxy on a free loopback port in front of an honest mint, which does with requests what it is told to.
+///
+/// Its address is the mint's for wallets behind it: tokens name it. Dropping it closes every connection.
+#[derive(Debug)]
+pub struct FaultyMint {
+    address: SocketAddr,
+    proxy: Arc<Proxy>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+/// A request to the mint.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MintCall {
+    /// The route.
+    pub route: MintRoute,
+    /// The path.
+    pub path: String,
+    /// The header `Clear-auth`.
+    pub auth: Option<String>,
+    /// The body as JSON, `null` without one.
+    pub body: Value,
+    /// What went wrong with it.
+    pub fault: Option<Fault>,
+}
+
+#[derive(Debug)]
+struct Proxy {
+    http: reqwest::Client,
+    target: Mutex<String>,
+    faults: Mutex<Faults>,
+    calls: Mutex<VecDeque<MintCall>>,
+}
+
+#[derive(Debug, Default)]
+struct Faults {
+    /// For requests of a route from now on.
+    lasting: BTreeMap<MintRoute, Fault>,
+    /// For the next requests of a route, one after the other; `None` lets one through.
+    next: BTreeMap<MintRoute, VecDeque<Option<Fault>>>,
+}
+
+impl Faults {
+    fn take(&mut self, route: MintRoute) -> Option<Fault> {
+        match self.next.get_mut(&route).and_then(VecDeque::pop_front) {
+            Some(next) => next,
+            None => self.lasting.get(&route).cloned(),
+        }
+    }
+}
+
+impl FaultyMint {
+    /// Starts a proxy to the mint at `target` (`http://host:port`). Without faults it is as honest as the mint.
+    ///
+    /// # Errors
+    /// When loopback cannot be listened on.
+    pub async fn start(target: impl Into<String>) -> io::Result<Self> {
+        let http = reqwest::Client::builder()
+            .timeout(HONEST)
+            .redirect(reqwest::redirect::Policy::none())
+            .no_proxy()
+            .build()
+            .map_err(io::Error::other)?;
+        let proxy = Arc::new(Proxy {
+            http,
+            target: Mutex::new(target.into()),
+            faults: Mutex::default(),
+            calls: Mutex::default(),
+        });
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let address = listener.local_addr()?;
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let accept = {
+            let (proxy, tasks, stop) = (Arc::clone(&proxy), tasks.clone(), stop.clone());
+            async move {
+                loop {
+                    let Ok((stream, _)) = listener.accept().await else {
+                        tokio::time::sleep(Duration::from_millis(50)).await;
+                        continue;
+                    };
+                    tasks.spawn(stop.clone().run_until_cancelled_owned(serve(stream, Arc::clone(&proxy))));
+                }
+            }
+        };
+        tasks.spawn(stop.clone().run_until_cancelled_owned(accept));
+        Ok(Self { address, proxy, tasks, stop })
+    }
+
+    /// Its address: `http://127.0.0.1:<port>`.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// The honest mint is here from now on.
+    pub fn set_target(&self, target: impl Into<String>) {
+        *self.proxy.target.lock() = target.into();
+    }
+
+    /// What goes wrong with every request of this route from now on.
+    pub fn set(&self, route: MintRoute, fault: Fault) {
+        self.proxy.faults.lock().lasting.insert(route, fault);
+    }
+
+    /// What goes wrong with every request from now on.
+    pub fn set_all(&self, fault: &Fault) {
+        self.proxy.faults.lock().lasting.extend(MintRoute::ALL.map(|route| (route, fault.clone())));
+    }
+
+    /// What goes wrong with the next request of this route that nothing is planned for.
+    pub fn once(&self, route: MintRoute, fault: Fault) {
+        self.proxy.faults.lock().next.entry(route).or_default().push_back(Some(fault));
+    }
+
+    /// Nothing goes wrong with the next request of this route that nothing is planned for.
+    pub fn pass(&self, route: MintRoute) {
+        self.proxy.faults.lock().next.entry(route).or_default().push_back(None);
+    }
+
+    /// Nothing goes wrong with requests from now on. Those that hang go on hanging.
+    pub fn heal(&self) {
+        *self.proxy.faults.lock() = Faults::default();
+    }
+
+    /// The requests so far, oldest first.
+    pub fn calls(&self) -> Vec<MintCall> {
+        self.proxy.calls.lock().iter().cloned().collect()
+    }
+
+    /// How many requests of this route came so far.
+    pub fn count(&self, route: MintRoute) -> usize {
+        self.proxy.calls.lock().iter().filter(|call| call.route == route).count()
+    }
+
+    /// Closes the port and every connection, and waits until that is done.
+    pub async fn stop(&self) {
+        self.stop.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+}
+
+impl Drop for FaultyMint {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+type Body = UnsyncBoxBody<Bytes, io::Error>;
+
+async fn serve(stream: TcpStream, proxy: Arc<Proxy>) {
+    if stream.set_nodelay(true).is_err() {
+        return;
+    }
+    let service = service_fn(move |request| {
+        let proxy = Arc::clone(&proxy);
+        async move { proxy.handle(request).await }
+    });
+    // An error is a connection that was closed, by the client or on purpose.
+    let _ = hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), service).await;
+}
+
+impl Proxy {
+    /// An error closes the connection.
+    async fn handle(&self, request: Request<Incoming>) -> io::Result<Response<Body>> {
+        let (head, body) = request.into_parts();
+        let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
+        let route = MintRoute::of(head.uri.path());
+        let fault = self.faults.lock().take(route);
+        self.remember(MintCall {
+            route,
+            path: head.uri.path().to_owned(),
+            auth: head.headers.get("clear-auth").map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()),
+            body: serde_json::from_slice(&body).unwrap_or(Value::Null),
+            fault: fault.clone(),
+        });
+        let forward = || self.forward(&head, body.clone());
+        match fault {
+            None => forward().await,
+            Some(Fault::Refuse { status, code, detail }) => Ok(refusal(status, code, &detail)),
+            Some(Fault::ActAndRefuse { status, code, detail }) => {
+                forward().await?;
+                Ok(refusal(status, code, &detail))
+            }
+            Some(Fault::Hang) => std::future::pending().await,
+            Some(Fault::ActAndHang) => {
+                forward().await?;
+                std::future::pending().await
+            }
+            Some(Fault::Drop) => Err(closed()),
+            Some(Fault::ActAndDrop) => {
+                forward().await?;
+                Err(closed())
+            }
+            Some(Fault::ActAndCut) => cut(forward().await?).await,
+            Some(Fault::Delay(delay)) => {
+                let response = forward().await?;
+                tokio::time::sleep(delay).await;
+                Ok(response)
+            }
+            Some(Fault::ActLate(delay)) => {
+                tokio::time::sleep(delay).await;
+                forward().await
+            }
+            Some(Fault::Garbage(garbage)) => garbled(forward().await?, &garbage).await,
+            Some(Fault::False(response)) => falsified(forward().await?, &response).await,
+            Some(Fault::Redirect(location)) => {
+                let mut response = response(StatusCode::TEMPORARY_REDIRECT, Bytes::new());
+                let location = header::HeaderValue::from_str(&location).map_err(io::Error::other)?;
+                response.headers_mut().insert(header::LOCATION, location);
+                Ok(response)
+            }
+        }
+    }
+
+    fn remember(&self, call: MintCall) {
+        let mut calls = self.calls.lock();
+        if calls.len() == CALLS {
+            calls.pop_front();
+        }
+        calls.push_back(call);
+    }
+
+    /// The honest mint's response. A mint that is not there is a connection that is closed.
+    async fn forward(&self, head: &hyper::http::request::Parts, body: Bytes) -> io::Result<Response<Body>> {
+        let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
+        let url = format!("{}{path}", self.target.lock());
+        let mut request = self.http.request(head.method.clone(), url).body(body);
+        for name in ["clear-auth", "blind-auth", "content-type", "accept"] {
+            if let Some(value) = head.headers.get(name) {
+                request = request.header(name, value);
+            }
+        }
+        let honest = request.send().await.map_err(io::Error::other)?;
+        let status = honest.status();
+        Ok(response(status, honest.bytes().await.map_err(io::Error::other)?))
+    }
+}
+
+fn closed() -> io::Error {
+    io::Error::new(io::ErrorKind::ConnectionAborted, "closed on purpose")
+}
+
+fn response(status: StatusCode, body: Bytes) -> Response<Body> {
+    let mut response = Response::new(Full::new(body).map_err(infallible).boxed_unsync());
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
+    response
+}
+
+fn infallible(never: Infallible) -> io::Error {
+    match never {}
+}
+
+fn refusal(status: u16, code: u32, detail: &str) -> Response<Body> {
+    let status = StatusCode::from_u16(status).unwrap_or(StatusCode::BAD_REQUEST);
+    response(status, json!({ "code": code, "detail": detail }).to_string().into())
+}
+
+async fn bytes(honest: Response<Body>) -> io::Result<Bytes> {
+    Ok(honest.into_body().collect().await?.to_bytes())
+}
+
+/// Half of the body, then the end of the connection; its length said more.
+async fn cut(honest: Response<Body>) -> io::Result<Response<Body>> {
+    let status = honest.status();
+    let body = bytes(honest).await?;
+    let half = body.slice(..body.len() / 2);
+    let frames =
+        futures_util::stream::once(async move { Ok(Frame::data(half)) }).chain(futures_util::stream::once(async {
+            // An error at once would take the first half with it.
+            tokio::time::sleep(BEFORE_CUT).await;
+            Err(closed())
+        }));
+    let mut response = Response::new(StreamBody::new(frames).boxed_unsync());
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_LENGTH, body.len().into());
+    Ok(response)
+}
+
+async fn garbled(honest: Response<Body>, garbage: &Garbage) -> io::Result<Response<Body>> {
+    let honest = bytes(honest).await?;
+    Ok(match garbage {
+        Garbage::Empty => response(StatusCode::OK, Bytes::new()),
+        Garbage::Html => response(StatusCode::OK, "<!doctype html><title>Welcome</title>".into()),
+        Garbage::Bytes => response(StatusCode::OK, Bytes::from_static(&[0xff, 0xfe, 0x00, 0x80])),
+        Garbage::Half => response(StatusCode::OK, honest.slice(..honest.len() / 2)),
+        Garbage::EmptyObject => response(StatusCode::OK, "{}".into()),
+        Garbage::Nested(depth) => response(StatusCode::OK, ("[".repeat(*depth) + &"]".repeat(*depth)).into()),
+        Garbage::Huge(size) => {
+            response(StatusCode::OK, format!("{{\"signatures\":[\"{}\"]}}", "a".repeat(*size)).into())
+        }
+        Garbage::Endless => {
+            let chunks = futures_util::stream::repeat_with(|| Ok(Frame::data(Bytes::from_static(&[b'['; 16_384]))));
+            Response::new(StreamBody::new(chunks).boxed_unsync())
+        }
+        Garbage::Trickle(pause) => {
+            let pause = *pause;
+            let chunks = futures_util::stream::repeat(()).then(move |()| async move {
+                tokio::time::sleep(pause).await;
+                Ok(Frame::data(Bytes::from_static(b" ")))
+            });
+            Response::new(StreamBody::new(chunks).boxed_unsync())
+        }
+    })
+}
+
+/// An error of the honest mint stays an error.
+async fn falsified(honest: Response<Body>, change: &FalseResponse) -> io::Result<Response<Body>> {
+    let status = honest.status();
+    let body = bytes(honest).await?;
+    if !status.is_success() {
+        return Ok(response(status, body));
+    }
+    let mut value: Value = serde_json::from_slice(&body).map_err(io::Error::other)?;
+    change.apply(&mut value);
+    Ok(response(status, value.to_string().into()))
+}

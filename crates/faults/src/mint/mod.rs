@@ -1,0 +1,11 @@
+//! Cashu mints that fail, hang, lie or forget: a proxy in front of an honest one.
+
+mod false_responses;
+mod fault;
+mod faulty_mint;
+mod route;
+
+pub use false_responses::FalseResponse;
+pub use fault::{Fault, Garbage};
+pub use faulty_mint::{FaultyMint, MintCall};
+pub use route::MintRoute;
