@@ -81,6 +81,23 @@ pub(super) struct TicketParts {
     pub(super) clock: Arc<dyn Clock>,
 }
 
+/// A job of the ticket wallet that mints a token.
+struct MintJob<'a> {
+    wallet: &'a Arc<dyn TicketWallet>,
+    metrics: &'a TicketMetrics,
+    id: TicketJobId,
+    terms: MintTerms,
+}
+
+impl MintJob<'_> {
+    /// Begins the job, or continues it.
+    async fn call(&self) -> Result<Minted, TicketError> {
+        let minted = self.wallet.mint(self.id, &self.terms).await;
+        self.metrics.count(TicketCallKind::Mint, &minted);
+        minted
+    }
+}
+
 /// Requests that wait for the ticket wallet.
 pub(super) struct Tickets {
     wallet: Option<Arc<dyn TicketWallet>>,
@@ -109,14 +126,10 @@ impl Tickets {
         let id = self.job_id(once.as_ref());
         let MintTicket { mint_url, unit, amount, description, auth } = request;
         let terms = MintTerms { mint_url, unit, amount, description, auth, repeatable: once.is_some() };
-        let mint = async || {
-            let minted = wallet.mint(id, &terms).await;
-            self.metrics.count(TicketCallKind::Mint, &minted);
-            minted
-        };
-        let token = match mint().await? {
+        let job = MintJob { wallet, metrics: &self.metrics, id, terms };
+        let token = match job.call().await? {
             Minted::Token(token) => token,
-            Minted::PaymentNeeded { invoice, .. } => self.payer.mint_paid(&invoice, &terms, mint).await?,
+            Minted::PaymentNeeded { invoice, .. } => self.payer.mint_paid(&invoice, &job).await?,
         };
         self.respond(once, token).await
     }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde::Deserialize;
 use usher_protocol::bolt11::Invoice;
 
+use super::MintJob;
 use crate::StreamId;
 use crate::engine::errors::{EventsError, StartError, TicketCallError};
 use crate::engine::event_feed::EventFeed;
@@ -32,13 +33,8 @@ pub(super) struct QuotePayer {
 
 impl QuotePayer {
     /// Has the invoice paid, and asks the mint again.
-    pub(super) async fn mint_paid(
-        &self,
-        invoice: &str,
-        terms: &MintTerms,
-        mint: impl AsyncFn() -> Result<Minted, TicketError>,
-    ) -> Result<Token, TicketCallError> {
-        let invoice = self.read(invoice, terms)?;
+    pub(super) async fn mint_paid(&self, invoice: &str, job: &MintJob<'_>) -> Result<Token, TicketCallError> {
+        let invoice = self.read(invoice, &job.terms)?;
         let until = self.clock.monotonic().saturating_add(WAIT);
         let request = PayInvoiceRequest {
             main_key: None,
@@ -53,7 +49,7 @@ impl QuotePayer {
         let payment = self.starter.pay_invoice(request, None).await?;
         self.paid(payment, until).await?;
         loop {
-            if let Minted::Token(token) = mint().await? {
+            if let Minted::Token(token) = job.call().await? {
                 return Ok(token);
             }
             if self.clock.monotonic() >= until {
