@@ -10,6 +10,8 @@
 mod app;
 #[path = "../tests/http/faulty_store.rs"]
 mod faulty_store;
+#[path = "../tests/http/ticket_wallet.rs"]
+mod ticket_wallet;
 #[path = "../tests/http/world.rs"]
 mod world;
 

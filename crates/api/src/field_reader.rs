@@ -8,6 +8,9 @@ use usher_protocol::keys::parse_public_key;
 /// The largest amount: all bitcoin there will ever be, in millisats.
 pub(crate) const MOST_MILLISATS: u64 = 21_000_000 * 100_000_000 * 1_000;
 
+/// The largest amount of tickets: the largest integer that every JSON reader represents exactly (RFC 8259 section 6).
+pub(crate) const MOST_TICKETS: u64 = (1 << 53) - 1;
+
 /// The end of the year 9999, in Unix seconds.
 pub(crate) const MOST_UNIX_SECONDS: u64 = 253_402_300_799;
 
@@ -47,6 +50,22 @@ impl<'a> Fields<'a> {
         match self.object.get(name) {
             Some(value) => read(&pointer, value, self.errors),
             None => self.errors.reject(pointer, "is required"),
+        }
+    }
+
+    /// Whether a field has a value other than `null`.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.object.get(name).is_some_and(|value| !value.is_null())
+    }
+
+    /// Adds an error if two names of one field have different values. Values of the wrong form are not compared: whoever
+    /// reads them adds what is wrong.
+    pub(crate) fn compare_aliases<T: PartialEq>(&mut self, name: &str, alias: &str, read: Read<T>) {
+        let quiet = |name: &str| read("", self.object.get(name)?, &mut FieldErrors::default());
+        if let (Some(value), Some(other)) = (quiet(name), quiet(alias))
+            && value != other
+        {
+            self.errors.add(format!("{}/{alias}", self.at), format_args!("must be the same as {name}"));
         }
     }
 

@@ -5,14 +5,17 @@
 //! property-based test) can tell a rule that JSON Schema cannot express from a wrong description.
 
 use serde_json::{Value, json};
+use usher_engine::ports::{MintAuthToken, Token};
 use usher_engine::{Engine, FieldErrors};
 use usher_protocol::PublicKey;
 use usher_protocol::bolt11::{Invoice, MAX_DESCRIPTION_BYTES};
 use usher_protocol::calendar::Calendar;
+use usher_protocol::mint_url::{self, MAX_MINT_URL_BYTES};
+use usher_protocol::ticket_unit;
 use utoipa::openapi::schema::ArrayBuilder;
 use utoipa::openapi::{ObjectBuilder, RefOr, Schema, SchemaFormat, Type};
 
-use crate::field_reader::{self, LONGEST_IDENTIFIER, MOST_MILLISATS, MOST_UNIX_SECONDS};
+use crate::field_reader::{self, LONGEST_IDENTIFIER, MOST_MILLISATS, MOST_TICKETS, MOST_UNIX_SECONDS};
 use crate::request_body::FieldType;
 
 /// A public key: 64 hex characters in either case, the x coordinate of a point on secp256k1 (BIP-340).
@@ -74,6 +77,27 @@ pub(crate) struct WebUrl;
 
 /// A NIP-05 identifier.
 pub(crate) struct Nip05Identifier;
+
+/// The address of a Cashu mint; read in its normal form.
+pub(crate) struct MintUrl;
+
+/// The unit of Cashu tokens; read in its normal form.
+pub(crate) struct TicketUnit;
+
+/// An amount of tickets, in their unit.
+pub(crate) struct TicketAmount;
+
+/// A Cashu token. Only its length is checked here.
+pub(crate) struct CashuToken;
+
+/// The token by which a mint knows who may use it (`Clear-auth`).
+pub(crate) struct MintAuth;
+
+/// Longest token of a mint: a JWT may be one (NUT-21), and a header of that length is accepted everywhere.
+const LONGEST_MINT_AUTH: usize = 4096;
+
+/// Longest Cashu token: what fits into a body beside the other fields.
+const LONGEST_TOKEN: usize = 250_000;
 
 const KEY_PATTERN: &str = "^[0-9a-fA-F]{64}$";
 
@@ -276,4 +300,50 @@ field_type!(
         .format(format("nip05"))
         .max_length(Some(324))
         .pattern(Some("^[A-Za-z0-9._-]{1,64}@[A-Za-z0-9.-]{1,253}(:[1-9][0-9]{0,4})?$"))
+);
+
+field_type!(
+    MintUrl,
+    String,
+    |pointer: &str, value: &Value, errors: &mut FieldErrors| {
+        let text = field_reader::text(pointer, value, errors)?;
+        mint_url::normalize(&text).or_else(|| {
+            let detail = format_args!(
+                "must be an http(s) URL of at most {MAX_MINT_URL_BYTES} bytes without credentials, query and fragment"
+            );
+            errors.reject(pointer, detail)
+        })
+    },
+    string().format(format("mint-url")).max_length(Some(MAX_MINT_URL_BYTES)).pattern(Some("^[Hh][Tt][Tt][Pp][Ss]?://"))
+);
+
+field_type!(
+    TicketUnit,
+    String,
+    |pointer: &str, value: &Value, errors: &mut FieldErrors| {
+        let text = field_reader::text(pointer, value, errors)?;
+        ticket_unit::normalize(&text)
+            .or_else(|| errors.reject(pointer, "must be 1 to 32 letters, digits, `-` and `_`, such as `sat`"))
+    },
+    string().pattern(Some("^[A-Za-z0-9_-]{1,32}$")).examples([json!("sat")])
+);
+
+field_type!(TicketAmount, u64, field_reader::integer::<1, MOST_TICKETS>, integer("int64", 1, MOST_TICKETS));
+
+field_type!(
+    CashuToken,
+    Token,
+    |pointer: &str, value: &Value, errors: &mut FieldErrors| {
+        field_reader::visible_ascii::<LONGEST_TOKEN>(pointer, value, errors).map(Token)
+    },
+    string().format(format("cashu-token")).min_length(Some(1)).max_length(Some(LONGEST_TOKEN))
+);
+
+field_type!(
+    MintAuth,
+    MintAuthToken,
+    |pointer: &str, value: &Value, errors: &mut FieldErrors| {
+        field_reader::visible_ascii::<LONGEST_MINT_AUTH>(pointer, value, errors).map(MintAuthToken)
+    },
+    string().min_length(Some(1)).max_length(Some(LONGEST_MINT_AUTH)).pattern(Some("^[!-~]+$"))
 );

@@ -74,6 +74,51 @@ impl<T: FieldType> BodyField for Nullable<T> {
     }
 }
 
+/// A field that may also be sent under another name, which is declared as a field of its own. If both are there, they must
+/// have the same value.
+pub(crate) struct Aliased<F, A>(std::marker::PhantomData<(F, A)>);
+
+/// The other name of a field.
+pub(crate) trait Alias {
+    /// The name.
+    const NAME: &'static str;
+}
+
+/// `recipient_key`, for `main_key`.
+pub(crate) struct RecipientKey;
+
+impl Alias for RecipientKey {
+    const NAME: &'static str = "recipient_key";
+}
+
+/// `static_auth_token`, for `static_token`.
+pub(crate) struct StaticAuthToken;
+
+impl Alias for StaticAuthToken {
+    const NAME: &'static str = "static_auth_token";
+}
+
+impl<F, A> BodyField for Aliased<F, A>
+where
+    F: BodyField,
+    <F::Type as FieldType>::Value: PartialEq,
+    A: Alias,
+{
+    type Type = F::Type;
+
+    fn read(fields: &mut Fields<'_>, name: &str) -> Option<<F::Type as FieldType>::Value> {
+        if !fields.has(name) && fields.has(A::NAME) {
+            return None;
+        }
+        fields.compare_aliases(name, A::NAME, F::Type::read_value);
+        F::read(fields, name)
+    }
+
+    fn schema() -> RefOr<Schema> {
+        F::schema()
+    }
+}
+
 /// An object whose fields are declared by [`request_body`].
 pub(crate) trait ObjectFields: Sized {
     /// Reads all fields, and adds what is wrong.

@@ -30,6 +30,9 @@ pub struct Limits {
     pub body_timeout: Duration,
     /// How long a call may take; a long poll may take that much longer than it asked to wait.
     pub request_timeout: Duration,
+    /// How long a request may wait for a Cashu mint; shorter than `request_timeout`, so that its response says what it waited
+    /// for.
+    pub mint_timeout: Duration,
     /// Requests per second, of all callers together; `None` is no limit.
     pub requests_per_second: Option<NonZeroU32>,
     /// Most long polls that wait at a time.
@@ -63,6 +66,7 @@ impl Default for Limits {
             body_bytes: 256 * 1024,
             body_timeout: Duration::from_secs(15),
             request_timeout: Duration::from_secs(30),
+            mint_timeout: Duration::from_secs(25),
             requests_per_second: None,
             max_long_polls: 10_000,
             max_event_streams: 10_000,

@@ -8,12 +8,13 @@ mod operation_started;
 mod payments;
 mod profile;
 mod subscriptions;
+mod tickets;
 
 use crate::endpoint_group::EndpointGroup;
 
 pub(crate) use operate::OpenApiSource;
 
 /// All groups, in the order in which an app needs them.
-pub(crate) fn groups() -> [EndpointGroup; 5] {
-    [login::group(), payments::group(), subscriptions::group(), events::group(), operate::group()]
+pub(crate) fn groups() -> [EndpointGroup; 6] {
+    [login::group(), payments::group(), subscriptions::group(), tickets::group(), events::group(), operate::group()]
 }

@@ -77,7 +77,8 @@ fn info() -> utoipa::openapi::Info {
     InfoBuilder::new()
         .title("Usher")
         .description(Some(
-            "Usher logs users in with their Nostr key, asks them for Lightning payments, and tells your app what happened.\n\n\
+            "Usher logs users in with their Nostr key, asks them for Lightning payments, mints and redeems tickets, and \
+             tells your app what happened.\n\n\
              Start with [`POST /key-handshake`](#/Login/createKeyHandshake): show its URL to a user, and read what happens \
              with [`GET /events/{stream_id}`](#/Events/readEvents). `docs/api.md` in the repository explains what all \
              endpoints have in common: authentication, errors, idempotency and events.",

@@ -39,6 +39,8 @@ pub enum ErrorCode {
     BodyTimeout,
     /// The `Idempotency-Key` was used within 24 hours for the same call with another body.
     IdempotencyKeyReused,
+    /// The Cashu token is spent already.
+    TokenAlreadySpent,
     /// The body is larger than the limit.
     BodyTooLarge,
     /// The body is not `application/json`, or is compressed.
@@ -63,13 +65,17 @@ pub enum ErrorCode {
     WalletError,
     /// The service's Lightning wallet did not answer in time.
     WalletTimeout,
+    /// The Cashu mint refused, cannot be reached, or its response is invalid.
+    MintError,
+    /// The Cashu mint did not respond in time. The work goes on: repeat the request with its `Idempotency-Key`.
+    MintTimeout,
     /// The call took longer than the time limit. What it asked for may still happen.
     DeadlineExceeded,
 }
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 28] = [
+    pub const ALL: [Self; 31] = [
         Self::MalformedJson,
         Self::MalformedRequest,
         Self::JwtInvalid,
@@ -85,6 +91,7 @@ impl ErrorCode {
         Self::MethodNotAllowed,
         Self::BodyTimeout,
         Self::IdempotencyKeyReused,
+        Self::TokenAlreadySpent,
         Self::BodyTooLarge,
         Self::UnsupportedMediaType,
         Self::InvalidRequest,
@@ -97,6 +104,8 @@ impl ErrorCode {
         Self::WalletNotConfigured,
         Self::WalletError,
         Self::WalletTimeout,
+        Self::MintError,
+        Self::MintTimeout,
         Self::DeadlineExceeded,
     ];
 
@@ -118,6 +127,7 @@ impl ErrorCode {
             Self::MethodNotAllowed => "method_not_allowed",
             Self::BodyTimeout => "body_timeout",
             Self::IdempotencyKeyReused => "idempotency_key_reused",
+            Self::TokenAlreadySpent => "token_already_spent",
             Self::BodyTooLarge => "body_too_large",
             Self::UnsupportedMediaType => "unsupported_media_type",
             Self::InvalidRequest => "invalid_request",
@@ -130,6 +140,8 @@ impl ErrorCode {
             Self::WalletNotConfigured => "wallet_not_configured",
             Self::WalletError => "wallet_error",
             Self::WalletTimeout => "wallet_timeout",
+            Self::MintError => "mint_error",
+            Self::MintTimeout => "mint_timeout",
             Self::DeadlineExceeded => "deadline_exceeded",
         }
     }
@@ -150,15 +162,15 @@ impl ErrorCode {
             Self::EventsRemoved => StatusCode::GONE,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
-            Self::IdempotencyKeyReused => StatusCode::CONFLICT,
+            Self::IdempotencyKeyReused | Self::TokenAlreadySpent => StatusCode::CONFLICT,
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::InvalidRequest => StatusCode::UNPROCESSABLE_ENTITY,
             Self::UpgradeRequired => StatusCode::UPGRADE_REQUIRED,
             Self::RateLimited => StatusCode::TOO_MANY_REQUESTS,
             Self::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
-            Self::WalletError => StatusCode::BAD_GATEWAY,
-            Self::WalletTimeout => StatusCode::GATEWAY_TIMEOUT,
+            Self::WalletError | Self::MintError => StatusCode::BAD_GATEWAY,
+            Self::WalletTimeout | Self::MintTimeout => StatusCode::GATEWAY_TIMEOUT,
             Self::Overloaded
             | Self::StorageUnavailable
             | Self::NoRelayConnected
@@ -185,6 +197,7 @@ impl ErrorCode {
             Self::MethodNotAllowed => "The path does not support this method",
             Self::BodyTimeout => "The body did not arrive in time",
             Self::IdempotencyKeyReused => "The idempotency key belongs to another request",
+            Self::TokenAlreadySpent => "The token is already spent",
             Self::BodyTooLarge => "The body is too large",
             Self::UnsupportedMediaType => "The body is not application/json",
             Self::InvalidRequest => "Some fields are wrong",
@@ -197,6 +210,8 @@ impl ErrorCode {
             Self::WalletNotConfigured => "No Lightning backend is configured",
             Self::WalletError => "The Lightning backend failed",
             Self::WalletTimeout => "The Lightning backend did not respond",
+            Self::MintError => "The mint failed",
+            Self::MintTimeout => "The mint did not respond",
             Self::DeadlineExceeded => "The request took too long",
         }
     }

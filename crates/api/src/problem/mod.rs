@@ -1,6 +1,7 @@
 //! Errors as they are answered: RFC 9457 problem details.
 
 mod code;
+mod tickets;
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -201,7 +202,9 @@ impl From<StartError> for Problem {
         match error {
             StartError::Invalid(fields) => Self::invalid(fields),
             StartError::NoLightning => Self::wallet_not_configured(),
-            StartError::NoTicketWallet => Self::new(ErrorCode::WalletNotConfigured, "the service has no ticket wallet"),
+            StartError::NoTicketWallet => {
+                Self::new(ErrorCode::WalletNotConfigured, "the service runs without a ticket wallet")
+            }
             // Only idempotent requests get this, and they look up the stored response.
             StartError::Repeated => Self::overloaded("the same request is being processed"),
             StartError::TooManyOpen => Self::overloaded("limits.max_open_streams is reached"),

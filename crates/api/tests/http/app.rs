@@ -28,6 +28,7 @@ use usher_protocol::{EventId, Keys, PublicKey};
 use usher_store::{SqliteOptions, SqliteStore};
 
 use crate::faulty_store::FaultyStore;
+use crate::ticket_wallet::ScriptedTicketWallet;
 use crate::world::World;
 
 pub const TOKEN: &str = "t0ken-of-the-tests";
@@ -133,6 +134,7 @@ pub struct TestApp {
     pub tasks: TaskTracker,
     pub server: JoinHandle<()>,
     pub tokens: ApiTokens,
+    pub tickets: Arc<ScriptedTicketWallet>,
     post: Arc<Post>,
     inbox: mpsc::Sender<Inbound>,
     next_event: AtomicU64,
@@ -149,6 +151,7 @@ impl Builder {
         let (inbox, receiver) = mpsc::channel(64);
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let post = Arc::new(Post::default());
+        let tickets = Arc::new(ScriptedTicketWallet::default());
         let options = EngineOptions {
             main_key: key(SERVICE),
             subkey: None,
@@ -176,7 +179,7 @@ impl Builder {
             inbox: receiver,
             lightning: None,
             lightning_notifications: None,
-            tickets: None,
+            tickets: Some(Arc::clone(&tickets) as _),
         };
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
         let world = Arc::new(World::default());
@@ -213,6 +216,7 @@ impl Builder {
             stop,
             server: tokio::spawn(serving),
             tokens,
+            tickets,
             tasks,
             post,
             inbox,

@@ -6,6 +6,7 @@ mod app;
 mod faulty_store;
 mod python;
 mod raw;
+mod ticket_wallet;
 mod world;
 
 mod access;
@@ -27,6 +28,7 @@ mod limits;
 mod remaining_bodies;
 mod shutdown;
 mod sockets;
+mod tickets;
 mod unauthenticated;
 mod watching;
 mod webhooks;

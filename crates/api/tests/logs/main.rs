@@ -7,6 +7,8 @@
 mod app;
 #[path = "../http/faulty_store.rs"]
 mod faulty_store;
+#[path = "../http/ticket_wallet.rs"]
+mod ticket_wallet;
 #[path = "../http/world.rs"]
 mod world;
 
@@ -19,6 +21,7 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::app::{TOKEN, TestApp, key};
 use crate::faulty_store::Mode;
+use crate::ticket_wallet::{MINT, UNIT};
 
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
@@ -76,6 +79,24 @@ async fn one_line_per_call_with_its_request_id_and_no_secrets() {
         .unwrap();
     let body = json!({ "main_key": key(1).to_hex(), "subkeys": ["nsec1s3cret"] });
     app.post("/authenticate-key").header("x-request-id", "d").json(&body).send().await.unwrap();
+    let mint = |name: &str| json!({ "mint_url": format!("https://{name}.example"), "unit": "multi", "amount": 1, "static_token": "m-s3cret" });
+    for (index, (path, body)) in [
+        ("/cashu/mint", mint("mint")),
+        ("/cashu/mint", mint("refuses")),
+        ("/cashu/withdraw", mint("away")),
+        (
+            "/cashu/burn",
+            json!({ "mint_url": MINT, "unit": UNIT, "token": "cashuB_s3cret_7", "static_token": "m-s3cret" }),
+        ),
+        ("/cashu/burn", json!({ "mint_url": MINT, "unit": UNIT, "token": "cashuB_s3cret_spent_7" })),
+        ("/cashu/burn", json!({ "mint_url": MINT, "unit": UNIT, "token": "s3cret" })),
+        ("/cashu/burn", json!({ "mint_url": "s3cret", "unit": "not a s3cret", "token": 7 })),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        app.post(path).header("idempotency-key", format!("k-s3cret-{index}")).json(&body).send().await.unwrap();
+    }
     app.store.set(Mode::Fail);
     app.post("/key-handshake").header("x-request-id", "e").json(&json!({})).send().await.unwrap();
     let request = app.http.request("S3CRET".parse().unwrap(), app.url("/version"));
@@ -108,6 +129,13 @@ async fn one_line_per_call_with_its_request_id_and_no_secrets() {
     INFO test POST /key-handshake 200
     INFO c GET - 401
     INFO test POST /authenticate-key 422
+    INFO test POST /cashu/mint 200
+    INFO test POST /cashu/mint 502
+    INFO test POST /cashu/withdraw 502
+    INFO test POST /cashu/burn 200
+    INFO test POST /cashu/burn 409
+    INFO test POST /cashu/burn 422
+    INFO test POST /cashu/burn 422
     INFO test POST /key-handshake 503
     INFO f other /version 401
     INFO (made) GET /version 401

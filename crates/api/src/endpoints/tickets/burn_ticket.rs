@@ -1,0 +1,96 @@
+//! `POST /cashu/burn`
+
+use axum::extract::State;
+use axum::{Extension, Json};
+use serde::Serialize;
+use usher_engine::BurnTicket;
+use utoipa::ToSchema;
+
+use super::ticket_error::{Error, wait_for_mint};
+use crate::ApiState;
+use crate::body;
+use crate::field_types::{CashuToken, MintAuth, MintUrl, TicketUnit};
+use crate::idempotency::IdempotencyContext;
+use crate::request_body::{Aliased, RequestBody, StaticAuthToken, request_body};
+
+request_body! {
+    /// Redeems a ticket.
+    pub(crate) struct Body = "BurnTicketRequest", example {
+        "mint_url": "https://mint.example",
+        "unit": "multi",
+        "token": "cashuBo2FteBtodHRwczovL21pbnQuZXhhbXBsZS5jb21hdWVtdWx0aWF0gaJhaUgArSaLR8qGYGFwgaNhYQFhc3hA",
+    } {
+        /// The mint that the token must be of: an `http` or `https` URL.
+        mint_url: MintUrl,
+        /// The unit that it must be in.
+        unit: TicketUnit,
+        /// The token: version 3 (`cashuA…`) or 4 (`cashuB…`), also as a `cashu:` URI.
+        token: CashuToken,
+        /// The token by which the mint knows who may use it (header `Clear-auth`), if it wants one.
+        static_token: Aliased<Option<MintAuth>, StaticAuthToken>,
+        /// Another name for `static_token`.
+        static_auth_token: Option<MintAuth>,
+    }
+}
+
+impl RequestBody for Body {
+    type Request = BurnTicket;
+
+    fn complete(self) -> Option<BurnTicket> {
+        Some(BurnTicket {
+            mint_url: self.mint_url?,
+            unit: self.unit?,
+            token: self.token?,
+            auth: self.static_token.or(self.static_auth_token),
+        })
+    }
+}
+
+/// A ticket that was redeemed.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = TicketBurned)]
+pub(crate) struct Burned {
+    /// What the service received, in the token's unit: the token's value without the mint's fee.
+    #[schema(example = 1)]
+    amount: u64,
+}
+
+impl Burned {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "the engine hands out what it stores by reference")]
+    const fn of(amount: &u64) -> Self {
+        Self { amount: *amount }
+    }
+}
+
+/// Redeems a ticket: from then on nobody can use it.
+///
+/// The value joins the service's own balance (`GET /cashu/balances`). Burn what users give you at once, before you let
+/// them in: until then, copies of the token are as good as the token. Send an `Idempotency-Key`: if the response is lost,
+/// the same request with the same key returns it, whereas a new request gets `token_already_spent`.
+#[utoipa::path(
+    post,
+    path = "/cashu/burn",
+    request_body = Body,
+    responses(
+        (status = 200, description = "The ticket is redeemed.", body = Burned),
+        (status = 409, description = "`token_already_spent`: Somebody has redeemed it already, perhaps you."),
+        (status = 422, description = "`invalid_request`: Some fields are wrong; or the token is malformed, forged, locked to \
+            somebody else or worth less than the fee (`/token`), of another mint (`/mint_url`), or in another unit \
+            (`/unit`)."),
+        (status = 502, description = "`mint_error`: The mint refuses, cannot be reached, or its response is invalid."),
+        (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n\
+            `overloaded`: Too many tickets wait for their mints to redeem them."),
+        (status = 504, description = "`mint_timeout`: The mint did not respond in time. The work goes on: repeat the \
+            request with the same `Idempotency-Key`."),
+    ),
+)]
+pub(crate) async fn burn_ticket(
+    State(state): State<ApiState>,
+    idempotency: Option<Extension<IdempotencyContext>>,
+    body::Json(request): body::Json<Body>,
+) -> Result<Json<Burned>, Error> {
+    let engine = state.engine.clone();
+    let once = idempotency.map(|Extension(idempotency)| idempotency.request(Burned::of));
+    let amount = wait_for_mint(&state, async move { engine.burn_ticket(request, once).await }).await?;
+    Ok(Json(Burned::of(&amount)))
+}

@@ -1,0 +1,56 @@
+//! `GET /cashu/balances`
+
+use axum::Json;
+use axum::extract::State;
+use serde::Serialize;
+use usher_engine::ports::TicketBalance;
+use utoipa::ToSchema;
+
+use super::ticket_error::Error;
+use crate::ApiState;
+
+/// What the service's own ticket wallet holds.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = TicketBalances)]
+pub(crate) struct Balances {
+    /// One entry for each mint and unit that is not empty.
+    balances: Vec<Balance>,
+}
+
+/// What the service's own ticket wallet holds of one mint and unit.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = TicketBalance)]
+pub(crate) struct Balance {
+    /// The mint.
+    #[schema(example = "https://mint.example")]
+    mint_url: String,
+    /// The unit.
+    #[schema(example = "multi")]
+    unit: String,
+    /// How much can be spent, in the unit.
+    #[schema(example = 42)]
+    amount: u64,
+}
+
+impl From<TicketBalance> for Balance {
+    fn from(TicketBalance { mint_url, unit, amount }: TicketBalance) -> Self {
+        Self { mint_url, unit, amount }
+    }
+}
+
+/// Lists what the service's own ticket wallet holds.
+///
+/// It holds what you burned and took back, and tokens that were minted without an `Idempotency-Key` and that nobody got.
+/// `POST /cashu/withdraw` takes value out. No mint is asked.
+#[utoipa::path(
+    get,
+    path = "/cashu/balances",
+    responses(
+        (status = 200, description = "The balances.", body = Balances),
+        (status = 503, description = "`storage_unavailable`: The database is unavailable."),
+    ),
+)]
+pub(crate) async fn list_ticket_balances(State(state): State<ApiState>) -> Result<Json<Balances>, Error> {
+    let balances = state.engine.ticket_balances().await?;
+    Ok(Json(Balances { balances: balances.into_iter().map(Balance::from).collect() }))
+}

@@ -1,0 +1,115 @@
+//! `POST /cashu/mint`
+
+use axum::extract::State;
+use axum::{Extension, Json};
+use serde::Serialize;
+use usher_engine::ports::Token;
+use usher_engine::{FieldValues, MintTicket};
+use utoipa::ToSchema;
+
+use super::ticket_error::{Error, wait_for_mint};
+use crate::ApiState;
+use crate::body;
+use crate::field_types::{Description, MintAuth, MintUrl, TicketAmount, TicketUnit};
+use crate::idempotency::IdempotencyContext;
+use crate::request_body::{Aliased, RequestBody, StaticAuthToken, ValuesToCheck, request_body};
+
+request_body! {
+    /// Mints a ticket.
+    pub(crate) struct Body = "MintTicketRequest", example {
+        "mint_url": "https://mint.example",
+        "unit": "multi",
+        "amount": 1,
+    } {
+        /// The mint: an `http` or `https` URL.
+        mint_url: MintUrl,
+        /// The unit: `sat`, or one of the mint's own, such as `multi`. Upper and lower case are the same.
+        unit: TicketUnit,
+        /// How much, in the unit.
+        amount: TicketAmount,
+        /// The token by which the mint knows who may mint (header `Clear-auth`), if it wants one.
+        static_token: Aliased<Option<MintAuth>, StaticAuthToken>,
+        /// Another name for `static_token`.
+        static_auth_token: Option<MintAuth>,
+        /// For the mint's records. At most 639 bytes of UTF-8.
+        description: Option<Description>,
+    }
+}
+
+impl RequestBody for Body {
+    type Request = MintTicket;
+
+    fn complete(self) -> Option<MintTicket> {
+        Some(MintTicket {
+            mint_url: self.mint_url?,
+            unit: self.unit?,
+            amount: self.amount?,
+            description: self.description,
+            auth: self.static_token.or(self.static_auth_token),
+        })
+    }
+
+    fn values(&self) -> Option<ValuesToCheck> {
+        Some(ValuesToCheck::Engine(FieldValues::Ticket { amount: self.amount, expires_at: None }))
+    }
+}
+
+/// A ticket of the service's.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Ticket)]
+pub(crate) struct Ticket {
+    /// A Cashu token (NUT-00, version 4). Whoever has it can spend it.
+    #[schema(example = "cashuBo2FteBtodHRwczovL21pbnQuZXhhbXBsZS5jb21hdWVtdWx0aWF0gaJhaUgArSaLR8qGYGFwgaNhYQFhc3hA…")]
+    token: String,
+}
+
+impl Ticket {
+    pub(crate) fn of(token: &Token) -> Self {
+        Self { token: token.0.clone() }
+    }
+}
+
+/// Mints a ticket and returns it.
+///
+/// The request waits for the mint, up to 25 seconds. If the mint wants its quote paid, the Lightning backend pays it. Send an
+/// `Idempotency-Key`: the same request with the same key never mints twice, and returns the same token, also after
+/// `mint_timeout` and after a crash. Without a key, a token that comes too late joins the service's own balance
+/// (`GET /cashu/balances`).
+#[utoipa::path(
+    post,
+    path = "/cashu/mint",
+    request_body(content = Body, examples(
+        ("plain" = (summary = "One ticket", value = json!({
+            "mint_url": "https://mint.example",
+            "unit": "multi",
+            "amount": 1,
+        }))),
+        ("own mint" = (summary = "Of your own mint, which knows you by a token", value = json!({
+            "mint_url": "https://mint.example",
+            "unit": "multi",
+            "amount": 1,
+            "static_token": "the-token-of-the-mint",
+            "description": "Concert, May 1",
+        }))),
+    )),
+    responses(
+        (status = 200, description = "The mint has signed the token.", body = Ticket),
+        (status = 502, description = "`mint_error`: The mint refuses, cannot be reached, or its response is invalid.\n\n\
+            `wallet_error`: The mint wants its quote paid, and the Lightning backend did not pay it."),
+        (status = 503, description = "`wallet_not_configured`: The mint wants its quote paid, and `wallet.ln_backend` is \
+            `none`.\n\n`storage_unavailable`: The database is unavailable.\n\n\
+            `overloaded`: Too many requests wait for mints."),
+        (status = 504, description = "`mint_timeout`: The mint did not respond in time. The work goes on: repeat the \
+            request with the same `Idempotency-Key`."),
+    ),
+)]
+pub(crate) async fn mint_ticket(
+    State(state): State<ApiState>,
+    idempotency: Option<Extension<IdempotencyContext>>,
+    body::Json(request): body::Json<Body>,
+) -> Result<Json<Ticket>, Error> {
+    let engine = state.engine.clone();
+    let once = idempotency.map(|Extension(idempotency)| idempotency.request(Ticket::of));
+    let token = wait_for_mint(&state, async move { engine.mint_ticket(request, once).await }).await?;
+    Ok(Json(Ticket::of(&token)))
+}

@@ -1,0 +1,21 @@
+//! Tickets: Cashu tokens that users are asked for, or that the service mints, sends, redeems and holds.
+
+mod burn_ticket;
+mod list_ticket_balances;
+mod mint_ticket;
+mod request_ticket;
+mod ticket_error;
+mod withdraw_ticket;
+
+use utoipa_axum::routes;
+
+use crate::endpoint_group::EndpointGroup;
+
+pub(super) fn group() -> EndpointGroup {
+    EndpointGroup::new("Tickets", "Mint, send, request and redeem tickets: Cashu tokens of any mint and unit.")
+        .endpoint(routes!(request_ticket::request_ticket))
+        .endpoint(routes!(mint_ticket::mint_ticket))
+        .endpoint(routes!(burn_ticket::burn_ticket))
+        .endpoint(routes!(list_ticket_balances::list_ticket_balances))
+        .endpoint(routes!(withdraw_ticket::withdraw_ticket))
+}

@@ -1,0 +1,63 @@
+//! Requests that wait for a mint: the bound, and why there is no result.
+
+use axum::response::{IntoResponse, Response};
+use tokio::time::timeout;
+use usher_engine::TicketCallError;
+
+use crate::ApiState;
+use crate::problem::{ErrorCode, Problem};
+use crate::tasks::{self, TaskLost};
+
+/// Why a request that waits for a mint has no result.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error(transparent)]
+    Call(#[from] TicketCallError),
+    #[error("the mint did not respond in time")]
+    TimedOut,
+    #[error(transparent)]
+    Lost(#[from] TaskLost),
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let problem: Problem = match self {
+            Self::Call(error) => error.into(),
+            Self::TimedOut => Problem::mint_timeout(),
+            Self::Lost(error) => error.into(),
+        };
+        problem.into_response()
+    }
+}
+
+/// Runs `work`, which waits for a mint, to its end, and waits for its result as long as `limits.mint_timeout`.
+///
+/// # Errors
+/// [`Error`].
+pub(crate) async fn wait_for_mint<T, F>(state: &ApiState, work: F) -> Result<T, Error>
+where
+    F: Future<Output = Result<T, TicketCallError>> + Send + 'static,
+    T: Send + 'static,
+{
+    let result = timeout(state.limits.mint_timeout, tasks::run_detached(state, work)).await;
+    Ok(result.map_err(|_elapsed| Error::TimedOut)???)
+}
+
+impl From<TicketCallError> for Problem {
+    fn from(error: TicketCallError) -> Self {
+        match error {
+            TicketCallError::Start(error) => error.into(),
+            TicketCallError::Ticket(error) => error.into(),
+            TicketCallError::NotPaid { reason, is_certain: true } => {
+                Self::new(ErrorCode::WalletError, format!("the mint's quote was not paid: {reason}"))
+            }
+            TicketCallError::NotPaid { reason, is_certain: false } => Self::new(
+                ErrorCode::WalletError,
+                format!(
+                    "the mint's quote may or may not have been paid: {reason}; repeat the request with its \
+                     Idempotency-Key to get the token if it was"
+                ),
+            ),
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! `POST /cashu/withdraw`
+
+use axum::extract::State;
+use axum::{Extension, Json};
+use usher_engine::{FieldValues, WithdrawTicket};
+
+use super::mint_ticket::Ticket;
+use super::ticket_error::{Error, wait_for_mint};
+use crate::ApiState;
+use crate::body;
+use crate::field_types::{MintAuth, MintUrl, TicketAmount, TicketUnit};
+use crate::idempotency::IdempotencyContext;
+use crate::request_body::{Aliased, RequestBody, StaticAuthToken, ValuesToCheck, request_body};
+
+request_body! {
+    /// Takes a token out of the service's own balance.
+    pub(crate) struct Body = "WithdrawTicketRequest", example {
+        "mint_url": "https://mint.example",
+        "unit": "sat",
+        "amount": 21,
+    } {
+        /// The mint: an `http` or `https` URL.
+        mint_url: MintUrl,
+        /// The unit.
+        unit: TicketUnit,
+        /// What the token is worth, in the unit. The balance must also cover the mint's fee.
+        amount: TicketAmount,
+        /// The token by which the mint knows who may use it (header `Clear-auth`), if it wants one.
+        static_token: Aliased<Option<MintAuth>, StaticAuthToken>,
+        /// Another name for `static_token`.
+        static_auth_token: Option<MintAuth>,
+    }
+}
+
+impl RequestBody for Body {
+    type Request = WithdrawTicket;
+
+    fn complete(self) -> Option<WithdrawTicket> {
+        Some(WithdrawTicket {
+            mint_url: self.mint_url?,
+            unit: self.unit?,
+            amount: self.amount?,
+            auth: self.static_token.or(self.static_auth_token),
+        })
+    }
+
+    fn values(&self) -> Option<ValuesToCheck> {
+        Some(ValuesToCheck::Engine(FieldValues::Ticket { amount: self.amount, expires_at: None }))
+    }
+}
+
+/// Takes a token out of the service's own balance.
+///
+/// The balance is what you burned or took back (`GET /cashu/balances`). Use this to move it to another wallet. Send an
+/// `Idempotency-Key`: the same request with the same key returns the same token. Without a key, a token whose response is
+/// lost returns to the balance only if the service was interrupted before the token was made.
+#[utoipa::path(
+    post,
+    path = "/cashu/withdraw",
+    request_body = Body,
+    responses(
+        (status = 200, description = "The token.", body = Ticket),
+        (status = 422, description = "`invalid_request`: Some fields are wrong, or the balance does not cover `amount` and \
+            the mint's fee (`/amount`)."),
+        (status = 502, description = "`mint_error`: The mint refuses, cannot be reached, or its response is invalid."),
+        (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n\
+            `overloaded`: Too many requests wait for mints."),
+        (status = 504, description = "`mint_timeout`: The mint did not respond in time. The work goes on: repeat the \
+            request with the same `Idempotency-Key`."),
+    ),
+)]
+pub(crate) async fn withdraw_ticket(
+    State(state): State<ApiState>,
+    idempotency: Option<Extension<IdempotencyContext>>,
+    body::Json(request): body::Json<Body>,
+) -> Result<Json<Ticket>, Error> {
+    let engine = state.engine.clone();
+    let once = idempotency.map(|Extension(idempotency)| idempotency.request(Ticket::of));
+    let token = wait_for_mint(&state, async move { engine.withdraw_ticket(request, once).await }).await?;
+    Ok(Json(Ticket::of(&token)))
+}

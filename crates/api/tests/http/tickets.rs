@@ -1,0 +1,315 @@
+//! The endpoints of tickets. The mints behind them are scripted; crates/usher/tests/e2e has real ones.
+
+use std::time::Duration;
+
+use proptest::prelude::*;
+use reqwest::Response;
+use serde_json::{Value, json};
+
+use crate::app::{TestApp, eventually, key};
+use crate::ticket_wallet::{MINT, UNIT};
+
+async fn post(app: &TestApp, path: &str, body: &Value) -> (u16, Value) {
+    read(app.post(path).json(body).send().await.unwrap()).await
+}
+
+async fn post_with_key(app: &TestApp, path: &str, key: &str, body: &Value) -> (u16, Value) {
+    read(app.post(path).header("idempotency-key", key).json(body).send().await.unwrap()).await
+}
+
+async fn read(response: Response) -> (u16, Value) {
+    (response.status().as_u16(), response.json().await.unwrap())
+}
+
+fn pointers(problem: &Value) -> Vec<&str> {
+    let mut pointers: Vec<_> =
+        problem["errors"].as_array().unwrap().iter().map(|error| error["pointer"].as_str().unwrap()).collect();
+    pointers.sort_unstable();
+    pointers
+}
+
+fn minting(mint: &str) -> Value {
+    json!({ "mint_url": mint, "unit": UNIT, "amount": 3 })
+}
+
+fn burning(token: &str) -> Value {
+    json!({ "mint_url": MINT, "unit": UNIT, "token": token })
+}
+
+#[tokio::test]
+async fn tickets_are_minted_burned_withdrawn_and_listed() {
+    let app = TestApp::start().await;
+    let (status, minted) = post(&app, "/cashu/mint", &minting(MINT)).await;
+    assert_eq!(status, 200);
+    let token = minted["token"].as_str().unwrap();
+    assert!(token.starts_with("cashuB"));
+    assert_eq!(post(&app, "/cashu/burn", &burning(token)).await, (200, json!({ "amount": 3 })));
+    let (status, withdrawn) = post(&app, "/cashu/withdraw", &minting(MINT)).await;
+    assert_eq!(status, 200);
+    assert!(withdrawn["token"].as_str().unwrap().starts_with("cashuB"));
+    let balances = app.get("/cashu/balances").send().await.unwrap();
+    insta::assert_snapshot!(balances.text().await.unwrap(), @r#"{"balances":[{"mint_url":"https://mint.example","unit":"multi","amount":42}]}"#);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn each_failure_has_its_status_and_code() {
+    let app = TestApp::start().await;
+    for (mint, status, code) in [
+        ("https://refuses.example", 502, "mint_error"),
+        ("https://babbles.example", 502, "mint_error"),
+        ("https://away.example", 502, "mint_error"),
+        ("https://hangs.example", 504, "mint_timeout"),
+        ("https://crowded.example", 503, "overloaded"),
+        ("https://private.example", 422, "invalid_request"),
+    ] {
+        for path in ["/cashu/mint", "/cashu/withdraw", "/cashu/burn"] {
+            let mut body = minting(mint);
+            body["token"] = json!("cashuB_good_1");
+            let (answered, problem) = post(&app, path, &body).await;
+            assert_eq!((answered, problem["code"].as_str()), (status, Some(code)), "{path} {mint}");
+            if status == 422 {
+                assert_eq!(pointers(&problem), ["/mint_url"]);
+            }
+        }
+    }
+    for (token, status, code, pointer) in [
+        ("cashuB_spent_7", 409, "token_already_spent", None),
+        ("cashuB_locked_7", 422, "invalid_request", Some("/token")),
+        ("cashuB_forged_7", 422, "invalid_request", Some("/token")),
+        ("cashuB_strange_7", 422, "invalid_request", Some("/token")),
+        ("cashuB_poor_7", 422, "invalid_request", Some("/token")),
+        ("cashuB_large_7000000", 422, "invalid_request", Some("/token")),
+        ("cashuA", 422, "invalid_request", Some("/token")),
+    ] {
+        let (answered, problem) = post(&app, "/cashu/burn", &burning(token)).await;
+        assert_eq!((answered, problem["code"].as_str()), (status, Some(code)), "{token}");
+        assert_eq!(problem["errors"][0]["pointer"].as_str(), pointer, "{token}");
+        assert!(!problem.to_string().contains(token), "{problem}");
+    }
+    let other = json!({ "mint_url": "https://other.example", "unit": UNIT, "token": "cashuB_good_1" });
+    assert_eq!(pointers(&post(&app, "/cashu/burn", &other).await.1), ["/mint_url"]);
+    let other = json!({ "mint_url": MINT, "unit": "sat", "token": "cashuB_good_1" });
+    assert_eq!(pointers(&post(&app, "/cashu/burn", &other).await.1), ["/unit"]);
+    let (status, problem) =
+        post(&app, "/cashu/withdraw", &json!({ "mint_url": MINT, "unit": UNIT, "amount": 43 })).await;
+    assert_eq!((status, pointers(&problem)), (422, vec!["/amount"]));
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn all_wrong_fields_are_named_at_once() {
+    let app = TestApp::start().await;
+    for (path, body, expected) in [
+        ("/cashu/mint", json!({}), vec!["/amount", "/mint_url", "/unit"]),
+        ("/cashu/burn", json!({}), vec!["/mint_url", "/token", "/unit"]),
+        ("/cashu/withdraw", json!({}), vec!["/amount", "/mint_url", "/unit"]),
+        ("/cashu/request", json!({}), vec!["/amount", "/main_key", "/mint_url", "/subkeys", "/unit"]),
+        (
+            "/cashu/mint",
+            json!({ "mint_url": "mint.example", "unit": "two words", "amount": 0, "static_token": "", "description": 7 }),
+            vec!["/amount", "/description", "/mint_url", "/static_token", "/unit"],
+        ),
+        (
+            "/cashu/mint",
+            json!({ "mint_url": MINT, "unit": "x".repeat(33), "amount": 1_u64 << 53, "static_auth_token": "ä" }),
+            vec!["/amount", "/static_auth_token", "/unit"],
+        ),
+        (
+            "/cashu/burn",
+            json!({ "mint_url": "ftp://mint.example", "unit": 7, "token": "two words" }),
+            vec!["/mint_url", "/token", "/unit"],
+        ),
+        (
+            "/cashu/request",
+            json!({ "recipient_key": "npub1", "subkeys": [1], "mint_url": "https://u:p@mint.example", "unit": "",
+                "amount": 1.5, "redeem": "yes", "expires_at": 1, "request_id": "" }),
+            vec![
+                "/amount",
+                "/expires_at",
+                "/mint_url",
+                "/recipient_key",
+                "/redeem",
+                "/request_id",
+                "/subkeys/0",
+                "/unit",
+            ],
+        ),
+    ] {
+        let (status, problem) = post(&app, path, &body).await;
+        assert_eq!((status, pointers(&problem)), (422, expected), "{path} {body}");
+    }
+    assert_eq!((app.tickets.jobs(), app.engine.open_streams()), (0, 1), "nothing was started");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn fields_with_two_names() {
+    let app = TestApp::start().await;
+    let with = |fields: Value| {
+        let mut body = minting(MINT);
+        body.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        body
+    };
+    for (fields, shown) in [
+        (json!({ "static_token": "a" }), Some("a")),
+        (json!({ "static_auth_token": "b" }), Some("b")),
+        (json!({ "static_token": "c", "static_auth_token": "c" }), Some("c")),
+        (json!({ "static_token": null, "static_auth_token": "d" }), Some("d")),
+        (json!({ "static_token": null }), None),
+    ] {
+        assert_eq!(post(&app, "/cashu/mint", &with(fields.clone())).await.0, 200, "{fields}");
+        assert_eq!(app.tickets.auth.lock().drain(..).next_back().as_deref(), shown, "{fields}");
+    }
+    let (status, problem) =
+        post(&app, "/cashu/mint", &with(json!({ "static_token": "a", "static_auth_token": "b" }))).await;
+    assert_eq!((status, pointers(&problem)), (422, vec!["/static_auth_token"]));
+
+    let ask = |keys: Value| {
+        let mut body = with(json!({ "subkeys": [] }));
+        body.as_object_mut().unwrap().extend(keys.as_object().unwrap().clone());
+        body
+    };
+    let (one, other) = (key(7).to_hex(), key(8).to_hex());
+    for keys in [
+        json!({ "main_key": one }),
+        json!({ "recipient_key": one }),
+        json!({ "main_key": one, "recipient_key": one.to_uppercase() }),
+    ] {
+        let (status, started) = post(&app, "/cashu/request", &ask(keys.clone())).await;
+        assert!(status == 200 && started["stream_id"].is_string(), "{keys} {started}");
+    }
+    let (status, problem) =
+        post(&app, "/cashu/request", &ask(json!({ "main_key": one, "recipient_key": other }))).await;
+    assert_eq!((status, pointers(&problem)), (422, vec!["/recipient_key"]));
+    app.stop().await;
+}
+
+/// Two spellings of a mint and a unit are one job's terms.
+#[tokio::test]
+async fn mints_and_units_are_compared_in_their_normal_form() {
+    let app = TestApp::start().await;
+    let body = json!({ "mint_url": "HTTPS://MINT.example:443/", "unit": "MULTI", "token": "cashuB_good_5" });
+    assert_eq!(post(&app, "/cashu/burn", &body).await, (200, json!({ "amount": 5 })));
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_repeated_request_gets_the_same_token() {
+    let app = TestApp::start().await;
+    for path in ["/cashu/mint", "/cashu/withdraw"] {
+        let before = app.tickets.jobs();
+        let (status, first) = post_with_key(&app, path, "k", &minting(MINT)).await;
+        assert_eq!(status, 200);
+        for _ in 0..3 {
+            assert_eq!(post_with_key(&app, path, "k", &minting(MINT)).await, (200, first.clone()));
+        }
+        assert_eq!(app.tickets.jobs(), before + 1);
+        let (status, problem) = post_with_key(&app, path, "k", &minting("https://mint2.example")).await;
+        assert_eq!((status, problem["code"].as_str()), (409, Some("idempotency_key_reused")));
+        let (_, other) = post_with_key(&app, path, "k2", &minting(MINT)).await;
+        assert_ne!(other, first);
+    }
+    app.stop().await;
+}
+
+/// The stored response may be missing, after a crash or an error: then the job tells.
+#[tokio::test]
+async fn another_body_with_the_key_of_an_unfinished_job_is_409() {
+    let app = TestApp::start().await;
+    assert_eq!(post_with_key(&app, "/cashu/mint", "k", &minting("https://away.example")).await.0, 502);
+    let (status, problem) = post_with_key(&app, "/cashu/mint", "k", &minting(MINT)).await;
+    assert_eq!((status, problem["code"].as_str()), (409, Some("idempotency_key_reused")));
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_mint_that_is_slow_is_504_and_the_work_goes_on() {
+    let mut builder = TestApp::builder();
+    builder.limits.mint_timeout = Duration::from_millis(200);
+    let app = builder.start().await;
+    let body = minting("https://slow.example");
+    let (status, problem) = post_with_key(&app, "/cashu/mint", "k", &body).await;
+    assert_eq!((status, problem["code"].as_str()), (504, Some("mint_timeout")));
+    let jobs = app.tickets.jobs();
+    app.tickets.awake.notify_one();
+    // Its response is stored when it is done, whether or not anybody waits.
+    let mut answer = (0, Value::Null);
+    for _ in 0..200 {
+        answer = post_with_key(&app, "/cashu/mint", "k", &body).await;
+        if answer.0 == 200 {
+            break;
+        }
+        app.tickets.awake.notify_one();
+    }
+    assert_eq!(answer.0, 200, "{answer:?}");
+    assert_eq!(app.tickets.jobs(), jobs, "it is the same job");
+    app.tickets.awake.notify_waiters();
+    app.stop().await;
+}
+
+/// A client that hangs up does not cut the work in half: the token is there for the next request.
+#[tokio::test]
+async fn a_client_that_hangs_up_finds_its_token() {
+    let app = TestApp::start().await;
+    let body = minting("https://slow.example");
+    let call = app.post("/cashu/mint").header("idempotency-key", "k").json(&body).timeout(Duration::from_millis(300));
+    assert!(call.send().await.unwrap_err().is_timeout());
+    eventually(|| (app.tickets.jobs() == 1).then_some(())).await;
+    app.tickets.awake.notify_one();
+    let (status, answer) = post_with_key(&app, "/cashu/mint", "k", &body).await;
+    assert_eq!(status, 200, "{answer}");
+    assert_eq!(app.tickets.jobs(), 1);
+    app.stop().await;
+}
+
+/// Fields of these endpoints.
+const NAMES: [&str; 13] = [
+    "main_key",
+    "recipient_key",
+    "subkeys",
+    "mint_url",
+    "unit",
+    "amount",
+    "token",
+    "redeem",
+    "static_token",
+    "static_auth_token",
+    "description",
+    "request_id",
+    "expires_at",
+];
+
+/// Whatever a client sends, no answer is a fault of the service, and no answer repeats a secret.
+#[test]
+fn nothing_that_a_client_sends_makes_a_500() {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let app = runtime.block_on(TestApp::start());
+    let leaf = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        any::<i64>().prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        ".{0,40}".prop_map(Value::from),
+        "cashu[AB][A-Za-z0-9_=-]{0,60}".prop_map(Value::from),
+        "https?://[a-z0-9.:/@%?#\\[\\]-]{0,30}".prop_map(Value::from),
+        Just(json!(MINT)),
+        Just(json!(UNIT)),
+        Just(json!(key(7).to_hex())),
+        Just(json!([])),
+        Just(json!({ "a": [1, {}] })),
+        Just(json!("cashuB_good_7")),
+        Just(json!("cashuB_good_99999999999999999999")),
+    ];
+    let fields = proptest::collection::btree_map(proptest::sample::select(&NAMES[..]), leaf, 0..=NAMES.len());
+    let paths = proptest::sample::select(&["/cashu/request", "/cashu/mint", "/cashu/burn", "/cashu/withdraw"][..]);
+    proptest!(ProptestConfig::with_cases(300), |(path in paths, fields in fields)| {
+        let (status, answer) = runtime.block_on(post(&app, path, &json!(fields)));
+        prop_assert!([200, 422, 409].contains(&status), "{} {:?}: {} {}", path, fields, status, answer);
+        if status == 422 {
+            prop_assert!(!answer["errors"].as_array().unwrap().is_empty(), "{answer}");
+        }
+    });
+    runtime.block_on(app.stop());
+}
