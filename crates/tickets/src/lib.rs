@@ -1,1 +1,90 @@
-//! The durable ticket wallet: mints, redeems and checks Cashu tokens.
+//! The durable ticket wallet: it mints, redeems, verifies and withdraws Cashu tokens, and loses none of them.
+//!
+//! [`CashuWallet`] is the engine's [`TicketWallet`](usher_engine::ports::TicketWallet) over its
+//! [`TicketStore`](usher_engine::ports::TicketStore) and mints over HTTP. Why it does not use the wallet of a library:
+//! `docs/adr/0004-own-record-of-tickets.md`.
+//!
+//! # Jobs
+//!
+//! What changes money is a job. A job is stored with everything that it needs to finish *before* a mint is asked to sign
+//! anything: the secrets and blinding factors of its outputs, its inputs, and the counters that it uses. One task drives it
+//! until it has ended, also when nobody waits any more, and after a restart.
+//!
+//! ```text
+//! mint:                      Intent ──quote──▶ Quoted ──paid, signed──▶ Ended(Token | Joined)
+//! redeem, verify, withdraw:                  Swapping ──signed───────▶ Ended(Amount | Token | Joined)
+//! verify, all proofs proven (NUT-12):                                  Ended(Token): the same one
+//! any:                       ──refused, and nothing done──▶ Ended(Failed)
+//! ```
+//!
+//! Each arrow is one transaction. An attempt of a mint or a swap is:
+//!
+//! 1. If an earlier attempt may have reached the mint: ask for the signatures of the outputs (NUT-09). All: go to 4.
+//! 2. Send the request, always with the same outputs.
+//! 3. On *any* error ask for the signatures again. All: go on. None: whether the job can still be done, was undone by
+//!    somebody else, or must be tried again follows from the states of its inputs (NUT-07) or of its quote.
+//! 4. Verify amount, keyset and DLEQ proof of every signature.
+//! 5. One transaction: proofs added, own inputs removed, the token's text stored, the job ended.
+//!
+//! A job fails only when its outputs have no signature and either an input is spent, and there is still no signature after
+//! that was seen, or the mint refuses the request and no earlier attempt can still have an effect. New outputs are prepared
+//! (in the same job) only when the mint has retired the keyset, has signed none of the old ones, and the inputs are
+//! unspent.
+//!
+//! | crash … | what resume does |
+//! | --- | --- |
+//! | before the first transaction | nothing was stored, nothing was asked |
+//! | at `Intent`, before or after the mint has made a quote | the job fails; the quote is never paid; the same id starts it again |
+//! | at `Quoted`, before the payment | waits for it, until a day after the quote has expired |
+//! | at `Quoted`, before the request, or before the mint has processed it | sends it, with the stored outputs |
+//! | at `Quoted` or `Swapping`, after the mint has signed | gets the signatures (NUT-09), verifies and stores them |
+//! | at `Swapping`, before the mint has processed the request | sends it, with the stored outputs |
+//! | before new outputs of a new keyset are stored | the old ones are sent; the mint refuses; new ones are prepared |
+//! | before the last transaction | gets the signatures again |
+//! | after it | nothing; the same id gives the stored result |
+//!
+//! A token that nobody can ask for any more (its job is not [`repeatable`](usher_engine::ports::MintTerms::repeatable), and
+//! nobody waits) joins the balance instead.
+//!
+//! A proof of somebody else is *claimed* by the job that spends it: of two jobs for one token the second waits for the
+//! first, and then finds the token spent. Proofs of the wallet's own are *reserved*. Both happen in the first transaction.
+//!
+//! # Seeds
+//!
+//! Secrets are derived (NUT-13) from two seeds that come of the service's Nostr secret key: one for the wallet's own proofs,
+//! one for tokens that are handed out. A restore finds the first, and never takes back the second from those who hold it.
+//!
+//! # Bounds
+//!
+//! Every request to a mint has a deadline and a limit on its body; redirects are not followed; addresses that are not public
+//! are refused when the connection is made. Jobs, mints, waiting questions, keysets and proofs are bounded. A mint that
+//! hangs occupies its own slots only. Texts of mints are cleaned and cut, because some echo secrets.
+
+mod client;
+mod core;
+mod create;
+mod drive;
+mod failure;
+mod issue;
+mod job;
+mod jobs;
+mod keysets;
+mod locks;
+mod maintenance;
+mod mint_address;
+mod mint_error;
+mod mints;
+mod options;
+mod outputs;
+mod own_proof;
+mod receive;
+mod seed;
+mod selection;
+mod signatures;
+mod states;
+mod swap;
+mod token;
+mod wallet;
+
+pub use options::TicketOptions;
+pub use wallet::{CashuWallet, InvalidKey};

@@ -1,0 +1,243 @@
+//! Requests to one mint: small, typed, bounded in time and size.
+
+use std::error::Error as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use cashu::nuts::nut09::{RestoreRequest, RestoreResponse};
+use cashu::{
+    BlindSignature, BlindedMessage, CheckStateRequest, CheckStateResponse, KeySet, KeysResponse, KeysetResponse,
+    MintQuoteBolt11Response, MintRequest, MintResponse, ProofState, Proofs, PublicKey, SwapRequest, SwapResponse,
+};
+use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue, USER_AGENT};
+use http::{Method, Request, StatusCode};
+use http_body_util::{BodyExt as _, Full};
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokio::time::timeout;
+use usher_address_guard::{GuardError, Trust};
+use usher_engine::ports::MintAuthToken;
+use usher_http_client::{Client, ClientOptions, GuardedResolver, Pool};
+
+use crate::TicketOptions;
+use crate::mint_address::MintAddress;
+use crate::mint_error::{MintError, Refusal};
+
+/// Longest body that is read, in bytes: signatures for 500 outputs take about 250 KB.
+const MAX_BODY: usize = 1024 * 1024;
+
+/// How long an idle connection is kept: less than the 5 s after which common servers hang up.
+const IDLE: Duration = Duration::from_secs(4);
+
+/// Requests to mints over HTTP. Cheap to clone.
+#[derive(Clone, Debug)]
+pub(crate) struct HttpClient {
+    client: Client,
+    allow_private: bool,
+    within: Duration,
+}
+
+impl HttpClient {
+    pub(crate) fn new(options: &TicketOptions) -> Self {
+        let trust = if options.allow_private { Trust::Operator } else { Trust::User };
+        let within = options.request_timeout;
+        let client = ClientOptions {
+            tls: options.tls.clone(),
+            https_only: !options.allow_private,
+            connect_timeout: within / 2,
+            pool: Some(Pool { connections: options.requests_per_mint, idle: IDLE }),
+        };
+        let resolver = Arc::new(GuardedResolver { trust, within: within / 2 });
+        Self { client: Client::new(client, resolver), allow_private: options.allow_private, within }
+    }
+
+    /// Whether requests to this address are allowed at all; the network that it leads to is checked with each connection.
+    pub(crate) fn check(&self, address: &MintAddress) -> Result<(), MintError> {
+        if self.allow_private || address.is_https() {
+            return Ok(());
+        }
+        Err(MintError::AddressNotAllowed("mints must be https:// addresses".to_owned()))
+    }
+
+    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<(StatusCode, Vec<u8>), MintError> {
+        let exchange = async {
+            let response = self.client.send(request).await.map_err(|error| failure(&error))?;
+            let status = response.status();
+            let mut incoming = response.into_body();
+            let mut body = Vec::new();
+            while let Some(frame) = incoming.frame().await {
+                let broken = |_| MintError::Unreachable { reason: "the response broke off".to_owned(), sent: true };
+                let frame = frame.map_err(broken)?;
+                let chunk = frame.data_ref().map(Bytes::as_ref).unwrap_or_default();
+                if body.len() + chunk.len() > MAX_BODY {
+                    return Err(MintError::Invalid("the response is too large".to_owned()));
+                }
+                body.extend_from_slice(chunk);
+            }
+            Ok((status, body))
+        };
+        timeout(self.within, exchange).await.unwrap_or(Err(MintError::TimedOut))
+    }
+}
+
+/// Why there is no response. The client's errors quote neither the address nor the server.
+fn failure(error: &usher_http_client::Error) -> MintError {
+    let mut reason = "the connection broke off".to_owned();
+    let mut source = error.source();
+    while let Some(error) = source {
+        if let Some(GuardError::NotPublic) = error.downcast_ref() {
+            return MintError::AddressNotAllowed(GuardError::NotPublic.to_string());
+        }
+        reason = error.to_string();
+        source = error.source();
+    }
+    MintError::Unreachable { reason, sent: !error.is_connect() }
+}
+
+/// Requests to one mint.
+#[derive(Clone, Debug)]
+pub(crate) struct MintClient {
+    http: HttpClient,
+    address: MintAddress,
+}
+
+impl MintClient {
+    pub(crate) fn new(http: HttpClient, address: MintAddress) -> Self {
+        Self { http, address }
+    }
+
+    /// What the mint supports (NUT-06).
+    pub(crate) async fn info(&self) -> Result<serde_json::Value, MintError> {
+        self.request(Method::GET, "/v1/info", None, None::<&()>).await
+    }
+
+    /// All keysets, without their keys (NUT-02).
+    pub(crate) async fn keysets(&self) -> Result<KeysetResponse, MintError> {
+        self.request(Method::GET, "/v1/keysets", None, None::<&()>).await
+    }
+
+    /// The keys of one keyset (NUT-01); not verified.
+    pub(crate) async fn keys(&self, id: cashu::Id) -> Result<Option<KeySet>, MintError> {
+        let path = format!("/v1/keys/{id}");
+        let response: KeysResponse = self.request(Method::GET, &path, None, None::<&()>).await?;
+        Ok(response.keysets.into_iter().find(|keyset| keyset.id == id))
+    }
+
+    /// A quote for a mint (NUT-04, NUT-23).
+    pub(crate) async fn quote(
+        &self,
+        request: &cashu::MintQuoteBolt11Request,
+        auth: Option<&MintAuthToken>,
+    ) -> Result<MintQuoteBolt11Response<String>, MintError> {
+        self.request(Method::POST, "/v1/mint/quote/bolt11", auth, Some(request)).await
+    }
+
+    /// The state of a quote.
+    pub(crate) async fn quote_state(
+        &self,
+        quote: &str,
+        auth: Option<&MintAuthToken>,
+    ) -> Result<MintQuoteBolt11Response<String>, MintError> {
+        let path = format!("/v1/mint/quote/bolt11/{}", utf8_percent_encode(quote, NON_ALPHANUMERIC));
+        self.request(Method::GET, &path, auth, None::<&()>).await
+    }
+
+    /// Mints outputs for a paid quote (NUT-04).
+    pub(crate) async fn mint(
+        &self,
+        quote: &str,
+        outputs: Vec<BlindedMessage>,
+        auth: Option<&MintAuthToken>,
+    ) -> Result<Vec<BlindSignature>, MintError> {
+        let request = MintRequest { quote: quote.to_owned(), outputs, signature: None };
+        let response: MintResponse = self.request(Method::POST, "/v1/mint/bolt11", auth, Some(&request)).await?;
+        Ok(response.signatures)
+    }
+
+    /// Swaps inputs for outputs (NUT-03). DLEQ proofs of the inputs are not sent: they would tell which output they were.
+    pub(crate) async fn swap(
+        &self,
+        inputs: Proofs,
+        outputs: Vec<BlindedMessage>,
+        auth: Option<&MintAuthToken>,
+    ) -> Result<Vec<BlindSignature>, MintError> {
+        let request = SwapRequest::new(inputs, outputs);
+        let response: SwapResponse = self.request(Method::POST, "/v1/swap", auth, Some(&request)).await?;
+        Ok(response.signatures)
+    }
+
+    /// The states of proofs (NUT-07), in the order of `ys`.
+    pub(crate) async fn check_state(
+        &self,
+        ys: Vec<PublicKey>,
+        auth: Option<&MintAuthToken>,
+    ) -> Result<Vec<ProofState>, MintError> {
+        let request = CheckStateRequest { ys };
+        let response: CheckStateResponse = self.request(Method::POST, "/v1/checkstate", auth, Some(&request)).await?;
+        let states = response.states;
+        if states.len() != request.ys.len() || states.iter().zip(&request.ys).any(|(state, y)| state.y != *y) {
+            return Err(MintError::Invalid("the states are of other proofs".to_owned()));
+        }
+        Ok(states)
+    }
+
+    /// The outputs that the mint has signed, with its signatures (NUT-09).
+    pub(crate) async fn restore(
+        &self,
+        outputs: Vec<BlindedMessage>,
+        auth: Option<&MintAuthToken>,
+    ) -> Result<Vec<(BlindedMessage, BlindSignature)>, MintError> {
+        let request = RestoreRequest { outputs };
+        let response: RestoreResponse = self.request(Method::POST, "/v1/restore", auth, Some(&request)).await?;
+        if response.outputs.len() != response.signatures.len() || response.outputs.len() > request.outputs.len() {
+            return Err(MintError::Invalid("it restores other outputs".to_owned()));
+        }
+        Ok(response.outputs.into_iter().zip(response.signatures).collect())
+    }
+
+    async fn request<Response: DeserializeOwned>(
+        &self,
+        method: Method,
+        path: &str,
+        auth: Option<&MintAuthToken>,
+        body: Option<&impl Serialize>,
+    ) -> Result<Response, MintError> {
+        self.http.check(&self.address)?;
+        let ours = |what: &str| {
+            MintError::Refused(Refusal { code: None, text: format!("no request can be made of the {what}") })
+        };
+        let body = match body {
+            Some(body) => serde_json::to_vec(body).map_err(|_| ours("body"))?,
+            None => Vec::new(),
+        };
+        let mut request = Request::builder()
+            .method(method)
+            .uri(format!("{}{path}", self.address))
+            .header(ACCEPT, "application/json")
+            .header(USER_AGENT, "usher")
+            .header(CONTENT_TYPE, "application/json");
+        if let Some(token) = auth {
+            let mut header = HeaderValue::from_str(&token.0).map_err(|_| ours("auth token"))?;
+            header.set_sensitive(true);
+            request = request.header("clear-auth", header);
+        }
+        let request = request.body(Full::new(Bytes::from(body))).map_err(|_| ours("address"))?;
+        let (status, body) = self.http.exchange(request).await?;
+        if !status.is_success() {
+            return Err(MintError::from_status(status.as_u16(), &body));
+        }
+        serde_json::from_slice(&body).map_err(|_| {
+            MintError::Invalid(format!(
+                "the response of {path} is not as the protocol has it",
+                path = first_parts(path)
+            ))
+        })
+    }
+}
+
+/// A path without ids.
+fn first_parts(path: &str) -> String {
+    path.split('/').take(4).collect::<Vec<_>>().join("/")
+}

@@ -1,0 +1,297 @@
+//! What all jobs share: the store, the mints, the seeds, and how a job starts, is waited for and ends.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cashu::nuts::nut01::SecretKey;
+use cashu::{KeySetInfo, Keys};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use usher_engine::UnixMillis;
+use usher_engine::ports::{
+    Clock, CounterAdvance, StoreError, TicketCommit, TicketCommitted, TicketConflict, TicketError, TicketJobId,
+    TicketStore,
+};
+
+use crate::TicketOptions;
+use crate::failure::{Failure, Refusal};
+use crate::job::{Ending, Job, Stage, Terms};
+use crate::jobs::{Added, Entry, Jobs, Limits, Progress, Waiter};
+use crate::mint_error::MintError;
+use crate::mints::{Mint, Mints};
+use crate::outputs::{OutputError, Outputs};
+use crate::seed::{Owner, Seeds};
+
+/// How long a repeated request waits for the payment of a quote to be noticed, at most.
+const PAYMENT_WAIT: Duration = Duration::from_secs(10);
+
+/// How long a caller who was told to pay for a quote is expected to come back: a payment takes up to a minute.
+const PAYMENT_TIME: Duration = Duration::from_secs(120);
+
+/// How long a caller to whom the token was promised waits for its commit.
+const COMMIT_WAIT: Duration = Duration::from_secs(10);
+
+/// The ticket wallet's parts.
+pub(crate) struct Core {
+    pub(crate) store: Arc<dyn TicketStore>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) options: TicketOptions,
+    pub(crate) seeds: Arc<Seeds>,
+    /// The service's own key, to which tokens may be locked.
+    pub(crate) key: SecretKey,
+    pub(crate) mints: Mints,
+    pub(crate) jobs: Jobs,
+    pub(crate) tasks: TaskTracker,
+    /// Jobs stop before their next attempt.
+    pub(crate) closing: CancellationToken,
+    /// Jobs stop wherever they are.
+    pub(crate) aborting: CancellationToken,
+}
+
+/// How a job's task begins.
+pub(crate) enum Start {
+    /// The job is new, or has failed before anything was done: `expected` is its revision.
+    New { terms: Terms, expected: u64 },
+    /// The job is stored.
+    Stored(Job),
+}
+
+/// Why a job's task stops.
+pub(crate) enum Halt {
+    /// The process ends, or a test pretends that it does.
+    Stopped,
+    /// The job was not started.
+    Refused(Refusal),
+    /// The attempt failed; there will be another one.
+    Mint(MintError),
+    /// The store failed, or somebody else changed the job: it is read again.
+    Stale,
+}
+
+impl From<MintError> for Halt {
+    fn from(error: MintError) -> Self {
+        Self::Mint(error)
+    }
+}
+
+impl From<StoreError> for Halt {
+    fn from(error: StoreError) -> Self {
+        tracing::warn!(%error, "the ticket wallet's records cannot be written or read");
+        Self::Stale
+    }
+}
+
+impl From<Refusal> for Halt {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+/// A point at which tests end the process, or the job's task as if the process had ended.
+macro_rules! edge {
+    ($name:literal) => {
+        fail::fail_point!($name, |action: Option<String>| {
+            if action.as_deref() == Some("abort") {
+                std::process::abort();
+            }
+            Err($crate::core::Halt::Stopped)
+        });
+    };
+}
+pub(crate) use edge;
+
+/// What a caller gets of a job.
+pub(crate) enum Got {
+    Ended(Ending),
+    PaymentNeeded { invoice: String, expires_at: Option<UnixMillis> },
+}
+
+impl Core {
+    /// Starts the job, or joins or repeats it, and waits for its result.
+    pub(crate) async fn submit(self: &Arc<Self>, id: TicketJobId, terms: Terms) -> Result<Got, TicketError> {
+        let fingerprint = terms.fingerprint();
+        let (waiter, joined) = loop {
+            if let Some(entry) = self.jobs.get(id) {
+                if entry.fingerprint != fingerprint {
+                    return Err(TicketError::OtherJob);
+                }
+                break (entry.wait(), true);
+            }
+            let (start, limits) = match self.store.ticket_job(id).await? {
+                None => (Start::New { terms: terms.clone(), expected: 0 }, Some(self.limits())),
+                Some(stored) => {
+                    let job = Job::read(&stored)?;
+                    if job.record.fingerprint != fingerprint {
+                        return Err(TicketError::OtherJob);
+                    }
+                    match job.ending() {
+                        Some(Ending::Failed { again: true, .. }) => {
+                            (Start::New { terms: terms.clone(), expected: job.revision }, Some(self.limits()))
+                        }
+                        Some(ending) => return result(Ok(ending.clone())),
+                        // Cut off before the mint was asked for a quote.
+                        None if matches!(job.record.stage, Stage::Intent(_)) => {
+                            (Start::New { terms: terms.clone(), expected: job.revision }, Some(self.limits()))
+                        }
+                        None => (Start::Stored(job), None),
+                    }
+                }
+            };
+            if let Some(waiter) = self.start(id, &fingerprint, terms.mint_url(), start, limits, true)? {
+                break (waiter, false);
+            }
+        };
+        self.wait(waiter, joined).await
+    }
+
+    fn limits(&self) -> Limits {
+        Limits { per_mint: self.options.max_jobs_per_mint, in_all: self.options.max_jobs }
+    }
+
+    /// Starts the task of a job; `None` if it runs already, or if nobody waits.
+    pub(crate) fn start(
+        self: &Arc<Self>,
+        id: TicketJobId,
+        fingerprint: &str,
+        mint_url: &str,
+        start: Start,
+        limits: Option<Limits>,
+        awaited: bool,
+    ) -> Result<Option<Waiter>, Refusal> {
+        let Some(Added { entry, waiter }) = self.jobs.add(id, fingerprint, mint_url, limits, awaited)? else {
+            return Ok(None);
+        };
+        let core = Arc::clone(self);
+        self.tasks.spawn(async move {
+            let aborting = core.aborting.clone();
+            tokio::select! {
+                () = core.run(&entry, start) => {}
+                () = aborting.cancelled() => {}
+            }
+            core.jobs.remove(id);
+        });
+        Ok(waiter)
+    }
+
+    async fn wait(&self, mut waiter: Waiter, joined: bool) -> Result<Got, TicketError> {
+        let mut progress = waiter.entry().progress();
+        let mut limit = self.options.wait;
+        let waits_for_payment = matches!(*progress.borrow(), Progress::PaymentNeeded { .. });
+        if joined {
+            waiter.entry().nudge.notify_one();
+            if waits_for_payment {
+                limit = limit.min(PAYMENT_WAIT);
+            }
+        }
+        let mut deadline = tokio::time::Instant::now() + limit;
+        loop {
+            let now = progress.borrow_and_update().clone();
+            match now {
+                Progress::Ended(ended) => return result(ended),
+                Progress::PaymentNeeded { invoice, expires_at } if !waits_for_payment => {
+                    waiter.entry().expect(PAYMENT_TIME);
+                    return Ok(Got::PaymentNeeded { invoice, expires_at });
+                }
+                Progress::PaymentNeeded { .. } | Progress::Working(_) => {}
+            }
+            let changed = tokio::time::timeout_at(deadline, progress.changed()).await;
+            match changed {
+                Ok(Ok(())) => {}
+                // The wallet was closed, or the job will be resumed by somebody else.
+                Ok(Err(_)) => return Err(TicketError::TimedOut),
+                Err(_) if !waiter.leave() && tokio::time::Instant::now() < deadline + COMMIT_WAIT => {
+                    deadline += COMMIT_WAIT;
+                }
+                Err(_) => {
+                    let now = progress.borrow().clone();
+                    return match now {
+                        Progress::Ended(ended) => result(ended),
+                        Progress::PaymentNeeded { invoice, expires_at } => {
+                            waiter.entry().expect(PAYMENT_TIME);
+                            Ok(Got::PaymentNeeded { invoice, expires_at })
+                        }
+                        Progress::Working(Some(failure)) => Err(failure.into()),
+                        Progress::Working(None) => Err(TicketError::TimedOut),
+                    };
+                }
+            }
+        }
+    }
+
+    /// Waits until another job is decided. True if it succeeded.
+    pub(crate) async fn is_done_by(self: &Arc<Self>, other: TicketJobId) -> Result<bool, Refusal> {
+        let deadline = tokio::time::Instant::now() + self.options.wait;
+        let entry = match self.jobs.get(other) {
+            Some(entry) => Some(entry),
+            None => {
+                let Some(stored) = self.store.ticket_job(other).await? else { return Ok(false) };
+                let job = Job::read(&stored)?;
+                match job.ending() {
+                    Some(ending) => return Ok(!matches!(ending, Ending::Failed { .. })),
+                    None => self.resume(job)?.or_else(|| self.jobs.get(other)),
+                }
+            }
+        };
+        let Some(entry) = entry else { return Ok(false) };
+        let mut progress = entry.progress();
+        entry.nudge.notify_one();
+        drop(entry);
+        let ended = progress.wait_for(|progress| matches!(progress, Progress::Ended(_)));
+        match tokio::time::timeout_at(deadline, ended).await {
+            Ok(Ok(progress)) => {
+                Ok(matches!(&*progress, Progress::Ended(Ok(ending)) if !matches!(ending, Ending::Failed { .. })))
+            }
+            Ok(Err(_)) | Err(_) => Err(Refusal::Failure(Failure::TimedOut)),
+        }
+    }
+
+    /// Continues a stored job that nobody runs.
+    pub(crate) fn resume(self: &Arc<Self>, job: Job) -> Result<Option<Arc<Entry>>, Refusal> {
+        let mint_url = job.mint_url().unwrap_or_default().to_owned();
+        let (id, fingerprint) = (job.id, job.record.fingerprint.clone());
+        self.start(id, &fingerprint, &mint_url, Start::Stored(job), None, false)?;
+        Ok(self.jobs.get(id))
+    }
+
+    /// Prepares outputs with the next counters. The caller holds [`Mint::preparing`] until it has committed the advance.
+    pub(crate) async fn prepare(
+        &self,
+        mint: &Mint,
+        keyset: &KeySetInfo,
+        keys: &Arc<Keys>,
+        totals: Vec<(u64, Owner)>,
+    ) -> Result<(Outputs, CounterAdvance), Refusal> {
+        let (mint_url, name) = (mint.address.as_str().to_owned(), keyset.id.to_string());
+        let from = self.store.ticket_counter(&mint_url, &name).await?;
+        let (seeds, id, keys) = (Arc::clone(&self.seeds), keyset.id, Arc::clone(keys));
+        let (outputs, to) = blocking(move || Outputs::prepare(&seeds, id, &keys, from, &totals)).await?;
+        Ok((outputs, CounterAdvance { mint_url, keyset: name, from, to }))
+    }
+
+    /// Writes a step.
+    pub(crate) async fn commit(&self, commit: TicketCommit) -> Result<Result<u64, TicketConflict>, StoreError> {
+        Ok(match self.store.commit_tickets(commit).await? {
+            TicketCommitted::Done(revision) => Ok(revision),
+            TicketCommitted::Conflict(conflict) => Err(conflict),
+        })
+    }
+
+    pub(crate) fn now(&self) -> UnixMillis {
+        self.clock.now()
+    }
+}
+
+/// Runs what takes the processor longer than a task should.
+pub(crate) async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, OutputError> + Send + 'static,
+) -> Result<T, OutputError> {
+    tokio::task::spawn_blocking(work).await.unwrap_or(Err(OutputError::Derivation))
+}
+
+fn result(ended: Result<Ending, Refusal>) -> Result<Got, TicketError> {
+    match ended {
+        Ok(Ending::Failed { failure, .. }) => Err(failure.into()),
+        Ok(ending) => Ok(Got::Ended(ending)),
+        Err(refusal) => Err(refusal.into()),
+    }
+}

@@ -1,0 +1,148 @@
+//! Drives a job until it has ended.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use usher_engine::ports::TicketConflict;
+
+use crate::core::{Core, Halt, Start};
+use crate::failure::{Failure, Refusal};
+use crate::job::{Ending, Job, Record, Stage, plain_commit};
+use crate::jobs::{Entry, Progress};
+use crate::mint_error::MintError;
+
+/// The pause after the first attempt that failed; it doubles with each.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+
+/// What is known of the attempts of a job's current outputs. Not stored: after a restart nothing is known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Attempts {
+    /// Whether one may have reached the mint without a response: its effect may still come.
+    pub(crate) uncertain: bool,
+    /// Whether there was any.
+    pub(crate) any: bool,
+    /// Since when the mint refuses (on the monotonic clock).
+    pub(crate) refused_since: Option<Duration>,
+    /// How often an unpaid quote was looked at.
+    pub(crate) looks: usize,
+}
+
+impl Attempts {
+    /// Of outputs that were prepared just now.
+    pub(crate) const NONE: Self = Self { uncertain: false, any: false, refused_since: None, looks: 0 };
+    /// Of outputs that were read from the store.
+    pub(crate) const UNKNOWN: Self = Self { uncertain: true, any: true, refused_since: None, looks: 0 };
+}
+
+/// The result of an attempt.
+pub(crate) enum Attempt {
+    /// The job has changed: it is at this revision now.
+    Changed(Job),
+    /// The mint waits for a payment: look again after a pause, or when somebody asks.
+    Later(Duration),
+}
+
+impl Core {
+    /// Runs the job and reports its end.
+    pub(crate) async fn run(self: &Arc<Self>, entry: &Arc<Entry>, start: Start) {
+        let ended = match self.run_to_end(entry, start).await {
+            Ok(ending) => Ok(ending),
+            Err(Halt::Stopped) => return,
+            Err(Halt::Refused(refusal)) => Err(refusal),
+            Err(Halt::Mint(error)) => Err(Refusal::Failure(error.into())),
+            Err(Halt::Stale) => Err(Refusal::Failure(Failure::TimedOut)),
+        };
+        entry.report(Progress::Ended(ended));
+    }
+
+    async fn run_to_end(self: &Arc<Self>, entry: &Arc<Entry>, start: Start) -> Result<Ending, Halt> {
+        let (mut job, mut attempts) = match start {
+            Start::New { terms, expected } => (self.create(entry, terms, expected).await?, Attempts::NONE),
+            Start::Stored(job) => (job, Attempts::UNKNOWN),
+        };
+        let mut pause = FIRST_PAUSE;
+        loop {
+            if let Some(ending) = job.ending() {
+                return Ok(ending.clone());
+            }
+            if self.closing.is_cancelled() {
+                return Err(Halt::Stopped);
+            }
+            let halt = match self.attempt(entry, &job, &mut attempts).await {
+                Ok(Attempt::Changed(changed)) => {
+                    (job, pause) = (changed, FIRST_PAUSE);
+                    continue;
+                }
+                Ok(Attempt::Later(wait)) => {
+                    self.pause(entry, wait).await?;
+                    continue;
+                }
+                Err(halt) => halt,
+            };
+            let is_stale = matches!(halt, Halt::Stale);
+            match halt {
+                Halt::Stopped | Halt::Refused(_) => return Err(halt),
+                Halt::Stale => {}
+                Halt::Mint(error) => {
+                    tracing::debug!(job = ?job.id, %error, "an attempt of a ticket job failed");
+                    entry.report(Progress::Working(Some(error.into())));
+                }
+            }
+            attempts.any = true;
+            self.pause(entry, jittered(pause, &job)).await?;
+            pause = (pause * 2).min(self.options.longest_pause);
+            if is_stale && let Some(stored) = self.store.ticket_job(job.id).await.ok().flatten() {
+                (job, attempts) = (Job::read(&stored).map_err(Refusal::from)?, Attempts::UNKNOWN);
+            }
+        }
+    }
+
+    async fn attempt(
+        self: &Arc<Self>,
+        entry: &Arc<Entry>,
+        job: &Job,
+        attempts: &mut Attempts,
+    ) -> Result<Attempt, Halt> {
+        match &job.record.stage {
+            Stage::Intent(terms) => self.quote(entry, job, terms, attempts).await,
+            Stage::Quoted(minting) => self.issue(entry, job, minting, attempts).await,
+            Stage::Swapping(swapping) => self.swap(entry, job, swapping, attempts).await,
+            Stage::Ended(_) => Err(Halt::Stale),
+        }
+    }
+
+    /// Waits, until somebody asks for the job or the wallet closes.
+    async fn pause(&self, entry: &Entry, pause: Duration) -> Result<(), Halt> {
+        tokio::select! {
+            () = self.clock.sleep(pause) => Ok(()),
+            () = entry.nudge.notified() => Ok(()),
+            () = self.closing.cancelled() => Err(Halt::Stopped),
+        }
+    }
+
+    /// Ends the job as failed, and gives up what it holds.
+    pub(crate) async fn fail(&self, job: &Job, failure: Failure, again: bool) -> Result<Attempt, Halt> {
+        let record = Record { stage: Stage::Ended(Ending::Failed { failure, again }), ..(*job.record).clone() };
+        let mut commit = plain_commit(job.id, job.revision, self.now(), &record)?;
+        commit.release_claims = true;
+        commit.release_reserved = true;
+        let revision = self.commit(commit).await?.map_err(stale)?;
+        Ok(Attempt::Changed(Job { id: job.id, revision, record: Arc::new(record) }))
+    }
+}
+
+/// A conflict that only somebody else's commit explains.
+pub(crate) fn stale(conflict: TicketConflict) -> Halt {
+    tracing::debug!(?conflict, "a ticket job was changed by somebody else");
+    Halt::Stale
+}
+
+/// A pause that is up to a half longer, by an amount of the job's own: jobs that failed together do not retry together.
+fn jittered(pause: Duration, job: &Job) -> Duration {
+    let [byte, ..] = job.id.0;
+    pause + pause * u32::from(byte) / 512
+}
+
+pub(crate) fn wrong(reason: &str) -> MintError {
+    MintError::Invalid(reason.to_owned())
+}

@@ -1,0 +1,259 @@
+//! Attempts of a mint job: get a quote, wait until it is paid, mint.
+
+use std::str::FromStr as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cashu::nuts::nut23::QuoteState;
+use cashu::{Bolt11Invoice, CurrencyUnit, MintQuoteBolt11Request, MintQuoteBolt11Response};
+use usher_engine::UnixMillis;
+use usher_engine::ports::MintTerms;
+
+use crate::core::{Core, Halt, edge};
+use crate::drive::{Attempt, Attempts, stale};
+use crate::failure::{Failure, Refusal};
+use crate::job::{Ending, Job, Minting, Record, Stage, plain_commit};
+use crate::jobs::{Entry, Progress};
+use crate::mint_address::normal_unit;
+use crate::mint_error::MintError;
+use crate::mints::Mint;
+use crate::seed::Owner;
+
+/// Longest quote id, in bytes.
+const MAX_QUOTE_BYTES: usize = 256;
+
+/// Longest invoice, in bytes.
+const MAX_INVOICE_BYTES: usize = 4096;
+
+/// When a quote is looked at that was not paid at first, before the caller hears that it must be paid: a mint that pays
+/// its own quotes may take a moment.
+const OWN_PAYMENT: [Duration; 3] = [Duration::from_millis(200), Duration::from_millis(400), Duration::from_millis(800)];
+
+/// How often a quote is looked at whose payment was asked for not long ago, and later.
+const LOOK: Duration = Duration::from_secs(2);
+const LOOK_LATER: Duration = Duration::from_secs(60);
+
+/// How long after a quote has expired a payment that was under way may still arrive.
+const LATE_PAYMENT: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How long a quote lives whose mint does not say.
+const QUOTE_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// How long a mint is asked for what was paid for, when it refuses: it may be repaired.
+const PAID_PATIENCE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+impl Core {
+    /// Asks for a quote and prepares the outputs. Nothing can be lost yet: an unpaid quote costs nobody anything.
+    pub(crate) async fn quote(
+        &self,
+        entry: &Entry,
+        job: &Job,
+        terms: &MintTerms,
+        attempts: &Attempts,
+    ) -> Result<Attempt, Halt> {
+        if attempts.any || !entry.is_awaited() {
+            // After a restart, or when all have given up: undone. The same id starts it again.
+            return self.fail(job, Failure::TimedOut, true).await;
+        }
+        match self.try_quote(job, terms).await {
+            Ok(attempt) => Ok(attempt),
+            Err(Halt::Mint(error)) => self.fail(job, error.into(), true).await,
+            Err(Halt::Refused(Refusal::Failure(failure))) => self.fail(job, failure, true).await,
+            Err(halt) => Err(halt),
+        }
+    }
+
+    async fn try_quote(&self, job: &Job, terms: &MintTerms) -> Result<Attempt, Halt> {
+        let mint = self.mints.get(&terms.mint_url)?;
+        let _slot = mint.slots.acquire().await.map_err(|_| Halt::Stopped)?;
+        let unit = normal_unit(&terms.unit);
+        let support = mint.keysets.support().await?;
+        let (info, keys) = self.keyset_for_outputs(&mint, &unit).await?;
+        crate::outputs::split(terms.amount, &keys).map_err(Refusal::from)?;
+        let request = MintQuoteBolt11Request {
+            amount: terms.amount.into(),
+            unit: CurrencyUnit::from_str(&unit).unwrap_or_else(|_| CurrencyUnit::custom(&unit)),
+            description: terms.description.clone().filter(|_| support.description),
+            pubkey: None,
+        };
+        edge!("tickets-before-quote");
+        let quote = mint.client.quote(&request, terms.auth.as_ref()).await?;
+        edge!("tickets-after-quote");
+        check_quote(&quote, terms.amount, &unit)?;
+        let _preparing = mint.preparing.lock().await;
+        let (outputs, counter) = self.prepare(&mint, &info, &keys, vec![(terms.amount, Owner::Holder)]).await?;
+        let minting = Minting {
+            terms: terms.clone(),
+            quote: quote.quote,
+            invoice: quote.request,
+            expires_at: quote.expiry.filter(|at| *at > 0),
+            unpaid_seen: quote.state == QuoteState::Unpaid,
+            quoted_at: self.now().secs(),
+            outputs,
+        };
+        let record = Record { stage: Stage::Quoted(Box::new(minting)), ..(*job.record).clone() };
+        let mut commit = plain_commit(job.id, job.revision, self.now(), &record)?;
+        commit.counter = Some(counter);
+        edge!("tickets-before-quoted");
+        let revision = self.commit(commit).await?.map_err(stale)?;
+        edge!("tickets-after-quoted");
+        Ok(Attempt::Changed(Job { id: job.id, revision, record: Arc::new(record) }))
+    }
+
+    /// Waits for the payment, mints, and takes the result, however it can be had.
+    pub(crate) async fn issue(
+        self: &Arc<Self>,
+        entry: &Arc<Entry>,
+        job: &Job,
+        minting: &Minting,
+        attempts: &mut Attempts,
+    ) -> Result<Attempt, Halt> {
+        let mint = self.mints.get(&minting.terms.mint_url)?;
+        let auth = minting.terms.auth.as_ref();
+        let _slot = mint.slots.acquire().await.map_err(|_| Halt::Stopped)?;
+        if minting.unpaid_seen || attempts.any {
+            match mint.client.quote_state(&minting.quote, auth).await?.state {
+                QuoteState::Unpaid => return self.await_payment(entry, job, minting, attempts).await,
+                QuoteState::Issued => return self.issued(entry, job, minting, &mint).await,
+                QuoteState::Paid => entry.report(Progress::Working(None)),
+            }
+        }
+        if attempts.any
+            && let Some(signatures) = self.restore_outputs(&mint, &minting.outputs, auth).await?
+        {
+            return self.finish_mint(entry, job, minting, &mint, signatures).await;
+        }
+        if !minting.terms.repeatable && !entry.is_awaited() && entry.is_expected() {
+            // The caller pays the quote, and comes back.
+            return Ok(Attempt::Later(LOOK));
+        }
+        attempts.any = true;
+        let blinded = self.blinded(&minting.outputs).await?;
+        edge!("tickets-before-mint");
+        let error = match mint.client.mint(&minting.quote, blinded, auth).await {
+            Ok(signatures) => {
+                edge!("tickets-after-mint");
+                match self.finish_mint(entry, job, minting, &mint, signatures).await {
+                    Err(Halt::Mint(error)) => error,
+                    other => return other,
+                }
+            }
+            Err(error) => error,
+        };
+        edge!("tickets-after-failed-mint");
+        attempts.uncertain |= !error.is_definite();
+        if let Some(signatures) = self.restore_outputs(&mint, &minting.outputs, auth).await? {
+            return self.finish_mint(entry, job, minting, &mint, signatures).await;
+        }
+        match mint.client.quote_state(&minting.quote, auth).await?.state {
+            QuoteState::Unpaid => return self.await_payment(entry, job, minting, attempts).await,
+            QuoteState::Issued => return self.issued(entry, job, minting, &mint).await,
+            QuoteState::Paid => {}
+        }
+        if error.concerns_keyset() {
+            return self.mint_anew(job, minting, &mint, attempts).await;
+        }
+        let MintError::Refused(refusal) = &error else { return Err(error.into()) };
+        let patience = if minting.unpaid_seen { PAID_PATIENCE } else { Duration::ZERO };
+        let age = Duration::from_secs(self.now().secs().saturating_sub(minting.quoted_at));
+        if attempts.uncertain || age < patience {
+            return Err(error.into());
+        }
+        self.fail(job, Failure::Refused(refusal.text.clone()), true).await
+    }
+
+    /// The quote is not paid.
+    async fn await_payment(
+        &self,
+        entry: &Entry,
+        job: &Job,
+        minting: &Minting,
+        attempts: &mut Attempts,
+    ) -> Result<Attempt, Halt> {
+        let now = self.now().secs();
+        let expires = minting.expires_at.unwrap_or(minting.quoted_at.saturating_add(QUOTE_LIFE.as_secs()));
+        if now > expires.saturating_add(LATE_PAYMENT.as_secs()) {
+            return self.fail(job, Failure::Refused("its quote was not paid in time".to_owned()), true).await;
+        }
+        attempts.any = true;
+        attempts.looks = attempts.looks.saturating_add(1);
+        if let Some(pause) = OWN_PAYMENT.get(attempts.looks - 1) {
+            return Ok(Attempt::Later(*pause));
+        }
+        // A mint that is not paid over Lightning has its own ways; an app would only try to pay what is no invoice.
+        if Bolt11Invoice::from_str(&minting.invoice).is_ok() {
+            let expires_at = minting.expires_at.map(UnixMillis::from_secs);
+            entry.report(Progress::PaymentNeeded { invoice: minting.invoice.clone(), expires_at });
+        }
+        let recent = now < minting.quoted_at.saturating_add(10 * LOOK_LATER.as_secs());
+        Ok(Attempt::Later(if recent { LOOK } else { LOOK_LATER }))
+    }
+
+    /// The mint says that it has issued the quote's tokens.
+    async fn issued(&self, entry: &Entry, job: &Job, minting: &Minting, mint: &Mint) -> Result<Attempt, Halt> {
+        let auth = minting.terms.auth.as_ref();
+        match self.restore_outputs(mint, &minting.outputs, auth).await? {
+            Some(signatures) => self.finish_mint(entry, job, minting, mint, signatures).await,
+            None => {
+                self.fail(job, Failure::Refused("it issued the quote's token to somebody else".to_owned()), true).await
+            }
+        }
+    }
+
+    async fn finish_mint(
+        &self,
+        entry: &Entry,
+        job: &Job,
+        minting: &Minting,
+        mint: &Mint,
+        signatures: Vec<cashu::BlindSignature>,
+    ) -> Result<Attempt, Halt> {
+        let proofs = self.unblinded(mint, &minting.outputs, signatures).await?;
+        let proofs = proofs.into_iter().map(|(_, proof)| proof).collect();
+        let unit = normal_unit(&minting.terms.unit);
+        let mint_url = mint.address.as_str();
+        let mut kept = Vec::new();
+        let ending: Ending = self.hand_out(entry, job, mint_url, &unit, proofs, &mut kept)?;
+        self.end(entry, job, ending, mint_url, &unit, &kept, false).await
+    }
+
+    /// Prepares new outputs in the same job: the mint no longer signs with the keyset, and has signed nothing.
+    async fn mint_anew(
+        &self,
+        job: &Job,
+        minting: &Minting,
+        mint: &Mint,
+        attempts: &mut Attempts,
+    ) -> Result<Attempt, Halt> {
+        mint.keysets.forget();
+        let (info, keys) = self.keyset_for_outputs(mint, &normal_unit(&minting.terms.unit)).await?;
+        let _preparing = mint.preparing.lock().await;
+        let totals = vec![(minting.terms.amount, Owner::Holder)];
+        let (outputs, counter) = self.prepare(mint, &info, &keys, totals).await?;
+        let stage = Stage::Quoted(Box::new(Minting { outputs, ..minting.clone() }));
+        let record = Record { stage, ..(*job.record).clone() };
+        let mut commit = plain_commit(job.id, job.revision, self.now(), &record)?;
+        commit.counter = Some(counter);
+        edge!("tickets-before-new-outputs");
+        let revision = self.commit(commit).await?.map_err(stale)?;
+        edge!("tickets-after-new-outputs");
+        // The quote is looked at again, because it was paid.
+        *attempts = Attempts::NONE;
+        Ok(Attempt::Changed(Job { id: job.id, revision, record: Arc::new(record) }))
+    }
+}
+
+/// Whether the quote is what was asked for.
+fn check_quote(quote: &MintQuoteBolt11Response<String>, amount: u64, unit: &str) -> Result<(), MintError> {
+    let fits = |text: &str, longest: usize| !text.is_empty() && text.len() <= longest;
+    if !fits(&quote.quote, MAX_QUOTE_BYTES) || quote.request.len() > MAX_INVOICE_BYTES {
+        return Err(MintError::Invalid("its quote has no id, or is too long".to_owned()));
+    }
+    if quote.amount.is_some_and(|quoted| u64::from(quoted) != amount) {
+        return Err(MintError::Invalid("its quote is for another amount".to_owned()));
+    }
+    if quote.unit.as_ref().is_some_and(|quoted| normal_unit(&quoted.to_string()) != unit) {
+        return Err(MintError::Invalid("its quote is in another unit".to_owned()));
+    }
+    Ok(())
+}

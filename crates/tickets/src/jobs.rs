@@ -1,0 +1,192 @@
+//! The jobs that run, and those who wait for them.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+use tokio::sync::{Notify, watch};
+use tokio::time::{Duration, Instant};
+use usher_engine::UnixMillis;
+use usher_engine::ports::TicketJobId;
+
+use crate::failure::{Failure, Refusal};
+use crate::job::Ending;
+
+/// How far a running job is.
+#[derive(Clone)]
+pub(crate) enum Progress {
+    /// It runs; why the last attempt failed.
+    Working(Option<Failure>),
+    /// The mint waits for the payment of its quote.
+    PaymentNeeded { invoice: String, expires_at: Option<UnixMillis> },
+    /// It has ended, or was not started.
+    Ended(Result<Ending, Refusal>),
+}
+
+/// A job that runs.
+pub(crate) struct Entry {
+    pub(crate) id: TicketJobId,
+    pub(crate) fingerprint: String,
+    mint_url: String,
+    progress: watch::Sender<Progress>,
+    /// Somebody asked for the job: the next attempt is due now.
+    pub(crate) nudge: Notify,
+    waiters: Mutex<Waiters>,
+    /// It waits for a payment, which may take as long as it likes.
+    parked: AtomicBool,
+}
+
+#[derive(Default)]
+struct Waiters {
+    count: usize,
+    /// Somebody waits and will get the token that is being committed.
+    promised: bool,
+    /// Until when somebody is expected, who was told to pay for a quote.
+    expected_until: Option<Instant>,
+}
+
+impl Entry {
+    pub(crate) fn progress(&self) -> watch::Receiver<Progress> {
+        self.progress.subscribe()
+    }
+
+    pub(crate) fn report(&self, progress: Progress) {
+        self.parked.store(matches!(progress, Progress::PaymentNeeded { .. }), Ordering::Relaxed);
+        self.progress.send_replace(progress);
+    }
+
+    /// Whether anybody waits for the result.
+    pub(crate) fn is_awaited(&self) -> bool {
+        self.waiters.lock().count > 0
+    }
+
+    /// Expects the caller, who pays for a quote, to come back within `within`.
+    pub(crate) fn expect(&self, within: Duration) {
+        self.waiters.lock().expected_until = Some(Instant::now() + within);
+    }
+
+    /// Whether the caller who pays for the quote is still expected.
+    pub(crate) fn is_expected(&self) -> bool {
+        self.waiters.lock().expected_until.is_some_and(|until| Instant::now() < until)
+    }
+
+    /// Decides who gets a token: true when somebody waits, who then waits until it is committed.
+    pub(crate) fn promise(&self) -> bool {
+        let mut waiters = self.waiters.lock();
+        waiters.promised = waiters.count > 0;
+        waiters.promised
+    }
+
+    /// Takes a promise back: the commit failed.
+    pub(crate) fn withdraw_promise(&self) {
+        self.waiters.lock().promised = false;
+    }
+
+    pub(crate) fn wait(self: &Arc<Self>) -> Waiter {
+        self.waiters.lock().count += 1;
+        Waiter { entry: Arc::clone(self), left: false }
+    }
+}
+
+/// Somebody who waits for a job.
+pub(crate) struct Waiter {
+    entry: Arc<Entry>,
+    left: bool,
+}
+
+impl Waiter {
+    pub(crate) fn entry(&self) -> &Arc<Entry> {
+        &self.entry
+    }
+
+    /// Stops waiting. False if the token was promised: it is being committed, and there will be a result at once.
+    pub(crate) fn leave(&mut self) -> bool {
+        let mut waiters = self.entry.waiters.lock();
+        if waiters.promised {
+            return false;
+        }
+        if !self.left {
+            self.left = true;
+            waiters.count = waiters.count.saturating_sub(1);
+        }
+        true
+    }
+}
+
+impl Drop for Waiter {
+    fn drop(&mut self) {
+        if !self.left {
+            let mut waiters = self.entry.waiters.lock();
+            waiters.count = waiters.count.saturating_sub(1);
+        }
+    }
+}
+
+/// All jobs that run, by id.
+#[derive(Default)]
+pub(crate) struct Jobs(Mutex<HashMap<TicketJobId, Arc<Entry>>>);
+
+/// A job that was added, and its first waiter.
+pub(crate) struct Added {
+    pub(crate) entry: Arc<Entry>,
+    pub(crate) waiter: Option<Waiter>,
+}
+
+/// How many jobs may run.
+#[derive(Clone, Copy)]
+pub(crate) struct Limits {
+    pub(crate) per_mint: usize,
+    pub(crate) in_all: usize,
+}
+
+impl Jobs {
+    pub(crate) fn get(&self, id: TicketJobId) -> Option<Arc<Entry>> {
+        self.0.lock().get(&id).cloned()
+    }
+
+    /// Adds a job; its first waiter, if `awaited`, is there before the job can end. `None` if it runs already.
+    ///
+    /// # Errors
+    /// [`Refusal::Overloaded`] beyond the limits, if there are any.
+    pub(crate) fn add(
+        &self,
+        id: TicketJobId,
+        fingerprint: &str,
+        mint_url: &str,
+        limits: Option<Limits>,
+        awaited: bool,
+    ) -> Result<Option<Added>, Refusal> {
+        let mut jobs = self.0.lock();
+        if jobs.contains_key(&id) {
+            return Ok(None);
+        }
+        if let Some(limits) = limits {
+            let of_mint = |entry: &&Arc<Entry>| entry.mint_url == mint_url && !entry.parked.load(Ordering::Relaxed);
+            if jobs.len() >= limits.in_all || jobs.values().filter(of_mint).count() >= limits.per_mint {
+                return Err(Refusal::Overloaded);
+            }
+        }
+        let entry = Arc::new(Entry {
+            id,
+            fingerprint: fingerprint.to_owned(),
+            mint_url: mint_url.to_owned(),
+            progress: watch::Sender::new(Progress::Working(None)),
+            nudge: Notify::new(),
+            waiters: Mutex::default(),
+            parked: AtomicBool::new(false),
+        });
+        let waiter = awaited.then(|| entry.wait());
+        jobs.insert(id, Arc::clone(&entry));
+        Ok(Some(Added { entry, waiter }))
+    }
+
+    pub(crate) fn remove(&self, id: TicketJobId) {
+        self.0.lock().remove(&id);
+    }
+
+    /// How many run.
+    pub(crate) fn len(&self) -> usize {
+        self.0.lock().len()
+    }
+}

@@ -1,0 +1,253 @@
+//! The keysets of one mint: cached, verified, and chosen.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cashu::nut02::KeySetVersion;
+use cashu::{Id, KeySet, KeySetInfo, Keys, Proof};
+use parking_lot::Mutex;
+use usher_engine::ports::TokenFault;
+
+use crate::client::MintClient;
+use crate::mint_address::normal_unit;
+use crate::mint_error::{MintError, Refusal};
+use crate::token::{ReadProof, ReadToken};
+
+/// How long the list of keysets is used: a rotation is noticed by then, or when the mint refuses a keyset.
+pub(crate) const FRESH: Duration = Duration::from_secs(5 * 60);
+
+/// How often an unknown keyset makes us fetch the list again. Whoever sends us tokens decides how often that happens.
+const AGAIN: Duration = Duration::from_secs(3);
+
+/// Most keysets of a mint that are looked at.
+const MAX_KEYSETS: usize = 1000;
+
+/// Most keysets whose keys are kept in memory (about 8 KB each).
+const MAX_KEYS: usize = 64;
+
+/// Most denominations of a keyset.
+const MAX_DENOMINATIONS: usize = 256;
+
+/// A keyset whose `final_expiry` is nearer than this is not used for new proofs, and ours are swapped: 30 days.
+pub(crate) const EXPIRY_NOTICE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// What a mint supports, as far as it matters here (NUT-06).
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Support {
+    /// Descriptions of quotes (NUT-23).
+    pub(crate) description: bool,
+}
+
+/// The keysets of one mint, and what it supports.
+pub(crate) struct Keysets {
+    client: MintClient,
+    cache: Mutex<Cache>,
+    /// Held while the list is fetched, so that many who miss one keyset fetch it once.
+    fetching: tokio::sync::Mutex<()>,
+}
+
+#[derive(Default)]
+struct Cache {
+    list: Option<(Arc<Vec<KeySetInfo>>, Duration)>,
+    /// The last fetch that failed, and when it ended.
+    failed: Option<(MintError, u64)>,
+    /// How many fetches have ended.
+    fetches: u64,
+    keys: HashMap<Id, Arc<Keys>>,
+    support: Option<Support>,
+}
+
+impl Keysets {
+    pub(crate) fn new(client: MintClient) -> Self {
+        Self { client, cache: Mutex::default(), fetching: tokio::sync::Mutex::default() }
+    }
+
+    /// All keysets, fetched at most `max_age` before `now` (on the monotonic clock).
+    pub(crate) async fn list(&self, now: Duration, max_age: Duration) -> Result<Arc<Vec<KeySetInfo>>, MintError> {
+        let cached = |since: Duration| {
+            let cache = self.cache.lock();
+            let list = cache.list.as_ref().filter(|(_, at)| at.saturating_add(max_age) >= since);
+            list.map(|(list, _)| Arc::clone(list))
+        };
+        if let Some(list) = cached(now) {
+            return Ok(list);
+        }
+        let before = self.cache.lock().fetches;
+        let _fetching = self.fetching.lock().await;
+        if let Some(list) = cached(now) {
+            return Ok(list);
+        }
+        // Those who waited for a fetch that failed share its failure: with a mint that hangs they would otherwise wait one
+        // after the other.
+        if let Some((error, _)) = self.cache.lock().failed.as_ref().filter(|(_, at)| *at > before) {
+            return Err(error.clone());
+        }
+        let fetched = self.client.keysets().await;
+        let mut cache = self.cache.lock();
+        cache.fetches += 1;
+        match fetched {
+            Ok(mut response) => {
+                response.keysets.truncate(MAX_KEYSETS);
+                let list = Arc::new(response.keysets);
+                cache.list = Some((Arc::clone(&list), now));
+                Ok(list)
+            }
+            Err(error) => {
+                cache.failed = Some((error.clone(), cache.fetches));
+                Err(error)
+            }
+        }
+    }
+
+    /// Forgets the list: the mint refused a keyset that it named.
+    pub(crate) fn forget(&self) {
+        self.cache.lock().list = None;
+    }
+
+    /// The keys of a keyset, if they were fetched and verified before.
+    pub(crate) fn known(&self, id: Id) -> Option<Arc<Keys>> {
+        self.cache.lock().keys.get(&id).cloned()
+    }
+
+    /// The keys of a keyset, verified against its id (NUT-02), and its unit and fee as the list has them.
+    pub(crate) async fn keys(&self, info: &KeySetInfo) -> Result<Arc<Keys>, MintError> {
+        if let Some(keys) = self.cache.lock().keys.get(&info.id) {
+            return Ok(Arc::clone(keys));
+        }
+        let invalid = |what: &str| MintError::Invalid(format!("the keys of keyset {}… {what}", short(info.id)));
+        let keyset = self.client.keys(info.id).await?.ok_or_else(|| invalid("are missing"))?;
+        verify(&keyset, info).map_err(invalid)?;
+        let keys = Arc::new(keyset.keys);
+        let mut cache = self.cache.lock();
+        if cache.keys.len() >= MAX_KEYS {
+            cache.keys.clear();
+        }
+        cache.keys.insert(info.id, Arc::clone(&keys));
+        Ok(keys)
+    }
+
+    /// The active keyset of `unit` that is used for new proofs: one that does not expire soon, with the lowest fee.
+    pub(crate) async fn active(&self, unit: &str, now: Duration, at: u64) -> Result<KeySetInfo, MintError> {
+        let list = self.list(now, FRESH).await?;
+        let soon = at.saturating_add(EXPIRY_NOTICE.as_secs());
+        let of_unit = list.iter().filter(|info| info.active && normal_unit(&info.unit.to_string()) == unit);
+        let best = of_unit.min_by_key(|info| {
+            let expires = info.final_expiry.filter(|at| *at != 0 && *at < soon);
+            (expires.is_some(), u64::MAX - expires.unwrap_or(u64::MAX), info.input_fee_ppk, info.id)
+        });
+        best.cloned().ok_or_else(|| {
+            MintError::Refused(Refusal { code: None, text: "it has no active keyset of this unit".to_owned() })
+        })
+    }
+
+    /// The proofs of a token with their full keyset ids, and their fee as [`fee`] has it. Fetches the list again when a
+    /// keyset is unknown.
+    ///
+    /// # Errors
+    /// The mint's, or within it [`TokenFault`]: `UnknownKeyset`, `OtherUnit`, `Forged` (an amount without key).
+    pub(crate) async fn resolve(
+        &self,
+        token: &ReadToken,
+        now: Duration,
+    ) -> Result<Result<Vec<(Proof, Arc<Keys>)>, TokenFault>, MintError> {
+        let mut list = self.list(now, FRESH).await?;
+        if token.proofs.iter().any(|proof| find(&list, proof).is_none()) {
+            list = self.list(now, AGAIN).await?;
+        }
+        let mut keys = HashMap::new();
+        let mut proofs = Vec::with_capacity(token.proofs.len());
+        for proof in &token.proofs {
+            let Some(info) = find(&list, proof) else { return Ok(Err(TokenFault::UnknownKeyset)) };
+            if normal_unit(&info.unit.to_string()) != token.unit {
+                return Ok(Err(TokenFault::OtherUnit));
+            }
+            let of_keyset = match keys.entry(info.id) {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(unknown) => unknown.insert(self.keys(info).await?),
+            };
+            let proof = proof.of_keyset(info.id);
+            if of_keyset.amount_key(proof.amount).is_none() {
+                return Ok(Err(TokenFault::Forged));
+            }
+            proofs.push((proof, Arc::clone(of_keyset)));
+        }
+        Ok(Ok(proofs))
+    }
+
+    /// What the mint supports.
+    ///
+    /// # Errors
+    /// Also when it lacks what the wallet needs to lose nothing: NUT-07 (states), NUT-09 (restore), NUT-12 (DLEQ proofs).
+    pub(crate) async fn support(&self) -> Result<Support, MintError> {
+        if let Some(support) = &self.cache.lock().support {
+            return Ok(support.clone());
+        }
+        let info = self.client.info().await?;
+        let nuts = info.get("nuts").ok_or_else(|| MintError::Invalid("its info lists no NUTs".to_owned()))?;
+        for (nut, what) in [("7", "states of proofs"), ("9", "restoring signatures"), ("12", "DLEQ proofs")] {
+            let supported = nuts.get(nut).and_then(|nut| nut.get("supported")).and_then(serde_json::Value::as_bool);
+            if supported != Some(true) {
+                let text = format!("it does not support {what} (NUT-{nut:0>2})");
+                return Err(MintError::Refused(Refusal { code: None, text }));
+            }
+        }
+        let methods = nuts.get("4").and_then(|nut| nut.get("methods")).and_then(serde_json::Value::as_array);
+        let mut bolt11 =
+            methods.into_iter().flatten().filter(|method| method.get("method").is_some_and(|m| m == "bolt11"));
+        // The option stands in the method, or in its options (NUT-23).
+        let describes = |method: &serde_json::Value| {
+            let within = method.get("options").and_then(|options| options.get("description"));
+            within.or(method.get("description")).and_then(serde_json::Value::as_bool) == Some(true)
+        };
+        let support = Support { description: bolt11.any(describes) };
+        self.cache.lock().support = Some(support.clone());
+        Ok(support)
+    }
+}
+
+/// The first characters of a keyset's id, for texts.
+fn short(id: Id) -> String {
+    id.to_string().chars().take(8).collect()
+}
+
+/// The one keyset that a proof's id, whole or shortened, stands for.
+fn find<'a>(list: &'a [KeySetInfo], proof: &ReadProof) -> Option<&'a KeySetInfo> {
+    let prefix = proof.keyset_prefix();
+    let mut found = list.iter().filter(|info| stands_for(&prefix, info.id));
+    let first = found.next()?;
+    // A list may name a keyset twice; two different ones are ambiguous.
+    found.all(|other| other.id == first.id).then_some(first)
+}
+
+/// Ids of version 1 are always whole; of version 2 there are at least 8 bytes (NUT-00).
+fn stands_for(prefix: &[u8], id: Id) -> bool {
+    let whole = id.to_bytes();
+    match id.get_version() {
+        KeySetVersion::Version00 => whole == prefix,
+        KeySetVersion::Version01 => prefix.len() >= 8 && whole.starts_with(prefix),
+    }
+}
+
+fn verify(keyset: &KeySet, info: &KeySetInfo) -> Result<(), &'static str> {
+    if normal_unit(&keyset.unit.to_string()) != normal_unit(&info.unit.to_string()) {
+        return Err("have another unit");
+    }
+    if keyset.keys.is_empty() || keyset.keys.len() > MAX_DENOMINATIONS {
+        return Err("are none or too many");
+    }
+    if keyset.keys.iter().any(|(amount, _)| u64::from(*amount) == 0) {
+        return Err("have the amount 0");
+    }
+    // The id is calculated with fee and expiry of the list, because those are the ones that are used. Some mints leave
+    // them out of the keys.
+    let as_listed = KeySet { input_fee_ppk: info.input_fee_ppk, final_expiry: info.final_expiry, ..keyset.clone() };
+    as_listed.verify_id().map_err(|_| "do not match its id")
+}
+
+/// The fee for spending these proofs, in their unit: the sum of their fees in thousandths, rounded up (NUT-02).
+pub(crate) fn fee(list: &[KeySetInfo], proofs: &[Proof]) -> u64 {
+    let ppk = |proof: &Proof| list.iter().find(|info| info.id == proof.keyset_id).map_or(0, |info| info.input_fee_ppk);
+    proofs.iter().map(ppk).fold(0, u64::saturating_add).div_ceil(1000)
+}

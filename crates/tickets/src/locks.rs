@@ -1,0 +1,35 @@
+//! Spending conditions (NUT-10): proofs that are locked to the service's own key (P2PK, NUT-11) can be spent, others not.
+
+use cashu::nuts::nut01::SecretKey;
+use cashu::{Conditions, Kind, Nut10Secret, Proof, PublicKey, SigFlag};
+use usher_engine::ports::TokenFault;
+
+use crate::token::is_locked;
+
+/// Signs the proof if it is locked to `key`; leaves a proof without conditions as it is. Returns whether it was locked.
+///
+/// # Errors
+/// [`TokenFault::Locked`] if `key` alone cannot spend it.
+pub(crate) fn unlock(proof: &mut Proof, key: &SecretKey) -> Result<bool, TokenFault> {
+    if !is_locked(&proof.secret) {
+        return Ok(false);
+    }
+    if !is_locked_to(proof, key) {
+        return Err(TokenFault::Locked);
+    }
+    proof.sign_p2pk(key.clone()).map_err(|_| TokenFault::Locked)?;
+    Ok(true)
+}
+
+/// Whether a signature by `key` over the secret is all that the mint wants. Whoever else could spend it, perhaps after some
+/// time, does not matter: it is swapped at once.
+fn is_locked_to(proof: &Proof, key: &SecretKey) -> bool {
+    let Ok(secret) = Nut10Secret::try_from(proof.secret.clone()) else { return false };
+    let tags = secret.secret_data().tags().cloned().unwrap_or_default();
+    let Ok(conditions) = Conditions::try_from(tags) else { return false };
+    let Ok(locked_to) = secret.secret_data().data().parse::<PublicKey>() else { return false };
+    secret.kind() == Kind::P2PK
+        && locked_to.x_only_public_key() == key.public_key().x_only_public_key()
+        && conditions.sig_flag == SigFlag::SigInputs
+        && conditions.num_sigs.is_none_or(|wanted| wanted == 1)
+}

@@ -1,0 +1,153 @@
+//! What is done from time to time: finished jobs are removed, many small proofs become few, and own proofs leave keysets
+//! that the mint has retired or that expire.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cashu::{KeySetInfo, Proof};
+use usher_engine::ports::{TicketError, TicketJobId};
+
+use crate::core::{Core, Halt};
+use crate::create::MAX_INPUTS;
+use crate::failure::Refusal;
+use crate::job::{RenewTerms, Terms};
+use crate::keysets::{EXPIRY_NOTICE, FRESH, fee};
+use crate::mints::Mint;
+use crate::own_proof;
+use crate::token;
+
+/// The longest time until the first maintenance, so that a service that is restarted every day has one.
+const FIRST: Duration = Duration::from_secs(60);
+
+/// How many finished jobs are removed at once.
+const REMOVE: usize = 500;
+
+/// How many proofs of a mint and unit are looked at.
+const LOOK_AT: usize = 5000;
+
+/// From how many own proofs of one mint and unit on the smallest become few. Each withdrawal looks at 500.
+const MANY: usize = 400;
+
+/// How many are swapped at once: mints bound their requests, and what they sign takes memory.
+const AT_ONCE: usize = 250;
+
+impl Core {
+    /// Runs until the wallet closes.
+    pub(crate) async fn maintain(self: &Arc<Self>) {
+        let mut pause = FIRST.min(self.options.maintenance_interval);
+        loop {
+            tokio::select! {
+                () = self.clock.sleep(pause) => {}
+                () = self.closing.cancelled() => return,
+            }
+            pause = self.options.maintenance_interval;
+            self.remove_finished().await;
+            tokio::select! {
+                () = self.renew_all() => {}
+                () = self.closing.cancelled() => return,
+            }
+        }
+    }
+
+    async fn remove_finished(&self) {
+        let before = self.now().minus(self.options.retention);
+        loop {
+            match self.store.remove_ticket_jobs(before, REMOVE).await {
+                Ok(removed) if removed < REMOVE => return,
+                Ok(_) if self.closing.is_cancelled() => return,
+                Ok(_) => {}
+                Err(error) => {
+                    tracing::warn!(%error, "finished ticket jobs could not be removed; retrying later");
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Renews what has to be, mint by mint.
+    pub(crate) async fn renew_all(self: &Arc<Self>) {
+        let balances = match self.store.ticket_balances().await {
+            Ok(balances) => balances,
+            Err(error) => {
+                tracing::warn!(%error, "the balances of the ticket wallet cannot be read");
+                return;
+            }
+        };
+        for balance in balances {
+            let Ok(mint) = self.mints.get(&balance.mint_url) else { continue };
+            if let Err(error) = self.renew(&mint, &balance.unit).await {
+                let (mint, unit) = (&balance.mint_url, &balance.unit);
+                tracing::warn!(mint, unit, %error, "tickets of the wallet could not be renewed; retrying later");
+            }
+        }
+    }
+
+    /// Renews own proofs of one mint and unit.
+    pub(crate) async fn renew(self: &Arc<Self>, mint: &Arc<Mint>, unit: &str) -> Result<(), TicketError> {
+        let list = mint.keysets.list(self.clock.monotonic(), FRESH).await.map_err(Refusal::from)?;
+        let soon = self.now().secs().saturating_add(EXPIRY_NOTICE.as_secs());
+        let stored = self.store.free_proofs(mint.address.as_str(), unit, LOOK_AT).await?;
+        let proofs = stored.iter().map(own_proof::read).collect::<Result<Vec<_>, _>>()?;
+        let expires = |info: &KeySetInfo| info.final_expiry.is_some_and(|at| at != 0 && at < soon);
+        let infos: HashMap<_, _> = list.iter().map(|info| (info.id, info)).collect();
+        let is_retired = |proof: &Proof| infos.get(&proof.keyset_id).is_some_and(|info| !info.active || expires(info));
+        let (retired, current): (Vec<_>, Vec<_>) = proofs.into_iter().partition(is_retired);
+        // Whether there is anything better to swap them for.
+        let active = mint.keysets.active(unit, self.clock.monotonic(), self.now().secs()).await;
+        let active = active.map_err(Refusal::from)?;
+        if expires(&active) && !current.is_empty() | !retired.is_empty() {
+            tracing::warn!(
+                mint = %mint.address, unit, expires_at = active.final_expiry,
+                "the mint's only keyset expires soon: spend its tickets before, they cannot be renewed",
+            );
+        } else {
+            for part in retired.chunks(AT_ONCE) {
+                self.renew_these(mint, unit, &list, part.to_vec()).await?;
+            }
+        }
+        let mut count = current.len();
+        for part in current.chunks(AT_ONCE) {
+            if count < MANY {
+                break;
+            }
+            count = count.saturating_sub(part.len());
+            self.renew_these(mint, unit, &list, part.to_vec()).await?;
+        }
+        Ok(())
+    }
+
+    /// Makes few proofs of the smallest ones.
+    pub(crate) async fn consolidate(self: &Arc<Self>, mint: &Arc<Mint>, unit: &str) -> Result<(), Halt> {
+        let list = mint.keysets.list(self.clock.monotonic(), FRESH).await.map_err(Refusal::from)?;
+        let stored = self.store.free_proofs(mint.address.as_str(), unit, MAX_INPUTS).await.map_err(Refusal::from)?;
+        let proofs = stored.iter().map(own_proof::read).collect::<Result<Vec<_>, _>>().map_err(Refusal::from)?;
+        match self.renew_these(mint, unit, &list, proofs).await {
+            Ok(()) => Ok(()),
+            Err(TicketError::TimedOut) => Err(Refusal::Failure(crate::failure::Failure::TimedOut).into()),
+            Err(error) => Err(Refusal::Failure(crate::failure::Failure::Unreachable(error.to_string())).into()),
+        }
+    }
+
+    async fn renew_these(
+        self: &Arc<Self>,
+        mint: &Arc<Mint>,
+        unit: &str,
+        list: &[KeySetInfo],
+        proofs: Vec<Proof>,
+    ) -> Result<(), TicketError> {
+        if proofs.is_empty() || token::sum(&proofs) <= fee(list, &proofs) {
+            return Ok(());
+        }
+        // Two who find the same proofs want the same job.
+        let mut named = Vec::new();
+        for proof in &proofs {
+            named.extend_from_slice(proof.secret.as_bytes());
+            named.push(0);
+        }
+        let id = TicketJobId::derive("renew", &named);
+        let terms = RenewTerms { mint_url: mint.address.as_str().to_owned(), unit: unit.to_owned(), proofs };
+        self.submit(id, Terms::Renew(terms)).await?;
+        Ok(())
+    }
+}

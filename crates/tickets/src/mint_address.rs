@@ -1,0 +1,44 @@
+//! Addresses of mints, and units.
+
+use std::fmt;
+
+use usher_protocol::{mint_url, ticket_unit};
+
+/// The address of a mint in its normal form (see [`mint_url`]): two texts that lead to the same mint compare as equal.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct MintAddress(String);
+
+impl MintAddress {
+    /// Reads an address.
+    ///
+    /// # Errors
+    /// In words for the caller.
+    pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
+        mint_url::normalize(text).map(Self).ok_or("it is not the address of a mint")
+    }
+
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub(crate) fn is_https(&self) -> bool {
+        self.0.starts_with("https:")
+    }
+}
+
+impl fmt::Display for MintAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for MintAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A unit in its normal form (see [`ticket_unit`]). What is no unit stays as it is, and equals none.
+pub(crate) fn normal_unit(text: &str) -> String {
+    ticket_unit::normalize(text).unwrap_or_else(|| text.to_owned())
+}

@@ -1,0 +1,141 @@
+//! What can go wrong with a request to a mint.
+
+use serde::Deserialize;
+
+/// Longest text of a mint that is shown, in characters.
+const MAX_CHARS: usize = 160;
+
+/// Longest run of characters that may be a secret, a key or a token. Longer ones are cut: some mints echo secrets.
+const MAX_RUN: usize = 20;
+
+/// Why a request to a mint has no result.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum MintError {
+    /// The address leads to a network that is not allowed. Nothing was sent.
+    #[error("{0}")]
+    AddressNotAllowed(String),
+    /// No connection, or it broke off.
+    #[error("{reason}")]
+    Unreachable {
+        /// Why, in our words.
+        reason: String,
+        /// Whether the request may have been sent.
+        sent: bool,
+    },
+    /// No complete response in time.
+    #[error("no response in time")]
+    TimedOut,
+    /// The mint refused for now, or failed.
+    #[error("status {0}")]
+    Failed(u16),
+    /// The mint refused.
+    #[error("{}", .0.text)]
+    Refused(Refusal),
+    /// The response breaks the protocol, in our words.
+    #[error("{0}")]
+    Invalid(String),
+}
+
+/// A refusal in the mint's words, cleaned and cut.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal {
+    pub(crate) code: Option<i64>,
+    pub(crate) text: String,
+}
+
+/// `Keyset is inactive` and `Keyset is not known` (NUT error codes).
+const KEYSET_CODES: [i64; 3] = [12001, 12002, 12003];
+
+impl MintError {
+    /// Reads a response that is not a success.
+    pub(crate) fn from_status(status: u16, body: &[u8]) -> Self {
+        #[derive(Deserialize)]
+        struct Body {
+            #[serde(default)]
+            detail: serde_json::Value,
+            #[serde(default)]
+            error: serde_json::Value,
+            #[serde(default)]
+            code: serde_json::Value,
+        }
+        // Those that say nothing of the request itself: time-outs, too early, too many.
+        if !(400..500).contains(&status) || matches!(status, 408 | 425 | 429) {
+            return Self::Failed(status);
+        }
+        let body = serde_json::from_slice::<Body>(body).ok();
+        let code = body.as_ref().and_then(|body| body.code.as_i64());
+        let text = body.as_ref().and_then(|body| body.detail.as_str().or(body.error.as_str())).map(clean);
+        let text = text.filter(|text| !text.is_empty()).unwrap_or_else(|| format!("status {status}"));
+        Self::Refused(Refusal { code, text })
+    }
+
+    /// Whether the mint has certainly not done it.
+    pub(crate) fn is_definite(&self) -> bool {
+        match self {
+            Self::AddressNotAllowed(_) | Self::Refused(_) => true,
+            Self::Unreachable { sent, .. } => !sent,
+            Self::TimedOut | Self::Failed(_) | Self::Invalid(_) => false,
+        }
+    }
+
+    /// Whether the mint no longer signs with the keyset of the outputs.
+    pub(crate) fn concerns_keyset(&self) -> bool {
+        matches!(self, Self::Refused(refusal) if refusal.code.is_some_and(|code| KEYSET_CODES.contains(&code))
+            || refusal.text.to_ascii_lowercase().contains("keyset"))
+    }
+
+    /// Whether the mint says that a proof is not valid.
+    pub(crate) fn concerns_proof(&self) -> bool {
+        matches!(self, Self::Refused(Refusal { code: Some(10001 | 10003), .. }))
+    }
+}
+
+/// A mint's text in one line, without anything that may be a secret, and short.
+fn clean(text: &str) -> String {
+    let mut cleaned = String::new();
+    let mut run = String::new();
+    let flush = |run: &mut String, cleaned: &mut String| {
+        cleaned.push_str(if run.len() > MAX_RUN { "…" } else { run });
+        run.clear();
+    };
+    for c in text.chars().take(16 * MAX_CHARS) {
+        if c.is_ascii_alphanumeric() || matches!(c, '+' | '/' | '_' | '-' | '=') {
+            run.push(c);
+        } else {
+            flush(&mut run, &mut cleaned);
+            cleaned.push(if c.is_control() { ' ' } else { c });
+        }
+    }
+    flush(&mut run, &mut cleaned);
+    cleaned.chars().take(MAX_CHARS).collect::<String>().trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mints_words_are_cleaned_and_cut() {
+        assert_eq!(clean("Keyset\nis inactive."), "Keyset is inactive.");
+        let secret = "9a6d".repeat(16);
+        assert_eq!(
+            clean(&format!("inputs: [{{'secret': '{secret}', 'C': '02{secret}'}}]")),
+            "inputs: [{'secret': '…', 'C': '…'}]"
+        );
+        assert!(clean(&"a b ".repeat(10_000)).chars().count() <= MAX_CHARS);
+        assert_eq!(clean(&"x".repeat(100_000)), "…");
+    }
+
+    #[test]
+    fn only_a_refusal_is_definite() {
+        let refused = MintError::from_status(400, br#"{"detail": "Token already spent.", "code": 11001}"#);
+        assert_eq!(refused, MintError::Refused(Refusal { code: Some(11001), text: "Token already spent.".into() }));
+        assert!(refused.is_definite());
+        for status in [500, 502, 503, 504, 429, 408, 302] {
+            assert!(!MintError::from_status(status, b"{}").is_definite(), "{status}");
+        }
+        assert!(MintError::from_status(404, b"<html>").is_definite());
+        assert!(MintError::from_status(400, br#"{"detail": "Keyset is inactive", "code": 12002}"#).concerns_keyset());
+        assert!(!refused.concerns_keyset());
+    }
+}

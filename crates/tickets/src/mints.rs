@@ -1,0 +1,75 @@
+//! The mints that are in use.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::Semaphore;
+
+use crate::TicketOptions;
+use crate::client::{HttpClient, MintClient};
+use crate::failure::{Failure, Refusal};
+use crate::keysets::Keysets;
+use crate::mint_address::MintAddress;
+use crate::states::StateQueue;
+
+/// Most mints in memory. Those that no job uses make way.
+const MAX_MINTS: usize = 256;
+
+/// One mint.
+pub(crate) struct Mint {
+    pub(crate) address: MintAddress,
+    pub(crate) client: MintClient,
+    pub(crate) keysets: Keysets,
+    /// Requests of jobs that may run at once: a mint that hangs holds up nobody but its own jobs.
+    pub(crate) slots: Semaphore,
+    /// Held from reading a counter, or choosing own proofs, to the commit that uses them.
+    pub(crate) preparing: tokio::sync::Mutex<()>,
+    pub(crate) states: StateQueue,
+}
+
+/// All mints in use.
+pub(crate) struct Mints {
+    http: HttpClient,
+    requests_per_mint: usize,
+    mints: Mutex<HashMap<MintAddress, Arc<Mint>>>,
+}
+
+impl Mints {
+    pub(crate) fn new(options: &TicketOptions) -> Self {
+        let requests_per_mint = options.requests_per_mint.max(1);
+        Self { http: HttpClient::new(options), requests_per_mint, mints: Mutex::default() }
+    }
+
+    /// The mint at this address.
+    ///
+    /// # Errors
+    /// The address is not allowed, or too many mints are in use.
+    pub(crate) fn get(&self, address: &str) -> Result<Arc<Mint>, Refusal> {
+        let not_allowed = |reason: &str| Refusal::Failure(Failure::AddressNotAllowed(reason.to_owned()));
+        let address = MintAddress::parse(address).map_err(not_allowed)?;
+        self.http.check(&address)?;
+        let mut mints = self.mints.lock();
+        if let Some(mint) = mints.get(&address) {
+            return Ok(Arc::clone(mint));
+        }
+        if mints.len() >= MAX_MINTS {
+            // While this lock is held nobody can get hold of one that nobody holds.
+            mints.retain(|_, mint| Arc::strong_count(mint) > 1);
+            if mints.len() >= MAX_MINTS {
+                return Err(Refusal::Overloaded);
+            }
+        }
+        let client = MintClient::new(self.http.clone(), address.clone());
+        let mint = Arc::new(Mint {
+            address: address.clone(),
+            keysets: Keysets::new(client.clone()),
+            states: StateQueue::default(),
+            client,
+            slots: Semaphore::new(self.requests_per_mint),
+            preparing: tokio::sync::Mutex::default(),
+        });
+        mints.insert(address, Arc::clone(&mint));
+        Ok(mint)
+    }
+}

@@ -1,0 +1,206 @@
+//! Prepared outputs: what a mint is asked to sign, with the secrets that make proofs of its signatures.
+
+use cashu::dhke::{blind_message, unblind_message};
+use cashu::nuts::nut01::SecretKey;
+use cashu::secret::Secret;
+use cashu::{BlindSignature, BlindedMessage, Id, Keys, Proof, ProofDleq};
+use serde::{Deserialize, Serialize};
+
+use crate::seed::{Owner, Seeds};
+use crate::token::amount;
+
+/// Most outputs of a request.
+pub(crate) const MAX_OUTPUTS: usize = 500;
+
+/// Outputs of one keyset. They are stored before the mint sees them: from them alone the proofs can be made at any later
+/// time, whatever happens to the response.
+#[derive(Clone, Serialize, Deserialize)]
+pub(crate) struct Outputs {
+    pub(crate) keyset: Id,
+    outputs: Vec<Output>,
+}
+
+#[derive(Clone, Serialize, Deserialize)]
+struct Output {
+    amount: u64,
+    owner: Owner,
+    secret: Secret,
+    r: SecretKey,
+}
+
+/// Why outputs cannot be prepared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum OutputError {
+    #[error("its keys cannot represent the amount with at most {MAX_OUTPUTS} proofs")]
+    Amount,
+    #[error("the keyset has no counters left")]
+    Counters,
+    #[error("a secret could not be derived")]
+    Derivation,
+}
+
+/// The amounts of which `total` is made: the largest first, as few as possible.
+pub(crate) fn split(total: u64, keys: &Keys) -> Result<Vec<u64>, OutputError> {
+    let mut rest = total;
+    let mut parts = Vec::new();
+    // No store keeps amounts above this one.
+    let usable = 1..=i64::MAX as u64;
+    for denomination in
+        keys.keys().keys().rev().map(|amount| u64::from(*amount)).filter(|amount| usable.contains(amount))
+    {
+        let count = rest / denomination;
+        if count > (MAX_OUTPUTS - parts.len()) as u64 {
+            return Err(OutputError::Amount);
+        }
+        parts.extend((0..count).map(|_| denomination));
+        rest %= denomination;
+    }
+    if rest == 0 { Ok(parts) } else { Err(OutputError::Amount) }
+}
+
+impl Outputs {
+    /// Prepares outputs for these totals, with the counters from `counter` on; returns the next unused counter too.
+    pub(crate) fn prepare(
+        seeds: &Seeds,
+        keyset: Id,
+        keys: &Keys,
+        counter: u32,
+        totals: &[(u64, Owner)],
+    ) -> Result<(Self, u32), OutputError> {
+        let mut amounts = Vec::new();
+        for (total, owner) in totals {
+            amounts.extend(split(*total, keys)?.into_iter().map(|amount| (amount, *owner)));
+        }
+        if amounts.len() > MAX_OUTPUTS {
+            return Err(OutputError::Amount);
+        }
+        // In ascending order, so that their order does not tell which are change (NUT-03).
+        amounts.sort_by_key(|(amount, _)| *amount);
+        let count = u32::try_from(amounts.len()).map_err(|_| OutputError::Amount)?;
+        // NUT-13 has 31 bits for the counter.
+        let next = counter.checked_add(count).filter(|next| *next < 1 << 31).ok_or(OutputError::Counters)?;
+        let derive = |(counter, (amount, owner)): (u32, (u64, Owner))| {
+            let seed = seeds.of(owner);
+            let secret = Secret::from_seed(seed, keyset, counter).map_err(|_| OutputError::Derivation)?;
+            let r = SecretKey::from_seed(seed, keyset, counter).map_err(|_| OutputError::Derivation)?;
+            Ok(Output { amount, owner, secret, r })
+        };
+        let outputs = (counter..).zip(amounts).map(derive).collect::<Result<_, _>>()?;
+        Ok((Self { keyset, outputs }, next))
+    }
+
+    /// The totals for which they were prepared.
+    pub(crate) fn totals(&self) -> Vec<(u64, Owner)> {
+        let total = |owner| {
+            let amounts = self.outputs.iter().filter(|output| output.owner == owner).map(|output| output.amount);
+            (amounts.fold(0, u64::saturating_add), owner)
+        };
+        [total(Owner::Holder), total(Owner::Wallet)].into_iter().filter(|(total, _)| *total > 0).collect()
+    }
+
+    /// What the mint is sent.
+    pub(crate) fn blinded(&self) -> Result<Vec<BlindedMessage>, OutputError> {
+        let blind = |output: &Output| {
+            let (point, _) =
+                blind_message(output.secret.as_bytes(), Some(output.r.clone())).map_err(|_| OutputError::Derivation)?;
+            Ok(BlindedMessage::new(amount(output.amount), self.keyset, point))
+        };
+        self.outputs.iter().map(blind).collect()
+    }
+
+    /// Makes proofs of the mint's signatures, which must be for all outputs in their order, of the right keyset, for the
+    /// right amount (any, if it was prepared without one), and proven (NUT-12).
+    ///
+    /// # Errors
+    /// What is wrong, in our words.
+    pub(crate) fn unblind(
+        &self,
+        signatures: Vec<BlindSignature>,
+        keys: &Keys,
+    ) -> Result<Vec<(Owner, Proof)>, &'static str> {
+        if signatures.len() != self.outputs.len() {
+            return Err("the number of signatures is not that of the outputs");
+        }
+        let unblind = |(output, signature): (&Output, BlindSignature)| {
+            if signature.keyset_id != self.keyset {
+                return Err("a signature is of another keyset");
+            }
+            if output.amount != 0 && u64::from(signature.amount) != output.amount {
+                return Err("a signature is for another amount");
+            }
+            let key = keys.amount_key(signature.amount).ok_or("a signature is for an amount without key")?;
+            let (blinded, _) = blind_message(output.secret.as_bytes(), Some(output.r.clone()))
+                .map_err(|_| "an output could not be blinded")?;
+            signature.verify_dleq(key, blinded).map_err(|_| "a signature has no valid DLEQ proof")?;
+            let c = unblind_message(&signature.c, &output.r, &key).map_err(|_| "a signature could not be unblinded")?;
+            let mut proof = Proof::new(signature.amount, self.keyset, output.secret.clone(), c);
+            proof.dleq = signature.dleq.map(|dleq| ProofDleq::new(dleq.e, dleq.s, output.r.clone()));
+            Ok((output.owner, proof))
+        };
+        self.outputs.iter().zip(signatures).map(unblind).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::str::FromStr as _;
+
+    use super::*;
+
+    fn keys(amounts: &[u64]) -> (Keys, BTreeMap<u64, SecretKey>) {
+        let secret: BTreeMap<u64, SecretKey> = amounts.iter().map(|a| (*a, SecretKey::generate())).collect();
+        (Keys::new(secret.iter().map(|(a, key)| (amount(*a), key.public_key())).collect()), secret)
+    }
+
+    fn id() -> Id {
+        Id::from_str("009a1f293253e41e").unwrap()
+    }
+
+    #[test]
+    fn amounts_are_split_within_bounds() {
+        let (keys, _) = keys(&[1, 2, 4, 8]);
+        assert_eq!(split(13, &keys), Ok(vec![8, 4, 1]));
+        assert_eq!(split(0, &keys), Ok(vec![]));
+        assert_eq!(split(u64::MAX, &keys), Err(OutputError::Amount), "no memory is taken for 2^61 proofs");
+        let (odd, _) = super::tests::keys(&[5]);
+        assert_eq!(split(7, &odd), Err(OutputError::Amount));
+    }
+
+    #[test]
+    fn only_the_right_signatures_become_proofs() {
+        let (keys, secret) = keys(&[1, 2, 4, 8]);
+        let seeds = Seeds::derive(&[1; 32]);
+        let (outputs, next) =
+            Outputs::prepare(&seeds, id(), &keys, 7, &[(5, Owner::Holder), (8, Owner::Wallet)]).unwrap();
+        assert_eq!((next, outputs.totals()), (10, vec![(5, Owner::Holder), (8, Owner::Wallet)]));
+        let blinded = outputs.blinded().unwrap();
+        let sign = |message: &BlindedMessage| {
+            let key = &secret[&u64::from(message.amount)];
+            let c = cashu::dhke::sign_message(key, &message.blinded_secret).unwrap();
+            BlindSignature::new(message.amount, c, id(), &message.blinded_secret, key).unwrap()
+        };
+        let good: Vec<_> = blinded.iter().map(sign).collect();
+        let proofs = outputs.unblind(good.clone(), &keys).unwrap();
+        assert!(proofs.iter().all(|(_, proof)| {
+            let key = keys.amount_key(proof.amount).unwrap();
+            proof.verify_dleq(key).is_ok()
+        }));
+        assert_eq!(proofs.iter().filter(|(owner, _)| *owner == Owner::Wallet).count(), 1);
+        // After a restart.
+        let stored: Outputs = serde_json::from_str(&serde_json::to_string(&outputs).unwrap()).unwrap();
+        assert_eq!(stored.blinded().unwrap(), blinded);
+
+        let spoilt = |spoil: &dyn Fn(&mut Vec<BlindSignature>)| {
+            let mut signatures = good.clone();
+            spoil(&mut signatures);
+            outputs.unblind(signatures, &keys).unwrap_err()
+        };
+        spoilt(&|signatures| drop(signatures.pop()));
+        spoilt(&|signatures| signatures.swap(0, 2));
+        spoilt(&|signatures| signatures[0].dleq = None);
+        spoilt(&|signatures| signatures[0].c = signatures[1].c);
+        spoilt(&|signatures| signatures[0].amount = amount(8));
+        spoilt(&|signatures| signatures[0].keyset_id = Id::from_str("00ffffffffffffff").unwrap());
+    }
+}

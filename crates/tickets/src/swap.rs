@@ -1,0 +1,278 @@
+//! Attempts of a swap.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cashu::{BlindSignature, Proof};
+use usher_engine::ports::{TicketJobId, TokenState};
+
+use crate::core::{Core, Halt, edge};
+use crate::create::ids;
+use crate::drive::{Attempt, Attempts, stale, wrong};
+use crate::failure::{Failure, Refusal};
+use crate::job::{Ending, Job, Kind, Record, Stage, Swapping, plain_commit};
+use crate::jobs::Entry;
+use crate::mint_error::MintError;
+use crate::mints::Mint;
+use crate::outputs::Outputs;
+use crate::seed::Owner;
+use crate::states::together;
+use crate::token;
+
+/// How long a mint must refuse before it is believed although an earlier attempt had no response: by then that one has
+/// surely been processed.
+const LATE_EFFECTS: Duration = Duration::from_secs(5 * 60);
+
+impl Core {
+    /// Asks the mint to swap, and takes the result, however it can be had.
+    pub(crate) async fn swap(
+        self: &Arc<Self>,
+        entry: &Arc<Entry>,
+        job: &Job,
+        swapping: &Swapping,
+        attempts: &mut Attempts,
+    ) -> Result<Attempt, Halt> {
+        let mint = self.mints.get(&swapping.mint_url)?;
+        let _slot = mint.slots.acquire().await.map_err(|_| Halt::Stopped)?;
+        if attempts.any
+            && let Some(signatures) = self.restored(&mint, &swapping.outputs, swapping).await?
+        {
+            return self.finish_swap(entry, job, swapping, &mint, signatures).await;
+        }
+        attempts.any = true;
+        let blinded = self.blinded(&swapping.outputs).await?;
+        edge!("tickets-before-swap");
+        let error = match mint.client.swap(swapping.inputs.clone(), blinded, swapping.auth.as_ref()).await {
+            Ok(signatures) => {
+                edge!("tickets-after-swap");
+                match self.finish_swap(entry, job, swapping, &mint, signatures).await {
+                    Err(Halt::Mint(error)) => error,
+                    other => return other,
+                }
+            }
+            Err(error) => error,
+        };
+        edge!("tickets-after-failed-swap");
+        attempts.uncertain |= !error.is_definite();
+        if let Some(signatures) = self.restored(&mint, &swapping.outputs, swapping).await? {
+            return self.finish_swap(entry, job, swapping, &mint, signatures).await;
+        }
+        let states = mint.client.check_state(swapping.ys()?, swapping.auth.as_ref()).await?;
+        match together(states.iter().map(|state| state.state)) {
+            TokenState::Pending => return Err(error.into()),
+            TokenState::Spent => {
+                // Whether it was us is known only now: the mint marks inputs as spent after it has kept its signatures.
+                if let Some(signatures) = self.restored(&mint, &swapping.outputs, swapping).await? {
+                    return self.finish_swap(entry, job, swapping, &mint, signatures).await;
+                }
+                edge!("tickets-before-failure");
+                if !swapping.own_inputs {
+                    return self.fail(job, Failure::AlreadySpent, false).await;
+                }
+                let spent = |state: &&cashu::ProofState| state.state == cashu::State::Spent;
+                let spent = states.iter().filter(spent).map(|state| token::proof_id(&state.y)).collect();
+                return self.drop_spent(job, swapping, spent).await;
+            }
+            TokenState::Unspent => {}
+        }
+        if error.concerns_keyset() {
+            return self.swap_anew(job, swapping, &mint, attempts).await;
+        }
+        let MintError::Refused(refusal) = &error else { return Err(error.into()) };
+        let now = self.clock.monotonic();
+        let since = *attempts.refused_since.get_or_insert(now);
+        if attempts.uncertain && now.saturating_sub(since) < LATE_EFFECTS {
+            return Err(error.into());
+        }
+        edge!("tickets-before-failure");
+        let failure = if error.concerns_proof() && !swapping.own_inputs {
+            Failure::Forged
+        } else {
+            Failure::Refused(refusal.text.clone())
+        };
+        self.fail(job, failure, false).await
+    }
+
+    /// The signatures of all outputs, if the mint has signed them.
+    async fn restored(
+        &self,
+        mint: &Mint,
+        outputs: &Outputs,
+        swapping: &Swapping,
+    ) -> Result<Option<Vec<BlindSignature>>, Halt> {
+        self.restore_outputs(mint, outputs, swapping.auth.as_ref()).await
+    }
+
+    /// Makes proofs of the signatures and ends the job.
+    async fn finish_swap(
+        &self,
+        entry: &Entry,
+        job: &Job,
+        swapping: &Swapping,
+        mint: &Mint,
+        signatures: Vec<BlindSignature>,
+    ) -> Result<Attempt, Halt> {
+        let proofs = self.unblinded(mint, &swapping.outputs, signatures).await?;
+        let (mint_url, unit) = (&swapping.mint_url, &swapping.unit);
+        let (handed_out, kept): (Vec<_>, Vec<_>) = proofs.into_iter().partition(|(owner, _)| *owner == Owner::Holder);
+        let handed_out: Vec<Proof> = handed_out.into_iter().map(|(_, proof)| proof).collect();
+        let mut kept: Vec<Proof> = kept.into_iter().map(|(_, proof)| proof).collect();
+        let ending = if handed_out.is_empty() {
+            Ending::Amount(token::sum(&kept))
+        } else {
+            self.hand_out(entry, job, mint_url, unit, handed_out, &mut kept)?
+        };
+        self.end(entry, job, ending, mint_url, unit, &kept, swapping.own_inputs).await
+    }
+
+    /// Decides who gets new proofs: the caller, as a token, or the balance, if nobody can get the token any more.
+    pub(crate) fn hand_out(
+        &self,
+        entry: &Entry,
+        job: &Job,
+        mint_url: &str,
+        unit: &str,
+        proofs: Vec<Proof>,
+        kept: &mut Vec<Proof>,
+    ) -> Result<Ending, Halt> {
+        if !job.repeatable() && !entry.promise() {
+            let amount = token::sum(&proofs);
+            kept.extend(proofs);
+            return Ok(Ending::Joined(amount));
+        }
+        let token = token::write(mint_url, unit, proofs).map_err(|_| wrong("its address cannot be written"))?;
+        Ok(Ending::Token(token))
+    }
+
+    /// Commits the end of a job: proofs join the balance, own inputs leave it.
+    #[allow(clippy::too_many_arguments, reason = "all of one step")]
+    pub(crate) async fn end(
+        &self,
+        entry: &Entry,
+        job: &Job,
+        ending: Ending,
+        mint_url: &str,
+        unit: &str,
+        kept: &[Proof],
+        own_inputs: bool,
+    ) -> Result<Attempt, Halt> {
+        let record = Record { stage: Stage::Ended(ending), ..(*job.record).clone() };
+        let mut commit = plain_commit(job.id, job.revision, self.now(), &record)?;
+        commit.add = kept.iter().map(|proof| crate::own_proof::row(mint_url, unit, proof)).collect::<Result<_, _>>()?;
+        commit.remove_reserved = own_inputs;
+        edge!("tickets-before-end");
+        let committed = self.commit(commit).await;
+        let revision = match committed {
+            Ok(Ok(revision)) => revision,
+            Ok(Err(conflict)) => {
+                entry.withdraw_promise();
+                return Err(stale(conflict));
+            }
+            Err(error) => {
+                entry.withdraw_promise();
+                return Err(error.into());
+            }
+        };
+        edge!("tickets-after-end");
+        Ok(Attempt::Changed(Job { id: job.id, revision, record: Arc::new(record) }))
+    }
+
+    /// Prepares new outputs in the same job: the mint no longer signs with the keyset, has signed nothing, and the inputs
+    /// are unspent.
+    async fn swap_anew(
+        &self,
+        job: &Job,
+        swapping: &Swapping,
+        mint: &Mint,
+        attempts: &mut Attempts,
+    ) -> Result<Attempt, Halt> {
+        mint.keysets.forget();
+        let list = mint.keysets.list(self.clock.monotonic(), crate::keysets::FRESH).await?;
+        let rest = token::sum(&swapping.inputs).saturating_sub(crate::keysets::fee(&list, &swapping.inputs));
+        let old = swapping.outputs.totals();
+        let handed_out = old.iter().find(|(_, owner)| *owner == Owner::Holder).map_or(0, |(total, _)| *total);
+        let totals = match (job.record.kind, swapping.own_inputs) {
+            // What was promised to the caller stays; the change is what is left.
+            (Kind::Withdraw, _) => {
+                let Some(change) = rest.checked_sub(handed_out) else {
+                    return self.fail(job, Failure::Refused("its fee has risen".to_owned()), false).await;
+                };
+                vec![(handed_out, Owner::Holder), (change, Owner::Wallet)]
+            }
+            _ if rest == 0 => {
+                return self.fail(job, Failure::Refused("its fee takes all of it".to_owned()), false).await;
+            }
+            (Kind::Verify, _) if rest < handed_out => {
+                return self.fail(job, Failure::Refused("its fee has risen".to_owned()), false).await;
+            }
+            (Kind::Verify, _) => vec![(rest, Owner::Holder)],
+            _ => vec![(rest, Owner::Wallet)],
+        };
+        let _preparing = mint.preparing.lock().await;
+        let (outputs, counter) = match self.outputs_anew(mint, &swapping.unit, totals).await {
+            Ok(prepared) => prepared,
+            Err(Refusal::Failure(failure)) => {
+                // The mint has no keyset of this unit any more, or did not respond: the next attempt sees.
+                return Err(wrong(&format!("no new outputs: {failure:?}")).into());
+            }
+            Err(refusal) => return Err(refusal_of_store(refusal)),
+        };
+        let stage = Stage::Swapping(Box::new(Swapping { outputs, ..swapping.clone() }));
+        let record = Record { stage, ..(*job.record).clone() };
+        let mut commit = plain_commit(job.id, job.revision, self.now(), &record)?;
+        commit.counter = Some(counter);
+        edge!("tickets-before-new-outputs");
+        let revision = self.commit(commit).await?.map_err(stale)?;
+        edge!("tickets-after-new-outputs");
+        *attempts = Attempts::NONE;
+        Ok(Attempt::Changed(Job { id: job.id, revision, record: Arc::new(record) }))
+    }
+
+    /// The mint says that some of the wallet's own proofs are spent, though not by this job: they leave the balance, and the
+    /// others become free again.
+    async fn drop_spent(
+        &self,
+        job: &Job,
+        swapping: &Swapping,
+        spent: Vec<usher_engine::ports::ProofId>,
+    ) -> Result<Attempt, Halt> {
+        let amounts: u64 = ids(swapping)?
+            .iter()
+            .zip(&swapping.inputs)
+            .filter(|(id, _)| spent.contains(id))
+            .map(|(_, proof)| u64::from(proof.amount))
+            .sum();
+        tracing::error!(
+            mint = swapping.mint_url,
+            unit = swapping.unit,
+            amount = amounts,
+            "the mint says that proofs of the ticket wallet are spent, which the wallet has not spent; they are removed",
+        );
+        let failure =
+            Failure::Refused("some of the wallet's proofs are spent; they were removed, try again".to_owned());
+        let failed = self.fail(job, failure, true).await?;
+        let mut of = Vec::new();
+        spent.iter().for_each(|id| of.extend(id.0));
+        let id = TicketJobId::derive("spent", &of);
+        let ending = Stage::Ended(Ending::Amount(0));
+        let record = Record { kind: Kind::Renew, fingerprint: String::new(), stage: ending };
+        let mut reserve = plain_commit(id, 0, self.now(), &record)?;
+        reserve.reserve = spent;
+        let mut remove = plain_commit(id, 1, self.now(), &record)?;
+        remove.remove_reserved = true;
+        for commit in [reserve, remove] {
+            if let Err(conflict) = self.commit(commit).await? {
+                // They are found again by the next job that wants to spend them.
+                tracing::warn!(?conflict, "spent proofs of the ticket wallet could not be removed");
+            }
+        }
+        Ok(failed)
+    }
+}
+
+fn refusal_of_store(refusal: Refusal) -> Halt {
+    match refusal {
+        Refusal::Store(_) | Refusal::Overloaded => Halt::Stale,
+        other => Halt::Refused(other),
+    }
+}

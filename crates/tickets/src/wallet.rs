@@ -1,0 +1,195 @@
+//! The ticket wallet.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use cashu::nuts::nut01::SecretKey;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use usher_engine::ports::{
+    Clock, MintTerms, Minted, ReceiveTerms, StoreError, TicketBalance, TicketError, TicketJobId, TicketStore,
+    TicketWallet, Token, TokenFault, TokenInfo, TokenState, WithdrawTerms,
+};
+
+use crate::TicketOptions;
+use crate::core::{Core, Got};
+use crate::failure::{Failure, Refusal};
+use crate::job::{Ending, Job, Terms};
+use crate::jobs::Jobs;
+use crate::mints::Mints;
+use crate::seed::Seeds;
+use crate::states::send_all;
+use crate::token;
+
+/// How many stored jobs are read at once at the start.
+const PAGE: usize = 256;
+
+/// How long jobs that are talking to a mint may take to stop.
+const CLOSE_WITHIN: Duration = Duration::from_secs(5);
+
+/// The service's own ticket wallet, over Cashu mints.
+pub struct CashuWallet {
+    pub(crate) core: Arc<Core>,
+}
+
+impl CashuWallet {
+    /// A wallet with these records. Starts nothing: see [`start`](Self::start).
+    ///
+    /// `secret_key` is the service's Nostr secret key. The secrets of proofs are derived from it, and tokens that are
+    /// locked to it can be redeemed.
+    ///
+    /// # Errors
+    /// [`InvalidKey`] if it is no secret key.
+    pub fn new(
+        secret_key: &[u8; 32],
+        store: Arc<dyn TicketStore>,
+        clock: Arc<dyn Clock>,
+        options: TicketOptions,
+    ) -> Result<Self, InvalidKey> {
+        let core = Core {
+            store,
+            clock,
+            seeds: Arc::new(Seeds::derive(secret_key)),
+            key: SecretKey::from_slice(secret_key).map_err(|_| InvalidKey)?,
+            mints: Mints::new(&options),
+            options,
+            jobs: Jobs::default(),
+            tasks: TaskTracker::new(),
+            closing: CancellationToken::new(),
+            aborting: CancellationToken::new(),
+        };
+        Ok(Self { core: Arc::new(core) })
+    }
+
+    /// Continues the jobs that are not finished, and starts the maintenance: finished jobs are removed after their
+    /// retention, and own proofs are swapped out of keysets that expire. Returns how many jobs continue.
+    ///
+    /// # Errors
+    /// [`StoreError`]. Single jobs that cannot be read are logged and left alone.
+    pub async fn start(&self) -> Result<usize, StoreError> {
+        let mut after = None;
+        let mut resumed = 0;
+        loop {
+            let page = self.core.store.unfinished_ticket_jobs(after, PAGE).await?;
+            for id in &page {
+                after = Some(*id);
+                let stored = self.core.store.ticket_job(*id).await;
+                match stored.and_then(|stored| stored.as_ref().map(Job::read).transpose()) {
+                    Ok(None) => {}
+                    Ok(Some(job)) => resumed += usize::from(matches!(self.core.resume(job), Ok(Some(_)))),
+                    Err(error) => tracing::error!(job = ?id, %error, "a ticket job cannot be continued"),
+                }
+            }
+            if page.len() < PAGE {
+                break;
+            }
+        }
+        let core = Arc::clone(&self.core);
+        self.core.tasks.spawn(async move { core.maintain().await });
+        Ok(resumed)
+    }
+
+    /// How many jobs are not finished, including those that wait for a payment.
+    pub fn unfinished_jobs(&self) -> usize {
+        self.core.jobs.len()
+    }
+
+    /// Stops all jobs: those that are talking to a mint get a few seconds. What is not finished continues at the next
+    /// [`start`](Self::start).
+    pub async fn close(&self) {
+        self.core.closing.cancel();
+        self.core.tasks.close();
+        if tokio::time::timeout(CLOSE_WITHIN, self.core.tasks.wait()).await.is_err() {
+            self.core.aborting.cancel();
+            self.core.tasks.wait().await;
+        }
+    }
+
+    async fn submit(&self, id: TicketJobId, terms: Terms) -> Result<Got, TicketError> {
+        if self.core.closing.is_cancelled() {
+            return Err(TicketError::Overloaded);
+        }
+        self.core.submit(id, terms).await
+    }
+}
+
+impl Drop for CashuWallet {
+    fn drop(&mut self) {
+        self.core.closing.cancel();
+        self.core.aborting.cancel();
+    }
+}
+
+#[async_trait]
+impl TicketWallet for CashuWallet {
+    fn read_token(&self, token: &Token) -> Result<TokenInfo, TokenFault> {
+        token::read(token).map(|token| token.info())
+    }
+
+    async fn mint(&self, id: TicketJobId, terms: &MintTerms) -> Result<Minted, TicketError> {
+        match self.submit(id, Terms::Mint(terms.clone())).await? {
+            Got::Ended(Ending::Token(token)) => Ok(Minted::Token(token)),
+            Got::Ended(_) => Err(TicketError::OtherJob),
+            Got::PaymentNeeded { invoice, expires_at } => Ok(Minted::PaymentNeeded { invoice, expires_at }),
+        }
+    }
+
+    async fn redeem(&self, id: TicketJobId, terms: &ReceiveTerms) -> Result<u64, TicketError> {
+        match self.submit(id, Terms::Redeem(terms.clone())).await? {
+            Got::Ended(Ending::Amount(amount)) => Ok(amount),
+            Got::Ended(_) | Got::PaymentNeeded { .. } => Err(TicketError::OtherJob),
+        }
+    }
+
+    async fn verify(&self, id: TicketJobId, terms: &ReceiveTerms) -> Result<Token, TicketError> {
+        match self.submit(id, Terms::Verify(terms.clone())).await? {
+            Got::Ended(Ending::Token(token)) => Ok(token),
+            Got::Ended(_) | Got::PaymentNeeded { .. } => Err(TicketError::OtherJob),
+        }
+    }
+
+    async fn withdraw(&self, id: TicketJobId, terms: &WithdrawTerms) -> Result<Token, TicketError> {
+        match self.submit(id, Terms::Withdraw(terms.clone())).await? {
+            Got::Ended(Ending::Token(token)) => Ok(token),
+            Got::Ended(_) | Got::PaymentNeeded { .. } => Err(TicketError::OtherJob),
+        }
+    }
+
+    async fn token_state(&self, token: &Token) -> Result<TokenState, TicketError> {
+        let token = token::read(token)?;
+        let ys = token.ys()?;
+        let mint = self.core.mints.get(token.mint.as_str())?;
+        let (reply, must_send) = mint.states.ask(ys)?;
+        if must_send {
+            let aborting = self.core.aborting.clone();
+            self.core.tasks.spawn(async move {
+                tokio::select! {
+                    () = send_all(mint) => {}
+                    () = aborting.cancelled() => {}
+                }
+            });
+        }
+        match tokio::time::timeout(self.core.options.wait, reply).await {
+            Ok(Ok(Ok(state))) => Ok(state),
+            Ok(Ok(Err(error))) => Err(Refusal::from(error).into()),
+            Ok(Err(_)) | Err(_) => Err(Failure::TimedOut.into()),
+        }
+    }
+
+    async fn balances(&self) -> Result<Vec<TicketBalance>, StoreError> {
+        self.core.store.ticket_balances().await
+    }
+}
+
+impl fmt::Debug for CashuWallet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CashuWallet").field("options", &self.core.options).finish_non_exhaustive()
+    }
+}
+
+/// The bytes are no secret key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the ticket wallet's key is not a secret key")]
+pub struct InvalidKey;

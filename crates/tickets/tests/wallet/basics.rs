@@ -1,0 +1,134 @@
+//! What the wallet does when nothing goes wrong.
+
+use usher_engine::ports::{MintAuthToken, TicketError, TicketWallet as _, Token, TokenFault, TokenState};
+use usher_mint::{KeysetVersion, MintOptions};
+
+use crate::fixture::{World, id, minted};
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_is_minted_verified_redeemed_and_withdrawn() {
+    for version in [KeysetVersion::V1, KeysetVersion::V2] {
+        for unit in ["sat", "multi"] {
+            let world = World::with(MintOptions::new().keysets(version)).await;
+            let wallet = world.wallet().await;
+            let (job, terms) = (id(), world.mint_terms(unit, 21));
+            let token = minted(wallet.mint(job, &terms).await);
+            assert_eq!(token, minted(wallet.mint(job, &terms).await), "the same id gives the same token");
+            let info = wallet.read_token(&token).unwrap();
+            assert_eq!((info.mint_url, info.unit.as_str(), info.amount), (world.url.clone(), unit, 21));
+            assert!(token.0.starts_with("cashuB"));
+            assert_eq!(wallet.token_state(&token).await.unwrap(), TokenState::Unspent);
+
+            // It is proven, so it is returned as it is; and only once.
+            let (job, terms) = (id(), world.receive_terms(&token, unit, 21));
+            assert_eq!(wallet.verify(job, &terms).await.unwrap(), token);
+            assert_eq!(wallet.verify(job, &terms).await.unwrap(), token);
+            let again = wallet.verify(id(), &terms).await;
+            assert!(matches!(again, Err(TicketError::Token(TokenFault::AlreadySpent))), "{again:?}");
+
+            let job = id();
+            assert_eq!(wallet.redeem(job, &terms).await.unwrap(), 21);
+            assert_eq!(wallet.redeem(job, &terms).await.unwrap(), 21);
+            let again = wallet.redeem(id(), &terms).await;
+            assert!(matches!(again, Err(TicketError::Token(TokenFault::AlreadySpent))), "{again:?}");
+            assert_eq!(wallet.token_state(&token).await.unwrap(), TokenState::Spent);
+            assert_eq!(world.balance(&wallet, unit).await, 21);
+
+            let (job, terms) = (id(), world.withdraw_terms(unit, 5));
+            let out = wallet.withdraw(job, &terms).await.unwrap();
+            assert_eq!(out, wallet.withdraw(job, &terms).await.unwrap());
+            assert_eq!(wallet.read_token(&out).unwrap().amount, 5);
+            assert_eq!(world.balance(&wallet, unit).await, 16);
+            let too_much = wallet.withdraw(id(), &world.withdraw_terms(unit, 17)).await;
+            let expected = matches!(too_much, Err(TicketError::InsufficientFunds { available: 16, needed: 17 }));
+            assert!(expected, "{too_much:?}");
+
+            let other = wallet.mint(job, &world.mint_terms(unit, 5)).await;
+            assert!(matches!(other, Err(TicketError::OtherJob)), "{other:?}");
+            assert_eq!(world.totals(unit).await.outstanding(), 21);
+            wallet.close().await;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn fees_are_accounted_for() {
+    let world = World::with(MintOptions::new().input_fee_ppk(100)).await;
+    let wallet = world.wallet().await;
+    let token = world.token(&wallet, "sat", 100).await;
+    let too_little = wallet.redeem(id(), &world.receive_terms(&token, "sat", 100)).await;
+    let expected = TokenFault::TooLittle { amount: 99, at_least: 100 };
+    assert!(matches!(&too_little, Err(TicketError::Token(fault)) if *fault == expected), "{too_little:?}");
+    assert_eq!(wallet.redeem(id(), &world.receive_terms(&token, "sat", 99)).await.unwrap(), 99);
+    let one = world.token(&wallet, "sat", 1).await;
+    let worthless = wallet.redeem(id(), &world.receive_terms(&one, "sat", 0)).await;
+    assert!(matches!(worthless, Err(TicketError::Token(TokenFault::WorthNothing))), "{worthless:?}");
+    let token = wallet.withdraw(id(), &world.withdraw_terms("sat", 50)).await.unwrap();
+    assert_eq!(wallet.read_token(&token).unwrap().amount, 50);
+    assert_eq!(world.balance(&wallet, "sat").await, 48, "99, 50 and a fee of 1");
+    wallet.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_operators_mint_wants_its_token() {
+    let world = World::with(MintOptions::new().auth_token("open sesame")).await;
+    let wallet = world.wallet().await;
+    let mut terms = world.mint_terms("multi", 1);
+    let job = id();
+    let refused = wallet.mint(job, &terms).await;
+    assert!(matches!(refused, Err(TicketError::Refused(_))), "{refused:?}");
+    terms.auth = Some(MintAuthToken("open sesame".to_owned()));
+    let token = minted(wallet.mint(job, &terms).await);
+    let mut terms = world.receive_terms(&token, "multi", 1);
+    terms.auth = Some(MintAuthToken("open sesame".to_owned()));
+    assert_eq!(wallet.verify(id(), &terms).await.unwrap(), token);
+    assert_eq!(wallet.redeem(id(), &terms).await.unwrap(), 1);
+    wallet.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn of_two_redemptions_one_succeeds() {
+    let world = World::new().await;
+    let wallet = world.wallet().await;
+    for _ in 0..10 {
+        let token = world.token(&wallet, "sat", 7).await;
+        let terms = world.receive_terms(&token, "sat", 7);
+        let (first, second) = (id(), id());
+        let (one, other) = tokio::join!(wallet.redeem(first, &terms), wallet.redeem(second, &terms));
+        let spent =
+            |result: &Result<u64, TicketError>| matches!(result, Err(TicketError::Token(TokenFault::AlreadySpent)));
+        assert!(
+            (matches!(one, Ok(7)) && spent(&other)) || (spent(&one) && matches!(other, Ok(7))),
+            "{one:?} {other:?}"
+        );
+    }
+    assert_eq!(world.balance(&wallet, "sat").await, 70);
+    wallet.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_is_no_token_is_refused() {
+    let world = World::new().await;
+    let wallet = world.wallet().await;
+    let token = world.token(&wallet, "sat", 3).await;
+    let read = |text: &str| wallet.read_token(&Token(text.to_owned()));
+    for text in ["", "cashu", "cashuA", "cashuB", "cashuC1234", "cashuBo2Ft", "x".repeat(1000).as_str(), "cashu:cashu:"]
+    {
+        assert_eq!(read(text), Err(TokenFault::Malformed), "{text}");
+    }
+    assert!(matches!(read(&"c".repeat(1 << 20)), Err(TokenFault::TooLarge { of: "bytes", .. })));
+    assert_eq!(read(&format!("cashu:{}", token.0)).unwrap().amount, 3);
+    let fault = async |unit: &str, change: &dyn Fn(&mut usher_engine::ports::ReceiveTerms)| {
+        let mut terms = world.receive_terms(&token, unit, 3);
+        change(&mut terms);
+        match wallet.verify(id(), &terms).await {
+            Err(TicketError::Token(fault)) => fault,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(fault("multi", &|_| {}).await, TokenFault::OtherUnit);
+    assert_eq!(fault("sat", &|terms| terms.mint_url = "http://127.0.0.1:1".into()).await, TokenFault::OtherMint);
+    let too_little = TokenFault::TooLittle { amount: 3, at_least: 4 };
+    assert_eq!(fault("sat", &|terms| terms.at_least = 4).await, too_little);
+    wallet.close().await;
+}

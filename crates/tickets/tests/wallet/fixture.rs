@@ -1,0 +1,120 @@
+//! A mint, a store, and wallets on them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use tempfile::TempDir;
+use usher_engine::ports::{
+    MintTerms, Minted, ReceiveTerms, SystemClock, TicketError, TicketJobId, TicketWallet as _, Token, WithdrawTerms,
+};
+use usher_mint::{Mint, MintOptions, MintTotals};
+use usher_store::{SqliteOptions, SqliteStore};
+use usher_tickets::{CashuWallet, TicketOptions};
+
+/// Long enough for a busy machine.
+pub(crate) const LONG: Duration = Duration::from_secs(60);
+
+pub(crate) const KEY: [u8; 32] = [42; 32];
+
+/// A mint, and a store that outlives wallets.
+pub(crate) struct World {
+    pub(crate) mint: Mint,
+    pub(crate) url: String,
+    pub(crate) store: Arc<SqliteStore>,
+    _folder: TempDir,
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        Self::with(MintOptions::new()).await
+    }
+
+    pub(crate) async fn with(options: MintOptions) -> Self {
+        let mint = Mint::start(options).await.unwrap();
+        let (store, folder) = new_store();
+        Self { url: mint.url(), mint, store, _folder: folder }
+    }
+
+    /// A wallet on the store, started.
+    pub(crate) async fn wallet(&self) -> CashuWallet {
+        self.wallet_with(|_| {}).await
+    }
+
+    pub(crate) async fn wallet_with(&self, change: impl FnOnce(&mut TicketOptions)) -> CashuWallet {
+        wallet_on(&self.store, &KEY, change).await
+    }
+
+    pub(crate) fn mint_terms(&self, unit: &str, amount: u64) -> MintTerms {
+        MintTerms {
+            mint_url: self.url.clone(),
+            unit: unit.to_owned(),
+            amount,
+            description: Some("a ticket".to_owned()),
+            auth: None,
+            repeatable: true,
+        }
+    }
+
+    pub(crate) fn receive_terms(&self, token: &Token, unit: &str, at_least: u64) -> ReceiveTerms {
+        ReceiveTerms { token: token.clone(), mint_url: self.url.clone(), unit: unit.to_owned(), at_least, auth: None }
+    }
+
+    pub(crate) fn withdraw_terms(&self, unit: &str, amount: u64) -> WithdrawTerms {
+        WithdrawTerms { mint_url: self.url.clone(), unit: unit.to_owned(), amount, auth: None, repeatable: true }
+    }
+
+    /// Mints a token.
+    pub(crate) async fn token(&self, wallet: &CashuWallet, unit: &str, amount: u64) -> Token {
+        minted(wallet.mint(id(), &self.mint_terms(unit, amount)).await)
+    }
+
+    pub(crate) async fn balance(&self, wallet: &CashuWallet, unit: &str) -> u64 {
+        let balances = wallet.balances().await.unwrap();
+        let mut of_unit = balances.iter().filter(|balance| balance.unit == unit && balance.mint_url == self.url);
+        of_unit.next().map_or(0, |balance| balance.amount)
+    }
+
+    pub(crate) async fn totals(&self, unit: &str) -> MintTotals {
+        self.mint.totals(unit).await.unwrap()
+    }
+}
+
+pub(crate) fn new_store() -> (Arc<SqliteStore>, TempDir) {
+    let folder = tempfile::tempdir().unwrap();
+    let store = SqliteStore::open(&folder.path().join("usher.db"), SqliteOptions::default()).unwrap();
+    (Arc::new(store), folder)
+}
+
+pub(crate) fn options() -> TicketOptions {
+    let mut options = TicketOptions::new(usher_http_client::tls_config(Vec::new()).unwrap());
+    options.allow_private = true;
+    options.longest_pause = Duration::from_secs(1);
+    options.wait = LONG;
+    options
+}
+
+pub(crate) async fn wallet_on(
+    store: &Arc<SqliteStore>,
+    key: &[u8; 32],
+    change: impl FnOnce(&mut TicketOptions),
+) -> CashuWallet {
+    let mut options = options();
+    change(&mut options);
+    let wallet = CashuWallet::new(key, Arc::clone(store) as _, Arc::new(SystemClock), options).unwrap();
+    wallet.start().await.unwrap();
+    wallet
+}
+
+/// An id that no other job of this process has.
+pub(crate) fn id() -> TicketJobId {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    TicketJobId::derive("test", &NEXT.fetch_add(1, Ordering::Relaxed).to_be_bytes())
+}
+
+pub(crate) fn minted(minted: Result<Minted, TicketError>) -> Token {
+    match minted.unwrap() {
+        Minted::Token(token) => token,
+        other @ Minted::PaymentNeeded { .. } => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,6 @@
+//! The ticket wallet against a real mint, on a real store.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods, reason = "tests")]
+
+mod basics;
+mod fixture;
