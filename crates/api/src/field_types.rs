@@ -60,6 +60,9 @@ pub(crate) struct CalendarWord;
 /// A calendar as a word or in systemd's form.
 pub(crate) struct CalendarText;
 
+/// `approve` (true) or `reject` (false).
+pub(crate) struct DecisionWord;
+
 /// A JWT.
 pub(crate) struct Jwt;
 
@@ -260,6 +263,18 @@ field_type!(
         })
     },
     string().format(format("calendar")).max_length(Some(2048))
+);
+
+field_type!(
+    DecisionWord,
+    bool,
+    |pointer: &str, value: &Value, errors: &mut FieldErrors| match field_reader::text(pointer, value, errors)?.as_str()
+    {
+        "approve" => Some(true),
+        "reject" => Some(false),
+        _ => errors.reject(pointer, "must be `approve` or `reject`"),
+    },
+    string().pattern(Some("^(approve|reject)$")).examples([json!("approve")])
 );
 
 field_type!(Jwt, String, field_reader::text, string().format(format("jwt")).max_length(Some(8192)));

@@ -157,18 +157,19 @@ macro_rules! request_body {
     (
         $(#[doc = $doc:literal])+
         $visibility:vis struct $name:ident = $schema:literal $(, example $example:tt)? {
-            $( $(#[doc = $field_doc:literal])+ $field:ident: $type:ty, )+
+            $( $(#[doc = $field_doc:literal])+ $field:ident: $type:ty, )*
         }
     ) => {
         $(#[doc = $doc])+
         $visibility struct $name {
             $( $(#[doc = $field_doc])+
-            $field: Option<<<$type as $crate::request_body::BodyField>::Type as $crate::request_body::FieldType>::Value>, )+
+            $field: Option<<<$type as $crate::request_body::BodyField>::Type as $crate::request_body::FieldType>::Value>, )*
         }
 
         impl $crate::request_body::ObjectFields for $name {
+            #[allow(unused_variables)] // of a body without fields
             fn read_fields(fields: &mut $crate::field_reader::Fields<'_>) -> Self {
-                Self { $( $field: <$type as $crate::request_body::BodyField>::read(fields, stringify!($field)), )+ }
+                Self { $( $field: <$type as $crate::request_body::BodyField>::read(fields, stringify!($field)), )* }
             }
         }
 
@@ -183,7 +184,7 @@ macro_rules! request_body {
                     if <$type as $crate::request_body::BodyField>::REQUIRED {
                         object = object.required(stringify!($field));
                     }
-                )+
+                )*
                 $( object = object.examples([serde_json::json!($example)]); )?
                 utoipa::openapi::RefOr::T(object.build().into())
             }
@@ -194,8 +195,9 @@ macro_rules! request_body {
                 $schema.into()
             }
 
+            #[allow(unused_variables)] // of a body without fields
             fn schemas(schemas: &mut Vec<(String, utoipa::openapi::RefOr<utoipa::openapi::Schema>)>) {
-                $( <<$type as $crate::request_body::BodyField>::Type as $crate::request_body::FieldType>::schemas(schemas); )+
+                $( <<$type as $crate::request_body::BodyField>::Type as $crate::request_body::FieldType>::schemas(schemas); )*
             }
         }
 

@@ -19,7 +19,8 @@ pub fn openapi() -> OpenApi {
 
 /// The whole API.
 ///
-/// Unknown paths need the token as well, so that unauthenticated peers learn nothing.
+/// Unknown paths need the token as well, so that unauthenticated peers learn nothing. The pages are beside the API, under the
+/// same middleware.
 pub(crate) fn router(state: ApiState) -> Router {
     let mut routers = AuthPolicy::ALL.map(|policy| (policy, Router::new()));
     for (policy, endpoint) in endpoints::groups().into_iter().flat_map(|group| group.endpoints) {
@@ -37,7 +38,11 @@ pub(crate) fn router(state: ApiState) -> Router {
         };
         router.layer(from_fn_with_state(Context { state: state.clone(), policy }, middleware::handle))
     });
-    routers.into_iter().fold(Router::new(), Router::merge).with_state(state)
+    let pages = state
+        .pages
+        .clone()
+        .layer(from_fn_with_state(Context { state: state.clone(), policy: AuthPolicy::Public }, middleware::handle));
+    routers.into_iter().fold(Router::new(), Router::merge).with_state(state).merge(pages)
 }
 
 async fn route_not_found() -> Problem {

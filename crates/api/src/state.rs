@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -127,6 +128,8 @@ pub struct ApiParts {
     pub tasks: TaskTracker,
     /// When cancelled, long polls are answered and event streams end. Cancel it no later than the engine's.
     pub stop: CancellationToken,
+    /// The pages for users' browsers. Anybody may open them.
+    pub pages: Router,
 }
 
 /// What every endpoint has at hand; cheap to clone.
@@ -147,6 +150,7 @@ pub struct Shared {
     pub(crate) randomness: Arc<dyn Randomness>,
     pub(crate) tasks: TaskTracker,
     pub(crate) stop: CancellationToken,
+    pub(crate) pages: Router,
     pub(crate) directory: Arc<dyn Directory>,
     pub(crate) relays: Arc<dyn RelayControl>,
     pub(crate) status: Arc<dyn ServiceStatus>,
@@ -182,6 +186,7 @@ impl ApiState {
             randomness,
             tasks,
             stop,
+            pages,
         } = parts;
         Self(Arc::new(Shared {
             engine,
@@ -195,6 +200,7 @@ impl ApiState {
             randomness,
             tasks,
             stop,
+            pages,
             directory,
             relays,
             status,

@@ -15,12 +15,13 @@ pub mod testing;
 pub mod time;
 
 pub use engine::{
-    AuthenticateKey, BurnTicket, CloseHandshakeError, Engine, EngineMetrics, EngineOptions, EngineParts, EventsError,
-    FieldError, FieldErrors, FieldValues, HandshakePage, IdempotentRequest, KeyHandshakeRequest, KeyHandshakeStarted,
-    LightningBackend, Live, LiveEvent, LiveEvents, MintTicket, OperationMetrics, OperationOutcome, PayInvoiceRequest,
-    PaymentRules, RecurringPaymentRequest, RenderedResponse, RequestInvoice, RequestTicket, RetryError,
-    ReusableHandshake, ScanLimit, SinglePaymentRequest, StartError, SubscriptionError, SubscriptionFilter,
-    SubscriptionPage, TicketCallError, WithdrawTicket,
+    AuthenticateKey, BurnTicket, CloseHandshakeError, DecisionError, Engine, EngineMetrics, EngineOptions, EngineParts,
+    EventsError, FieldError, FieldErrors, FieldValues, HandshakePage, IdempotentRequest, KeyHandshakeRequest,
+    KeyHandshakeStarted, LightningBackend, Live, LiveEvent, LiveEvents, MintTicket, OperationMetrics, OperationOutcome,
+    PayInvoiceRequest, PaymentRules, RecurringPaymentRequest, RenderedResponse, RequestInvoice, RequestTicket,
+    RequestVerificationToken, RetryError, ReusableHandshake, ScanLimit, SinglePaymentRequest, StartError,
+    SubscriptionError, SubscriptionFilter, SubscriptionPage, TicketCallError, VerificationRules,
+    VerificationSessionStarted, VerificationView, WithdrawTicket,
 };
 pub use event::{Event, EventPage, EventType};
 pub use event_data::EventData;

@@ -16,10 +16,10 @@ use std::fmt;
 use std::str::FromStr;
 
 use nostr::PublicKey;
-use nostr::nips::nip19::{FromBech32, ToBech32};
+use nostr::nips::nip19::FromBech32;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-use crate::keys::parse_public_key;
+use crate::keys::{npub, parse_public_key};
 use crate::relay_url::is_relay_url;
 use crate::wire::MAX_ID_BYTES;
 
@@ -236,11 +236,4 @@ fn decode(value: &str) -> Result<String, HandshakeUrlError> {
 /// Deployed wallets send the token so (docs/protocol.md, Key handshake).
 pub fn decode_token(sent: &str) -> Option<String> {
     decode(sent).ok().filter(|token| token != sent)
-}
-
-fn npub(key: &PublicKey) -> String {
-    match key.to_bech32() {
-        Ok(npub) => npub,
-        Err(never) => match never {},
-    }
 }

@@ -1,5 +1,6 @@
 //! Keys as operators write them: 64 hexadecimal characters, and nothing else.
 
+use nostr::nips::nip19::ToBech32 as _;
 use nostr::{PublicKey, SecretKey};
 
 /// Why a text is not a key. The messages are fit for an operator's eyes and never repeat the text.
@@ -47,6 +48,14 @@ pub fn parse_public_key(text: &str) -> Result<PublicKey, KeyError> {
         return Err(KeyError::NotAPoint);
     }
     Ok(key)
+}
+
+/// The public key as `npub…` (NIP-19).
+pub fn npub(key: &PublicKey) -> String {
+    match key.to_bech32() {
+        Ok(npub) => npub,
+        Err(never) => match never {},
+    }
 }
 
 /// Reads a secret key: 64 hexadecimal characters, either case.

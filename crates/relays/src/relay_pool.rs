@@ -138,9 +138,14 @@ impl RelayPool {
             plaintext: &message.content,
             created_at: message.made_at.secs(),
         };
-        let sealed = self.shared.conversation_keys.with(recipient).and_then(|conversation| {
-            envelope::seal_repeatable(&self.shared.options.identity.keys, &conversation, &contents)
-        });
+        let sealed = match &message.signer {
+            None => self.shared.conversation_keys.with(recipient).and_then(|conversation| {
+                envelope::seal_repeatable(&self.shared.options.identity.keys, &conversation, &contents)
+            }),
+            // Such a key signs a few events, and is never used again.
+            Some(signer) => envelope::conversation_key(signer, recipient)
+                .and_then(|conversation| envelope::seal_repeatable(signer, &conversation, &contents)),
+        };
         match sealed {
             Ok(event) => {
                 add(&self.shared.metrics.sealed);

@@ -1,7 +1,7 @@
 //! The service: its parts, put together, started and stopped in the right order.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::num::NonZeroU32;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,10 +13,14 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_api::{ApiParts, ApiState, ApiTokens, DocsAccess, Limits, ServeOptions};
-use usher_engine::ports::{Clock, LightningNotifications, OsRandomness, Randomness, SystemClock, WebhookSender};
-use usher_engine::{Engine, EngineOptions, EngineParts, LightningBackend, PaymentRules};
+use usher_engine::ports::{
+    Clock, LightningNotifications, MintAuthToken, OsRandomness, Randomness, SystemClock, WebhookSender,
+};
+use usher_engine::{Engine, EngineOptions, EngineParts, LightningBackend, PaymentRules, VerificationRules};
 use usher_lightning::nwc::{NwcBackend, NwcOptions, Settings};
+use usher_pages::PagesOptions;
 use usher_protocol::jwt::JwtIssuer;
+use usher_protocol::mint_url;
 use usher_relays::{
     DirectoryOptions, Identity, ProfileDirectory, RelayManager, RelayOptions, RelayPool, ServiceRelays,
 };
@@ -77,6 +81,7 @@ impl Service {
         listener: TcpListener,
     ) -> Result<Self, Failure> {
         let address = listener.local_addr()?;
+        let pages_url = pages_url(config, address);
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let randomness: Arc<dyn Randomness> = Arc::new(OsRandomness);
         let identity = identity(config)?;
@@ -103,8 +108,13 @@ impl Service {
             lightning_notifications,
             tickets: None,
         };
-        let engine =
-            Engine::start(engine_options(config, &identity), parts, &operations.tasks, operations.stop.clone()).await?;
+        let engine = Engine::start(
+            engine_options(config, &identity, &pages_url),
+            parts,
+            &operations.tasks,
+            operations.stop.clone(),
+        )
+        .await?;
 
         let directory = ProfileDirectory::start(
             DirectoryOptions { profile: directory::configured(config), ..DirectoryOptions::default() },
@@ -132,6 +142,7 @@ impl Service {
             randomness,
             tasks: http.tasks.clone(),
             stop: http.stop.clone(),
+            pages: usher_pages::router(Arc::clone(&engine), pages(config, pages_url)),
         });
         let serving = usher_api::serve(listener, state, serve_options(config), http.tasks.clone(), http.stop.clone());
         http.tasks.spawn(serving);
@@ -283,7 +294,7 @@ fn wallet(
     Ok(Some((LightningBackend { adapter: wallet, name: "nwc" }, notifications)))
 }
 
-fn engine_options(config: &Config, identity: &Identity) -> EngineOptions {
+fn engine_options(config: &Config, identity: &Identity, pages_url: &str) -> EngineOptions {
     EngineOptions {
         main_key: identity.main_key,
         subkey: identity.subkey_proof.is_some().then(|| identity.own_key()),
@@ -299,7 +310,43 @@ fn engine_options(config: &Config, identity: &Identity) -> EngineOptions {
             retry_after: hours(config.subscriptions.retry_hours.get()),
             look_ups_per_second: config.wallet.lookups_per_second.get(),
         },
+        verification: verification(config, pages_url),
     }
+}
+
+fn verification(config: &Config, pages_url: &str) -> VerificationRules {
+    let verification = &config.verification;
+    let mint_token = verification.mint_token.as_ref().map(|token| token.secret().expose_secret().to_owned());
+    VerificationRules {
+        session_ttl: Duration::from_secs(verification.session_ttl_seconds.get()),
+        minimum_age: verification.minimum_age.get(),
+        // Checked when it was read.
+        mint_url: verification.mint_url.as_ref().and_then(|mint| mint_url::normalize(mint.url().as_str())),
+        mint_auth: mint_token.map(MintAuthToken),
+        unit: verification.unit.as_str().to_ascii_lowercase(),
+        amount: verification.amount.get(),
+        pages_url: pages_url.to_owned(),
+    }
+}
+
+/// How a browser reaches the pages, without a trailing slash.
+fn pages_url(config: &Config, listens_on: SocketAddr) -> String {
+    let public = config.pages.public_url.as_ref().map(|url| url.url().as_str().trim_end_matches('/').to_owned());
+    public.unwrap_or_else(|| {
+        let ip = match listens_on.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            IpAddr::V6(ip) if ip.is_unspecified() => IpAddr::V6(Ipv6Addr::LOCALHOST),
+            ip => ip,
+        };
+        format!("http://{}", SocketAddr::new(ip, listens_on.port()))
+    })
+}
+
+fn pages(config: &Config, url: String) -> PagesOptions {
+    let profile = &config.profile;
+    let name = profile.display_name.as_ref().map(|name| name.as_str());
+    let name = name.or(profile.name.as_ref().map(|name| name.as_str()));
+    PagesOptions { url, service_name: name.map(str::to_owned) }
 }
 
 fn hours(hours: &[u64]) -> Vec<Duration> {

@@ -208,13 +208,11 @@ fn warnings_are_logged_at_every_start() {
     let folder = tempfile::tempdir().unwrap();
     for _ in 0..2 {
         let mut command = configured(folder.path());
-        command.env("SERVICE__AUTH__AUTH_TOKEN", "changeme").env("SERVICE__VERIFICATION__MINIMUM_AGE", "21");
+        command.env("SERVICE__AUTH__AUTH_TOKEN", "changeme").env("SERVICE__WALLET__EMBEDDED__API_KEY", "key");
         let (running, _) = Running::serve(command);
         assert!(running.said.contains("auth.auth_token is a placeholder"), "{}", running.said);
         assert!(
-            running
-                .said
-                .contains("verification.minimum_age is reserved: this version validates it but does not use it"),
+            running.said.contains("wallet.embedded.api_key is reserved: this version validates it but does not use it"),
             "{}",
             running.said
         );

@@ -9,12 +9,21 @@ mod payments;
 mod profile;
 mod subscriptions;
 mod tickets;
+mod verification;
 
 use crate::endpoint_group::EndpointGroup;
 
 pub(crate) use operate::OpenApiSource;
 
 /// All groups, in the order in which an app needs them.
-pub(crate) fn groups() -> [EndpointGroup; 6] {
-    [login::group(), payments::group(), subscriptions::group(), tickets::group(), events::group(), operate::group()]
+pub(crate) fn groups() -> [EndpointGroup; 7] {
+    [
+        login::group(),
+        payments::group(),
+        subscriptions::group(),
+        tickets::group(),
+        verification::group(),
+        events::group(),
+        operate::group(),
+    ]
 }

@@ -29,6 +29,8 @@ pub enum ErrorCode {
     DeliveryNotFound,
     /// The relays that answered have no profile of the key, or the domain names no key.
     ProfileNotFound,
+    /// There is no such verification session, or it was removed after its retention.
+    SessionNotFound,
     /// There is no such subscription, or none of this user, or it ended so long ago that it was removed.
     SubscriptionNotFound,
     /// It is not one of the service's relays.
@@ -41,6 +43,10 @@ pub enum ErrorCode {
     IdempotencyKeyReused,
     /// The Cashu token is spent already.
     TokenAlreadySpent,
+    /// The verification session is decided already.
+    SessionDecided,
+    /// Nobody decided the verification session in time.
+    SessionExpired,
     /// The body is larger than the limit.
     BodyTooLarge,
     /// The body is not `application/json`, or is compressed.
@@ -61,6 +67,8 @@ pub enum ErrorCode {
     NoRelayConnected,
     /// The service has no Lightning wallet (`wallet.ln_backend` is `none`), and without one the call cannot be done.
     WalletNotConfigured,
+    /// No mint of proofs of age is configured (`verification.mint_url`), and the request names none.
+    VerificationNotConfigured,
     /// The service's Lightning wallet refused, or cannot be reached.
     WalletError,
     /// The service's Lightning wallet did not answer in time.
@@ -75,7 +83,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 35] = [
         Self::MalformedJson,
         Self::MalformedRequest,
         Self::JwtInvalid,
@@ -88,10 +96,13 @@ impl ErrorCode {
         Self::SubscriptionNotFound,
         Self::RelayNotFound,
         Self::DeliveryNotFound,
+        Self::SessionNotFound,
         Self::MethodNotAllowed,
         Self::BodyTimeout,
         Self::IdempotencyKeyReused,
         Self::TokenAlreadySpent,
+        Self::SessionDecided,
+        Self::SessionExpired,
         Self::BodyTooLarge,
         Self::UnsupportedMediaType,
         Self::InvalidRequest,
@@ -102,6 +113,7 @@ impl ErrorCode {
         Self::StorageUnavailable,
         Self::NoRelayConnected,
         Self::WalletNotConfigured,
+        Self::VerificationNotConfigured,
         Self::WalletError,
         Self::WalletTimeout,
         Self::MintError,
@@ -124,6 +136,9 @@ impl ErrorCode {
             Self::SubscriptionNotFound => "subscription_not_found",
             Self::RelayNotFound => "relay_not_found",
             Self::DeliveryNotFound => "delivery_not_found",
+            Self::SessionNotFound => "session_not_found",
+            Self::SessionDecided => "session_decided",
+            Self::SessionExpired => "session_expired",
             Self::MethodNotAllowed => "method_not_allowed",
             Self::BodyTimeout => "body_timeout",
             Self::IdempotencyKeyReused => "idempotency_key_reused",
@@ -138,6 +153,7 @@ impl ErrorCode {
             Self::StorageUnavailable => "storage_unavailable",
             Self::NoRelayConnected => "no_relay_connected",
             Self::WalletNotConfigured => "wallet_not_configured",
+            Self::VerificationNotConfigured => "verification_not_configured",
             Self::WalletError => "wallet_error",
             Self::WalletTimeout => "wallet_timeout",
             Self::MintError => "mint_error",
@@ -158,11 +174,14 @@ impl ErrorCode {
             | Self::ProfileNotFound
             | Self::SubscriptionNotFound
             | Self::RelayNotFound
-            | Self::DeliveryNotFound => StatusCode::NOT_FOUND,
+            | Self::DeliveryNotFound
+            | Self::SessionNotFound => StatusCode::NOT_FOUND,
             Self::EventsRemoved => StatusCode::GONE,
             Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             Self::BodyTimeout => StatusCode::REQUEST_TIMEOUT,
-            Self::IdempotencyKeyReused | Self::TokenAlreadySpent => StatusCode::CONFLICT,
+            Self::IdempotencyKeyReused | Self::TokenAlreadySpent | Self::SessionDecided | Self::SessionExpired => {
+                StatusCode::CONFLICT
+            }
             Self::BodyTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::InvalidRequest => StatusCode::UNPROCESSABLE_ENTITY,
@@ -175,6 +194,7 @@ impl ErrorCode {
             | Self::StorageUnavailable
             | Self::NoRelayConnected
             | Self::WalletNotConfigured
+            | Self::VerificationNotConfigured
             | Self::DeadlineExceeded => StatusCode::SERVICE_UNAVAILABLE,
         }
     }
@@ -194,6 +214,9 @@ impl ErrorCode {
             Self::SubscriptionNotFound => "No such subscription",
             Self::RelayNotFound => "No such relay",
             Self::DeliveryNotFound => "No such delivery",
+            Self::SessionNotFound => "No such verification session",
+            Self::SessionDecided => "The verification session is decided",
+            Self::SessionExpired => "The verification session has expired",
             Self::MethodNotAllowed => "The path does not support this method",
             Self::BodyTimeout => "The body did not arrive in time",
             Self::IdempotencyKeyReused => "The idempotency key belongs to another request",
@@ -208,6 +231,7 @@ impl ErrorCode {
             Self::StorageUnavailable => "The database is unavailable",
             Self::NoRelayConnected => "No relay is connected",
             Self::WalletNotConfigured => "No Lightning backend is configured",
+            Self::VerificationNotConfigured => "No mint of proofs of age is configured",
             Self::WalletError => "The Lightning backend failed",
             Self::WalletTimeout => "The Lightning backend did not respond",
             Self::MintError => "The mint failed",

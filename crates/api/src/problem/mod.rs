@@ -14,7 +14,9 @@ use http::{HeaderName, HeaderValue};
 use serde::Serialize;
 use serde_json::{Map, Value};
 use usher_engine::ports::StoreError;
-use usher_engine::{CloseHandshakeError, EventsError, FieldError, RetryError, StartError, SubscriptionError};
+use usher_engine::{
+    CloseHandshakeError, DecisionError, EventsError, FieldError, RetryError, StartError, SubscriptionError,
+};
 use utoipa::ToSchema;
 
 pub use code::ErrorCode;
@@ -205,6 +207,10 @@ impl From<StartError> for Problem {
             StartError::NoTicketWallet => {
                 Self::new(ErrorCode::WalletNotConfigured, "the service runs without a ticket wallet")
             }
+            StartError::NoVerificationMint => Self::new(
+                ErrorCode::VerificationNotConfigured,
+                "no mint of proofs is configured (verification.mint_url)",
+            ),
             // Only idempotent requests get this, and they look up the stored response.
             StartError::Repeated => Self::overloaded("the same request is being processed"),
             StartError::TooManyOpen => Self::overloaded("limits.max_open_streams is reached"),
@@ -238,6 +244,22 @@ impl From<SubscriptionError> for Problem {
             // Only idempotent requests get this, and they look up the stored response.
             SubscriptionError::Repeated => Self::overloaded("the same request is being processed"),
             SubscriptionError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<DecisionError> for Problem {
+    fn from(error: DecisionError) -> Self {
+        match error {
+            DecisionError::NotFound => Self::new(
+                ErrorCode::SessionNotFound,
+                "there is no such verification session, or it was removed after its retention",
+            ),
+            DecisionError::Decided => Self::new(ErrorCode::SessionDecided, "the session is decided already"),
+            DecisionError::Expired => Self::new(ErrorCode::SessionExpired, "nobody decided the session in time"),
+            // Only idempotent requests get this, and they look up the stored response.
+            DecisionError::Repeated => Self::overloaded("the same request is being processed"),
+            DecisionError::Store(error) => error.into(),
         }
     }
 }

@@ -20,7 +20,7 @@ use usher_api::{
 use usher_engine::ports::{
     Clock, DeliveryStore, Inbound, Messenger, OsRandomness, OutgoingMessage, SystemClock, Via, WebhookSender,
 };
-use usher_engine::{Engine, EngineOptions, EngineParts, PaymentRules, UnixMillis};
+use usher_engine::{Engine, EngineOptions, EngineParts, PaymentRules, UnixMillis, VerificationRules};
 use usher_protocol::bolt11::Network;
 use usher_protocol::jwt::JwtIssuer;
 use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, WalletMessage};
@@ -120,6 +120,8 @@ pub struct Builder {
     pub webhook: Option<Arc<dyn WebhookSender>>,
     /// Where another service of this test has left its database.
     pub folder: Option<TempDir>,
+    /// The rules of age verification.
+    pub verification: VerificationRules,
 }
 
 pub struct TestApp {
@@ -167,6 +169,7 @@ impl Builder {
                 retry_after: vec![Duration::from_secs(24 * 3600), Duration::from_secs(72 * 3600)],
                 look_ups_per_second: 10,
             },
+            verification: self.verification,
         };
         let parts = EngineParts {
             store: Arc::clone(&store) as _,
@@ -201,6 +204,7 @@ impl Builder {
             randomness: Arc::new(OsRandomness),
             tasks: tasks.clone(),
             stop: stop.clone(),
+            pages: axum::Router::new(),
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
@@ -237,6 +241,7 @@ impl TestApp {
             handshake_ttl: Duration::from_secs(600),
             webhook: None,
             folder: None,
+            verification: VerificationRules::default(),
         }
     }
 
@@ -281,6 +286,16 @@ impl TestApp {
         })
         .await;
         (stream, challenge)
+    }
+
+    /// What this user is asked for by the last request for a ticket (29500).
+    pub async fn asked_for_ticket(&self, main_key: PublicKey) -> Value {
+        eventually(|| {
+            let letters = self.post.0.lock();
+            let is_wanted = |letter: &&OutgoingMessage| letter.kind == 29_500 && letter.recipients == [main_key];
+            letters.iter().rev().find(is_wanted).map(|letter| serde_json::from_str(&letter.content).unwrap())
+        })
+        .await
     }
 
     /// A wallet opens a handshake URL.

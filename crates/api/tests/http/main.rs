@@ -30,5 +30,6 @@ mod shutdown;
 mod sockets;
 mod tickets;
 mod unauthenticated;
+mod verification;
 mod watching;
 mod webhooks;

@@ -12,6 +12,9 @@ pub enum StartError {
     /// It needs a Lightning backend, and none is configured.
     #[error("no Lightning backend is configured")]
     NoLightning,
+    /// It needs a mint of proofs of age, and none is configured (`verification.mint_url`) or named.
+    #[error("no mint of proofs of age is configured")]
+    NoVerificationMint,
     /// It needs the ticket wallet, and there is none.
     #[error("there is no ticket wallet")]
     NoTicketWallet,

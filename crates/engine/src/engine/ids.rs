@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use sha2::{Digest as _, Sha256};
+use usher_protocol::{Keys, SecretKey};
+
 use crate::StreamId;
 use crate::ports::{Clock, Randomness, TicketJobId};
 
@@ -51,6 +54,19 @@ impl Ids {
             token.extend(letters.take(TOKEN - token.len()).map(|letter| char::from(*letter)));
         }
         token
+    }
+
+    /// The keys of a verification session.
+    pub(super) fn keys(&self) -> Keys {
+        let mut bytes = [0; 32];
+        self.randomness.fill(&mut bytes);
+        loop {
+            // A hash is zero, or not below the order of the curve, practically never; then the next one is taken.
+            bytes = Sha256::digest(bytes).into();
+            if let Ok(secret) = SecretKey::from_slice(&bytes) {
+                return Keys::new(secret);
+            }
+        }
     }
 
     /// The suffix of a static token that was used before.

@@ -47,6 +47,7 @@ mod ticket_metrics;
 mod ticket_queue;
 mod tickets;
 mod timers;
+mod verification_sessions;
 mod webhook_dispatcher;
 mod wiring;
 mod workers;
@@ -75,7 +76,8 @@ use self::scan_limiter::ScanAdmission;
 pub use self::scan_limiter::ScanLimit;
 pub use self::start::{
     AuthenticateKey, FieldValues, KeyHandshakeRequest, KeyHandshakeStarted, PayInvoiceRequest, PaymentRules,
-    RecurringPaymentRequest, RequestInvoice, RequestTicket, SinglePaymentRequest,
+    RecurringPaymentRequest, RequestInvoice, RequestTicket, RequestVerificationToken, SinglePaymentRequest,
+    VerificationRules, VerificationSessionStarted,
 };
 use self::start::{FieldChecks, Starter};
 use self::subscriptions::Subscriptions;
@@ -83,10 +85,12 @@ pub use self::subscriptions::{SubscriptionError, SubscriptionFilter, Subscriptio
 use self::tasks::Tasks;
 use self::tickets::Tickets;
 pub use self::tickets::{BurnTicket, MintTicket, WithdrawTicket};
+use self::verification_sessions::VerificationSessions;
+pub use self::verification_sessions::{DecisionError, VerificationView};
 pub use self::webhook_dispatcher::RetryError;
 use self::webhook_dispatcher::WebhookDispatcher;
 pub use self::wiring::{EngineOptions, EngineParts};
-use crate::operations::{self, SubscriptionView};
+use crate::operations::{self, AgeDecision, SubscriptionView};
 use crate::ports::{
     DamagedRow, Delivery, DeliveryCounts, DeliveryStatus, IdempotencyKey, IdempotencyRecord, LightningError,
     LightningInfo, LightningStatus, StoreError, TicketBalance, Token,
@@ -111,6 +115,7 @@ pub struct Engine {
     webhooks: Arc<WebhookDispatcher>,
     reusable_handshakes: Arc<ReusableHandshakes>,
     scans: Arc<ScanAdmission>,
+    verification_sessions: VerificationSessions,
 }
 
 impl Engine {
@@ -241,6 +246,29 @@ impl Engine {
         once: Option<IdempotentRequest<StreamId>>,
     ) -> Result<StreamId, StartError> {
         self.starter.start_recurring_payment(request, once).await
+    }
+
+    /// Asks a user for a proof of age that they hold already.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn request_verification_token(
+        &self,
+        request: RequestVerificationToken,
+        once: Option<IdempotentRequest<StreamId>>,
+    ) -> Result<StreamId, StartError> {
+        self.starter.request_verification_token(request, once).await
+    }
+
+    /// Opens an age verification session.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn start_verification_session(
+        &self,
+        once: Option<IdempotentRequest<VerificationSessionStarted>>,
+    ) -> Result<VerificationSessionStarted, StartError> {
+        self.starter.start_verification_session(once).await
     }
 
     /// Adds all fields with impossible values to `errors`.
@@ -430,6 +458,34 @@ impl Engine {
         once: Option<IdempotentRequest<SubscriptionView>>,
     ) -> Result<SubscriptionView, SubscriptionError> {
         self.subscriptions.close(main_key, id, once).await
+    }
+}
+
+/// Verification sessions.
+impl Engine {
+    /// The session with this id, if this is the secret of its page; also when it is over.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn verification_session(
+        &self,
+        id: StreamId,
+        page_secret: &str,
+    ) -> Result<Option<VerificationView>, StoreError> {
+        self.verification_sessions.view(id, page_secret).await
+    }
+
+    /// Decides an open session.
+    ///
+    /// # Errors
+    /// [`DecisionError`]; then nothing has changed.
+    pub async fn decide_verification(
+        &self,
+        id: StreamId,
+        decision: &AgeDecision,
+        once: Option<IdempotentRequest<AgeDecision>>,
+    ) -> Result<(), DecisionError> {
+        self.verification_sessions.decide(id, decision, once).await
     }
 }
 

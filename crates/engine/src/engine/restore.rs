@@ -84,7 +84,10 @@ impl Restorer {
         }
         let waits = matches!(
             operation.kind,
-            OperationKind::SinglePayment | OperationKind::ServicePayment | OperationKind::TicketRequest
+            OperationKind::SinglePayment
+                | OperationKind::ServicePayment
+                | OperationKind::TicketRequest
+                | OperationKind::VerificationSession
         );
         if waits && !operation.done {
             restored.waiting.push(id);

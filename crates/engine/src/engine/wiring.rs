@@ -43,13 +43,14 @@ use super::ownership::Ownership;
 use super::restore::Restorer;
 use super::reusable_handshakes::{ReusableHandshakeParts, ReusableHandshakes};
 use super::scan_limiter::{ScanAdmission, ScanAdmissionParts};
-use super::start::{FieldChecks, PaymentRules, StartRules, Starter};
+use super::start::{FieldChecks, PaymentRules, StartRules, Starter, VerificationRules};
 use super::subscriptions::Subscriptions;
 use super::tasks::Tasks;
 use super::ticket_metrics::TicketMetrics;
 use super::ticket_queue::TicketQueue;
 use super::tickets::{TicketParts, Tickets};
 use super::timers::Timers;
+use super::verification_sessions::VerificationSessions;
 use super::webhook_dispatcher::{WebhookDispatcher, WebhookDispatcherParts};
 use super::workers::Workers;
 use crate::ports::{
@@ -78,6 +79,8 @@ pub struct EngineOptions {
     pub retention: Duration,
     /// The rules of payments and subscriptions.
     pub payments: PaymentRules,
+    /// The rules of age verification.
+    pub verification: VerificationRules,
 }
 
 /// What the engine runs with.
@@ -288,6 +291,8 @@ impl Engine {
                 payments: options.payments,
                 has_lightning: lightning.is_some(),
                 has_ticket_wallet: tickets.is_some(),
+                verification: options.verification,
+                service_key: options.subkey.unwrap_or(options.main_key),
             },
         });
         let tickets = Tickets::new(TicketParts {
@@ -300,6 +305,11 @@ impl Engine {
             ids,
             clock: Arc::clone(&clock),
         });
+        let verification_sessions = VerificationSessions {
+            damage: Arc::clone(&damage),
+            committer: Arc::clone(&committer),
+            clock: Arc::clone(&clock),
+        };
 
         let clock_changes = Arc::new(ClockChanges::new(ClockChangeParts {
             store: Arc::clone(&store),
@@ -377,6 +387,7 @@ impl Engine {
             webhooks: Arc::clone(&webhooks),
             reusable_handshakes,
             scans: Arc::clone(&scans),
+            verification_sessions,
         });
 
         let restored = restorer.restore(clock.now()).await?;

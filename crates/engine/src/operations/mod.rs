@@ -17,6 +17,7 @@ mod state_machine;
 mod subscription;
 mod ticket_call;
 mod ticket_request;
+mod verification_session;
 
 use std::time::Duration;
 
@@ -40,13 +41,14 @@ pub use subscription::{
 };
 pub use ticket_call::{TicketCall, TicketReply, VerifiedToken};
 pub use ticket_request::{TicketRequest, TicketRequestTerms};
+pub use verification_session::{AgeDecision, DecisionFault, VerificationSession, VerificationState, VerificationTerms};
 
 use crate::UnixMillis;
 use crate::event::NewEvent;
 use crate::event_data::EventData;
 use crate::ports::{
-    CorrelationKey, InvoiceStatus, LightningError, OutboxMessage, OutgoingStatus, PaidInvoice, Settlement,
-    SignedPayment, State, UserRelays, WantedInvoice,
+    CorrelationKey, InvoiceStatus, LightningError, OutboxMessage, OutgoingMessage, OutgoingStatus, PaidInvoice,
+    Settlement, SignedPayment, State, UserRelays, WantedInvoice,
 };
 
 /// How long an answer of the Lightning backend is waited for. An adapter gives up before it, so that this is only waited for
@@ -73,6 +75,8 @@ state_machine::operations! {
     Subscription(Subscription),
     /// A token that a user is asked for.
     TicketRequest(TicketRequest),
+    /// An age verification.
+    VerificationSession(VerificationSession),
 }
 
 /// What happens to an operation.
@@ -164,6 +168,8 @@ pub enum Effect {
     Send(OutboxMessage),
     /// A key that has just proven itself is sent a message beside what is being sent, which is neither sent now nor changed.
     SendAlso(OutboxMessage),
+    /// A message goes out once, signed by another key than the service's; only the operation repeats it.
+    SendAs(Box<OutgoingMessage>),
     /// What is being sent is not sent again before this time.
     Pause(UnixMillis),
     /// A user is remembered, with their relays if there are any.

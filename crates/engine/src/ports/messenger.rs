@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use usher_protocol::message::WalletMessage;
-use usher_protocol::{EventId, PublicKey};
+use usher_protocol::{EventId, Keys, PublicKey};
 
 use crate::UnixMillis;
 
@@ -39,6 +39,8 @@ pub struct OutgoingMessage {
     /// When the events are made, as they say. The same letter with the same time gives the same events, also after a restart:
     /// wallets know a repetition by the event's id.
     pub made_at: UnixMillis,
+    /// Who signs it, if not the service: the key of a verification session.
+    pub signer: Option<Keys>,
 }
 
 impl fmt::Debug for OutgoingMessage {

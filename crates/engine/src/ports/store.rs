@@ -429,11 +429,13 @@ pub enum OperationKind {
     Subscription = 8,
     /// A token, which a user is asked for.
     TicketRequest = 9,
+    /// An age verification.
+    VerificationSession = 11,
 }
 
 impl OperationKind {
     /// Every kind, in the order of their numbers.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Subscriptions,
         Self::KeyHandshake,
         Self::Authentication,
@@ -444,6 +446,7 @@ impl OperationKind {
         Self::RecurringRequest,
         Self::Subscription,
         Self::TicketRequest,
+        Self::VerificationSession,
     ];
 
     /// The kind as the label of a metric.
@@ -459,6 +462,7 @@ impl OperationKind {
             Self::RecurringRequest => "recurring_request",
             Self::Subscription => "subscription",
             Self::TicketRequest => "ticket_request",
+            Self::VerificationSession => "verification_session",
         }
     }
 
@@ -469,7 +473,7 @@ impl OperationKind {
 
     /// The kind with this number.
     pub fn from_code(code: u8) -> Option<Self> {
-        Self::ALL.get(usize::from(code)).copied()
+        Self::ALL.into_iter().find(|kind| kind.code() == code)
     }
 }
 

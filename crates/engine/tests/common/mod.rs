@@ -26,6 +26,7 @@ use usher_engine::ports::{
 use usher_engine::testing::{ManualClock, RecordingMessenger, SeededRandomness};
 use usher_engine::{
     Engine, EngineOptions, EngineParts, EventPage, LightningBackend, PaymentRules, StreamId, UnixMillis,
+    VerificationRules,
 };
 use usher_protocol::bolt11::Network;
 use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, WalletMessage};
@@ -65,6 +66,7 @@ pub fn options() -> EngineOptions {
             retry_after: vec![Duration::from_secs(24 * 3600), Duration::from_secs(72 * 3600)],
             look_ups_per_second: 10,
         },
+        verification: VerificationRules::default(),
     }
 }
 

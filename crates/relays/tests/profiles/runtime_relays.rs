@@ -76,6 +76,7 @@ fn ask(world: &World, wallet: &Wallet, challenge: &str) {
         relays: Vec::new(),
         until: now().plus(Duration::from_secs(60)),
         made_at: now(),
+        signer: None,
     });
     assert_eq!(ids.len(), 1);
 }

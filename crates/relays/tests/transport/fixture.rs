@@ -97,6 +97,7 @@ impl Service {
             relays: Vec::new(),
             until: now().plus(Duration::from_secs(60)),
             made_at: now(),
+            signer: None,
         }
     }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use usher_engine::UnixMillis;
 use usher_engine::ports::ProfileChange;
+use usher_protocol::mint_url;
 use usher_protocol::subkey::{Permission, ProofError, SubkeyProof};
 use usher_relays::check_profile;
 
@@ -12,7 +13,10 @@ use super::error::{ConfigError, Origin};
 use super::keys::{self, Config};
 use super::layer::Layer;
 use super::reader::Reader;
-use super::setting::{ApiToken, DatabaseUrl, LnBackend, Nip05, NwcUrl, PrivateKey, ProfileName, Text, WebUrl};
+use super::setting::{
+    ApiToken, DatabaseUrl, LnBackend, Nip05, NwcUrl, PrivateKey, ProfileName, Setting as _, Text, VerificationProvider,
+    WebUrl,
+};
 
 /// Seconds in a day.
 const DAY: u64 = 24 * 60 * 60;
@@ -57,6 +61,21 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, errors: &mut Vec<ConfigErr
     }
     for fault in check_profile(&profile(reader)) {
         note(&format!("profile.{}", fault.field), fault.problem);
+    }
+    if let Some(url) = reader.peek::<Option<WebUrl>>("pages.public_url").flatten()
+        && (url.url().query().is_some() || url.url().fragment().is_some())
+    {
+        note("pages.public_url", "must have neither a query nor a fragment".to_owned());
+    }
+    if let Some(url) = reader.peek::<Option<WebUrl>>("verification.mint_url").flatten()
+        && mint_url::normalize(url.url().as_str()).is_none()
+    {
+        note("verification.mint_url", "must have neither a query nor a fragment, and at most 512 bytes".to_owned());
+    }
+    if let Some(provider @ (VerificationProvider::Oidc | VerificationProvider::Remote)) =
+        reader.peek("verification.provider")
+    {
+        note("verification.provider", format!("is {}, which this version does not have yet", provider.show()));
     }
     // What is wrong with an address that is there is said where it is read.
     let address = reader.peek::<Option<NwcUrl>>("wallet.nwc.url");

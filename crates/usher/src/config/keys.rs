@@ -160,19 +160,26 @@ configuration! {
     /// Age verification.
     ["verification"] verification: Verification {
         /// Who decides: `manual` (your own staff), `oidc` or `remote`.
-        provider: VerificationProvider = "\"manual\"", reserved;
-        /// The Cashu mint that issues the proofs.
-        mint_url: Option<WebUrl>, reserved;
+        provider: VerificationProvider = "\"manual\"";
+        /// The Cashu mint that issues the proofs. Without one, users can be verified but get no proof.
+        mint_url: Option<WebUrl>;
+        /// The token by which the mint knows who may mint, if it wants one.
+        mint_token: Option<ApiToken>;
         /// The unit of the proofs.
-        unit: Unit = "\"multi\"", reserved;
+        unit: Unit = "\"multi\"";
         /// The amount of a proof, in its unit.
-        amount: Whole<1, 1000000000> = "1", reserved;
+        amount: Whole<1, 1000000000> = "1";
         /// How long a user may take, in seconds.
-        session_ttl_seconds: Whole<60, 86400> = "900", reserved;
+        session_ttl_seconds: Whole<60, 86400> = "900";
         /// The minimum age, in years.
-        minimum_age: Whole<1, 150> = "18", reserved;
-        /// How a user's browser reaches this service.
-        public_url: Option<WebUrl>, reserved;
+        minimum_age: Whole<1, 150> = "18";
+    }
+
+    /// Pages for users' browsers.
+    ["pages"] pages: Pages {
+        /// How a user's browser reaches this service. Default: the loopback address on which it listens, which only
+        /// browsers on the same machine reach. Use https unless it is one.
+        public_url: Option<WebUrl>;
     }
 
     /// Logging, to standard output.

@@ -22,4 +22,5 @@ mod payments;
 mod readers_across_restarts;
 mod relays;
 mod runtime_changes;
+mod verification;
 mod webhooks;

@@ -47,6 +47,9 @@ impl AfterCommit {
             if current && step.sends() {
                 self.outbox.send(id, step.messages.into_iter().chain(step.added).collect());
             }
+            for message in &step.sent_once {
+                self.outbox.send_once(id, message);
+            }
             let unattended = step.operation.is_unattended();
             for call in step.calls {
                 self.lightning.put(id, call, unattended);

@@ -3,7 +3,7 @@
 use super::Change;
 use crate::event::NewEvent;
 use crate::operations::{Effect, LightningRequest, Operation, TicketCall};
-use crate::ports::{CorrelationKey, OutboxChange, OutboxMessage, Revision, UserRelays};
+use crate::ports::{CorrelationKey, OutboxChange, OutboxMessage, OutgoingMessage, Revision, UserRelays};
 use crate::{StreamId, UnixMillis};
 
 /// A step of one operation.
@@ -16,6 +16,8 @@ pub(super) struct Step {
     pub(super) messages: Vec<OutboxMessage>,
     /// They are sent beside what is in the outbox.
     pub(super) added: Vec<OutboxMessage>,
+    /// They are sent once, and not kept in the outbox.
+    pub(super) sent_once: Vec<OutgoingMessage>,
     /// What is in the outbox is not repeated before this time.
     pub(super) paused: Option<UnixMillis>,
     /// The outbox is emptied.
@@ -49,6 +51,7 @@ impl Step {
             events: Vec::new(),
             messages: Vec::new(),
             added: Vec::new(),
+            sent_once: Vec::new(),
             paused: None,
             clears_outbox: false,
             finished: false,
@@ -63,6 +66,7 @@ impl Step {
                 Effect::Emit(event) => step.events.push(event),
                 Effect::Send(message) => step.messages.push(OutboxMessage { made_at: now, ..message }),
                 Effect::SendAlso(message) => step.added.push(OutboxMessage { made_at: now, ..message }),
+                Effect::SendAs(letter) => step.sent_once.push(*letter),
                 Effect::Pause(until) => step.paused = Some(until),
                 Effect::RememberRelays(relays) => user_relays.push(relays),
                 Effect::ClearOutbox => step.clears_outbox = true,

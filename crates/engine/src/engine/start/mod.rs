@@ -10,10 +10,13 @@ mod key_handshake;
 mod recurring_payment;
 mod single_payment;
 mod ticket_request;
+mod verification_session;
+mod verification_token;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use usher_protocol::PublicKey;
 use usher_protocol::bolt11::Network;
 use usher_protocol::subkey::SubkeyProof;
 
@@ -26,6 +29,8 @@ pub use self::key_handshake::{KeyHandshakeRequest, KeyHandshakeStarted};
 pub use self::recurring_payment::RecurringPaymentRequest;
 pub use self::single_payment::SinglePaymentRequest;
 pub use self::ticket_request::RequestTicket;
+pub use self::verification_session::{VerificationRules, VerificationSessionStarted};
+pub use self::verification_token::RequestVerificationToken;
 use super::StartError;
 use super::capacity::Capacity;
 use super::commit::{Cause, Change, Committer};
@@ -77,6 +82,9 @@ pub(super) struct StartRules {
     pub(super) has_lightning: bool,
     /// Whether there is a ticket wallet.
     pub(super) has_ticket_wallet: bool,
+    pub(super) verification: VerificationRules,
+    /// The key that the service signs with on Nostr.
+    pub(super) service_key: PublicKey,
 }
 
 impl Starter {

@@ -1,0 +1,113 @@
+//! `POST /verification/sessions/{session_id}/decision`
+
+use axum::extract::State;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
+use serde::Serialize;
+use usher_engine::operations::AgeDecision;
+use usher_engine::{DecisionError, StreamId};
+use utoipa::ToSchema;
+
+use crate::ApiState;
+use crate::body;
+use crate::field_types::{DecisionWord, Description};
+use crate::idempotency::IdempotencyContext;
+use crate::path_parameter::PathParameter;
+use crate::problem::Problem;
+use crate::request_body::{RequestBody, request_body};
+use crate::request_log;
+use crate::tasks::{self, TaskLost};
+
+/// Why a session was not decided.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum Error {
+    #[error(transparent)]
+    Decision(#[from] DecisionError),
+    #[error(transparent)]
+    Lost(#[from] TaskLost),
+}
+
+impl IntoResponse for Error {
+    fn into_response(self) -> Response {
+        let problem: Problem = match self {
+            Self::Decision(error) => error.into(),
+            Self::Lost(error) => error.into(),
+        };
+        problem.into_response()
+    }
+}
+
+request_body! {
+    /// Decides an age verification session.
+    pub(crate) struct Body = "VerificationDecision", example { "decision": "approve" } {
+        /// `approve`: the user is old enough. `reject`: the user is not, or has not shown it.
+        decision: DecisionWord,
+        /// With `reject`: why, for the app; at most 639 bytes of UTF-8. Do not name the user or the date of birth.
+        reason: Option<Description>,
+    }
+}
+
+impl RequestBody for Body {
+    type Request = AgeDecision;
+
+    fn complete(self) -> Option<AgeDecision> {
+        Some(if self.decision? { AgeDecision::Approved } else { AgeDecision::Rejected { reason: self.reason } })
+    }
+}
+
+/// A session that was decided.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = VerificationDecided)]
+pub(crate) struct Decided {
+    #[schema(format = "uuid", example = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11")]
+    session_id: String,
+    /// `approved` or `rejected`.
+    #[schema(pattern = "^(approved|rejected)$", example = "approved")]
+    status: &'static str,
+}
+
+impl Decided {
+    fn by(session: StreamId, decision: &AgeDecision) -> Self {
+        let status = match decision {
+            AgeDecision::Approved => "approved",
+            AgeDecision::Rejected { .. } => "rejected",
+        };
+        Self { session_id: session.to_string(), status }
+    }
+}
+
+/// Decides an open age verification session.
+///
+/// For your staff, with `verification.provider = "manual"`; with another provider, they can decide in its place while the
+/// session is open. A session is decided once. Its stream then gets the result.
+#[utoipa::path(
+    post,
+    path = "/verification/sessions/{session_id}/decision",
+    params(("session_id" = String, Path, description = "The `session_id` of `POST /verification/sessions`.")),
+    request_body = Body,
+    responses(
+        (status = 200, description = "The decision is stored.", body = Decided),
+        (status = 404, description = "`session_not_found`: There is no such session, or it was removed after \
+            `streams.retention_days`."),
+        (status = 409, description = "`session_decided`: The session is decided already.\n\n\
+            `session_expired`: Nobody decided before `expires_at`."),
+        (status = 503, description = "`storage_unavailable`: The database is unavailable."),
+    ),
+)]
+pub(crate) async fn decide_verification_session(
+    State(state): State<ApiState>,
+    PathParameter(session): PathParameter,
+    idempotency: Option<Extension<IdempotencyContext>>,
+    body::Json(decision): body::Json<Body>,
+) -> Result<Json<Decided>, Error> {
+    // Text that is not an id names no session.
+    let session: Option<StreamId> = session.and_then(|text| text.parse().ok());
+    let session = session.ok_or(DecisionError::NotFound)?;
+    request_log::record_stream_id(&session);
+    let engine = state.engine.clone();
+    let once =
+        idempotency.map(|Extension(idempotency)| idempotency.request(move |decision| Decided::by(session, decision)));
+    let decided = Decided::by(session, &decision);
+    tasks::run_detached(&state, async move { engine.decide_verification(session, &decision, once).await }).await??;
+    Ok(Json(decided))
+}

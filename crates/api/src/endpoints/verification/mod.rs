@@ -1,0 +1,16 @@
+//! Verify ages: a session on a page for the user, decided by staff, whose proof is a Cashu token.
+
+mod create_verification_session;
+mod decide_verification_session;
+mod request_verification_token;
+
+use utoipa_axum::routes;
+
+use crate::endpoint_group::EndpointGroup;
+
+pub(super) fn group() -> EndpointGroup {
+    EndpointGroup::new("Age verification", "Verify that a user is old enough, without learning who the user is.")
+        .endpoint(routes!(create_verification_session::create_verification_session))
+        .endpoint(routes!(decide_verification_session::decide_verification_session))
+        .endpoint(routes!(request_verification_token::request_verification_token))
+}

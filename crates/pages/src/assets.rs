@@ -1,0 +1,23 @@
+//! What the pages load.
+
+use axum::response::{IntoResponse, Response};
+use http::HeaderValue;
+use http::header::{CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
+
+/// `GET /verify/assets/page.css`
+pub(crate) async fn style() -> Response {
+    asset("text/css; charset=utf-8", include_str!("../assets/page.css"))
+}
+
+/// `GET /verify/assets/page.js`
+pub(crate) async fn script() -> Response {
+    asset("text/javascript; charset=utf-8", include_str!("../assets/page.js"))
+}
+
+fn asset(content_type: &'static str, content: &'static str) -> Response {
+    let headers = [
+        (CONTENT_TYPE, HeaderValue::from_static(content_type)),
+        (X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    ];
+    (headers, content).into_response()
+}

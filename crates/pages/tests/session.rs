@@ -1,0 +1,196 @@
+//! The page of an age verification session, on a real engine and a real store.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use http::{Request, StatusCode};
+use http_body_util::BodyExt as _;
+use tempfile::TempDir;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower::ServiceExt as _;
+use usher_engine::operations::AgeDecision;
+use usher_engine::testing::{ManualClock, RecordingMessenger, SeededRandomness};
+use usher_engine::{
+    Engine, EngineOptions, EngineParts, PaymentRules, UnixMillis, VerificationRules, VerificationSessionStarted,
+};
+use usher_pages::PagesOptions;
+use usher_protocol::bolt11::Network;
+use usher_protocol::{Keys, SecretKey};
+use usher_store::{SqliteOptions, SqliteStore};
+
+const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
+const URL: &str = "https://shop.example/usher";
+
+struct Pages {
+    engine: Arc<Engine>,
+    clock: Arc<ManualClock>,
+    router: Router,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+    _folder: TempDir,
+}
+
+impl Pages {
+    async fn start(service_name: Option<&str>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&folder.path().join("test.sqlite"), SqliteOptions::default()).unwrap();
+        let store = Arc::new(store);
+        let clock = Arc::new(ManualClock::at(NOW));
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let options = EngineOptions {
+            main_key: Keys::new(SecretKey::from_slice(&[1; 32]).unwrap()).public_key(),
+            subkey: None,
+            subkey_proof: None,
+            url_scheme: "nostr+walletconnect".to_owned(),
+            handshake_ttl: Duration::from_secs(600),
+            challenge_ttl: Duration::from_secs(300),
+            max_open_streams: 100,
+            retention: Duration::from_secs(86_400),
+            payments: PaymentRules {
+                network: Network::Regtest,
+                max_amount: 1_000,
+                retry_after: Vec::new(),
+                look_ups_per_second: 10,
+            },
+            verification: VerificationRules { pages_url: URL.to_owned(), ..VerificationRules::default() },
+        };
+        let parts = EngineParts {
+            store: store.clone(),
+            idempotency: store.clone(),
+            deliveries: store,
+            webhook: None,
+            messenger: Arc::new(RecordingMessenger::new(&[]).0),
+            clock: clock.clone(),
+            randomness: Arc::new(SeededRandomness::new(1)),
+            inbox: mpsc::channel(1).1,
+            lightning: None,
+            lightning_notifications: None,
+            tickets: None,
+        };
+        let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
+        let options = PagesOptions { url: URL.to_owned(), service_name: service_name.map(str::to_owned) };
+        let router = usher_pages::router(Arc::clone(&engine), options);
+        Self { engine, clock, router, tasks, stop, _folder: folder }
+    }
+
+    async fn open(&self) -> VerificationSessionStarted {
+        self.engine.start_verification_session(None).await.unwrap()
+    }
+
+    async fn get(&self, path: &str) -> (StatusCode, http::HeaderMap, String) {
+        let request = Request::get(path).body(Body::empty()).unwrap();
+        let (head, body) = self.router.clone().oneshot(request).await.unwrap().into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        (head.status, head.headers, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    async fn stop(self) {
+        self.stop.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+}
+
+/// Where a proxy that serves the pages below a path sends the request.
+fn path(session: &VerificationSessionStarted) -> String {
+    session.session_url.strip_prefix(URL).unwrap().to_owned()
+}
+
+#[tokio::test]
+async fn the_page_says_what_is_checked_by_whom_and_that_nothing_is_kept() {
+    let pages = Pages::start(Some("Bar <b>7</b>")).await;
+    let session = pages.open().await;
+    let (status, headers, html) = pages.get(&path(&session)).await;
+    assert_eq!(status, 200);
+    for text in [
+        "Bar &#60;b&#62;7&#60;/b&#62; asks for a proof that you are at least 18 years old.",
+        "The staff of the service.",
+        "are not stored",
+        "Waiting for the staff to decide.",
+        "You have 15 minutes left.",
+        r#"<html lang="en">"#,
+        r#"role="status" aria-live="polite""#,
+        r#"<noscript><meta http-equiv="refresh" content="5"></noscript>"#,
+        r#"href="/usher/verify/assets/page.css""#,
+        r#"name="viewport" content="width=device-width, initial-scale=1""#,
+    ] {
+        assert!(html.contains(text), "{text}\n{html}");
+    }
+    assert!(!html.contains("<b>"), "names are escaped");
+    let policy = headers["content-security-policy"].to_str().unwrap();
+    assert!(policy.starts_with("default-src 'none';") && !policy.contains("unsafe"), "{policy}");
+    assert_eq!(headers["referrer-policy"], "no-referrer");
+    assert_eq!(headers["cache-control"], "no-store");
+    assert!(!headers.contains_key("set-cookie"));
+    for asset in ["/verify/assets/page.css", "/verify/assets/page.js"] {
+        let (status, headers, content) = pages.get(asset).await;
+        assert_eq!(status, 200);
+        assert_eq!(headers["x-content-type-options"], "nosniff");
+        assert!(!content.contains("http"), "nothing from elsewhere");
+    }
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn the_page_shows_the_outcome_and_stops_reloading() {
+    let pages = Pages::start(None).await;
+    let rejected = AgeDecision::Rejected { reason: Some("a private remark".to_owned()) };
+    for (decision, word, text) in [
+        (Some(rejected), "rejected", "You did not pass the check."),
+        (Some(AgeDecision::Approved), "not-issued", "your proof could not be issued"),
+        (None, "expired", "The time for this check is over."),
+    ] {
+        let session = pages.open().await;
+        assert_eq!(pages.get(&format!("{}/state", path(&session))).await.2, "open");
+        match decision {
+            Some(decision) => {
+                pages.engine.decide_verification(session.session_id, &decision, None).await.unwrap();
+            }
+            None => {
+                pages.clock.turn(Duration::from_secs(901));
+                pages.engine.wait_events(session.session_id, 0, 1, Duration::from_secs(60)).await.unwrap();
+            }
+        }
+        assert_eq!(pages.get(&format!("{}/state", path(&session))).await.2, word);
+        let html = pages.get(&path(&session)).await.2;
+        assert!(html.contains(text) && html.contains(&format!(r#"data-state="{word}""#)), "{html}");
+        assert!(!html.contains("refresh") && !html.contains("<script"), "{html}");
+        assert!(!html.contains("minutes left") && !html.contains("a private remark"), "{html}");
+    }
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn only_the_whole_address_shows_a_session() {
+    let pages = Pages::start(None).await;
+    let (one, other) = (pages.open().await, pages.open().await);
+    let right = path(&one);
+    let (prefix, secret) = right.rsplit_once('/').unwrap();
+    let others = path(&other);
+    let foreign = format!("{prefix}/{}", others.rsplit_once('/').unwrap().1);
+    let handshake = pages.engine.start_key_handshake(Default::default(), None).await.unwrap().stream_id;
+    for wrong in [
+        foreign,
+        right[..right.len() - 1].to_owned(),
+        format!("{right}x"),
+        format!("{prefix}/{}", secret.to_lowercase()),
+        format!("/verify/subscriptions/{secret}"),
+        format!("/verify/nothing/{secret}"),
+        format!("/verify/{handshake}/{secret}"),
+        format!("/verify/%FF/{secret}"),
+    ] {
+        for path in [wrong.clone(), format!("{wrong}/state")] {
+            let (status, headers, html) = pages.get(&path).await;
+            assert!(status == 404 || status == 400, "{path}: {status}");
+            assert!(!html.contains("18"), "{path}: {html}");
+            assert!(status == 400 || headers.contains_key("content-security-policy"));
+        }
+    }
+    assert_eq!(pages.get(&right).await.0, 200);
+    pages.stop().await;
+}
