@@ -19,8 +19,8 @@ pub use engine::{
     EventsError, FieldError, FieldErrors, FieldValues, HandshakePage, IdempotentRequest, KeyHandshakeRequest,
     KeyHandshakeStarted, LightningBackend, Live, LiveEvent, LiveEvents, MintTicket, OperationMetrics, OperationOutcome,
     PayInvoiceRequest, PaymentRules, RecurringPaymentRequest, RenderedResponse, RequestInvoice, RequestTicket,
-    RequestVerificationToken, RetryError, ReusableHandshake, ScanLimit, SinglePaymentRequest, StartError,
-    SubscriptionError, SubscriptionFilter, SubscriptionPage, TicketCallError, VerificationRules,
+    RequestVerificationToken, RetryError, ReusableHandshake, ScanLimit, SinglePaymentRequest, SpendingRules,
+    StartError, SubscriptionError, SubscriptionFilter, SubscriptionPage, TicketCallError, VerificationRules,
     VerificationSessionStarted, VerificationView, WithdrawTicket,
 };
 pub use event::{Event, EventPage, EventType};

@@ -56,6 +56,7 @@ impl Pages {
                 max_amount: 1_000,
                 retry_after: Vec::new(),
                 look_ups_per_second: 10,
+                spending: usher_engine::SpendingRules::default(),
             },
             verification: VerificationRules { pages_url: URL.to_owned(), ..VerificationRules::default() },
         };

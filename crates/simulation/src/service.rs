@@ -8,7 +8,9 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{Clock, Randomness};
-use usher_engine::{Engine, EngineOptions, EngineParts, LightningBackend, PaymentRules, VerificationRules};
+use usher_engine::{
+    Engine, EngineOptions, EngineParts, LightningBackend, PaymentRules, SpendingRules, VerificationRules,
+};
 use usher_lightning::nwc::{NwcBackend, NwcOptions, Settings};
 use usher_protocol::bolt11::Network as Chain;
 use usher_relays::{Identity, RelayAddress, RelayOptions, RelayPool};
@@ -125,6 +127,7 @@ fn options_of(identity: &Identity) -> EngineOptions {
             max_amount: 100_000_000_000,
             retry_after: vec![Duration::from_secs(24 * 3600), Duration::from_secs(72 * 3600)],
             look_ups_per_second: 10,
+            spending: SpendingRules::default(),
         },
         verification: VerificationRules::default(),
     }

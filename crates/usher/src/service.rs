@@ -16,7 +16,9 @@ use usher_api::{ApiParts, ApiState, ApiTokens, DocsAccess, Limits, ServeOptions}
 use usher_engine::ports::{
     Clock, LightningNotifications, MintAuthToken, OsRandomness, Randomness, SystemClock, WebhookSender,
 };
-use usher_engine::{Engine, EngineOptions, EngineParts, LightningBackend, PaymentRules, VerificationRules};
+use usher_engine::{
+    Engine, EngineOptions, EngineParts, LightningBackend, PaymentRules, SpendingRules, VerificationRules,
+};
 use usher_lightning::nwc::{NwcBackend, NwcOptions, Settings};
 use usher_pages::PagesOptions;
 use usher_protocol::jwt::JwtIssuer;
@@ -28,7 +30,7 @@ use usher_store::{OpenError, SqliteOptions, SqliteStore};
 use usher_webhooks::{HttpWebhookSender, WebhookOptions};
 
 use crate::config::Config;
-use crate::config::setting::LnBackend;
+use crate::config::setting::{LnBackend, Whole};
 use crate::directory;
 use crate::failure::Failure;
 use crate::service_status::Parts;
@@ -309,6 +311,10 @@ fn engine_options(config: &Config, identity: &Identity, pages_url: &str) -> Engi
             max_amount: config.limits.max_amount_millisats.get(),
             retry_after: hours(config.subscriptions.retry_hours.get()),
             look_ups_per_second: config.wallet.lookups_per_second.get(),
+            spending: SpendingRules {
+                daily_budget: config.wallet.daily_budget_millisats.map(Whole::get),
+                max_fee_percent: config.wallet.max_fee_percent.get(),
+            },
         },
         verification: verification(config, pages_url),
     }

@@ -57,6 +57,8 @@ pub enum ErrorCode {
     UpgradeRequired,
     /// More requests per second than `limits.requests_per_second`; ask again after `Retry-After`.
     RateLimited,
+    /// Too little is left of `wallet.daily_budget_millisats`; there is room again after `Retry-After` at the earliest.
+    BudgetExhausted,
     /// A fault of the service; its log has more under the request id.
     InternalError,
     /// Something is full: open streams, waiting calls or connections; ask again after `Retry-After`.
@@ -83,7 +85,7 @@ pub enum ErrorCode {
 
 impl ErrorCode {
     /// Every code.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 36] = [
         Self::MalformedJson,
         Self::MalformedRequest,
         Self::JwtInvalid,
@@ -108,6 +110,7 @@ impl ErrorCode {
         Self::InvalidRequest,
         Self::UpgradeRequired,
         Self::RateLimited,
+        Self::BudgetExhausted,
         Self::InternalError,
         Self::Overloaded,
         Self::StorageUnavailable,
@@ -148,6 +151,7 @@ impl ErrorCode {
             Self::InvalidRequest => "invalid_request",
             Self::UpgradeRequired => "upgrade_required",
             Self::RateLimited => "rate_limited",
+            Self::BudgetExhausted => "budget_exhausted",
             Self::InternalError => "internal_error",
             Self::Overloaded => "overloaded",
             Self::StorageUnavailable => "storage_unavailable",
@@ -186,7 +190,7 @@ impl ErrorCode {
             Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::InvalidRequest => StatusCode::UNPROCESSABLE_ENTITY,
             Self::UpgradeRequired => StatusCode::UPGRADE_REQUIRED,
-            Self::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+            Self::RateLimited | Self::BudgetExhausted => StatusCode::TOO_MANY_REQUESTS,
             Self::InternalError => StatusCode::INTERNAL_SERVER_ERROR,
             Self::WalletError | Self::MintError => StatusCode::BAD_GATEWAY,
             Self::WalletTimeout | Self::MintTimeout => StatusCode::GATEWAY_TIMEOUT,
@@ -226,6 +230,7 @@ impl ErrorCode {
             Self::InvalidRequest => "Some fields are wrong",
             Self::UpgradeRequired => "The path is a WebSocket",
             Self::RateLimited => "Too many requests",
+            Self::BudgetExhausted => "The daily budget is spent",
             Self::InternalError => "The service failed",
             Self::Overloaded => "The service is full",
             Self::StorageUnavailable => "The database is unavailable",

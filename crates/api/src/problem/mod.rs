@@ -218,6 +218,11 @@ impl From<StartError> for Problem {
                 "too many payments have ended within the last day and are watched for late money; together with everything \
                  open they are limited to twice limits.max_open_streams",
             ),
+            StartError::BudgetExhausted { retry_after } => Self::new(
+                ErrorCode::BudgetExhausted,
+                "too little is left of wallet.daily_budget_millisats for this amount and its fee",
+            )
+            .retry_after(retry_after),
             StartError::Store(error) => error.into(),
         }
     }

@@ -20,7 +20,7 @@ use usher_api::{
 use usher_engine::ports::{
     Clock, DeliveryStore, Inbound, Messenger, OsRandomness, OutgoingMessage, SystemClock, Via, WebhookSender,
 };
-use usher_engine::{Engine, EngineOptions, EngineParts, PaymentRules, UnixMillis, VerificationRules};
+use usher_engine::{Engine, EngineOptions, EngineParts, PaymentRules, SpendingRules, UnixMillis, VerificationRules};
 use usher_protocol::bolt11::Network;
 use usher_protocol::jwt::JwtIssuer;
 use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, WalletMessage};
@@ -168,6 +168,7 @@ impl Builder {
                 max_amount: 100_000_000_000,
                 retry_after: vec![Duration::from_secs(24 * 3600), Duration::from_secs(72 * 3600)],
                 look_ups_per_second: 10,
+                spending: SpendingRules::default(),
             },
             verification: self.verification,
         };

@@ -28,6 +28,12 @@ pub enum StartError {
     /// Twice as many as `limits.max_open_streams` are open, or are payments that have ended within the last day.
     #[error("too many payments have ended within the last day")]
     TooManyEnded,
+    /// Too little is left of `wallet.daily_budget_millisats`.
+    #[error("the daily budget of the Lightning backend is spent")]
+    BudgetExhausted {
+        /// Seconds until there is room again, if nothing else is paid meanwhile.
+        retry_after: u64,
+    },
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),

@@ -40,6 +40,7 @@ mod ownership;
 mod restore;
 mod reusable_handshakes;
 mod scan_limiter;
+mod spending_budget;
 mod start;
 mod subscriptions;
 mod tasks;
@@ -74,6 +75,7 @@ use self::reusable_handshakes::ReusableHandshakes;
 pub use self::reusable_handshakes::{CloseHandshakeError, HandshakePage, ReusableHandshake};
 use self::scan_limiter::ScanAdmission;
 pub use self::scan_limiter::ScanLimit;
+pub use self::spending_budget::SpendingRules;
 pub use self::start::{
     AuthenticateKey, FieldValues, KeyHandshakeRequest, KeyHandshakeStarted, PayInvoiceRequest, PaymentRules,
     RecurringPaymentRequest, RequestInvoice, RequestTicket, RequestVerificationToken, SinglePaymentRequest,

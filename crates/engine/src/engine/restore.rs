@@ -9,6 +9,7 @@ use super::metrics::Metrics;
 use super::outbox::Outbox;
 use super::ownership::Ownership;
 use super::reusable_handshakes::ReusableHandshakes;
+use super::spending_budget::SpendingBudget;
 use super::timers::{Alarm, Timers};
 use crate::ports::{OpenOperation, OperationKind, Store, StoreError, Table};
 use crate::{StreamId, UnixMillis};
@@ -24,6 +25,7 @@ pub(super) struct Restorer {
     pub(super) timers: Arc<Timers>,
     pub(super) watcher: Arc<InvoiceWatcher>,
     pub(super) reusable_handshakes: Arc<ReusableHandshakes>,
+    pub(super) budget: Arc<SpendingBudget>,
     pub(super) metrics: Arc<Metrics>,
     pub(super) ownership: Ownership,
 }
@@ -91,6 +93,12 @@ impl Restorer {
         );
         if waits && !operation.done {
             restored.waiting.push(id);
+        }
+        if operation.kind == OperationKind::ServicePayment
+            && let Some((stored, payment)) = self.damage.readable(id).await?
+            && let Some(spending) = payment.spending()
+        {
+            self.budget.update(id, stored.revision, &spending, now);
         }
         if operation.kind == OperationKind::RecurringRequest
             && let Some((_, operation)) = self.damage.readable(id).await?

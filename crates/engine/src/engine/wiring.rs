@@ -3,7 +3,7 @@
 //! Each part is made after those that it uses, so there is no cycle:
 //!
 //! ```text
-//! tasks, timers, index, damage, metrics, ids, inputs
+//! tasks, timers, index, damage, metrics, spending budget, ids, inputs
 //!   └▶ event feed, invoice watcher, Lightning queue, ticket queue, outbox, webhook dispatcher
 //!        └▶ commit
 //!             └▶ workers, start, tickets, subscriptions, reusable handshakes
@@ -43,6 +43,7 @@ use super::ownership::Ownership;
 use super::restore::Restorer;
 use super::reusable_handshakes::{ReusableHandshakeParts, ReusableHandshakes};
 use super::scan_limiter::{ScanAdmission, ScanAdmissionParts};
+use super::spending_budget::SpendingBudget;
 use super::start::{FieldChecks, PaymentRules, StartRules, Starter, VerificationRules};
 use super::subscriptions::Subscriptions;
 use super::tasks::Tasks;
@@ -138,6 +139,7 @@ impl Engine {
         let ownership = Ownership::Everything;
         let (timers, index, metrics) = (Arc::<Timers>::default(), Arc::<Index>::default(), Arc::<Metrics>::default());
         let damage = Arc::new(Damage::new(Arc::clone(&store)));
+        let budget = Arc::new(SpendingBudget::new(options.payments.spending));
         let ids = Ids::new(Arc::clone(&clock), Arc::clone(&randomness));
         let capacity = Capacity::new(Arc::clone(&index), options.max_open_streams);
         let (inputs, jobs) = Inputs::new(ownership.clone());
@@ -216,6 +218,7 @@ impl Engine {
                 metrics: Arc::clone(&metrics),
                 feed: Arc::clone(&feed),
                 outbox: Arc::clone(&outbox),
+                budget: Arc::clone(&budget),
                 watcher: Arc::clone(&watcher),
                 lightning: Arc::clone(&lightning_queue),
                 tickets: Arc::clone(&ticket_queue),
@@ -281,6 +284,7 @@ impl Engine {
             checks: Arc::clone(&checks),
             urls,
             reusable_handshakes: Arc::clone(&reusable_handshakes),
+            budget: Arc::clone(&budget),
             ids: ids.clone(),
             clock: Arc::clone(&clock),
             rules: StartRules {
@@ -354,6 +358,7 @@ impl Engine {
             timers: Arc::clone(&timers),
             watcher: Arc::clone(&watcher),
             reusable_handshakes: Arc::clone(&reusable_handshakes),
+            budget,
             metrics: Arc::clone(&metrics),
             ownership,
         };

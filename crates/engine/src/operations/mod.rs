@@ -13,6 +13,7 @@ mod payment;
 mod recurring_request;
 mod service_payment;
 mod set_back;
+mod spending;
 mod state_machine;
 mod subscription;
 mod ticket_call;
@@ -35,6 +36,8 @@ pub use payment::{Charge, Payment, PaymentTerms, SubscriptionLink};
 pub use recurring_request::{RecurringRequest, RecurringTerms};
 pub use service_payment::ServicePayment;
 pub use set_back::SetBack;
+pub(crate) use spending::BUDGET_WINDOW;
+pub use spending::Spending;
 pub use state_machine::StateMachine;
 pub use subscription::{
     Asked, ChargeEnd, Charged, Note, Subscription, SubscriptionRules, SubscriptionState, SubscriptionView,

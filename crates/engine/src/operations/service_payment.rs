@@ -43,7 +43,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use usher_protocol::bolt11::Invoice;
 
-use super::{Effect, Input, LightningRequest, SetBack, StateMachine, StepResult, emit, lease, millis};
+use super::{
+    BUDGET_WINDOW, Effect, Input, LightningRequest, SetBack, Spending, StateMachine, StepResult, emit, lease, millis,
+};
 use crate::UnixMillis;
 use crate::event_data::{EventData, PaymentData};
 use crate::ports::{CorrelationKey, Finds, LightningError, OperationKind, OutgoingStatus, PaidInvoice, SignedPayment};
@@ -95,8 +97,17 @@ pub struct ServicePayment {
     /// Why the last attempt failed, as far as the backend said so.
     #[serde(default)]
     reason: Option<String>,
+    /// The largest fee in millisats that the configuration allowed at the start.
+    #[serde(default)]
+    fees_allowed: u64,
+    /// The fee in millisats that the backend reported.
+    #[serde(default)]
+    fees_paid: Option<u64>,
     phase: Phase,
     paid: bool,
+    /// It is over, and nobody knows whether it was paid.
+    #[serde(default)]
+    unknown: bool,
 }
 
 /// A request that was signed and stored.
@@ -191,15 +202,21 @@ impl StateMachine for ServicePayment {
     fn lingers(&self) -> bool {
         true
     }
+
+    fn spending(&self) -> Option<Spending> {
+        Some(Self::spending(self))
+    }
 }
 
 impl ServicePayment {
     /// Pays `invoice`, which names its amount; no attempt begins after `expires_at`. `reference` is the caller's own,
-    /// echoed in events.
+    /// echoed in events. `fees_allowed` is the largest fee in millisats: it is set aside in the budget, because NIP-47 has no
+    /// way to limit what a backend pays.
     pub fn start(
         invoice: Invoice,
         reference: Option<String>,
         expires_at: UnixMillis,
+        fees_allowed: u64,
         now: UnixMillis,
     ) -> (Self, Vec<Effect>) {
         let expires_at = expires_at.min(UnixMillis::from_secs(invoice.expires_at()));
@@ -213,8 +230,11 @@ impl ServicePayment {
             sent_before: false,
             in_doubt: false,
             reason: None,
+            fees_allowed,
+            fees_paid: None,
             phase,
             paid: false,
+            unknown: false,
         };
         let prepare = payment.prepare();
         (payment, vec![prepare])
@@ -229,6 +249,19 @@ impl ServicePayment {
                 _ => self.forgotten_at(),
             },
         }
+    }
+
+    /// What it has spent, or may spend.
+    pub(crate) fn spending(&self) -> Spending {
+        let amount = self.invoice.amount().unwrap_or_default();
+        let (until, certain_not) = match self.phase {
+            Phase::Over { at, .. } => (Some(at.plus(BUDGET_WINDOW)), !self.paid && !self.unknown),
+            Phase::Waiting { .. } | Phase::Sending { .. } | Phase::Checking { .. } => (None, false),
+        };
+        if certain_not {
+            return Spending { amount: 0, fees_allowed: 0, fees_paid: None, until };
+        }
+        Spending { amount, fees_allowed: self.fees_allowed, fees_paid: self.fees_paid, until }
     }
 
     pub(super) const fn is_done(&self) -> bool {
@@ -264,7 +297,7 @@ impl ServicePayment {
         }
     }
 
-    /// Nobody can ask for an expired invoice again: only then may it be forgotten.
+    /// Nobody can ask for an expired invoice again, and it no longer counts towards the budget: only then may it be forgotten.
     fn forgotten_at(&self) -> UnixMillis {
         let expired = UnixMillis::from_secs(self.invoice.expires_at()).plus(Duration::from_secs(60));
         match self.phase {
@@ -272,6 +305,7 @@ impl ServicePayment {
                 let last = checks.checked_sub(1).and_then(|last| AFTER_THE_END.get(last)).copied().unwrap_or_default();
                 expired.max(at.plus(Duration::from_secs(last + 60)))
             }
+            Phase::Over { at, .. } => expired.max(at.plus(BUDGET_WINDOW)),
             _ => expired,
         }
     }
@@ -397,6 +431,7 @@ impl ServicePayment {
             return StepResult::Ignored;
         }
         self.paid = true;
+        self.fees_paid = paid.fees_paid;
         self.phase = Phase::Over { at: now, checks: 0 };
         let data = PaymentData {
             status: "paid".to_owned(),
@@ -541,6 +576,7 @@ impl ServicePayment {
 
     /// `outcome` says how sure it is that nothing was paid: `not_paid` or `unknown`.
     fn end(&mut self, outcome: &str, reason: &str, now: UnixMillis) -> StepResult {
+        self.unknown = outcome == "unknown";
         self.phase = Phase::Over { at: now, checks: 0 };
         let data = PaymentData {
             status: "error".to_owned(),

@@ -4,7 +4,7 @@
 use usher_protocol::PublicKey;
 use usher_protocol::message::PaymentHash;
 
-use super::{Input, SetBack, StepResult};
+use super::{Input, SetBack, Spending, StepResult};
 use crate::ports::{CorrelationKey, OperationKind};
 use crate::{StreamId, UnixMillis};
 
@@ -54,6 +54,11 @@ pub trait StateMachine {
     /// Whether nobody waits for it: the service has begun it by itself, and it may wait for others.
     fn is_unattended(&self) -> bool {
         false
+    }
+
+    /// What it has spent, or may spend, of the Lightning backend's money.
+    fn spending(&self) -> Option<Spending> {
+        None
     }
 
     /// The payment hash of an invoice of our own that may be paid.

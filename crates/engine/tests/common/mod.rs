@@ -25,7 +25,7 @@ use usher_engine::ports::{
 };
 use usher_engine::testing::{ManualClock, RecordingMessenger, SeededRandomness};
 use usher_engine::{
-    Engine, EngineOptions, EngineParts, EventPage, LightningBackend, PaymentRules, StreamId, UnixMillis,
+    Engine, EngineOptions, EngineParts, EventPage, LightningBackend, PaymentRules, SpendingRules, StreamId, UnixMillis,
     VerificationRules,
 };
 use usher_protocol::bolt11::Network;
@@ -65,6 +65,7 @@ pub fn options() -> EngineOptions {
             max_amount: 100_000_000_000,
             retry_after: vec![Duration::from_secs(24 * 3600), Duration::from_secs(72 * 3600)],
             look_ups_per_second: 10,
+            spending: SpendingRules::default(),
         },
         verification: VerificationRules::default(),
     }

@@ -69,6 +69,13 @@ configuration! {
         /// then less and less often. An invoice that expires, or whose payer reports a payment, is looked up at once, in
         /// addition.
         lookups_per_second: Whole<1, 1000> = "10";
+        /// The most that the Lightning backend may pay within 24 hours, in millisats, fees included; a payment beyond it is
+        /// refused. 0: it pays nothing. By default there is no limit.
+        daily_budget_millisats: Option<Whole<0, 2100000000000000000>>;
+        /// The largest expected fee of a payment by the Lightning backend, in percent of its amount. `daily_budget_millisats`
+        /// must have room for it, and the log warns of a higher fee. NIP-47 cannot limit what a wallet pays: also set a limit
+        /// in the wallet.
+        max_fee_percent: Whole<0, 100> = "5";
     }
 
     /// For `wallet.ln_backend = "nwc"`.

@@ -1,5 +1,6 @@
 //! Payments and subscriptions: the real program, a Lightning wallet over NIP-47, and users who pay, or do otherwise.
 
+mod budget;
 mod crashes;
 mod fixture;
 mod idempotency;

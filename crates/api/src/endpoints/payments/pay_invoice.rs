@@ -71,6 +71,9 @@ impl RequestBody for Body {
 /// `unknown` if the backend cannot tell; if the payment turns out to have been made, a later `paid` reports it.
 ///
 /// An invoice is never paid twice: the same invoice always gets the stream of the first request.
+///
+/// The Lightning backend pays at most `wallet.daily_budget_millisats` within 24 hours. Amount and the largest allowed fee
+/// (`wallet.max_fee_percent`) must fit into what is left.
 #[utoipa::path(
     post,
     path = "/invoices/pay",
@@ -86,6 +89,8 @@ impl RequestBody for Body {
     )),
     responses(
         (status = 200, description = "The operation is stored and has started, now or by an earlier request.", body = Started),
+        (status = 429, description = "`budget_exhausted`: too little is left of `wallet.daily_budget_millisats`. There is \
+            room again after `Retry-After` seconds, if nothing else is paid until then."),
         (status = 503, description = "`wallet_not_configured`: there is no `main_key`, and `wallet.ln_backend` is \
             `none`.\n\n`storage_unavailable`: The database is unavailable.\n\n\
             `overloaded`: `limits.max_open_streams` is reached."),

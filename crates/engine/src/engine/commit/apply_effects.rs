@@ -9,6 +9,7 @@ use crate::engine::invoice_watcher::InvoiceWatcher;
 use crate::engine::lightning_queue::LightningQueue;
 use crate::engine::metrics::Metrics;
 use crate::engine::outbox::Outbox;
+use crate::engine::spending_budget::SpendingBudget;
 use crate::engine::ticket_queue::TicketQueue;
 use crate::engine::timers::{Alarm, Timers};
 use crate::engine::webhook_dispatcher::WebhookDispatcher;
@@ -23,6 +24,7 @@ pub(in crate::engine) struct AfterCommit {
     pub(in crate::engine) metrics: Arc<Metrics>,
     pub(in crate::engine) feed: Arc<EventFeed>,
     pub(in crate::engine) outbox: Arc<Outbox>,
+    pub(in crate::engine) budget: Arc<SpendingBudget>,
     pub(in crate::engine) watcher: Arc<InvoiceWatcher>,
     pub(in crate::engine) lightning: Arc<LightningQueue>,
     pub(in crate::engine) tickets: Arc<TicketQueue>,
@@ -36,6 +38,7 @@ impl AfterCommit {
         let mut current = Vec::with_capacity(steps.len());
         for (step, head) in steps.iter().zip(heads) {
             self.count(step);
+            self.update_budget(step, *head, now);
             current.push(!step.finished && self.update_index(step, *head, now));
         }
         for (step, head) in steps.iter().zip(heads).filter(|(step, _)| step.finished) {
@@ -80,6 +83,21 @@ impl AfterCommit {
         self.feed.publish(id, next_index, events);
         for queue in queues {
             self.webhooks.deliver_soon(*queue, now);
+        }
+    }
+
+    fn update_budget(&self, step: &Step, head: Head, now: UnixMillis) {
+        let Some(spending) = step.operation.spending() else { return };
+        self.budget.update(step.id, head.revision, &spending, now);
+        // The step that reports the payment, and no later one.
+        if let Some(fee) = spending.fees_paid.filter(|fee| *fee > spending.fees_allowed && !step.events.is_empty()) {
+            tracing::warn!(
+                stream_id = %step.id,
+                amount = spending.amount,
+                fee,
+                largest_allowed_fee = spending.fees_allowed,
+                "the Lightning backend paid a higher fee than wallet.max_fee_percent allows: limit fees in its own settings"
+            );
         }
     }
 

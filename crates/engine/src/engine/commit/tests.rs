@@ -8,6 +8,7 @@ use crate::engine::invoice_watcher::{InvoiceWatcher, InvoiceWatcherParts};
 use crate::engine::lightning_queue::LightningQueue;
 use crate::engine::outbox::OutboxParts;
 use crate::engine::ownership::Ownership;
+use crate::engine::spending_budget::{SpendingBudget, SpendingRules};
 use crate::engine::ticket_queue::TicketQueue;
 use crate::engine::timers::Alarm;
 use crate::engine::webhook_dispatcher::WebhookDispatcherParts;
@@ -84,6 +85,7 @@ pub(in crate::engine) fn committer(
         metrics: Arc::clone(&metrics),
         feed: Arc::new(feed),
         outbox: Arc::new(outbox),
+        budget: Arc::new(SpendingBudget::new(SpendingRules::default())),
         watcher,
         lightning: Arc::clone(&lightning),
         tickets: Arc::clone(&tickets),

@@ -4,9 +4,9 @@ use usher_protocol::PublicKey;
 use usher_protocol::bolt11::Invoice;
 
 use super::field_checks::{FieldValues, expiry};
-use super::{IdempotentRequest, Starter};
+use super::{IdempotentRequest, ServicePaymentRequest, Starter};
 use crate::engine::StartError;
-use crate::operations::{Operation, Payment, PaymentTerms, ServicePayment};
+use crate::operations::{Operation, Payment, PaymentTerms};
 use crate::ports::CorrelationKey;
 use crate::{StreamId, UnixMillis};
 
@@ -47,7 +47,9 @@ impl Starter {
         self.checks.check(values).await?;
         let expires_at = expiry(expires_at, now);
         let amount = invoice.amount().unwrap_or_default();
-        let (operation, effects) = match request.main_key {
+        let stream_id = self.ids.stream_id();
+        let record = once.as_ref().map(|once| once.record(&stream_id, now));
+        let owner = match request.main_key {
             Some(main_key) => {
                 let description =
                     request.description.or_else(|| invoice.description().map(str::to_owned)).unwrap_or_default();
@@ -61,17 +63,15 @@ impl Starter {
                     expires_at: expires_at.min(UnixMillis::from_secs(invoice.expires_at())),
                 };
                 let (payment, effects) = Payment::of_invoice(terms, amount, request.invoice);
-                (Operation::InvoicePayment(payment), effects)
+                self.create(stream_id, Operation::InvoicePayment(payment), effects, record).await?
             }
             None => {
-                self.need_lightning()?;
-                let (payment, effects) = ServicePayment::start(request.invoice, request.reference, expires_at, now);
-                (Operation::ServicePayment(payment), effects)
+                let PayInvoiceRequest { invoice, reference, .. } = request;
+                let payment = ServicePaymentRequest { invoice, reference, expires_at };
+                self.pay_from_backend(stream_id, payment, record).await?
             }
         };
-        let stream_id = self.ids.stream_id();
-        let record = once.as_ref().map(|once| once.record(&stream_id, now));
-        match self.create(stream_id, operation, effects, record).await? {
+        match owner {
             None => Ok(stream_id),
             // A concurrent request with the same invoice was faster.
             Some(owner) => self.respond(once, owner).await,

@@ -8,6 +8,7 @@ mod invoice_payment;
 mod invoice_request;
 mod key_handshake;
 mod recurring_payment;
+mod service_payment;
 mod single_payment;
 mod ticket_request;
 mod verification_session;
@@ -27,6 +28,7 @@ pub use self::invoice_payment::PayInvoiceRequest;
 pub use self::invoice_request::RequestInvoice;
 pub use self::key_handshake::{KeyHandshakeRequest, KeyHandshakeStarted};
 pub use self::recurring_payment::RecurringPaymentRequest;
+pub(super) use self::service_payment::ServicePaymentRequest;
 pub use self::single_payment::SinglePaymentRequest;
 pub use self::ticket_request::RequestTicket;
 pub use self::verification_session::{VerificationRules, VerificationSessionStarted};
@@ -39,6 +41,7 @@ use super::idempotency::{IdempotencyRecords, IdempotentRequest};
 use super::ids::Ids;
 use super::index::Index;
 use super::reusable_handshakes::ReusableHandshakes;
+use super::spending_budget::{SpendingBudget, SpendingRules};
 use crate::StreamId;
 use crate::operations::{Effect, Operation};
 use crate::ports::{Clock, Conflict, NewIdempotencyRecord, Store, StoreError};
@@ -54,6 +57,8 @@ pub struct PaymentRules {
     pub retry_after: Vec<Duration>,
     /// Most look-ups of open invoices a second that have no particular reason (`wallet.lookups_per_second`).
     pub look_ups_per_second: u64,
+    /// What the Lightning backend may spend.
+    pub spending: SpendingRules,
 }
 
 /// Starts operations.
@@ -66,6 +71,7 @@ pub(super) struct Starter {
     pub(super) checks: Arc<FieldChecks>,
     pub(super) urls: Arc<HandshakeUrls>,
     pub(super) reusable_handshakes: Arc<ReusableHandshakes>,
+    pub(super) budget: Arc<SpendingBudget>,
     pub(super) ids: Ids,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) rules: StartRules,

@@ -12,6 +12,7 @@ use super::MintJob;
 use crate::StreamId;
 use crate::engine::errors::{EventsError, StartError, TicketCallError};
 use crate::engine::event_feed::EventFeed;
+use crate::engine::field_errors::FieldError;
 use crate::engine::start::{PayInvoiceRequest, Starter};
 use crate::ports::{Clock, MintTerms, Minted, StoreError, TicketError, Token};
 
@@ -46,7 +47,7 @@ impl QuotePayer {
             expires_at: None,
         };
         // The invoice of the same quote again: the stream of the payment that is under way, or was made.
-        let payment = self.starter.pay_invoice(request, None).await?;
+        let payment = self.starter.pay_invoice(request, None).await.map_err(of_amount)?;
         self.paid(payment, until).await?;
         loop {
             if let Minted::Token(token) = job.call().await? {
@@ -117,6 +118,20 @@ impl QuotePayer {
             None => Err(TicketError::TimedOut.into()),
         }
     }
+}
+
+/// The app asked for an amount, and has not seen the mint's invoice.
+fn of_amount(error: StartError) -> StartError {
+    let StartError::Invalid(errors) = error else { return error };
+    StartError::Invalid(
+        errors
+            .into_iter()
+            .map(|error| FieldError {
+                pointer: "/amount".to_owned(),
+                detail: format!("the mint's invoice {}", error.detail),
+            })
+            .collect(),
+    )
 }
 
 /// What the token is worth, if its unit says so. Other units have the mint's price.

@@ -19,7 +19,7 @@ fn after(secs: u64) -> UnixMillis {
 
 fn started() -> ServicePayment {
     let (state, effects) =
-        ServicePayment::start(invoice(5_000, PREIMAGE, 3600), Some("p-1".to_owned()), after(TTL), NOW);
+        ServicePayment::start(invoice(5_000, PREIMAGE, 3600), Some("p-1".to_owned()), after(TTL), 250, NOW);
     assert!(
         matches!(&effects[..], [Effect::Ask(LightningRequest::PreparePayment { until, .. })] if *until == NOW.secs() + TTL)
     );
@@ -94,8 +94,51 @@ fn the_preimage_is_the_proof() {
     assert_eq!(payment.step(&Input::Paid(shown(7)), NOW), StepResult::Ignored, "once");
     // Until the invoice has expired it is remembered: asked for again, it is this one.
     assert!(payment.wake_at().secs() >= NOW.secs() + 3600);
+    assert!(payment.wake_at() >= NOW.plus(BUDGET_WINDOW), "as long as it counts towards the budget");
     let end = payment.wake_at();
     assert_eq!(effects(payment.step(&Input::Timer, end)), [Effect::Finish]);
+}
+
+/// The share of the budget, and for how long; the amount is 5,000 and the largest allowed fee 250.
+fn share(payment: &ServicePayment) -> (u64, Option<UnixMillis>) {
+    (payment.spending().share(), payment.spending().until)
+}
+
+#[test]
+fn what_may_have_been_spent_counts_until_it_is_certain_that_it_was_not() {
+    let day = |at: UnixMillis| Some(at.plus(BUDGET_WINDOW));
+    let (mut paid, mut silent) = (started(), sent());
+    assert_eq!(share(&paid), (5_250, None));
+    assert_eq!(share(&sent()), (5_250, None));
+    // The reported fee counts, also a higher one than was allowed; without a report it may have been all that was allowed.
+    for (fees_paid, counts) in [(Some(3), 5_003), (Some(900), 5_900), (None, 5_250)] {
+        paid = sent();
+        let proof = PaidInvoice { preimage: PREIMAGE, fees_paid };
+        effects(paid.step(&replies(1, Ok(proof)), after(2)));
+        assert_eq!(share(&paid), (counts, day(after(2))));
+    }
+    let mut refused_payment = sent();
+    asks_to_look_up(refused_payment.step(&replies(1, Err(refused())), NOW));
+    assert_eq!(share(&refused_payment), (5_250, None), "not certain yet");
+    assert_eq!(told(refused_payment.step(&not_found(Finds::Nothing), after(1))).0, "not_paid");
+    assert_eq!(share(&refused_payment).0, 0);
+    // Paid after all.
+    effects(refused_payment.step(&Input::Paid(shown(7)), after(500)));
+    assert_eq!(share(&refused_payment), (5_003, day(after(500))));
+
+    let (now, outcome) = loop {
+        let now = silent.wake_at();
+        asks_to_look_up(silent.step(&Input::Timer, now));
+        let outcome = effects(silent.step(&not_found(Finds::Nothing), now));
+        assert_eq!(share(&silent).0, 5_250);
+        if !outcome.is_empty() {
+            break (now, outcome);
+        }
+    };
+    assert_eq!(event(&outcome).1["outcome"], "unknown");
+    assert_eq!(share(&silent), (5_250, day(now)));
+    let state = Operation::ServicePayment(silent.clone()).to_state().unwrap();
+    assert_eq!(Operation::from_state(&state).unwrap().spending(), Some(silent.spending()), "also after a restart");
 }
 
 #[test]
@@ -129,7 +172,7 @@ fn while_there_is_no_connection_nothing_is_sent_and_at_the_end_nothing_was_paid(
 
 #[test]
 fn an_invoice_that_expires_ends_it() {
-    let (mut payment, _) = ServicePayment::start(invoice(5_000, PREIMAGE, 100), None, after(TTL), NOW);
+    let (mut payment, _) = ServicePayment::start(invoice(5_000, PREIMAGE, 100), None, after(TTL), 250, NOW);
     assert_eq!(effects(payment.step(&Input::PaymentPrepared(Err(LightningError::NotSent)), after(99))), []);
     assert_eq!(payment.wake_at(), after(100));
     assert_eq!(told(payment.step(&Input::Timer, after(100))).0, "not_paid");

@@ -19,6 +19,9 @@ impl<const MIN: u64, const MAX: u64> Whole<MIN, MAX> {
 }
 
 impl<const MIN: u64, const MAX: u64> Setting for Whole<MIN, MAX> {
+    /// Of the only key without a default, an amount in millisats.
+    const EXAMPLE: &'static str = "100000000";
+
     fn shape() -> String {
         format!("a whole number from {MIN} to {MAX}")
     }

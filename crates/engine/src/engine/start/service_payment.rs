@@ -1,0 +1,61 @@
+//! Starts a payment by the service's own Lightning backend, within its budget.
+
+use std::time::Duration;
+
+use usher_protocol::bolt11::Invoice;
+
+use super::Starter;
+use crate::engine::StartError;
+use crate::engine::spending_budget::BudgetError;
+use crate::operations::{Operation, ServicePayment};
+use crate::ports::NewIdempotencyRecord;
+use crate::{StreamId, UnixMillis};
+
+/// What the Lightning backend is to pay.
+pub(in crate::engine) struct ServicePaymentRequest {
+    /// The invoice; it names its amount.
+    pub(in crate::engine) invoice: Invoice,
+    /// The caller's own reference, repeated in events.
+    pub(in crate::engine) reference: Option<String>,
+    /// No attempt begins after it.
+    pub(in crate::engine) expires_at: UnixMillis,
+}
+
+impl Starter {
+    /// Commits the payment as `id`; returns the operation that pays this invoice already, if there is one.
+    pub(in crate::engine) async fn pay_from_backend(
+        &self,
+        id: StreamId,
+        request: ServicePaymentRequest,
+        record: Option<NewIdempotencyRecord>,
+    ) -> Result<Option<StreamId>, StartError> {
+        self.need_lightning()?;
+        let now = self.clock.now();
+        let ServicePaymentRequest { invoice, reference, expires_at } = request;
+        let fee = self.budget.largest_fee(invoice.amount().unwrap_or_default());
+        let (payment, effects) = ServicePayment::start(invoice, reference, expires_at, fee, now);
+        let share = self.budget.reserve(id, &payment.spending(), now).map_err(|error| match error {
+            BudgetError::TooLarge { budget, fee } => StartError::invalid(
+                "/invoice",
+                format!(
+                    "is more than wallet.daily_budget_millisats ({budget}) allows for a whole day, with a fee of up to \
+                     {fee} millisats"
+                ),
+            ),
+            BudgetError::Exhausted { retry_after } => {
+                StartError::BudgetExhausted { retry_after: whole_secs(retry_after) }
+            }
+        })?;
+        let owner = self.create(id, Operation::ServicePayment(payment), effects, record).await;
+        if matches!(owner, Ok(Some(_)) | Err(StartError::TooManyOpen | StartError::TooManyEnded | StartError::Repeated))
+        {
+            share.release();
+        }
+        owner
+    }
+}
+
+/// Seconds, rounded up.
+fn whole_secs(duration: Duration) -> u64 {
+    duration.as_secs() + u64::from(duration.subsec_nanos() > 0)
+}

@@ -1,0 +1,28 @@
+//! What a payment takes out of the Lightning backend's budget.
+
+use std::time::Duration;
+
+use crate::UnixMillis;
+
+/// How long after its end a payment counts towards the budget (`wallet.daily_budget_millisats`): a day.
+pub(crate) const BUDGET_WINDOW: Duration = Duration::from_secs(24 * 3600);
+
+/// What a payment has spent, or may spend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Spending {
+    /// Millisats without fees; 0 when it is certain that nothing was paid.
+    pub amount: u64,
+    /// The largest fee, in millisats, that the configuration allowed when the payment started.
+    pub fees_allowed: u64,
+    /// The fee, in millisats, that the backend reports.
+    pub fees_paid: Option<u64>,
+    /// Until when it counts towards the budget; `None` while the payment is not over.
+    pub until: Option<UnixMillis>,
+}
+
+impl Spending {
+    /// What it takes out of the budget, in millisats. A fee that is not reported may have been the largest allowed one.
+    pub fn share(&self) -> u64 {
+        self.amount.saturating_add(self.fees_paid.unwrap_or(self.fees_allowed))
+    }
+}
