@@ -157,6 +157,61 @@ fn a_newcomer_logs_the_user_in_by_pasting_the_tour() {
     assert!(!Path::new(&folder).exists(), "a temporary folder is removed");
 }
 
+/// What the mint at the tour's address says about itself.
+fn mint_info(tour: &Tour) -> Value {
+    tour.paste("curl -sS $MINT/v1/info")
+}
+
+/// The mint's address and token, as the tour has them.
+fn mint_variables(tour: &Tour) -> Vec<String> {
+    tour.0[0].lines().filter(|line| line.starts_with("MINT")).map(ToOwned::to_owned).collect()
+}
+
+#[test]
+fn a_mint_runs_beside_it_and_stays_the_same_mint() {
+    let program = Path::new(env!("CARGO_BIN_EXE_usher")).with_file_name("usher-mint");
+    assert!(program.exists(), "cargo build -p usher-mint builds the mint of this test");
+    let folder = tempfile::tempdir().unwrap();
+    let once = |signal| {
+        let (mut running, mut stdin, _) = start(Some(folder.path()));
+        let tour = Tour::show(&mut running, &mut stdin);
+        let kept = (mint_variables(&tour), mint_info(&tour)["pubkey"].clone());
+        assert_eq!((kept.0.len(), kept.1.is_string()), (2, true), "{kept:?}");
+        running.signal(signal);
+        running.end();
+        // The mint has ended with it, even if it had no time to ask for that.
+        let gone = "for i in $(seq 600); do curl -sS $MINT/v1/info >/dev/null 2>&1 || exit 0; sleep 0.1; done; exit 1";
+        assert!(tour.shell(gone).status().unwrap().success(), "the mint still runs after {signal:?}");
+        kept
+    };
+    let first = once(Signal::KILL);
+    assert_eq!(once(Signal::TERM), first);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::metadata(folder.path().join("mint")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o077, 0, "the mint's folder is for its owner alone");
+    }
+}
+
+#[test]
+fn without_the_mint_program_it_says_so_and_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let alone = folder.path().join("usher");
+    std::fs::copy(env!("CARGO_BIN_EXE_usher"), &alone).unwrap();
+    let mut command = Command::new(&alone);
+    command.args(["dev", "--port", "0", "--relay-port", "0"]).stdin(Stdio::piped());
+    let mut running = Running::start(command);
+    running.wait_for("usher-mint is missing; scripts/dev builds it");
+    let mut stdin = running.stdin();
+    running.wait_for(NEXT);
+    let tour = Tour::show(&mut running, &mut stdin);
+    assert_eq!(mint_variables(&tour), Vec::<String>::new());
+    assert_eq!(tour.paste("call $BASE/version")["version"], env!("CARGO_PKG_VERSION"));
+    running.signal(Signal::TERM);
+    assert_eq!(running.end().0, Some(0));
+}
+
 #[test]
 fn a_wrong_command_gets_an_error() {
     let (mut running, mut stdin, _) = start(None);

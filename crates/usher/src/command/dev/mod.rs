@@ -1,10 +1,11 @@
 //! `usher dev`: the service with everything around it, to try and to develop against.
 //!
 //! The service is the one that `usher serve` runs, over real sockets; the relay, the user's wallet and Lightning are the
-//! sandbox's.
+//! sandbox's, and the Cashu mint is a program of its own ([`mint`]).
 
 mod banner;
 mod folder;
+mod mint;
 mod prompt;
 mod setup;
 mod tour;
@@ -13,6 +14,7 @@ use std::io;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
+use secrecy::ExposeSecret as _;
 use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use usher_engine::KeyHandshakeRequest;
@@ -24,6 +26,7 @@ use usher_api::DocsAccess;
 
 use self::banner::banner;
 use self::folder::Folder;
+use self::mint::DevMint;
 use self::prompt::{Prompt, Reply};
 use self::setup::Setup;
 use crate::cli::DevCommand;
@@ -83,18 +86,22 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
             world => world?,
         },
     };
+    let mint = DevMint::start(folder).await;
     let wallet_url = world.nwc_url();
-    let source = source(
-        folder,
-        &[
-            ("SERVICE__NOSTR__RELAYS", world.relay_url()),
-            // The relay is on loopback, and the user's wallet names it.
-            ("SERVICE__NOSTR__ALLOW_PRIVATE_RELAYS", "true"),
-            ("SERVICE__WALLET__LN_BACKEND", "nwc"),
-            ("SERVICE__WALLET__NETWORK", "regtest"),
-            ("SERVICE__WALLET__NWC__URL", &wallet_url),
-        ],
-    );
+    let mut variables = vec![
+        ("SERVICE__NOSTR__RELAYS", world.relay_url()),
+        // The relay is on loopback, and the user's wallet names it.
+        ("SERVICE__NOSTR__ALLOW_PRIVATE_RELAYS", "true"),
+        ("SERVICE__WALLET__LN_BACKEND", "nwc"),
+        ("SERVICE__WALLET__NETWORK", "regtest"),
+        ("SERVICE__WALLET__NWC__URL", &wallet_url),
+    ];
+    // A mint that the folder names may be the one to try things with.
+    if let Some(mint) = mint.as_ref().filter(|_| !given.is_set("verification.mint_url")) {
+        variables.push(("SERVICE__VERIFICATION__MINT_URL", mint.url()));
+        variables.push(("SERVICE__VERIFICATION__MINT_TOKEN", mint.token().expose_secret()));
+    }
+    let source = source(folder, &variables);
     let config = &read(&source)?;
     // Standard output is for the reader; of the log only what matters.
     logging::start(config.log.format, Output::Stderr, USUAL_LOG, config.log.level.as_ref().map(LogFilter::as_str))?;
@@ -116,6 +123,7 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
         handshake: &handshake,
         user: wallet.main_key(),
         wallet_file: world.wallet_file(),
+        mint: mint.as_ref(),
         folder,
         auto_approve: command.auto_approve,
     };
@@ -128,6 +136,9 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
     };
     wallet.stop().await;
     let stopped = stop(service, &mut signals).await;
+    if let Some(mint) = mint {
+        mint.stop().await;
+    }
     world.stop().await;
     outcome.and(stopped)
 }

@@ -8,6 +8,7 @@ use usher_engine::KeyHandshakeStarted;
 use usher_protocol::PublicKey;
 
 use super::folder::Folder;
+use super::mint::DevMint;
 
 /// What is running.
 pub(super) struct Setup<'a> {
@@ -23,6 +24,8 @@ pub(super) struct Setup<'a> {
     pub(super) user: PublicKey,
     /// The file of the embedded wallet.
     pub(super) wallet_file: &'a Path,
+    /// The mint, if there is one.
+    pub(super) mint: Option<&'a DevMint>,
     /// Where everything is stored.
     pub(super) folder: &'a Folder,
     /// Whether the wallet approves every request automatically.

@@ -16,6 +16,9 @@ pub(super) fn tour(setup: &Setup<'_>) -> String {
     let token = setup.token.expose_secret();
     let user = setup.user.to_hex();
     let stream = setup.handshake.stream_id;
+    let mint = setup
+        .mint
+        .map_or_else(String::new, |mint| format!("MINT={}\nMINT_TOKEN={}\n", mint.url(), mint.token().expose_secret()));
     let (approve, how) = if setup.auto_approve {
         ("", " (the wallet approves automatically)")
     } else {
@@ -28,7 +31,7 @@ Paste these blocks into another terminal. First, once for each terminal:
 BASE={base}
 TOKEN={token}
 USER_KEY={user}
-call() {{ curl -sS -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json' \"$@\"; echo; }}
+{mint}call() {{ curl -sS -H \"Authorization: Bearer $TOKEN\" -H 'Content-Type: application/json' \"$@\"; echo; }}
 field() {{ sed \"s/.*\\\"$1\\\":\\\"\\([^\\\"]*\\)\\\".*/\\1/\"; }}
 events() {{ until call \"$BASE/events/$1?after=0&wait=5\" | grep '\"done\":true'; do sleep 0.2; done; }}
 wallet() {{ {program} wallet --wallet {wallet_file} \"$@\"; }}
