@@ -22,7 +22,7 @@ pub(crate) struct Cli {
     /// Ends after so many seconds, measured or not.
     #[arg(long, default_value_t = 900)]
     pub(crate) time_limit: u64,
-    /// Runs only the relay, until standard input ends: the tool starts itself so, to tell the CPU time apart.
+    /// Runs only the relay, until standard input ends. The tool starts itself like this to measure the CPU time separately.
     #[arg(long, hide = true)]
     pub(crate) relay: bool,
     /// The relay's delay in each direction.

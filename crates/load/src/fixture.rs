@@ -19,7 +19,7 @@ use crate::wallet::{Identity, Wallet};
 /// How long the service may take to reach the relay.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How often the first handshake is answered again until it is heard.
+/// How often the first handshake is sent until the service receives it.
 const AGAIN: Duration = Duration::from_millis(250);
 
 /// How measurements are made.
@@ -41,7 +41,7 @@ pub(crate) struct Fixture {
 }
 
 impl Tool {
-    /// Says on standard error what is being done.
+    /// Reports progress on standard error.
     #[expect(clippy::print_stderr, reason = "standard output is for the table")]
     pub(crate) fn say(what: &str) {
         eprintln!("{what}");

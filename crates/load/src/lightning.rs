@@ -165,7 +165,7 @@ async fn carry(
     }
 }
 
-/// What the child process does: serves until standard input ends, as it does when the parent is gone.
+/// The child process: serves until standard input ends, which it does when the parent process ends.
 #[expect(clippy::print_stdout, reason = "the parent reads the address and the replies from there")]
 pub(crate) async fn run(relay: &str) -> Result<()> {
     let network = LightningNetwork::new();

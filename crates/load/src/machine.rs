@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::latencies::Latencies;
 
-/// How often the disk is asked to make something durable.
+/// How many times a write is synced to disk.
 const SYNCS: usize = 300;
 
 /// What is measured on.

@@ -9,12 +9,12 @@ use serde::Serialize;
 /// Clock ticks per second in `/proc` (USER_HZ, which is 100 on every architecture that Linux has today).
 const TICKS_PER_SECOND: f64 = 100.0;
 
-/// The processes whose time is told apart.
+/// The processes whose CPU time is measured separately.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Processes {
     pub(crate) usher: Option<u32>,
     pub(crate) relay: Option<u32>,
-    /// The service's Lightning wallet, which counts with the relay: both are elsewhere in life.
+    /// The service's Lightning backend, counted with the relay: in production both run on other machines.
     pub(crate) lightning: Option<u32>,
 }
 

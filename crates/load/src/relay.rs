@@ -47,7 +47,7 @@ impl Relay {
     }
 }
 
-/// What the child process does: serves until standard input ends, as it does when the parent is gone.
+/// The child process: serves until standard input ends, which it does when the parent process ends.
 pub(crate) async fn run(latency: Duration) -> Result<()> {
     // A relay runs elsewhere, so that it costs this machine as little as possible: signatures are the service's to check.
     let relay = QuirkyRelay::start(Quirks { latency, accept_forged: true, ..Quirks::default() }).await?;

@@ -28,7 +28,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// A new one; deriving its conversation key now keeps that out of what is measured.
+    /// A new wallet. It derives its conversation key now, so that this is not measured.
     pub(crate) fn new(service: PublicKey) -> Result<Self> {
         let keys = Keys::generate();
         let conversation = envelope::conversation_key(&keys, &service)?;

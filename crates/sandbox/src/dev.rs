@@ -36,7 +36,7 @@ pub struct DevEnvironment {
     user: NwcService,
 }
 
-/// Why the network did not come to be.
+/// Why the network did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum DevError {
     /// The relay's port cannot be listened on.
@@ -56,8 +56,8 @@ pub enum DevError {
 }
 
 impl DevEnvironment {
-    /// Starts a relay on `relay_port` of 127.0.0.1 (0 takes a free one), and makes a wallet and Lightning accounts in
-    /// `folder`, or goes on with those that are there. Either way the wallet's relay is the embedded one.
+    /// Starts a relay on `relay_port` of 127.0.0.1 (0 takes a free one), and creates a wallet and Lightning accounts in
+    /// `folder`, or uses the existing ones. Either way the wallet's relay is the embedded one.
     ///
     /// # Errors
     /// [`DevError`].
@@ -70,7 +70,7 @@ impl DevEnvironment {
         let wallet_file = folder.join(WALLET_FILE);
         prepare(&wallet_file, relay.url(), Secret(user.url()))?;
         for wallet in [&service, &user] {
-            // The relay is in this process. Should it be that busy, they listen when it is not.
+            // The relay is in this process. If it is too busy now, they connect later.
             if let Err(error) = wallet.ready(READY).await {
                 tracing::warn!(%error, "a Lightning wallet is not connected to the relay yet");
             }
@@ -131,7 +131,7 @@ fn prepare(path: &Path, relay: &str, nwc: Secret) -> Result<(), FileError> {
     };
     if file.relays != relays {
         file.relays = relays;
-        // Those it knew were reached by a relay that is gone.
+        // The known services used a relay that no longer exists.
         file.services.clear();
         file.requests.clear();
     }

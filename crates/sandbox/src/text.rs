@@ -1,4 +1,4 @@
-//! Amounts as people read them.
+//! Amounts for people.
 
 use usher_protocol::message::Currency;
 use usher_protocol::text::clean;
@@ -17,6 +17,11 @@ pub fn amount(amount: u64, currency: &Currency) -> String {
 /// An amount of millisats: `10,000 msat`.
 pub fn millisats(amount: u64) -> String {
     format!("{} msat", grouped(amount))
+}
+
+/// An amount of tickets, with unit and mint: `5 multi of https://mint.example`.
+pub fn tickets(amount: u64, unit: &str, mint_url: &str) -> String {
+    format!("{} {} of {}", grouped(amount), clean(unit, MAX_CURRENCY), clean(mint_url, MAX_CURRENCY))
 }
 
 /// The digits of a number in groups of three.

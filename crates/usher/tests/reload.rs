@@ -1,4 +1,4 @@
-//! SIGHUP: a running service takes tokens, webhook secrets and what is logged anew, and nothing of a wrong configuration.
+//! SIGHUP: a running service reloads tokens, webhook secrets and the log level, and ignores an invalid configuration.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests are tests, too

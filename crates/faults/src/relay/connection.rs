@@ -53,7 +53,7 @@ pub(super) async fn serve(stream: TcpStream, state: Arc<SharedState>) {
     let (outbox, outgoing, overflow) = Outbox::new();
     let (arrived, incoming) = mpsc::channel(READ_AHEAD);
     let session = Session::new(Arc::clone(&state), outbox.clone());
-    // When the client has gone, what it said before is still taken, as relays do: then `converse` ends by itself.
+    // When the client disconnects, what it sent before is still processed, as by other relays; then `converse` ends.
     let line = async {
         tokio::join!(socket::read(source, arrived, state.quirks.subscribe()), socket::write(sink, outgoing));
     };

@@ -28,7 +28,7 @@ pub struct Quirks {
     pub refuse_events: bool,
     /// Accepts TCP connections and never answers the websocket handshake.
     pub accept_tcp_only: bool,
-    /// The websocket works (pings are answered), but the relay says nothing and forwards nothing; it still counts.
+    /// The WebSocket works (pings are answered), but the relay sends and forwards nothing. Its metrics still count.
     pub mute: bool,
     /// Stops reading from its sockets, so that senders' buffers fill up; not even pings are answered.
     pub stop_reading: bool,
@@ -50,7 +50,7 @@ pub struct Quirks {
     pub close_subscriptions_after: Option<Duration>,
     /// Delays everything by this in each direction, without changing its order.
     pub latency: Duration,
-    /// Sends junk events to whoever is subscribed to them.
+    /// Sends junk events to every subscription that matches them.
     pub flood: Option<Flood>,
 }
 

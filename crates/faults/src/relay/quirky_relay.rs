@@ -104,7 +104,7 @@ impl QuirkyRelay {
         self.state.hang_up.notify_waiters();
     }
 
-    /// Closes the port and every connection; all it kept is gone. Dropping it does the same without waiting.
+    /// Closes the port and every connection; all stored events are lost. Dropping it does the same without waiting.
     pub async fn stop(&self) {
         self.state.stop.cancel();
         self.state.tasks.close();

@@ -1,4 +1,4 @@
-//! Messages that claim what is not true.
+//! Messages with false claims.
 
 use usher_protocol::message::{AuthResponse, PaymentResponse, PaymentStatus, Preimage, WalletMessage};
 use usher_sandbox::wallet::Request;

@@ -1,4 +1,4 @@
-//! How soon the app learns of an event, and how many a second it is told: by webhook, live feed, long poll, WebSocket.
+//! Latency and rate of events at the app: by webhook, live feed, long poll and WebSocket.
 //!
 //! Each event is a handshake that a wallet completes. What is timed begins when the wallet's message goes to the relay; the live
 //! feed says an event as soon as it is committed, so that what the webhook takes longer is its own.

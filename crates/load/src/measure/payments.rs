@@ -19,7 +19,7 @@ use crate::open_streams::{Opened, open};
 use crate::report::{Row, float, grouped, per_second};
 use crate::wallet::{Identity, Wallet};
 
-/// A payment that takes longer than this, without what is simulated, is lost.
+/// A payment that takes longer than this, not counting simulated delays, is lost.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// No making of invoices takes longer.
@@ -281,7 +281,7 @@ impl User {
                         match event.data.status.unwrap_or_default().as_str() {
                             "user_approved" => {}
                             "paid" => {
-                                // The payment is known to the app before its own process has said so, at best.
+                                // At best the app knows of the payment before its own process has reported it.
                                 let settled = match settled {
                                     Some(settled) => settled,
                                     None => paying.await.context("paid without a payment")??,

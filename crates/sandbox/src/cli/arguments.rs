@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand, ValueEnum};
 
+use crate::wallet::Reaction;
+
 /// The reference wallet: opens handshake URLs, shows the requests of services, replies to them.
 #[derive(Clone, Debug, Args)]
 pub struct WalletArgs {
@@ -65,7 +67,7 @@ pub enum WalletCommand {
     },
     /// Shows the balance of the user's Lightning account.
     Balance,
-    /// Approves a request: logs in, pays, agrees to a subscription or sends an invoice.
+    /// Approves a request: logs in, pays, agrees to a subscription, sends an invoice or a ticket, takes a ticket.
     Approve {
         /// The id of the request, or its beginning; optional if there is only one.
         id: Option<String>,
@@ -98,6 +100,36 @@ pub enum WalletCommand {
         #[arg(long, value_name = "SECONDS", default_value = "60")]
         wait: Seconds,
     },
+    /// Shows the tickets that the user holds, and those that were given and are not spent.
+    Tickets,
+    /// Gives a ticket: prints a token of this amount. Whoever has the text can spend it.
+    Give {
+        /// How much, in the unit.
+        amount: u64,
+        /// The unit; optional if the wallet holds tickets of one unit only.
+        #[arg(long)]
+        unit: Option<String>,
+        /// The mint; optional if the wallet holds tickets of one mint only.
+        #[arg(long, value_name = "URL")]
+        mint: Option<String>,
+    },
+    /// Takes a ticket: checks a token and swaps it at its mint, so that nobody else can spend it.
+    Take {
+        /// The token, cashuA… or cashuB…; - reads it from standard input.
+        token: String,
+    },
+    /// Takes back a given ticket that nobody has spent: its token is worth nothing afterwards.
+    TakeBack {
+        /// The id of the ticket, or its beginning; `tickets` shows it.
+        id: String,
+    },
+    /// Sets the token that a mint requires (Clear-auth).
+    MintToken {
+        /// The mint.
+        mint: String,
+        /// The token; - reads it from standard input. A secret.
+        token: String,
+    },
     /// Lists the user's subscriptions.
     Subscriptions,
     /// Closes a subscription.
@@ -125,6 +157,9 @@ pub enum WalletCommand {
         /// Pay charges of agreed subscriptions automatically.
         #[arg(long)]
         pay_subscriptions: bool,
+        /// Take tickets that services send only when they are approved.
+        #[arg(long)]
+        no_tickets: bool,
     },
 }
 
@@ -135,6 +170,16 @@ pub enum AutoReaction {
     Approve,
     /// Decline every request.
     Decline,
+}
+
+impl AutoReaction {
+    /// The reaction; `reason` is for refusals.
+    pub(super) fn reaction(self, reason: Option<String>) -> Reaction {
+        match self {
+            Self::Approve => Reaction::Approve,
+            Self::Decline => Reaction::Decline(reason),
+        }
+    }
 }
 
 /// A number of seconds, with or without a fraction.

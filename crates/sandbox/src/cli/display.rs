@@ -86,6 +86,7 @@ pub(super) fn request_json(request: &Request) -> Value {
         _ => None,
     };
     let amount = request.asked.amount();
+    let ticket = request.asked.ticket();
     json!({
         "event": "request",
         "id": request.id,
@@ -96,8 +97,10 @@ pub(super) fn request_json(request: &Request) -> Value {
         "expires_at": request.asked.expires_at(),
         "received_at": request.received_at,
         "required_permissions": permissions,
-        "amount": amount.map(|(amount, _)| amount),
+        "amount": amount.map(|(amount, _)| amount).or(ticket.map(|(amount, ..)| amount)),
         "currency": amount.map(|(_, currency)| unit(currency)),
+        "unit": ticket.map(|(_, unit, _)| unit),
+        "mint_url": ticket.map(|(.., mint_url)| mint_url),
         "description": request.asked.description(),
     })
 }

@@ -7,7 +7,7 @@ use usher_protocol::handshake_url::HandshakeUrlError;
 use usher_protocol::subkey::DeriveError;
 
 use crate::lightning::NotAConnection;
-use crate::wallet::{FileError, PaymentSourceError, Verdict, WalletError};
+use crate::wallet::{FileError, PaymentSourceError, TicketsError, Verdict, WalletError};
 
 /// Why `usher wallet` failed.
 #[derive(Debug, thiserror::Error)]
@@ -27,6 +27,12 @@ pub enum CliError {
     /// The wallet is not connected to a Lightning account.
     #[error("the wallet has no Lightning account; connect one with `usher wallet connect`")]
     NoPaymentSource,
+    /// The tickets.
+    #[error(transparent)]
+    Tickets(#[from] TicketsError),
+    /// What is to be given is not understood.
+    #[error("give what? give AMOUNT [UNIT [MINT]]")]
+    NoAmount,
     /// No subscription has an id with this prefix.
     #[error("no subscription id starts with {0}")]
     NoSuchSubscription(String),

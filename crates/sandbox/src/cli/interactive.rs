@@ -6,13 +6,13 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::account_commands::find_subscription;
-use super::arguments::AutoReaction;
 use super::console::Console;
 use super::one_shot::{pick, read_url};
 use super::respond::Reply;
+use super::ticket_commands::{give_ticket, show_tickets, take_back, take_ticket, ticket_amount};
 use super::{CliError, display};
 use crate::clock::system_clock;
-use crate::wallet::{Policy, Reaction, Request, Wallet, WalletFile};
+use crate::wallet::{Policy, Reaction, Request, Tickets, TicketsError, Wallet, WalletFile};
 
 /// How long to try to connect to the relays of a URL.
 const REACH: Duration = Duration::from_secs(10);
@@ -21,21 +21,7 @@ const REACH: Duration = Duration::from_secs(10);
 const EVER: Duration = Duration::from_secs(86_400 * 365);
 
 const HELP: &str = "approve [ID] · decline [ID] [REASON] · fail [ID] [REASON] · requests · open URL · balance · \
-    subscriptions · close ID [REASON] · help · quit";
-
-pub(super) fn policy(
-    auto: Option<AutoReaction>,
-    delay: Duration,
-    reason: Option<String>,
-    strangers: bool,
-    auto_pay: bool,
-) -> Policy {
-    let reaction = auto.map(|auto| match auto {
-        AutoReaction::Approve => Reaction::Approve,
-        AutoReaction::Decline => Reaction::Decline(reason),
-    });
-    Policy { reaction, delay, strangers, auto_pay }
-}
+    tickets · give AMOUNT [UNIT [MINT]] · take TOKEN · take-back ID · subscriptions · close ID [REASON] · help · quit";
 
 /// A running wallet and its console.
 pub(super) struct InteractiveWallet<'a> {
@@ -127,6 +113,22 @@ impl<'a> InteractiveWallet<'a> {
                 let balance = self.wallet.payment_source().ok_or(CliError::NoPaymentSource)?.balance().await?;
                 self.console.say(display::balance(balance), &display::balance_json(balance))?;
             }
+            "tickets" | "t" => {
+                let held = self.tickets()?;
+                show_tickets(self.console, &held).await?;
+            }
+            "give" | "g" => {
+                let (held, what) = (self.tickets()?, ticket_amount(rest)?);
+                give_ticket(self.console, &held, &what).await?;
+            }
+            "take" => {
+                let held = self.tickets()?;
+                take_ticket(self.console, &held, rest).await?;
+            }
+            "take-back" => {
+                let held = self.tickets()?;
+                take_back(self.console, &held, rest).await?;
+            }
             "subscriptions" | "s" => {
                 for subscription in self.wallet.subscriptions() {
                     self.console
@@ -166,7 +168,7 @@ impl<'a> InteractiveWallet<'a> {
             return Err(CliError::AlreadyAnswered(verdict));
         }
         let given = answer.give(&self.wallet, request).await;
-        let verdict = given.is_ok().then(|| answer.verdict());
+        let verdict = given.as_ref().ok().map(|given| given.verdict());
         self.keep_with(|file| file.remember(request, verdict))?;
         let given = given?;
         Ok(self.console.say(given.text(""), &given.json(false))?)
@@ -187,10 +189,16 @@ impl<'a> InteractiveWallet<'a> {
         Ok(())
     }
 
+    fn tickets(&self) -> Result<Tickets, CliError> {
+        self.wallet.tickets().cloned().ok_or(CliError::Tickets(TicketsError::NoTickets))
+    }
+
     fn open_requests(&self) -> Vec<Request> {
         let now = system_clock().now();
         let mut requests = self.wallet.requests();
-        requests.retain(|r| (r.answers == 0 || r.failed) && r.asked.expires_at().is_some_and(|at| at > now));
+        requests.retain(|r| {
+            (r.answers == 0 || r.failed) && r.asked.is_request() && r.asked.expires_at().is_none_or(|at| at > now)
+        });
         requests
     }
 

@@ -12,6 +12,7 @@ mod error;
 mod interactive;
 mod one_shot;
 mod respond;
+mod ticket_commands;
 
 use std::path::Path;
 
@@ -20,6 +21,8 @@ use tokio_util::sync::CancellationToken;
 pub use arguments::{AutoReaction, WalletArgs, WalletCommand};
 pub use console::Console;
 pub use error::CliError;
+
+use crate::wallet::{Policy, TicketAmount};
 
 /// Runs a command on the wallet file of the arguments, or on `default_file`, until it is done or `stop` is cancelled.
 ///
@@ -50,12 +53,25 @@ pub async fn run(
                 command.answer(id, respond::Reply::Decline(reason), wait.0).await
             }
             WalletCommand::Fail { id, reason, wait } => command.answer(id, respond::Reply::Fail(reason), wait.0).await,
+            WalletCommand::Tickets => command.tickets().await,
+            WalletCommand::Give { amount, unit, mint } => {
+                command.give_ticket(TicketAmount { amount, unit, mint_url: mint }).await
+            }
+            WalletCommand::Take { token } => command.take_ticket(&token).await,
+            WalletCommand::TakeBack { id } => command.take_back(&id).await,
+            WalletCommand::MintToken { mint, token } => command.mint_token(&mint, &token),
             WalletCommand::Subscriptions => command.subscriptions(),
             WalletCommand::Close { subscription_id, reason } => {
                 command.close(&subscription_id, reason.as_deref()).await
             }
-            WalletCommand::Run { auto, delay, reason, strangers, pay_subscriptions } => {
-                let policy = interactive::policy(auto, delay.0, reason, strangers, pay_subscriptions);
+            WalletCommand::Run { auto, delay, reason, strangers, pay_subscriptions, no_tickets } => {
+                let policy = Policy {
+                    reaction: auto.map(|auto| auto.reaction(reason)),
+                    delay: delay.0,
+                    strangers,
+                    auto_pay: pay_subscriptions,
+                    receive_tickets: !no_tickets,
+                };
                 interactive::InteractiveWallet::start(command.file, command.console, policy).await?.run().await
             }
         }

@@ -140,14 +140,17 @@ impl OneShot<'_> {
         Ok(())
     }
 
-    /// Starts the wallet of the file. It answers nothing by itself.
+    /// Starts the wallet of the file. It replies to nothing automatically, but takes tickets that known services send.
     pub(super) async fn start(&self) -> Result<(Wallet, WalletFile), CliError> {
         let mut file = WalletFile::load(self.file)?;
-        let wallet = Wallet::start(file.options(Policy::silent())).await;
+        let wallet = Wallet::start(file.options(Policy::silent().receiving_tickets())).await;
         let now = system_clock().now();
         // Expired requests are forgotten.
         file.requests.retain(|saved| {
-            wallet.read(&saved.event).and_then(|request| request.asked.expires_at()).is_some_and(|at| at > now)
+            wallet.read(&saved.event).is_some_and(|request| match request.asked {
+                Asked::Token(_) => !saved.answered,
+                asked => asked.expires_at().is_some_and(|at| at > now),
+            })
         });
         Ok((wallet, file))
     }
@@ -196,7 +199,7 @@ impl OneShot<'_> {
         let settled = settle(wallet).await;
         // Also after an error: a failed payment was reported, and can be approved again.
         file.take_over(wallet);
-        file.remember(request, given.is_ok().then(|| answer.verdict()));
+        file.remember(request, given.as_ref().ok().map(|given| given.verdict()));
         file.save()?;
         let (given, settled) = (given?, settled?);
         Ok(self.console.say(given.text(display::settled(settled)), &given.json(settled == DeliveryStatus::Accepted))?)

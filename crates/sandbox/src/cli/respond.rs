@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{CliError, display};
-use crate::text::millisats;
+use crate::text::{millisats, tickets};
 use crate::wallet::{Agreement, Asked, Fulfilled, Request, Verdict, Wallet, WalletError};
 
 /// A reply to a request.
@@ -19,32 +19,29 @@ pub(super) enum Reply {
 
 /// A reply that was sent.
 pub(super) struct SentReply<'a> {
-    word: &'static str,
+    verdict: Verdict,
     request: &'a Request,
     fulfilled: Fulfilled,
 }
 
 impl Reply {
-    /// The verdict that it conveys.
-    pub(super) const fn verdict(&self) -> Verdict {
-        match self {
-            Self::Approve { .. } => Verdict::Approved,
-            Self::Decline(_) => Verdict::Declined,
-            Self::Fail(_) => Verdict::Failed,
-        }
-    }
-
     pub(super) async fn give<'a>(&self, wallet: &Wallet, request: &'a Request) -> Result<SentReply<'a>, CliError> {
-        let (word, fulfilled) = match self {
+        let (verdict, fulfilled) = match self {
             Self::Approve { amount: Some(amount) } if matches!(request.asked, Asked::Recurring(_)) => {
                 let terms = Agreement { amount: Some(*amount), ..Agreement::default() };
-                ("approved", wallet.agree(request, &terms)?)
+                (Verdict::Approved, wallet.agree(request, &terms)?)
             }
-            Self::Approve { .. } => ("approved", wallet.fulfil(request).await.map_err(explain)?),
-            Self::Decline(reason) => ("declined", Fulfilled::replied(wallet.decline(request, reason.as_deref())?)),
-            Self::Fail(reason) => ("failed", Fulfilled::replied(wallet.fail(request, reason.as_deref())?)),
+            Self::Approve { .. } => {
+                let fulfilled = wallet.fulfil(request).await.map_err(explain)?;
+                let insufficient = fulfilled.insufficient_funds;
+                (if insufficient { Verdict::InsufficientFunds } else { Verdict::Approved }, fulfilled)
+            }
+            Self::Decline(reason) => {
+                (Verdict::Declined, Fulfilled::replied(wallet.decline(request, reason.as_deref())?))
+            }
+            Self::Fail(reason) => (Verdict::Failed, Fulfilled::replied(wallet.fail(request, reason.as_deref())?)),
         };
-        Ok(SentReply { word, request, fulfilled })
+        Ok(SentReply { verdict, request, fulfilled })
     }
 }
 
@@ -57,9 +54,27 @@ fn explain(error: WalletError) -> CliError {
 }
 
 impl SentReply<'_> {
+    /// The verdict that it conveys.
+    pub(super) const fn verdict(&self) -> Verdict {
+        self.verdict
+    }
+
+    /// The verdict in a word.
+    const fn word(&self) -> &'static str {
+        match self.verdict {
+            Verdict::Approved => "approved",
+            Verdict::InsufficientFunds => "insufficient_funds",
+            Verdict::Declined => "declined",
+            Verdict::Failed => "failed",
+        }
+    }
+
     /// The text for people; `more` says whether a relay confirmed the event.
     pub(super) fn text(&self, more: &str) -> String {
-        let mut text = format!("{} {}", self.word, display::short(self.request));
+        let mut text = match self.verdict {
+            Verdict::InsufficientFunds => format!("insufficient funds for {}", display::short(self.request)),
+            _ => format!("{} {}", self.word(), display::short(self.request)),
+        };
         if let Some(paid) = &self.fulfilled.paid {
             text.push_str(&format!(": paid {} (fee: {})", millisats(paid.amount), millisats(paid.fees_paid)));
         }
@@ -69,14 +84,20 @@ impl SentReply<'_> {
         if let Some(subscription) = &self.fulfilled.subscription {
             text.push_str(&format!(": subscription {}", subscription.id));
         }
+        if let Some(given) = &self.fulfilled.given {
+            text.push_str(&format!(": gave {}", tickets(given.amount, &given.unit, &given.mint_url)));
+        }
+        if let Some(received) = &self.fulfilled.received {
+            text.push_str(&format!(": took {}", tickets(received.amount, &received.unit, &received.mint_url)));
+        }
         text + more
     }
 
     pub(super) fn json(&self, confirmed: bool) -> Value {
         let mut value = json!({
-            "event": self.word,
+            "event": self.word(),
             "id": self.request.id,
-            "nostr_event": self.fulfilled.event.id.to_hex(),
+            "nostr_event": self.fulfilled.event.as_ref().map(|event| event.id.to_hex()),
             "confirmed": confirmed,
         });
         let Some(fields) = value.as_object_mut() else { return value };
@@ -90,6 +111,14 @@ impl SentReply<'_> {
         }
         if let Some(subscription) = &self.fulfilled.subscription {
             fields.insert("subscription_id".to_owned(), subscription.id.as_str().into());
+        }
+        if let Some(given) = &self.fulfilled.given {
+            fields.insert("ticket".to_owned(), given.id.as_str().into());
+        }
+        if let Some(received) = &self.fulfilled.received {
+            fields.insert("amount".to_owned(), received.amount.into());
+            fields.insert("unit".to_owned(), received.unit.as_str().into());
+            fields.insert("mint_url".to_owned(), received.mint_url.as_str().into());
         }
         value
     }

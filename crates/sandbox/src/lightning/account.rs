@@ -119,7 +119,7 @@ impl Account {
         self.ledger.settle(&self.name, hash)
     }
 
-    /// A payment in flight comes to nothing.
+    /// A payment in flight fails.
     ///
     /// # Errors
     /// [`PayError::NoSuchPayment`].

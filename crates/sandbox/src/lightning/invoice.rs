@@ -62,7 +62,7 @@ pub(super) fn signed(
             _ => MakeError::AmountTooLarge,
         },
     )?;
-    // What was just made is read as a stranger would.
+    // A new invoice is parsed like one from somebody else.
     made.to_string().parse().map_err(|_| MakeError::AmountTooLarge)
 }
 

@@ -32,7 +32,7 @@ pub enum NetworkFileError {
     },
 }
 
-/// Reads the books; `None` when there is no file.
+/// Reads the ledger; `None` if there is no file.
 pub(super) fn load(path: &Path) -> Result<Option<Ledger>, NetworkFileError> {
     let io = |source| NetworkFileError::Io { path: path.to_owned(), source };
     let file = match fs::File::open(path) {
@@ -51,7 +51,7 @@ pub(super) fn load(path: &Path) -> Result<Option<Ledger>, NetworkFileError> {
     Ok(Some(ledger))
 }
 
-/// Writes the books in one step: whoever reads finds the old ones or the new ones, also after a crash of the program.
+/// Writes the ledger atomically: a reader finds the old one or the new one, also after a crash.
 pub(super) fn save(path: &Path, ledger: &Ledger) -> Result<(), NetworkFileError> {
     let io = |source| NetworkFileError::Io { path: path.to_owned(), source };
     let text = serde_json::to_vec(ledger).map_err(|error| io(error.into()))?;

@@ -1,4 +1,4 @@
-//! What is on the books.
+//! Transactions and totals of the ledger.
 
 use std::fmt;
 
@@ -90,7 +90,7 @@ pub struct LedgerTotals {
 }
 
 impl LedgerTotals {
-    /// Whether nothing was lost or made up.
+    /// Whether no amount was lost or created.
     pub fn add_up(&self) -> bool {
         self.balances.checked_add(self.in_flight).and_then(|sum| sum.checked_add(self.fees)) == Some(self.granted)
     }

@@ -62,7 +62,7 @@ impl EmbeddedRelay {
         self.address.port()
     }
 
-    /// Closes the port and every connection; all it stored is gone. Dropping it does the same without waiting.
+    /// Closes the port and every connection; all stored events are lost. Dropping it does the same without waiting.
     pub async fn stop(&self) {
         self.stop.cancel();
         self.tasks.close();

@@ -1,4 +1,4 @@
-//! The connections to all relays, for whoever speaks over them: a user's wallet, a Lightning wallet service.
+//! The connections to all relays of a user's wallet or of a Lightning wallet service.
 
 mod error;
 mod relay_connection;
@@ -26,7 +26,7 @@ const MAX_RELAYS: usize = 64;
 /// Events that may be on their way at a time.
 const MAX_SENDING: usize = 16_384;
 
-/// Events heard that may wait to be read, from all relays together.
+/// Received events that may wait to be read, from all relays together.
 const QUEUE: usize = 65_536;
 
 /// How long to wait before connecting again.
@@ -54,7 +54,7 @@ pub enum DeliveryStatus {
     Failed,
 }
 
-/// All relays: what one of them says is heard, what is said goes to each.
+/// All relays: receives what any of them sends, and sends events to all of them.
 #[derive(Debug)]
 pub(crate) struct RelayClient {
     client: Client,
@@ -140,7 +140,7 @@ impl RelayClient {
         Ok(())
     }
 
-    /// Changes what is said to each relay whenever it is connected: the newest of a replaceable kind.
+    /// Changes the event that is sent to each relay on every connection: the newest one of a replaceable kind.
     pub(crate) fn greet_with(&self, event: Event) {
         self.greeting.send_replace(Some(event));
     }

@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 /// How long to wait before subscribing again after the relay closed the subscription.
 const RESUBSCRIBE: Duration = Duration::from_secs(1);
 
-/// How long to go on trying to send an event to a relay that is away or wants us to slow down.
+/// How long to retry sending an event to a relay that is disconnected or rate-limits us.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How long to wait between two tries.
@@ -126,7 +126,7 @@ impl SubscriptionTask {
         }
     }
 
-    /// Says the greeting. Not when the relay is away: it is said when it comes.
+    /// Sends the greeting. If the relay is disconnected, it is sent on the next connection.
     fn greet(&mut self) {
         let greeting = self.greeting.borrow_and_update().clone();
         if let Some(event) = greeting.filter(|_| self.relay.status() == RelayStatus::Connected)
@@ -147,9 +147,9 @@ impl SubscriptionTask {
 /// What became of an event on one relay, the best first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Delivery {
-    /// The relay said OK.
+    /// The relay sent OK.
     Taken,
-    /// It was sent, and the relay said nothing.
+    /// It was sent; the relay did not reply.
     Unconfirmed,
     /// The relay refused it or was away for too long.
     Failed,

@@ -2,7 +2,7 @@
 
 use usher_protocol::envelope::EnvelopeError;
 
-use super::{PaymentSourceError, Request};
+use super::{PaymentSourceError, Request, TicketsError};
 use crate::relay_client::RelayClientError;
 
 /// Why the wallet did not do what it was told.
@@ -29,6 +29,12 @@ pub enum WalletError {
     /// An invoice was asked in a currency that this wallet does not know.
     #[error("this wallet creates invoices in millisats only")]
     NotMillisats,
+    /// A ticket could not be received or given.
+    #[error(transparent)]
+    Tickets(#[from] TicketsError),
+    /// The request can no longer be answered: nothing was done.
+    #[error("the request has expired")]
+    Expired,
     /// The user never agreed to it.
     #[error("no subscription {0}")]
     NoSuchSubscription(String),

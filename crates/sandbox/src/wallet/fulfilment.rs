@@ -1,40 +1,58 @@
-//! Carrying out approved requests: paying, sending invoices, agreeing to subscriptions.
+//! Carrying out approved requests: paying, sending invoices, agreeing to subscriptions, giving and receiving tickets.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use usher_engine::ports::TicketJobId;
 use usher_protocol::Event;
 use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::{
-    Addressed, Currency, InvoiceRequest, InvoiceResponse, PaymentHash, PaymentRequest, PaymentStatus, WalletMessage,
+    Addressed, CashuRequest, CashuStatus, Currency, InvoiceRequest, InvoiceResponse, PaymentHash, PaymentRequest,
+    PaymentStatus, WalletMessage,
 };
 
 use super::error::cannot;
 use super::messages::OutgoingMessage;
 use super::reply::payment;
 use super::wallet_state::WalletState;
-use super::{Agreement, Asked, PaymentSourceError, Reaction, Request, Subscription, WalletError, reply};
+use super::{
+    Agreement, Asked, GivenTicket, PaymentSourceError, Reaction, ReceivedTicket, Request, Subscription, TicketAmount,
+    Tickets, TicketsError, WalletError, reply,
+};
 use crate::lightning::{InvoiceTerms, Paid};
+
+/// The pause after the first attempt to reach a mint; it doubles with each.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+
+/// The longest pause between two attempts to reach a mint.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// Seconds for which an invoice of the user can be paid, at least.
 const EXPIRY: u64 = 3_600;
 
 /// The result of a request that was carried out.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Fulfilled {
-    /// The last event that was sent about it.
-    pub event: Event,
+    /// The last event that was sent about it; none for a token, to which there is no reply.
+    pub event: Option<Event>,
     /// The payment.
     pub paid: Option<Paid>,
     /// The invoice that was created.
     pub invoice: Option<Invoice>,
     /// The subscription that was agreed to.
     pub subscription: Option<Subscription>,
+    /// The ticket that was given.
+    pub given: Option<GivenTicket>,
+    /// The ticket that was received.
+    pub received: Option<ReceivedTicket>,
+    /// The reply was that the wallet does not hold enough.
+    pub insufficient_funds: bool,
 }
 
 impl Fulfilled {
-    /// A reply without a payment, an invoice or a subscription.
-    pub const fn replied(event: Event) -> Self {
-        Self { event, paid: None, invoice: None, subscription: None }
+    /// Nothing but a reply.
+    pub fn replied(event: Event) -> Self {
+        Self { event: Some(event), ..Self::default() }
     }
 }
 
@@ -59,21 +77,38 @@ impl WalletState {
                     self.fulfil_behind(request);
                     return Ok(None);
                 }
+                Asked::Ticket(_) | Asked::Token(_) => {
+                    self.tickets()?;
+                    self.fulfil_behind(request);
+                    return Ok(None);
+                }
                 Asked::Recurring(_) => {
-                    return Ok(Some(self.agree(request, &Agreement::default())?.event));
+                    return Ok(self.agree(request, &Agreement::default())?.event);
                 }
                 _ => {}
             }
         }
-        let message = reply::answer(request, reaction, self.identity.proof())?;
+        let message = reply::answer(request, reaction, &self.identity)?;
         self.respond(request, message.into()).map(Some)
     }
 
     fn fulfil_behind(self: &Arc<Self>, request: &Request) {
         let (later, request) = (Arc::clone(self), request.clone());
         self.tasks.spawn(self.stop.clone().run_until_cancelled_owned(async move {
-            if let Err(error) = later.finish(&request).await {
+            let mut pause = FIRST_PAUSE;
+            loop {
+                let error = match later.finish(&request).await {
+                    Ok(_) => return,
+                    Err(error) => error,
+                };
                 tracing::debug!(%error, "an approved request failed");
+                // A mint that is away may come back before the request expires.
+                let WalletError::Tickets(error) = &error else { return };
+                if error.is_definite() {
+                    return;
+                }
+                tokio::time::sleep(pause).await;
+                pause = pause.saturating_mul(2).min(LONGEST_PAUSE);
             }
         }));
     }
@@ -85,7 +120,7 @@ impl WalletState {
                 self.approve_payment(request)?;
                 self.finish(request).await
             }
-            Asked::Invoice(_) => self.finish(request).await,
+            Asked::Invoice(_) | Asked::Ticket(_) | Asked::Token(_) => self.finish(request).await,
             Asked::Recurring(_) => self.agree(request, &Agreement::default()),
             _ => Ok(Fulfilled::replied(self.react(request, &Reaction::Approve)?.ok_or(cannot(request))?)),
         }
@@ -113,8 +148,48 @@ impl WalletState {
                 let event = self.send_invoice(request, asked, invoice.as_str().to_owned(), invoice.payment_hash())?;
                 Ok(Fulfilled { invoice: Some(invoice), ..Fulfilled::replied(event) })
             }
+            Asked::Ticket(asked) => self.give_ticket(request, asked).await,
+            Asked::Token(sent) => {
+                let received = self.receive_token(&sent.token).await?;
+                self.requests.received(request, Ok(received.clone()), false);
+                Ok(Fulfilled { received: Some(received), ..Fulfilled::default() })
+            }
             _ => Err(cannot(request)),
         }
+    }
+
+    /// Gives a ticket of exactly the amount, or replies that the wallet does not hold enough.
+    async fn give_ticket(&self, request: &Request, asked: &CashuRequest) -> Result<Fulfilled, WalletError> {
+        let tickets = self.tickets()?;
+        if asked.expires_at <= self.messages.now() {
+            return Err(WalletError::Expired);
+        }
+        // The same request again gets the same token.
+        let identity = [&request.from.to_bytes()[..], request.id.as_bytes()].concat();
+        let id = TicketJobId::derive("cashu_request", &identity);
+        let what = TicketAmount {
+            amount: asked.amount,
+            unit: Some(asked.unit.clone()),
+            mint_url: Some(asked.mint_url.clone()),
+        };
+        let respond = |status| self.respond(request, reply::ticket(asked, &self.identity, status).into());
+        match tickets.give(id, &what, Some(&request.id)).await {
+            Ok(given) => {
+                let token = given.token.as_ref().map(|token| token.0.clone()).unwrap_or_default();
+                let event = respond(CashuStatus::Success { token: token.into() })?;
+                Ok(Fulfilled { given: Some(given), ..Fulfilled::replied(event) })
+            }
+            Err(error) if error.is_insufficient() => {
+                let event = respond(CashuStatus::InsufficientFunds)?;
+                Ok(Fulfilled { insufficient_funds: true, ..Fulfilled::replied(event) })
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The user's tickets.
+    pub(super) fn tickets(&self) -> Result<&Tickets, WalletError> {
+        self.tickets.as_ref().ok_or(WalletError::Tickets(TicketsError::NoTickets))
     }
 
     async fn finish_payment(&self, request: &Request, asked: &PaymentRequest) -> Result<Fulfilled, WalletError> {

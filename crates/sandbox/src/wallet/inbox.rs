@@ -100,6 +100,9 @@ impl Inbox {
             inner.closed(&request, close);
         }
         let policy = inner.policy.lock().clone();
+        if matches!(request.asked, Asked::Token(_)) {
+            return inner.token_arrived(request, &policy);
+        }
         let reaction = if policy.auto_pay && inner.is_agreed(&request) {
             Some(Reaction::Approve)
         } else {
@@ -152,7 +155,7 @@ impl Inbox {
 
     /// A device that cannot decrypt an event tagged for its main key sends its proof (docs/protocol.md, Subkeys). It
     /// does not when it is tagged itself, because then another copy is for it. It does not reply to proofs, because two
-    /// devices could go on like this for ever.
+    /// devices would reply to each other for ever.
     fn unreadable(&mut self, event: &Event) {
         let Identity::Device { keys, proof } = &self.inner.identity else { return };
         let tagged = |key: &PublicKey| event.tags.public_keys().any(|tag| tag == key);

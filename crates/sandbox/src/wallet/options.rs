@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Identity, KnownService, PaymentSource, Subscription};
+use super::{Identity, KnownService, PaymentSource, Subscription, Tickets};
 use crate::clock::{UnixClock, system_clock};
 use crate::lightning::Account;
 
@@ -20,6 +20,8 @@ pub struct WalletOptions {
     pub subscriptions: Vec<Subscription>,
     /// The Lightning account that it pays from.
     pub payment_source: Option<PaymentSource>,
+    /// The tickets that the user holds.
+    pub tickets: Option<Tickets>,
     /// Its automatic replies.
     pub policy: Policy,
     /// Its clock.
@@ -42,6 +44,7 @@ impl WalletOptions {
             services: Vec::new(),
             subscriptions: Vec::new(),
             payment_source: None,
+            tickets: None,
             policy: Policy::silent(),
             clock: system_clock(),
             deployed: false,
@@ -60,6 +63,13 @@ impl WalletOptions {
     #[must_use]
     pub fn paying_from(mut self, account: &Account) -> Self {
         self.payment_source = Some(PaymentSource::Account(account.clone()));
+        self
+    }
+
+    /// Holding these tickets.
+    #[must_use]
+    pub fn holding(mut self, tickets: Tickets) -> Self {
+        self.tickets = Some(tickets);
         self
     }
 
@@ -90,6 +100,8 @@ pub struct Policy {
     /// Whether it pays charges of open subscriptions automatically, up to the authorized amount, whatever the reply to
     /// other requests is.
     pub auto_pay: bool,
+    /// Whether it receives tickets that known services send, whatever the reply to other requests is.
+    pub receive_tickets: bool,
 }
 
 /// An automatic reply.
@@ -104,24 +116,37 @@ pub enum Reaction {
 impl Policy {
     /// Collects requests and replies only on command.
     pub const fn silent() -> Self {
-        Self { reaction: None, delay: Duration::ZERO, strangers: true, auto_pay: false }
+        Self { reaction: None, delay: Duration::ZERO, strangers: true, auto_pay: false, receive_tickets: false }
     }
 
     /// Approves everything at once.
     pub const fn auto_approve() -> Self {
-        Self { reaction: Some(Reaction::Approve), delay: Duration::ZERO, strangers: true, auto_pay: false }
+        Self {
+            reaction: Some(Reaction::Approve),
+            delay: Duration::ZERO,
+            strangers: true,
+            auto_pay: false,
+            receive_tickets: false,
+        }
     }
 
     /// Declines everything at once.
     pub fn auto_decline(reason: Option<&str>) -> Self {
         let reaction = Some(Reaction::Decline(reason.map(str::to_owned)));
-        Self { reaction, delay: Duration::ZERO, strangers: true, auto_pay: false }
+        Self { reaction, delay: Duration::ZERO, strangers: true, auto_pay: false, receive_tickets: false }
     }
 
     /// The same, and charges of subscriptions are paid automatically.
     #[must_use]
     pub const fn paying_subscriptions(mut self) -> Self {
         self.auto_pay = true;
+        self
+    }
+
+    /// The same, and tickets that known services send are received automatically.
+    #[must_use]
+    pub const fn receiving_tickets(mut self) -> Self {
+        self.receive_tickets = true;
         self
     }
 

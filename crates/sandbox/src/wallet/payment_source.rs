@@ -13,34 +13,34 @@ use crate::lightning::{
 /// The Lightning account of a user.
 #[derive(Clone, Debug)]
 pub enum PaymentSource {
-    /// In the same process.
+    /// An account in the same process.
     Account(Account),
-    /// Behind a connection string.
+    /// An account behind a connection string (NIP-47).
     Nwc(Arc<NwcClient>),
 }
 
 /// Why a payment or an invoice failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PaymentSourceError {
-    /// The account refused; nothing was moved.
+    /// The account refused; nothing was paid.
     #[error(transparent)]
     Refused(#[from] PayError),
-    /// The account made no invoice.
+    /// The account did not create an invoice.
     #[error(transparent)]
     NotMade(#[from] MakeError),
-    /// By the connection.
+    /// The connection.
     #[error(transparent)]
     Nwc(#[from] NwcError),
-    /// What it answered is no invoice, or no preimage of the invoice.
+    /// The response has no invoice, or no preimage of the invoice.
     #[error("the Lightning wallet returned no valid invoice or proof of payment")]
     NoProof,
-    /// What is to be paid is no invoice.
+    /// The text to pay is not an invoice.
     #[error("the invoice {0}")]
     NotAnInvoice(#[from] InvoiceError),
 }
 
 impl PaymentSourceError {
-    /// Whether it is sure that nothing was moved.
+    /// Whether certainly nothing was paid.
     pub const fn is_definite(&self) -> bool {
         match self {
             Self::Refused(_) | Self::NotMade(_) | Self::NotAnInvoice(_) => true,
@@ -59,7 +59,7 @@ impl PaymentSource {
         Ok(Self::Nwc(Arc::new(url.parse()?)))
     }
 
-    /// The account, when it is in this process.
+    /// The account, if it is in this process.
     pub const fn account(&self) -> Option<&Account> {
         match self {
             Self::Account(account) => Some(account),
@@ -67,7 +67,7 @@ impl PaymentSource {
         }
     }
 
-    /// Millisats.
+    /// The balance, in millisats.
     ///
     /// # Errors
     /// [`PaymentSourceError`].
@@ -81,8 +81,8 @@ impl PaymentSource {
         }
     }
 
-    /// Pays an invoice, `amount` millisats if it names none. An invoice that was already paid is not paid again, and
-    /// is as good.
+    /// Pays an invoice; `amount` in millisats if the invoice has none. An invoice that was already paid is not paid again;
+    /// this returns the earlier payment.
     ///
     /// # Errors
     /// [`PaymentSourceError`].
@@ -117,7 +117,7 @@ impl PaymentSource {
         }
     }
 
-    /// Makes an invoice.
+    /// Creates an invoice.
     ///
     /// # Errors
     /// [`PaymentSourceError`].

@@ -1,24 +1,23 @@
 //! The replies of a wallet.
 
 use usher_protocol::message::{
-    AuthResponse, AuthStatus, PaymentResponse, PaymentStatus, RecurringRequest, RecurringResponse, RecurringStatus,
-    WalletMessage,
+    Addressed, AuthResponse, AuthStatus, CashuRequest, CashuResponse, CashuStatus, PaymentResponse, PaymentStatus,
+    RecurringRequest, RecurringResponse, RecurringStatus, WalletMessage,
 };
-use usher_protocol::subkey::SubkeyProof;
 
-use super::{Asked, Reaction, Request, Subscription, WalletError};
+use super::{Asked, Identity, Reaction, Request, Subscription, WalletError};
 
-/// The reply to `request`; `proof` is the device's. Approved payments, invoices and subscriptions are in
+/// The reply to `request`. Approved payments, invoices, subscriptions and tickets are in
 /// [`fulfilment`](super::fulfilment).
 pub(super) fn answer(
     request: &Request,
     reaction: &Reaction,
-    proof: Option<&SubkeyProof>,
+    identity: &Identity,
 ) -> Result<WalletMessage, WalletError> {
     match (&request.asked, reaction) {
         (Asked::Authentication(challenge), _) => Ok(WalletMessage::AuthResponse(AuthResponse {
             challenge: challenge.challenge.clone(),
-            subkey_proof: proof.cloned(),
+            subkey_proof: identity.proof().cloned(),
             status: match reaction {
                 Reaction::Approve => AuthStatus::Approved {
                     granted_permissions: challenge.required_permissions.clone(),
@@ -37,7 +36,10 @@ pub(super) fn answer(
                 status: RecurringStatus::Rejected { reason: reason.clone() },
             }))
         }
-        // The protocol has no message that declines a request for an invoice.
+        (Asked::Ticket(asked), Reaction::Decline(reason)) => {
+            Ok(ticket(asked, identity, CashuStatus::Rejected { reason: reason.clone() }))
+        }
+        // The protocol has no message that declines a request for an invoice, or a token.
         _ => Err(WalletError::CannotAnswer(request.asked.kind())),
     }
 }
@@ -48,6 +50,13 @@ pub(super) fn payment(request: &Request, status: PaymentStatus) -> Option<Wallet
     let confirms = matches!(status, PaymentStatus::Success { .. });
     let response = PaymentResponse { request_id: asked.request_id.clone(), status };
     Some(if confirms { WalletMessage::PaymentConfirmation(response) } else { WalletMessage::PaymentResponse(response) })
+}
+
+/// The reply to a request for a ticket.
+pub(super) fn ticket(asked: &CashuRequest, identity: &Identity, status: CashuStatus) -> WalletMessage {
+    let (main_key, recipient) = (identity.main_key(), identity.public_key());
+    let request = Addressed { inner: asked.clone(), main_key, recipient };
+    WalletMessage::CashuResponse(CashuResponse { request, status })
 }
 
 /// The agreement to a subscription.

@@ -2,12 +2,16 @@
 
 use std::fmt::Write as _;
 
+use sha2::{Digest as _, Sha256};
 use usher_protocol::message::{
-    AuthChallenge, CloseSubscription, Currency, InvoiceRequest, PaymentRequest, RecurringRequest, ServiceMessage,
+    AuthChallenge, CashuRequest, CloseSubscription, Currency, InvoiceRequest, PaymentRequest, RecurringRequest,
+    Sensitive, ServiceMessage,
 };
 use usher_protocol::subkey::SubkeyProof;
 use usher_protocol::text::clean;
 use usher_protocol::{Event, PublicKey, kind};
+
+use super::ReceivedTicket;
 
 /// Characters of a service's text that are shown.
 const SHOWN: usize = 200;
@@ -47,10 +51,29 @@ pub enum Asked {
     Recurring(Box<RecurringRequest>),
     /// To make an invoice.
     Invoice(Box<InvoiceRequest>),
+    /// To give a ticket.
+    Ticket(Box<CashuRequest>),
+    /// The service sends a token. Approving it receives the ticket; nothing is sent in reply.
+    Token(Box<SentToken>),
     /// No request: the service closes a subscription.
     Closed(CloseSubscription),
     /// A message that is no request, or one that this wallet cannot answer.
     Other(Box<ServiceMessage>),
+}
+
+/// A token that a service sent directly.
+#[derive(Clone, Debug)]
+pub struct SentToken {
+    /// The token.
+    pub token: Sensitive,
+    /// The result of receiving it, once that is known: what was received, or why it was refused.
+    pub outcome: Option<Result<ReceivedTicket, String>>,
+}
+
+/// The same token is the same request, however often it is sent.
+fn token_id(token: &Sensitive) -> String {
+    let digest = Sha256::digest(token.expose().as_bytes());
+    hex::encode(digest.get(..16).unwrap_or_default())
 }
 
 impl Asked {
@@ -62,6 +85,7 @@ impl Asked {
             ServiceMessage::RecurringRequest(request) => request.request_id.clone(),
             ServiceMessage::InvoiceRequest(request) => request.request_id.clone(),
             ServiceMessage::CashuRequest(request) => request.request_id.clone(),
+            ServiceMessage::CashuDirect(direct) => token_id(&direct.token),
             ServiceMessage::CloseSubscription(close) => close.subscription_id.clone(),
             _ => event.id.to_hex(),
         };
@@ -70,6 +94,10 @@ impl Asked {
             ServiceMessage::PaymentRequest(request) => Self::Payment(Box::new(request)),
             ServiceMessage::RecurringRequest(request) => Self::Recurring(Box::new(request)),
             ServiceMessage::InvoiceRequest(request) => Self::Invoice(Box::new(request)),
+            ServiceMessage::CashuRequest(request) => Self::Ticket(Box::new(request)),
+            ServiceMessage::CashuDirect(direct) => {
+                Self::Token(Box::new(SentToken { token: direct.token, outcome: None }))
+            }
             ServiceMessage::CloseSubscription(close) => Self::Closed(close),
             other => Self::Other(Box::new(other)),
         };
@@ -84,9 +112,15 @@ impl Asked {
         }
     }
 
-    /// Whether this wallet can reply to it.
+    /// Whether the user can approve it.
     pub const fn is_request(&self) -> bool {
-        matches!(self, Self::Authentication(_) | Self::Payment(_) | Self::Recurring(_) | Self::Invoice(_))
+        match self {
+            Self::Authentication(_) | Self::Payment(_) | Self::Recurring(_) | Self::Invoice(_) | Self::Ticket(_) => {
+                true
+            }
+            Self::Token(sent) => sent.outcome.is_none(),
+            Self::Closed(_) | Self::Other(_) => false,
+        }
     }
 
     /// The kind of its event.
@@ -96,6 +130,8 @@ impl Asked {
             Self::Payment(_) => kind::PAYMENT_REQUEST,
             Self::Recurring(_) => kind::RECURRING_REQUEST,
             Self::Invoice(_) => kind::INVOICE_REQUEST,
+            Self::Ticket(_) => kind::CASHU_REQUEST,
+            Self::Token(_) => kind::CASHU_DIRECT,
             Self::Closed(_) => kind::CLOSE_SUBSCRIPTION,
             Self::Other(message) => message.kind(),
         }
@@ -108,11 +144,8 @@ impl Asked {
             Self::Payment(request) => Some(request.expires_at),
             Self::Recurring(request) => Some(request.expires_at),
             Self::Invoice(request) => Some(request.expires_at),
-            Self::Closed(_) => None,
-            Self::Other(message) => match message.as_ref() {
-                ServiceMessage::CashuRequest(request) => Some(request.expires_at),
-                _ => None,
-            },
+            Self::Ticket(request) => Some(request.expires_at),
+            Self::Token(_) | Self::Closed(_) | Self::Other(_) => None,
         }
     }
 
@@ -123,12 +156,14 @@ impl Asked {
             Self::Payment(_) => "payment",
             Self::Recurring(_) => "recurring payment",
             Self::Invoice(_) => "invoice",
-            Self::Closed(_) => "closed subscription",
-            Self::Other(message) => match message.as_ref() {
-                ServiceMessage::CashuRequest(_) => "ecash",
-                ServiceMessage::CashuDirect(_) => "ecash received",
-                _ => "message",
+            Self::Ticket(_) => "ticket request",
+            Self::Token(sent) => match &sent.outcome {
+                None => "ticket",
+                Some(Ok(_)) => "ticket received",
+                Some(Err(_)) => "ticket refused",
             },
+            Self::Closed(_) => "closed subscription",
+            Self::Other(_) => "message",
         }
     }
 
@@ -149,6 +184,9 @@ impl Asked {
         if let Some((amount, currency)) = self.amount() {
             let _ = write!(text, ", {}", crate::text::amount(amount, currency));
         }
+        if let Some((amount, unit, mint_url)) = self.ticket() {
+            let _ = write!(text, ", {}", crate::text::tickets(amount, unit, mint_url));
+        }
         if let Self::Recurring(asked) = self {
             let _ = write!(text, " {}", asked.recurrence.calendar);
         }
@@ -168,13 +206,29 @@ impl Asked {
         }
     }
 
-    /// The service's description.
+    /// The ticket: amount, unit and mint.
+    pub(crate) fn ticket(&self) -> Option<(u64, &str, &str)> {
+        match self {
+            Self::Ticket(asked) => Some((asked.amount, &asked.unit, &asked.mint_url)),
+            Self::Token(sent) => match &sent.outcome {
+                Some(Ok(received)) => Some((received.amount, &received.unit, &received.mint_url)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The service's description; of a refused ticket, the reason.
     pub(crate) fn description(&self) -> Option<&str> {
         match self {
             Self::Payment(asked) => Some(asked.description.as_str()).filter(|text| !text.is_empty()),
             Self::Recurring(asked) => asked.description.as_deref(),
             Self::Invoice(asked) => asked.description.as_deref(),
             Self::Closed(closed) => closed.reason.as_deref(),
+            Self::Token(sent) => match &sent.outcome {
+                Some(Err(reason)) => Some(reason),
+                _ => None,
+            },
             _ => None,
         }
     }

@@ -9,8 +9,8 @@ use tokio::sync::Notify;
 use usher_protocol::PublicKey;
 use usher_protocol::message::{PaymentStatus, RecurringStatus, WalletMessage};
 
-use super::Request;
 use super::messages::OutgoingMessage;
+use super::{Asked, ReceivedTicket, Request};
 
 /// Requests kept; the oldest goes first.
 const CAPACITY: NonZeroUsize = NonZeroUsize::MIN.saturating_add(9_999);
@@ -31,6 +31,15 @@ struct State {
     entries: LruCache<Key, Entry>,
     /// Those that [`Requests::next`] has not returned yet.
     fresh: VecDeque<Key>,
+}
+
+impl State {
+    fn announce(&mut self, key: Key) {
+        if self.fresh.len() >= CAPACITY.get() {
+            self.fresh.pop_front();
+        }
+        self.fresh.push_back(key);
+    }
 }
 
 /// What to do about a received request.
@@ -79,11 +88,8 @@ impl Requests {
                 }
             };
         }
-        if state.fresh.len() >= CAPACITY.get() {
-            state.fresh.pop_front();
-        }
-        state.fresh.push_back(key.clone());
-        // `peek` never moves an entry, so what is evicted is the oldest.
+        state.announce(key.clone());
+        // `peek` never moves an entry, so the oldest one is evicted.
         state.entries.push(key, Entry { request, answer: None, pending: reacts });
         drop(state);
         self.came.notify_one();
@@ -100,6 +106,40 @@ impl Requests {
             entry.pending = false;
             entry.request.answers = entry.request.answers.saturating_add(1);
         }
+    }
+
+    /// Records the result of receiving a token. With `announce`, [`Self::next`] returns the request once more.
+    pub(super) fn received(&self, request: &Request, outcome: Result<ReceivedTicket, String>, announce: bool) {
+        let key = self.key(request);
+        let mut state = self.state.lock();
+        let entry = match state.entries.peek_mut(&key) {
+            Some(entry) => entry,
+            None => {
+                state.entries.push(key.clone(), Entry { request: request.clone(), answer: None, pending: false });
+                match state.entries.peek_mut(&key) {
+                    Some(entry) => entry,
+                    None => return,
+                }
+            }
+        };
+        entry.pending = false;
+        entry.request.answers = entry.request.answers.saturating_add(1);
+        if let Asked::Token(sent) = &mut entry.request.asked {
+            sent.outcome = Some(outcome);
+        }
+        if announce {
+            state.announce(key);
+            drop(state);
+            self.came.notify_one();
+        }
+    }
+
+    /// Whether the ticket of this token was received.
+    pub(super) fn is_received(&self, request: &Request) -> bool {
+        let state = self.state.lock();
+        state.entries.peek(&self.key(request)).is_some_and(
+            |entry| matches!(&entry.request.asked, Asked::Token(sent) if matches!(sent.outcome, Some(Ok(_)))),
+        )
     }
 
     /// Whether the automatic reply is still due: not if the user replied first.

@@ -1,4 +1,4 @@
-//! Payments, subscriptions and invoices, as a user tells the wallet.
+//! Payments, subscriptions and invoices on the user's command.
 
 use usher_protocol::Event;
 use usher_protocol::message::{CloseSubscription, PaymentHash, PaymentStatus, WalletMessage};
@@ -12,11 +12,11 @@ use super::{Asked, Fulfilled, PaymentSource, Request, Wallet, WalletError};
 use crate::lightning::InvoiceTerms;
 
 impl Wallet {
-    /// Answers yes and does what that means, to the end: pays, and says so; makes an invoice, and sends it. What is
-    /// neither is [approved](Self::approve).
+    /// Approves a request and carries it out: pays and confirms the payment, creates and sends an invoice, gives or
+    /// receives a ticket. Other requests are [approved](Self::approve).
     ///
-    /// A payment that fails is said to have failed; asked to again, it tries again. One that was made is not made
-    /// again.
+    /// A payment that fails is reported as failed; the next call tries again. A payment that succeeded is not made
+    /// again, and the same request gets the same ticket again.
     ///
     /// # Errors
     /// [`WalletError`]; [`WalletError::PaymentSource`] when it could not pay.
@@ -24,33 +24,33 @@ impl Wallet {
         self.inner.fulfil(request).await
     }
 
-    /// Says that the payment failed, without trying. A later [`fulfil`](Self::fulfil) is another try.
+    /// Reports that the payment failed, without trying it. A later [`fulfil`](Self::fulfil) can still pay.
     ///
     /// # Errors
-    /// [`WalletError::CannotAnswer`] when it is no request for a payment.
+    /// [`WalletError::CannotAnswer`] if the request is not for a payment.
     pub fn fail(&self, request: &Request, reason: Option<&str>) -> Result<Event, WalletError> {
         let reason = reason.map(str::to_owned);
         let message = payment(request, PaymentStatus::Failed { reason }).ok_or(cannot(request))?;
         self.inner.respond(request, message.into())
     }
 
-    /// Agrees to a subscription on terms of one's own.
+    /// Agrees to a subscription on other terms than the requested ones.
     ///
     /// # Errors
-    /// [`WalletError::CannotAnswer`] when it is no request for one.
+    /// [`WalletError::CannotAnswer`] if the request is not for a subscription.
     pub fn agree(&self, request: &Request, terms: &Agreement) -> Result<Fulfilled, WalletError> {
         self.inner.agree(request, terms)
     }
 
-    /// The subscriptions that the user agreed to, closed ones too, oldest first.
+    /// The subscriptions that the user agreed to, including closed ones, oldest first.
     pub fn subscriptions(&self) -> Vec<Subscription> {
         self.inner.subscriptions.lock().clone()
     }
 
-    /// Closes a subscription, and tells the service.
+    /// Closes a subscription and notifies the service.
     ///
     /// # Errors
-    /// [`WalletError::NoSuchSubscription`] when the user never agreed to it. Closing a closed one tells again.
+    /// [`WalletError::NoSuchSubscription`] if the user never agreed to it. Closing a closed one notifies again.
     pub fn close(&self, subscription_id: &str, reason: Option<&str>) -> Result<Event, WalletError> {
         let reason = reason.map(str::to_owned);
         let service = {
@@ -65,19 +65,19 @@ impl Wallet {
         self.inner.send(service, &WalletMessage::CloseSubscription(close).into())
     }
 
-    /// The terms of the invoice that a request asks for.
+    /// The terms of the requested invoice.
     ///
     /// # Errors
-    /// [`WalletError::CannotAnswer`] when no invoice is asked for, [`WalletError::NotMillisats`].
+    /// [`WalletError::CannotAnswer`] if the request is not for an invoice, [`WalletError::NotMillisats`].
     pub fn invoice_terms(&self, request: &Request) -> Result<InvoiceTerms, WalletError> {
         let Asked::Invoice(asked) = &request.asked else { return Err(cannot(request)) };
         self.inner.terms(asked)
     }
 
-    /// Answers a request for an invoice with this one.
+    /// Replies to a request for an invoice with this one.
     ///
     /// # Errors
-    /// [`WalletError::CannotAnswer`] when no invoice is asked for.
+    /// [`WalletError::CannotAnswer`] if the request is not for an invoice.
     pub fn send_invoice(
         &self,
         request: &Request,
@@ -88,12 +88,12 @@ impl Wallet {
         self.inner.send_invoice(request, asked, invoice, payment_hash)
     }
 
-    /// Whether the user has agreed to this payment already, by agreeing to its subscription.
+    /// Whether the user agreed to this payment when agreeing to its subscription.
     pub fn is_agreed(&self, request: &Request) -> bool {
         self.inner.is_agreed(request)
     }
 
-    /// What it pays with.
+    /// The Lightning account that it pays from.
     pub fn payment_source(&self) -> Option<&PaymentSource> {
         self.inner.payment_source.as_ref()
     }
@@ -102,7 +102,7 @@ impl Wallet {
 impl WalletState {
     pub(super) fn agree(&self, request: &Request, terms: &Agreement) -> Result<Fulfilled, WalletError> {
         let Asked::Recurring(asked) = &request.asked else { return Err(cannot(request)) };
-        // Asked to again, it is the same subscription.
+        // Approving the same request again gives the same subscription.
         let known = self.requests.agreed(request);
         let id = terms.subscription_id.clone().or(known).unwrap_or_else(new_id);
         let subscription = Subscription::agreed(id, request.from, asked, terms);

@@ -20,19 +20,21 @@ use super::options::{Policy, Reaction, WalletOptions};
 use super::reply;
 use super::request::Request;
 use super::requests::Requests;
+use super::tickets::Tickets;
+use super::token_receipt::Receipts;
 use super::wallet_state::WalletState;
 use crate::relay_client::{DeliveryStatus, RelayClient};
 
 /// The name by which the wallet introduces itself.
 const CLIENT_NAME: &str = "Usher reference wallet";
 
-/// A user's wallet. Dropping it hangs up.
+/// A user's wallet. Dropping it closes the connections.
 #[derive(Debug)]
 pub struct Wallet {
     pub(super) inner: Arc<WalletState>,
 }
 
-/// What came of opening a handshake URL.
+/// The result of opening a handshake URL.
 #[derive(Clone, Debug)]
 pub struct Opened {
     /// The service, now known.
@@ -52,6 +54,7 @@ impl Wallet {
             services,
             subscriptions,
             payment_source,
+            tickets,
             policy,
             clock,
             deployed,
@@ -76,6 +79,8 @@ impl Wallet {
             subscriptions: Mutex::new(subscriptions),
             payment_source,
             payments: tokio::sync::Mutex::new(()),
+            tickets,
+            receipts: Receipts::default(),
             identity,
             relays: relays.clone(),
             relay_client,
@@ -103,23 +108,23 @@ impl Wallet {
         self.inner.messages.now()
     }
 
-    /// Who it is.
+    /// Its key.
     pub fn identity(&self) -> &Identity {
         &self.inner.identity
     }
 
-    /// The services whose handshake URLs it opened, now or (as its file says) earlier.
+    /// The services whose handshake URLs it opened, including those in its file.
     pub fn services(&self) -> Vec<KnownService> {
         self.inner.services.lock().clone()
     }
 
     /// Opens a handshake URL of any scheme: connects to the URL's relays and introduces itself to the service.
     ///
-    /// Returns when a relay of the URL listens for us and the introduction is on its way to all of them; nothing waits
-    /// for an OK. Wait for the answer with [`next_request`](Self::next_request).
+    /// Returns when a relay of the URL has accepted our subscription and the introduction is being sent to all of them; it
+    /// does not wait for an OK. Wait for the reply with [`next_request`](Self::next_request).
     ///
     /// # Errors
-    /// When the URL names no relay and the wallet has none, or when none can be reached until `deadline` (from now).
+    /// If neither the URL nor the wallet names a relay, or if none can be reached before `deadline` (from now).
     pub async fn open(&self, url: &HandshakeUrl, deadline: Duration) -> Result<Opened, WalletError> {
         let relays = if url.relays.is_empty() { &self.inner.relays } else { &url.relays };
         if relays.is_empty() {
@@ -142,75 +147,81 @@ impl Wallet {
         Ok(Opened { service, no_request: url.no_request, event })
     }
 
-    /// Waits until one of these relays, which it must know, listens for us.
+    /// Waits until one of these relays, which it must know, has accepted our subscription.
     ///
     /// # Errors
-    /// [`WalletError::Unreachable`] when none can be reached until `deadline` (from now).
+    /// [`WalletError::Unreachable`] if none can be reached before `deadline` (from now).
     pub async fn wait_for_relay(&self, relays: &[String], deadline: Duration) -> Result<(), WalletError> {
         Ok(self.inner.relay_client.wait_for_any(relays, deadline).await?)
     }
 
-    /// All that was asked and not forgotten (the last 10,000), oldest first.
+    /// The tickets that the user holds.
+    pub fn tickets(&self) -> Option<&Tickets> {
+        self.inner.tickets.as_ref()
+    }
+
+    /// The last 10,000 requests, oldest first.
     pub fn requests(&self) -> Vec<Request> {
         self.inner.requests.all()
     }
 
-    /// The next request that this method has not given yet, oldest first; a repeated request is none.
+    /// The next request that this method has not returned yet, oldest first. A repeated request is not returned again.
     ///
     /// # Errors
-    /// [`NoRequest`] when none came until `deadline` (from now).
+    /// [`NoRequest`] if none arrives before `deadline` (from now).
     pub async fn next_request(&self, deadline: Duration) -> Result<Request, NoRequest> {
         tokio::time::timeout(deadline, self.inner.requests.next()).await.map_err(|_| NoRequest)
     }
 
-    /// Reads a request from an event that came earlier, for example from a file; `None` when it is none for this key.
+    /// Reads a request from an event that arrived earlier, for example from a file; `None` if it is not a request to this
+    /// key.
     ///
     /// The event must have been verified. The request is not added to [`requests`](Self::requests).
     pub fn read(&self, event: &Event) -> Option<Request> {
         self.inner.read(event)
     }
 
-    /// Answers yes. Asked to again, it sends it again; asked to after a [`decline`](Self::decline), it says both.
+    /// Approves a request. The next call sends the reply again, also after a [`decline`](Self::decline).
     ///
-    /// What takes time goes on behind: a payment is said to be approved and then made, an invoice is made and sent
-    /// when it is there (so nothing was said yet). [`fulfil`](Self::fulfil) waits for it.
+    /// Slow work continues in the background: a payment is reported as approved and then made; an invoice or a ticket is
+    /// sent when it is ready (until then nothing was sent). [`fulfil`](Self::fulfil) waits for it.
     ///
     /// # Errors
-    /// [`WalletError::CannotAnswer`] when it does not know how to.
+    /// [`WalletError::CannotAnswer`] if the wallet does not support this reply.
     pub fn approve(&self, request: &Request) -> Result<Option<Event>, WalletError> {
         self.inner.react(request, &Reaction::Approve)
     }
 
-    /// Answers no, with a reason for people.
+    /// Declines a request, with a reason for people.
     ///
     /// # Errors
-    /// [`WalletError::CannotAnswer`] when it does not know how to.
+    /// [`WalletError::CannotAnswer`] if the wallet does not support this reply.
     pub fn decline(&self, request: &Request, reason: Option<&str>) -> Result<Event, WalletError> {
         let reaction = Reaction::Decline(reason.map(str::to_owned));
-        let message = reply::answer(request, &reaction, self.inner.identity.proof())?;
+        let message = reply::answer(request, &reaction, &self.inner.identity)?;
         self.inner.respond(request, message.into())
     }
 
-    /// The answer that [`approve`](Self::approve) would send, to be changed and sent otherwise.
+    /// The reply that [`approve`](Self::approve) would send. Tests change it and send it themselves.
     ///
     /// # Errors
-    /// [`WalletError::CannotAnswer`] when it does not know how to.
+    /// [`WalletError::CannotAnswer`] if the wallet does not support this reply.
     pub fn approval(&self, request: &Request) -> Result<WalletMessage, WalletError> {
-        reply::answer(request, &Reaction::Approve, self.inner.identity.proof())
+        reply::answer(request, &Reaction::Approve, &self.inner.identity)
     }
 
-    /// Changes what it does by itself with requests from now on (and with repeated ones that it has not answered).
+    /// Changes the automatic replies from now on, also to repetitions of requests that are not answered yet.
     pub fn set_policy(&self, policy: Policy) {
         *self.inner.policy.lock() = policy;
     }
 
-    /// Waits until it is known what became of each event on its way, at most until `deadline` (from now). For programs
-    /// that end after it.
+    /// Waits until the delivery of each sent event is known, at most until `deadline` (from now). For programs that end
+    /// afterwards.
     pub async fn flush(&self, deadline: Duration) -> DeliveryStatus {
         self.inner.relay_client.flush(deadline).await
     }
 
-    /// Hangs up: closes the connections and ends what it does by itself.
+    /// Stops the wallet: closes the connections and ends the background work.
     pub async fn stop(&self) {
         self.inner.stop.cancel();
         self.inner.relay_client.shutdown().await;

@@ -10,31 +10,36 @@ use usher_protocol::keys::{KeyError, parse_secret_key};
 use usher_protocol::subkey::SubkeyProof;
 use usher_protocol::{Event, Keys};
 
-use super::{Identity, KnownService, PaymentSource, Policy, Request, Subscription, Wallet, WalletOptions};
+use super::{
+    Asked, Identity, KnownMint, KnownService, PaymentSource, Policy, Request, Subscription, Tickets, Wallet,
+    WalletOptions,
+};
 
 /// Largest file that is read, in bytes: 100 requests of 128 KiB, with room to spare.
 const MAX_BYTES: u64 = 16 << 20;
 
-/// Requests kept; the oldest goes first.
+/// Stored requests; the oldest is removed first.
 const MAX_REQUESTS: usize = 100;
 
-/// What the command line keeps of a wallet: keys, relays, known services and what they asked.
+/// The stored state of a wallet: keys, relays, known services and their requests.
 ///
-/// The file holds the secret key: it is written for its owner alone (mode 0600), whole or not at all.
+/// The file contains the secret key: only its owner can read it (mode 0600), and it is written atomically.
 #[derive(Clone, Debug)]
 pub struct WalletFile {
     path: PathBuf,
-    /// Who the wallet is.
+    /// The wallet's key.
     pub identity: Identity,
     /// The user's own relays.
     pub relays: Vec<String>,
     /// The services whose handshake URL was opened.
     pub services: Vec<KnownService>,
-    /// The connection string of the user's Lightning account (NIP-47). A secret: who has it can spend.
+    /// The connection string of the user's Lightning account (NIP-47). A secret: whoever has it can spend.
     pub nwc: Option<Secret>,
+    /// The mints that require a token.
+    pub mints: Vec<KnownMint>,
     /// The subscriptions the user agreed to, oldest first.
     pub subscriptions: Vec<Subscription>,
-    /// What was asked, still encrypted, oldest first.
+    /// The requests, still encrypted, oldest first.
     pub requests: Vec<SavedRequest>,
 }
 
@@ -49,24 +54,26 @@ impl std::fmt::Debug for Secret {
     }
 }
 
-/// A request as it came, and whether it was answered.
+/// A stored request and its reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedRequest {
     /// The event.
     pub event: Event,
-    /// It was answered; a payment that only failed was not, since it can be tried again.
+    /// Whether it was answered. A failed payment is not: it can be tried again.
     pub answered: bool,
-    /// What the answer was, if it is known.
+    /// The reply, if it is known.
     pub verdict: Option<Verdict>,
 }
 
-/// What a user said to a request.
+/// A user's reply to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Yes.
+    /// Approved.
     Approved,
-    /// No.
+    /// The wallet did not hold enough tickets.
+    InsufficientFunds,
+    /// Declined.
     Declined,
     /// A payment was tried and failed.
     Failed,
@@ -75,7 +82,7 @@ pub enum Verdict {
 impl Verdict {
     /// Whether the request needs no other answer.
     const fn is_final(self) -> bool {
-        matches!(self, Self::Approved | Self::Declined)
+        matches!(self, Self::Approved | Self::InsufficientFunds | Self::Declined)
     }
 }
 
@@ -83,6 +90,7 @@ impl std::fmt::Display for Verdict {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Approved => "approved",
+            Self::InsufficientFunds => "answered with insufficient funds",
             Self::Declined => "declined",
             Self::Failed => "reported as failed",
         })
@@ -137,6 +145,8 @@ struct Form {
     services: Vec<KnownService>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     nwc: Option<Secret>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    mints: Vec<KnownMint>,
     #[serde(default)]
     subscriptions: Vec<Subscription>,
     #[serde(default)]
@@ -152,10 +162,10 @@ struct RequestForm {
 }
 
 impl WalletFile {
-    /// Makes a new wallet file.
+    /// Creates a wallet file.
     ///
     /// # Errors
-    /// [`FileError::Exists`] when there is one: a key that is overwritten is lost.
+    /// [`FileError::Exists`] if there is one: an overwritten key would be lost.
     pub fn create(path: &Path, identity: Identity, relays: Vec<String>) -> Result<Self, FileError> {
         let file = Self {
             path: path.to_owned(),
@@ -163,6 +173,7 @@ impl WalletFile {
             relays,
             services: Vec::new(),
             nwc: None,
+            mints: Vec::new(),
             subscriptions: Vec::new(),
             requests: Vec::new(),
         };
@@ -205,12 +216,13 @@ impl WalletFile {
             relays: form.relays,
             services: form.services,
             nwc: form.nwc,
+            mints: form.mints,
             subscriptions: form.subscriptions,
             requests: requests.collect(),
         })
     }
 
-    /// Writes the file, in one step.
+    /// Writes the file atomically.
     ///
     /// # Errors
     /// [`FileError::Io`].
@@ -222,6 +234,7 @@ impl WalletFile {
             relays: self.relays.clone(),
             services: self.services.clone(),
             nwc: self.nwc.clone(),
+            mints: self.mints.clone(),
             subscriptions: self.subscriptions.clone(),
             requests: self.requests.iter().filter_map(RequestForm::of).collect(),
         };
@@ -251,11 +264,24 @@ impl WalletFile {
         options.subscriptions.clone_from(&self.subscriptions);
         // An invalid one was refused when it was set.
         options.payment_source = self.nwc.as_ref().and_then(|url| PaymentSource::connected(&url.0).ok());
-        options
+        options.holding(self.tickets())
     }
 
-    /// Takes over the services and subscriptions that a running wallet knows. What another program wrote about a
-    /// subscription meanwhile stays: closed is closed, and payments are not made undone.
+    /// The tickets of the wallet's user. They are in a file beside this one.
+    pub fn tickets(&self) -> Tickets {
+        let tickets = Tickets::beside(&self.path, self.identity.keys().clone());
+        tickets.set_mints(&self.mints);
+        tickets
+    }
+
+    /// Remembers the token of a mint, instead of an earlier one.
+    pub fn remember_mint(&mut self, mint: KnownMint) {
+        self.mints.retain(|known| known.mint_url != mint.mint_url);
+        self.mints.push(mint);
+    }
+
+    /// Adds the services and subscriptions of a running wallet. Changes by another program are kept: a closed subscription
+    /// stays closed, and its count of payments never decreases.
     pub fn take_over(&mut self, wallet: &Wallet) {
         self.services = wallet.services();
         for mut subscription in wallet.subscriptions() {
@@ -267,8 +293,13 @@ impl WalletFile {
         }
     }
 
-    /// Remembers a request, and what was answered, if it was.
+    /// Stores a request with the reply, if there is one. A ticket that was received or refused is not stored: it needs no
+    /// reply.
     pub fn remember(&mut self, request: &Request, verdict: Option<Verdict>) {
+        let over = matches!(&request.asked, Asked::Token(sent) if sent.outcome.is_some());
+        if over && verdict.is_none() {
+            return;
+        }
         let answered = verdict.is_some_and(Verdict::is_final);
         if let Some(saved) = self.requests.iter_mut().find(|saved| saved.event.id == request.event.id) {
             saved.answered |= answered;
@@ -281,8 +312,7 @@ impl WalletFile {
         self.requests.push(SavedRequest { event: request.event.clone(), answered, verdict });
     }
 
-    /// How a request was answered for good, by whichever program uses this file; `None` when it was not, or when the file
-    /// does not say how.
+    /// The final reply to a request, by any program that uses this file; `None` if there is none or it is unknown.
     pub fn verdict(&self, wallet: &Wallet, request: &Request) -> Option<Verdict> {
         let mut answered = self.requests.iter().filter(|saved| saved.answered);
         // A repeated request is another event.

@@ -1,4 +1,4 @@
-//! What the tasks of a wallet share.
+//! The shared state of a wallet's tasks.
 
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -13,9 +13,11 @@ use super::options::Policy;
 use super::payment_source::PaymentSource;
 use super::requests::Requests;
 use super::subscription::Subscription;
+use super::tickets::Tickets;
+use super::token_receipt::Receipts;
 use crate::relay_client::RelayClient;
 
-/// What the wallet's tasks share.
+/// The shared state of the wallet's tasks.
 #[derive(Debug)]
 pub(super) struct WalletState {
     pub(super) identity: Identity,
@@ -25,8 +27,11 @@ pub(super) struct WalletState {
     pub(super) services: Mutex<Vec<KnownService>>,
     pub(super) subscriptions: Mutex<Vec<Subscription>>,
     pub(super) payment_source: Option<PaymentSource>,
-    /// One payment at a time: what is asked twice is paid once.
+    /// One payment at a time, so that a request that arrives twice is paid once.
     pub(super) payments: tokio::sync::Mutex<()>,
+    pub(super) tickets: Option<Tickets>,
+    /// Tokens that are being received.
+    pub(super) receipts: Receipts,
     pub(super) requests: Requests,
     pub(super) messages: Messages,
     pub(super) relay_client: RelayClient,

@@ -84,7 +84,7 @@ async fn swallow_keeps_connections_open_and_silent_until_restored() {
     new.write_all(b"lost").await.unwrap();
     assert!(silent(&mut spoken).await && silent(&mut new).await);
     proxy.restore();
-    // What lost bytes cannot go on; what lost none can.
+    // A connection that lost bytes cannot continue; one that lost none can.
     assert!(ended(&mut spoken).await);
     assert!(timeout(LONG, new.read_u8()).await.unwrap().is_err());
     assert!(echoes(&mut quiet, b"still here").await);

@@ -237,7 +237,7 @@ async fn run_answers_by_itself() {
     let running = start(&folder, &["run", "--auto", "decline", "--reason", "busy", "--delay", "0.1", "--json"]);
     let status = challenge_until_answered(&mut service, &folder, "c").await;
     assert_eq!(status, AuthStatus::Declined { reason: Some("busy".to_owned()) });
-    // A stranger gets no answer by itself; the user at the keyboard may give one.
+    // An unknown service gets no automatic reply; the user can still reply.
     let mut stranger = Service::start(relay.url()).await;
     stranger.challenge(&file(&folder).identity.public_key(), "stranger").await;
     while !running.output.text().contains("stranger") {

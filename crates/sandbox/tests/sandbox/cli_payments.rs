@@ -39,7 +39,7 @@ impl Fixture {
         Self { _relay: relay, service, folder, shop, user, nwc }
     }
 
-    /// Asks, and asks again as services do, until the command has ended or said something.
+    /// Sends a request, and repeats it as services do, until the command has ended or printed this.
     async fn ask_until(&mut self, message: &ServiceMessage, command: &Command, said: &str) {
         let key = file(&self.folder).identity.public_key();
         while !command.done.is_finished() && !command.output.text().contains(said) {

@@ -11,7 +11,7 @@ use crate::raw_client::LONG;
 use crate::scripted_service::{Service, is_approved};
 
 #[tokio::test]
-async fn a_login_in_the_small_world_and_the_same_user_again() {
+async fn a_login_and_the_same_user_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let network = DevEnvironment::start(folder.path(), 0).await.unwrap();
     let mut service = Service::start(network.relay_url()).await;
@@ -33,7 +33,7 @@ async fn a_login_in_the_small_world_and_the_same_user_again() {
 }
 
 #[tokio::test]
-async fn lightning_in_the_small_world_and_after_it_began_anew() {
+async fn lightning_payments_and_their_state_after_a_restart() {
     let folder = tempfile::tempdir().unwrap();
     let network = DevEnvironment::start(folder.path(), 0).await.unwrap();
     let mut app = App::connect(&network.nwc_url()).await;
@@ -60,7 +60,7 @@ async fn lightning_in_the_small_world_and_after_it_began_anew() {
     let request = wallet.next_request(LONG).await.unwrap();
     let paid = wallet.fulfil(&request).await.unwrap().paid.unwrap();
     assert_eq!(paid.fees_paid, 5_000);
-    // Once more: what is paid is as good.
+    // A second payment of a paid invoice returns the first.
     assert_eq!(wallet.fulfil(&request).await.unwrap().paid.unwrap().preimage, paid.preimage);
     assert_eq!(crate::payments::next_answer(&mut service).await.1.status, PaymentStatus::Approved);
     assert_eq!(network.user_account().balance(), before - 5_005_000);

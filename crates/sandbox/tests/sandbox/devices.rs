@@ -109,7 +109,7 @@ async fn a_service_on_a_subkey_is_followed_there() {
     let main = Identity::generate();
     let sub = main.device(DeviceTerms::unlimited("server")).unwrap();
     let proof = sub.proof().unwrap().clone();
-    // It listens for its main key, too, but cannot read what is for it.
+    // It also listens for its main key, but cannot decrypt messages to that key.
     let mut for_main =
         Service::with_keys(Keys::new(main.keys().secret_key().clone()), relay.url(), &[relay.url()]).await;
     let mut service = Service::with_keys(sub.keys().clone(), relay.url(), &[relay.url()]).await;

@@ -4,6 +4,7 @@
 mod breakable_proxy;
 mod cli;
 mod cli_payments;
+mod cli_tickets;
 mod dev;
 mod devices;
 mod dishonest_wallet;
@@ -16,5 +17,6 @@ mod quirky_relay;
 mod raw_client;
 mod relay_quirks;
 mod scripted_service;
+mod tickets;
 mod wallet;
 mod wallet_network_faults;

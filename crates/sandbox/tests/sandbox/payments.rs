@@ -142,7 +142,7 @@ async fn approves_pays_and_confirms() {
     assert_eq!(fulfilled.paid.unwrap().preimage, preimage);
     assert_eq!((fixture.shop.balance(), fixture.user.balance()), (10_000, 989_990));
 
-    // Asked again, by the service or by the user, it says so again and pays nothing.
+    // A repetition, by the service or by the user, repeats the reply and pays nothing.
     fixture.ask_payment("p1", &invoice, None).await;
     assert_eq!(fixture.answer().await.1.status, PaymentStatus::Success { preimage: Some(preimage) });
     fixture.wallet.fulfil(&request).await.unwrap();
@@ -156,7 +156,7 @@ async fn pays_by_itself_and_behind_and_once() {
     let invoice = fixture.invoice(10_000);
     fixture.ask_payment("p1", &invoice, None).await;
     assert_eq!(fixture.paid().await.payment_hash(), invoice.payment_hash());
-    // The same invoice under another id: it is paid, and that is what is said.
+    // The same invoice in another request: it is paid already, and the reply says so.
     fixture.ask_payment("p2", &invoice, None).await;
     assert_eq!(fixture.paid().await.payment_hash(), invoice.payment_hash());
     assert_eq!((fixture.user.balance(), fixture.user.executed(invoice.payment_hash())), (989_990, 1));
@@ -222,7 +222,7 @@ async fn without_an_account_it_approves_no_payment() {
     let request = wallet.next_request(LONG).await.unwrap();
     assert!(matches!(wallet.approve(&request), Err(WalletError::NoPaymentSource)));
     assert!(matches!(wallet.fulfil(&request).await, Err(WalletError::NoPaymentSource)));
-    service.hears_nothing().await;
+    service.receives_nothing().await;
 }
 
 #[tokio::test]
@@ -249,8 +249,8 @@ async fn lies_about_payments() {
     assert_eq!(fixture.answer().await.1.status, PaymentStatus::Rejected { reason: None });
     let paid = fixture.wallet.pay_without_response(&request).await.unwrap();
     assert_eq!((paid.payment_hash, fixture.shop.balance()), (invoice.payment_hash(), 10_000));
-    fixture.service.hears_nothing().await;
-    // Late: the account pays what is expired.
+    fixture.service.receives_nothing().await;
+    // Late: the account pays an expired invoice.
     let terms = InvoiceTerms { created_at: Some(1_000_000), ..InvoiceTerms::of(10_000) };
     let expired = fixture.shop.make_invoice(&terms).unwrap();
     assert!(fixture.user.pay(expired.as_str(), None).is_err());
@@ -300,7 +300,7 @@ async fn agrees_pays_what_was_agreed_and_closes() {
     fixture.ask_payment("dear", &dear, Some(&subscription_id)).await;
     fixture.ask_payment("unknown", &dear, Some("another")).await;
     fixture.ask_payment("single", &dear, None).await;
-    fixture.service.hears_nothing().await;
+    fixture.service.receives_nothing().await;
     assert_eq!((fixture.shop.balance(), fixture.wallet.subscriptions()[0].payments), (10_000, 1));
 
     fixture.wallet.close(&subscription_id, Some("enough")).unwrap();
@@ -310,7 +310,7 @@ async fn agrees_pays_what_was_agreed_and_closes() {
     assert_eq!(message, WalletMessage::CloseSubscription(close));
     let late = fixture.invoice(10_000);
     fixture.ask_payment("late", &late, Some(&subscription_id)).await;
-    fixture.service.hears_nothing().await;
+    fixture.service.receives_nothing().await;
     assert!(matches!(fixture.wallet.close("another", None), Err(WalletError::NoSuchSubscription(_))));
 }
 

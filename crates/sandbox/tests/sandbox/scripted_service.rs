@@ -48,8 +48,8 @@ impl Service {
         Event::from_json(message[2].to_string()).unwrap()
     }
 
-    /// Asserts that nothing is said to us for a while.
-    pub(crate) async fn hears_nothing(&mut self) {
+    /// Asserts that no event arrives for a while.
+    pub(crate) async fn receives_nothing(&mut self) {
         if let Ok(message) = tokio::time::timeout(QUIET, self.raw.next_of("EVENT")).await {
             panic!("silence expected: {message}");
         }
@@ -90,7 +90,7 @@ impl Service {
         }
     }
 
-    /// Says something to `to`, tagged for `participants`.
+    /// Sends a message to `to`, tagged for `participants`.
     pub(crate) async fn send(&mut self, to: &PublicKey, participants: &[PublicKey], message: &ServiceMessage) -> Event {
         let event = self.seal(to, participants, message);
         self.raw.publish(&event).await;

@@ -6,7 +6,9 @@ use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::message::{AuthStatus, CashuDirect, ServiceMessage};
 use usher_protocol::{Keys, kind};
 use usher_sandbox::relay::EmbeddedRelay;
-use usher_sandbox::wallet::{Asked, DeliveryStatus, Identity, NoRequest, Policy, Wallet, WalletError, WalletOptions};
+use usher_sandbox::wallet::{
+    Asked, DeliveryStatus, Identity, NoRequest, Policy, TicketsError, Wallet, WalletError, WalletOptions,
+};
 
 use crate::raw_client::{LONG, QUIET};
 use crate::scripted_service::{Service, challenge_with, is_approved};
@@ -56,7 +58,7 @@ async fn logs_in() {
 }
 
 #[tokio::test]
-async fn stays_silent() {
+async fn without_a_policy_it_sends_no_reply() {
     let relay = EmbeddedRelay::start().await.unwrap();
     let mut service = Service::start(relay.url()).await;
     let wallet = wallet(Policy::silent()).await;
@@ -69,7 +71,7 @@ async fn stays_silent() {
 }
 
 #[tokio::test]
-async fn answers_by_itself_as_the_policy_says() {
+async fn the_policy_decides_automatic_replies() {
     let relay = EmbeddedRelay::start().await.unwrap();
     let mut service = Service::start(relay.url()).await;
     let wallet = wallet(Policy::auto_approve()).await;
@@ -90,26 +92,26 @@ async fn answers_by_itself_as_the_policy_says() {
 }
 
 #[tokio::test]
-async fn strangers_can_be_left_unanswered() {
+async fn unknown_services_can_be_ignored() {
     let relay = EmbeddedRelay::start().await.unwrap();
-    let mut stranger = Service::start(relay.url()).await;
+    let mut unknown = Service::start(relay.url()).await;
     let mut service = Service::start(relay.url()).await;
     let wallet = wallet(Policy::auto_approve().for_known_services()).await;
     wallet.open(&service.url(), LONG).await.unwrap();
     service.next_handshake().await;
-    stranger.challenge(&wallet.public_key(), "s").await;
+    unknown.challenge(&wallet.public_key(), "s").await;
     assert_eq!(wallet.next_request(LONG).await.unwrap().service, None);
     service.challenge(&wallet.public_key(), "k").await;
     assert_eq!(service.next_response().await.1.challenge, "k");
     let unanswered: Vec<_> = wallet.requests().into_iter().filter(|r| r.answers == 0).map(|r| r.id).collect();
     assert_eq!(unanswered, ["s"]);
-    // The user may still.
+    // The user can still reply.
     wallet.approve(&wallet.requests()[0]).unwrap();
-    assert!(is_approved(&stranger.next_response().await.1));
+    assert!(is_approved(&unknown.next_response().await.1));
 }
 
 #[tokio::test]
-async fn a_repeated_request_is_one_and_gets_its_answer_again() {
+async fn a_repeated_request_gets_the_same_reply_again() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let mut service = Service::start(relay.url()).await;
     let wallet = wallet(Policy::silent()).await;
@@ -136,7 +138,7 @@ async fn a_repeated_request_is_one_and_gets_its_answer_again() {
 }
 
 #[tokio::test]
-async fn the_same_event_by_three_relays_is_answered_once() {
+async fn the_same_event_from_three_relays_gets_one_reply() {
     let relays = [
         QuirkyRelay::start(Quirks::default()).await.unwrap(),
         QuirkyRelay::start(Quirks::default()).await.unwrap(),
@@ -164,7 +166,7 @@ async fn the_same_event_by_three_relays_is_answered_once() {
 }
 
 #[tokio::test]
-async fn what_it_cannot_answer_is_listed() {
+async fn a_wallet_without_tickets_lists_a_token() {
     let relay = EmbeddedRelay::start().await.unwrap();
     let mut service = Service::start(relay.url()).await;
     let wallet = wallet(Policy::auto_approve()).await;
@@ -173,8 +175,8 @@ async fn what_it_cannot_answer_is_listed() {
     let token = ServiceMessage::CashuDirect(CashuDirect { token: "cashuBabc".to_owned().into() });
     service.send(&wallet.public_key(), &[wallet.public_key()], &token).await;
     let request = wallet.next_request(LONG).await.unwrap();
-    assert_eq!(request.asked.title(), "ecash received");
-    assert!(matches!(wallet.approve(&request), Err(WalletError::CannotAnswer(kind::CASHU_DIRECT))));
+    assert_eq!(request.asked.title(), "ticket");
+    assert!(matches!(wallet.approve(&request), Err(WalletError::Tickets(TicketsError::NoTickets))));
 }
 
 #[tokio::test]
@@ -192,13 +194,13 @@ async fn unreachable_relays_are_an_error() {
 }
 
 #[tokio::test]
-async fn own_relays_are_preferred_and_listened_to() {
+async fn own_relays_are_announced_and_used() {
     let (theirs, ours) = (EmbeddedRelay::start().await.unwrap(), EmbeddedRelay::start().await.unwrap());
     let mut service = Service::start(theirs.url()).await;
     let wallet = Wallet::start(WalletOptions::new(Identity::generate()).relay(ours.url())).await;
     wallet.open(&service.url(), LONG).await.unwrap();
     assert_eq!(service.next_handshake().await.1.preferred_relays, [ours.url()]);
-    // From now on the service speaks by the user's relay alone.
+    // From now on the service uses only the user's relay.
     let mut there = Service::with_keys(service.keys.clone(), ours.url(), &[]).await;
     let request = loop {
         there.challenge(&wallet.public_key(), "c").await;
@@ -212,10 +214,10 @@ async fn own_relays_are_preferred_and_listened_to() {
 }
 
 #[tokio::test]
-async fn the_user_may_be_quicker_than_the_policy() {
+async fn a_reply_of_the_user_replaces_the_automatic_one() {
     let relay = EmbeddedRelay::start().await.unwrap();
     let mut service = Service::start(relay.url()).await;
-    // Slower than this test is on a busy machine.
+    // Longer than this test takes on a busy machine.
     let policy = Duration::from_secs(3);
     let wallet = wallet(Policy::auto_approve().after(policy)).await;
     wallet.open(&service.url(), LONG).await.unwrap();

@@ -34,7 +34,7 @@ async fn authenticates_where_it_must() {
     let wallet = wallet().await;
     let opened = wallet.open(&service.url(), LONG).await.unwrap();
     relay.wait_for(LONG, |c| c.auths_valid == 1 && c.open_subscriptions == 2).await.unwrap();
-    // The service is not authenticated: let it speak and hear again.
+    // The service is not authenticated: it may send and receive again.
     relay.set(|quirks| quirks.require_auth = false);
     assert_eq!(service.next_handshake().await.0.id, opened.event.id);
     log_in(&relay, &mut service, &wallet, "c").await;

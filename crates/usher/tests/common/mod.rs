@@ -10,14 +10,14 @@ use std::time::{Duration, Instant};
 
 pub(crate) use rustix::process::Signal;
 
-/// A token that nothing is wrong with.
+/// A valid token.
 pub(crate) const TOKEN: &str = "6d1f3bfa0fd44b0b8c8cf2f2e64fbd57";
-/// A private key that nothing is wrong with.
+/// A valid private key.
 pub(crate) const KEY: &str = "67dea2ed018072d675f5415ecfaed7d2597555e202d85b3d65ea4e58d2d92ffa";
 /// Its public key.
 pub(crate) const PUBLIC_KEY: &str = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e";
 
-/// How long anything may take before a test gives up: a loaded machine is slow, a hang is forever.
+/// How long a test waits for anything: a busy machine is slow.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The program with a clean environment.
@@ -32,7 +32,7 @@ pub(crate) fn usher() -> Command {
     command
 }
 
-/// The program with what is required configured.
+/// The program with the required configuration.
 pub(crate) fn configured(data_dir: &Path) -> Command {
     let mut command = usher();
     command
@@ -49,7 +49,7 @@ pub(crate) fn configured(data_dir: &Path) -> Command {
 /// Runs a command to its end with this on standard input.
 pub(crate) fn run_with_input(mut command: Command, input: &str) -> Output {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // An error means that it does not read, which is its right.
+    // An error means that it does not read its input, which is allowed.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     child.wait_with_output().unwrap()
 }
@@ -68,7 +68,7 @@ pub(crate) fn stderr(output: &Output) -> String {
 pub(crate) struct Running {
     child: Child,
     lines: Receiver<String>,
-    /// Everything it has said so far that was looked at.
+    /// Its output so far, as far as it was read.
     pub(crate) said: String,
 }
 
@@ -85,7 +85,7 @@ impl Running {
         Self { child, lines, said: String::new() }
     }
 
-    /// Starts `serve` and waits until it is ready; says at which address.
+    /// Starts `serve` and waits until it is ready; returns its address.
     pub(crate) fn serve(mut command: Command) -> (Self, String) {
         let mut running = Self::start({
             command.arg("serve");
@@ -115,7 +115,7 @@ impl Running {
         }
     }
 
-    /// Listens no more: the next lines it says break its standard output and error.
+    /// Closes our end of its standard output and error: its next writes fail.
     pub(crate) fn ignore(&mut self) {
         self.lines = channel().1;
     }
@@ -130,12 +130,12 @@ impl Running {
         rustix::process::Pid::from_child(&self.child)
     }
 
-    /// Its standard input, when it was asked for.
+    /// Its standard input, if it is piped.
     pub(crate) fn stdin(&mut self) -> ChildStdin {
         self.child.stdin.take().unwrap()
     }
 
-    /// Waits for its end; says the exit code and everything it said.
+    /// Waits for its end; returns the exit code and the whole output.
     pub(crate) fn end(mut self) -> (Option<i32>, String) {
         let deadline = Instant::now() + PATIENCE;
         loop {

@@ -117,7 +117,7 @@ fn what_stands_for_something_else_still_does() {
     }
 }
 
-/// The runner itself: what works, what fails, and what is said then.
+/// The runner itself: examples that pass, examples that fail, and the errors.
 mod runner {
     use super::*;
 

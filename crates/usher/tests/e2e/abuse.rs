@@ -1,4 +1,4 @@
-//! Abuse: what strangers, relays and callers do to the service. Logins go on, nothing false is said, memory is bounded.
+//! Abuse by unauthenticated peers, relays and API clients: logins still work, no event is false, memory is bounded.
 
 mod api_clients;
 mod forged_responses;
@@ -27,7 +27,7 @@ async fn caught_up(api: &Api, relay: &QuirkyRelay) {
     tokio::time::sleep(QUIET / 5).await;
 }
 
-/// Nothing may have been said on this stream.
+/// This stream may have no event.
 async fn assert_silent(api: &Api, stream: &str, after: &str) {
     let (events, done) = api.events(stream).await;
     assert!(events.is_empty() && !done, "after {after}: {events:?}");

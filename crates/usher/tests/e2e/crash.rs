@@ -1,7 +1,7 @@
 //! Crashes: the program is killed (SIGKILL) at random instants under load and started again on the same data.
 //!
 //! Every start call that was answered goes into a [`Ledger`], and every event that was read. After each crash all of it
-//! must be there, unchanged; at the end every stream has ended, and said what is true.
+//! must be there, unchanged; at the end every stream has ended with the right result.
 //!
 //! `USHER_CRASH_KILLS` sets how often it is killed (default 16), `USHER_CRASH_SEED` which instants.
 

@@ -12,7 +12,7 @@ use usher_sandbox::relay::EmbeddedRelay;
 
 use crate::harness::{LONG, TestUsher, port};
 
-/// What `usher doctor --json` said.
+/// The output of `usher doctor --json`.
 struct Report {
     code: Option<i32>,
     findings: Vec<Value>,
@@ -29,7 +29,7 @@ impl Report {
         Self { code: output.status.code(), findings, text: text + &errors }
     }
 
-    /// Whether one of the lines of this check says so, with this state.
+    /// Whether one of the lines of this check contains this text and has this state.
     fn says(&self, check: &str, state: &str, words: &str) -> bool {
         self.findings.iter().any(|finding| {
             let message = finding["message"].as_str().expect("a message");
@@ -48,7 +48,7 @@ impl Report {
     }
 }
 
-/// An app's endpoint: it takes connections, and counts the bytes that come.
+/// An app's endpoint: it accepts connections, and counts the bytes that arrive.
 async fn receiver() -> (u16, tokio::task::JoinHandle<usize>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();

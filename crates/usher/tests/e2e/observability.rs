@@ -11,7 +11,7 @@ use usher_sandbox::wallet::{Identity, Policy, Wallet, WalletOptions};
 
 use crate::harness::{Api, CallError, LONG, TestUsher, User, introduce, python};
 
-/// What `GET /metrics` tells, read by the client library of Prometheus.
+/// `GET /metrics`, parsed by the client library of Prometheus.
 struct Metrics {
     families: Vec<Family>,
     text: String,
@@ -95,7 +95,7 @@ impl Metrics {
                 let known = |label: &String| label == "version" || LABELS.contains(&label.as_str());
                 assert!(sample.labels.keys().all(known), "{name}: {:?}", sample.labels);
                 assert!(sample.labels.values().all(|value| value.len() <= 40), "{name}: {:?}", sample.labels);
-                // What alarms are made of; an outcome is said to be a status, a type to be that of an event.
+                // The metrics on which alarms are built: an outcome is a status, a type is that of an event.
                 for label in ["call", "kind", "match", "origin", "reason", "result", "state"] {
                     let said = |value: &String| listed.contains(&format!("`{value}`"));
                     assert!(

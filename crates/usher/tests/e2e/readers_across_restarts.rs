@@ -1,4 +1,4 @@
-//! Readers of one stream by every way there is, while the service is killed again and again: each goes on at its index, and
+//! Readers of one stream, with every API for events, while the service is killed repeatedly: each continues at its index, and
 //! has seen each event once.
 
 use std::sync::Arc;

@@ -89,7 +89,7 @@ async fn the_last_relay_may_go_and_what_is_open_waits_for_the_next() {
     }
     assert!(usher.log().contains("the service has no relay left"), "{}", usher.log());
 
-    // Not heard by anybody, as there is nobody to hear it; asked again, it is said again.
+    // Nobody receives it, because nobody is connected; the next request sends it again.
     wallet.approve(&request).unwrap();
     let (status, added) = api.send("POST", "/relays", json!({ "relay": relay.url() })).await;
     assert_eq!(
@@ -121,7 +121,7 @@ async fn the_configured_profile_is_published_and_found() {
     let api = usher.api();
     let us = usher.public_key().to_hex();
 
-    // Another service, which has never heard of this one, finds it.
+    // Another service, which does not know this one, finds it.
     let other = TestUsher::builder().relays(&[relay.url()]).start().await;
     let deadline = Instant::now() + LONG;
     let found = loop {

@@ -31,7 +31,7 @@ async fn event(api: &Api, relay: &QuirkyRelay) -> String {
     handshake.stream
 }
 
-/// Users come through this door one after the other; waits until each is an event.
+/// Users scan this URL one after the other; waits for the event of each.
 async fn scans(api: &Api, relay: &QuirkyRelay, door: &Handshake, count: usize) {
     let (before, _) = api.events(&door.stream).await;
     for number in 1..=count {

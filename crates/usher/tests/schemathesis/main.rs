@@ -41,7 +41,7 @@ fn number(variable: &str, default: u64) -> u64 {
     std::env::var(variable).map_or(default, read)
 }
 
-/// Runs schemathesis to its end; what it said, and whether it found nothing.
+/// Runs schemathesis to its end; returns its output, and whether it found no defect.
 fn schemathesis(address: &str) -> (bool, String) {
     let (examples, seed) = (number("USHER_SCHEMATHESIS_EXAMPLES", EXAMPLES), number("USHER_SCHEMATHESIS_SEED", SEED));
     let folder = tempfile::tempdir().unwrap();

@@ -17,11 +17,11 @@ pub struct Behaviour {
     pub encryptions: Encryptions,
     /// Whether it publishes what it can do (kind 13194).
     pub announces: bool,
-    /// Whether it tells of payments by itself.
+    /// Whether it sends notifications of payments.
     pub notifications: bool,
     /// The methods it knows; to others it answers `NOT_IMPLEMENTED`.
     pub offers: BTreeSet<Method>,
-    /// Whether it leaves alone what has expired (NIP-40) when it comes to act on it.
+    /// Whether it ignores requests that have expired (NIP-40) when it executes them.
     pub heeds_expiration: bool,
     /// Whether it knows a request that it has had.
     pub memory: Memory,
@@ -165,8 +165,8 @@ pub enum LookupLie {
 /// How an answer to `pay_invoice` is not true.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PayLie {
-    /// The invoice is paid; the preimage is made up.
+    /// The invoice is paid; the preimage is generated.
     WrongPreimage,
-    /// The invoice is not paid, though it says so with a made-up preimage.
+    /// The invoice is not paid, but the service claims it is, with a generated preimage.
     Pretend,
 }

@@ -1,4 +1,4 @@
-//! The books: a plain state that moves by single steps.
+//! The ledger: a plain state that changes in single steps.
 
 mod queries;
 
@@ -244,7 +244,7 @@ impl Ledger {
         Ok(Arrived { payer: payer.to_owned(), payee, paid })
     }
 
-    /// The payment comes to nothing: the payer has it back, and the invoice is open again.
+    /// The payment fails: the payer gets the amount back, and the invoice is open again.
     pub(super) fn fail(&mut self, payer: &str, hash: PaymentHash) -> Result<(), PayError> {
         let (owed, payment) = self.in_flight(payer, hash)?;
         owed.standing = Standing::Open;

@@ -1,4 +1,4 @@
-//! Reading the books.
+//! Queries on the ledger.
 
 use std::cmp::Reverse;
 

@@ -77,7 +77,7 @@ pub enum NwcError {
     /// It may have been done, or be done later.
     #[error("the Lightning wallet did not respond")]
     NoResponse,
-    /// The wallet said no.
+    /// The wallet service refused.
     #[error("the Lightning wallet refused: {message} ({code})")]
     Refused {
         /// NIP-47's word for why.

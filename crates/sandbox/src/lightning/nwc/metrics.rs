@@ -1,25 +1,25 @@
-//! What a wallet service saw and did.
+//! Metrics of a wallet service.
 
 use std::collections::BTreeMap;
 
 use super::Method;
 
-/// What a wallet service saw and did since it was made, restarts included.
+/// Metrics of a wallet service since it was created, across restarts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NwcMetrics {
-    /// Requests by method: different request events, executed or not, and copies that the handler handles
+    /// Requests by method: distinct request events, executed or not, and copies that the handler handles
     /// ([`RequestHandler::handles_copies`](super::RequestHandler::handles_copies)).
     pub calls: BTreeMap<Method, u64>,
     /// Calls that were executed, by method.
     pub executed: BTreeMap<Method, u64>,
-    /// Requests that came again under the same event id, from whatever relay.
+    /// Requests that arrived again with the same event id, from any relay.
     pub copies: u64,
-    /// Calls not executed, since their `expiration` had passed when it came to act. (One that has passed already when the
-    /// request arrives is not even events: `nostr-sdk` drops it.)
+    /// Calls that were not executed because their `expiration` had passed. (`nostr-sdk` drops requests that have expired
+    /// when they arrive; those are not counted.)
     pub expired: u64,
     /// Requests that could not be read: another encryption, wrong JSON, an unknown method.
     pub unreadable: u64,
-    /// Answers sent.
+    /// Responses sent.
     pub answers: u64,
     /// Notification events sent; one per encryption.
     pub notifications: u64,

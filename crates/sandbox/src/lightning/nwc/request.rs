@@ -28,7 +28,7 @@ impl NwcRequest {
     /// The method's parameters.
     ///
     /// # Errors
-    /// A refusal that says what is wrong with them.
+    /// A refusal with the reason.
     pub fn params<T: serde::de::DeserializeOwned>(&self) -> Result<T, Refusal> {
         self.call.params()
     }

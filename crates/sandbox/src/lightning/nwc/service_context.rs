@@ -163,7 +163,7 @@ impl NwcServiceContext {
         Some(request)
     }
 
-    /// Whether a request's time is over; counts it then.
+    /// Whether a request has expired; if so, it is counted.
     pub fn expire(&self, request: &NwcRequest) -> bool {
         let expired = request.expires_at.is_some_and(|at| at <= self.now());
         if expired {

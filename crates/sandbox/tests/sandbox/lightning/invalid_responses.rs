@@ -134,7 +134,7 @@ async fn answers_in_every_wrong_way() {
     assert!(serde_json::from_str::<Value>(&app.text(&event)).is_err());
     on(Conduct::Empty);
     assert_eq!(app.call(Method::GetBalance, json!({})).await, json!({}));
-    // Another's answer is not even heard by who listens to the wallet.
+    // A response of another key does not match the subscription.
     on(Conduct::Impersonate);
     app.ask(Method::GetBalance, json!({})).await;
     fixture.relay.wait_for(LONG, |metrics| metrics.events_of(23195) == 9).await.unwrap();
@@ -164,7 +164,7 @@ async fn does_not_know_what_it_does_not_offer() {
     });
     let mut app = fixture.app().await;
     let info = loop {
-        // A relay may still give what was said before.
+        // A relay may still forward earlier events.
         let event = app.next_of(13194).await;
         if !event.content.contains("lookup_invoice") {
             break event;

@@ -222,7 +222,7 @@ fn a_world_on_disk_goes_on_where_it_was() {
     user.pay(paid.as_str(), None).unwrap();
     user.begin(under_way.as_str(), None).unwrap();
     let (node, transactions) = (shop.node_id(), user.transactions());
-    // As if it were killed: nothing is told to it.
+    // As if it were killed: it is not stopped.
     std::mem::forget(network);
 
     let network = LightningNetwork::at(&path).unwrap();

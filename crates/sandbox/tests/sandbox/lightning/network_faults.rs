@@ -26,7 +26,7 @@ async fn answers_wait_for_a_release_and_for_a_new_start() {
     assert_eq!((executed(), fixture.service.metrics().answers), (vec![1, 0], 0));
 
     fixture.service.stop().await;
-    // Not heard.
+    // It does not arrive.
     app.ask(Method::GetBalance, json!({})).await;
     fixture.service.start_again().await;
     fixture.service.ready(LONG).await.unwrap();

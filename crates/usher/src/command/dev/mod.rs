@@ -8,6 +8,7 @@ mod folder;
 mod mint;
 mod prompt;
 mod setup;
+mod tickets;
 mod tour;
 
 use std::io;
@@ -114,7 +115,7 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
     let handshake = service.engine().start_key_handshake(request, None).await?;
 
     let policy = if command.auto_approve { Policy::auto_approve() } else { Policy::silent() };
-    let wallet = world.wallet(policy.paying_subscriptions()).await?;
+    let wallet = world.wallet(policy.paying_subscriptions().receiving_tickets()).await?;
 
     let setup = Setup {
         service: service.address(),

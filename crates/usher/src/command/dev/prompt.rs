@@ -4,10 +4,11 @@ use std::path::Path;
 use std::time::Duration;
 
 use usher_protocol::handshake_url::HandshakeUrl;
-use usher_sandbox::text::{amount, millisats};
+use usher_sandbox::text::{self, amount, millisats};
 use usher_sandbox::wallet::{FileError, Fulfilled, Request, Subscription, Verdict, Wallet, WalletFile};
 
 use super::setup::Setup;
+use super::tickets;
 use super::tour::tour;
 
 /// How long to wait for the relay when a handshake URL is opened.
@@ -19,10 +20,15 @@ const LOOK: Duration = Duration::from_secs(3600);
 const HELP: &str = "Commands of the wallet:
   scan [url]        opens the handshake URL shown above, or another one
   requests          lists the requests of services
-  approve [number]  approves the latest request, or the one with this number: logs in, pays, subscribes, sends an invoice
+  approve [number]  approves the latest request, or the one with this number
   decline [number]  declines a request
   fail [number]     reports that a payment failed; approve can still pay it
   balance           shows the balance of the user's Lightning account
+  tickets           shows the tickets that the user holds, and those that were given and are not spent
+  give amount [unit [mint]]
+                    gives a ticket: prints a token, which whoever has it can spend
+  take token        takes a ticket
+  take-back id      takes back a given ticket that nobody has spent
   subscriptions     lists the user's subscriptions
   close [id]        closes the latest subscription, or the one with this id
   tour              shows commands to paste into another terminal
@@ -64,6 +70,10 @@ impl<'a> Prompt<'a> {
             "decline" | "no" => self.answer(argument, Answer::Decline).await,
             "fail" => self.answer(argument, Answer::Fail).await,
             "balance" => self.balance().await,
+            "tickets" => tickets::show(self.wallet).await,
+            "give" => tickets::give(self.wallet, argument, words.next(), words.next()).await,
+            "take" => tickets::take(self.wallet, argument).await,
+            "take-back" => tickets::take_back(self.wallet, argument).await,
             "subscriptions" => self.subscriptions(),
             "close" => self.close(argument),
             "tour" => tour(self.setup),
@@ -167,7 +177,12 @@ impl<'a> Prompt<'a> {
             return format!("Nothing was sent: {} was already {verdict}.", request.asked.summary());
         }
         let (said, verdict) = match answer {
-            Answer::Approve => (self.wallet.fulfil(request).await.map(|done| describe(&done)), Verdict::Approved),
+            Answer::Approve => {
+                let done = self.wallet.fulfil(request).await;
+                let insufficient = done.as_ref().is_ok_and(|done| done.insufficient_funds);
+                let verdict = if insufficient { Verdict::InsufficientFunds } else { Verdict::Approved };
+                (done.map(|done| describe(&done)), verdict)
+            }
             Answer::Decline => {
                 let said = self.wallet.decline(request, None).map(|_| "The wallet declined it.".to_owned());
                 (said, Verdict::Declined)
@@ -235,11 +250,20 @@ enum Answer {
 
 /// The result of an approval.
 fn describe(done: &Fulfilled) -> String {
-    match (&done.paid, &done.invoice, &done.subscription) {
-        (Some(paid), _, _) => format!("The wallet approved it and paid {}.", millisats(paid.amount)),
-        (_, Some(_), _) => "The wallet approved it and sent an invoice.".to_owned(),
-        (_, _, Some(subscription)) => format!("The wallet approved it: subscription {}.", subscription.id),
-        _ => "The wallet approved it.".to_owned(),
+    if let Some(paid) = &done.paid {
+        format!("The wallet approved it and paid {}.", millisats(paid.amount))
+    } else if done.invoice.is_some() {
+        "The wallet approved it and sent an invoice.".to_owned()
+    } else if let Some(subscription) = &done.subscription {
+        format!("The wallet approved it: subscription {}.", subscription.id)
+    } else if let Some(given) = &done.given {
+        format!("The wallet approved it and gave {}.", text::tickets(given.amount, &given.unit, &given.mint_url))
+    } else if let Some(received) = &done.received {
+        format!("The wallet took {}.", text::tickets(received.amount, &received.unit, &received.mint_url))
+    } else if done.insufficient_funds {
+        "The wallet does not hold enough, and replied so.".to_owned()
+    } else {
+        "The wallet approved it.".to_owned()
     }
 }
 

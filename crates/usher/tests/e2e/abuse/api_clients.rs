@@ -66,7 +66,7 @@ async fn slow_and_many_connections() {
     }
     run_logins(&api, 10, User::Once).await;
     assert!(usher.memory() < before + 200, "{before} MiB grew to {} MiB", usher.memory());
-    // And in the end they are shown the door.
+    // In the end they are disconnected.
     for socket in &mut idle {
         let mut answer = Vec::new();
         let closed = tokio::time::timeout(LONG, socket.read_to_end(&mut answer)).await;

@@ -11,7 +11,7 @@ use crate::harness::{HandmadeWallet, device, now, run_logins};
 
 const YEAR: u64 = 365 * 24 * 3600;
 
-/// `event`, said to be by `author`, with an id that is right for it: the signature alone is wrong.
+/// `event` with the key of `author` and a matching id: only the signature is wrong.
 fn with_author_and_id_of(author: &HandmadeWallet, event: &Event) -> Event {
     let mut forged = event.clone();
     forged.pubkey = author.public_key();

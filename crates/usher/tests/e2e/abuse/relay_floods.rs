@@ -57,7 +57,7 @@ async fn every_relay_is_bad_in_its_own_way() {
     let usher = TestUsher::builder().relays(&urls).start().await;
     relays[0].wait_for(LONG, |metrics| metrics.reqs >= 1).await.expect("the service subscribes");
     let before = usher.memory();
-    // The first, though it talks nonsense, carries events.
+    // The first relay sends garbage, but also forwards events.
     run_logins(&usher.api(), 10, User::Once).await;
     assert!(usher.memory() < before + 150, "{before} MiB grew to {} MiB", usher.memory());
 }

@@ -42,7 +42,7 @@ async fn what_was_said_counts_once() {
             usher.restart().await;
             relay.wait_for(LONG, |metrics| metrics.reqs > reqs).await.expect("the service subscribes again");
         }
-        // Somebody is being asked while the old answers are said again, in both orders.
+        // Somebody is being asked while old replies are replayed, in both orders.
         let asked = api.authenticate(&user.public_key(), &[]).await;
         let fresh = api.handshake(json!({})).await;
         let again: Vec<Event> = overheard.iter().rev().chain(&overheard).cloned().collect();

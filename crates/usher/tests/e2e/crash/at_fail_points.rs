@@ -33,7 +33,7 @@ async fn right_after_the_answer_the_stream_is_there() {
     let mut streams = Vec::new();
     let door = api.handshake(json!({"static_token": "door"})).await;
     for _ in 0..8 {
-        // Several at once, of which the first answer is the signal; whoever else was answered counts, too.
+        // Several at once; the first response is the signal, and all other responses are checked, too.
         let calls: Vec<_> = (0..6)
             .map(|number| {
                 let api = api.clone();

@@ -8,7 +8,7 @@ use usher_protocol::PublicKey;
 
 use crate::harness::{Api, CallError, Event};
 
-/// What a stream is, and so what may be said on it.
+/// What a stream is for, and so which events it may have.
 #[derive(Clone, Debug)]
 pub(super) enum Kind {
     /// A single-use handshake; who was to open it, if anybody.
@@ -83,7 +83,7 @@ impl Ledger {
         self.0.lock().values().all(|record| record.done || matches!(record.kind, Kind::Reusable))
     }
 
-    /// Checks what the streams said in the end, and counts it.
+    /// Checks the final events of all streams, and counts them.
     pub(super) fn judge(&self) -> BTreeMap<String, usize> {
         let mut counts = BTreeMap::new();
         for (stream, record) in self.streams() {

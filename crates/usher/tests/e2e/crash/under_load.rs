@@ -103,7 +103,7 @@ impl World {
             let after = Duration::from_millis(dice.random_range(0..2500));
             self.test_tasks.spawn(self.clone().scan(user, handshake, after));
         }
-        // The code on the door hangs there all the time.
+        // The reusable handshake stays open all the time.
         let again = self.api.try_handshake(&json!({"static_token": self.door.url.token})).await?;
         assert_eq!((&again.stream, &again.url), (&self.door.stream, &self.door.url));
         if dice.random_bool(0.2) {

@@ -75,7 +75,7 @@ impl HandmadeWallet {
         self.challenged_again(relay, &[]).await
     }
 
-    /// As [`challenged`](Self::challenged), for a challenge that is none of `known`.
+    /// As [`challenged`](Self::challenged), for a challenge that is not one of `known`.
     pub(crate) async fn challenged_again(&self, relay: &QuirkyRelay, known: &[&str]) -> (AuthChallenge, Event) {
         let deadline = Instant::now() + LONG;
         loop {

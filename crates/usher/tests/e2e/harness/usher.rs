@@ -251,7 +251,7 @@ impl Drop for TestUsher {
             let lines: Vec<_> = log.lines().collect();
             eprintln!("--- the end of its log ---\n{}\n---", lines[lines.len().saturating_sub(60)..].join("\n"));
         } else {
-            // Whatever a test is about: what is secret is never logged, and nothing panics.
+            // In every test: no secret is logged, and nothing panics.
             for (name, value) in &self.variables {
                 let secret = name.contains("TOKEN") || name.contains("PRIVATE_KEY");
                 assert!(!secret || !log.contains(value), "{name} is in the log");

@@ -111,7 +111,7 @@ async fn the_service_itself_runs_on_a_subkey() {
     wallet.approve(&request).unwrap();
     assert_eq!(api.outcome(&stream).await.status(), "approved");
 
-    // A wallet that knows the main key alone is told of the subkey, and says it again.
+    // A wallet that knows only the main key gets the subkey proof, and sends its message again.
     let mut handshake = api.handshake(json!({})).await;
     handshake.url.subkey = None;
     let wallet = wallet_for(Policy::auto_approve()).await;

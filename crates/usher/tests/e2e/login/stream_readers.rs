@@ -51,7 +51,7 @@ async fn server_sent_events_resume() {
         told.push(event);
     }
     drop(feed);
-    // Two were seen; what follows the last seen comes at once, in order, and then what is new.
+    // Two were read; the following ones arrive at once, in order, and then the new ones.
     let mut feed = api.sse(&handshake.stream, Some(0)).await.unwrap();
     assert_eq!(feed.next().await.as_ref(), Some(&told[1]));
     assert_eq!(feed.next().await.as_ref(), Some(&told[2]));
@@ -92,7 +92,7 @@ async fn what_is_waited_for_ends_with_the_service() {
     let page = poll.await.unwrap().expect("an answer, not a broken connection");
     assert!(page.events.is_empty() && !page.done);
 
-    // And goes on with the next one.
+    // It continues with the next one.
     usher.restart().await;
     let (events, done) = api.events(&handshake.stream).await;
     assert!(events.is_empty() && !done);

@@ -11,7 +11,7 @@ use usher_sandbox::wallet::Policy;
 use super::fixture::{Fixture, approved_and_paid, statuses};
 use crate::harness::LONG;
 
-/// Long enough for the service to come to the point, as a rule; when it does not, it is killed on its way there.
+/// Usually long enough for the service to reach the point. If it is not, the service is killed before it.
 const SOON: Duration = Duration::from_millis(400);
 
 /// Starts a service that stands still at `point`.

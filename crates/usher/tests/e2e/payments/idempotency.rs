@@ -78,7 +78,7 @@ async fn a_payment_is_asked_for_once() {
     user.fulfil(&request).await.expect("paid");
     let events = fixture.api().finished(answer["stream_id"].as_str().unwrap()).await;
     assert_eq!(statuses(&events).last(), Some(&"paid"));
-    // The wallet may have been asked right before the end, too: of that invoice nobody hears.
+    // The Lightning backend may also have been asked right before the end: nobody sees that invoice.
     let invoices = fixture.wallet.metrics().executed(Method::MakeInvoice);
     assert!((1..=2).contains(&invoices), "{invoices}");
     assert_eq!(fixture.shop.balance(), Fixture::SHOP + 7_000);
@@ -145,7 +145,7 @@ async fn a_subscription_is_closed_once_and_what_starts_nothing_may_be_done_again
         fixture.cut_off(&format!("/webhooks/deliveries/{stream}:0/retry"), "again", &json!({})).await;
     assert!(replayed && delivery["status"] == "pending", "{delivery}");
 
-    // Of these no answer is kept before they are done; done again they come to the same.
+    // No response is stored before these are done; repeated, they have the same result.
     let jwt = json!({"target_key": user.main_key().to_hex(), "duration_hours": 1});
     let (issued, replayed) = fixture.cut_off("/jwt/issue", "jwt", &jwt).await;
     assert!(!replayed && issued["token"].is_string());

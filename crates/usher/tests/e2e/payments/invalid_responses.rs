@@ -130,7 +130,7 @@ async fn our_wallet_pretends_to_have_paid() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn our_wallet_that_never_answers_is_looked_up() {
     let fixture = Fixture::open().await;
-    // Executed, never answered; the notification tells.
+    // Executed without a response; the notification reports it.
     fixture.wallet.set(|behaviour| behaviour.on(Method::PayInvoice, Conduct::Mute));
     let payee = fixture.network.open_account("payee", 0);
     let invoice = payee.make_invoice(&InvoiceTerms::of(1_000)).unwrap();

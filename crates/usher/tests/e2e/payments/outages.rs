@@ -36,7 +36,7 @@ async fn behind_a_line() -> (Fixture, BreakableProxy) {
 }
 
 impl Fixture {
-    /// Asks for the payment of a new invoice; the stream, and what is paid.
+    /// Requests the payment of a new invoice; returns the stream and the invoice.
     async fn owe(&self, amount: u64) -> (String, Invoice) {
         let payee = self.network.open_account("payee", 0);
         let invoice = payee.make_invoice(&InvoiceTerms::of(amount)).unwrap();

@@ -165,7 +165,7 @@ async fn a_kill_while_a_date_is_charged_charges_it_once() {
         let recurrence = json!({"calendar": "minutely", "first_payment_due": now() - 130, "max_payments": 2});
         let body = terms(&user, &json!({"auto_charge": true, "recurrence": recurrence}));
         let id = agreed(&fixture, &user, &body, &Agreement::default()).await;
-        // As long as it takes to come to the point, as a rule.
+        // Usually long enough to reach the point.
         tokio::time::sleep(std::time::Duration::from_millis(400)).await;
         fixture.usher.stand_still_at(None);
         fixture.crash().await;

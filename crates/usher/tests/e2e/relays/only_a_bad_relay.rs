@@ -90,7 +90,7 @@ async fn a_line_that_breaks_and_swallows() {
             tokio::time::sleep(Duration::from_millis(400)).await;
             line.restore();
             tokio::time::sleep(Duration::from_millis(400)).await;
-            // Half-open: nobody is told, and everything is lost.
+            // Half-open: nobody notices, and everything is lost.
             line.swallow();
             tokio::time::sleep(Duration::from_secs(3)).await;
             line.restore();

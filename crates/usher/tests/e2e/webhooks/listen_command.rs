@@ -68,7 +68,7 @@ impl Listener {
         timeout(LONG, self.out.recv()).await.expect("a line in time").expect("it has not ended")
     }
 
-    /// Ends it as Ctrl-C does; what it said until then on standard output.
+    /// Stops it like Ctrl-C; returns its standard output.
     async fn end(&mut self) -> Vec<String> {
         let status = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status().unwrap();
         assert!(status.success());

@@ -38,7 +38,7 @@ async fn a_webhook_is_told_what_happens_from_when_it_is_configured() {
     usher.restart().await;
     relay.wait_for(crate::harness::LONG, |metrics| metrics.reqs >= 2).await.expect("the service subscribes");
 
-    // Nobody is told now.
+    // No webhook is configured now.
     let door = api.handshake(json!({"static_token": "door"})).await;
     scans(&api, &relay, &door, 2).await;
 

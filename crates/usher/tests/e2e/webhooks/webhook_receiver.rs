@@ -35,7 +35,7 @@ pub(super) enum Reply {
 }
 
 impl Reply {
-    /// Whether the service is told that the event was taken.
+    /// Whether the response accepts the event.
     fn accepts(&self) -> bool {
         matches!(self, Self::Ok | Self::Slow(_) | Self::CloseMidBody | Self::Endless)
     }

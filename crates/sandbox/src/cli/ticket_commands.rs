@@ -1,0 +1,138 @@
+//! Commands on the user's tickets.
+
+use std::io::Read as _;
+
+use serde_json::{Value, json};
+use usher_engine::ports::{TicketJobId, Token};
+
+use super::CliError;
+use super::console::Console;
+use super::one_shot::OneShot;
+use crate::clock::system_clock;
+use crate::text::tickets;
+use crate::wallet::{GivenState, GivenTicket, KnownMint, ReceivedTicket, Secret, TicketAmount, Tickets, WalletFile};
+
+/// Longest token that is read, in bytes; the ticket wallet's own limit is lower.
+const MAX_TOKEN_BYTES: u64 = 1 << 20;
+
+impl OneShot<'_> {
+    pub(super) async fn tickets(self) -> Result<(), CliError> {
+        let tickets = WalletFile::load(self.file)?.tickets();
+        show_tickets(self.console, &tickets).await
+    }
+
+    pub(super) async fn give_ticket(self, what: TicketAmount) -> Result<(), CliError> {
+        let tickets = WalletFile::load(self.file)?.tickets();
+        give_ticket(self.console, &tickets, &what).await
+    }
+
+    pub(super) async fn take_ticket(self, token: &str) -> Result<(), CliError> {
+        let tickets = WalletFile::load(self.file)?.tickets();
+        take_ticket(self.console, &tickets, &argument(token)?).await
+    }
+
+    pub(super) async fn take_back(self, id: &str) -> Result<(), CliError> {
+        let tickets = WalletFile::load(self.file)?.tickets();
+        take_back(self.console, &tickets, id).await
+    }
+
+    pub(super) fn mint_token(self, mint_url: &str, token: &str) -> Result<(), CliError> {
+        let mut file = WalletFile::load(self.file)?;
+        let mint_url = mint_url.trim().trim_end_matches('/').to_owned();
+        file.remember_mint(KnownMint { mint_url: mint_url.clone(), auth_token: Secret(argument(token)?) });
+        file.save()?;
+        Ok(self
+            .console
+            .say(format_args!("remembered the token of {mint_url}"), &json!({"event": "mint", "mint_url": mint_url}))?)
+    }
+}
+
+/// An argument, or standard input for `-`.
+fn argument(text: &str) -> Result<String, CliError> {
+    if text != "-" {
+        return Ok(text.trim().to_owned());
+    }
+    let mut read = String::new();
+    std::io::stdin().take(MAX_TOKEN_BYTES).read_to_string(&mut read)?;
+    Ok(read.trim().to_owned())
+}
+
+/// What `give` means in a line: `AMOUNT [UNIT [MINT]]`.
+pub(super) fn ticket_amount(text: &str) -> Result<TicketAmount, CliError> {
+    let mut words = text.split_whitespace();
+    let amount = words.next().and_then(|word| word.parse().ok()).ok_or(CliError::NoAmount)?;
+    Ok(TicketAmount { amount, unit: words.next().map(str::to_owned), mint_url: words.next().map(str::to_owned) })
+}
+
+/// Prints what the user holds and what was given.
+pub(super) async fn show_tickets(console: &mut Console, held: &Tickets) -> Result<(), CliError> {
+    let balances = held.balances().await?;
+    for balance in &balances {
+        let json = json!({
+            "event": "tickets",
+            "mint_url": balance.mint_url,
+            "unit": balance.unit,
+            "amount": balance.amount,
+        });
+        console.say(tickets(balance.amount, &balance.unit, &balance.mint_url), &json)?;
+    }
+    if balances.is_empty() {
+        console.hint("no tickets")?;
+    }
+    for (ticket, state) in held.given().await? {
+        console.say(ticket.summary(state, system_clock().now()), &given_json(&ticket, state))?;
+    }
+    Ok(())
+}
+
+/// Gives a ticket, and prints its token.
+pub(super) async fn give_ticket(console: &mut Console, held: &Tickets, what: &TicketAmount) -> Result<(), CliError> {
+    let mut id = [0; 32];
+    rand::RngCore::fill_bytes(&mut rand::rng(), &mut id);
+    let given = held.give(TicketJobId(id), what, None).await?;
+    let token = given.token.as_ref().map(|token| token.0.as_str()).unwrap_or_default();
+    let mut json = given_json(&given, GivenState::Unspent);
+    if let Some(fields) = json.as_object_mut() {
+        fields.insert("token".to_owned(), token.into());
+    }
+    Ok(console.say(token, &json)?)
+}
+
+/// Takes a ticket.
+pub(super) async fn take_ticket(console: &mut Console, held: &Tickets, token: &str) -> Result<(), CliError> {
+    let received = held.receive(&Token(token.to_owned())).await?;
+    let amount = tickets(received.amount, &received.unit, &received.mint_url);
+    let text =
+        if received.again { format!("took {amount} before; nothing has changed") } else { format!("took {amount}") };
+    Ok(console.say(text, &received_json(&received))?)
+}
+
+/// Takes back a given ticket.
+pub(super) async fn take_back(console: &mut Console, held: &Tickets, id: &str) -> Result<(), CliError> {
+    let received = held.take_back(id).await?;
+    let text = format!("took back {}", tickets(received.amount, &received.unit, &received.mint_url));
+    Ok(console.say(text, &received_json(&received))?)
+}
+
+fn received_json(received: &ReceivedTicket) -> Value {
+    json!({
+        "event": "received",
+        "mint_url": received.mint_url,
+        "unit": received.unit,
+        "amount": received.amount,
+        "again": received.again,
+    })
+}
+
+fn given_json(ticket: &GivenTicket, state: GivenState) -> Value {
+    json!({
+        "event": "given",
+        "id": ticket.id,
+        "mint_url": ticket.mint_url,
+        "unit": ticket.unit,
+        "amount": ticket.amount,
+        "given_at": ticket.given_at,
+        "request": ticket.request,
+        "state": state.as_str(),
+    })
+}

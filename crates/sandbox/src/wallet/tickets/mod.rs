@@ -1,0 +1,170 @@
+//! The tickets that a user holds.
+//!
+//! They are in an SQLite file beside the wallet's file, in the records of the service's own ticket wallet
+//! (`usher-tickets`): what changes money is stored before a mint is asked, and is finished the next time the file is
+//! opened, whenever the program ends.
+//!
+//! One program at a time has the file open, and several use it: `usher dev`, and `usher wallet` in another terminal. So
+//! it is opened for one action and closed after it; who comes second waits.
+
+mod error;
+mod given;
+mod opened;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
+use usher_engine::ports::{MintAuthToken, TicketBalance, TicketJobId, Token};
+use usher_protocol::Keys;
+
+pub use self::error::TicketsError;
+pub use self::given::{GivenState, GivenTicket};
+use self::opened::Opened;
+use super::Secret;
+
+/// The tickets of a user. A clone is another handle of the same.
+#[derive(Clone, Debug)]
+pub struct Tickets {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    file: PathBuf,
+    /// From the secret key the secrets of the user's proofs are derived.
+    keys: Keys,
+    mints: Mutex<Vec<KnownMint>>,
+    /// One action at a time.
+    turn: Arc<tokio::sync::Mutex<()>>,
+}
+
+/// A mint that requires a token of its users.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KnownMint {
+    /// Its address.
+    pub mint_url: String,
+    /// The token (`Clear-auth`, NUT-21).
+    pub auth_token: Secret,
+}
+
+/// A ticket that the user received: nobody else can spend it any more.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReceivedTicket {
+    /// Its mint.
+    pub mint_url: String,
+    /// Its unit.
+    pub unit: String,
+    /// What was received, in its unit: the token's value without the mint's fee.
+    pub amount: u64,
+    /// It was received before: the balance has not changed now.
+    pub again: bool,
+}
+
+/// How much of what to give.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TicketAmount {
+    /// How much, in the unit.
+    pub amount: u64,
+    /// The unit; may be left out when the user holds tickets of one unit only.
+    pub unit: Option<String>,
+    /// The mint; may be left out when the user holds tickets of one mint only.
+    pub mint_url: Option<String>,
+}
+
+impl Tickets {
+    /// The tickets in this file, which is made when it is needed.
+    pub fn at(file: impl Into<PathBuf>, keys: Keys) -> Self {
+        let (file, turn) = (file.into(), Arc::default());
+        Self { shared: Arc::new(Shared { file, keys, mints: Mutex::default(), turn }) }
+    }
+
+    /// The tickets of the wallet with this file: beside it, `wallet.json` has `wallet.tickets.db`.
+    pub fn beside(wallet_file: &Path, keys: Keys) -> Self {
+        Self::at(wallet_file.with_extension("tickets.db"), keys)
+    }
+
+    /// Uses the tokens of these mints.
+    pub fn set_mints(&self, mints: &[KnownMint]) {
+        *self.shared.mints.lock() = mints.to_vec();
+    }
+
+    /// What the user holds, by mint and unit.
+    ///
+    /// # Errors
+    /// [`TicketsError`].
+    pub async fn balances(&self) -> Result<Vec<TicketBalance>, TicketsError> {
+        let opened = self.open().await?;
+        let balances = opened.balances().await;
+        opened.close().await;
+        balances
+    }
+
+    /// Checks a token and swaps it at its mint, so that nobody else can spend it. Repeating this is safe.
+    ///
+    /// # Errors
+    /// [`TicketsError`]; unless it [is definite](TicketsError::is_definite), the ticket may still be received: the same
+    /// again continues.
+    pub async fn receive(&self, token: &Token) -> Result<ReceivedTicket, TicketsError> {
+        let opened = self.open().await?;
+        let received = opened.receive(token).await;
+        opened.close().await;
+        received
+    }
+
+    /// Takes a token of exactly this amount out of what the user holds. The same `id` again gives the same token.
+    /// `request` is the id of the request that it answers.
+    ///
+    /// # Errors
+    /// [`TicketsError`]; unless it [is definite](TicketsError::is_definite), the token may still be made:
+    /// [`given`](Self::given) lists it.
+    pub async fn give(
+        &self,
+        id: TicketJobId,
+        what: &TicketAmount,
+        request: Option<&str>,
+    ) -> Result<GivenTicket, TicketsError> {
+        let opened = self.open().await?;
+        let given = opened.give(id, what, request).await;
+        opened.close().await;
+        given
+    }
+
+    /// The tickets that the user has given and that were not spent when this was last asked, oldest first, with what
+    /// the mints say now. Those that are spent are forgotten afterwards.
+    ///
+    /// # Errors
+    /// [`TicketsError`].
+    pub async fn given(&self) -> Result<Vec<(GivenTicket, GivenState)>, TicketsError> {
+        let opened = self.open().await?;
+        let given = opened.given().await;
+        opened.close().await;
+        given
+    }
+
+    /// Takes back the given ticket whose id starts with `id`: afterwards its token is worth nothing.
+    ///
+    /// # Errors
+    /// [`TicketsError`]; the token is already spent when somebody was quicker.
+    pub async fn take_back(&self, id: &str) -> Result<ReceivedTicket, TicketsError> {
+        let opened = self.open().await?;
+        let taken = opened.take_back(id).await;
+        opened.close().await;
+        taken
+    }
+
+    async fn open(&self) -> Result<Opened, TicketsError> {
+        let turn = Arc::clone(&self.shared.turn).lock_owned().await;
+        let auth = self.shared.mints.lock().clone();
+        Opened::open(&self.shared.file, &self.shared.keys, auth, turn).await
+    }
+}
+
+impl KnownMint {
+    /// The token for the mint at this address.
+    fn auth(mints: &[Self], mint_url: &str) -> Option<MintAuthToken> {
+        let same = |known: &&Self| known.mint_url.trim_end_matches('/') == mint_url.trim_end_matches('/');
+        mints.iter().find(same).map(|known| MintAuthToken(known.auth_token.0.clone()))
+    }
+}
