@@ -18,10 +18,10 @@ pub use engine::{
     AuthenticateKey, BurnTicket, CloseHandshakeError, DecisionError, Engine, EngineMetrics, EngineOptions, EngineParts,
     EventsError, FieldError, FieldErrors, FieldValues, HandshakePage, IdempotentRequest, KeyHandshakeRequest,
     KeyHandshakeStarted, LightningBackend, Live, LiveEvent, LiveEvents, MintTicket, OperationMetrics, OperationOutcome,
-    PayInvoiceRequest, PaymentRules, RecurringPaymentRequest, RenderedResponse, RequestInvoice, RequestTicket,
-    RequestVerificationToken, RetryError, ReusableHandshake, ScanLimit, SinglePaymentRequest, SpendingRules,
-    StartError, SubscriptionError, SubscriptionFilter, SubscriptionPage, TicketCallError, VerificationRules,
-    VerificationSessionStarted, VerificationView, WithdrawTicket,
+    OutgoingPage, OutgoingTicket, PayInvoiceRequest, PaymentRules, RecurringPaymentRequest, RenderedResponse,
+    RequestInvoice, RequestTicket, RequestVerificationToken, RetryError, ReusableHandshake, ScanLimit, SendTicket,
+    SinglePaymentRequest, SpendingRules, StartError, SubscriptionError, SubscriptionFilter, SubscriptionPage,
+    TicketCallError, VerificationRules, VerificationSessionStarted, VerificationView, WithdrawTicket,
 };
 pub use event::{Event, EventPage, EventType};
 pub use event_data::EventData;

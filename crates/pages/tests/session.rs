@@ -51,6 +51,7 @@ impl Pages {
             challenge_ttl: Duration::from_secs(300),
             max_open_streams: 100,
             retention: Duration::from_secs(86_400),
+            ticket_send_ttl: Duration::from_secs(168 * 3600),
             payments: PaymentRules {
                 network: Network::Regtest,
                 max_amount: 1_000,

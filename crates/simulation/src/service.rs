@@ -122,6 +122,7 @@ fn options_of(identity: &Identity) -> EngineOptions {
         challenge_ttl: Duration::from_secs(300),
         max_open_streams: 1000,
         retention: Duration::from_secs(30 * 24 * 3600),
+        ticket_send_ttl: Duration::from_secs(168 * 3600),
         payments: PaymentRules {
             network: Chain::Regtest,
             max_amount: 100_000_000_000,

@@ -306,6 +306,7 @@ fn engine_options(config: &Config, identity: &Identity, pages_url: &str) -> Engi
         challenge_ttl: Duration::from_secs(config.auth.challenge_ttl_seconds.get()),
         max_open_streams: count(config.limits.max_open_streams.get()),
         retention: Duration::from_secs(config.streams.retention_days.get() * 24 * 60 * 60),
+        ticket_send_ttl: Duration::from_secs(config.cashu.send_ttl_hours.get() * 3600),
         payments: PaymentRules {
             network: config.wallet.network,
             max_amount: config.limits.max_amount_millisats.get(),

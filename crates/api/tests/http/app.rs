@@ -163,6 +163,7 @@ impl Builder {
             challenge_ttl: Duration::from_secs(300),
             max_open_streams: self.max_open_streams,
             retention: Duration::from_secs(86_400),
+            ticket_send_ttl: Duration::from_secs(168 * 3600),
             payments: PaymentRules {
                 network: Network::Regtest,
                 max_amount: 100_000_000_000,

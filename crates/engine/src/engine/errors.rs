@@ -54,6 +54,9 @@ pub enum TicketCallError {
     /// The ticket wallet did not do it, or does not know.
     #[error(transparent)]
     Ticket(#[from] TicketError),
+    /// There is no delivery with this stream id, or it was removed after retention.
+    #[error("no such outgoing ticket")]
+    NotFound,
     /// The mint wants its quote paid, and the Lightning backend did not.
     #[error("the mint's quote was not paid: {reason}")]
     NotPaid {

@@ -78,15 +78,15 @@ pub use self::scan_limiter::ScanLimit;
 pub use self::spending_budget::SpendingRules;
 pub use self::start::{
     AuthenticateKey, FieldValues, KeyHandshakeRequest, KeyHandshakeStarted, PayInvoiceRequest, PaymentRules,
-    RecurringPaymentRequest, RequestInvoice, RequestTicket, RequestVerificationToken, SinglePaymentRequest,
+    RecurringPaymentRequest, RequestInvoice, RequestTicket, RequestVerificationToken, SendTicket, SinglePaymentRequest,
     VerificationRules, VerificationSessionStarted,
 };
 use self::start::{FieldChecks, Starter};
 use self::subscriptions::Subscriptions;
 pub use self::subscriptions::{SubscriptionError, SubscriptionFilter, SubscriptionPage};
 use self::tasks::Tasks;
-use self::tickets::Tickets;
-pub use self::tickets::{BurnTicket, MintTicket, WithdrawTicket};
+pub use self::tickets::{BurnTicket, MintTicket, OutgoingPage, OutgoingTicket, WithdrawTicket};
+use self::tickets::{OutgoingTickets, Tickets};
 use self::verification_sessions::VerificationSessions;
 pub use self::verification_sessions::{DecisionError, VerificationView};
 pub use self::webhook_dispatcher::RetryError;
@@ -95,7 +95,7 @@ pub use self::wiring::{EngineOptions, EngineParts};
 use crate::operations::{self, AgeDecision, SubscriptionView};
 use crate::ports::{
     DamagedRow, Delivery, DeliveryCounts, DeliveryStatus, IdempotencyKey, IdempotencyRecord, LightningError,
-    LightningInfo, LightningStatus, StoreError, TicketBalance, Token,
+    LightningInfo, LightningStatus, MintAuthToken, StoreError, TicketBalance, Token,
 };
 use crate::{EventPage, StreamId};
 
@@ -113,6 +113,7 @@ pub struct Engine {
     checks: Arc<FieldChecks>,
     starter: Arc<Starter>,
     tickets: Tickets,
+    outgoing: OutgoingTickets,
     index: Arc<Index>,
     webhooks: Arc<WebhookDispatcher>,
     reusable_handshakes: Arc<ReusableHandshakes>,
@@ -302,8 +303,7 @@ impl Engine {
     }
 }
 
-/// Tickets. All but [`request_ticket`](Self::request_ticket) and [`ticket_balances`](Self::ticket_balances) wait for a mint,
-/// within the ticket wallet's bound.
+/// Tickets. Minting, burning, withdrawing and reclaiming wait for a mint, within the ticket wallet's bound.
 impl Engine {
     /// Asks a user for a token.
     ///
@@ -315,6 +315,44 @@ impl Engine {
         once: Option<IdempotentRequest<StreamId>>,
     ) -> Result<StreamId, StartError> {
         self.starter.request_ticket(request, once).await
+    }
+
+    /// Sends a token to a user, again and again until the mint says that it is spent. While a token is being sent, the same
+    /// request gets the same stream, and no other user gets the token.
+    ///
+    /// # Errors
+    /// [`StartError`].
+    pub async fn send_ticket(
+        &self,
+        request: SendTicket,
+        once: Option<IdempotentRequest<StreamId>>,
+    ) -> Result<StreamId, StartError> {
+        self.starter.send_ticket(request, once).await
+    }
+
+    /// Up to `limit` tickets that were sent and are not known to be redeemed, after the one that `after` names. A page may be
+    /// short and have a next one.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn outgoing_tickets(&self, after: Option<StreamId>, limit: usize) -> Result<OutgoingPage, StoreError> {
+        self.outgoing.list(after, limit).await
+    }
+
+    /// Takes back a ticket that was sent: redeems it into the service's own balance. Returns what was received, without the
+    /// mint's fee. `auth` is shown to the mint, if it wants one.
+    ///
+    /// If the result is not known, the delivery goes on with it by itself; the same request again gets the result.
+    ///
+    /// # Errors
+    /// [`TicketCallError`]; [`TokenFault::AlreadySpent`](crate::ports::TokenFault::AlreadySpent) when the user has redeemed it.
+    pub async fn reclaim_ticket(
+        &self,
+        stream_id: StreamId,
+        auth: Option<MintAuthToken>,
+        once: Option<IdempotentRequest<u64>>,
+    ) -> Result<u64, TicketCallError> {
+        self.outgoing.reclaim(stream_id, auth, once).await
     }
 
     /// Mints a token. If the mint wants its quote paid, the Lightning backend pays it.

@@ -10,6 +10,7 @@ use super::outbox::Outbox;
 use super::ownership::Ownership;
 use super::reusable_handshakes::ReusableHandshakes;
 use super::spending_budget::SpendingBudget;
+use super::tickets::OpenDeliveries;
 use super::timers::{Alarm, Timers};
 use crate::ports::{OpenOperation, OperationKind, Store, StoreError, Table};
 use crate::{StreamId, UnixMillis};
@@ -26,6 +27,7 @@ pub(super) struct Restorer {
     pub(super) watcher: Arc<InvoiceWatcher>,
     pub(super) reusable_handshakes: Arc<ReusableHandshakes>,
     pub(super) budget: Arc<SpendingBudget>,
+    pub(super) outgoing: Arc<OpenDeliveries>,
     pub(super) metrics: Arc<Metrics>,
     pub(super) ownership: Ownership,
 }
@@ -84,11 +86,15 @@ impl Restorer {
         } else if operation.kind == OperationKind::KeyHandshake {
             self.reusable_handshakes.add(id);
         }
+        if operation.kind == OperationKind::TicketDelivery {
+            self.outgoing.add(id);
+        }
         let waits = matches!(
             operation.kind,
             OperationKind::SinglePayment
                 | OperationKind::ServicePayment
                 | OperationKind::TicketRequest
+                | OperationKind::TicketDelivery
                 | OperationKind::VerificationSession
         );
         if waits && !operation.done {

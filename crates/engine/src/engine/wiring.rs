@@ -49,7 +49,7 @@ use super::subscriptions::Subscriptions;
 use super::tasks::Tasks;
 use super::ticket_metrics::TicketMetrics;
 use super::ticket_queue::TicketQueue;
-use super::tickets::{TicketParts, Tickets};
+use super::tickets::{OpenDeliveries, OutgoingTickets, TicketParts, Tickets};
 use super::timers::Timers;
 use super::verification_sessions::VerificationSessions;
 use super::webhook_dispatcher::{WebhookDispatcher, WebhookDispatcherParts};
@@ -78,6 +78,8 @@ pub struct EngineOptions {
     pub max_open_streams: usize,
     /// How long finished streams stay readable (`streams.retention_days`).
     pub retention: Duration,
+    /// How long a ticket is sent to its user until the mint says that it is spent (`cashu.send_ttl_hours`).
+    pub ticket_send_ttl: Duration,
     /// The rules of payments and subscriptions.
     pub payments: PaymentRules,
     /// The rules of age verification.
@@ -172,7 +174,7 @@ impl Engine {
             tasks.clone(),
         );
         let lightning_queue = Arc::new(lightning_queue);
-        let ticket_metrics = Arc::<TicketMetrics>::default();
+        let (ticket_metrics, outgoing) = (Arc::<TicketMetrics>::default(), Arc::<OpenDeliveries>::default());
         let ticket_queue = TicketQueue::new(
             tickets.clone(),
             Arc::clone(&ticket_metrics),
@@ -222,6 +224,7 @@ impl Engine {
                 watcher: Arc::clone(&watcher),
                 lightning: Arc::clone(&lightning_queue),
                 tickets: Arc::clone(&ticket_queue),
+                outgoing: Arc::clone(&outgoing),
                 webhooks: Arc::clone(&webhooks),
             },
         ));
@@ -249,6 +252,7 @@ impl Engine {
         let checks = Arc::new(FieldChecks {
             rules: options.payments.clone(),
             subscriptions: Arc::clone(&subscriptions),
+            tickets: tickets.clone(),
             clock: Arc::clone(&clock),
         });
         let urls = Arc::new(HandshakeUrls {
@@ -285,6 +289,7 @@ impl Engine {
             urls,
             reusable_handshakes: Arc::clone(&reusable_handshakes),
             budget: Arc::clone(&budget),
+            outgoing: Arc::clone(&outgoing),
             ids: ids.clone(),
             clock: Arc::clone(&clock),
             rules: StartRules {
@@ -294,11 +299,22 @@ impl Engine {
                 retention: options.retention,
                 payments: options.payments,
                 has_lightning: lightning.is_some(),
+                ticket_send_ttl: options.ticket_send_ttl,
                 has_ticket_wallet: tickets.is_some(),
                 verification: options.verification,
                 service_key: options.subkey.unwrap_or(options.main_key),
             },
         });
+        let outgoing_tickets = OutgoingTickets {
+            open: Arc::clone(&outgoing),
+            wallet: tickets.clone(),
+            store: Arc::clone(&store),
+            damage: Arc::clone(&damage),
+            committer: Arc::clone(&committer),
+            idempotency: Arc::clone(&idempotency),
+            metrics: Arc::clone(&ticket_metrics),
+            clock: Arc::clone(&clock),
+        };
         let tickets = Tickets::new(TicketParts {
             wallet: tickets,
             starter: Arc::clone(&starter),
@@ -359,6 +375,7 @@ impl Engine {
             watcher: Arc::clone(&watcher),
             reusable_handshakes: Arc::clone(&reusable_handshakes),
             budget,
+            outgoing,
             metrics: Arc::clone(&metrics),
             ownership,
         };
@@ -388,6 +405,7 @@ impl Engine {
             checks,
             starter,
             tickets,
+            outgoing: outgoing_tickets,
             index: Arc::clone(&index),
             webhooks: Arc::clone(&webhooks),
             reusable_handshakes,

@@ -17,6 +17,7 @@ mod spending;
 mod state_machine;
 mod subscription;
 mod ticket_call;
+mod ticket_delivery;
 mod ticket_request;
 mod verification_session;
 
@@ -43,6 +44,7 @@ pub use subscription::{
     Asked, ChargeEnd, Charged, Note, Subscription, SubscriptionRules, SubscriptionState, SubscriptionView,
 };
 pub use ticket_call::{TicketCall, TicketReply, VerifiedToken};
+pub use ticket_delivery::{DeliveryStatus, DeliveryTerms, DeliveryView, Reclaim, TicketDelivery};
 pub use ticket_request::{TicketRequest, TicketRequestTerms};
 pub use verification_session::{AgeDecision, DecisionFault, VerificationSession, VerificationState, VerificationTerms};
 
@@ -78,6 +80,8 @@ state_machine::operations! {
     Subscription(Subscription),
     /// A token that a user is asked for.
     TicketRequest(TicketRequest),
+    /// A token that is sent to a user.
+    TicketDelivery(TicketDelivery),
     /// An age verification.
     VerificationSession(VerificationSession),
 }

@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use usher_protocol::message::PaymentHash;
 use usher_protocol::{EventId, PublicKey};
 
-use super::NewIdempotencyRecord;
+use super::{NewIdempotencyRecord, Token};
 use crate::event::{Event, NewEvent};
 use crate::{StreamId, UnixMillis};
 
@@ -429,13 +429,15 @@ pub enum OperationKind {
     Subscription = 8,
     /// A token, which a user is asked for.
     TicketRequest = 9,
+    /// A token that is sent to a user.
+    TicketDelivery = 10,
     /// An age verification.
     VerificationSession = 11,
 }
 
 impl OperationKind {
     /// Every kind, in the order of their numbers.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Subscriptions,
         Self::KeyHandshake,
         Self::Authentication,
@@ -446,6 +448,7 @@ impl OperationKind {
         Self::RecurringRequest,
         Self::Subscription,
         Self::TicketRequest,
+        Self::TicketDelivery,
         Self::VerificationSession,
     ];
 
@@ -462,6 +465,7 @@ impl OperationKind {
             Self::RecurringRequest => "recurring_request",
             Self::Subscription => "subscription",
             Self::TicketRequest => "ticket_request",
+            Self::TicketDelivery => "ticket_delivery",
             Self::VerificationSession => "verification_session",
         }
     }
@@ -521,6 +525,11 @@ impl CorrelationKey {
     /// Another's invoice that is being paid, by its payment hash: it is never paid twice.
     pub fn paying(hash: PaymentHash) -> Self {
         Self::hash("paying", &hash.to_string())
+    }
+
+    /// A token that is being sent: to one user at a time.
+    pub fn delivery(token: &Token) -> Self {
+        Self::hash("ticket delivery", &token.0)
     }
 
     fn hash(what: &str, value: &str) -> Self {

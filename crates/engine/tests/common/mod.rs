@@ -11,6 +11,7 @@
 
 pub mod failing;
 pub mod paying;
+pub mod tickets;
 pub mod wallet;
 
 use std::path::Path;
@@ -21,7 +22,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::ports::{
-    Clock as _, DeliveryStore, Inbound, OutgoingMessage, Store, SystemClock, Via, WebhookSender,
+    Clock as _, DeliveryStore, Inbound, OutgoingMessage, Store, SystemClock, TicketWallet, Via, WebhookSender,
 };
 use usher_engine::testing::{ManualClock, RecordingMessenger, SeededRandomness};
 use usher_engine::{
@@ -33,6 +34,7 @@ use usher_protocol::message::{AuthResponse, AuthStatus, KeyHandshake, WalletMess
 use usher_protocol::{EventId, Keys, SecretKey};
 use usher_store::SqliteStore;
 
+pub use tickets::FakeTickets;
 pub use wallet::FakeWallet;
 
 pub const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
@@ -60,6 +62,7 @@ pub fn options() -> EngineOptions {
         challenge_ttl: Duration::from_secs(300),
         max_open_streams: 1000,
         retention: Duration::from_secs(30 * 24 * 3600),
+        ticket_send_ttl: Duration::from_secs(168 * 3600),
         payments: PaymentRules {
             network: Network::Regtest,
             max_amount: 100_000_000_000,
@@ -93,7 +96,7 @@ impl Running {
         now: UnixMillis,
         seed: u64,
     ) -> Self {
-        Self::run(store, others.clone(), others, webhook, None, options, now, seed).await
+        Self::run(store, others.clone(), others, webhook, None, None, options, now, seed).await
     }
 
     /// With a store of deliveries that may fail, and a webhook.
@@ -102,7 +105,7 @@ impl Running {
         deliveries: Arc<dyn DeliveryStore>,
         webhook: Arc<dyn WebhookSender>,
     ) -> Self {
-        Self::run(store.clone(), store, deliveries, Some(webhook), None, options(), NOW, 1).await
+        Self::run(store.clone(), store, deliveries, Some(webhook), None, None, options(), NOW, 1).await
     }
 
     /// With a Lightning wallet, whose time is the engine's.
@@ -113,12 +116,23 @@ impl Running {
         now: UnixMillis,
         seed: u64,
     ) -> Self {
-        Self::run(store.clone(), store.clone(), store, None, Some(wallet), options, now, seed).await
+        Self::run(store.clone(), store.clone(), store, None, Some(wallet), None, options, now, seed).await
     }
 
     /// With a store of operations that may fail, and a Lightning wallet.
     pub async fn start_paying_on(store: Arc<dyn Store>, others: Arc<SqliteStore>, wallet: &Arc<FakeWallet>) -> Self {
-        Self::run(store, others.clone(), others, None, Some(wallet), options(), NOW, 1).await
+        Self::run(store, others.clone(), others, None, Some(wallet), None, options(), NOW, 1).await
+    }
+
+    /// With a ticket wallet, and perhaps a Lightning wallet.
+    pub async fn start_ticketing(
+        store: Arc<SqliteStore>,
+        tickets: &Arc<FakeTickets>,
+        wallet: Option<&Arc<FakeWallet>>,
+        now: UnixMillis,
+        seed: u64,
+    ) -> Self {
+        Self::run(store.clone(), store.clone(), store, None, wallet, Some(tickets), options(), now, seed).await
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -128,6 +142,7 @@ impl Running {
         deliveries: Arc<dyn DeliveryStore>,
         webhook: Option<Arc<dyn WebhookSender>>,
         wallet: Option<&Arc<FakeWallet>>,
+        tickets: Option<&Arc<FakeTickets>>,
         options: EngineOptions,
         now: UnixMillis,
         seed: u64,
@@ -147,7 +162,7 @@ impl Running {
             inbox: inbound,
             lightning: wallet.map(|wallet| LightningBackend { adapter: wallet.clone(), name: "fake" }),
             lightning_notifications: wallet.map(|wallet| wallet.begin(clock.clone())),
-            tickets: None,
+            tickets: tickets.map(|tickets| tickets.clone() as Arc<dyn TicketWallet>),
         };
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
         Self { engine, clock, inbox, letters, tasks, stop }

@@ -136,7 +136,7 @@ configuration! {
     /// Cashu tokens.
     ["cashu"] cashu: Cashu {
         /// For how long a token sent to a user is sent again until it is redeemed, in hours.
-        send_ttl_hours: Whole<1, 8760> = "168", reserved;
+        send_ttl_hours: Whole<1, 8760> = "168";
     }
 
     /// Resource limits.

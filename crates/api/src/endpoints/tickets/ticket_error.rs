@@ -48,6 +48,10 @@ impl From<TicketCallError> for Problem {
         match error {
             TicketCallError::Start(error) => error.into(),
             TicketCallError::Ticket(error) => error.into(),
+            TicketCallError::NotFound => Self::new(
+                ErrorCode::StreamNotFound,
+                "there is no outgoing ticket with this stream id, or it was removed",
+            ),
             TicketCallError::NotPaid { reason, is_certain: true } => {
                 Self::new(ErrorCode::WalletError, format!("the mint's quote was not paid: {reason}"))
             }

@@ -11,10 +11,11 @@ use crate::engine::metrics::Metrics;
 use crate::engine::outbox::Outbox;
 use crate::engine::spending_budget::SpendingBudget;
 use crate::engine::ticket_queue::TicketQueue;
+use crate::engine::tickets::OpenDeliveries;
 use crate::engine::timers::{Alarm, Timers};
 use crate::engine::webhook_dispatcher::WebhookDispatcher;
 use crate::event::{Event, NewEvent};
-use crate::ports::Head;
+use crate::ports::{Head, OperationKind};
 use crate::{StreamId, UnixMillis};
 
 /// The parts that act on committed steps.
@@ -28,6 +29,7 @@ pub(in crate::engine) struct AfterCommit {
     pub(in crate::engine) watcher: Arc<InvoiceWatcher>,
     pub(in crate::engine) lightning: Arc<LightningQueue>,
     pub(in crate::engine) tickets: Arc<TicketQueue>,
+    pub(in crate::engine) outgoing: Arc<OpenDeliveries>,
     pub(in crate::engine) webhooks: Arc<WebhookDispatcher>,
 }
 
@@ -124,6 +126,9 @@ impl AfterCommit {
         let removed = self.index.remove(id, &step.operation.correlations());
         // After it is out of the index: whoever begins to watch it looks there last.
         self.watcher.unwatch(id);
+        if step.operation.kind() == OperationKind::TicketDelivery {
+            self.outgoing.remove(id);
+        }
         if let Some(stream) = removed {
             if let Some(at) = stream.wake_at {
                 self.timers.cancel(at, id, Alarm::Wake);

@@ -89,6 +89,7 @@ pub(in crate::engine) fn committer(
         watcher,
         lightning: Arc::clone(&lightning),
         tickets: Arc::clone(&tickets),
+        outgoing: Arc::default(),
         webhooks: Arc::new(webhooks),
     };
     (Arc::new(Committer::new(memory, damage, Ids::new(clock, randomness), metrics, after_commit)), lightning, tickets)

@@ -14,7 +14,7 @@ use crate::UnixMillis;
 use crate::engine::subscriptions::{OpenSubscription, Subscriptions};
 use crate::engine::{FieldErrors, StartError};
 use crate::operations::{Subscription, SubscriptionState, SubscriptionView};
-use crate::ports::{Clock, StoreError};
+use crate::ports::{Clock, StoreError, TicketWallet, Token};
 
 /// How long a user may take to pay if the caller does not say.
 const PAYMENT_TTL: Duration = Duration::from_secs(300);
@@ -27,6 +27,10 @@ const LONGEST_AGREEMENT: Duration = Duration::from_secs(366 * 24 * 3600);
 
 /// The largest amount of a ticket in its unit: what JSON programs can read exactly (RFC 8259, section 6).
 const LARGEST_TICKET: u64 = (1 << 53) - 1;
+
+/// The longest token that fits into a message to a user, in bytes: relays commonly refuse events of more than 64 KiB. NIP-44
+/// pads 40,012 bytes of JSON to 40,960, and its payload in base64 has 54,704. The next step would have 65,628.
+const LONGEST_SENT_TOKEN: usize = 40_000;
 
 /// How far in the past the first automatic charge may be due, because clocks differ.
 const CLOCK_TOLERANCE: Duration = Duration::from_secs(300);
@@ -68,6 +72,11 @@ pub enum FieldValues {
         /// Unix seconds.
         expires_at: Option<u64>,
     },
+    /// Of [`SendTicket`](super::SendTicket).
+    SentTicket {
+        /// What is sent.
+        token: Option<Token>,
+    },
     /// Of [`RecurringPaymentRequest`](super::RecurringPaymentRequest).
     RecurringPayment {
         /// Millisats.
@@ -89,6 +98,7 @@ pub enum FieldValues {
 pub(in crate::engine) struct FieldChecks {
     pub(in crate::engine) rules: PaymentRules,
     pub(in crate::engine) subscriptions: Arc<Subscriptions>,
+    pub(in crate::engine) tickets: Option<Arc<dyn TicketWallet>>,
     pub(in crate::engine) clock: Arc<dyn Clock>,
 }
 
@@ -122,6 +132,11 @@ impl FieldChecks {
             FieldValues::Ticket { amount, expires_at } => {
                 check_ticket_amount(*amount, errors);
                 check_expiry("/expires_at", *expires_at, now, errors);
+            }
+            FieldValues::SentTicket { token } => {
+                if let Some(token) = token {
+                    self.check_sent_token(token, errors);
+                }
             }
             FieldValues::RecurringPayment {
                 amount,
@@ -172,6 +187,18 @@ impl FieldChecks {
                 errors.add("/amount", format!("is not the invoice's, which is {theirs}"));
             }
             (Some(amount), _) => self.check_amount("/invoice", Some(amount), errors),
+        }
+    }
+
+    fn check_sent_token(&self, token: &Token, errors: &mut FieldErrors) {
+        if token.0.len() > LONGEST_SENT_TOKEN {
+            let detail = format!(
+                "has {} bytes; a message to a user has room for {LONGEST_SENT_TOKEN}. Send a token of fewer proofs",
+                token.0.len()
+            );
+            errors.add("/token", detail);
+        } else if let Some(Err(fault)) = self.tickets.as_ref().map(|wallet| wallet.read_token(token)) {
+            errors.add("/token", fault);
         }
     }
 

@@ -10,6 +10,7 @@ mod key_handshake;
 mod recurring_payment;
 mod service_payment;
 mod single_payment;
+mod ticket_delivery;
 mod ticket_request;
 mod verification_session;
 mod verification_token;
@@ -30,6 +31,7 @@ pub use self::key_handshake::{KeyHandshakeRequest, KeyHandshakeStarted};
 pub use self::recurring_payment::RecurringPaymentRequest;
 pub(super) use self::service_payment::ServicePaymentRequest;
 pub use self::single_payment::SinglePaymentRequest;
+pub use self::ticket_delivery::SendTicket;
 pub use self::ticket_request::RequestTicket;
 pub use self::verification_session::{VerificationRules, VerificationSessionStarted};
 pub use self::verification_token::RequestVerificationToken;
@@ -42,6 +44,7 @@ use super::ids::Ids;
 use super::index::Index;
 use super::reusable_handshakes::ReusableHandshakes;
 use super::spending_budget::{SpendingBudget, SpendingRules};
+use super::tickets::OpenDeliveries;
 use crate::StreamId;
 use crate::operations::{Effect, Operation};
 use crate::ports::{Clock, Conflict, NewIdempotencyRecord, Store, StoreError};
@@ -72,6 +75,7 @@ pub(super) struct Starter {
     pub(super) urls: Arc<HandshakeUrls>,
     pub(super) reusable_handshakes: Arc<ReusableHandshakes>,
     pub(super) budget: Arc<SpendingBudget>,
+    pub(super) outgoing: Arc<OpenDeliveries>,
     pub(super) ids: Ids,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) rules: StartRules,
@@ -86,6 +90,8 @@ pub(super) struct StartRules {
     pub(super) payments: PaymentRules,
     /// Whether a Lightning backend is configured.
     pub(super) has_lightning: bool,
+    /// How long a token is sent until it is redeemed.
+    pub(super) ticket_send_ttl: Duration,
     /// Whether there is a ticket wallet.
     pub(super) has_ticket_wallet: bool,
     pub(super) verification: VerificationRules,

@@ -42,12 +42,14 @@ impl CallKind {
 }
 
 /// The job of an operation.
-pub(in crate::engine) fn job_of(id: StreamId, kind: &'static str) -> TicketJobId {
+fn job_of(id: StreamId, kind: &'static str) -> TicketJobId {
     TicketJobId::derive(kind, id.as_bytes())
 }
 
-/// [`job_of`] a redemption: also when a request of the app asks for it directly.
-pub(in crate::engine) const REDEEM: &str = "operation: redeem";
+/// The job by which an operation redeems a token, also when a request of the app asks for it directly.
+pub(in crate::engine) fn redeem_job(id: StreamId) -> TicketJobId {
+    job_of(id, "operation: redeem")
+}
 
 impl TicketQueue {
     /// Makes the call. If the adapter panics, that is a reply too: the outcome is unknown.
@@ -91,7 +93,7 @@ async fn make(wallet: &dyn TicketWallet, id: StreamId, call: TicketCall) -> Tick
         }
         TicketCall::Redeem(terms) => {
             fail::fail_point!("before-ticket-redeem");
-            let received = wallet.redeem(job_of(id, REDEEM), &terms).await;
+            let received = wallet.redeem(redeem_job(id), &terms).await;
             fail::fail_point!("after-ticket-redeem");
             TicketReply::Redeemed(received.map_err(Arc::new))
         }

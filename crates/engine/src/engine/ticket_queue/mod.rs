@@ -15,6 +15,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
+pub(super) use self::call::redeem_job;
 use self::call::{CallKind, failed};
 use self::lanes::{Entry, Lanes, Limits};
 use super::index::Index;

@@ -12,10 +12,13 @@
 //! | after the quote is paid | gets the token: the job mints it by itself | the token joins the balance |
 //! | before the idempotency record is stored | gets the result of the job, which is stored | the result is lost to the app, the value is in the balance |
 
+mod outgoing;
 mod quote_payment;
 
 use std::sync::Arc;
 
+pub(super) use self::outgoing::{OpenDeliveries, OutgoingTickets};
+pub use self::outgoing::{OutgoingPage, OutgoingTicket};
 use self::quote_payment::QuotePayer;
 use super::errors::{StartError, TicketCallError};
 use super::idempotency::{IdempotencyRecords, IdempotentRequest};
@@ -81,23 +84,6 @@ pub(super) struct TicketParts {
     pub(super) clock: Arc<dyn Clock>,
 }
 
-/// A job of the ticket wallet that mints a token.
-struct MintJob<'a> {
-    wallet: &'a Arc<dyn TicketWallet>,
-    metrics: &'a TicketMetrics,
-    id: TicketJobId,
-    terms: MintTerms,
-}
-
-impl MintJob<'_> {
-    /// Begins the job, or continues it.
-    async fn call(&self) -> Result<Minted, TicketError> {
-        let minted = self.wallet.mint(self.id, &self.terms).await;
-        self.metrics.count(TicketCallKind::Mint, &minted);
-        minted
-    }
-}
-
 /// Requests that wait for the ticket wallet.
 pub(super) struct Tickets {
     wallet: Option<Arc<dyn TicketWallet>>,
@@ -106,6 +92,23 @@ pub(super) struct Tickets {
     idempotency: Arc<IdempotencyRecords>,
     metrics: Arc<TicketMetrics>,
     ids: Ids,
+}
+
+/// A token that is being minted.
+struct MintJob {
+    wallet: Arc<dyn TicketWallet>,
+    metrics: Arc<TicketMetrics>,
+    id: TicketJobId,
+    terms: MintTerms,
+}
+
+impl MintJob {
+    /// Begins the job, continues it, or returns its result.
+    async fn ask(&self) -> Result<Minted, TicketError> {
+        let minted = self.wallet.mint(self.id, &self.terms).await;
+        self.metrics.count(TicketCallKind::Mint, &minted);
+        minted
+    }
 }
 
 impl Tickets {
@@ -122,12 +125,12 @@ impl Tickets {
         once: Option<IdempotentRequest<Token>>,
     ) -> Result<Token, TicketCallError> {
         self.checks.check(FieldValues::Ticket { amount: Some(request.amount), expires_at: None }).await?;
-        let wallet = self.wallet()?;
+        let wallet = Arc::clone(self.wallet()?);
         let id = self.job_id(once.as_ref());
         let MintTicket { mint_url, unit, amount, description, auth } = request;
         let terms = MintTerms { mint_url, unit, amount, description, auth, repeatable: once.is_some() };
-        let job = MintJob { wallet, metrics: &self.metrics, id, terms };
-        let token = match job.call().await? {
+        let job = MintJob { wallet, metrics: Arc::clone(&self.metrics), id, terms };
+        let token = match job.ask().await? {
             Minted::Token(token) => token,
             Minted::PaymentNeeded { invoice, .. } => self.payer.mint_paid(&invoice, &job).await?,
         };

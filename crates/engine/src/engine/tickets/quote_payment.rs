@@ -34,7 +34,7 @@ pub(super) struct QuotePayer {
 
 impl QuotePayer {
     /// Has the invoice paid, and asks the mint again.
-    pub(super) async fn mint_paid(&self, invoice: &str, job: &MintJob<'_>) -> Result<Token, TicketCallError> {
+    pub(super) async fn mint_paid(&self, invoice: &str, job: &MintJob) -> Result<Token, TicketCallError> {
         let invoice = self.read(invoice, &job.terms)?;
         let until = self.clock.monotonic().saturating_add(WAIT);
         let request = PayInvoiceRequest {
@@ -50,7 +50,7 @@ impl QuotePayer {
         let payment = self.starter.pay_invoice(request, None).await.map_err(of_amount)?;
         self.paid(payment, until).await?;
         loop {
-            if let Minted::Token(token) = job.call().await? {
+            if let Minted::Token(token) = job.ask().await? {
                 return Ok(token);
             }
             if self.clock.monotonic() >= until {

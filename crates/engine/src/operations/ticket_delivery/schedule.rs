@@ -1,0 +1,66 @@
+//! When a token is sent, and when the mint is asked whether it is spent.
+
+use std::time::Duration;
+
+use crate::UnixMillis;
+
+const fn secs(secs: u64) -> Duration {
+    Duration::from_secs(secs)
+}
+
+const MINUTE: u64 = 60;
+const HOUR: u64 = 60 * MINUTE;
+const DAY: u64 = 24 * HOUR;
+
+/// The checks of the first round, after its beginning: the user is looking at the screen.
+const FIRST_ROUND: [Duration; 4] = [secs(5), secs(15), secs(35), secs(65)];
+
+/// The checks of the rounds within [`SOON`].
+const SOON_ROUND: [Duration; 2] = [secs(10), secs(30)];
+
+/// The checks of later rounds.
+const LATER_ROUND: [Duration; 1] = [secs(25)];
+
+/// How long the user may be expected to wait for the token.
+const SOON: Duration = secs(10 * MINUTE);
+
+/// Up to which age of a delivery a round begins how long after the one before.
+const ROUNDS: [(Duration, Duration); 3] =
+    [(SOON, secs(2 * MINUTE)), (secs(2 * HOUR), secs(5 * MINUTE)), (secs(DAY), secs(10 * MINUTE))];
+
+/// The same for older ones. Whoever opens the wallet for half an hour gets the token.
+const LATE_ROUND: Duration = secs(30 * MINUTE);
+
+/// How long a round's event is sent again: six times in the first round, four times in others, of which a wallet takes one.
+const RESEND: [Duration; 2] = [secs(60), secs(20)];
+
+/// The checks of the round that began then.
+pub(super) fn checks_of_round(started_at: UnixMillis, round_at: UnixMillis) -> &'static [Duration] {
+    match round_at.since(started_at) {
+        age if age < secs(MINUTE) => &FIRST_ROUND,
+        age if age < SOON => &SOON_ROUND,
+        _ => &LATER_ROUND,
+    }
+}
+
+/// How long after this round the next one begins.
+pub(super) fn next_round(started_at: UnixMillis, round_at: UnixMillis) -> Duration {
+    let age = round_at.since(started_at);
+    ROUNDS.into_iter().find(|(up_to, _)| age < *up_to).map_or(LATE_ROUND, |(_, pause)| pause)
+}
+
+/// How long the event of the round that begins now is sent again.
+pub(super) fn resend_for(started_at: UnixMillis, now: UnixMillis) -> Duration {
+    let [first, later] = RESEND;
+    if now.since(started_at) < secs(MINUTE) { first } else { later }
+}
+
+/// The pause before the next check of a delivery that has expired, after so many: the user may still redeem it.
+pub(super) const fn late_check(checks: u32) -> Duration {
+    match checks {
+        0 => secs(HOUR),
+        1 => secs(6 * HOUR),
+        2..30 => secs(DAY),
+        _ => secs(7 * DAY),
+    }
+}

@@ -1,0 +1,223 @@
+//! A ticket wallet that does what a test says, and keeps its jobs over restarts of the engine as a real one does.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use usher_engine::ports::{
+    MintTerms, Minted, ReceiveTerms, StoreError, TicketBalance, TicketError, TicketJobId, TicketWallet, Token,
+    TokenFault, TokenInfo, TokenState, WithdrawTerms,
+};
+
+use super::FakeWallet;
+use super::NOW;
+use super::wallet::invoice;
+
+pub const MINT: &str = "https://mint.example";
+pub const OTHER_MINT: &str = "https://other.example";
+
+/// Tokens read `<mint>|<unit>|<amount>|<anything>`.
+pub fn token(mint: &str, unit: &str, amount: u64, name: &str) -> Token {
+    Token(format!("{mint}|{unit}|{amount}|{name}"))
+}
+
+#[derive(Default)]
+pub struct FakeTickets {
+    books: Mutex<Books>,
+}
+
+#[derive(Default)]
+struct Books {
+    jobs: HashMap<TicketJobId, (String, Result<String, TokenFault>)>,
+    /// Every call, with the id of its job.
+    calls: Vec<(&'static str, TicketJobId)>,
+    minted: usize,
+    spent: HashMap<String, TicketJobId>,
+    balance: u64,
+    /// The mint of which calls hang, and whether the job is done all the same.
+    hangs: Option<(String, bool)>,
+    away: bool,
+    /// What a token costs in millisats, and who can pay it.
+    quote: Option<(u64, Arc<FakeWallet>)>,
+    checks: usize,
+}
+
+impl FakeTickets {
+    /// From now on calls to this mint get no reply, though their jobs are `done`; or all calls get one.
+    pub fn hang(&self, hangs: Option<(&str, bool)>) {
+        self.books.lock().hangs = hangs.map(|(mint, done)| (mint.to_owned(), done));
+    }
+
+    /// From now on no mint can be reached, or all can.
+    pub fn be_away(&self, away: bool) {
+        self.books.lock().away = away;
+    }
+
+    /// From now on a token costs so many millisats.
+    pub fn charge(&self, millisats: u64, payer: &Arc<FakeWallet>) {
+        self.books.lock().quote = Some((millisats, Arc::clone(payer)));
+    }
+
+    /// Somebody else redeems it.
+    pub fn spend(&self, token: &Token) {
+        self.books.lock().spent.insert(token.0.clone(), TicketJobId([0; 32]));
+    }
+
+    pub fn minted(&self) -> usize {
+        self.books.lock().minted
+    }
+
+    pub fn balance(&self) -> u64 {
+        self.books.lock().balance
+    }
+
+    pub fn checks(&self) -> usize {
+        self.books.lock().checks
+    }
+
+    /// The jobs of the calls of this kind.
+    pub fn calls(&self, kind: &str) -> Vec<TicketJobId> {
+        self.books.lock().calls.iter().filter(|(made, _)| *made == kind).map(|(_, id)| *id).collect()
+    }
+
+    /// Does a job once, and hangs or fails as told.
+    async fn job(
+        &self,
+        kind: &'static str,
+        id: TicketJobId,
+        (mint, terms): (&str, String),
+        work: impl FnOnce(&mut Books) -> Result<String, TokenFault>,
+    ) -> Result<String, TicketError> {
+        let hangs = {
+            let mut books = self.books.lock();
+            books.calls.push((kind, id));
+            books.hangs.clone().filter(|(hanging, _)| hanging == mint)
+        };
+        if hangs.as_ref().is_none_or(|(_, done)| *done) {
+            let mut books = self.books.lock();
+            if books.away {
+                return Err(TicketError::Unreachable("connection refused".to_owned()));
+            }
+            if let Some((before, _)) = books.jobs.get(&id)
+                && *before != terms
+            {
+                return Err(TicketError::OtherJob);
+            }
+            if !books.jobs.contains_key(&id) {
+                let result = work(&mut books);
+                // A job that failed for good changed nothing; the same again may be tried.
+                if result.is_ok() {
+                    books.jobs.insert(id, (terms, result.clone()));
+                }
+                if let Err(fault) = result {
+                    return Err(fault.into());
+                }
+            }
+        }
+        if hangs.is_some() {
+            std::future::pending::<()>().await;
+        }
+        self.books.lock().jobs[&id].1.clone().map_err(TicketError::Token)
+    }
+
+    fn check(&self, terms: &ReceiveTerms) -> Result<TokenInfo, TokenFault> {
+        let info = self.read_token(&terms.token)?;
+        if info.mint_url != terms.mint_url {
+            return Err(TokenFault::OtherMint);
+        }
+        if info.unit != terms.unit {
+            return Err(TokenFault::OtherUnit);
+        }
+        if info.amount < terms.at_least {
+            return Err(TokenFault::TooLittle { amount: info.amount, at_least: terms.at_least });
+        }
+        Ok(info)
+    }
+}
+
+#[async_trait]
+impl TicketWallet for FakeTickets {
+    fn read_token(&self, token: &Token) -> Result<TokenInfo, TokenFault> {
+        let parts: Vec<_> = token.0.split('|').collect();
+        let [mint, unit, amount, _] = parts[..] else { return Err(TokenFault::Malformed) };
+        let amount = amount.parse().map_err(|_| TokenFault::Malformed)?;
+        Ok(TokenInfo { mint_url: mint.to_owned(), unit: unit.to_owned(), amount, proofs: 1 })
+    }
+
+    async fn mint(&self, id: TicketJobId, terms: &MintTerms) -> Result<Minted, TicketError> {
+        let quote = self.books.lock().quote.clone();
+        if let Some((price, payer)) = quote
+            && payer.sent().is_empty()
+        {
+            self.books.lock().calls.push(("quote", id));
+            let invoice = invoice(78, 5, price, NOW.secs(), 3600).as_str().to_owned();
+            return Ok(Minted::PaymentNeeded { invoice, expires_at: None });
+        }
+        let made = self.job("mint", id, (&terms.mint_url, format!("{terms:?}")), |books| {
+            books.minted += 1;
+            Ok(token(&terms.mint_url, &terms.unit, terms.amount, &format!("minted-{}", books.minted)).0)
+        });
+        Ok(Minted::Token(Token(made.await?)))
+    }
+
+    async fn redeem(&self, id: TicketJobId, terms: &ReceiveTerms) -> Result<u64, TicketError> {
+        let redeemed = self.job("redeem", id, (&terms.mint_url, terms.token.0.clone()), |books| {
+            let amount = self.check(terms)?.amount - 1;
+            if books.spent.insert(terms.token.0.clone(), id).is_some() {
+                return Err(TokenFault::AlreadySpent);
+            }
+            books.balance += amount;
+            Ok(amount.to_string())
+        });
+        Ok(redeemed.await?.parse().unwrap())
+    }
+
+    async fn verify(&self, id: TicketJobId, terms: &ReceiveTerms) -> Result<Token, TicketError> {
+        let verified = self.job("verify", id, (&terms.mint_url, terms.token.0.clone()), |books| {
+            let info = self.check(terms)?;
+            if books.spent.insert(terms.token.0.clone(), id).is_some() {
+                return Err(TokenFault::AlreadySpent);
+            }
+            Ok(token(&info.mint_url, &info.unit, info.amount, "swapped").0)
+        });
+        Ok(Token(verified.await?))
+    }
+
+    async fn withdraw(&self, id: TicketJobId, terms: &WithdrawTerms) -> Result<Token, TicketError> {
+        let WithdrawTerms { mint_url, unit, amount, .. } = terms;
+        let available = self.books.lock().balance;
+        if available < *amount {
+            return Err(TicketError::InsufficientFunds { available, needed: *amount });
+        }
+        let taken = self.job("withdraw", id, (mint_url, format!("{terms:?}")), |books| {
+            books.balance -= amount;
+            Ok(token(mint_url, unit, *amount, "withdrawn").0)
+        });
+        Ok(Token(taken.await?))
+    }
+
+    async fn token_state(&self, token: &Token) -> Result<TokenState, TicketError> {
+        let hangs = self.books.lock().hangs.is_some();
+        self.books.lock().checks += 1;
+        if hangs {
+            std::future::pending::<()>().await;
+        }
+        let books = self.books.lock();
+        if books.away {
+            return Err(TicketError::Unreachable("connection refused".to_owned()));
+        }
+        Ok(if books.spent.contains_key(&token.0) { TokenState::Spent } else { TokenState::Unspent })
+    }
+
+    async fn balances(&self) -> Result<Vec<TicketBalance>, StoreError> {
+        let amount = self.books.lock().balance;
+        Ok(vec![TicketBalance { mint_url: MINT.to_owned(), unit: "multi".to_owned(), amount }])
+    }
+}
+
+/// Waits in real time for something that tasks of the engine do, turning no clock.
+pub async fn a_moment() {
+    tokio::time::sleep(Duration::from_millis(50)).await;
+}
