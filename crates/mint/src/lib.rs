@@ -23,6 +23,7 @@
 mod auth;
 mod invoice;
 mod mint;
+pub mod nutshell;
 mod options;
 mod payment;
 mod server;
