@@ -41,6 +41,11 @@ pub enum Command {
     ///
     /// It listens to the service of the data directory. What happened before, or while it was away, is not shown.
     Listen(ListenCommand),
+    /// Shows what the service's own ticket wallet holds.
+    ///
+    /// The service must not run on the data directory at the same time.
+    #[command(subcommand)]
+    Tickets(TicketsCommand),
     /// Makes, converts and shows Nostr keys.
     #[command(subcommand)]
     Key(KeyCommand),
@@ -104,6 +109,13 @@ impl fmt::Debug for ListenCommand {
         // Addresses and the secret are left out.
         f.debug_struct("ListenCommand").finish_non_exhaustive()
     }
+}
+
+/// `usher tickets …`
+#[derive(Debug, Subcommand)]
+pub enum TicketsCommand {
+    /// Prints the balances: amount, unit and mint, one per line.
+    Balances,
 }
 
 /// `usher key …`

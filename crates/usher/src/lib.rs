@@ -13,6 +13,7 @@ pub mod process;
 pub mod service;
 mod service_status;
 pub mod signals;
+mod ticket_wallet;
 pub mod version;
 
 use std::process::ExitCode;
@@ -49,6 +50,7 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Wallet(wallet) => command::wallet::run(wallet, cli.data_dir),
         Command::Doctor(doctor) => doctor::run(&doctor, cli.data_dir),
         Command::Listen(listen) => command::listen::run(&listen, cli.data_dir),
+        Command::Tickets(tickets) => command::tickets::run(&tickets, cli.data_dir),
         Command::Key(key) => command::key::run(key, cli.data_dir),
         Command::Config(config) => command::config::run(&config, cli.data_dir),
     }

@@ -27,6 +27,7 @@ use usher_relays::{
     DirectoryOptions, Identity, ProfileDirectory, RelayManager, RelayOptions, RelayPool, ServiceRelays,
 };
 use usher_store::{OpenError, SqliteOptions, SqliteStore};
+use usher_tickets::CashuWallet;
 use usher_webhooks::{HttpWebhookSender, WebhookOptions};
 
 use crate::config::Config;
@@ -34,7 +35,7 @@ use crate::config::setting::{LnBackend, Whole};
 use crate::directory;
 use crate::failure::Failure;
 use crate::service_status::Parts;
-use crate::version;
+use crate::{ticket_wallet, version};
 
 /// How long a stop waits for calls that run. Container runtimes kill after ten seconds; two are for what follows.
 const GRACE: Duration = Duration::from_secs(5);
@@ -51,6 +52,7 @@ pub struct Service {
     operations: TaskGroup,
     relays: TaskGroup,
     store: Arc<SqliteStore>,
+    tickets: Arc<CashuWallet>,
     tokens: ApiTokens,
     webhook: Option<Arc<HttpWebhookSender>>,
 }
@@ -97,6 +99,7 @@ impl Service {
 
         let (lightning, lightning_notifications) = wallet(config, &store, &clock, &relays)?.unzip();
         let webhook = receiver(config)?;
+        let tickets = Arc::new(ticket_wallet::open(config, &identity.keys, store.clone(), Arc::clone(&clock))?);
         let parts = EngineParts {
             store: store.clone(),
             idempotency: store.clone(),
@@ -108,7 +111,7 @@ impl Service {
             inbox,
             lightning,
             lightning_notifications,
-            tickets: None,
+            tickets: Some(Arc::clone(&tickets) as _),
         };
         let engine = Engine::start(
             engine_options(config, &identity, &pages_url),
@@ -117,6 +120,10 @@ impl Service {
             operations.stop.clone(),
         )
         .await?;
+        let resumed = tickets.start().await?;
+        if resumed > 0 {
+            tracing::info!(resumed, "unfinished ticket jobs continue");
+        }
 
         let directory = ProfileDirectory::start(
             DirectoryOptions { profile: directory::configured(config), ..DirectoryOptions::default() },
@@ -139,7 +146,12 @@ impl Service {
             docs,
             directory,
             relays: Arc::new(RelayManager::new(Arc::clone(&pool), roster, store.clone())),
-            status: Arc::new(Parts { engine: Arc::clone(&engine), store: Arc::clone(&store), relays: pool }),
+            status: Arc::new(Parts {
+                engine: Arc::clone(&engine),
+                store: Arc::clone(&store),
+                relays: pool,
+                tickets: Arc::clone(&tickets),
+            }),
             clock,
             randomness,
             tasks: http.tasks.clone(),
@@ -148,7 +160,7 @@ impl Service {
         });
         let serving = usher_api::serve(listener, state, serve_options(config), http.tasks.clone(), http.stop.clone());
         http.tasks.spawn(serving);
-        Ok(Self { address, engine, http, operations, relays, store, tokens, webhook })
+        Ok(Self { address, engine, http, operations, relays, store, tickets, tokens, webhook })
     }
 
     /// Where it listens.
@@ -185,10 +197,12 @@ impl Service {
         &self.engine
     }
 
-    /// Stops everything: takes no more calls and finishes those that run, then takes no more from wallets and finishes
-    /// those steps, then sends what is queued, then closes the store.
+    /// Stops everything: takes no more requests and finishes those that run, and the ticket wallet's jobs as far as they
+    /// get within a few seconds; then takes no more from wallets and finishes those steps, then sends what is queued, then
+    /// closes the store.
     pub async fn stop(self) {
-        self.http.close().await;
+        // Together, because requests may wait for jobs.
+        tokio::join!(self.http.close(), self.tickets.close());
         self.operations.close().await;
         self.relays.close().await;
         self.store.close().await;
@@ -241,7 +255,11 @@ pub fn make_data_dir(path: &Path) -> Result<(), Failure> {
         .map_err(|error| Failure::said(format!("cannot make the data directory {}: {error}", path.display())))
 }
 
-fn identity(config: &Config) -> Result<Identity, Failure> {
+/// Who the service is on Nostr.
+///
+/// # Errors
+/// When the configured key cannot be used.
+pub(crate) fn identity(config: &Config) -> Result<Identity, Failure> {
     let nostr = &config.nostr;
     let keys = nostr.private_key.keys().ok_or_else(|| Failure::said("nostr.private_key cannot be used"))?;
     Ok(match &nostr.subkey_proof {

@@ -1,20 +1,25 @@
 //! What the parts of the service say of themselves: the interface's port, answered by engine, store and relays.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use tracing::warn;
 use usher_api::{Family, Measure, Readiness, RelaysReadiness, Sample, ServiceStatus, WalletReadiness};
-use usher_engine::ports::{DeliveryStatus, OperationKind, Table};
+use usher_engine::ports::{DeliveryStatus, OperationKind, Table, TicketWallet as _};
 use usher_engine::{Engine, EngineMetrics, ScanLimit};
 use usher_relays::{MetricsSnapshot, Origin, Refusal, RelayPool};
 use usher_store::{HistogramValues, SqliteStore, StoreMetrics};
+use usher_tickets::CashuWallet;
 
 use crate::process;
 
 /// How long the store may take: half of what those who probe usually wait.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Most units that are a label of their own.
+const MAX_UNITS: usize = 20;
 
 /// The parts.
 pub(crate) struct Parts {
@@ -24,6 +29,8 @@ pub(crate) struct Parts {
     pub(crate) store: Arc<SqliteStore>,
     /// Connects to relays.
     pub(crate) relays: Arc<RelayPool>,
+    /// Holds tickets.
+    pub(crate) tickets: Arc<CashuWallet>,
 }
 
 #[async_trait]
@@ -59,6 +66,8 @@ impl ServiceStatus for Parts {
             )
         }));
         families.extend(self.lightning());
+        families.extend(self.tickets());
+        families.extend(self.ticket_balances().await);
         families.push(self.ticket_calls());
         families.extend(store(self.store.metrics()));
         families.push(self.damaged());
@@ -113,6 +122,42 @@ impl Parts {
             help: "Calls to the ticket wallet, by result.",
             samples: calls.collect(),
         }
+    }
+
+    fn tickets(&self) -> [Family; 2] {
+        let calls = self.engine.ticket_calls().into_iter().map(|(call, result, count)| Sample {
+            labels: vec![("call", call.to_owned()), ("result", result.to_owned())],
+            measure: Measure::Counter(count),
+        });
+        [
+            Family {
+                name: "usher_ticket_calls_total",
+                help: "What the ticket wallet was asked, by what came of it.",
+                samples: calls.collect(),
+            },
+            Family::single(
+                "usher_ticket_jobs_unfinished",
+                "Jobs of the ticket wallet that are not finished.",
+                number(self.tickets.unfinished_jobs() as u64),
+            ),
+        ]
+    }
+
+    /// The balances of all mints together, by unit; none while the store does not answer, or while there is no balance.
+    async fn ticket_balances(&self) -> Option<Family> {
+        let balances = tokio::time::timeout(PATIENCE, self.tickets.balances()).await.ok()?.ok()?;
+        let mut by_unit: BTreeMap<&str, u64> = BTreeMap::new();
+        for balance in &balances {
+            // Mints make up units: only so many are labels.
+            let is_listed = by_unit.len() < MAX_UNITS || by_unit.contains_key(balance.unit.as_str());
+            let sum = by_unit.entry(if is_listed { &balance.unit } else { "other" }).or_default();
+            *sum = sum.saturating_add(balance.amount);
+        }
+        Some(Family {
+            name: "usher_ticket_balance",
+            help: "What the ticket wallet holds at all mints together, by unit.",
+            samples: by_unit.into_iter().map(|(unit, amount)| gauge("unit", unit, amount)).collect(),
+        })
     }
 
     fn damaged(&self) -> Family {

@@ -185,6 +185,85 @@ async fn fields_with_two_names() {
     app.stop().await;
 }
 
+#[tokio::test]
+async fn tickets_are_sent_listed_and_reclaimed() {
+    let app = TestApp::start().await;
+    let user = key(7).to_hex();
+    let send = |token: &str| json!({ "main_key": user, "subkeys": [], "token": token, "request_id": "seat-1" });
+    let mut streams = Vec::new();
+    for token in ["cashuB_a_5", "cashuB_b_6", "cashuB_c_7"] {
+        let (status, sent) = post_with_key(&app, "/cashu/send-direct", token, &send(token)).await;
+        assert_eq!(status, 200, "{sent}");
+        assert_eq!(sent["status"], "queued", "no relay is connected here");
+        assert_eq!(post_with_key(&app, "/cashu/send-direct", token, &send(token)).await, (200, sent.clone()));
+        streams.push(sent["stream_id"].as_str().unwrap().to_owned());
+    }
+    // The same token again is the same delivery, and nobody else gets it.
+    assert_eq!(post(&app, "/cashu/send-direct", &send("cashuB_a_5")).await.1["stream_id"], streams[0].as_str());
+    let other = json!({ "recipient_key": key(8).to_hex(), "subkeys": [], "token": "cashuB_a_5" });
+    let (status, problem) = post(&app, "/cashu/send-direct", &other).await;
+    assert_eq!((status, pointers(&problem)), (422, vec!["/token"]));
+
+    let list = async |query: &str| -> Value {
+        app.get(&format!("/cashu/outgoing{query}")).send().await.unwrap().json().await.unwrap()
+    };
+    let first = list("?limit=2").await;
+    let ids = |page: &Value| -> Vec<String> {
+        let outgoing = page["outgoing"].as_array().unwrap().iter();
+        outgoing.map(|ticket| ticket["stream_id"].as_str().unwrap().to_owned()).collect()
+    };
+    assert_eq!(ids(&first), streams[..2]);
+    let ticket = &first["outgoing"][0];
+    assert_eq!(ticket["main_key"], user);
+    assert_eq!((&ticket["mint_url"], &ticket["unit"], &ticket["amount"]), (&json!(MINT), &json!(UNIT), &json!(5)));
+    assert!(["queued", "sent"].contains(&ticket["status"].as_str().unwrap()), "{ticket}");
+    let (created, expires) = (ticket["created_at"].as_u64().unwrap(), ticket["expires_at"].as_u64().unwrap());
+    assert!((168 * 3600 - 2..=168 * 3600 + 2).contains(&(expires - created)), "{ticket}");
+    assert!(!first.to_string().contains("cashuB"), "the token is not in the list");
+    let rest = list(&format!("?after={}&limit=2", first["next"].as_str().unwrap())).await;
+    assert_eq!((ids(&rest), &rest["next"]), (streams[2..].to_vec(), &Value::Null));
+
+    let reclaim = format!("/cashu/outgoing/{}/reclaim", streams[1]);
+    let expected = json!({ "stream_id": streams[1], "status": "reclaimed", "amount": 6 });
+    assert_eq!(post(&app, &reclaim, &json!({})).await, (200, expected.clone()));
+    assert_eq!(post(&app, &reclaim, &json!({ "static_auth_token": "x" })).await, (200, expected), "it is done already");
+    assert_eq!(ids(&list("").await), [streams[0].clone(), streams[2].clone()]);
+    let page: Value = app.get(&format!("/events/{}", streams[1])).send().await.unwrap().json().await.unwrap();
+    assert_eq!(page["done"], true, "{page}");
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn what_cannot_be_sent_or_reclaimed() {
+    let app = TestApp::start().await;
+    let user = key(7).to_hex();
+    for (body, expected) in [
+        (json!({}), vec!["/main_key", "/subkeys", "/token"]),
+        (json!({ "main_key": user, "subkeys": [], "token": "no-token" }), vec!["/token"]),
+        (json!({ "main_key": 1, "subkeys": [], "token": "no-token" }), vec!["/main_key", "/token"]),
+        (
+            json!({ "main_key": user, "subkeys": [], "token": format!("cashuB{}_1", "x".repeat(40_000)) }),
+            vec!["/token"],
+        ),
+    ] {
+        let (status, problem) = post(&app, "/cashu/send-direct", &body).await;
+        assert_eq!((status, pointers(&problem)), (422, expected), "{problem}");
+    }
+    let (handshake, _) = app.handshake(json!({})).await;
+    for stream in [handshake.as_str(), "0193a1b2-5c4d-7e8f-9a0b-1c2d3e4f5a6b", "subscriptions", "%ff"] {
+        let (status, problem) = post(&app, &format!("/cashu/outgoing/{stream}/reclaim"), &json!({})).await;
+        assert_eq!((status, problem["code"].as_str()), (404, Some("stream_not_found")), "{stream}");
+    }
+    let spent = json!({ "main_key": user, "subkeys": [], "token": "cashuB_spent_7" });
+    let sent = post(&app, "/cashu/send-direct", &spent).await.1;
+    let reclaim = format!("/cashu/outgoing/{}/reclaim", sent["stream_id"].as_str().unwrap());
+    let (status, problem) = post(&app, &reclaim, &json!({})).await;
+    assert_eq!((status, problem["code"].as_str()), (409, Some("token_already_spent")));
+    let refused = app.get("/cashu/outgoing?limit=0&after=x").send().await.unwrap();
+    assert_eq!(pointers(&read(refused).await.1), ["/after", "/limit"]);
+    app.stop().await;
+}
+
 /// Two spellings of a mint and a unit are one job's terms.
 #[tokio::test]
 async fn mints_and_units_are_compared_in_their_normal_form() {
@@ -263,6 +342,9 @@ async fn a_client_that_hangs_up_finds_its_token() {
     app.stop().await;
 }
 
+/// No ticket was sent with this stream.
+const RECLAIM: &str = "/cashu/outgoing/0193a1b2-5c4d-7e8f-9a0b-1c2d3e4f5a6b/reclaim";
+
 /// Fields of these endpoints.
 const NAMES: [&str; 13] = [
     "main_key",
@@ -303,10 +385,12 @@ fn nothing_that_a_client_sends_makes_a_500() {
         Just(json!("cashuB_good_99999999999999999999")),
     ];
     let fields = proptest::collection::btree_map(proptest::sample::select(&NAMES[..]), leaf, 0..=NAMES.len());
-    let paths = proptest::sample::select(&["/cashu/request", "/cashu/mint", "/cashu/burn", "/cashu/withdraw"][..]);
+    let paths = proptest::sample::select(
+        &["/cashu/request", "/cashu/mint", "/cashu/burn", "/cashu/withdraw", "/cashu/send-direct", RECLAIM][..],
+    );
     proptest!(ProptestConfig::with_cases(300), |(path in paths, fields in fields)| {
         let (status, answer) = runtime.block_on(post(&app, path, &json!(fields)));
-        prop_assert!([200, 422, 409].contains(&status), "{} {:?}: {} {}", path, fields, status, answer);
+        prop_assert!([200, 404, 409, 422].contains(&status), "{} {:?}: {} {}", path, fields, status, answer);
         if status == 422 {
             prop_assert!(!answer["errors"].as_array().unwrap().is_empty(), "{answer}");
         }

@@ -7,4 +7,5 @@ pub mod key;
 pub mod listen;
 mod reload;
 pub mod serve;
+pub mod tickets;
 pub mod wallet;

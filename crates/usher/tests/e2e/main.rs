@@ -22,5 +22,6 @@ mod payments;
 mod readers_across_restarts;
 mod relays;
 mod runtime_changes;
+mod tickets;
 mod verification;
 mod webhooks;

@@ -1,9 +1,12 @@
 //! Tickets: Cashu tokens that users are asked for, or that the service mints, sends, redeems and holds.
 
 mod burn_ticket;
+mod list_outgoing_tickets;
 mod list_ticket_balances;
 mod mint_ticket;
+mod reclaim_ticket;
 mod request_ticket;
+mod send_ticket;
 mod ticket_error;
 mod withdraw_ticket;
 
@@ -16,6 +19,9 @@ pub(super) fn group() -> EndpointGroup {
         .endpoint(routes!(request_ticket::request_ticket))
         .endpoint(routes!(mint_ticket::mint_ticket))
         .endpoint(routes!(burn_ticket::burn_ticket))
+        .endpoint(routes!(send_ticket::send_ticket))
+        .endpoint(routes!(list_outgoing_tickets::list_outgoing_tickets))
+        .endpoint(routes!(reclaim_ticket::reclaim_ticket))
         .endpoint(routes!(list_ticket_balances::list_ticket_balances))
         .endpoint(routes!(withdraw_ticket::withdraw_ticket))
 }

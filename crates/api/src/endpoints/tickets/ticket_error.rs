@@ -1,7 +1,10 @@
 //! Requests that wait for a mint: the bound, and why there is no result.
 
+use std::time::Duration;
+
 use axum::response::{IntoResponse, Response};
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
 use usher_engine::TicketCallError;
 
 use crate::ApiState;
@@ -30,7 +33,13 @@ impl IntoResponse for Error {
     }
 }
 
+/// How long a request that waits for a mint may still take when the service stops.
+const GRACE: Duration = Duration::from_secs(3);
+
 /// Runs `work`, which waits for a mint, to its end, and waits for its result as long as `limits.mint_timeout`.
+///
+/// When the service stops, `work` has a few seconds left. It is dropped after that: everything that it waits for is stored,
+/// and continues at the next start.
 ///
 /// # Errors
 /// [`Error`].
@@ -39,8 +48,20 @@ where
     F: Future<Output = Result<T, TicketCallError>> + Send + 'static,
     T: Send + 'static,
 {
-    let result = timeout(state.limits.mint_timeout, tasks::run_detached(state, work)).await;
-    Ok(result.map_err(|_elapsed| Error::TimedOut)???)
+    let stop = state.stop.clone();
+    let work = async move {
+        tokio::select! {
+            biased;
+            result = work => result.map_err(Error::Call),
+            () = end_of_grace(&stop) => Err(Error::TimedOut),
+        }
+    };
+    timeout(state.limits.mint_timeout, tasks::run_detached(state, work)).await.map_err(|_elapsed| Error::TimedOut)??
+}
+
+async fn end_of_grace(stop: &CancellationToken) {
+    stop.cancelled().await;
+    sleep(GRACE).await;
 }
 
 impl From<TicketCallError> for Problem {
@@ -50,7 +71,7 @@ impl From<TicketCallError> for Problem {
             TicketCallError::Ticket(error) => error.into(),
             TicketCallError::NotFound => Self::new(
                 ErrorCode::StreamNotFound,
-                "there is no outgoing ticket with this stream id, or it was removed",
+                "no ticket was sent with this stream id, or it was removed after its retention",
             ),
             TicketCallError::NotPaid { reason, is_certain: true } => {
                 Self::new(ErrorCode::WalletError, format!("the mint's quote was not paid: {reason}"))

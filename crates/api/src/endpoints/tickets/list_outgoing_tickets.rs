@@ -1,0 +1,98 @@
+//! `GET /cashu/outgoing`
+
+use axum::Json;
+use axum::extract::{RawQuery, State};
+use serde::Serialize;
+use usher_engine::engine::OutgoingTicket;
+use usher_engine::operations::DeliveryView;
+use usher_engine::{FieldErrors, StreamId};
+use utoipa::ToSchema;
+
+use crate::ApiState;
+use crate::paging::{ListError, PageQuery};
+use crate::query::Query;
+
+/// Tickets that were sent.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = OutgoingTicketList)]
+pub(crate) struct List {
+    /// The tickets, oldest first.
+    outgoing: Vec<Outgoing>,
+    /// The `after` for the next page; `null` if this is the last one. A page may have fewer entries than `limit`, even
+    /// none, and still have a `next`.
+    #[schema(example = json!(null))]
+    next: Option<String>,
+}
+
+/// A ticket that was sent and is not known to be redeemed.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = OutgoingTicket)]
+pub(crate) struct Outgoing {
+    /// Its stream.
+    #[schema(format = "uuid", example = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11")]
+    stream_id: String,
+    /// The user.
+    #[schema(pattern = "^[0-9a-f]{64}$", example = "7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e")]
+    main_key: String,
+    /// The mint.
+    #[schema(example = "https://mint.example")]
+    mint_url: String,
+    /// The unit.
+    #[schema(example = "multi")]
+    unit: String,
+    /// Its value in the unit, as the token states it.
+    #[schema(example = 1)]
+    amount: u64,
+    /// `queued`: not sent yet. `sent`: it is sent again and again. `timeout`: not redeemed in time, and not sent any more.
+    /// `reclaiming`: being taken back.
+    #[schema(pattern = "^(queued|sent|timeout|reclaiming)$", example = "sent")]
+    status: &'static str,
+    /// When it was first sent, in Unix seconds.
+    #[schema(example = 1732137600)]
+    created_at: u64,
+    /// Until when it is sent, in Unix seconds.
+    #[schema(example = 1732742400)]
+    expires_at: u64,
+}
+
+impl From<OutgoingTicket> for Outgoing {
+    fn from(OutgoingTicket { stream_id, delivery, created_at }: OutgoingTicket) -> Self {
+        let DeliveryView { main_key, mint_url, unit, amount, status, expires_at } = delivery;
+        Self {
+            stream_id: stream_id.to_string(),
+            main_key: main_key.to_hex(),
+            mint_url,
+            unit,
+            amount,
+            status: status.as_str(),
+            created_at,
+            expires_at,
+        }
+    }
+}
+
+/// Lists tickets that were sent and that are not known to be redeemed.
+///
+/// A ticket leaves the list when its user has redeemed it, and when it is reclaimed.
+#[utoipa::path(
+    get,
+    path = "/cashu/outgoing",
+    params(PageQuery<StreamId>),
+    responses(
+        (status = 200, description = "The tickets.", body = List),
+        (status = 503, description = "`storage_unavailable`: The database is unavailable."),
+    ),
+)]
+pub(crate) async fn list_outgoing_tickets(
+    State(state): State<ApiState>,
+    RawQuery(query): RawQuery,
+) -> Result<Json<List>, ListError> {
+    let mut errors = FieldErrors::default();
+    let page = PageQuery::read(&Query::new(query.as_deref()), &mut errors);
+    let PageQuery { after, limit } = errors.finish(Some(page)).map_err(ListError::Invalid)?;
+    let page = state.engine.outgoing_tickets(after, limit).await?;
+    Ok(Json(List {
+        outgoing: page.tickets.into_iter().map(Outgoing::from).collect(),
+        next: page.next.map(|next| next.to_string()),
+    }))
+}

@@ -1,0 +1,100 @@
+//! `POST /cashu/outgoing/{stream_id}/reclaim`
+
+use axum::extract::State;
+use axum::{Extension, Json};
+use serde::Serialize;
+use usher_engine::ports::MintAuthToken;
+use usher_engine::{StreamId, TicketCallError};
+use utoipa::ToSchema;
+
+use super::ticket_error::{Error, wait_for_mint};
+use crate::ApiState;
+use crate::body;
+use crate::field_types::MintAuth;
+use crate::idempotency::IdempotencyContext;
+use crate::path_parameter::PathParameter;
+use crate::request_body::{Aliased, RequestBody, StaticAuthToken, request_body};
+use crate::request_log;
+
+request_body! {
+    /// Takes back a ticket that was sent.
+    pub(crate) struct Body = "ReclaimTicketRequest", example {} {
+        /// The token by which the mint knows who may use it (header `Clear-auth`), if it wants one.
+        static_token: Aliased<Option<MintAuth>, StaticAuthToken>,
+        /// Another name for `static_token`.
+        static_auth_token: Option<MintAuth>,
+    }
+}
+
+/// What was read of it.
+pub(crate) struct Request {
+    auth: Option<MintAuthToken>,
+}
+
+impl RequestBody for Body {
+    type Request = Request;
+
+    const MAY_BE_EMPTY: bool = true;
+
+    fn complete(self) -> Option<Request> {
+        Some(Request { auth: self.static_token.or(self.static_auth_token) })
+    }
+}
+
+/// A ticket that was taken back.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = TicketReclaimed)]
+pub(crate) struct Reclaimed {
+    #[schema(format = "uuid", example = "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11")]
+    stream_id: String,
+    /// `reclaimed`.
+    #[schema(example = "reclaimed")]
+    status: &'static str,
+    /// What the service received, in the ticket's unit: its value without the mint's fee.
+    #[schema(example = 1)]
+    amount: u64,
+}
+
+impl Reclaimed {
+    fn of(stream: StreamId, amount: u64) -> Self {
+        Self { stream_id: stream.to_string(), status: "reclaimed", amount }
+    }
+}
+
+/// Takes back a ticket that was sent and not redeemed.
+///
+/// The service redeems the ticket itself: the user's copy becomes worthless, and the value joins the service's own balance
+/// (`GET /cashu/balances`). The stream is done. A ticket that was reclaimed already gets the same response.
+#[utoipa::path(
+    post,
+    path = "/cashu/outgoing/{stream_id}/reclaim",
+    params(("stream_id" = String, Path, description = "The `stream_id` of `POST /cashu/send-direct`.")),
+    request_body = Body,
+    responses(
+        (status = 200, description = "The ticket is redeemed into the service's own balance.", body = Reclaimed),
+        (status = 404, description = "`stream_not_found`: No ticket was sent with this stream, or it was removed after \
+            `streams.retention_days`."),
+        (status = 409, description = "`token_already_spent`: The user has redeemed it."),
+        (status = 502, description = "`mint_error`: The mint refuses, cannot be reached, or its response is invalid."),
+        (status = 503, description = "`storage_unavailable`: The database is unavailable.\n\n\
+            `overloaded`: Too many tickets wait for their mints."),
+        (status = 504, description = "`mint_timeout`: The mint did not respond in time. The work goes on: repeat the \
+            request."),
+    ),
+)]
+pub(crate) async fn reclaim_ticket(
+    State(state): State<ApiState>,
+    idempotency: Option<Extension<IdempotencyContext>>,
+    PathParameter(stream): PathParameter,
+    body::Json(Request { auth }): body::Json<Body>,
+) -> Result<Json<Reclaimed>, Error> {
+    // Text that is not a stream id names no stream.
+    let stream: Option<StreamId> = stream.and_then(|text| text.parse().ok());
+    let stream = stream.ok_or(TicketCallError::NotFound)?;
+    request_log::record_stream_id(&stream);
+    let engine = state.engine.clone();
+    let once = idempotency
+        .map(|Extension(idempotency)| idempotency.request(move |amount: &u64| Reclaimed::of(stream, *amount)));
+    let amount = wait_for_mint(&state, async move { engine.reclaim_ticket(stream, auth, once).await }).await?;
+    Ok(Json(Reclaimed::of(stream, amount)))
+}
