@@ -9,8 +9,8 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use usher_engine::UnixMillis;
 use usher_engine::ports::{
-    Clock, CounterAdvance, StoreError, TicketCommit, TicketCommitted, TicketConflict, TicketError, TicketJobId,
-    TicketStore,
+    Clock, CounterAdvance, MintAuthToken, StoreError, TicketCommit, TicketCommitted, TicketConflict, TicketError,
+    TicketJobId, TicketStore,
 };
 
 use crate::TicketOptions;
@@ -166,7 +166,7 @@ impl Core {
             let aborting = core.aborting.clone();
             tokio::select! {
                 () = core.run(&entry, start) => {}
-                () = aborting.cancelled() => {}
+                () = aborting.cancelled() => entry.report(Progress::Stopped),
             }
             core.jobs.remove(id);
         });
@@ -192,12 +192,13 @@ impl Core {
                     waiter.entry().expect(PAYMENT_TIME);
                     return Ok(Got::PaymentNeeded { invoice, expires_at });
                 }
+                Progress::Stopped => return Err(TicketError::TimedOut),
                 Progress::PaymentNeeded { .. } | Progress::Working(_) => {}
             }
             let changed = tokio::time::timeout_at(deadline, progress.changed()).await;
             match changed {
                 Ok(Ok(())) => {}
-                // The wallet was closed, or the job will be resumed by somebody else.
+                // Not reached: the entry, which is held here, has the sender.
                 Ok(Err(_)) => return Err(TicketError::TimedOut),
                 Err(_) if !waiter.leave() && tokio::time::Instant::now() < deadline + COMMIT_WAIT => {
                     deadline += COMMIT_WAIT;
@@ -211,7 +212,7 @@ impl Core {
                             Ok(Got::PaymentNeeded { invoice, expires_at })
                         }
                         Progress::Working(Some(failure)) => Err(failure.into()),
-                        Progress::Working(None) => Err(TicketError::TimedOut),
+                        Progress::Working(None) | Progress::Stopped => Err(TicketError::TimedOut),
                     };
                 }
             }
@@ -236,11 +237,13 @@ impl Core {
         let mut progress = entry.progress();
         entry.nudge.notify_one();
         drop(entry);
-        let ended = progress.wait_for(|progress| matches!(progress, Progress::Ended(_)));
+        let ended = progress.wait_for(|progress| matches!(progress, Progress::Ended(_) | Progress::Stopped));
         match tokio::time::timeout_at(deadline, ended).await {
-            Ok(Ok(progress)) => {
-                Ok(matches!(&*progress, Progress::Ended(Ok(ending)) if !matches!(ending, Ending::Failed { .. })))
-            }
+            Ok(Ok(progress)) => match &*progress {
+                Progress::Ended(Ok(Ending::Failed { .. }) | Err(_)) => Ok(false),
+                Progress::Ended(Ok(_)) => Ok(true),
+                _ => Err(Refusal::Failure(Failure::TimedOut)),
+            },
             Ok(Err(_)) | Err(_) => Err(Refusal::Failure(Failure::TimedOut)),
         }
     }
@@ -260,9 +263,16 @@ impl Core {
         keyset: &KeySetInfo,
         keys: &Arc<Keys>,
         totals: Vec<(u64, Owner)>,
+        auth: Option<&MintAuthToken>,
     ) -> Result<(Outputs, CounterAdvance), Refusal> {
         let (mint_url, name) = (mint.address.as_str().to_owned(), keyset.id.to_string());
         let from = self.store.ticket_counter(&mint_url, &name).await?;
+        if from == 0 && self.is_used(mint, keyset, auth).await? {
+            return Err(Refusal::Failure(Failure::Refused(format!(
+                "this service's key was used with it before, but the record of that is lost: run `usher tickets restore \
+                 {mint_url}` first"
+            ))));
+        }
         let (seeds, id, keys) = (Arc::clone(&self.seeds), keyset.id, Arc::clone(keys));
         let (outputs, to) = blocking(move || Outputs::prepare(&seeds, id, &keys, from, &totals)).await?;
         Ok((outputs, CounterAdvance { mint_url, keyset: name, from, to }))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use cashu::{KeySetInfo, Keys};
-use usher_engine::ports::{CounterAdvance, ProofId, TicketConflict, TicketJobId, WithdrawTerms};
+use usher_engine::ports::{CounterAdvance, MintAuthToken, ProofId, TicketConflict, TicketJobId, WithdrawTerms};
 
 use crate::core::{Core, Halt, edge};
 use crate::drive::stale;
@@ -35,6 +35,7 @@ impl Core {
     /// Creates the job and commits its first step. `expected` is the stored revision: 0, or that of a failure.
     pub(crate) async fn create(self: &Arc<Self>, entry: &Entry, terms: Terms, expected: u64) -> Result<Job, Halt> {
         let mint = self.mints.get(terms.mint_url())?;
+        mint.remember(terms.auth());
         let record = |kind, stage| Record { kind, fingerprint: terms.fingerprint(), stage };
         match &terms {
             Terms::Mint(terms) => {
@@ -125,7 +126,7 @@ impl Core {
                 }
             };
             let totals = vec![(terms.amount, crate::seed::Owner::Holder), (change, crate::seed::Owner::Wallet)];
-            let (outputs, counter) = self.prepare(mint, &info, &keys, totals).await?;
+            let (outputs, counter) = self.prepare(mint, &info, &keys, totals, terms.auth.as_ref()).await?;
             let swapping = Swapping {
                 mint_url: mint.address.as_str().to_owned(),
                 unit: unit.clone(),
@@ -165,11 +166,12 @@ impl Core {
         }
         let _preparing = mint.preparing.lock().await;
         let totals = vec![(rest, crate::seed::Owner::Wallet)];
-        let (outputs, counter) = self.prepare(mint, &info, &keys, totals).await?;
+        let auth = mint.auth();
+        let (outputs, counter) = self.prepare(mint, &info, &keys, totals, auth.as_ref()).await?;
         let swapping = Swapping {
             mint_url: mint.address.as_str().to_owned(),
             unit: terms.unit.clone(),
-            auth: None,
+            auth,
             repeatable: true,
             own_inputs: true,
             inputs: terms.proofs.clone(),
@@ -194,9 +196,10 @@ impl Core {
         mint: &Mint,
         unit: &str,
         totals: Vec<(u64, crate::seed::Owner)>,
+        auth: Option<&MintAuthToken>,
     ) -> Result<(Outputs, CounterAdvance), Refusal> {
         let (info, keys) = self.keyset_for_outputs(mint, unit).await?;
-        self.prepare(mint, &info, &keys, totals).await
+        self.prepare(mint, &info, &keys, totals, auth).await
     }
 
     /// Ends a job with its first step: there is nothing to do.

@@ -47,7 +47,7 @@ impl Core {
     pub(crate) async fn run(self: &Arc<Self>, entry: &Arc<Entry>, start: Start) {
         let ended = match self.run_to_end(entry, start).await {
             Ok(ending) => Ok(ending),
-            Err(Halt::Stopped) => return,
+            Err(Halt::Stopped) => return entry.report(Progress::Stopped),
             Err(Halt::Refused(refusal)) => Err(refusal),
             Err(Halt::Mint(error)) => Err(Refusal::Failure(error.into())),
             Err(Halt::Stale) => Err(Refusal::Failure(Failure::TimedOut)),
@@ -104,7 +104,7 @@ impl Core {
         attempts: &mut Attempts,
     ) -> Result<Attempt, Halt> {
         match &job.record.stage {
-            Stage::Intent(terms) => self.quote(entry, job, terms, attempts).await,
+            Stage::Intent(terms) => self.quote(entry, job, terms).await,
             Stage::Quoted(minting) => self.issue(entry, job, minting, attempts).await,
             Stage::Swapping(swapping) => self.swap(entry, job, swapping, attempts).await,
             Stage::Ended(_) => Err(Halt::Stale),

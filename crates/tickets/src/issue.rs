@@ -18,6 +18,7 @@ use crate::mint_address::normal_unit;
 use crate::mint_error::MintError;
 use crate::mints::Mint;
 use crate::seed::Owner;
+use crate::swap::SIGNED_BEFORE;
 
 /// Longest quote id, in bytes.
 const MAX_QUOTE_BYTES: usize = 256;
@@ -44,14 +45,8 @@ const PAID_PATIENCE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
 impl Core {
     /// Asks for a quote and prepares the outputs. Nothing can be lost yet: an unpaid quote costs nobody anything.
-    pub(crate) async fn quote(
-        &self,
-        entry: &Entry,
-        job: &Job,
-        terms: &MintTerms,
-        attempts: &Attempts,
-    ) -> Result<Attempt, Halt> {
-        if attempts.any || !entry.is_awaited() {
+    pub(crate) async fn quote(&self, entry: &Entry, job: &Job, terms: &MintTerms) -> Result<Attempt, Halt> {
+        if !entry.is_awaited() {
             // After a restart, or when all have given up: undone. The same id starts it again.
             return self.fail(job, Failure::TimedOut, true).await;
         }
@@ -81,7 +76,8 @@ impl Core {
         edge!("tickets-after-quote");
         check_quote(&quote, terms.amount, &unit)?;
         let _preparing = mint.preparing.lock().await;
-        let (outputs, counter) = self.prepare(&mint, &info, &keys, vec![(terms.amount, Owner::Holder)]).await?;
+        let (outputs, counter) =
+            self.prepare(&mint, &info, &keys, vec![(terms.amount, Owner::Holder)], terms.auth.as_ref()).await?;
         let minting = Minting {
             terms: terms.clone(),
             quote: quote.quote,
@@ -127,6 +123,7 @@ impl Core {
             // The caller pays the quote, and comes back.
             return Ok(Attempt::Later(LOOK));
         }
+        let is_first = !attempts.any;
         attempts.any = true;
         let blinded = self.blinded(&minting.outputs).await?;
         edge!("tickets-before-mint");
@@ -142,6 +139,9 @@ impl Core {
         };
         edge!("tickets-after-failed-mint");
         attempts.uncertain |= !error.is_definite();
+        if is_first && error.concerns_outputs() {
+            return self.fail(job, Failure::Refused(SIGNED_BEFORE.to_owned()), true).await;
+        }
         if let Some(signatures) = self.restore_outputs(&mint, &minting.outputs, auth).await? {
             return self.finish_mint(entry, job, minting, &mint, signatures).await;
         }
@@ -229,7 +229,7 @@ impl Core {
         let (info, keys) = self.keyset_for_outputs(mint, &normal_unit(&minting.terms.unit)).await?;
         let _preparing = mint.preparing.lock().await;
         let totals = vec![(minting.terms.amount, Owner::Holder)];
-        let (outputs, counter) = self.prepare(mint, &info, &keys, totals).await?;
+        let (outputs, counter) = self.prepare(mint, &info, &keys, totals, minting.terms.auth.as_ref()).await?;
         let stage = Stage::Quoted(Box::new(Minting { outputs, ..minting.clone() }));
         let record = Record { stage, ..(*job.record).clone() };
         let mut commit = plain_commit(job.id, job.revision, self.now(), &record)?;

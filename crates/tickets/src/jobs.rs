@@ -20,6 +20,8 @@ pub(crate) enum Progress {
     Working(Option<Failure>),
     /// The mint waits for the payment of its quote.
     PaymentNeeded { invoice: String, expires_at: Option<UnixMillis> },
+    /// Its task has stopped, because the wallet closes. It continues at the next start.
+    Stopped,
     /// It has ended, or was not started.
     Ended(Result<Ending, Refusal>),
 }

@@ -78,6 +78,7 @@ mod options;
 mod outputs;
 mod own_proof;
 mod receive;
+mod restore;
 mod seed;
 mod selection;
 mod signatures;
@@ -87,4 +88,5 @@ mod token;
 mod wallet;
 
 pub use options::TicketOptions;
+pub use restore::{RestoreError, RestoredTickets};
 pub use wallet::{CashuWallet, InvalidKey};

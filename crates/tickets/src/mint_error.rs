@@ -84,6 +84,11 @@ impl MintError {
             || refusal.text.to_ascii_lowercase().contains("keyset"))
     }
 
+    /// Whether the mint says that it has signed the outputs before.
+    pub(crate) fn concerns_outputs(&self) -> bool {
+        matches!(self, Self::Refused(Refusal { code: Some(10002 | 11003), .. }))
+    }
+
     /// Whether the mint says that a proof is not valid.
     pub(crate) fn concerns_proof(&self) -> bool {
         matches!(self, Self::Refused(Refusal { code: Some(10001 | 10003), .. }))

@@ -89,6 +89,23 @@ impl Outputs {
         Ok((Self { keyset, outputs }, next))
     }
 
+    /// One output for each counter from `from` to `to`, whose amounts are not known: for a restore (NUT-09).
+    pub(crate) fn unknown(seeds: &Seeds, keyset: Id, from: u32, to: u32, owner: Owner) -> Result<Self, OutputError> {
+        let seed = seeds.of(owner);
+        let derive = |counter| {
+            let secret = Secret::from_seed(seed, keyset, counter).map_err(|_| OutputError::Derivation)?;
+            let r = SecretKey::from_seed(seed, keyset, counter).map_err(|_| OutputError::Derivation)?;
+            Ok(Output { amount: 0, owner, secret, r })
+        };
+        Ok(Self { keyset, outputs: (from..to).map(derive).collect::<Result<_, _>>()? })
+    }
+
+    /// Those at these positions.
+    pub(crate) fn only(&self, positions: &[usize]) -> Self {
+        let outputs = positions.iter().filter_map(|position| self.outputs.get(*position).cloned()).collect();
+        Self { keyset: self.keyset, outputs }
+    }
+
     /// The totals for which they were prepared.
     pub(crate) fn totals(&self) -> Vec<(u64, Owner)> {
         let total = |owner| {

@@ -74,7 +74,8 @@ impl Core {
                 // Nothing is stored and nobody waits: whoever asks again starts again.
                 return Err(Refusal::Failure(Failure::TimedOut).into());
             }
-            let (outputs, counter) = self.prepare(mint, &info, &keys, vec![(checked.net, owner)]).await?;
+            let (outputs, counter) =
+                self.prepare(mint, &info, &keys, vec![(checked.net, owner)], terms.auth.as_ref()).await?;
             let swapping = Swapping {
                 mint_url: mint.address.as_str().to_owned(),
                 unit: token.unit.clone(),

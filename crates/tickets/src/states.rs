@@ -75,7 +75,7 @@ pub(crate) async fn send_all(mint: Arc<Mint>) {
             return;
         }
         let ys = batch.iter().flat_map(|question| question.ys.iter().copied()).collect();
-        let result = mint.client.check_state(ys, None).await;
+        let result = mint.client.check_state(ys, mint.auth().as_ref()).await;
         let mut states = result.as_ref().map(|states| states.iter().map(|state| state.state));
         for question in batch {
             let state = match &mut states {

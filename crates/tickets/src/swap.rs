@@ -23,6 +23,9 @@ use crate::token;
 /// surely been processed.
 const LATE_EFFECTS: Duration = Duration::from_secs(5 * 60);
 
+/// Its signatures of new outputs are of another wallet's job: taking them would hand out what others hold already.
+pub(crate) const SIGNED_BEFORE: &str = "it has signed these outputs before: another service uses the same key with it";
+
 impl Core {
     /// Asks the mint to swap, and takes the result, however it can be had.
     pub(crate) async fn swap(
@@ -39,6 +42,7 @@ impl Core {
         {
             return self.finish_swap(entry, job, swapping, &mint, signatures).await;
         }
+        let is_first = !attempts.any;
         attempts.any = true;
         let blinded = self.blinded(&swapping.outputs).await?;
         edge!("tickets-before-swap");
@@ -54,6 +58,9 @@ impl Core {
         };
         edge!("tickets-after-failed-swap");
         attempts.uncertain |= !error.is_definite();
+        if is_first && error.concerns_outputs() {
+            return self.fail(job, Failure::Refused(SIGNED_BEFORE.to_owned()), true).await;
+        }
         if let Some(signatures) = self.restored(&mint, &swapping.outputs, swapping).await? {
             return self.finish_swap(entry, job, swapping, &mint, signatures).await;
         }
@@ -209,7 +216,7 @@ impl Core {
             _ => vec![(rest, Owner::Wallet)],
         };
         let _preparing = mint.preparing.lock().await;
-        let (outputs, counter) = match self.outputs_anew(mint, &swapping.unit, totals).await {
+        let (outputs, counter) = match self.outputs_anew(mint, &swapping.unit, totals, swapping.auth.as_ref()).await {
             Ok(prepared) => prepared,
             Err(Refusal::Failure(failure)) => {
                 // The mint has no keyset of this unit any more, or did not respond: the next attempt sees.

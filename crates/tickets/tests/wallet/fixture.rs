@@ -1,5 +1,7 @@
 //! A mint, a store, and wallets on them.
 
+#![allow(dead_code, reason = "each test binary uses a part")]
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -69,6 +71,12 @@ impl World {
         minted(wallet.mint(id(), &self.mint_terms(unit, amount)).await)
     }
 
+    /// Puts so much into the wallet's balance.
+    pub(crate) async fn fund(&self, wallet: &CashuWallet, unit: &str, amount: u64) -> u64 {
+        let token = self.token(wallet, unit, amount).await;
+        wallet.redeem(id(), &self.receive_terms(&token, unit, 0)).await.unwrap()
+    }
+
     pub(crate) async fn balance(&self, wallet: &CashuWallet, unit: &str) -> u64 {
         let balances = wallet.balances().await.unwrap();
         let mut of_unit = balances.iter().filter(|balance| balance.unit == unit && balance.mint_url == self.url);
@@ -90,7 +98,7 @@ pub(crate) fn options() -> TicketOptions {
     let mut options = TicketOptions::new(usher_http_client::tls_config(Vec::new()).unwrap());
     options.allow_private = true;
     options.longest_pause = Duration::from_secs(1);
-    options.wait = LONG;
+    options.wait = Duration::from_secs(15);
     options
 }
 
@@ -117,4 +125,22 @@ pub(crate) fn minted(minted: Result<Minted, TicketError>) -> Token {
         Minted::Token(token) => token,
         other @ Minted::PaymentNeeded { .. } => panic!("{other:?}"),
     }
+}
+
+/// Waits until the wallet has nothing to do.
+pub(crate) async fn settled(wallet: &CashuWallet) {
+    let settled = async {
+        while wallet.unfinished_jobs() > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(LONG, settled).await.expect("all jobs end");
+}
+
+/// The token without its DLEQ proofs: only a swap shows whether it is real.
+pub(crate) fn without_dleq(token: &Token) -> Token {
+    use std::str::FromStr as _;
+    let mut parsed = cashu::TokenV4::from_str(&token.0).unwrap();
+    parsed.token.iter_mut().flat_map(|part| &mut part.proofs).for_each(|proof| proof.dleq = None);
+    Token(parsed.to_string())
 }

@@ -4,3 +4,4 @@
 
 mod basics;
 mod fixture;
+mod restoring;

@@ -1,0 +1,227 @@
+//! A job's task ends at each edge, the wallet is dropped, and another one continues on the same store.
+
+use fail::FailScenario;
+use usher_engine::ports::{TicketJobId, TicketWallet as _, Token, TokenState};
+use usher_mint::{KeysetVersion, MintOptions, QuotePayment, Rotation};
+use usher_tickets::CashuWallet;
+
+use crate::fixture::{World, id, minted, settled, without_dleq};
+
+/// Every edge of a job.
+const EDGES: [&str; 14] = [
+    "tickets-before-start",
+    "tickets-after-start",
+    "tickets-before-quote",
+    "tickets-after-quote",
+    "tickets-before-quoted",
+    "tickets-after-quoted",
+    "tickets-before-mint",
+    "tickets-after-mint",
+    "tickets-before-swap",
+    "tickets-after-swap",
+    "tickets-before-verified",
+    "tickets-before-end",
+    "tickets-after-end",
+    "tickets-after-failed-swap",
+];
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Operation {
+    Mint,
+    Redeem,
+    Verify,
+    VerifyBySwap,
+    Withdraw,
+}
+
+const OPERATIONS: [Operation; 5] =
+    [Operation::Mint, Operation::Redeem, Operation::Verify, Operation::VerifyBySwap, Operation::Withdraw];
+
+/// What a job gave: a token, or nothing but the balance.
+async fn perform(
+    world: &World,
+    wallet: &CashuWallet,
+    operation: Operation,
+    id: TicketJobId,
+    token: &Token,
+) -> Option<Option<Token>> {
+    let terms = world.receive_terms(token, "sat", 30);
+    match operation {
+        Operation::Mint => match wallet.mint(id, &world.mint_terms("sat", 37)).await {
+            Ok(outcome) => Some(Some(minted(Ok(outcome)))),
+            Err(_) => None,
+        },
+        Operation::Redeem => wallet.redeem(id, &terms).await.ok().map(|_| None),
+        Operation::Verify | Operation::VerifyBySwap => wallet.verify(id, &terms).await.ok().map(Some),
+        Operation::Withdraw => wallet.withdraw(id, &world.withdraw_terms("sat", 11)).await.ok().map(Some),
+    }
+}
+
+/// What the unspent ones among these tokens are worth.
+async fn unspent(wallet: &CashuWallet, tokens: &[Token]) -> u64 {
+    let mut value = 0;
+    for token in tokens {
+        if wallet.token_state(token).await.unwrap() == TokenState::Unspent {
+            value += wallet.read_token(token).unwrap().amount;
+        }
+    }
+    value
+}
+
+async fn crash_everywhere(fee: u64, version: KeysetVersion) {
+    let _scenario = FailScenario::setup();
+    let world = World::with(MintOptions::new().input_fee_ppk(fee).keysets(version)).await;
+    let mut wallet = world.wallet().await;
+    world.fund(&wallet, "sat", 1000).await;
+    let mut tokens = Vec::new();
+    let mut crashes = 0;
+    for operation in OPERATIONS {
+        for edge in EDGES {
+            let fresh = world.token(&wallet, "sat", 37).await;
+            let given = if operation == Operation::VerifyBySwap { without_dleq(&fresh) } else { fresh };
+            tokens.push(given.clone());
+            let job = id();
+            fail::cfg(edge, "1*return").unwrap();
+            let before = perform(&world, &wallet, operation, job, &given).await;
+            crashes += usize::from(before.is_none());
+            drop(wallet);
+            fail::remove(edge);
+
+            wallet = world.wallet().await;
+            settled(&wallet).await;
+            let after = perform(&world, &wallet, operation, job, &given).await;
+            let after = after.unwrap_or_else(|| panic!("{operation:?} does not continue after {edge}"));
+            if let Some(before) = before {
+                assert_eq!(before, after, "{operation:?} {edge}");
+            }
+            assert_eq!(perform(&world, &wallet, operation, job, &given).await, Some(after.clone()));
+            tokens.extend(after.filter(|token| *token != given));
+            let (held, balance) = (unspent(&wallet, &tokens).await, world.balance(&wallet, "sat").await);
+            assert_eq!(world.totals("sat").await.outstanding(), held + balance, "{operation:?} {edge}");
+        }
+    }
+    assert!(crashes >= 25, "{crashes} crashes");
+    wallet.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_edge_without_fees() {
+    crash_everywhere(0, KeysetVersion::V2).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn every_edge_with_fees() {
+    crash_everywhere(100, KeysetVersion::V1).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_token_that_nobody_can_ask_for_joins_the_balance() {
+    let _scenario = FailScenario::setup();
+    let world = World::new().await;
+    let mut balance = 0;
+    for edge in ["tickets-after-quoted", "tickets-before-mint", "tickets-after-mint", "tickets-before-end"] {
+        let wallet = world.wallet().await;
+        let mut terms = world.mint_terms("sat", 5);
+        terms.repeatable = false;
+        fail::cfg(edge, "1*return").unwrap();
+        wallet.mint(id(), &terms).await.unwrap_err();
+        drop(wallet);
+        fail::remove(edge);
+        let wallet = world.wallet().await;
+        settled(&wallet).await;
+        balance += 5;
+        assert_eq!(world.balance(&wallet, "sat").await, balance, "{edge}");
+    }
+    for edge in ["tickets-before-swap", "tickets-after-swap", "tickets-before-end"] {
+        let wallet = world.wallet().await;
+        let mut terms = world.withdraw_terms("sat", 3);
+        terms.repeatable = false;
+        fail::cfg(edge, "1*return").unwrap();
+        wallet.withdraw(id(), &terms).await.unwrap_err();
+        drop(wallet);
+        fail::remove(edge);
+        let wallet = world.wallet().await;
+        settled(&wallet).await;
+        assert_eq!(world.balance(&wallet, "sat").await, balance, "{edge}");
+    }
+    assert_eq!(world.totals("sat").await.outstanding(), balance);
+}
+
+/// The mint rotates its keyset after the outputs were prepared, and before it is asked; and the process ends while new ones
+/// are prepared.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_rotation_between_the_steps() {
+    let _scenario = FailScenario::setup();
+    for fee in [0, 100] {
+        let world = World::with(MintOptions::new().input_fee_ppk(fee)).await;
+        let mut wallet = world.wallet().await;
+        world.fund(&wallet, "sat", 500).await;
+        let mut tokens = Vec::new();
+        for operation in [Operation::Redeem, Operation::VerifyBySwap, Operation::Withdraw, Operation::Mint] {
+            for edge in ["tickets-before-new-outputs", "tickets-after-new-outputs", "none"] {
+                let given = without_dleq(&world.token(&wallet, "sat", 37).await);
+                tokens.push(given.clone());
+                let job = id();
+                let first = if operation == Operation::Mint { "tickets-after-quoted" } else { "tickets-after-start" };
+                fail::cfg(first, "1*return").unwrap();
+                assert_eq!(perform(&world, &wallet, operation, job, &given).await, None);
+                fail::remove(first);
+                drop(wallet);
+                let rotation = Rotation { input_fee_ppk: fee, ..Rotation::default() };
+                world.mint.rotate_keyset("sat", rotation).await.unwrap();
+                if edge != "none" {
+                    fail::cfg(edge, "return").unwrap();
+                    wallet = world.wallet().await;
+                    let reached = perform(&world, &wallet, operation, job, &given).await;
+                    assert_eq!(reached, None, "{operation:?} reaches {edge}");
+                    fail::remove(edge);
+                    drop(wallet);
+                }
+                wallet = world.wallet().await;
+                let after = perform(&world, &wallet, operation, job, &given).await;
+                let after = after.unwrap_or_else(|| panic!("{operation:?} {edge}"));
+                tokens.extend(after);
+                let (held, balance) = (unspent(&wallet, &tokens).await, world.balance(&wallet, "sat").await);
+                assert_eq!(world.totals("sat").await.outstanding(), held + balance, "{operation:?} {edge}");
+            }
+        }
+        wallet.close().await;
+    }
+}
+
+/// A quote that must be paid: the process ends before and after the payment.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_quote_that_is_paid_is_minted_for() {
+    use usher_engine::ports::Minted;
+    let _scenario = FailScenario::setup();
+    let world = World::with(MintOptions::new().quotes(QuotePayment::Manual)).await;
+    for edge in ["tickets-after-quoted", "tickets-before-mint", "tickets-after-mint", "tickets-before-end"] {
+        for repeatable in [true, false] {
+            let wallet = world.wallet().await;
+            let before = world.balance(&wallet, "sat").await;
+            let mut terms = world.mint_terms("sat", 9);
+            terms.repeatable = repeatable;
+            let job = id();
+            let Minted::PaymentNeeded { invoice, expires_at } = wallet.mint(job, &terms).await.unwrap() else {
+                panic!()
+            };
+            assert!(expires_at.is_some());
+            world.mint.pay_quote(&invoice).await.unwrap();
+            fail::cfg(edge, "1*return").unwrap();
+            let first = wallet.mint(job, &terms).await;
+            fail::remove(edge);
+            drop(wallet);
+            let wallet = world.wallet().await;
+            settled(&wallet).await;
+            if repeatable {
+                let token = minted(wallet.mint(job, &terms).await);
+                assert_eq!(wallet.read_token(&token).unwrap().amount, 9);
+                assert_eq!(wallet.token_state(&token).await.unwrap(), TokenState::Unspent);
+                assert_eq!(world.balance(&wallet, "sat").await, before);
+            } else if first.is_err() {
+                assert_eq!(world.balance(&wallet, "sat").await, before + 9, "{edge}");
+            }
+            wallet.close().await;
+        }
+    }
+}
