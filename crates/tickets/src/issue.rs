@@ -139,7 +139,10 @@ impl Core {
         };
         edge!("tickets-after-failed-mint");
         attempts.uncertain |= !error.is_definite();
-        if is_first && error.concerns_outputs() {
+        if is_first
+            && error.concerns_outputs()
+            && mint.client.quote_state(&minting.quote, auth).await?.state != QuoteState::Issued
+        {
             return self.fail(job, Failure::Refused(SIGNED_BEFORE.to_owned()), true).await;
         }
         if let Some(signatures) = self.restore_outputs(&mint, &minting.outputs, auth).await? {

@@ -53,6 +53,8 @@
 //!
 //! Secrets are derived (NUT-13) from two seeds that come of the service's Nostr secret key: one for the wallet's own proofs,
 //! one for tokens that are handed out. A restore finds the first, and never takes back the second from those who hold it.
+//! Before a keyset's first use the mint is asked whether it has signed outputs of these seeds before: then the record was
+//! lost, and must be restored first.
 //!
 //! # Bounds
 //!

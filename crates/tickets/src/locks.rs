@@ -33,3 +33,41 @@ fn is_locked_to(proof: &Proof, key: &SecretKey) -> bool {
         && conditions.sig_flag == SigFlag::SigInputs
         && conditions.num_sigs.is_none_or(|wanted| wanted == 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use cashu::secret::Secret;
+    use cashu::{Id, SpendingConditions};
+
+    use super::*;
+
+    fn locked(conditions: SpendingConditions) -> Proof {
+        let secret = Nut10Secret::from(conditions);
+        let id: Id = "009a1f293253e41e".parse().unwrap();
+        Proof::new(1.into(), id, Secret::try_from(secret).unwrap(), SecretKey::generate().public_key())
+    }
+
+    #[test]
+    fn only_what_is_locked_to_our_key_is_unlocked() {
+        let (ours, other) = (SecretKey::generate(), SecretKey::generate());
+        let mut proof = locked(SpendingConditions::new_p2pk(ours.public_key(), None));
+        assert_eq!(unlock(&mut proof, &ours), Ok(true));
+        proof.verify_p2pk().unwrap();
+
+        let mut proof = locked(SpendingConditions::new_p2pk(other.public_key(), None));
+        assert_eq!(unlock(&mut proof, &ours), Err(TokenFault::Locked));
+        let two = Conditions { num_sigs: Some(2), pubkeys: Some(vec![other.public_key()]), ..Conditions::default() };
+        let mut proof = locked(SpendingConditions::new_p2pk(ours.public_key(), Some(two)));
+        assert_eq!(unlock(&mut proof, &ours), Err(TokenFault::Locked));
+        let all = Conditions { sig_flag: SigFlag::SigAll, ..Conditions::default() };
+        let mut proof = locked(SpendingConditions::new_p2pk(ours.public_key(), Some(all)));
+        assert_eq!(unlock(&mut proof, &ours), Err(TokenFault::Locked));
+        // A kind that we do not know.
+        let mut proof = locked(SpendingConditions::new_p2pk(ours.public_key(), None));
+        proof.secret = Secret::new(r#"["NEW",{"nonce":"00","data":"x"}]"#);
+        assert_eq!(unlock(&mut proof, &ours), Err(TokenFault::Locked));
+        let mut proof = locked(SpendingConditions::new_p2pk(ours.public_key(), None));
+        proof.secret = Secret::generate();
+        assert_eq!(unlock(&mut proof, &ours), Ok(false));
+    }
+}

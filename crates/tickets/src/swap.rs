@@ -58,7 +58,7 @@ impl Core {
         };
         edge!("tickets-after-failed-swap");
         attempts.uncertain |= !error.is_definite();
-        if is_first && error.concerns_outputs() {
+        if is_first && error.concerns_outputs() && !self.is_any_spent(&mint, swapping).await? {
             return self.fail(job, Failure::Refused(SIGNED_BEFORE.to_owned()), true).await;
         }
         if let Some(signatures) = self.restored(&mint, &swapping.outputs, swapping).await? {
@@ -98,6 +98,12 @@ impl Core {
             Failure::Refused(refusal.text.clone())
         };
         self.fail(job, failure, false).await
+    }
+
+    /// Whether the mint says that an input is spent, or is being spent.
+    async fn is_any_spent(&self, mint: &Mint, swapping: &Swapping) -> Result<bool, Halt> {
+        let states = mint.client.check_state(swapping.ys()?, swapping.auth.as_ref()).await?;
+        Ok(together(states.iter().map(|state| state.state)) != TokenState::Unspent)
     }
 
     /// The signatures of all outputs, if the mint has signed them.
