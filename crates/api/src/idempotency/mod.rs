@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | before the work is committed | nothing, and does it |
 //! | between the commit and the answer | the answer: it is in the same transaction as the work |
+//! | in a request that waits for a mint (`/cashu/mint`, `burn`, `withdraw`, reclaim), before its record is stored | a job of the ticket wallet whose id follows from the idempotency key, or from the delivery's stream: it is continued, and gives the same token or amount |
 //! | in a call that has no transaction to keep its answer in, before it is kept | nothing, and does it again: docs/api.md says why that is the same |
 //!
 //! Only success is stored. An error changed nothing, so a repeated request may try again, also with a corrected body.

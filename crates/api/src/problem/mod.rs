@@ -215,8 +215,9 @@ impl From<StartError> for Problem {
             StartError::Repeated => Self::overloaded("the same request is being processed"),
             StartError::TooManyOpen => Self::overloaded("limits.max_open_streams is reached"),
             StartError::TooManyEnded => Self::overloaded(
-                "too many payments have ended within the last day and are watched for late money; together with everything \
-                 open they are limited to twice limits.max_open_streams",
+                "too many payments have ended within the last day and are watched for late money, or too many sent tickets \
+                 were neither redeemed nor reclaimed; together with everything open they are limited to twice \
+                 limits.max_open_streams",
             ),
             StartError::BudgetExhausted { retry_after } => Self::new(
                 ErrorCode::BudgetExhausted,
