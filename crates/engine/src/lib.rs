@@ -15,13 +15,14 @@ pub mod testing;
 pub mod time;
 
 pub use engine::{
-    AuthenticateKey, BurnTicket, CloseHandshakeError, DecisionError, Engine, EngineMetrics, EngineOptions, EngineParts,
-    EventsError, FieldError, FieldErrors, FieldValues, HandshakePage, IdempotentRequest, KeyHandshakeRequest,
-    KeyHandshakeStarted, LightningBackend, Live, LiveEvent, LiveEvents, MintTicket, OperationMetrics, OperationOutcome,
-    OutgoingPage, OutgoingTicket, PayInvoiceRequest, PaymentRules, RecurringPaymentRequest, RenderedResponse,
-    RequestInvoice, RequestTicket, RequestVerificationToken, RetryError, ReusableHandshake, ScanLimit, SendTicket,
-    SinglePaymentRequest, SpendingRules, StartError, SubscriptionError, SubscriptionFilter, SubscriptionPage,
-    TicketCallError, VerificationRules, VerificationSessionStarted, VerificationView, WithdrawTicket,
+    AgeCheckError, AgeCheckReturned, AgeCheckStarted, AuthenticateKey, BurnTicket, CloseHandshakeError, DecisionError,
+    Engine, EngineMetrics, EngineOptions, EngineParts, EventsError, FieldError, FieldErrors, FieldValues,
+    HandshakePage, IdempotentRequest, KeyHandshakeRequest, KeyHandshakeStarted, LightningBackend, Live, LiveEvent,
+    LiveEvents, MintTicket, OperationMetrics, OperationOutcome, OutgoingPage, OutgoingTicket, PayInvoiceRequest,
+    PaymentRules, RecurringPaymentRequest, RenderedResponse, RequestInvoice, RequestTicket, RequestVerificationToken,
+    RetryError, ReusableHandshake, ScanLimit, SendTicket, SinglePaymentRequest, SpendingRules, StartError,
+    SubscriptionError, SubscriptionFilter, SubscriptionPage, TicketCallError, VerificationRules,
+    VerificationSessionStarted, VerificationView, WithdrawTicket,
 };
 pub use event::{Event, EventPage, EventType};
 pub use event_data::EventData;

@@ -30,6 +30,8 @@ struct MessagePage<'a> {
     base: &'a str,
     heading: &'a str,
     message: &'a str,
+    /// Where the page leads back to.
+    back: Option<&'a str>,
 }
 
 /// Renders a page.
@@ -45,7 +47,13 @@ pub(crate) fn render(status: StatusCode, page: &impl Template) -> Response {
 }
 
 /// A page that only says something.
-pub(crate) fn message(status: StatusCode, texts: &Texts, base: &str, message: &Message) -> Response {
+pub(crate) fn message(
+    status: StatusCode,
+    texts: &Texts,
+    base: &str,
+    message: &Message,
+    back: Option<&str>,
+) -> Response {
     let Message { heading, message } = *message;
-    render(status, &MessagePage { texts, base, heading, message })
+    render(status, &MessagePage { texts, base, heading, message, back })
 }

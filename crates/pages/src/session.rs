@@ -1,7 +1,7 @@
 //! The page of an age verification session.
 
 use askama::Template;
-use axum::extract::{Path, State};
+use axum::extract::{Path, RawQuery, State};
 use axum::response::{IntoResponse as _, Response};
 use http::StatusCode;
 use usher_engine::operations::VerificationState;
@@ -20,7 +20,12 @@ struct SessionPage<'a> {
     address: &'a str,
     title: &'a str,
     asks: &'a str,
+    /// What went wrong, if something did.
+    notice: Option<&'a str>,
     status: &'a str,
+    /// The text of the button that begins the check, if there is one.
+    button: Option<&'a str>,
+    what_the_button_does: &'a str,
     /// The colour of the status: `passed`, `failed` or none.
     tone: &'a str,
     checked: &'a str,
@@ -32,13 +37,23 @@ struct SessionPage<'a> {
     live: bool,
 }
 
+/// The query with which the user returns from a check that has no result.
+pub(crate) const INCOMPLETE: &str = "incomplete";
+
 /// What the address names.
 pub(crate) type Address = Path<(String, String)>;
 
 /// `GET /verify/{session_id}/{secret}`
-pub(crate) async fn show(State(pages): State<PagesState>, Path((id, secret)): Address) -> Response {
+pub(crate) async fn show(
+    State(pages): State<PagesState>,
+    Path((id, secret)): Address,
+    RawQuery(query): RawQuery,
+) -> Response {
     match find(&pages, &id, &secret).await {
-        Ok((session, view)) => show_session(&pages, &format!("{}/verify/{session}/{secret}", pages.base), &view),
+        Ok((session, view)) => {
+            let is_incomplete = query.as_deref() == Some(INCOMPLETE);
+            show_session(&pages, &pages.address(session, &secret), &view, is_incomplete)
+        }
         Err(response) => response,
     }
 }
@@ -52,24 +67,42 @@ pub(crate) async fn state(State(pages): State<PagesState>, Path((id, secret)): A
 }
 
 /// The session of this page; otherwise what the user is shown.
-async fn find(pages: &PagesState, id: &str, secret: &str) -> Result<(StreamId, VerificationView), Response> {
-    let not_found = || page::message(StatusCode::NOT_FOUND, &ENGLISH, &pages.base, &ENGLISH.not_found);
+pub(crate) async fn find(pages: &PagesState, id: &str, secret: &str) -> Result<(StreamId, VerificationView), Response> {
+    let not_found = || page::message(StatusCode::NOT_FOUND, &ENGLISH, &pages.base, &ENGLISH.not_found, None);
     let Ok(session) = id.parse::<StreamId>() else { return Err(not_found()) };
     match pages.engine.verification_session(session, secret).await {
         Ok(Some(view)) => Ok((session, view)),
         Ok(None) => Err(not_found()),
         Err(error) => {
             tracing::error!(%session, %error, "the page of a verification session could not be shown");
-            Err(page::message(StatusCode::SERVICE_UNAVAILABLE, &ENGLISH, &pages.base, &ENGLISH.unavailable))
+            Err(page::message(StatusCode::SERVICE_UNAVAILABLE, &ENGLISH, &pages.base, &ENGLISH.unavailable, None))
         }
     }
 }
 
-fn show_session(pages: &PagesState, address: &str, view: &VerificationView) -> Response {
+fn show_session(pages: &PagesState, address: &str, view: &VerificationView, is_incomplete: bool) -> Response {
     let texts = &ENGLISH;
     let age = view.minimum_age.to_string();
     let service = pages.service_name.as_deref().unwrap_or(texts.this_service);
-    let open = view.state == VerificationState::Open;
+    let open = matches!(view.state, VerificationState::Open | VerificationState::Checking);
+    let provider = pages.engine.age_verifier_name();
+    let button = match view.state {
+        VerificationState::Open => Some(texts.start),
+        VerificationState::Checking => Some(texts.start_again),
+        _ => None,
+    };
+    let checker = match provider {
+        Some(provider) => fill(texts.checker_provider, &[("provider", provider)]),
+        None => texts.checker_staff.to_owned(),
+    };
+    let status = match (view.state, provider) {
+        (VerificationState::Open, None) => texts.status.waiting,
+        (state, _) => by_state(&texts.status, state),
+    };
+    let title = match (view.state, provider) {
+        (VerificationState::Open, None) => texts.titles.waiting,
+        (state, _) => by_state(&texts.titles, state),
+    };
     let minutes = view.time_left.as_secs() / 60;
     let time_left = match minutes {
         0 => texts.one_minute_left.to_owned(),
@@ -81,19 +114,25 @@ fn show_session(pages: &PagesState, address: &str, view: &VerificationView) -> R
             texts,
             base: &pages.base,
             address,
-            title: by_state(&texts.titles, view.state),
+            title,
             asks: &fill(texts.asks, &[("service", service), ("age", &age)]),
-            status: by_state(&texts.status, view.state),
+            notice: (is_incomplete && view.state == VerificationState::Open).then_some(texts.incomplete),
+            status,
+            button: button.filter(|_| provider.is_some()),
+            what_the_button_does: &fill(texts.what_the_button_does, &[("provider", provider.unwrap_or_default())]),
             tone: match view.state {
-                VerificationState::Open | VerificationState::Issuing | VerificationState::NotIssued => "",
+                VerificationState::Open
+                | VerificationState::Checking
+                | VerificationState::Issuing
+                | VerificationState::NotIssued => "",
                 VerificationState::Passed => "passed",
                 VerificationState::Rejected | VerificationState::Expired => "failed",
             },
             checked: &fill(texts.checked, &[("age", &age)]),
-            checker: texts.checker_staff,
+            checker: &checker,
             time_left: open.then_some(time_left.as_str()),
             state: word(view.state),
-            live: matches!(view.state, VerificationState::Open | VerificationState::Issuing),
+            live: open || view.state == VerificationState::Issuing,
         },
     )
 }
@@ -102,6 +141,7 @@ fn show_session(pages: &PagesState, address: &str, view: &VerificationView) -> R
 const fn word(state: VerificationState) -> &'static str {
     match state {
         VerificationState::Open => "open",
+        VerificationState::Checking => "checking",
         VerificationState::Issuing => "issuing",
         VerificationState::Passed => "passed",
         VerificationState::Rejected => "rejected",
@@ -112,7 +152,8 @@ const fn word(state: VerificationState) -> &'static str {
 
 const fn by_state(texts: &StatusTexts, state: VerificationState) -> &'static str {
     match state {
-        VerificationState::Open => texts.waiting,
+        VerificationState::Open => texts.open,
+        VerificationState::Checking => texts.checking,
         VerificationState::Issuing => texts.issuing,
         VerificationState::Passed => texts.passed,
         VerificationState::Rejected => texts.rejected,

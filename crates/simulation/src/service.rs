@@ -95,6 +95,7 @@ impl Service {
             lightning: Some(LightningBackend { adapter: wallet, name: "nwc" }),
             lightning_notifications: Some(notifications),
             tickets: None,
+            age_verifier: None,
         };
         let engine = Engine::start(options_of(&identity), parts, &operations.tasks, operations.stop.clone())
             .await

@@ -12,9 +12,10 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use usher_age_verifiers::{OidcOptions, OidcVerifier, RemoteOptions, RemoteVerifier};
 use usher_api::{ApiParts, ApiState, ApiTokens, DocsAccess, Limits, ServeOptions};
 use usher_engine::ports::{
-    Clock, LightningNotifications, MintAuthToken, OsRandomness, Randomness, SystemClock, WebhookSender,
+    AgeVerifier, Clock, LightningNotifications, MintAuthToken, OsRandomness, Randomness, SystemClock, WebhookSender,
 };
 use usher_engine::{
     Engine, EngineOptions, EngineParts, LightningBackend, PaymentRules, SpendingRules, VerificationRules,
@@ -31,7 +32,7 @@ use usher_tickets::CashuWallet;
 use usher_webhooks::{HttpWebhookSender, WebhookOptions};
 
 use crate::config::Config;
-use crate::config::setting::{LnBackend, Whole};
+use crate::config::setting::{LnBackend, VerificationProvider, Whole};
 use crate::directory;
 use crate::failure::Failure;
 use crate::service_status::Parts;
@@ -112,6 +113,7 @@ impl Service {
             lightning,
             lightning_notifications,
             tickets: Some(Arc::clone(&tickets) as _),
+            age_verifier: age_verifier(config, &clock)?,
         };
         let engine = Engine::start(
             engine_options(config, &identity, &pages_url),
@@ -352,6 +354,43 @@ fn verification(config: &Config, pages_url: &str) -> VerificationRules {
         amount: verification.amount.get(),
         pages_url: pages_url.to_owned(),
     }
+}
+
+/// Who verifies ages in the place of staff, if anybody is configured.
+fn age_verifier(config: &Config, clock: &Arc<dyn Clock>) -> Result<Option<Arc<dyn AgeVerifier>>, Failure> {
+    let unusable = |key: &str| Failure::said(format!("{key} cannot be used"));
+    let tls = || usher_http_client::tls_config(Vec::new()).map_err(|_| Failure::said("TLS cannot be set up"));
+    Ok(match config.verification.provider {
+        VerificationProvider::Manual => None,
+        VerificationProvider::Oidc => {
+            let oidc = &config.oidc;
+            let issuer = oidc.issuer.as_ref().ok_or_else(|| unusable("verification.oidc.issuer"))?;
+            let client_id = oidc.client_id.as_ref().ok_or_else(|| unusable("verification.oidc.client_id"))?;
+            let options = OidcOptions {
+                issuer: issuer.url().clone(),
+                client_id: client_id.as_str().to_owned(),
+                client_secret: oidc.client_secret.as_ref().map(|secret| secret.secret().clone()),
+                claim: oidc.claim.as_ref().map(|claim| claim.as_str().to_owned()),
+                // `openid` is always asked for.
+                scopes: oidc
+                    .scopes
+                    .as_str()
+                    .split_whitespace()
+                    .filter(|scope| *scope != "openid")
+                    .map(str::to_owned)
+                    .collect(),
+            };
+            let verifier = OidcVerifier::new(options, tls()?, Arc::clone(clock));
+            Some(Arc::new(verifier.map_err(|_| unusable("verification.oidc.issuer"))?))
+        }
+        VerificationProvider::Remote => {
+            let remote = &config.remote;
+            let url = remote.url.as_ref().ok_or_else(|| unusable("verification.remote.url"))?;
+            let api_key = remote.api_key.as_ref().map(|key| key.secret().clone());
+            let verifier = RemoteVerifier::new(&RemoteOptions { url: url.url().clone(), api_key }, tls()?);
+            Some(Arc::new(verifier.map_err(|_| unusable("verification.remote.api_key"))?))
+        }
+    })
 }
 
 /// How a browser reaches the pages, without a trailing slash.

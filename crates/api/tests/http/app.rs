@@ -185,6 +185,7 @@ impl Builder {
             lightning: None,
             lightning_notifications: None,
             tickets: Some(Arc::clone(&tickets) as _),
+            age_verifier: None,
         };
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
         let world = Arc::new(World::default());

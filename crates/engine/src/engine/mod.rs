@@ -13,6 +13,7 @@
 //!
 //! A part that has something for an operation puts it into `inputs`; no part holds the engine itself.
 
+mod age_check_queue;
 mod alarms;
 mod capacity;
 mod cleanup;
@@ -88,7 +89,9 @@ use self::tasks::Tasks;
 pub use self::tickets::{BurnTicket, MintTicket, OutgoingPage, OutgoingTicket, WithdrawTicket};
 use self::tickets::{OutgoingTickets, Tickets};
 use self::verification_sessions::VerificationSessions;
-pub use self::verification_sessions::{DecisionError, VerificationView};
+pub use self::verification_sessions::{
+    AgeCheckError, AgeCheckReturned, AgeCheckStarted, DecisionError, VerificationView,
+};
 pub use self::webhook_dispatcher::RetryError;
 use self::webhook_dispatcher::WebhookDispatcher;
 pub use self::wiring::{EngineOptions, EngineParts};
@@ -118,7 +121,7 @@ pub struct Engine {
     webhooks: Arc<WebhookDispatcher>,
     reusable_handshakes: Arc<ReusableHandshakes>,
     scans: Arc<ScanAdmission>,
-    verification_sessions: VerificationSessions,
+    verification_sessions: Arc<VerificationSessions>,
 }
 
 impl Engine {
@@ -513,6 +516,34 @@ impl Engine {
         page_secret: &str,
     ) -> Result<Option<VerificationView>, StoreError> {
         self.verification_sessions.view(id, page_secret).await
+    }
+
+    /// The name of the age verifier, if one is configured; otherwise staff decide.
+    pub fn age_verifier_name(&self) -> Option<&str> {
+        self.verification_sessions.verifier_name()
+    }
+
+    /// Begins a check of an open session by the age verifier; an earlier check of it does not count any more. Waits for the
+    /// age verifier for some seconds.
+    ///
+    /// # Errors
+    /// [`AgeCheckError`]; then nothing has changed.
+    pub async fn begin_age_check(&self, id: StreamId, page_secret: String) -> Result<AgeCheckStarted, AgeCheckError> {
+        self.verification_sessions.begin(id, page_secret).await
+    }
+
+    /// Takes what a browser brings back from the age verifier: the parameter `state`, the whole query, and what it was given
+    /// when the check began. Waits for the age verifier for some seconds.
+    ///
+    /// # Errors
+    /// [`AgeCheckError`].
+    pub async fn end_age_check(
+        &self,
+        state: String,
+        query: String,
+        browser: String,
+    ) -> Result<AgeCheckReturned, AgeCheckError> {
+        self.verification_sessions.end(state, query, browser).await
     }
 
     /// Decides an open session.

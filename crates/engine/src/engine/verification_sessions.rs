@@ -1,15 +1,27 @@
-//! Verification sessions while they are open: their pages and decisions.
+//! Verification sessions while they are open: their pages, the checks of a provider, and decisions.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
+use tokio::sync::{Semaphore, oneshot};
+use tracing::warn;
 
+use super::age_check_queue::within;
 use super::commit::{Cause, Change, Committer};
 use super::damage::Damage;
 use super::idempotency::IdempotentRequest;
+use super::ids::Ids;
+use super::tasks::Tasks;
 use crate::StreamId;
-use crate::operations::{AgeDecision, DecisionFault, Operation, VerificationSession, VerificationState};
-use crate::ports::{Clock, Conflict, OperationKind, StoreError};
+use crate::operations::{AgeCheck, AgeDecision, DecisionFault, Operation, VerificationSession, VerificationState};
+use crate::ports::{
+    AgeCheckMemo, AgeCheckResult, AgeVerifier, AgeVerifierError, BegunAgeCheck, Clock, Conflict, NewAgeCheck,
+    OperationKind, StoreError,
+};
+
+/// Requests to the age verifier for browsers that run at the same time.
+const CONCURRENT: usize = 64;
 
 /// A session as its page shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,7 +31,50 @@ pub struct VerificationView {
     /// The minimum age in years.
     pub minimum_age: u64,
     /// How long it can still be decided.
-    pub time_left: std::time::Duration,
+    pub time_left: Duration,
+}
+
+/// A check that has begun: the browser goes to the provider.
+#[derive(Clone)]
+pub struct AgeCheckStarted {
+    /// Where the browser goes.
+    pub url: String,
+    /// What the browser must show when it returns, in a cookie.
+    pub browser: String,
+}
+
+/// The browser has returned from the provider.
+#[derive(Clone)]
+pub struct AgeCheckReturned {
+    /// The session.
+    pub session_id: StreamId,
+    /// The secret of its page, to which the browser goes now.
+    pub page_secret: String,
+    /// Whether the check has a result, or will have one by itself. Otherwise the user may begin it again.
+    pub is_complete: bool,
+}
+
+/// Why a check did not begin, or its result could not be taken.
+#[derive(Debug, thiserror::Error)]
+pub enum AgeCheckError {
+    /// There is no such session, or it is not waiting for this browser.
+    #[error("no such verification session")]
+    NotFound,
+    /// The session is decided or has expired, or staff decide it.
+    #[error("there is nothing to check")]
+    NothingToCheck,
+    /// It was begun too often.
+    #[error("the check was begun too often")]
+    TooOften,
+    /// Too many checks begin or end right now.
+    #[error("too many checks at the same time")]
+    Busy,
+    /// The age verifier failed.
+    #[error(transparent)]
+    Verifier(#[from] AgeVerifierError),
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
 }
 
 /// Why a session was not decided.
@@ -51,26 +106,150 @@ impl From<DecisionFault> for DecisionError {
     }
 }
 
-/// Reads and decides sessions.
-pub(super) struct VerificationSessions {
+/// What sessions work with.
+pub(super) struct VerificationParts {
     pub(super) damage: Arc<Damage>,
     pub(super) committer: Arc<Committer>,
+    pub(super) verifier: Option<Arc<dyn AgeVerifier>>,
+    /// How a browser reaches the pages, without a trailing slash.
+    pub(super) pages_url: String,
+    pub(super) ids: Ids,
     pub(super) clock: Arc<dyn Clock>,
+    pub(super) tasks: Tasks,
+}
+
+/// Reads and decides sessions.
+pub(super) struct VerificationSessions {
+    parts: VerificationParts,
+    permits: Semaphore,
 }
 
 impl VerificationSessions {
+    pub(super) fn new(parts: VerificationParts) -> Self {
+        Self { parts, permits: Semaphore::new(CONCURRENT) }
+    }
+
+    /// See [`Engine::age_verifier_name`](super::Engine::age_verifier_name).
+    pub(super) fn verifier_name(&self) -> Option<&str> {
+        self.parts.verifier.as_ref().map(|verifier| verifier.name())
+    }
+
     /// See [`Engine::verification_session`](super::Engine::verification_session).
     pub(super) async fn view(&self, id: StreamId, page_secret: &str) -> Result<Option<VerificationView>, StoreError> {
-        let Some((_, session)) = self.find(id).await? else { return Ok(None) };
-        if !is_same_secret(session.page_secret(), page_secret) {
-            return Ok(None);
-        }
-        let now = self.clock.now();
-        Ok(Some(VerificationView {
+        let session = self.find_page(id, page_secret).await?;
+        let now = self.parts.clock.now();
+        Ok(session.map(|(_, session)| VerificationView {
             state: session.state(),
             minimum_age: session.minimum_age(),
             time_left: session.expires_at().since(now),
         }))
+    }
+
+    /// See [`Engine::begin_age_check`](super::Engine::begin_age_check).
+    pub(super) async fn begin(
+        self: &Arc<Self>,
+        id: StreamId,
+        page_secret: String,
+    ) -> Result<AgeCheckStarted, AgeCheckError> {
+        let this = Arc::clone(self);
+        self.complete(async move { this.begin_now(id, &page_secret).await }).await
+    }
+
+    async fn begin_now(&self, id: StreamId, page_secret: &str) -> Result<AgeCheckStarted, AgeCheckError> {
+        let verifier = self.parts.verifier.as_ref().ok_or(AgeCheckError::NothingToCheck)?;
+        let (_, session) = self.find_page(id, page_secret).await?.ok_or(AgeCheckError::NotFound)?;
+        let is_open = matches!(session.state(), VerificationState::Open | VerificationState::Checking);
+        if !is_open || self.parts.clock.now() >= session.expires_at() {
+            return Err(AgeCheckError::NothingToCheck);
+        }
+        if !session.may_begin_check() {
+            return Err(AgeCheckError::TooOften);
+        }
+        let _permit = self.permits.try_acquire().map_err(|_| AgeCheckError::Busy)?;
+        let (state, browser) = (self.parts.ids.token(), self.parts.ids.token());
+        let BegunAgeCheck { url, memo } = within(verifier.begin(&NewAgeCheck {
+            minimum_age: session.minimum_age(),
+            return_url: format!("{}/verify/return", self.parts.pages_url),
+            state: format!("{id}.{state}"),
+            expires_at: session.expires_at(),
+        }))
+        .await?;
+        let check = AgeCheck { memo, state, browser: browser.clone(), polled: verifier.can_be_polled() };
+        loop {
+            let now = self.parts.clock.now();
+            let (revision, mut session) = self.find(id).await?.ok_or(AgeCheckError::NotFound)?;
+            if session.begin_check(check.clone(), now).is_err() {
+                return Err(AgeCheckError::NothingToCheck);
+            }
+            if self.commit(id, revision, session).await? {
+                return Ok(AgeCheckStarted { url, browser });
+            }
+        }
+    }
+
+    /// See [`Engine::end_age_check`](super::Engine::end_age_check).
+    pub(super) async fn end(
+        self: &Arc<Self>,
+        state: String,
+        query: String,
+        browser: String,
+    ) -> Result<AgeCheckReturned, AgeCheckError> {
+        let this = Arc::clone(self);
+        self.complete(async move { this.end_now(&state, &query, &browser).await }).await
+    }
+
+    async fn end_now(&self, state: &str, query: &str, browser: &str) -> Result<AgeCheckReturned, AgeCheckError> {
+        let verifier = self.parts.verifier.as_ref().ok_or(AgeCheckError::NotFound)?;
+        let (id, state) = state.split_once('.').ok_or(AgeCheckError::NotFound)?;
+        let id: StreamId = id.parse().map_err(|_| AgeCheckError::NotFound)?;
+        let _permit = self.permits.try_acquire().map_err(|_| AgeCheckError::Busy)?;
+        let is_it = |check: &AgeCheck| is_same_secret(&check.state, state) && is_same_secret(&check.browser, browser);
+        let (check, page_secret) = loop {
+            let (revision, mut session) = self.find(id).await?.ok_or(AgeCheckError::NotFound)?;
+            let page_secret = session.page_secret().to_owned();
+            let check = session.take_return(is_it).ok_or(AgeCheckError::NotFound)?;
+            // One that can be asked for again is not used up: nothing has changed.
+            if check.polled || self.commit(id, revision, session).await? {
+                break (check, page_secret);
+            }
+        };
+        let returned = |is_complete| AgeCheckReturned { session_id: id, page_secret, is_complete };
+        match within(verifier.result(&check.memo, Some(query))).await {
+            Ok(AgeCheckResult::Passed) => self.decide_by_check(id, AgeDecision::Approved).await?,
+            Ok(AgeCheckResult::Failed { reason }) => {
+                self.decide_by_check(id, AgeDecision::Rejected { reason: Some(reason.to_owned()) }).await?;
+            }
+            Ok(AgeCheckResult::Pending) => return Ok(returned(check.polled)),
+            Ok(AgeCheckResult::Cancelled) => {
+                if check.polled {
+                    self.forget_check(id, &check.memo).await?;
+                }
+                return Ok(returned(false));
+            }
+            Err(failure) => {
+                warn!(stream_id = %id, %failure, "a check of the age verifier has no result");
+                return Ok(returned(check.polled));
+            }
+        }
+        Ok(returned(true))
+    }
+
+    /// Somebody may have decided meanwhile: then that counts.
+    async fn decide_by_check(&self, id: StreamId, decision: AgeDecision) -> Result<(), AgeCheckError> {
+        match self.decide(id, &decision, None).await {
+            Ok(()) | Err(DecisionError::Decided | DecisionError::Expired | DecisionError::Repeated) => Ok(()),
+            Err(DecisionError::NotFound) => Err(AgeCheckError::NotFound),
+            Err(DecisionError::Store(error)) => Err(error.into()),
+        }
+    }
+
+    async fn forget_check(&self, id: StreamId, memo: &AgeCheckMemo) -> Result<(), AgeCheckError> {
+        loop {
+            let (revision, mut session) = self.find(id).await?.ok_or(AgeCheckError::NotFound)?;
+            if !session.cancel_check(memo) || self.commit(id, revision, session).await? {
+                return Ok(());
+            }
+        }
     }
 
     /// See [`Engine::decide_verification`](super::Engine::decide_verification).
@@ -81,26 +260,59 @@ impl VerificationSessions {
         once: Option<IdempotentRequest<AgeDecision>>,
     ) -> Result<(), DecisionError> {
         loop {
-            let now = self.clock.now();
+            let now = self.parts.clock.now();
             let (revision, mut session) = self.find(id).await?.ok_or(DecisionError::NotFound)?;
             let effects = session.decide(decision, now)?;
             let record = once.as_ref().map(|once| once.record(decision, now));
             let change = Change::step(id, revision, Operation::VerificationSession(session), effects);
-            match self.committer.commit(change, now, Cause::Request(record)).await? {
+            match self.parts.committer.commit(change, now, Cause::Request(record)).await? {
                 None => return Ok(()),
                 // It was stepped meanwhile: read it again.
                 Some(Conflict::Revision) => {}
                 Some(Conflict::AlreadyRequested) => return Err(DecisionError::Repeated),
-                Some(Conflict::Correlation(_) | Conflict::InboundSeen) => {
-                    return Err(StoreError::Unreadable("a verification session's keys").into());
-                }
+                Some(Conflict::Correlation(_) | Conflict::InboundSeen) => return Err(keys_conflict().into()),
             }
         }
     }
 
+    /// Commits a session that has changed without effects; false when it was stepped meanwhile.
+    async fn commit(&self, id: StreamId, revision: u64, session: VerificationSession) -> Result<bool, StoreError> {
+        let change = Change::step(id, revision, Operation::VerificationSession(session), Vec::new());
+        match self.parts.committer.commit(change, self.parts.clock.now(), Cause::Request(None)).await? {
+            None => Ok(true),
+            Some(Conflict::Revision) => Ok(false),
+            Some(Conflict::AlreadyRequested | Conflict::Correlation(_) | Conflict::InboundSeen) => Err(keys_conflict()),
+        }
+    }
+
+    /// Runs to its end whether or not the browser stays: it may have brought what it can bring once only.
+    async fn complete<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = Result<T, AgeCheckError>> + Send + 'static,
+    ) -> Result<T, AgeCheckError> {
+        let (done, result) = oneshot::channel();
+        let tasks = self.parts.tasks.clone();
+        self.parts.tasks.spawn(async move {
+            if let Some(output) = tasks.unless_stopped(work).await {
+                // Fails when nobody waits any more.
+                let _ = done.send(output);
+            }
+        });
+        // Fails when the engine stops.
+        result.await.unwrap_or(Err(AgeCheckError::Store(StoreError::Closed)))
+    }
+
+    async fn find_page(
+        &self,
+        id: StreamId,
+        page_secret: &str,
+    ) -> Result<Option<(u64, VerificationSession)>, StoreError> {
+        Ok(self.find(id).await?.filter(|(_, session)| is_same_secret(session.page_secret(), page_secret)))
+    }
+
     /// The session and its revision, also when it is over.
     async fn find(&self, id: StreamId) -> Result<Option<(u64, VerificationSession)>, StoreError> {
-        match self.damage.readable(id).await? {
+        match self.parts.damage.readable(id).await? {
             Some((stored, Operation::VerificationSession(session)))
                 if stored.kind == OperationKind::VerificationSession =>
             {
@@ -109,6 +321,10 @@ impl VerificationSessions {
             _ => Ok(None),
         }
     }
+}
+
+fn keys_conflict() -> StoreError {
+    StoreError::Unreadable("a verification session's keys")
 }
 
 /// Compares digests: the time it takes says nothing about the secret.

@@ -20,6 +20,7 @@ use usher_protocol::PublicKey;
 use usher_protocol::subkey::SubkeyProof;
 
 use super::Engine;
+use super::age_check_queue::AgeCheckQueue;
 use super::alarms::Alarms;
 use super::capacity::Capacity;
 use super::cleanup::Cleanup;
@@ -51,12 +52,12 @@ use super::ticket_metrics::TicketMetrics;
 use super::ticket_queue::TicketQueue;
 use super::tickets::{OpenDeliveries, OutgoingTickets, TicketParts, Tickets};
 use super::timers::Timers;
-use super::verification_sessions::VerificationSessions;
+use super::verification_sessions::{VerificationParts, VerificationSessions};
 use super::webhook_dispatcher::{WebhookDispatcher, WebhookDispatcherParts};
 use super::workers::Workers;
 use crate::ports::{
-    Clock, DeliveryStore, IdempotencyStore, Inbound, LightningNotifications, Messenger, Randomness, Store, StoreError,
-    TicketWallet, WebhookSender,
+    AgeVerifier, Clock, DeliveryStore, IdempotencyStore, Inbound, LightningNotifications, Messenger, Randomness, Store,
+    StoreError, TicketWallet, WebhookSender,
 };
 
 /// How the engine behaves.
@@ -110,6 +111,8 @@ pub struct EngineParts {
     pub lightning_notifications: Option<LightningNotifications>,
     /// The service's own ticket wallet.
     pub tickets: Option<Arc<dyn TicketWallet>>,
+    /// Verifies ages, if a provider is configured; otherwise staff do.
+    pub age_verifier: Option<Arc<dyn AgeVerifier>>,
 }
 
 impl Engine {
@@ -136,12 +139,14 @@ impl Engine {
             lightning,
             lightning_notifications,
             tickets,
+            age_verifier,
         } = parts;
         let tasks = Tasks::new(tasks.clone(), stop);
         let ownership = Ownership::Everything;
         let (timers, index, metrics) = (Arc::<Timers>::default(), Arc::<Index>::default(), Arc::<Metrics>::default());
         let damage = Arc::new(Damage::new(Arc::clone(&store)));
         let budget = Arc::new(SpendingBudget::new(options.payments.spending));
+        let pages_url = options.verification.pages_url.clone();
         let ids = Ids::new(Arc::clone(&clock), Arc::clone(&randomness));
         let capacity = Capacity::new(Arc::clone(&index), options.max_open_streams);
         let (inputs, jobs) = Inputs::new(ownership.clone());
@@ -225,6 +230,7 @@ impl Engine {
                 lightning: Arc::clone(&lightning_queue),
                 tickets: Arc::clone(&ticket_queue),
                 outgoing: Arc::clone(&outgoing),
+                age_checks: Arc::new(AgeCheckQueue::new(age_verifier.clone(), inputs.clone(), tasks.clone())),
                 webhooks: Arc::clone(&webhooks),
             },
         ));
@@ -322,14 +328,18 @@ impl Engine {
             checks: Arc::clone(&checks),
             idempotency: Arc::clone(&idempotency),
             metrics: ticket_metrics,
-            ids,
+            ids: ids.clone(),
             clock: Arc::clone(&clock),
         });
-        let verification_sessions = VerificationSessions {
+        let verification_sessions = Arc::new(VerificationSessions::new(VerificationParts {
             damage: Arc::clone(&damage),
             committer: Arc::clone(&committer),
+            verifier: age_verifier,
+            pages_url,
+            ids,
             clock: Arc::clone(&clock),
-        };
+            tasks: tasks.clone(),
+        }));
 
         let clock_changes = Arc::new(ClockChanges::new(ClockChangeParts {
             store: Arc::clone(&store),

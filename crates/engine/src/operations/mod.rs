@@ -46,14 +46,16 @@ pub use subscription::{
 pub use ticket_call::{TicketCall, TicketReply, VerifiedToken};
 pub use ticket_delivery::{DeliveryStatus, DeliveryTerms, DeliveryView, Reclaim, TicketDelivery};
 pub use ticket_request::{TicketRequest, TicketRequestTerms};
-pub use verification_session::{AgeDecision, DecisionFault, VerificationSession, VerificationState, VerificationTerms};
+pub use verification_session::{
+    AgeCheck, AgeDecision, DecisionFault, VerificationSession, VerificationState, VerificationTerms,
+};
 
 use crate::UnixMillis;
 use crate::event::NewEvent;
 use crate::event_data::EventData;
 use crate::ports::{
-    CorrelationKey, InvoiceStatus, LightningError, OutboxMessage, OutgoingMessage, OutgoingStatus, PaidInvoice,
-    Settlement, SignedPayment, State, UserRelays, WantedInvoice,
+    AgeCheckMemo, AgeCheckResult, CorrelationKey, InvoiceStatus, LightningError, OutboxMessage, OutgoingMessage,
+    OutgoingStatus, PaidInvoice, Settlement, SignedPayment, State, UserRelays, WantedInvoice,
 };
 
 /// How long an answer of the Lightning backend is waited for. An adapter gives up before it, so that this is only waited for
@@ -126,6 +128,13 @@ pub enum Input {
     PaymentStatus(Result<OutgoingStatus, LightningError>),
     /// The ticket wallet was asked.
     Ticket(TicketReply),
+    /// The age verifier was asked for the result of a check.
+    AgeChecked {
+        /// Which check.
+        memo: AgeCheckMemo,
+        /// How it stands.
+        result: AgeCheckResult,
+    },
     /// What the last step wanted to claim belongs to another operation: it was not committed.
     CorrelationTaken,
     /// Another operation, or the operator, says something.
@@ -187,6 +196,8 @@ pub enum Effect {
     Ask(LightningRequest),
     /// The ticket wallet is asked.
     AskTickets(TicketCall),
+    /// The age verifier is asked for the result of a check.
+    AskAge(AgeCheckMemo),
     /// The invoice that is watched is looked up soon.
     LookUp,
     /// The app is told on the reserved stream.

@@ -328,6 +328,7 @@ impl Payment {
             | Input::Paid(_)
             | Input::PaymentStatus(_)
             | Input::Ticket(_)
+            | Input::AgeChecked { .. }
             | Input::Note(Note::Asked(_) | Note::Paid { .. } | Note::Charged(_) | Note::Device { .. } | Note::Close) => {
                 StepResult::Ignored
             }

@@ -1,6 +1,7 @@
 //! An age verification: somebody decides whether a user is old enough, and a user who is gets a proof, which is a Cashu token.
 //!
 //! ```text
+//! open ─────a provider begins a check───────▶ open       its result is a decision; the check may be begun again
 //! open ─────nobody decides in time──────────▶ over       StatusUpdate {status: timeout}
 //! open ─────approved, a mint is configured──▶ minting    the proof is a job of the ticket wallet
 //! open ─────approved, no mint───────────────▶ over       CashuResponse {status: insufficient_funds, reason}
@@ -21,6 +22,7 @@
 //! | crash … | what resume does |
 //! | --- | --- |
 //! | before a decision is committed | it was not acknowledged; the session is open |
+//! | while a provider checks | the session is open: a provider that can be asked is asked again, otherwise the user begins again |
 //! | while minting | the ticket wallet is asked again for the same job, which it continues |
 //! | while replying | the reply is sent again |
 //! | after the event is committed | the session is over; a reply that arrives late finds nothing open |
@@ -33,11 +35,12 @@ use usher_protocol::message::{Addressed, CashuRequest, CashuResponse, CashuStatu
 use usher_protocol::{Keys, PublicKey, SecretKey, text};
 
 use super::ticket_call::{lease, retry_at};
-use super::{Effect, Input, SetBack, StateMachine, StepResult, TicketCall, TicketReply, emit, millis};
+use super::{Effect, Input, SetBack, StateMachine, StepResult, TicketCall, TicketReply, emit, millis, optional_millis};
 use crate::UnixMillis;
 use crate::event_data::{CashuResponseData, CashuStatusData, EventData};
 use crate::ports::{
-    CorrelationKey, MintTerms, Minted, OperationKind, OutboxMessage, OutgoingMessage, TicketError, Token,
+    AgeCheckMemo, AgeCheckResult, CorrelationKey, MintTerms, Minted, OperationKind, OutboxMessage, OutgoingMessage,
+    TicketError, Token,
 };
 
 /// For how long after the decision a mint that is away is asked again: the user waits.
@@ -48,6 +51,15 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 
 /// For how long each copy of the reply is waited for, in milliseconds. A relay delivers within tens of milliseconds.
 const REPLY_PAUSES: [u64; 3] = [1_000, 2_000, 2_000];
+
+/// For how long the result of a check is awaited before it is asked for, while the user is probably there, and later.
+const POLL_PAUSES: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(10)];
+
+/// After how many times it is asked for less often.
+const OFTEN: u32 = 60;
+
+/// How often a check may be begun: each costs the provider something.
+const MAX_CHECKS: u32 = 10;
 
 /// What a session is opened with.
 #[derive(Clone, Debug)]
@@ -80,6 +92,19 @@ pub enum AgeDecision {
     },
 }
 
+/// A check by a provider that has begun.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AgeCheck {
+    /// What the provider's adapter keeps.
+    pub memo: AgeCheckMemo,
+    /// What the user's browser brings back: random.
+    pub state: String,
+    /// What shows that it is the browser which began the check: random.
+    pub browser: String,
+    /// Whether the provider can be asked for the result again and again; otherwise the browser brings it, once.
+    pub polled: bool,
+}
+
 /// Why a decision was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecisionFault {
@@ -94,6 +119,8 @@ pub enum DecisionFault {
 pub enum VerificationState {
     /// Nobody has decided yet.
     Open,
+    /// Nobody has decided yet, and a provider is checking.
+    Checking,
     /// The user has passed, and the proof is being minted or delivered.
     Issuing,
     /// The user has passed and the proof was issued.
@@ -119,6 +146,9 @@ pub struct VerificationSession {
     proof: Option<MintTerms>,
     #[serde(with = "millis")]
     expires_at: UnixMillis,
+    /// How often a check was begun.
+    #[serde(default)]
+    checks: u32,
     phase: Phase,
 }
 
@@ -126,7 +156,17 @@ pub struct VerificationSession {
 #[serde(tag = "phase", rename_all = "snake_case")]
 enum Phase {
     /// Nobody has decided yet.
-    Open,
+    Open {
+        /// The last check that was begun and is not over.
+        #[serde(default)]
+        check: Option<AgeCheck>,
+        /// How often its result was asked for.
+        #[serde(default)]
+        polls: u32,
+        /// When it is asked for next.
+        #[serde(default, with = "optional_millis")]
+        next: Option<UnixMillis>,
+    },
     /// The user has passed, and the ticket wallet is asked for the proof.
     Minting {
         #[serde(with = "millis")]
@@ -184,10 +224,7 @@ impl StateMachine for VerificationSession {
 
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         match &self.phase {
-            Phase::Open => match input {
-                Input::Timer if now >= self.expires_at => self.expire(now),
-                _ => StepResult::Ignored,
-            },
+            Phase::Open { .. } => self.step_open(input, now),
             Phase::Minting { .. } => self.step_minting(input, now),
             Phase::Replying { .. } => self.step_replying(input, now),
             Phase::Over { .. } => StepResult::Ignored,
@@ -196,7 +233,7 @@ impl StateMachine for VerificationSession {
 
     fn wake_at(&self) -> Option<UnixMillis> {
         match &self.phase {
-            Phase::Open => Some(self.expires_at),
+            Phase::Open { next, .. } => Some(next.map_or(self.expires_at, |next| next.min(self.expires_at))),
             Phase::Minting { next, .. } | Phase::Replying { next, .. } => Some(*next),
             Phase::Over { .. } => None,
         }
@@ -205,7 +242,8 @@ impl StateMachine for VerificationSession {
     fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
         set_back.expiry(&mut self.expires_at);
         match &mut self.phase {
-            Phase::Open | Phase::Over { .. } => {}
+            Phase::Open { next: Some(next), .. } => set_back.pause(next, now),
+            Phase::Open { .. } | Phase::Over { .. } => {}
             Phase::Minting { since, next, .. } => {
                 set_back.moment(since, now);
                 set_back.pause(next, now);
@@ -234,7 +272,8 @@ impl VerificationSession {
             minimum_age: terms.minimum_age,
             proof: terms.proof,
             expires_at: terms.expires_at,
-            phase: Phase::Open,
+            checks: 0,
+            phase: Phase::Open { check: None, polls: 0, next: None },
         };
         let ask = session.request().map(|request| {
             let message = ServiceMessage::CashuRequest(request);
@@ -255,7 +294,8 @@ impl VerificationSession {
     /// How far it is.
     pub const fn state(&self) -> VerificationState {
         match &self.phase {
-            Phase::Open => VerificationState::Open,
+            Phase::Open { check: None, .. } => VerificationState::Open,
+            Phase::Open { check: Some(_), .. } => VerificationState::Checking,
             Phase::Minting { .. } => VerificationState::Issuing,
             Phase::Replying { result, .. } => match result {
                 SessionResult::Passed { .. } => VerificationState::Issuing,
@@ -292,8 +332,8 @@ impl VerificationSession {
     /// [`DecisionFault`]; then nothing has changed.
     pub fn decide(&mut self, decision: &AgeDecision, now: UnixMillis) -> Result<Vec<Effect>, DecisionFault> {
         match self.phase {
-            Phase::Open if now < self.expires_at => {}
-            Phase::Open | Phase::Over { end: End::Expired } => return Err(DecisionFault::Expired),
+            Phase::Open { .. } if now < self.expires_at => {}
+            Phase::Open { .. } | Phase::Over { end: End::Expired } => return Err(DecisionFault::Expired),
             Phase::Minting { .. } | Phase::Replying { .. } | Phase::Over { .. } => return Err(DecisionFault::Decided),
         }
         Ok(match (decision, &self.proof) {
@@ -312,6 +352,81 @@ impl VerificationSession {
                 vec![ask]
             }
         })
+    }
+
+    /// Whether another check may be begun.
+    pub const fn may_begin_check(&self) -> bool {
+        self.checks < MAX_CHECKS
+    }
+
+    /// A check has begun; an earlier one does not count any more.
+    ///
+    /// # Errors
+    /// [`DecisionFault`]; then nothing has changed.
+    pub fn begin_check(&mut self, begun: AgeCheck, now: UnixMillis) -> Result<(), DecisionFault> {
+        match &mut self.phase {
+            Phase::Open { check, polls, next } if now < self.expires_at => {
+                *next = begun.polled.then(|| now.plus(POLL_PAUSES[0]));
+                *polls = 0;
+                *check = Some(begun);
+                self.checks = self.checks.saturating_add(1);
+                Ok(())
+            }
+            Phase::Open { .. } | Phase::Over { end: End::Expired } => Err(DecisionFault::Expired),
+            Phase::Minting { .. } | Phase::Replying { .. } | Phase::Over { .. } => Err(DecisionFault::Decided),
+        }
+    }
+
+    /// The check of the browser that returns, if it is that of this session. One whose result the browser brings is over now:
+    /// nobody can return again.
+    pub fn take_return(&mut self, is_it: impl FnOnce(&AgeCheck) -> bool) -> Option<AgeCheck> {
+        let Phase::Open { check, .. } = &mut self.phase else { return None };
+        let returned = check.clone().filter(is_it)?;
+        if !returned.polled {
+            *check = None;
+        }
+        Some(returned)
+    }
+
+    /// The user has broken this check off; says whether it was the last one.
+    pub fn cancel_check(&mut self, memo: &AgeCheckMemo) -> bool {
+        let Phase::Open { check, next, .. } = &mut self.phase else { return false };
+        let is_last = check.as_ref().is_some_and(|check| check.memo == *memo);
+        if is_last {
+            (*check, *next) = (None, None);
+        }
+        is_last
+    }
+
+    fn step_open(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        if now >= self.expires_at {
+            return if matches!(input, Input::Timer) { self.expire(now) } else { StepResult::Ignored };
+        }
+        let Phase::Open { check, polls, next } = &mut self.phase else { return StepResult::Ignored };
+        match input {
+            Input::Timer if next.is_some_and(|next| now >= next) => {
+                let Some(check) = check.as_ref().filter(|check| check.polled) else {
+                    *next = None;
+                    return StepResult::Stepped(Vec::new());
+                };
+                *polls = polls.saturating_add(1);
+                *next = Some(now.plus(POLL_PAUSES[usize::from(*polls > OFTEN)]));
+                StepResult::Stepped(vec![Effect::AskAge(check.memo.clone())])
+            }
+            Input::AgeChecked { memo, result } if check.as_ref().is_some_and(|check| check.memo == *memo) => {
+                let decision = match result {
+                    AgeCheckResult::Passed => AgeDecision::Approved,
+                    AgeCheckResult::Failed { reason } => AgeDecision::Rejected { reason: Some((*reason).to_owned()) },
+                    AgeCheckResult::Pending => return StepResult::Ignored,
+                    AgeCheckResult::Cancelled => {
+                        (*check, *next) = (None, None);
+                        return StepResult::Stepped(Vec::new());
+                    }
+                };
+                self.decide(&decision, now).map_or(StepResult::Ignored, StepResult::Stepped)
+            }
+            _ => StepResult::Ignored,
+        }
     }
 
     fn step_minting(&mut self, input: &Input, now: UnixMillis) -> StepResult {

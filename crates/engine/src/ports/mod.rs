@@ -1,5 +1,6 @@
 //! What the engine needs from the world.
 
+mod age_verifier;
 mod clock;
 mod deliveries;
 mod directory;
@@ -14,6 +15,7 @@ mod ticket_store;
 mod ticket_wallet;
 mod webhook_sender;
 
+pub use age_verifier::{AgeCheckMemo, AgeCheckResult, AgeVerifier, AgeVerifierError, BegunAgeCheck, NewAgeCheck};
 pub use clock::{Clock, SystemClock};
 pub use deliveries::{Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, Retried};
 pub use directory::{

@@ -163,6 +163,7 @@ impl Running {
             lightning: wallet.map(|wallet| LightningBackend { adapter: wallet.clone(), name: "fake" }),
             lightning_notifications: wallet.map(|wallet| wallet.begin(clock.clone())),
             tickets: tickets.map(|tickets| tickets.clone() as Arc<dyn TicketWallet>),
+            age_verifier: None,
         };
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
         Self { engine, clock, inbox, letters, tasks, stop }

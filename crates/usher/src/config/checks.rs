@@ -14,8 +14,7 @@ use super::keys::{self, Config};
 use super::layer::Layer;
 use super::reader::Reader;
 use super::setting::{
-    ApiToken, DatabaseUrl, LnBackend, Nip05, NwcUrl, PrivateKey, ProfileName, Setting as _, Text, VerificationProvider,
-    WebUrl,
+    ApiToken, DatabaseUrl, LnBackend, Nip05, NwcUrl, PrivateKey, ProfileName, Text, VerificationProvider, WebUrl,
 };
 
 /// Seconds in a day.
@@ -72,10 +71,19 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, errors: &mut Vec<ConfigErr
     {
         note("verification.mint_url", "must have neither a query nor a fragment, and at most 512 bytes".to_owned());
     }
-    if let Some(provider @ (VerificationProvider::Oidc | VerificationProvider::Remote)) =
-        reader.peek("verification.provider")
-    {
-        note("verification.provider", format!("is {}, which this version does not have yet", provider.show()));
+    let is_missing = |key: &str, is_set: Option<bool>| (is_set == Some(false)).then(|| key.to_owned());
+    let web = |key| reader.peek::<Option<WebUrl>>(key).map(|url| url.is_some());
+    let missing = match reader.peek("verification.provider") {
+        Some(VerificationProvider::Oidc) => {
+            let client = reader.peek::<Option<Text>>("verification.oidc.client_id").map(|client| client.is_some());
+            let issuer = is_missing("verification.oidc.issuer", web("verification.oidc.issuer"));
+            issuer.or_else(|| is_missing("verification.oidc.client_id", client))
+        }
+        Some(VerificationProvider::Remote) => is_missing("verification.remote.url", web("verification.remote.url")),
+        Some(VerificationProvider::Manual) | None => None,
+    };
+    if let Some(missing) = missing {
+        note("verification.provider", format!("needs {missing}, which is not set"));
     }
     // What is wrong with an address that is there is said where it is read.
     let address = reader.peek::<Option<NwcUrl>>("wallet.nwc.url");

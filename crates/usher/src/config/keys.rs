@@ -186,6 +186,30 @@ configuration! {
         minimum_age: Whole<1, 150> = "18";
     }
 
+    /// For `verification.provider = "oidc"`: an OpenID Connect provider that knows its users' ages.
+    ["verification.oidc"] oidc: VerificationOidc {
+        /// The issuer identifier of the provider. `/.well-known/openid-configuration` below it describes the provider.
+        issuer: Option<WebUrl>;
+        /// The client that you have registered there, with `<pages.public_url>/verify/return` as redirect URI.
+        client_id: Option<Text>;
+        /// The secret of the client, if it has one.
+        client_secret: Option<Secret>;
+        /// The claim that tells the age: `true` or `false`, a date of birth, or an age in years. Default: `birthdate` or
+        /// `age_over_<minimum_age>`.
+        claim: Option<Text>;
+        /// The scopes that are asked for beside `openid`, separated by spaces.
+        scopes: Text = "\"profile\"";
+    }
+
+    /// For `verification.provider = "remote"`: an external verification service. docs/verification.md describes what it must
+    /// do.
+    ["verification.remote"] remote: VerificationRemote {
+        /// The URL of the service.
+        url: Option<WebUrl>;
+        /// Sent to the service as bearer token.
+        api_key: Option<ApiToken>;
+    }
+
     /// Pages for users' browsers.
     ["pages"] pages: Pages {
         /// How a user's browser reaches this service. Default: the loopback address on which it listens, which only

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::step::{Announced, Step};
+use crate::engine::age_check_queue::AgeCheckQueue;
 use crate::engine::event_feed::EventFeed;
 use crate::engine::index::Index;
 use crate::engine::invoice_watcher::InvoiceWatcher;
@@ -30,6 +31,7 @@ pub(in crate::engine) struct AfterCommit {
     pub(in crate::engine) lightning: Arc<LightningQueue>,
     pub(in crate::engine) tickets: Arc<TicketQueue>,
     pub(in crate::engine) outgoing: Arc<OpenDeliveries>,
+    pub(in crate::engine) age_checks: Arc<AgeCheckQueue>,
     pub(in crate::engine) webhooks: Arc<WebhookDispatcher>,
 }
 
@@ -61,6 +63,9 @@ impl AfterCommit {
             }
             for call in step.ticket_calls {
                 self.tickets.put(id, call);
+            }
+            for memo in step.age_checks {
+                self.age_checks.put(id, memo);
             }
             if step.looks_up {
                 self.watcher.look_up_soon(id, now);

@@ -3,7 +3,7 @@
 use super::Change;
 use crate::event::NewEvent;
 use crate::operations::{Effect, LightningRequest, Operation, TicketCall};
-use crate::ports::{CorrelationKey, OutboxChange, OutboxMessage, OutgoingMessage, Revision, UserRelays};
+use crate::ports::{AgeCheckMemo, CorrelationKey, OutboxChange, OutboxMessage, OutgoingMessage, Revision, UserRelays};
 use crate::{StreamId, UnixMillis};
 
 /// A step of one operation.
@@ -28,6 +28,8 @@ pub(super) struct Step {
     pub(super) calls: Vec<LightningRequest>,
     /// Calls to the ticket wallet.
     pub(super) ticket_calls: Vec<TicketCall>,
+    /// Checks whose results the age verifier is asked for.
+    pub(super) age_checks: Vec<AgeCheckMemo>,
     /// The watched invoice is looked up soon.
     pub(super) looks_up: bool,
 }
@@ -58,6 +60,7 @@ impl Step {
             claims,
             calls: Vec::new(),
             ticket_calls: Vec::new(),
+            age_checks: Vec::new(),
             looks_up: false,
         };
         let (mut user_relays, mut announced) = (Vec::new(), Vec::new());
@@ -72,6 +75,7 @@ impl Step {
                 Effect::ClearOutbox => step.clears_outbox = true,
                 Effect::Ask(call) => step.calls.push(call),
                 Effect::AskTickets(call) => step.ticket_calls.push(call),
+                Effect::AskAge(memo) => step.age_checks.push(memo),
                 Effect::LookUp => step.looks_up = true,
                 Effect::Announce(event) => announced.push(Announced { event, queue }),
                 Effect::Finish => step.finished = true,

@@ -2,6 +2,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::*;
+use crate::engine::age_check_queue::AgeCheckQueue;
 use crate::engine::event_feed::EventFeed;
 use crate::engine::fixtures::{Around, MemoryDeliveries, MemoryStore, NOW, stream};
 use crate::engine::invoice_watcher::{InvoiceWatcher, InvoiceWatcherParts};
@@ -90,6 +91,7 @@ pub(in crate::engine) fn committer(
         lightning: Arc::clone(&lightning),
         tickets: Arc::clone(&tickets),
         outgoing: Arc::default(),
+        age_checks: Arc::new(AgeCheckQueue::new(None, around.inputs.clone(), around.tasks.clone())),
         webhooks: Arc::new(webhooks),
     };
     (Arc::new(Committer::new(memory, damage, Ids::new(clock, randomness), metrics, after_commit)), lightning, tickets)

@@ -1,0 +1,149 @@
+//! What claims about a user say of the user's age. Nothing of it is kept.
+
+use chrono::{Datelike as _, NaiveDate};
+use serde_json::Value;
+
+/// Which claims are read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum AgeClaim {
+    /// `birthdate` (OpenID Connect Core 5.1), or `age_over_<years>`, whichever says enough.
+    Standard,
+    /// This one: `true` or `false`, a date of birth, or an age in years.
+    Named(String),
+}
+
+impl AgeClaim {
+    /// The claims that are asked for.
+    pub(crate) fn names(&self, minimum_age: u64) -> Vec<String> {
+        match self {
+            Self::Standard => vec!["birthdate".to_owned(), format!("age_over_{minimum_age}")],
+            Self::Named(name) => vec![name.clone()],
+        }
+    }
+
+    /// Whether the user is at least `minimum_age` years old on `today`; `None` when the claims do not say.
+    pub(crate) fn is_old_enough(&self, claims: &Value, minimum_age: u64, today: NaiveDate) -> Option<bool> {
+        match self {
+            Self::Named(name) => read(claims.get(name)?, minimum_age, today),
+            Self::Standard => {
+                let birthdate = claims.get("birthdate").and_then(Value::as_str);
+                let by_date = birthdate.and_then(|date| reached(date, minimum_age, today));
+                by_date.or_else(|| by_thresholds(claims, minimum_age))
+            }
+        }
+    }
+}
+
+fn read(value: &Value, minimum_age: u64, today: NaiveDate) -> Option<bool> {
+    match value {
+        Value::Bool(is) => Some(*is),
+        Value::Number(age) => age.as_u64().map(|age| age >= minimum_age),
+        Value::String(text) => match text.as_str() {
+            "true" => Some(true),
+            "false" => Some(false),
+            date => reached(date, minimum_age, today),
+        },
+        _ => None,
+    }
+}
+
+/// By `age_over_<years>`: a higher age that is reached, or a lower one that is not, says enough too.
+fn by_thresholds(claims: &Value, minimum_age: u64) -> Option<bool> {
+    let thresholds = claims.as_object()?.iter().filter_map(|(name, value)| {
+        let years: u64 = name.strip_prefix("age_over_")?.parse().ok()?;
+        let is = value.as_bool().or_else(|| value.as_str()?.parse().ok())?;
+        Some((years, is))
+    });
+    let (mut passed, mut failed) = (false, false);
+    for (years, is) in thresholds {
+        passed |= is && years >= minimum_age;
+        failed |= !is && years <= minimum_age;
+    }
+    // Claims that contradict each other say nothing.
+    (passed != failed).then_some(passed)
+}
+
+/// Whether somebody born on this date is of this age. `YYYY-MM-DD`; of `YYYY` alone the last day counts, so that nobody passes
+/// too early. `None` for what is no date, and for `0000-MM-DD`, by which a provider keeps the year to itself.
+fn reached(birthdate: &str, minimum_age: u64, today: NaiveDate) -> Option<bool> {
+    let date = match birthdate.len() {
+        4 => NaiveDate::from_ymd_opt(birthdate.parse().ok()?, 12, 31)?,
+        _ => NaiveDate::parse_from_str(birthdate, "%Y-%m-%d").ok()?,
+    };
+    // Nobody is older than this, and nobody is born tomorrow.
+    if date.year() < today.year() - 150 || date > today {
+        return None;
+    }
+    let birthday = (i64::from(date.year()) + i64::try_from(minimum_age).ok()?, date.month(), date.day());
+    Some(birthday <= (i64::from(today.year()), today.month(), today.day()))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn says(claim: &AgeClaim, claims: &Value) -> Option<bool> {
+        claim.is_old_enough(claims, 18, NaiveDate::from_ymd_opt(2026, 11, 22).unwrap())
+    }
+
+    #[test]
+    fn a_date_of_birth_is_compared_to_the_day() {
+        for (date, is) in [
+            ("2008-11-22", Some(true)),
+            ("2008-11-23", Some(false)),
+            ("1908-02-29", Some(true)),
+            ("2007", Some(true)),
+            ("2008", Some(false)),
+            ("0000-11-22", None),
+            ("2026-11-23", None),
+            ("1800-01-01", None),
+            ("2008-13-01", None),
+            ("22.11.2008", None),
+            ("", None),
+        ] {
+            assert_eq!(says(&AgeClaim::Standard, &json!({ "birthdate": date })), is, "{date}");
+            assert_eq!(says(&AgeClaim::Named("b".to_owned()), &json!({ "b": date })), is, "{date}");
+        }
+    }
+
+    #[test]
+    fn thresholds_say_enough_or_nothing() {
+        for (claims, is) in [
+            (json!({ "age_over_18": true }), Some(true)),
+            (json!({ "age_over_18": false }), Some(false)),
+            (json!({ "age_over_21": true }), Some(true)),
+            (json!({ "age_over_21": false }), None),
+            (json!({ "age_over_16": true }), None),
+            (json!({ "age_over_16": false }), Some(false)),
+            (json!({ "age_over_18": "true" }), Some(true)),
+            (json!({ "age_over_18": true, "age_over_16": false }), None),
+            (json!({ "age_over_18": 1 }), None),
+            (json!({ "age_over_x": true }), None),
+            (json!({ "birthdate": "nonsense", "age_over_18": true }), Some(true)),
+            (json!({ "birthdate": "2010-01-01", "age_over_18": true }), Some(false)),
+            (json!({}), None),
+            (json!([]), None),
+        ] {
+            assert_eq!(says(&AgeClaim::Standard, &claims), is, "{claims}");
+        }
+    }
+
+    #[test]
+    fn a_configured_claim_is_a_flag_an_age_or_a_date() {
+        let claim = AgeClaim::Named("adult".to_owned());
+        for (value, is) in [
+            (json!(true), Some(true)),
+            (json!("false"), Some(false)),
+            (json!(18), Some(true)),
+            (json!(17), Some(false)),
+            (json!(-18), None),
+            (json!(null), None),
+            (json!({ "x": true }), None),
+        ] {
+            assert_eq!(says(&claim, &json!({ "adult": value, "birthdate": "1970-01-01" })), is, "{value}");
+        }
+        assert_eq!(says(&claim, &json!({ "birthdate": "1970-01-01" })), None, "no other claim counts");
+    }
+}

@@ -1,0 +1,112 @@
+//! The way to the provider that checks an age, and back.
+//!
+//! A check is begun by a POST to the session's own unguessable address, so that no other site can cause it. The browser that
+//! begins it gets a cookie, without which nobody can return from the provider in its place.
+
+use askama::Template;
+use axum::extract::{Path, RawQuery, State};
+use axum::response::{IntoResponse as _, Redirect, Response};
+use http::header::{COOKIE, SET_COOKIE};
+use http::{HeaderMap, HeaderValue, StatusCode};
+use usher_engine::{AgeCheckError, AgeCheckReturned, AgeCheckStarted, StreamId};
+
+use crate::PagesState;
+use crate::page;
+use crate::session::{self, Address};
+use crate::texts::{ENGLISH, Message, Texts, fill};
+
+/// The page that leads to the provider. A redirect of a form is bound by the page's `form-action`, a link is not.
+#[derive(Template)]
+#[template(path = "leaving.html")]
+struct LeavingPage<'a> {
+    texts: &'a Texts,
+    base: &'a str,
+    leaving: &'a str,
+    target: &'a str,
+}
+
+/// `POST /verify/{session_id}/{secret}/start`
+pub(crate) async fn begin(State(pages): State<PagesState>, Path((id, secret)): Address) -> Response {
+    let (session, view) = match session::find(&pages, &id, &secret).await {
+        Ok(found) => found,
+        Err(response) => return response,
+    };
+    let address = pages.address(session, &secret);
+    let AgeCheckStarted { url, browser } = match pages.engine.begin_age_check(session, secret).await {
+        Ok(started) => started,
+        Err(error) => return failed(&pages, session, &error, Some(&address)),
+    };
+    let provider = pages.engine.age_verifier_name().unwrap_or_default();
+    let leaving = fill(ENGLISH.leaving, &[("provider", provider)]);
+    let page = LeavingPage { texts: &ENGLISH, base: &pages.base, leaving: &leaving, target: &url };
+    let mut response = page::render(StatusCode::OK, &page);
+    let (name, base) = (cookie_name(session), &pages.base);
+    let secure = if pages.is_secure { "; Secure" } else { "" };
+    let max_age = view.time_left.as_secs();
+    let cookie =
+        format!("{name}={browser}; Path={base}/verify/return; Max-Age={max_age}; HttpOnly; SameSite=Lax{secure}");
+    if let Ok(cookie) = HeaderValue::try_from(cookie) {
+        response.headers_mut().insert(SET_COOKIE, cookie);
+    }
+    response
+}
+
+/// `GET /verify/return`
+pub(crate) async fn end(State(pages): State<PagesState>, RawQuery(query): RawQuery, headers: HeaderMap) -> Response {
+    let query = query.unwrap_or_default();
+    let state = url::form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "state");
+    let state = state.map(|(_, value)| value.into_owned()).unwrap_or_default();
+    let session = state.split_once('.').and_then(|(session, _)| session.parse::<StreamId>().ok());
+    let Some(session) = session else { return message(&pages, StatusCode::NOT_FOUND, &ENGLISH.not_found, None) };
+    let Some(browser) = cookie(&headers, &cookie_name(session)) else {
+        return message(&pages, StatusCode::FORBIDDEN, &ENGLISH.other_browser, None);
+    };
+    match pages.engine.end_age_check(state, query, browser).await {
+        Ok(AgeCheckReturned { session_id, page_secret, is_complete }) => {
+            let address = pages.address(session_id, &page_secret);
+            let target = if is_complete { address } else { format!("{address}?{}", session::INCOMPLETE) };
+            let mut response = Redirect::to(&target).into_response();
+            let (name, base) = (cookie_name(session), &pages.base);
+            // A check is over once its browser has returned.
+            let cookie = format!("{name}=; Path={base}/verify/return; Max-Age=0; HttpOnly; SameSite=Lax");
+            if let Ok(cookie) = HeaderValue::try_from(cookie) {
+                response.headers_mut().insert(SET_COOKIE, cookie);
+            }
+            response
+        }
+        Err(error) => failed(&pages, session, &error, None),
+    }
+}
+
+fn failed(pages: &PagesState, session: StreamId, error: &AgeCheckError, back: Option<&str>) -> Response {
+    let texts = &ENGLISH;
+    match error {
+        AgeCheckError::NotFound => message(pages, StatusCode::NOT_FOUND, &texts.not_found, None),
+        AgeCheckError::NothingToCheck => message(pages, StatusCode::CONFLICT, &texts.nothing_to_check, back),
+        AgeCheckError::TooOften => message(pages, StatusCode::TOO_MANY_REQUESTS, &texts.too_often, back),
+        AgeCheckError::Busy => message(pages, StatusCode::SERVICE_UNAVAILABLE, &texts.unavailable, back),
+        AgeCheckError::Verifier(error) => {
+            tracing::warn!(%session, %error, "a check of the age verifier could not begin");
+            message(pages, StatusCode::BAD_GATEWAY, &texts.provider_unavailable, back)
+        }
+        AgeCheckError::Store(error) => {
+            tracing::error!(%session, %error, "a check of the age verifier could not be stored");
+            message(pages, StatusCode::SERVICE_UNAVAILABLE, &texts.unavailable, back)
+        }
+    }
+}
+
+fn message(pages: &PagesState, status: StatusCode, message: &Message, back: Option<&str>) -> Response {
+    page::message(status, &ENGLISH, &pages.base, message, back)
+}
+
+/// A cookie of each session's own: several can be open in one browser.
+fn cookie_name(session: StreamId) -> String {
+    format!("usher_check_{session}")
+}
+
+fn cookie(headers: &HeaderMap, name: &str) -> Option<String> {
+    let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
+    let pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.into_iter().find(|(found, _)| *found == name).map(|(_, value)| value.to_owned())
+}

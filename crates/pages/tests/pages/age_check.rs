@@ -1,0 +1,208 @@
+//! The way to a provider and back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use axum::body::Body;
+use http::Request;
+use http::header::{COOKIE, LOCATION, SET_COOKIE};
+use parking_lot::Mutex;
+use usher_engine::VerificationSessionStarted;
+use usher_engine::operations::AgeDecision;
+use usher_engine::ports::{AgeCheckMemo, AgeCheckResult, AgeVerifier, AgeVerifierError, BegunAgeCheck, NewAgeCheck};
+
+use crate::fixture::{Pages, path};
+
+/// A provider that does as it is told.
+struct ScriptedVerifier {
+    polled: bool,
+    begun: Mutex<Vec<NewAgeCheck>>,
+    asked: Mutex<Vec<Option<String>>>,
+    result: Mutex<Result<AgeCheckResult, AgeVerifierError>>,
+}
+
+impl ScriptedVerifier {
+    fn new(polled: bool, result: Result<AgeCheckResult, AgeVerifierError>) -> Arc<Self> {
+        Arc::new(Self { polled, begun: Mutex::default(), asked: Mutex::default(), result: Mutex::new(result) })
+    }
+}
+
+#[async_trait]
+impl AgeVerifier for ScriptedVerifier {
+    fn name(&self) -> &str {
+        "id.example"
+    }
+
+    async fn begin(&self, check: &NewAgeCheck) -> Result<BegunAgeCheck, AgeVerifierError> {
+        let mut begun = self.begun.lock();
+        begun.push(check.clone());
+        let url = format!("https://id.example/check?n={}&a=\"<b>", begun.len());
+        Ok(BegunAgeCheck { url, memo: AgeCheckMemo(format!("memo {}", begun.len())) })
+    }
+
+    async fn result(&self, _: &AgeCheckMemo, returned: Option<&str>) -> Result<AgeCheckResult, AgeVerifierError> {
+        self.asked.lock().push(returned.map(str::to_owned));
+        self.result.lock().clone()
+    }
+
+    fn can_be_polled(&self) -> bool {
+        self.polled
+    }
+}
+
+/// Begins a check; the cookie, and the way back with the state.
+async fn begin(pages: &Pages, verifier: &ScriptedVerifier, session: &VerificationSessionStarted) -> (String, String) {
+    let request = Request::post(format!("{}/start", path(session))).body(Body::empty()).unwrap();
+    let (status, headers, html) = pages.send(request).await;
+    assert_eq!(status, 200, "{html}");
+    assert!(html.contains("https://id.example/check?n=") && !html.contains("<b>"), "{html}");
+    let cookie = headers[SET_COOKIE].to_str().unwrap().to_owned();
+    assert!(cookie.contains("; Path=/usher/verify/return; Max-Age=900; HttpOnly; SameSite=Lax; Secure"), "{cookie}");
+    let begun = verifier.begun.lock().last().cloned().unwrap();
+    assert_eq!((begun.minimum_age, &*begun.return_url), (18, "https://shop.example/usher/verify/return"));
+    (cookie.split(';').next().unwrap().to_owned(), format!("/verify/return?code=secret&state={}", begun.state))
+}
+
+async fn come_back(pages: &Pages, way: &str, cookie: &str) -> (u16, String) {
+    let request = Request::get(way).header(COOKIE, format!("other=1; {cookie}")).body(Body::empty()).unwrap();
+    let (status, headers, _) = pages.send(request).await;
+    let location = headers.get(LOCATION).map(|location| location.to_str().unwrap().to_owned());
+    (status.as_u16(), location.unwrap_or_default())
+}
+
+async fn state(pages: &Pages, session: &VerificationSessionStarted) -> String {
+    pages.get(&format!("{}/state", path(session))).await.2
+}
+
+/// The path of a session's page as a browser sees it.
+fn page(session: &VerificationSessionStarted) -> String {
+    format!("/usher{}", path(session))
+}
+
+#[tokio::test]
+async fn a_user_goes_to_the_provider_and_comes_back_with_the_result() {
+    for (result, word) in [
+        (AgeCheckResult::Passed, "not-issued"),
+        (AgeCheckResult::Failed { reason: "the minimum age is not reached" }, "rejected"),
+    ] {
+        let verifier = ScriptedVerifier::new(false, Ok(result));
+        let pages = Pages::start_with(None, Some(verifier.clone())).await;
+        let session = pages.open().await;
+        let html = pages.get(&path(&session)).await.2;
+        for text in ["Start the check", "id.example. You prove your age there, not here.", "has not started yet"] {
+            assert!(html.contains(text), "{text}: {html}");
+        }
+        let (cookie, way) = begin(&pages, &verifier, &session).await;
+        assert_eq!(state(&pages, &session).await, "checking");
+        assert!(pages.get(&path(&session)).await.2.contains("Start the check again"));
+        assert_eq!(come_back(&pages, &way, &cookie).await, (303, page(&session)));
+        assert_eq!(state(&pages, &session).await, word);
+        let asked = verifier.asked.lock().clone();
+        assert!(matches!(&asked[..], [Some(query)] if query.starts_with("code=secret&state=")), "{asked:?}");
+        // One use.
+        assert_eq!(come_back(&pages, &way, &cookie).await.0, 404);
+        assert_eq!(verifier.asked.lock().len(), 1);
+        pages.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn only_the_browser_that_began_the_last_check_comes_back() {
+    let verifier = ScriptedVerifier::new(false, Ok(AgeCheckResult::Passed));
+    let pages = Pages::start_with(None, Some(verifier.clone())).await;
+    let (session, other) = (pages.open().await, pages.open().await);
+    let (old_cookie, old_way) = begin(&pages, &verifier, &session).await;
+    let (cookie, way) = begin(&pages, &verifier, &session).await;
+    let (other_cookie, other_way) = begin(&pages, &verifier, &other).await;
+    let name = cookie.split('=').next().unwrap();
+    let value = |cookie: &str| cookie.split('=').nth(1).unwrap().to_owned();
+    for (way, cookie, status) in [
+        (&*old_way, &*cookie, 404),
+        (&*way, &*old_cookie, 404),
+        (&*way, &*format!("{name}=guess"), 404),
+        (&*way, &*format!("{name}={}", value(&other_cookie)), 404),
+        (&*way, "", 403),
+        (&*other_way, &*cookie, 403),
+        ("/verify/return", &*cookie, 404),
+        ("/verify/return?state=x.y", &*cookie, 404),
+        ("/verify/return?state=subscriptions.y", &*cookie, 403),
+        (&*format!("{}x", way), &*cookie, 404),
+    ] {
+        assert_eq!(come_back(&pages, way, cookie).await.0, status, "{way} {cookie}");
+    }
+    assert!(verifier.asked.lock().is_empty());
+    assert_eq!(come_back(&pages, &way, &cookie).await.0, 303, "nothing of this used it up");
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn a_check_without_a_result_can_be_begun_again_but_not_for_ever() {
+    let unreachable = AgeVerifierError::Unreachable("connection refused".to_owned());
+    let verifier = ScriptedVerifier::new(false, Err(unreachable));
+    let pages = Pages::start_with(None, Some(verifier.clone())).await;
+    let session = pages.open().await;
+    let (cookie, way) = begin(&pages, &verifier, &session).await;
+    assert_eq!(come_back(&pages, &way, &cookie).await, (303, format!("{}?incomplete", page(&session))));
+    let html = pages.get(&format!("{}?incomplete", path(&session))).await.2;
+    assert!(html.contains("The check was not completed.") && html.contains("Start the check"), "{html}");
+    *verifier.result.lock() = Ok(AgeCheckResult::Cancelled);
+    let (cookie, way) = begin(&pages, &verifier, &session).await;
+    assert_eq!(come_back(&pages, &way, &cookie).await.1, format!("{}?incomplete", page(&session)));
+    assert_eq!(state(&pages, &session).await, "open");
+    for _ in 2..10 {
+        begin(&pages, &verifier, &session).await;
+    }
+    let again = || Request::post(format!("{}/start", path(&session))).body(Body::empty()).unwrap();
+    assert_eq!(pages.send(again()).await.0, 429);
+    assert_eq!(verifier.begun.lock().len(), 10);
+    pages.engine.decide_verification(session.session_id, &AgeDecision::Approved, None).await.unwrap();
+    assert_eq!(pages.send(again()).await.0, 409, "decided");
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn a_check_needs_the_sessions_secret_and_a_provider() {
+    let verifier = ScriptedVerifier::new(false, Ok(AgeCheckResult::Passed));
+    let pages = Pages::start_with(None, Some(verifier.clone())).await;
+    let session = pages.open().await;
+    let path_of = path(&session);
+    let wrong = format!("{}/guess/start", path_of.rsplit_once('/').unwrap().0);
+    assert_eq!(pages.send(Request::post(wrong).body(Body::empty()).unwrap()).await.0, 404);
+    let start = format!("{path_of}/start");
+    assert_eq!(pages.get(&start).await.0, 405, "a link begins nothing");
+    pages.clock.turn(Duration::from_secs(900));
+    let late = pages.send(Request::post(&start).body(Body::empty()).unwrap()).await.0;
+    assert_eq!(late, 409);
+    assert!(verifier.begun.lock().is_empty());
+    pages.stop().await;
+
+    let pages = Pages::start(None).await;
+    let session = pages.open().await;
+    let begun = Request::post(format!("{}/start", path(&session))).body(Body::empty()).unwrap();
+    assert_eq!(pages.send(begun).await.0, 409, "staff decide");
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn a_provider_that_can_be_asked_is_asked_until_it_knows() {
+    let verifier = ScriptedVerifier::new(true, Ok(AgeCheckResult::Pending));
+    let pages = Pages::start_with(None, Some(verifier.clone())).await;
+    let session = pages.open().await;
+    let (cookie, way) = begin(&pages, &verifier, &session).await;
+    assert_eq!(come_back(&pages, &way, &cookie).await, (303, page(&session)));
+    assert_eq!(state(&pages, &session).await, "checking");
+    // The user closes the browser. The provider decides later.
+    *verifier.result.lock() = Ok(AgeCheckResult::Failed { reason: "the age verifier did not confirm the age" });
+    for _ in 0..200 {
+        if state(&pages, &session).await == "rejected" {
+            break;
+        }
+        pages.clock.turn(Duration::from_secs(2));
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let page = pages.engine.wait_events(session.session_id, 0, 1, Duration::from_secs(20)).await.unwrap();
+    let data: &str = &page.events[0].data;
+    assert_eq!(data, r#"{"reason":"the age verifier did not confirm the age","status":"rejected"}"#);
+    pages.stop().await;
+}

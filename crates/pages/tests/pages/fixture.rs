@@ -1,0 +1,112 @@
+//! The pages on a real engine and a real store.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use http::{Request, StatusCode};
+use http_body_util::BodyExt as _;
+use tempfile::TempDir;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower::ServiceExt as _;
+use usher_engine::ports::AgeVerifier;
+use usher_engine::testing::{ManualClock, RecordingMessenger, SeededRandomness};
+use usher_engine::{
+    Engine, EngineOptions, EngineParts, PaymentRules, UnixMillis, VerificationRules, VerificationSessionStarted,
+};
+use usher_pages::PagesOptions;
+use usher_protocol::bolt11::Network;
+use usher_protocol::{Keys, SecretKey};
+use usher_store::{SqliteOptions, SqliteStore};
+
+pub(crate) const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
+pub(crate) const URL: &str = "https://shop.example/usher";
+
+/// The pages of a service.
+pub(crate) struct Pages {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) clock: Arc<ManualClock>,
+    router: Router,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+    _folder: TempDir,
+}
+
+impl Pages {
+    pub(crate) async fn start(service_name: Option<&str>) -> Self {
+        Self::start_with(service_name, None).await
+    }
+
+    pub(crate) async fn start_with(service_name: Option<&str>, age_verifier: Option<Arc<dyn AgeVerifier>>) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let store = SqliteStore::open(&folder.path().join("test.sqlite"), SqliteOptions::default()).unwrap();
+        let store = Arc::new(store);
+        let clock = Arc::new(ManualClock::at(NOW));
+        let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
+        let options = EngineOptions {
+            main_key: Keys::new(SecretKey::from_slice(&[1; 32]).unwrap()).public_key(),
+            subkey: None,
+            subkey_proof: None,
+            url_scheme: "nostr+walletconnect".to_owned(),
+            handshake_ttl: Duration::from_secs(600),
+            challenge_ttl: Duration::from_secs(300),
+            max_open_streams: 100,
+            retention: Duration::from_secs(86_400),
+            ticket_send_ttl: Duration::from_secs(168 * 3600),
+            payments: PaymentRules {
+                network: Network::Regtest,
+                max_amount: 1_000,
+                retry_after: Vec::new(),
+                look_ups_per_second: 10,
+                spending: usher_engine::SpendingRules::default(),
+            },
+            verification: VerificationRules { pages_url: URL.to_owned(), ..VerificationRules::default() },
+        };
+        let parts = EngineParts {
+            store: store.clone(),
+            idempotency: store.clone(),
+            deliveries: store,
+            webhook: None,
+            messenger: Arc::new(RecordingMessenger::new(&[]).0),
+            clock: clock.clone(),
+            randomness: Arc::new(SeededRandomness::new(1)),
+            inbox: mpsc::channel(1).1,
+            lightning: None,
+            lightning_notifications: None,
+            tickets: None,
+            age_verifier,
+        };
+        let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
+        let options = PagesOptions { url: URL.to_owned(), service_name: service_name.map(str::to_owned) };
+        let router = usher_pages::router(Arc::clone(&engine), options);
+        Self { engine, clock, router, tasks, stop, _folder: folder }
+    }
+
+    pub(crate) async fn open(&self) -> VerificationSessionStarted {
+        self.engine.start_verification_session(None).await.unwrap()
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> (StatusCode, http::HeaderMap, String) {
+        self.send(Request::get(path).body(Body::empty()).unwrap()).await
+    }
+
+    pub(crate) async fn send(&self, request: Request<Body>) -> (StatusCode, http::HeaderMap, String) {
+        let (head, body) = self.router.clone().oneshot(request).await.unwrap().into_parts();
+        let body = body.collect().await.unwrap().to_bytes();
+        (head.status, head.headers, String::from_utf8(body.to_vec()).unwrap())
+    }
+
+    pub(crate) async fn stop(self) {
+        self.stop.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+}
+
+/// Where a proxy that serves the pages below a path sends the request.
+pub(crate) fn path(session: &VerificationSessionStarted) -> String {
+    session.session_url.strip_prefix(URL).unwrap().to_owned()
+}

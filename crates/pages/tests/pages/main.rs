@@ -1,0 +1,6 @@
+//! The pages as a browser gets them.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+mod age_check;
+mod fixture;
+mod session;
