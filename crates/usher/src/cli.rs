@@ -41,7 +41,7 @@ pub enum Command {
     ///
     /// It listens to the service of the data directory. What happened before, or while it was away, is not shown.
     Listen(ListenCommand),
-    /// Shows what the service's own ticket wallet holds.
+    /// Shows what the service's own ticket wallet holds, and gets it back from a mint.
     ///
     /// The service must not run on the data directory at the same time.
     #[command(subcommand)]
@@ -116,6 +116,18 @@ impl fmt::Debug for ListenCommand {
 pub enum TicketsCommand {
     /// Prints the balances: amount, unit and mint, one per line.
     Balances,
+    /// Gets the balance at a mint back after the database was lost: everything that the mint has signed for the service's key
+    /// and that is not spent.
+    ///
+    /// It needs nostr.private_key and nothing else. It refuses to run if the database knows the mint already, because it
+    /// would bring back what was handed out.
+    Restore {
+        /// The mint's address.
+        mint_url: String,
+        /// The file that holds the token by which the mint knows the service, if the mint wants one.
+        #[arg(long, value_name = "FILE")]
+        static_token_file: Option<PathBuf>,
+    },
 }
 
 /// `usher key …`

@@ -1,11 +1,14 @@
 //! `usher tickets …`
 
 use std::fmt::Write as _;
-use std::path::PathBuf;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use usher_engine::ports::{TicketBalance, TicketStore as _};
+use usher_engine::ports::{MintAuthToken, SystemClock, TicketBalance, TicketStore as _};
+use usher_protocol::mint_url;
 use usher_store::{OpenError, SqliteOptions, SqliteStore};
+use usher_tickets::RestoredTickets;
 
 use super::environment::{load_in_time, source};
 use crate::cli::TicketsCommand;
@@ -14,6 +17,11 @@ use crate::config::{Config, Source, report};
 use crate::failure::Failure;
 use crate::logging::{self, Output};
 use crate::output::{tell, write};
+use crate::service::{identity, make_data_dir};
+use crate::ticket_wallet;
+
+/// Longest file with the token of a mint, in bytes.
+const LONGEST_TOKEN: usize = 4096;
 
 /// Runs it.
 ///
@@ -29,6 +37,9 @@ pub fn run(command: &TicketsCommand, data_dir: Option<PathBuf>) -> Result<(), Fa
     let text = runtime.block_on(async {
         match command {
             TicketsCommand::Balances => balances(config, &source).await,
+            TicketsCommand::Restore { mint_url, static_token_file } => {
+                restore(config, &source, mint_url, static_token_file.as_deref()).await
+            }
         }
     })?;
     Ok(write(&text)?)
@@ -47,6 +58,45 @@ async fn balances(config: &Config, source: &Source) -> Result<String, Failure> {
         tell("usher: the ticket wallet is empty");
     }
     Ok(lines(&balances))
+}
+
+async fn restore(config: &Config, source: &Source, mint: &str, token_file: Option<&Path>) -> Result<String, Failure> {
+    let mint = mint_url::normalize(mint)
+        .ok_or_else(|| Failure::usage("the mint must be an http(s) URL without credentials, query and fragment"))?;
+    let auth = token_file.map(mint_token).transpose()?;
+    make_data_dir(&source.data_dir)?;
+    let store = open_store(config, source)?;
+    let wallet = ticket_wallet::open(config, &identity(config)?.keys, Arc::clone(&store), Arc::new(SystemClock))?;
+    let restored = wallet.restore(&mint, auth.as_ref()).await;
+    wallet.close().await;
+    store.close().await;
+    let restored = restored?;
+    let mut balances = Vec::new();
+    for RestoredTickets { unit, amount, pending, .. } in restored {
+        if pending > 0 {
+            tell(&format!("usher: {pending} {unit} are being spent at this moment, and were not restored"));
+        }
+        if amount > 0 {
+            balances.push(TicketBalance { mint_url: mint.clone(), unit, amount });
+        }
+    }
+    if balances.is_empty() {
+        tell(&format!("usher: {mint} holds nothing for this key"));
+    }
+    Ok(lines(&balances))
+}
+
+/// The token in a file, without line breaks at its end.
+fn mint_token(path: &Path) -> Result<MintAuthToken, Failure> {
+    let failed = |error: &dyn std::fmt::Display| Failure::said(format!("cannot read {}: {error}", path.display()));
+    let file = std::fs::File::open(path).map_err(|error| failed(&error))?;
+    let mut text = String::new();
+    file.take(LONGEST_TOKEN as u64 + 2).read_to_string(&mut text).map_err(|error| failed(&error))?;
+    let token = text.trim_end_matches(['\r', '\n']);
+    if token.is_empty() || token.len() > LONGEST_TOKEN || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
+        return Err(failed(&"it must hold 1 to 4096 visible ASCII characters"));
+    }
+    Ok(MintAuthToken(token.to_owned()))
 }
 
 /// The database, for this process alone.
