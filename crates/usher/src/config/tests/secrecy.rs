@@ -19,6 +19,7 @@ fn secrets() -> Vec<(&'static str, String, &'static str)> {
         ("webhook.url", "https://me:hunter24@example.com/hunter25".to_owned(), "hunter2"),
         ("webhook.secret", "hunter26".to_owned(), "hunter26"),
         ("webhook.previous_secret", "hunter27".to_owned(), "hunter27"),
+        ("verification.mint_token", "hunter28".to_owned(), "hunter28"),
     ]
 }
 

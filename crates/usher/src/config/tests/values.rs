@@ -241,10 +241,7 @@ fn what_this_version_does_not_act_on_is_warned_about_once_per_key() {
         .variable("WALLET__EMBEDDED__API_KEY", "key")
         .variable("WEBHOOK__URL", "https://user:pass@example.com/hook")
         .variable("CASHU__SEND_TTL_HOURS", "21");
-    insta::assert_snapshot!(given.warnings(), @r"
-    wallet.embedded.api_key is reserved: this version validates it but does not use it
-    cashu.send_ttl_hours is reserved: this version validates it but does not use it
-    ");
+    insta::assert_snapshot!(given.warnings(), @"wallet.embedded.api_key is reserved: this version validates it but does not use it");
     assert_eq!(Given::required().variable("WALLET__LN_BACKEND", "none").warnings(), "");
 }
 
