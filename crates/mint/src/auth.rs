@@ -17,16 +17,30 @@ const REQUIRED: u32 = 30_001;
 /// NUT error code: clear authentication failed.
 const FAILED: u32 = 30_002;
 
+/// The token, and what it is required for.
+#[derive(Clone)]
+pub(crate) struct Requirement {
+    pub(crate) token: Arc<str>,
+    /// Only for minting. Whoever holds tokens may swap and check them: users do not know the token.
+    pub(crate) only_minting: bool,
+}
+
+impl Requirement {
+    fn covers(&self, path: &str) -> bool {
+        if self.only_minting { path.starts_with("/v1/mint/") } else { !is_public(path) }
+    }
+}
+
 /// What anybody may read: a wallet needs it before it can know that a token is required.
 fn is_public(path: &str) -> bool {
     ["/v1/info", "/v1/keys", "/v1/keysets"].contains(&path) || path.starts_with("/v1/keys/")
 }
 
 /// Lets requests with the token through, and those that need none.
-pub(crate) async fn require_token(State(token): State<Arc<str>>, request: Request, next: Next) -> Response {
+pub(crate) async fn require_token(State(required): State<Requirement>, request: Request, next: Next) -> Response {
     let refusal = match request.headers().get(CLEAR_AUTH) {
-        _ if is_public(request.uri().path()) => None,
-        Some(given) if given.as_bytes() == token.as_bytes() => None,
+        _ if !required.covers(request.uri().path()) => None,
+        Some(given) if given.as_bytes() == required.token.as_bytes() => None,
         Some(_) => Some((FAILED, "Clear authentication failed")),
         None => Some((REQUIRED, "Endpoint requires clear authentication")),
     };

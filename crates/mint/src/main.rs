@@ -26,6 +26,9 @@ struct Arguments {
     /// Clients must send this in the header `Clear-auth`.
     #[arg(long, env = "USHER_MINT_AUTH_TOKEN", hide_env_values = true, value_name = "TOKEN")]
     auth_token: Option<String>,
+    /// Clients must send the token only to mint: users can swap and check what they hold without it.
+    #[arg(long)]
+    auth_only_for_minting: bool,
     /// Ends when standard input is closed: with the program that started it, however that ends.
     #[arg(long)]
     until_stdin_closes: bool,
@@ -40,6 +43,9 @@ fn main() -> anyhow::Result<()> {
     }
     if let Some(token) = arguments.auth_token {
         options = options.auth_token(token);
+    }
+    if arguments.auth_only_for_minting {
+        options = options.auth_only_for_minting();
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {

@@ -13,6 +13,7 @@ use cdk::nuts::{CurrencyUnit, MintQuoteState, PaymentMethod};
 use tokio::net::TcpListener;
 use tokio::runtime::{Builder, Handle, Runtime};
 
+use crate::auth::Requirement;
 use crate::options::{KeysetVersion, MintOptions, Rotation};
 use crate::payment::{QuoteBackend, received};
 use crate::{server, storage};
@@ -209,7 +210,11 @@ async fn start(options: MintOptions) -> anyhow::Result<(Arc<cdk::Mint>, SocketAd
     let pubkey = mint.mint_info().await?.pubkey;
     mint.set_mint_info(cdk::nuts::MintInfo { pubkey, ..info }).await?;
     mint.start().await?;
-    let routes = server::routes(Arc::clone(&mint), options.auth_token.as_deref()).await?;
+    let required = options
+        .auth_token
+        .as_deref()
+        .map(|token| Requirement { token: token.into(), only_minting: options.auth_only_for_minting });
+    let routes = server::routes(Arc::clone(&mint), required).await?;
     Handle::current().spawn(server::serve(listener, routes));
     Ok((mint, address))
 }

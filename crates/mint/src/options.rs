@@ -14,6 +14,7 @@ pub struct MintOptions {
     pub(crate) units: Vec<String>,
     pub(crate) input_fee_ppk: u64,
     pub(crate) auth_token: Option<String>,
+    pub(crate) auth_only_for_minting: bool,
     pub(crate) quotes: QuotePayment,
     pub(crate) keysets: KeysetVersion,
 }
@@ -47,6 +48,7 @@ impl MintOptions {
             units: vec!["sat".to_owned(), "multi".to_owned()],
             input_fee_ppk: 0,
             auth_token: None,
+            auth_only_for_minting: false,
             quotes: QuotePayment::Automatic,
             keysets: KeysetVersion::V2,
         }
@@ -85,6 +87,13 @@ impl MintOptions {
     #[must_use]
     pub fn auth_token(mut self, token: impl Into<String>) -> Self {
         self.auth_token = Some(token.into());
+        self
+    }
+
+    /// Requires the token only of whoever mints. Users, who do not know it, can swap and check what they hold.
+    #[must_use]
+    pub const fn auth_only_for_minting(mut self) -> Self {
+        self.auth_only_for_minting = true;
         self
     }
 

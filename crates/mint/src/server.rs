@@ -9,16 +9,16 @@ use axum::serve::ListenerExt as _;
 use cdk_axum::cache::HttpCache;
 use tokio::net::TcpListener;
 
-use crate::auth::require_token;
+use crate::auth::{Requirement, require_token};
 
 /// The routes of a mint, behind the token if there is one.
 ///
 /// Responses are not cached (NUT-19): a wallet that repeats a request here gets no help, as after a restart of the mint.
-pub(crate) async fn routes(mint: Arc<cdk::Mint>, token: Option<&str>) -> anyhow::Result<Router> {
+pub(crate) async fn routes(mint: Arc<cdk::Mint>, required: Option<Requirement>) -> anyhow::Result<Router> {
     let cache = HttpCache::new(Duration::ZERO, Duration::ZERO, None);
     let routes = cdk_axum::create_mint_router_with_custom_cache(mint, cache, vec!["bolt11".to_owned()], false).await?;
-    Ok(match token {
-        Some(token) => routes.layer(from_fn_with_state(Arc::<str>::from(token), require_token)),
+    Ok(match required {
+        Some(required) => routes.layer(from_fn_with_state(required, require_token)),
         None => routes,
     })
 }

@@ -143,6 +143,19 @@ async fn the_static_token_is_asked_for_wherever_something_can_be_done() {
 }
 
 #[tokio::test]
+async fn the_static_token_can_be_required_for_minting_only() {
+    let mint = Mint::start(MintOptions::new().auth_token("let me in").auth_only_for_minting()).await.unwrap();
+    let operator = Client::new(&mint).with_token("let me in");
+    let user = Client::new(&mint);
+    let proofs = operator.mint(3, "multi").await;
+    let quote = json!({"amount": 1, "unit": "multi"});
+    assert_eq!(user.post("/v1/mint/quote/bolt11", &quote).await.0, StatusCode::UNAUTHORIZED);
+    let ys: Vec<_> = proofs.iter().map(|proof| proof.y().unwrap()).collect();
+    assert_eq!(user.post("/v1/checkstate", &json!({"Ys": ys})).await.0, StatusCode::OK);
+    assert_eq!(user.swap(&proofs, 3, &user.keys("multi").await).await.0, StatusCode::OK);
+}
+
+#[tokio::test]
 async fn a_manual_quote_waits_for_its_payment() {
     let mint = Mint::start(MintOptions::new().quotes(QuotePayment::Manual)).await.unwrap();
     let client = Client::new(&mint);

@@ -157,6 +157,31 @@ fn a_newcomer_logs_the_user_in_by_pasting_the_tour() {
     assert!(!Path::new(&folder).exists(), "a temporary folder is removed");
 }
 
+#[test]
+fn a_newcomer_follows_a_ticket_and_an_age_check_by_pasting_the_tour() {
+    let (mut running, mut stdin, _) = start(None);
+    writeln!(stdin, "scan").unwrap();
+    running.wait_for("introduced itself");
+    let tour = Tour::show(&mut running, &mut stdin);
+
+    let held = tour.paste(tour.block("/cashu/mint"));
+    assert_eq!((&held["event"], &held["unit"], &held["amount"]), (&"tickets".into(), &"multi".into(), &1.into()));
+    running.wait_for("ticket received, 1 multi of http://127.0.0.1:");
+
+    let output = tour.shell(tour.block("/cashu/request")).output().unwrap();
+    let text = stdout(&output);
+    let burned: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    assert_eq!(burned.len(), 2, "{text} {}", stderr(&output));
+    assert_eq!((&burned[0]["amount"], &burned[1]["code"]), (&1.into(), &"token_already_spent".into()), "{burned:?}");
+    writeln!(stdin, "tickets").unwrap();
+    running.wait_for("No tickets.");
+
+    let proof = tour.paste(tour.block("/verification/sessions"));
+    assert_eq!(proof["amount"], 1, "{proof}");
+    writeln!(stdin, "quit").unwrap();
+    assert_eq!(running.end().0, Some(0));
+}
+
 /// What the mint at the tour's address says about itself.
 fn mint_info(tour: &Tour) -> Value {
     tour.paste("curl -sS $MINT/v1/info")

@@ -110,7 +110,7 @@ async fn start(program: &Path, folder: &Path) -> io::Result<DevMint> {
 /// Starts the program on this port (0: any free one) and waits until it listens.
 async fn launch(program: &Path, folder: &Path, token: &SecretString, port: u16) -> io::Result<DevMint> {
     let mut process = Command::new(program)
-        .arg("--until-stdin-closes")
+        .args(["--until-stdin-closes", "--auth-only-for-minting"])
         .args(["--listen", &format!("127.0.0.1:{port}"), "--data-dir"])
         .arg(folder)
         // An argument could be seen by everybody on this machine.

@@ -97,6 +97,8 @@ async fn develop(command: &DevCommand, folder: &Folder) -> Result<(), Failure> {
         ("SERVICE__WALLET__NETWORK", "regtest"),
         ("SERVICE__WALLET__NWC__URL", &wallet_url),
     ];
+    // The mint is on loopback.
+    variables.push(("SERVICE__CASHU__ALLOW_PRIVATE_MINTS", "true"));
     // A mint that the folder names may be the one to try things with.
     if let Some(mint) = mint.as_ref().filter(|_| !given.is_set("verification.mint_url")) {
         variables.push(("SERVICE__VERIFICATION__MINT_URL", mint.url()));
@@ -191,7 +193,8 @@ fn read(source: &Source) -> Result<Config, Failure> {
 }
 
 /// Settings of the folder that have no effect here, with the reason.
-const IGNORED: [(&str, &str); 6] = [
+const IGNORED: [(&str, &str); 7] = [
+    ("cashu.allow_private_mints", "the mint is on this machine"),
     ("info.listen_address", "it listens on 127.0.0.1 only"),
     ("nostr.relays", "it uses the embedded relay"),
     ("nostr.allow_private_relays", "the embedded relay is on this machine"),

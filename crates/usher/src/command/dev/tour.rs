@@ -8,7 +8,7 @@ use secrecy::ExposeSecret as _;
 
 use super::setup::Setup;
 
-/// The commands, from the first login to a payment.
+/// The commands, from the first login to an age check.
 pub(super) fn tour(setup: &Setup<'_>) -> String {
     let (program, base) = (program(), setup.base());
     let wallet_file = quoted(setup.wallet_file);
@@ -24,6 +24,7 @@ pub(super) fn tour(setup: &Setup<'_>) -> String {
     } else {
         ("wallet approve\n", ", and approve it as the user, with this command or by typing  approve  here")
     };
+    let (tickets, last) = if setup.mint.is_some() { (tickets(approve, how), 8) } else { (String::new(), 5) };
     format!(
         "
 Paste these blocks into another terminal. First, once for each terminal:
@@ -57,9 +58,42 @@ PAYMENT=$(call -X POST $BASE/payments/single -d \"{{\\\"main_key\\\":\\\"$USER_K
   \\\"description\\\":\\\"Tea\\\",\\\"amount\\\":10000,\\\"currency\\\":\\\"millisats\\\"}}\")
 {approve}events \"$(echo \"$PAYMENT\" | field stream_id)\"
 
-5. Show all events as they happen, until you press Ctrl-C:
+{tickets}{last}. Show all events as they happen, until you press Ctrl-C:
 
 {program} --data-dir {folder} listen --base {base}
+"
+    )
+}
+
+/// A ticket's whole life, and an age check. `approve` and `how` are as in the steps before.
+fn tickets(approve: &str, how: &str) -> String {
+    format!(
+        "\
+5. Mint a ticket and send it to the user, who takes it if you typed  scan  here:
+
+TICKET=$(call -X POST $BASE/cashu/mint -d \"{{\\\"mint_url\\\":\\\"$MINT\\\",\\\"unit\\\":\\\"multi\\\",
+  \\\"amount\\\":1,\\\"static_token\\\":\\\"$MINT_TOKEN\\\"}}\" | field token)
+SENT=$(call -X POST $BASE/cashu/send-direct -d \"{{\\\"main_key\\\":\\\"$USER_KEY\\\",\\\"subkeys\\\":[],\\\"token\\\":\\\"$TICKET\\\"}}\")
+events \"$(echo \"$SENT\" | field stream_id)\"
+wallet --json tickets
+
+6. Ask the user for the ticket{how}. Redeem it; the second time it is refused:
+
+ASKED=$(call -X POST $BASE/cashu/request -d \"{{\\\"main_key\\\":\\\"$USER_KEY\\\",\\\"subkeys\\\":[],
+  \\\"mint_url\\\":\\\"$MINT\\\",\\\"unit\\\":\\\"multi\\\",\\\"amount\\\":1}}\")
+{approve}TICKET=$(events \"$(echo \"$ASKED\" | field stream_id)\" | field token)
+burn() {{ call -X POST $BASE/cashu/burn -d \"{{\\\"mint_url\\\":\\\"$MINT\\\",\\\"unit\\\":\\\"multi\\\",\\\"token\\\":\\\"$1\\\"}}\"; }}
+burn \"$TICKET\"
+burn \"$TICKET\"
+
+7. Check somebody's age: open a session, and decide it as your staff would. The proof is a ticket, too:
+
+SESSION=$(call -X POST $BASE/verification/sessions -d '{{}}')
+DECISION=\"$BASE/verification/sessions/$(echo \"$SESSION\" | field session_id)/decision\"
+call -X POST \"$DECISION\" -d '{{\"decision\":\"approve\"}}'
+PROOF=$(events \"$(echo \"$SESSION\" | field stream_id)\" | field token)
+call -X POST $BASE/cashu/burn -d \"{{\\\"mint_url\\\":\\\"$MINT\\\",\\\"unit\\\":\\\"multi\\\",\\\"token\\\":\\\"$PROOF\\\"}}\"
+
 "
     )
 }
