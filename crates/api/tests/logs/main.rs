@@ -126,7 +126,7 @@ async fn one_line_per_call_with_its_request_id_and_no_secrets() {
         .collect();
     insta::assert_snapshot!(told.join("\n"), @r"
     DEBUG test GET /events/{stream_id} 200
-    INFO test POST /key-handshake 200
+    DEBUG test POST /key-handshake 200
     INFO c GET - 401
     INFO test POST /authenticate-key 422
     INFO test POST /cashu/mint 200

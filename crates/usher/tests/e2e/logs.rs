@@ -83,16 +83,17 @@ async fn every_line_of_a_call_has_its_request_id_and_its_stream() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn as_text_it_says_the_same_and_rust_log_says_how_much() {
+async fn failed_requests_are_logged_at_info_and_successful_ones_at_debug() {
     let relay = EmbeddedRelay::start().await.unwrap();
     let mut usher = TestUsher::builder().relays(&[relay.url()]).start().await;
-    let started = usher.api().call_as("call-7", "POST", "/key-handshake", Some(json!({}))).await;
-    let stream = started["stream_id"].as_str().unwrap();
+    usher.api().call_as("call-6", "POST", "/key-handshake", Some(json!({}))).await;
+    usher.api().call_as("call-7", "GET", "/events/01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11", None).await;
     assert!(usher.stop().await.success());
     let log = usher.log();
-    let line = log.lines().find(|line| line.contains("answered")).expect("an answer");
-    assert!(line.contains(&format!("request_id=call-7 stream_id={stream}")), "{line}");
-    assert!(!log.contains("DEBUG"), "{log}");
+    let line = log.lines().find(|line| line.contains("answered")).expect("a response");
+    assert!(line.contains("request_id=call-7 stream_id=01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11"), "{line}");
+    assert!(line.contains("INFO") && line.contains("status=404"), "{line}");
+    assert!(!log.contains("DEBUG") && !log.contains("call-6"), "{log}");
 
     let mut quiet = TestUsher::builder().relays(&[relay.url()]).log_level("error").start().await;
     quiet.api().call_as("call-8", "POST", "/key-handshake", Some(json!({}))).await;
