@@ -1,4 +1,4 @@
-//! Authentication: who may call an endpoint, and the bearer tokens.
+//! Authentication: which clients may use an endpoint, and the bearer tokens.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::problem::{ErrorCode, Problem};
 
-/// Who may call an endpoint.
+/// Which clients may use an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum AuthPolicy {
     /// Anybody.
@@ -48,12 +48,12 @@ struct Accepted {
     revoked: CancellationToken,
 }
 
-/// A caller has shown a valid token. A request extension.
+/// The client has sent a valid token. A request extension.
 #[derive(Clone, Debug)]
 pub(crate) struct Authorization(CancellationToken);
 
 impl Authorization {
-    /// Cancelled when the token is accepted no more: what was opened with it must end then. A token of one's own:
+    /// Cancelled when the token is no longer accepted: connections opened with it must end then. A token of one's own:
     /// waiting on the shared one would make all connections take turns at its lock.
     pub(crate) fn revoked(&self) -> CancellationToken {
         self.0.child_token()
@@ -68,8 +68,8 @@ impl ApiTokens {
         tokens
     }
 
-    /// Accepts these from now on and no others. WebSockets and event streams that were opened with a token that is
-    /// accepted no more are closed; requests that run are answered.
+    /// Accepts these from now on and no others. WebSockets and event streams that were opened with a token that is no
+    /// longer accepted are closed; running requests get their responses.
     pub fn replace(&self, current: &SecretString, previous: Option<&SecretString>) {
         let mut accepted = self.0.write();
         let kept = |digest: [u8; 32]| {

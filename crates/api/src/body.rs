@@ -11,7 +11,6 @@ use http::{HeaderMap, HeaderValue};
 use http_body::Body as _;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use serde_json::Value;
-use usher_engine::ports::ProfileFault;
 use usher_engine::{FieldError, FieldErrors};
 
 use self::unambiguous::Unambiguous;
@@ -99,9 +98,7 @@ async fn check_values(values: Option<ValuesToCheck>, state: &ApiState, errors: &
             }
         }
         Some(ValuesToCheck::Profile(change)) => {
-            for ProfileFault { field, problem } in state.directory.profile_faults(&change) {
-                errors.add(format!("/{field}"), problem);
-            }
+            errors.extend(state.directory.check_profile(&change).err().into_iter().flatten());
         }
         None => {}
     }

@@ -1,9 +1,9 @@
-//! Which connections are open, and which of them give way to another.
+//! Which connections are open, and which of them are closed for a new one.
 //!
-//! Before its first request nobody knows whose a connection is. Connections that have not sent the token are therefore
-//! limited, in all and by address, and it is the oldest of them that is closed for a new one. A caller with the token
-//! sends it within moments of connecting: until as many others as the limit have connected after it, it has a place, and
-//! from then on it keeps it.
+//! Before its first request, the owner of a connection is unknown. Connections that have not sent the token are
+//! therefore limited, in total and by address, and a new one replaces the oldest of them. A client with the token sends
+//! it within moments of connecting. Its connection is safe until as many others as the limit have connected after it,
+//! and from its first request on it is never replaced.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::net::IpAddr;
@@ -18,11 +18,11 @@ use crate::peer::PeerNetwork;
 /// How many connections there may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bounds {
-    /// Of all kinds.
+    /// In total.
     pub(crate) all: usize,
-    /// That have not sent the token.
+    /// Connections that have not sent the token.
     pub(crate) unauthenticated: usize,
-    /// Of these, from one address.
+    /// Connections from one address that have not sent the token.
     pub(crate) per_address: usize,
 }
 
@@ -54,7 +54,7 @@ pub(crate) struct ConnectionCounts {
     pub(crate) evicted: u64,
 }
 
-/// The place of a connection, until it is dropped.
+/// The permit of a connection, held until it is dropped.
 #[derive(Debug)]
 pub(crate) struct ConnectionPermit {
     table: ConnectionTable,
@@ -63,8 +63,8 @@ pub(crate) struct ConnectionPermit {
 }
 
 impl ConnectionTable {
-    /// A place for a connection of `peer`, for which `close` of another may be cancelled; `None` when all are taken by
-    /// callers that have sent the token. Says how many were closed for it.
+    /// A permit for a connection of `peer`, and whether another connection was closed for it by cancelling its `close`;
+    /// `None` when all are taken by clients that have sent the token.
     pub(crate) fn enter(
         &self,
         peer: Option<IpAddr>,
@@ -94,7 +94,7 @@ impl ConnectionTable {
         Some((ConnectionPermit { table: self.clone(), number, authenticated: AtomicBool::new(false) }, evicted))
     }
 
-    /// How many relays there are.
+    /// How many connections there are.
     pub(crate) fn counts(&self) -> ConnectionCounts {
         let table = self.0.lock();
         ConnectionCounts {

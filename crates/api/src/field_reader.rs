@@ -1,4 +1,4 @@
-//! Reading a JSON object field by field, strictly, and telling all that is wrong at once.
+//! Reads a JSON object field by field, strictly, and reports all errors at once.
 
 use serde_json::{Map, Value};
 use usher_engine::FieldErrors;

@@ -1,4 +1,4 @@
-//! Requests that are being answered: of those with the same key one runs, and the others wait in the order they came.
+//! Requests with an idempotency key: of those with the same key, one runs and the others wait in order of arrival.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,18 +7,18 @@ use parking_lot::Mutex;
 use tokio::sync::OwnedMutexGuard;
 use usher_engine::ports::IdempotencyKey;
 
-/// The calls with a key that run or wait. As many as there are: bounded by connections and calls of WebSockets.
+/// The requests with a key that run or wait. They are bounded by connections and requests of WebSockets.
 #[derive(Default)]
 pub(crate) struct IdempotencyQueue(Mutex<HashMap<IdempotencyKey, Arc<tokio::sync::Mutex<()>>>>);
 
-/// The right to answer a call; the next one has it when this is dropped.
+/// The turn of a request; the next one begins when this is dropped.
 pub(crate) struct Turn {
-    // In this order: whoever leaves last tidies up.
+    // In this order: the last one to leave removes the queue.
     _turn: OwnedMutexGuard<()>,
     _entry: Entry,
 }
 
-/// Keeps a key's queue for as long as somebody is in it.
+/// Keeps a key's queue while it is in use.
 struct Entry {
     calls: Arc<IdempotencyQueue>,
     key: IdempotencyKey,
@@ -26,7 +26,7 @@ struct Entry {
 }
 
 impl IdempotencyQueue {
-    /// Waits for its turn. Dropped meanwhile, it leaves the queue.
+    /// Waits for its turn. If it is dropped before, it leaves the queue.
     pub(crate) async fn turn(self: &Arc<Self>, key: IdempotencyKey) -> Turn {
         let queue = Arc::clone(self.0.lock().entry(key).or_default());
         let entry = Entry { calls: Arc::clone(self), key, queue };

@@ -9,8 +9,8 @@ use prometheus::{HistogramOpts, HistogramVec, TextEncoder};
 
 use crate::service_status::{Family, Measure, Sample};
 
-/// Upper bounds in seconds. Most calls take less than a millisecond, a start call a commit (a few), and the last bounds are
-/// those of calls that end by a time limit (`limits.request_timeout`, 30 s).
+/// Upper bounds in seconds. Most requests take less than a millisecond, a start takes a commit (a few), and the last
+/// bounds are for requests that end by a time limit (`limits.request_timeout`, 30 s).
 const SECONDS: [f64; 12] = [0.000_5, 0.001, 0.002_5, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 1.0, 5.0, 30.0];
 
 /// What the interface measures of itself.
@@ -27,7 +27,7 @@ impl HttpMetrics {
         Self { requests: HistogramVec::new(options, &["method", "route", "status"]).ok() }
     }
 
-    /// A request was answered; `waited` when it waited on purpose (long poll).
+    /// The response to a request has begun; `waited` if it waited on purpose (long poll).
     pub(crate) fn observe_request(
         &self,
         method: &'static str,
@@ -48,7 +48,7 @@ impl HttpMetrics {
     /// What was measured, and these families, as Prometheus reads them.
     ///
     /// # Errors
-    /// When a family is not as Prometheus wants it, which is a fault of ours.
+    /// If a family is invalid for Prometheus, which is an internal error.
     pub(crate) fn write(&self, families: Vec<Family>) -> Result<String, prometheus::Error> {
         let measured = self.requests.iter().flat_map(|requests| requests.collect());
         let mut all: Vec<_> = measured.chain(families.into_iter().map(family)).collect();

@@ -1,4 +1,4 @@
-//! Request ids: by what a caller's complaint finds its log lines.
+//! Request ids, by which an operator finds the log lines of a request.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,18 +9,18 @@ use usher_engine::ports::Randomness;
 /// The header that carries it, both ways.
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
-/// Longest id taken from a caller: room for every usual form (UUID, ULID, trace id), none for filling our log.
+/// Longest id accepted from a client: enough for every usual form (UUID, ULID, trace id), too little to fill the log.
 const LONGEST: usize = 128;
 
-/// The id of one call.
+/// The id of one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RequestId(Arc<str>);
 
 impl RequestId {
-    /// The caller's id when it is 1 to 128 letters, digits and `-_.:/+=@~`, which is what ids are made of, else a random one.
-    /// With a brace or a quote in it, it could look like other fields of a line in the log.
+    /// The client's id if it consists of 1 to 128 letters, digits and `-_.:/+=@~`, otherwise a random one. With a brace
+    /// or a quote in it, it could look like other fields of a line in the log.
     ///
-    /// A caller's id that is not taken is replaced rather than refused: it is not worth failing a payment for.
+    /// An invalid id is replaced and not refused: it is no reason to fail a payment.
     pub(crate) fn of(headers: &HeaderMap, randomness: &dyn Randomness) -> Self {
         let given = headers.get(X_REQUEST_ID).and_then(|value| value.to_str().ok());
         match given {

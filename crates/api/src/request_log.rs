@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::{Method, StatusCode};
 
-/// A request that has been answered.
+/// A request whose response has begun.
 pub(crate) struct CompletedRequest<'a> {
     /// One of HTTP's own methods, or `other`.
     pub(crate) method: &'static str,

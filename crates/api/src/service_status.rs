@@ -63,7 +63,7 @@ pub struct Family {
 pub struct Sample {
     /// Names and values.
     pub labels: Vec<(&'static str, String)>,
-    /// What was measured.
+    /// The measured value.
     pub measure: Measure,
 }
 
@@ -72,7 +72,7 @@ pub struct Sample {
 pub enum Measure {
     /// Only grows, from 0 at the start of the process.
     Counter(u64),
-    /// How it stands now.
+    /// Its current value.
     Gauge(f64),
     /// How often it was how much.
     Histogram {

@@ -21,20 +21,20 @@ use crate::rate_limit::RateLimit;
 use crate::service_status::ServiceStatus;
 use crate::unauthenticated_limits::UnauthenticatedLimits;
 
-/// What the interface refuses to exceed (`limits.*` in the configuration).
+/// The limits of the API (`limits.*` in the configuration).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Largest request body, in bytes. Every body of this interface is far smaller; a Cashu token of 1,000 proofs,
-    /// the largest thing sent, is about 200 KB.
+    /// Largest request body, in bytes. Nearly all bodies are far smaller; the largest, a Cashu token of 1,000 proofs,
+    /// has about 200 KB.
     pub body_bytes: usize,
     /// How long a body may take to arrive.
     pub body_timeout: Duration,
-    /// How long a call may take; a long poll may take that much longer than it asked to wait.
+    /// How long a request may take; a long poll may take that much longer than its `wait`.
     pub request_timeout: Duration,
     /// How long a request may wait for a Cashu mint; shorter than `request_timeout`, so that its response says what it waited
     /// for.
     pub mint_timeout: Duration,
-    /// Requests per second, of all callers together; `None` is no limit.
+    /// Requests per second of all clients together; `None` is no limit.
     pub requests_per_second: Option<NonZeroU32>,
     /// Most long polls that wait at a time.
     pub max_long_polls: usize,
@@ -42,18 +42,17 @@ pub struct Limits {
     pub max_event_streams: usize,
     /// Most WebSockets at a time.
     pub max_websockets: usize,
-    /// Most calls that change something and run at a time; more wait, within [`Self::request_timeout`].
+    /// Most requests that change something and run at a time; more wait, within [`Self::request_timeout`].
     pub max_changes: usize,
-    /// After how long of silence an event stream gets a comment, so that nothing between takes it for dead.
+    /// After how long without an event an event stream gets a comment, so that no proxy closes it as idle.
     pub keep_alive: Duration,
-    /// How long a WebSocket that was opened without the token may take to say it.
+    /// How long a WebSocket that was opened without the token may take to send it.
     pub socket_auth_timeout: Duration,
-    /// How long the client of a WebSocket may take to accept what is sent to it; a large answer has a second more for
-    /// each 16 KiB.
+    /// How long the client of a WebSocket may take to accept a message; a large one gets a second more for each 16 KiB.
     pub socket_send_timeout: Duration,
-    /// After how long a WebSocket's client is asked for a sign of life, and how long it may take to give it.
+    /// How long after the last message a WebSocket's client gets a ping, and how long it may take to respond.
     pub ping_interval: Duration,
-    /// Most calls that one WebSocket has running at a time.
+    /// Most requests of one WebSocket that run at a time.
     pub calls_per_socket: usize,
     /// Most subscriptions of one WebSocket.
     pub subscriptions_per_socket: usize,
@@ -72,7 +71,7 @@ impl Default for Limits {
             max_long_polls: 10_000,
             max_event_streams: 10_000,
             max_websockets: 10_000,
-            // Ten times what group commit needs to be busy; on a store that stands still no more than this piles up.
+            // Ten times what group commit needs to be busy. If the store hangs, no more requests than this accumulate.
             max_changes: 4_096,
             // Half of the shortest idle limit in common use (30 s: some mobile gateways; proxies have 60 s).
             keep_alive: Duration::from_secs(15),
@@ -91,7 +90,7 @@ impl Default for Limits {
 /// Who may read `/docs` and `/openapi.json`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DocsAccess {
-    /// Callers with the token; a browser asks for it (HTTP Basic, with the token as the password).
+    /// Clients with the token; a browser asks for it (HTTP Basic, with the token as the password).
     WithToken,
     /// Without the token also a browser on the machine itself: for development. A reverse proxy on this machine that adds
     /// no header and rewrites `Host` to a loopback name cannot be told from such a browser.
@@ -104,9 +103,9 @@ pub struct ApiParts {
     pub engine: Arc<Engine>,
     /// The bearer tokens that are accepted (`auth.auth_token`, `auth.previous_token`). Keep a clone to replace them.
     pub tokens: ApiTokens,
-    /// What `GET /version` answers as `version`.
+    /// The `version` in the response of `GET /version`.
     pub version: String,
-    /// What `GET /version` answers as `commit`.
+    /// The `commit` in the response of `GET /version`.
     pub commit: String,
     /// Issues JWTs in the service's name.
     pub jwt: JwtIssuer,
@@ -120,13 +119,13 @@ pub struct ApiParts {
     pub relays: Arc<dyn RelayControl>,
     /// What the service's other parts say of themselves.
     pub status: Arc<dyn ServiceStatus>,
-    /// Tells the time.
+    /// The time.
     pub clock: Arc<dyn Clock>,
     /// Makes request ids.
     pub randomness: Arc<dyn Randomness>,
     /// Requests that change something run here; wait for it after [`serve`](crate::serve) and before the store closes.
     pub tasks: TaskTracker,
-    /// When cancelled, long polls are answered and event streams end. Cancel it no later than the engine's.
+    /// When it is cancelled, long polls respond and event streams end. Cancel it no later than the engine's.
     pub stop: CancellationToken,
     /// The pages for users' browsers. Anybody may open them.
     pub pages: Router,
@@ -163,8 +162,8 @@ pub struct Shared {
     websockets: Arc<Semaphore>,
     pub(crate) subscriptions: Arc<Semaphore>,
     pub(crate) idempotency_queue: Arc<IdempotencyQueue>,
-    /// Places for calls with an idempotency key, beside those for changes: such a call runs a change in turn, and of one
-    /// kind of places all could be taken by those who wait for another.
+    /// Permits of requests with an idempotency key, separate from those for changes: such a request runs a change
+    /// itself, and with only one kind of permit, requests that hold one and wait for a second could block each other.
     pub(crate) keyed_calls: Arc<Semaphore>,
 }
 
@@ -218,7 +217,7 @@ impl ApiState {
         }))
     }
 
-    /// Who is connected for longer than a call takes.
+    /// The number of long-lived connections.
     pub(crate) fn waiting(&self) -> Waiting {
         let taken = |places: &Semaphore, most: usize| {
             most.min(Semaphore::MAX_PERMITS).saturating_sub(places.available_permits())
@@ -232,7 +231,7 @@ impl ApiState {
         }
     }
 
-    /// A place for a long poll.
+    /// A permit for a long poll.
     ///
     /// # Errors
     /// `overloaded` when all are taken.
@@ -241,7 +240,7 @@ impl ApiState {
         place.map_err(|_| Problem::overloaded("limits.max_long_polls is reached"))
     }
 
-    /// A place for an event stream.
+    /// A permit for an event stream.
     ///
     /// # Errors
     /// `overloaded` when all are taken.
@@ -250,13 +249,13 @@ impl ApiState {
         place.map_err(|_| Problem::overloaded("limits.max_event_streams is reached"))
     }
 
-    /// A place for a WebSocket; `None` when all are taken.
+    /// A permit for a WebSocket; `None` when all are taken.
     pub(crate) fn websocket_permit(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.websockets).try_acquire_owned().ok()
     }
 }
 
-/// Who is connected for longer than a call takes, and for what.
+/// The number of long-lived connections, by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Waiting {
     /// Long polls that wait.

@@ -1,4 +1,4 @@
-//! What callers without a valid token may cost: time for guesses, lines in the log.
+//! Limits for clients without a valid token: delayed responses to wrong tokens, and a limited number of log lines.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -10,16 +10,16 @@ use tokio::time::Instant;
 
 use crate::peer::PeerNetwork;
 
-/// Wrong tokens of one address that are answered at once; further ones are answered one after the other.
+/// Wrong tokens of one address that get their response at once; further ones get it one after the other.
 const BURST: u32 = 50;
 
-/// Between two answers to wrong tokens of one address, beyond the burst.
+/// Between two responses to wrong tokens of one address, beyond the burst.
 const PACE: Duration = Duration::from_millis(50);
 
-/// The longest that an answer is held back. A limit, so that what waits is bounded: at most as many as connect in it.
+/// The longest delay of a response. It bounds how many requests wait: at most as many as connect in this time.
 const LONGEST_HOLD: Duration = Duration::from_secs(2);
 
-/// Most addresses that are remembered; when there are more, those whose time is over are forgotten, or else all.
+/// Most addresses that are remembered; beyond that, those whose time is over are removed, and if there are none, all.
 const MOST_ADDRESSES: usize = 4_096;
 
 /// Lines of the log for requests without a valid token: so many at once, and one more in each interval.
@@ -29,13 +29,13 @@ const LINE_EVERY: Duration = Duration::from_millis(600);
 /// Between two lines that sum up.
 const SUMMARY_EVERY: Duration = Duration::from_secs(60);
 
-/// What callers without a valid token have done lately.
+/// Recent wrong tokens and log lines of clients without a valid token.
 ///
-/// A wrong token is never a reason to refuse another request: the app may share its address (a proxy's) with whoever
-/// guesses. So a guess costs time, and a valid token passes at once.
+/// A wrong token is never a reason to refuse another request: the app may share its address (a proxy's) with the one
+/// who guesses. So a guess costs time, and a valid token is accepted at once.
 #[derive(Debug, Default)]
 pub(crate) struct UnauthenticatedLimits {
-    /// For each address, when it has no wrong tokens left to be answered.
+    /// For each address, when the delays of its wrong tokens are over.
     addresses: Mutex<HashMap<PeerNetwork, Instant>>,
     lines: Mutex<Lines>,
     wrong_tokens: AtomicU64,
@@ -43,14 +43,14 @@ pub(crate) struct UnauthenticatedLimits {
 
 #[derive(Debug, Default)]
 struct Lines {
-    /// When the allowance is full again.
+    /// When the full number of lines is available again.
     full_at: Option<Instant>,
     summary_at: Option<Instant>,
     wrong_tokens: u64,
     unlogged: u64,
 }
 
-/// What a line that sums up says.
+/// The content of a summary line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Summary {
     /// Wrong tokens since the last one.
@@ -60,7 +60,7 @@ pub(crate) struct Summary {
 }
 
 impl UnauthenticatedLimits {
-    /// A wrong token came from `peer`: for how long its answer is to be held back.
+    /// A wrong token came from `peer`; returns by how long its response is to be delayed.
     pub(crate) fn wrong_token(&self, peer: Option<IpAddr>, now: Instant) -> Duration {
         self.wrong_tokens.fetch_add(1, Ordering::Relaxed);
         self.lines.lock().wrong_tokens += 1;
@@ -73,7 +73,7 @@ impl UnauthenticatedLimits {
         }
         let full_at = addresses.entry(PeerNetwork::or_loopback(peer)).or_insert(now);
         let free = PACE * BURST;
-        // Not further ahead than what is waited for, or an address would be slow for as long as it was not.
+        // Not further ahead than the longest delay, or an address would stay slow long after its last wrong token.
         *full_at = ((*full_at).max(now) + PACE).min(now + free + LONGEST_HOLD);
         full_at.duration_since(now).saturating_sub(free)
     }

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::UnixMillis;
 use crate::event_data::EventData;
+use crate::{OperationOutcome, UnixMillis};
 
 /// The `type` of an event (docs/api.md, Reading events).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -73,12 +73,14 @@ pub struct NewEvent {
     pub at: UnixMillis,
     /// Its data: the text of a JSON object.
     pub data: Arc<str>,
+    /// The outcome of an operation that ends with it; for metrics, not stored.
+    pub outcome: OperationOutcome,
 }
 
 impl NewEvent {
     /// An event with these data.
     pub fn new(data: &EventData, at: UnixMillis) -> Self {
-        Self { event_type: data.event_type(), at, data: data.to_json() }
+        Self { event_type: data.event_type(), at, data: data.to_json(), outcome: data.outcome() }
     }
 
     /// The event at its position in the stream.

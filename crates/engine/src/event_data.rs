@@ -14,6 +14,7 @@ use utoipa::openapi::{Ref, RefOr, Schema};
 use utoipa::{PartialSchema, ToSchema};
 
 pub use self::tickets::{CashuResponseData, CashuStatusData};
+use crate::OperationOutcome;
 use crate::event::EventType;
 
 /// The data of an event. It has no `Debug`: it may hold session tokens, preimages and ecash.
@@ -51,6 +52,19 @@ impl EventData {
             Self::SubscriptionClosed(_) => EventType::SubscriptionClosed,
             Self::Invoice(_) => EventType::InvoiceResponse,
             Self::CashuResponse(_) => EventType::CashuResponse,
+        }
+    }
+
+    /// The outcome of an operation that ends with this event.
+    pub fn outcome(&self) -> OperationOutcome {
+        match self {
+            Self::KeyHandshake(_) | Self::SubscriptionClosed(_) | Self::Invoice(_) => OperationOutcome::Completed,
+            Self::Login(LoginData { status, .. })
+            | Self::Payment(PaymentData { status, .. })
+            | Self::Subscription(SubscriptionData { status, .. })
+            | Self::SubscriptionPayment(SubscriptionPaymentData { status, .. })
+            | Self::CashuResponse(CashuResponseData { status, .. })
+            | Self::CashuStatus(CashuStatusData { status, .. }) => OperationOutcome::of_status(status),
         }
     }
 
@@ -345,5 +359,21 @@ mod tests {
             &*data.to_json(),
             r#"{"authorized_amount":10000,"authorized_currency":"millisats","authorized_recurrence":{"calendar":"monthly","first_payment_due":1732137600},"auto_charge":false,"main_key":"k","status":"approved","subscription_id":"s"}"#
         );
+    }
+    #[test]
+    fn the_outcome_is_the_status_of_the_last_event() {
+        for (status, outcome) in [
+            ("approved", OperationOutcome::Approved),
+            ("declined", OperationOutcome::Declined),
+            ("timeout", OperationOutcome::Timeout),
+            ("error", OperationOutcome::Error),
+        ] {
+            let data = EventData::Login(LoginData { status: status.to_owned(), ..LoginData::default() });
+            assert_eq!(data.outcome(), outcome);
+        }
+        assert_eq!(PaymentData::failed("user_rejected", None, None).outcome(), OperationOutcome::Rejected);
+        assert_eq!(PaymentData::failed("user_approved", None, None).outcome(), OperationOutcome::Error);
+        let handshake = KeyHandshakeData { main_key: "k".to_owned(), preferred_relays: Vec::new() };
+        assert_eq!(EventData::KeyHandshake(handshake).outcome(), OperationOutcome::Completed);
     }
 }

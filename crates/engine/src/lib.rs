@@ -7,6 +7,8 @@
 pub mod engine;
 pub mod event;
 pub mod event_data;
+pub mod field_errors;
+pub mod operation_outcome;
 pub mod operations;
 pub mod ports;
 pub mod stream_id;
@@ -16,15 +18,16 @@ pub mod time;
 
 pub use engine::{
     AgeCheckError, AgeCheckReturned, AgeCheckStarted, AuthenticateKey, BurnTicket, CloseHandshakeError, DecisionError,
-    Engine, EngineMetrics, EngineOptions, EngineParts, EventsError, FieldError, FieldErrors, FieldValues,
-    HandshakePage, IdempotentRequest, KeyHandshakeRequest, KeyHandshakeStarted, LightningBackend, Live, LiveEvent,
-    LiveEvents, MintTicket, OperationMetrics, OperationOutcome, OutgoingPage, OutgoingTicket, PayInvoiceRequest,
-    PaymentRules, RecurringPaymentRequest, RenderedResponse, RequestInvoice, RequestTicket, RequestVerificationToken,
-    RetryError, ReusableHandshake, ScanLimit, SendTicket, SinglePaymentRequest, SpendingRules, StartError,
-    SubscriptionError, SubscriptionFilter, SubscriptionPage, TicketCallError, VerificationRules,
-    VerificationSessionStarted, VerificationView, WithdrawTicket,
+    Engine, EngineMetrics, EngineOptions, EngineParts, EventsError, FieldValues, HandshakePage, IdempotentRequest,
+    KeyHandshakeRequest, KeyHandshakeStarted, LightningBackend, Live, LiveEvent, LiveEvents, MintTicket,
+    OperationMetrics, OutgoingPage, OutgoingTicket, PayInvoiceRequest, PaymentRules, RecurringPaymentRequest,
+    RenderedResponse, RequestInvoice, RequestTicket, RequestVerificationToken, RetryError, ReusableHandshake,
+    ScanLimit, SendTicket, SinglePaymentRequest, SpendingRules, StartError, SubscriptionError, SubscriptionFilter,
+    SubscriptionPage, TicketCallError, VerificationRules, VerificationSessionStarted, VerificationView, WithdrawTicket,
 };
 pub use event::{Event, EventPage, EventType};
 pub use event_data::EventData;
+pub use field_errors::{FieldError, FieldErrors};
+pub use operation_outcome::OperationOutcome;
 pub use stream_id::StreamId;
 pub use time::UnixMillis;

@@ -89,39 +89,39 @@ impl Randomness for Always {
     }
 }
 
-/// A messenger that hands each letter, with the ids of the events it would have made, to a channel. As of any messenger, the same
-/// letter gives the same ids.
+/// A messenger that sends each message, with the ids of its events, to a channel. As with every messenger, the same
+/// message has the same ids.
 pub struct RecordingMessenger {
     relays: Vec<String>,
     sent: mpsc::UnboundedSender<(OutgoingMessage, Vec<EventId>)>,
 }
 
 impl RecordingMessenger {
-    /// A messenger on these relays, and where its letters go.
+    /// A messenger on these relays, and the channel of its messages.
     pub fn new(relays: &[&str]) -> (Self, mpsc::UnboundedReceiver<(OutgoingMessage, Vec<EventId>)>) {
-        let (sent, letters) = mpsc::unbounded_channel();
+        let (sent, messages) = mpsc::unbounded_channel();
         let relays = relays.iter().map(|relay| (*relay).to_owned()).collect();
-        (Self { relays, sent }, letters)
+        (Self { relays, sent }, messages)
     }
 }
 
 impl Messenger for RecordingMessenger {
-    fn send(&self, letter: &OutgoingMessage) -> Vec<EventId> {
-        let ids = letter
+    fn send(&self, message: &OutgoingMessage) -> Vec<EventId> {
+        let ids = message
             .recipients
             .iter()
             .map(|recipient| {
                 let participants =
-                    letter.participants.iter().fold(Sha256::new(), |hash, key| hash.chain_update(key.as_bytes()));
+                    message.participants.iter().fold(Sha256::new(), |hash, key| hash.chain_update(key.as_bytes()));
                 let id = participants
                     .chain_update(recipient.as_bytes())
-                    .chain_update(letter.kind.to_be_bytes())
-                    .chain_update(letter.made_at.secs().to_be_bytes())
-                    .chain_update(&letter.content);
+                    .chain_update(message.kind.to_be_bytes())
+                    .chain_update(message.made_at.secs().to_be_bytes())
+                    .chain_update(&message.content);
                 EventId::from_byte_array(id.finalize().into())
             })
             .collect::<Vec<_>>();
-        let _ = self.sent.send((letter.clone(), ids.clone()));
+        let _ = self.sent.send((message.clone(), ids.clone()));
         ids
     }
 

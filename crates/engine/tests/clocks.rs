@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use common::paying::{letter, pass, payment, statuses, subscribe, until};
+use common::paying::{next_message, pass, payment, statuses, subscribe, until};
 use common::{FakeWallet, NOW, Running, handshake, open, options, user};
 use usher_engine::event::Event;
 use usher_engine::ports::{Posted, Store as _, WebhookSender};
@@ -41,7 +41,7 @@ impl App {
     }
 }
 
-/// Lets time pass second by second until it holds; says how long that took.
+/// Advances the clock second by second until it holds; returns how long that took.
 async fn passes(usher: &Running, most: u64, mut holds: impl AsyncFnMut() -> bool) -> u64 {
     for secs in 0..most {
         if holds().await {
@@ -63,7 +63,7 @@ async fn set_back_by_three_hours_a_paid_invoice_is_looked_up_as_it_would_have_be
     wallet.tells(true);
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     let stream = usher.engine.start_single_payment(payment(None, 3_000), None).await.unwrap();
-    letter(&mut usher, "invoice", &[]).await;
+    next_message(&mut usher, "invoice", &[]).await;
     pass(&usher, 5).await;
     usher.clock.turn_back(HOURS);
     wallet.settle(0);
@@ -77,10 +77,10 @@ async fn set_back_by_three_hours_a_request_is_repeated_and_expires_as_it_would_h
     let dir = tempfile::tempdir().unwrap();
     let mut usher = Running::start(open(dir.path())).await;
     let stream = usher.engine.start_authentication(authenticate(), None).await.unwrap();
-    usher.letter().await;
+    usher.next_message().await;
     pass(&usher, 1).await;
     usher.clock.turn_back(HOURS);
-    let repeated = passes(&usher, 60, async || !usher.letters.is_empty()).await;
+    let repeated = passes(&usher, 60, async || !usher.messages.is_empty()).await;
     assert!(repeated < 20, "{repeated}");
     let expired = repeated + passes(&usher, 400, async || has_events(&usher, stream).await).await;
     assert!((280..320).contains(&expired), "{expired}");
@@ -119,7 +119,7 @@ async fn an_invoice_that_could_not_be_made_is_asked_for_again_after_a_set_back()
     let given_up = passes(&usher, 200, async || has_events(&usher, stream).await).await;
     assert!(given_up < 120, "{given_up}");
     assert_eq!(statuses(&usher, stream, 1).await, ["error"]);
-    assert!(usher.letters.try_recv().is_err());
+    assert!(usher.messages.try_recv().is_err());
     usher.stop().await;
 }
 
@@ -156,7 +156,7 @@ async fn what_is_set_by_the_right_clock_stays_when_a_clock_that_ran_ahead_is_put
     let wallet = Arc::new(FakeWallet::default());
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     let stream = usher.engine.start_single_payment(payment(None, 20_000), None).await.unwrap();
-    letter(&mut usher, "invoice", &[]).await;
+    next_message(&mut usher, "invoice", &[]).await;
     usher.clock.turn_forward(HOURS);
     pass(&usher, 10).await;
     usher.clock.turn_back(HOURS);
@@ -177,16 +177,16 @@ async fn a_jump_forward_neither_skips_nor_floods() {
         streams.push(usher.engine.start_authentication(authenticate(), None).await.unwrap());
     }
     for _ in 0..100 {
-        usher.letter().await;
+        usher.next_message().await;
     }
     // A suspend for a minute: all are due to be repeated, none has expired.
     usher.clock.turn_forward(Duration::from_secs(60));
     passes(&usher, 10, async || {
         tokio::time::sleep(Duration::from_millis(50)).await;
-        usher.letters.len() >= 100
+        usher.messages.len() >= 100
     })
     .await;
-    assert!(usher.letters.len() <= 300, "{}", usher.letters.len());
+    assert!(usher.messages.len() <= 300, "{}", usher.messages.len());
     usher.clock.turn_forward(HOURS);
     passes(&usher, 60, async || has_events(&usher, handshake.stream_id).await).await;
     for stream in streams {
@@ -244,7 +244,7 @@ async fn relays_of_a_user_that_is_asked_now_and_then_are_kept_and_others_are_not
     for _ in 0..3 {
         usher.clock.turn(300 * DAY);
         usher.engine.start_authentication(authenticate(), None).await.unwrap();
-        while usher.letter().await.0.relays != ["wss://theirs"] {}
+        while usher.next_message().await.0.relays != ["wss://theirs"] {}
     }
     let forgotten = async {
         while !store.user_relays(&user(2).public_key()).await.unwrap().is_empty() {
@@ -264,23 +264,23 @@ async fn a_clock_that_is_a_month_ahead_at_the_start_ends_no_request_and_charges_
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     subscribe(&mut usher, true, NOW.secs() + 7_200).await;
     let payment = usher.engine.start_single_payment(payment(None, 3_000), None).await.unwrap();
-    letter(&mut usher, "invoice", &[]).await;
+    next_message(&mut usher, "invoice", &[]).await;
     let asked = usher.engine.start_authentication(authenticate(), None).await.unwrap();
-    usher.letter().await;
+    usher.next_message().await;
     usher.stop().await;
 
     let made = wallet.made().len();
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW.plus(31 * DAY), 2).await;
-    // Less than the request may take: it is still open when the clock is put right.
+    // Less than the request may take: it is still open when the clock is corrected.
     pass(&usher, 200).await;
     assert!(!has_events(&usher, asked).await && !has_events(&usher, payment).await);
     assert_eq!(wallet.made().len(), made, "nobody is charged");
-    // What is new is not held up.
+    // New requests are not delayed.
     let new = usher.engine.start_authentication(authenticate(), None).await.unwrap();
-    usher.letter().await;
-    // Put right: the old request is repeated, and ends when it would have.
+    usher.next_message().await;
+    // Corrected: the old request is repeated, and ends when it would have.
     usher.clock.turn_back(31 * DAY);
-    let repeated = passes(&usher, 30, async || !usher.letters.is_empty()).await;
+    let repeated = passes(&usher, 30, async || !usher.messages.is_empty()).await;
     assert!(repeated < 30);
     assert!(!has_events(&usher, asked).await);
     passes(&usher, 400, async || has_events(&usher, asked).await).await;
@@ -300,7 +300,7 @@ async fn a_service_that_was_off_for_a_month_goes_on_after_ten_minutes() {
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     subscribe(&mut usher, true, NOW.secs() + 7_200).await;
     let asked = usher.engine.start_authentication(authenticate(), None).await.unwrap();
-    usher.letter().await;
+    usher.next_message().await;
     usher.stop().await;
     let made = wallet.made().len();
     let usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW.plus(31 * DAY), 2).await;

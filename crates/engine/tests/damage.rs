@@ -1,4 +1,4 @@
-//! Damaged rows of a real database: each is set aside, and nothing else suffers.
+//! Damaged rows of a real database: each is set aside, and nothing else is affected.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use common::paying::{letter, pass, payment, statuses, subscribe, until};
+use common::paying::{next_message, pass, payment, statuses, subscribe, until};
 use common::{FakeWallet, NOW, Running, handshake, open, options, user};
 use parking_lot::Mutex;
 use rusqlite::{Connection, ToSql};
@@ -16,7 +16,7 @@ use usher_engine::event::Event;
 use usher_engine::ports::{DeliveryStatus, Posted, RowPosition, Store as _, Table, WebhookSender};
 use usher_engine::{AuthenticateKey, EventsError, KeyHandshakeRequest, StreamId, SubscriptionFilter, UnixMillis};
 
-/// Damages rows while the store is open, as nothing of ours would.
+/// Damages rows while the store is open, as no code of this project would.
 fn damage(dir: &Path, sql: &str, parameters: &[&dyn ToSql]) {
     let raw = Connection::open(dir.join("usher.sqlite")).unwrap();
     raw.busy_timeout(Duration::from_secs(20)).unwrap();
@@ -58,7 +58,7 @@ async fn a_payment_is_told_as_paid_though_its_subscription_is_damaged() {
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     subscribe(&mut usher, false, NOW.secs() + 3_600).await;
     let stream = usher.engine.start_single_payment(payment(Some("s"), 3_000), None).await.unwrap();
-    letter(&mut usher, "invoice", &[]).await;
+    next_message(&mut usher, "invoice", &[]).await;
     damage(dir.path(), "UPDATE operations SET state = '{}' WHERE kind = 8", &[]);
     wallet.settle(0);
     pass(&usher, 70).await;
@@ -89,11 +89,11 @@ async fn a_start_sets_a_damaged_operation_aside_and_the_others_go_on() {
     let usher = Running::start_at(open(dir.path()), options(), NOW, 2).await;
     until("all are found", || usher.engine.damaged_rows().len() == 3).await;
     assert!(found(&usher).contains(&(Table::Operations, b.to_string())));
-    // Its events are there all the same.
+    // Its events can still be read.
     assert_eq!(usher.page(reusable, 0).await.events.len(), 1);
     pass(&usher, 310).await;
     assert_eq!(statuses(&usher, c, 1).await, ["timeout"]);
-    // What is new is not disturbed.
+    // New operations are not affected.
     let new = authenticate(&usher, 4).await;
     pass(&usher, 310).await;
     assert_eq!(statuses(&usher, new, 1).await, ["timeout"]);
@@ -106,7 +106,7 @@ async fn money_for_a_damaged_payment_is_watched_on_and_told_when_the_row_is_repa
     let wallet = Arc::new(FakeWallet::default());
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     let stream = usher.engine.start_single_payment(payment(None, 3_000), None).await.unwrap();
-    letter(&mut usher, "invoice", &[]).await;
+    next_message(&mut usher, "invoice", &[]).await;
     let raw = Connection::open(dir.path().join("usher.sqlite")).unwrap();
     let state: String =
         raw.query_row("SELECT state FROM operations WHERE id = ?1", [stream.as_bytes()], |row| row.get(0)).unwrap();
@@ -180,15 +180,15 @@ async fn a_message_and_relays_that_are_damaged_keep_nobody_else_from_being_asked
     damage(dir.path(), "UPDATE user_relays SET relays = '{'", &[]);
     let (a, _) = (authenticate(&usher, 1).await, authenticate(&usher, 2).await);
     for _ in 0..2 {
-        usher.letter().await;
+        usher.next_message().await;
     }
     damage(dir.path(), "UPDATE outbox SET recipients = x'00' WHERE operation = ?1", &[a.as_bytes()]);
     let mut repeated = 0;
     for _ in 0..100 {
         pass(&usher, 1).await;
-        while let Ok((letter, _)) = usher.letters.try_recv() {
-            assert_eq!(letter.recipients, [user(2).public_key()]);
-            assert!(letter.relays.is_empty());
+        while let Ok((message, _)) = usher.messages.try_recv() {
+            assert_eq!(message.recipients, [user(2).public_key()]);
+            assert!(message.relays.is_empty());
             repeated += 1;
         }
     }

@@ -21,7 +21,7 @@ use usher_engine::{
 use usher_protocol::message::{CloseSubscription, WalletMessage};
 use usher_store::SqliteStore;
 
-/// A webhook that notes what it is given, refuses what it is told to, and hangs on one stream until let go.
+/// A webhook that records its posts, refuses those it is set to refuse, and hangs on one stream until released.
 #[derive(Default)]
 struct App {
     got: Mutex<Vec<(StreamId, u64)>>,
@@ -31,7 +31,7 @@ struct App {
     posts: AtomicUsize,
 }
 
-/// What is never given a permit.
+/// A semaphore without permits.
 static NEVER: Semaphore = Semaphore::const_new(0);
 
 #[async_trait]
@@ -54,7 +54,7 @@ impl WebhookSender for App {
 }
 
 impl App {
-    /// Waits until so many events were accepted, turning the clock by `step` meanwhile.
+    /// Waits until so many events were accepted, while advancing the clock by `step`.
     async fn wait(&self, usher: &Running, count: usize, step: Duration) -> Vec<(StreamId, u64)> {
         let wait = async {
             while self.got.lock().len() < count {
@@ -93,7 +93,7 @@ async fn each_event_is_delivered_once_and_in_order() {
         let indexes: Vec<u64> = got.iter().filter(|(of, _)| *of == stream).map(|(_, index)| *index).collect();
         assert_eq!(indexes, [0, 1, 2, 3, 4]);
     }
-    // What was taken is recorded a moment later; a stop in between would have it delivered once more.
+    // Accepted posts are recorded a moment later; a stop in between would cause another delivery.
     let recorded = async {
         while store.count().await != (0, 0) {
             tokio::time::sleep(Duration::from_millis(2)).await;
@@ -150,7 +150,7 @@ async fn a_refused_event_of_a_subscription_holds_up_no_other_subscription() {
     let mut usher = start(NOW).await;
     for (event, id) in (1..).zip(["bad", "good", "later"]) {
         subscribe_as(&mut usher, id, event, false, NOW.secs() + 3_600).await;
-        while usher.letters.try_recv().is_ok() {}
+        while usher.messages.try_recv().is_ok() {}
     }
     close(&usher, 11, "bad").await;
     paying::until("it is refused", || app.refused.load(Ordering::SeqCst) > 0).await;
@@ -258,7 +258,8 @@ async fn what_waits_for_its_next_attempt_is_made_at_once_when_asked_for() {
         }
     };
     tokio::time::timeout(Duration::from_secs(20), refused).await.expect("recorded");
-    // The clock stands still: by itself nothing would come. The second one waits for the first, which goes with it.
+    // The clock stands still, so nothing would be posted on its own. The second one waits for the first, which is
+    // posted as well.
     let retried = usher.engine.retry_webhook_delivery(stream, 1, None).await.unwrap().unwrap();
     assert_eq!((retried.status, retried.attempts), (DeliveryStatus::Pending, 0));
     assert_eq!(app.wait(&usher, 2, Duration::ZERO).await, [(stream, 0), (stream, 1)]);

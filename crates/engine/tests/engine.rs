@@ -37,10 +37,10 @@ async fn a_handshake_and_an_authentication_end_to_end() {
     assert_eq!(data(&page, 0)["main_key"], user(1).public_key().to_hex());
 
     let stream = usher.engine.start_authentication(ask(1), None).await.unwrap();
-    let (letter, _) = usher.letter().await;
-    assert_eq!(letter.relays, ["wss://mine.example"], "the user's own relays are used");
-    usher.receive(2, &user(9), approval(&challenge(&letter))).await;
-    usher.receive(3, &user(1), approval(&challenge(&letter))).await;
+    let (message, _) = usher.next_message().await;
+    assert_eq!(message.relays, ["wss://mine.example"], "the user's own relays are used");
+    usher.receive(2, &user(9), approval(&challenge(&message))).await;
+    usher.receive(3, &user(1), approval(&challenge(&message))).await;
     let page = usher.page(stream, 0).await;
     assert_eq!((page.events.len(), page.done), (1, true));
     assert_eq!(data(&page, 0)["status"], "approved");
@@ -59,7 +59,7 @@ async fn a_restart_loses_nothing_and_goes_on() {
     let waiting = usher.engine.start_key_handshake(KeyHandshakeRequest::default(), None).await.unwrap();
     let door = usher.engine.start_key_handshake(reusable("door"), None).await.unwrap();
     let login = usher.engine.start_authentication(ask(1), None).await.unwrap();
-    let (asked, _) = usher.letter().await;
+    let (asked, _) = usher.next_message().await;
     usher.stop().await;
     store.close().await;
     drop(store);
@@ -67,7 +67,7 @@ async fn a_restart_loses_nothing_and_goes_on() {
     let mut usher = Running::start_at(open(dir.path()), options(), NOW.plus(Duration::from_secs(60)), 2).await;
     assert_eq!(usher.engine.events(done.stream_id, 0, 1000).await.unwrap(), before);
     assert_eq!(usher.engine.start_key_handshake(reusable("door"), None).await.unwrap().stream_id, door.stream_id);
-    let (again, _) = usher.letter().await;
+    let (again, _) = usher.next_message().await;
     assert_eq!(again.content, asked.content, "what is unanswered is sent again");
     usher.receive(2, &user(1), approval(&challenge(&asked))).await;
     assert_eq!(data(&usher.page(login, 0).await, 0)["status"], "approved");
@@ -112,7 +112,7 @@ async fn what_expired_while_we_were_away_is_told_at_start() {
         assert_eq!((page.events.len(), page.done), (1, true));
         assert_eq!(data(&page, 0)["status"], "timeout");
     }
-    assert!(usher.letters.try_recv().is_err(), "nothing is sent for what has expired");
+    assert!(usher.messages.try_recv().is_err(), "nothing is sent for what has expired");
     usher.stop().await;
 }
 
@@ -121,24 +121,25 @@ async fn unanswered_requests_are_repeated_with_back_off_until_they_expire() {
     let dir = tempfile::tempdir().unwrap();
     let mut usher = Running::start(open(dir.path())).await;
     let stream = usher.engine.start_authentication(ask(1), None).await.unwrap();
-    let (first, _) = usher.letter().await;
-    // Each a tenth of its time sooner or later. The clock stands still until the letter is there, however long that takes.
+    let (first, _) = usher.next_message().await;
+    // Each comes up to a tenth of its interval sooner or later. The clock stands still until the message arrives,
+    // however long that takes.
     for millis in [2_000, 4_000, 8_000, 15_000, 25_000, 54_000, 54_000, 54_000] {
         usher.clock.turn(Duration::from_millis(millis * 9 / 10 - 1));
         tokio::time::sleep(Duration::from_millis(10)).await;
-        assert!(usher.letters.try_recv().is_err(), "less than {millis} ms have passed");
+        assert!(usher.messages.try_recv().is_err(), "less than {millis} ms have passed");
         usher.clock.turn(Duration::from_millis(millis * 2 / 10 + 1));
-        assert_eq!(usher.letter().await.0.content, first.content, "the same challenge");
+        assert_eq!(usher.next_message().await.0.content, first.content, "the same challenge");
     }
     // 237.6 s are over, and the last is due before the 300.
     usher.clock.turn(Duration::from_millis(62_399));
-    usher.letter().await;
+    usher.next_message().await;
     assert!(usher.engine.events(stream, 0, 1).await.unwrap().events.is_empty(), "it is not over yet");
     usher.clock.turn(Duration::from_millis(1));
     assert_eq!(data(&usher.page(stream, 0).await, 0)["status"], "timeout");
     usher.clock.turn(Duration::from_secs(120));
     tokio::time::sleep(Duration::from_millis(30)).await;
-    assert!(usher.letters.try_recv().is_err(), "nothing after the end");
+    assert!(usher.messages.try_recv().is_err(), "nothing after the end");
     usher.stop().await;
 }
 
@@ -149,16 +150,16 @@ async fn a_clock_that_was_ahead_holds_up_no_repetition_once_it_is_right() {
     let mut usher = Running::start(open(dir.path())).await;
     usher.clock.turn(AHEAD);
     usher.engine.start_authentication(ask(1), None).await.unwrap();
-    let first = usher.letter().await.0;
+    let first = usher.next_message().await.0;
     usher.clock.turn(Duration::from_secs(3));
-    assert_eq!(usher.letter().await.0.content, first.content);
+    assert_eq!(usher.next_message().await.0.content, first.content);
     usher.clock.turn_back(AHEAD);
     let mut repeated = false;
     for _ in 0..100 {
         usher.clock.turn(Duration::from_millis(100));
         tokio::time::sleep(Duration::from_millis(10)).await;
-        while let Ok((letter, _)) = usher.letters.try_recv() {
-            repeated |= letter.content == first.content;
+        while let Ok((message, _)) = usher.messages.try_recv() {
+            repeated |= message.content == first.content;
         }
     }
     assert!(repeated, "the user is not asked again");
@@ -170,14 +171,14 @@ async fn an_answer_ends_the_repetition_and_the_idle_engine_sends_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let mut usher = Running::start(open(dir.path())).await;
     let stream = usher.engine.start_authentication(ask(1), None).await.unwrap();
-    let (letter, _) = usher.letter().await;
-    usher.receive(1, &user(1), approval(&challenge(&letter))).await;
+    let (message, _) = usher.next_message().await;
+    usher.receive(1, &user(1), approval(&challenge(&message))).await;
     usher.page(stream, 0).await;
     for _ in 0..20 {
         usher.clock.turn(Duration::from_secs(30));
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
-    assert!(usher.letters.try_recv().is_err());
+    assert!(usher.messages.try_recv().is_err());
     usher.stop().await;
 }
 
@@ -254,7 +255,7 @@ async fn a_long_poll_wakes_at_the_event_and_costs_nothing_afterwards() {
     for poll in polls {
         assert_eq!(poll.await.unwrap().events.len(), 1);
     }
-    // One that waits in vain ends by the clock, and one that waits at the end of all things ends too.
+    // A reader that waits in vain ends by the clock, and one that waits while the engine stops ends as well.
     let engine = usher.engine.clone();
     let vain = tokio::spawn(async move { engine.wait_events(door, 1, 10, Duration::from_secs(60)).await.unwrap() });
     tokio::time::sleep(Duration::from_millis(20)).await;
@@ -304,13 +305,13 @@ async fn a_device_that_cannot_read_gets_its_own_copy() {
     let device = derive_secret(user(1).secret_key(), &metadata).unwrap();
     let proof = SubkeyProof { main_key: user(1).public_key(), metadata };
     let stream = usher.engine.start_authentication(ask(1), None).await.unwrap();
-    let (letter, ids) = usher.letter().await;
+    let (message, ids) = usher.next_message().await;
     usher.receive(1, &device, WalletMessage::SubkeyProof { proof, about: ids[0] }).await;
-    let (second, _) = usher.letter().await;
+    let (second, _) = usher.next_message().await;
     assert_eq!(second.recipients, [device.public_key()], "the main key has its copy");
     assert_eq!(second.participants, [user(1).public_key(), device.public_key()]);
-    assert_eq!(second.content, letter.content);
-    usher.receive(2, &device, approval(&challenge(&letter))).await;
+    assert_eq!(second.content, message.content);
+    usher.receive(2, &device, approval(&challenge(&message))).await;
     assert_eq!(data(&usher.page(stream, 0).await, 0)["main_key"], user(1).public_key().to_hex());
     usher.stop().await;
 }
@@ -387,7 +388,7 @@ async fn a_crowd_before_one_door_holds_up_nobody_and_each_is_told_once() {
     let mut usher = Running::start(store.clone()).await;
     let door = usher.engine.start_key_handshake(reusable("door"), None).await.unwrap().stream_id;
     let inbox = usher.inbox.clone();
-    // More than a door takes, each twice, and half of them under the same Nostr event.
+    // More than one handshake accepts, each twice, and half of them under the same Nostr event.
     let crowd = tokio::spawn(async move {
         for n in 0..4000_u32 {
             let mut secret = [7; 32];
@@ -403,8 +404,8 @@ async fn a_crowd_before_one_door_holds_up_nobody_and_each_is_told_once() {
         }
     });
     let login = usher.engine.start_authentication(ask(1), None).await.unwrap();
-    let (letter, _) = usher.letter().await;
-    usher.receive(255, &user(1), approval(&challenge(&letter))).await;
+    let (message, _) = usher.next_message().await;
+    usher.receive(255, &user(1), approval(&challenge(&message))).await;
     assert_eq!(data(&usher.page(login, 0).await, 0)["status"], "approved");
     crowd.await.unwrap();
     usher.stop().await;

@@ -8,14 +8,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use common::failing::Failing;
-use common::paying::{announced, letter, pass, payment, request_id, statuses, subscribe, until};
+use common::paying::{announced, next_message, pass, payment, request_subscription, statuses, subscribe, until};
 use common::{FakeWallet, NOW, Running, open, user};
+use usher_engine::StartError;
 use usher_engine::operations::SubscriptionState;
-use usher_engine::{RecurringPaymentRequest, StartError, StreamId};
-use usher_protocol::calendar::Calendar;
-use usher_protocol::message::{
-    CloseSubscription, Currency, Recurrence, RecurringResponse, RecurringStatus, WalletMessage,
-};
+use usher_protocol::message::{CloseSubscription, RecurringStatus, WalletMessage};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_charge_whose_subscription_is_closed_in_the_gap_is_not_asked_for() {
@@ -26,11 +23,11 @@ async fn a_charge_whose_subscription_is_closed_in_the_gap_is_not_asked_for() {
     until("the charge is committed", || store.held.load(Ordering::SeqCst) == 1).await;
     usher.engine.close_subscription(user(1).public_key(), "s", None).await.unwrap();
     store.hold.store(false, Ordering::SeqCst);
-    // The user's wallet learns of the end; a charge would be asked for within a moment, and again and again.
-    letter(&mut usher, "by_service", &[]).await;
+    // The user's wallet gets the close; a charge would be requested within a moment, and repeatedly.
+    next_message(&mut usher, "by_service", &[]).await;
     pass(&usher, 120).await;
-    while let Ok((letter, _)) = usher.letters.try_recv() {
-        assert!(!letter.content.contains("invoice"), "the user is asked for a payment");
+    while let Ok((message, _)) = usher.messages.try_recv() {
+        assert!(!message.content.contains("invoice"), "the user is asked for a payment");
     }
     assert_eq!(usher.engine.open_streams(), 1, "the charge has ended");
     usher.stop().await;
@@ -43,7 +40,7 @@ async fn about_to_charge(dir: &std::path::Path) -> (Running, Arc<Failing>, Arc<F
     let wallet = Arc::new(FakeWallet::default());
     let mut usher = Running::start_paying_on(store.clone(), sqlite, &wallet).await;
     subscribe(&mut usher, true, NOW.secs() + 100).await;
-    while usher.letters.try_recv().is_ok() {}
+    while usher.messages.try_recv().is_ok() {}
     (usher, store, wallet)
 }
 
@@ -63,7 +60,7 @@ async fn a_subscription_can_be_read_and_closed_in_the_gap_and_its_wallet_is_told
     let store = Failing::on(sqlite.clone());
     let wallet = Arc::new(FakeWallet::default());
     let mut usher = Running::start_paying_on(store.clone(), sqlite, &wallet).await;
-    let (stream, agrees) = ask_to_subscribe(&mut usher, NOW.secs()).await;
+    let (stream, agrees) = request_subscription(&mut usher, "s", true, NOW.secs()).await;
     store.hold.store(true, Ordering::SeqCst);
     usher.receive(1, &user(1), agrees).await;
     until("it is committed", || store.held.load(Ordering::SeqCst) == 1).await;
@@ -71,37 +68,12 @@ async fn a_subscription_can_be_read_and_closed_in_the_gap_and_its_wallet_is_told
     usher.engine.close_subscription(user(1).public_key(), "s", None).await.unwrap();
     store.hold.store(false, Ordering::SeqCst);
     assert_eq!(statuses(&usher, stream, 1).await, ["approved"]);
-    letter(&mut usher, "by_service", &[]).await;
-    // And once more, until the wallet has had its time.
+    next_message(&mut usher, "by_service", &[]).await;
+    // And repeatedly for ten minutes.
     pass(&usher, 10).await;
-    letter(&mut usher, "by_service", &[]).await;
+    next_message(&mut usher, "by_service", &[]).await;
     assert_eq!((wallet.made().len(), usher.engine.open_streams()), (0, 1), "it is charged");
     usher.stop().await;
-}
-
-/// A user is asked to agree to `s`, which is charged at once: the stream, and the agreement.
-async fn ask_to_subscribe(usher: &mut Running, first_payment_due: u64) -> (StreamId, WalletMessage) {
-    let recurrence = Recurrence { until: None, calendar: Calendar::Daily, max_payments: None, first_payment_due };
-    let request = RecurringPaymentRequest {
-        main_key: user(1).public_key(),
-        subkeys: Vec::new(),
-        description: "Membership".to_owned(),
-        amount: 5_000,
-        minimum_amount: None,
-        recurrence: recurrence.clone(),
-        expires_at: NOW.secs() + 600,
-        reference: None,
-        auto_charge: true,
-    };
-    let stream = usher.engine.start_recurring_payment(request, None).await.unwrap();
-    let asked = letter(usher, "recurrence", &[]).await;
-    let status = RecurringStatus::Confirmed {
-        subscription_id: "s".to_owned(),
-        authorized_amount: 5_000,
-        authorized_currency: Currency::Millisats,
-        authorized_recurrence: recurrence,
-    };
-    (stream, WalletMessage::RecurringResponse(RecurringResponse { request_id: request_id(&asked), status }))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -116,14 +88,14 @@ async fn a_close_that_comes_before_the_agreement_or_with_it_is_not_lost() {
         let store = Failing::on(sqlite.clone());
         let wallet = Arc::new(FakeWallet::default());
         let mut usher = Running::start_paying_on(store.clone(), sqlite.clone(), &wallet).await;
-        let (stream, agrees) = ask_to_subscribe(&mut usher, NOW.secs() + 30).await;
+        let (stream, agrees) = request_subscription(&mut usher, "s", true, NOW.secs() + 30).await;
         // Nobody else can close it.
         usher.receive(9, &user(9), close("s")).await;
         if before {
             usher.receive(1, &user(1), close("s")).await;
         }
         if restarted {
-            // What has arrived is handled before it stops.
+            // Messages that have arrived are handled before it stops.
             usher.stop().await;
             usher = Running::start_paying_on(store.clone(), sqlite, &wallet).await;
         }
@@ -142,8 +114,8 @@ async fn a_close_that_comes_before_the_agreement_or_with_it_is_not_lost() {
         assert_eq!((told[0]["subscription_id"].as_str(), told[0].get("due")), (Some("s"), None), "it is closed");
         assert_eq!(state(&usher, "s").await, Some(SubscriptionState::ClosedByUser));
         pass(&usher, 60).await;
-        while let Ok((letter, _)) = usher.letters.try_recv() {
-            assert!(!letter.content.contains("invoice"), "the user is asked for a payment");
+        while let Ok((message, _)) = usher.messages.try_recv() {
+            assert!(!message.content.contains("invoice"), "the user is asked for a payment");
         }
         usher.stop().await;
     }
@@ -157,7 +129,7 @@ async fn a_payment_that_is_asked_for_when_its_subscription_closes_is_refused_or_
     let wallet = Arc::new(FakeWallet::default());
     let mut usher = Running::start_paying_on(store.clone(), sqlite, &wallet).await;
     subscribe(&mut usher, false, NOW.secs()).await;
-    while usher.letters.try_recv().is_ok() {}
+    while usher.messages.try_recv().is_ok() {}
     // It is committed; the caller and the engine do not know yet.
     store.hold.store(true, Ordering::SeqCst);
     let asking = {
@@ -173,7 +145,7 @@ async fn a_payment_that_is_asked_for_when_its_subscription_closes_is_refused_or_
     let late = usher.engine.start_single_payment(payment(Some("s"), 3_600), None).await;
     assert!(matches!(late, Err(StartError::Invalid(_))), "{late:?}");
     pass(&usher, 60).await;
-    assert!(usher.letters.try_recv().is_err(), "the user is asked for a payment");
+    assert!(usher.messages.try_recv().is_err(), "the user is asked for a payment");
     usher.stop().await;
 }
 
@@ -183,7 +155,7 @@ async fn many_subscriptions_that_fall_due_and_are_closed_at_that_moment_ask_nobo
     let dir = tempfile::tempdir().unwrap();
     let (mut usher, _, wallet) = about_to_charge(dir.path()).await;
     for n in 0..MANY {
-        let (_, agrees) = ask_to_subscribe(&mut usher, NOW.secs() + 100).await;
+        let (_, agrees) = request_subscription(&mut usher, "s", true, NOW.secs() + 100).await;
         let WalletMessage::RecurringResponse(mut response) = agrees else { unreachable!() };
         let RecurringStatus::Confirmed { subscription_id, .. } = &mut response.status else { unreachable!() };
         *subscription_id = format!("s{n}");
@@ -194,7 +166,7 @@ async fn many_subscriptions_that_fall_due_and_are_closed_at_that_moment_ask_nobo
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     }
-    while usher.letters.try_recv().is_ok() {}
+    while usher.messages.try_recv().is_ok() {}
     usher.clock.turn(Duration::from_secs(100));
     let mut closing = tokio::task::JoinSet::new();
     for n in 0..MANY {
@@ -202,12 +174,12 @@ async fn many_subscriptions_that_fall_due_and_are_closed_at_that_moment_ask_nobo
         closing.spawn(async move { engine.close_subscription(user(1).public_key(), &id, None).await.unwrap() });
     }
     closing.join_all().await;
-    until("the other is charged", || !wallet.made().is_empty() && usher.letters.try_recv().is_ok()).await;
-    while usher.letters.try_recv().is_ok() {}
+    until("the other is charged", || !wallet.made().is_empty() && usher.messages.try_recv().is_ok()).await;
+    while usher.messages.try_recv().is_ok() {}
     pass(&usher, 120).await;
     let mut asked = std::collections::HashSet::new();
-    while let Ok((letter, _)) = usher.letters.try_recv() {
-        let content: serde_json::Value = serde_json::from_str(&letter.content).unwrap();
+    while let Ok((message, _)) = usher.messages.try_recv() {
+        let content: serde_json::Value = serde_json::from_str(&message.content).unwrap();
         if let Some(id) = content["invoice"].as_str().and(content["subscription_id"].as_str()) {
             asked.insert(id.to_owned());
         }

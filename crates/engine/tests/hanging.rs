@@ -34,7 +34,7 @@ struct App {
     most_hanging: AtomicUsize,
 }
 
-/// A post that hangs, for as long as nobody cuts it off.
+/// A post that hangs until it is cut off.
 struct Hanging<'a>(&'a App);
 
 impl<'a> Hanging<'a> {
@@ -71,14 +71,14 @@ impl App {
         self.hanging.load(Ordering::SeqCst)
     }
 
-    /// Everything that hangs is answered, and from now on all is answered at once.
+    /// All hanging posts get a response, and from now on every post gets one at once.
     fn recovers(&self) {
         self.sound.store(true, Ordering::SeqCst);
         self.released.notify_waiters();
     }
 }
 
-/// An engine, its app, and a count of what wallets sent.
+/// An engine, its app, and a count of the messages that wallets sent.
 struct Stage {
     usher: Running,
     store: Arc<SqliteStore>,
@@ -96,13 +96,13 @@ impl Stage {
         Self { usher, store, app, sent: 0, _dir: dir }
     }
 
-    /// A stream on which something happens as often as somebody comes through this door.
+    /// A reusable handshake: a stream with an event for each scan.
     async fn door(&self, name: &str) -> StreamId {
         let request = KeyHandshakeRequest { static_token: Some(name.to_owned()), no_request: None };
         self.usher.engine.start_key_handshake(request, None).await.unwrap().stream_id
     }
 
-    /// Somebody comes through this door.
+    /// A user scans this handshake.
     async fn enter(&mut self, name: &str) {
         self.sent += 1;
         let mut id = [1; 32];
@@ -129,7 +129,7 @@ impl Stage {
         streams
     }
 
-    /// Waits for this, turning the clock meanwhile.
+    /// Waits for this while advancing the clock.
     async fn until(&self, what: &str, step: Duration, so: impl Fn(&App) -> bool) {
         let wait = async {
             while !so(&self.app) {
@@ -157,7 +157,7 @@ async fn on_a_thousand_streams_and_the_others_go_on() {
     stage.until("posts that hang", STILL, |app| app.hanging() >= 200).await;
     for n in 0..5 {
         stage.enter("good").await;
-        // Not one of those that hang has ended by itself: who waits for that waits for ever.
+        // None of the hanging posts has ended by itself: waiting for one would take for ever.
         stage.until("the healthy stream", STEP, |app| app.got.lock().len() > n).await;
     }
     assert_eq!(*stage.app.got.lock(), (0..5).map(|index| (good, index)).collect::<Vec<_>>());
@@ -234,7 +234,7 @@ async fn after_a_restart_what_hung_waits_apart_from_what_is_new() {
     stage.until("posts that hang", STILL, |app| app.hanging() >= 60).await;
     for n in 0..5 {
         stage.enter("good").await;
-        // The clock stands still: no post makes room.
+        // The clock stands still: no post is cut off.
         stage.until("the healthy stream", STILL, |app| app.got.lock().len() > n).await;
     }
     stage.app.recovers();

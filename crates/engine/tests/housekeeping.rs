@@ -1,4 +1,4 @@
-//! Housekeeping: one thing that cannot be removed keeps nothing else in the house.
+//! Cleanup: a failure to remove one kind of data does not affect the others.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used)]
 
 mod common;
@@ -18,12 +18,12 @@ use usher_engine::{EventsError, KeyHandshakeRequest, StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 use usher_store::SqliteStore;
 
-/// A store that cannot remove finished operations, and counts what else it is asked to remove.
+/// A store that cannot remove finished operations, and counts its other removals.
 struct Stuck {
     store: Arc<dyn Store>,
     tried: AtomicUsize,
     forgot: AtomicUsize,
-    /// Batches of events that it still removes; then it stands still.
+    /// Batches of events that it still removes; then it hangs.
     batches: AtomicUsize,
 }
 
@@ -155,7 +155,7 @@ const DAY: Duration = Duration::from_secs(24 * 3_600);
 async fn read_from_everywhere(usher: &Running, stream: StreamId, first: u64, next: u64) {
     for after in 0..next + 2 {
         let page = usher.engine.events(stream, after, 10_000).await;
-        // Who has to wait here waits for ever: the clock stands.
+        // A task that has to wait here waits for ever: the clock stands still.
         let waited = usher.engine.wait_events(stream, after, 10_000, DAY);
         let waited = tokio::time::timeout(Duration::from_millis(5), waited).await;
         let page = match page {
@@ -234,7 +234,12 @@ async fn old_events_of_a_reusable_handshake_go_and_no_reader_misses_any_silently
 async fn an_end_in_the_midst_of_removing_leaves_no_gap() {
     let dir = tempfile::tempdir().unwrap();
     let sqlite = open(dir.path());
-    let event = |at| NewEvent { event_type: EventType::SubscriptionClosed, at, data: "{}".into() };
+    let event = |at| NewEvent {
+        event_type: EventType::SubscriptionClosed,
+        at,
+        data: "{}".into(),
+        outcome: usher_engine::OperationOutcome::Completed,
+    };
     let append = |events: Vec<NewEvent>| Commit {
         operation: StreamId::SUBSCRIPTIONS,
         kind: OperationKind::Subscriptions,

@@ -21,7 +21,7 @@ use usher_engine::testing::ManualClock;
 use usher_engine::{KeyHandshakeRequest, StreamId, UnixMillis};
 use usher_store::SqliteStore;
 
-/// An app that answers 500 until it is mended, and keeps what it was given and when.
+/// An app that responds with 500 until it is repaired, and records its posts with their times.
 #[derive(Default)]
 struct App {
     panics: AtomicBool,
@@ -51,7 +51,7 @@ async fn door(usher: &Running, name: &str) -> StreamId {
     usher.engine.start_key_handshake(request, None).await.unwrap().stream_id
 }
 
-/// Waits for this, turning the clock meanwhile.
+/// Waits for this while advancing the clock.
 async fn until(clock: &ManualClock, what: &str, step: Duration, so: impl AsyncFn() -> bool) {
     let wait = async {
         while !so().await {
@@ -90,13 +90,13 @@ async fn after_an_hour_of_500_everything_comes_in_order_and_what_is_new_at_once(
         assert!(times.len() <= 6, "{event:?}: {times:?}");
     }
 
-    // It is mended: what is new does not wait for the next attempt of what is old.
+    // It is repaired: new events do not wait for the next attempt of old ones.
     app.mended.store(true, Ordering::SeqCst);
     let new = door(&usher, "new").await;
     usher.receive(200, &user(200), handshake("new", &[])).await;
     until(&usher.clock, "what is new", Duration::ZERO, async || app.accepted.lock().contains(&(new, 0))).await;
 
-    // An operator who does not want to wait either says so; all else comes within its own time.
+    // An operator can retry at once; all other deliveries follow on their schedule.
     let first = streams[0];
     usher.engine.retry_webhook_delivery(first, 0, None).await.unwrap().expect("it is there");
     until(&usher.clock, "what was asked for", Duration::ZERO, async || app.accepted.lock().contains(&(first, 2))).await;
@@ -132,7 +132,7 @@ async fn a_post_that_panics_is_made_again_and_nothing_else_is_lost() {
     usher.stop().await;
 }
 
-/// A store that cannot record what came of a post, as on a full disk.
+/// A store that cannot record the result of a post, as on a full disk.
 struct Full {
     store: Arc<SqliteStore>,
     full: AtomicBool,

@@ -6,7 +6,7 @@ mod common;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use common::paying::{DAY, PATIENCE, bill, letter, pass, payment, request_id, says, statuses, subscribe, until};
+use common::paying::{DAY, PATIENCE, bill, next_message, pass, payment, request_id, says, statuses, subscribe, until};
 use common::{FakeWallet, NOW, Running, data, open, options, user};
 use serde_json::Value;
 use usher_engine::ports::{Clock as _, LightningNotification};
@@ -41,7 +41,7 @@ async fn many_open_invoices_cause_ten_look_ups_a_second_at_most() {
         seen = look_ups;
     }
     assert!(seen >= 2 * 3_000);
-    // Paid and told to nobody: found.
+    // Paid without a notification: found by a look-up.
     wallet.settle(2_999);
     let before = usher.engine.watched_invoices();
     let begun = Instant::now();
@@ -76,7 +76,7 @@ async fn invoices_that_are_over_hold_up_no_look_up_of_those_that_are_open() {
         until("the invoice is made", || usher.engine.watched_invoices() == OVER + 1).await;
         wallet.settle(wallet.made().len() - 1);
         if restarted {
-            // Paid while the service was down, and told to nobody.
+            // Paid while the service was down, without a notification.
             let now = usher.clock.now();
             usher.stop().await;
             usher = Running::start_paying(store.clone(), &wallet, options(), now, 2).await;
@@ -121,7 +121,7 @@ async fn a_wallet_that_can_be_heard_again_is_asked_about_all() {
         wallet.settle(n);
     }
     wallet.tell(LightningNotification::Reconnected).await;
-    // A wallet that tells would be asked after a minute; now it is asked within as many seconds as it takes ten a second.
+    // With notifications the look-up would come after a minute; now it comes as soon as ten look-ups per second allow.
     let begun = Instant::now();
     while usher.engine.watched_invoices() > 0 {
         usher.clock.turn(Duration::from_millis(100));
@@ -150,7 +150,7 @@ async fn a_restart_asks_for_the_invoice_again_and_shows_one() {
 
     wallet.hang(false);
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 2).await;
-    let asked = letter(&mut usher, "invoice", &[]).await;
+    let asked = next_message(&mut usher, "invoice", &[]).await;
     let made = wallet.made();
     assert_eq!(
         (made.len(), asked["invoice"].as_str()),
@@ -174,7 +174,7 @@ async fn payees_who_hold_payments_back_keep_nobody_from_an_invoice() {
     }
     until("payments are under way", || wallet.sent().len() >= 32).await;
     usher.engine.start_single_payment(payment(None, 600), None).await.unwrap();
-    letter(&mut usher, "invoice", &[]).await;
+    next_message(&mut usher, "invoice", &[]).await;
     usher.stop().await;
 }
 
@@ -232,7 +232,7 @@ async fn what_was_accepted_while_the_wallet_was_out_of_reach_is_sent_after_a_res
         store.close().await;
         drop(store);
 
-        // Their timers are due, too: whoever is first, the operation hears first that the process is a new one.
+        // Their timers are due as well: whichever comes first, the operation first gets `Resumed`.
         wallet.be_away(false);
         wallet.refuse(round % 2 == 0);
         let later = NOW.plus(Duration::from_secs(60));
@@ -358,14 +358,14 @@ async fn payments_that_have_ended_take_no_more_memory_than_twice_what_may_be_ope
         assert!(begun.elapsed() < PATIENCE, "it is not found");
     }
     assert_eq!(statuses(&usher, ended[0], 2).await, ["timeout", "paid"]);
-    // Those two are over now, and make room.
+    // Those two are over now and free their slots.
     let now = usher_engine::ports::Clock::now(&*usher.clock).secs();
     let request = usher_engine::SinglePaymentRequest { expires_at: Some(now + 600), ..payment(None, 600) };
     usher.engine.start_single_payment(request, None).await.unwrap();
     usher.stop().await;
 }
 
-/// A charge is a payment that the service begins by itself: it waits until there is room, and is then asked for once.
+/// An automatic charge waits until a payment slot is free, and is then requested once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_charge_waits_while_too_many_payments_are_in_memory_and_is_asked_for_once() {
     let dir = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! Reusable handshakes and their limits: who floods one locks nobody else out.
+//! Reusable handshakes and their limits: a flood on one locks nobody else out.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used)]
 
 mod common;
@@ -255,7 +255,7 @@ async fn a_key_gains_nothing_by_what_it_says_of_the_time() {
     }
     poster.seen(30).await;
     assert_eq!(poster.accepted(), 1);
-    // And loses nothing by a clock that is ahead: when it is put right, the next scan counts.
+    // A wallet whose clock is ahead loses nothing: once it is corrected, the next scan is accepted.
     poster.deliver(2, id(100), over("wss://a.example"), now + 800).await;
     poster.seen(31).await;
     assert_eq!(poster.events().await, 2);
@@ -279,7 +279,7 @@ async fn tokens_that_a_wallet_could_confuse_are_not_open_together() {
     let encoded = open_one("a%2Fb").await.unwrap().stream_id;
     assert!(refused(open_one("a/b").await) && refused(open_one("a%252Fb").await));
     open_one("100%").await.unwrap();
-    // What is like what is like it is another thing.
+    // Being confusable is not transitive: these two are different tokens.
     let twice = open_one("bar%252F1").await.unwrap().stream_id;
     for (n, sent, stream) in [
         (1, "bar%2F1", slash),
@@ -322,7 +322,7 @@ async fn a_handshake_that_is_closed_takes_no_scan_and_is_done() {
     assert!(page.done && page.events.is_empty(), "who waits is told");
     assert!(engine.events(stream, 0, 10).await.unwrap().done);
     assert!(engine.reusable_handshakes(None, 10).await.unwrap().handshakes.is_empty());
-    // Opened anew it has another URL, and the old one stays dead.
+    // Opened again it has another URL, and the old one stays invalid.
     let anew = engine.start_key_handshake(reusable("door"), None).await.unwrap();
     let token = common::token(&anew.url);
     assert!(anew.stream_id != stream && token.starts_with("door.") && token.len() == 17, "{token}");
@@ -336,7 +336,7 @@ async fn a_handshake_that_is_closed_takes_no_scan_and_is_done() {
     let third = engine.start_key_handshake(reusable("door"), None).await.unwrap();
     assert!(third.url != anew.url && third.stream_id != anew.stream_id);
 
-    // What is no key handshake is none.
+    // A stream of another kind is not a key handshake.
     let login = usher_engine::AuthenticateKey { main_key: user(1).public_key(), subkeys: Vec::new() };
     let login = engine.start_authentication(login, None).await.unwrap();
     for other in [login, usher_engine::StreamId::SUBSCRIPTIONS, usher_engine::StreamId::from_parts(1, [1; 10])] {

@@ -1,4 +1,4 @@
-//! One settlement is one payment, whatever the service's own wallet hands out; and a wallet that fails is asked again.
+//! One settlement is one payment, whatever invoices the Lightning backend returns; and a request that failed is repeated.
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod common;
@@ -6,13 +6,13 @@ mod common;
 use std::sync::Arc;
 use std::time::Duration;
 
-use common::paying::{DAY, letter, pass, payment, statuses, until};
+use common::paying::{DAY, next_message, pass, payment, statuses, until};
 use common::{FakeWallet, NOW, Running, data, open, options};
 use serde_json::json;
 use usher_engine::StreamId;
 use usher_engine::ports::Clock as _;
 
-/// The wallet hands out its first invoice once more; the payment that was asked for gets `error`.
+/// The backend returns its first invoice again; the payment that requested it gets `error`.
 async fn is_refused(usher: &Running, wallet: &FakeWallet) {
     wallet.hand_out_again(Some(0));
     let again = ask(usher).await;
@@ -58,7 +58,7 @@ async fn an_invoice_that_is_handed_out_again_is_refused_while_it_is_open_paid_an
     usher.clock.turn(3 * DAY);
     tokio::time::sleep(Duration::from_millis(50)).await;
     is_refused(&usher, &wallet).await;
-    // One that is made anew is as good as any.
+    // A newly created invoice is as good as any.
     let another = ask(&usher).await;
     until("the invoice is made", || usher.engine.watched_invoices() == 1).await;
     wallet.settle(1);
@@ -97,9 +97,9 @@ async fn a_call_that_panics_is_made_again() {
         until("a call panics", || made(&usher, "unknown") == calls).await;
         pass(&usher, 5).await;
     }
-    let asked = letter(&mut usher, "invoice", &[]).await;
+    let asked = next_message(&mut usher, "invoice", &[]).await;
     assert_eq!(asked["amount"], json!(5_000), "an invoice is made after all");
-    // The same of look-ups.
+    // The same for look-ups.
     let before = wallet.look_ups();
     wallet.panic(1);
     wallet.settle(0);
@@ -112,7 +112,7 @@ async fn a_call_that_panics_is_made_again() {
     usher.stop().await;
 }
 
-/// How many invoices the wallet was asked for with this result.
+/// How many requests for invoices had this result.
 fn made(usher: &Running, result: &str) -> u64 {
     let calls = usher.engine.lightning_calls();
     calls.into_iter().filter(|(call, got, _)| (*call, *got) == ("make_invoice", result)).map(|(.., times)| times).sum()

@@ -8,7 +8,9 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use common::failing::Failing;
-use common::paying::{DAY, PATIENCE, announced, letter, pass, payment, request_id, says, statuses, subscribe, until};
+use common::paying::{
+    DAY, PATIENCE, announced, next_message, pass, payment, request_id, says, statuses, subscribe, until,
+};
 use common::{FakeWallet, NOW, Running, open, options, user};
 use serde_json::json;
 use usher_engine::operations::SubscriptionState;
@@ -64,7 +66,7 @@ async fn a_failed_charge_is_tried_after_a_day_and_three_days_more_over_restarts_
             now = now.plus(wait);
             usher = Running::start_paying(open(dir.path()), &wallet, options(), now, u64::from(nth) + 1).await;
         }
-        let asked = letter(&mut usher, "invoice", &seen).await;
+        let asked = next_message(&mut usher, "invoice", &seen).await;
         assert_eq!(asked["subscription_id"], "s");
         seen.push(request_id(&asked));
         let status = if number == 1 {
@@ -117,7 +119,7 @@ async fn very_many_charges_that_fall_due_at_once_hold_up_nobody_and_are_asked_fo
             auto_charge: true,
         };
         usher.engine.start_recurring_payment(request, None).await.unwrap();
-        let asked = letter(&mut usher, "recurrence", &[]).await;
+        let asked = next_message(&mut usher, "recurrence", &[]).await;
         let status = RecurringStatus::Confirmed {
             subscription_id: format!("s{n}"),
             authorized_amount: 5_000,
@@ -145,10 +147,10 @@ async fn very_many_charges_that_fall_due_at_once_hold_up_nobody_and_are_asked_fo
     until("all are charged", || usher.engine.open_streams() == 1 + 2 * MANY).await;
     assert!(wallet.made().len() <= 16, "the wallet is asked for {} at once", wallet.made().len());
 
-    // A user at a checkout pays meanwhile, and the app can ask.
+    // A user at a checkout can pay in the meantime, and the app can request payments.
     let request = SinglePaymentRequest { expires_at: None, ..payment(None, 0) };
     let stream = usher.engine.start_single_payment(request, None).await.unwrap();
-    let asked = letter(&mut usher, "invoice", &[]).await;
+    let asked = next_message(&mut usher, "invoice", &[]).await;
     assert_eq!(asked["description"], "Coffee");
     let made = wallet.made().len();
     wallet.settle(made - 1);
@@ -156,7 +158,7 @@ async fn very_many_charges_that_fall_due_at_once_hold_up_nobody_and_are_asked_fo
     assert_eq!(statuses(&usher, stream, 1).await, ["paid"]);
     assert_eq!(usher.engine.subscriptions(filter, None, 1000).await.unwrap().subscriptions.len(), 1000);
 
-    // However long they wait, each is asked for once.
+    // However long they wait, each is requested once.
     for _ in 0..4 {
         usher.clock.turn(Duration::from_secs(26));
         tokio::time::sleep(Duration::from_millis(100)).await;
@@ -170,11 +172,11 @@ async fn very_many_charges_that_fall_due_at_once_hold_up_nobody_and_are_asked_fo
     assert!(made <= 1 + MANY + MANY / 10, "{made} invoices for {MANY} charges");
     assert_eq!(usher.engine.open_streams(), 1 + 2 * MANY, "one charge for each");
 
-    // Nor are the relays flooded while nobody answers.
-    while usher.letters.try_recv().is_ok() {}
+    // Nor are the relays flooded while no wallet replies.
+    while usher.messages.try_recv().is_ok() {}
     pass(&usher, 60).await;
     let mut sent = 0;
-    while usher.letters.try_recv().is_ok() {
+    while usher.messages.try_recv().is_ok() {
         sent += 1;
     }
     assert!(sent > 0 && sent <= 2 * MANY, "{sent} repetitions in a minute");
@@ -187,20 +189,20 @@ async fn a_user_who_has_closed_a_subscription_is_not_asked_any_more() {
     let wallet = Arc::new(FakeWallet::default());
     let mut usher = Running::start_paying(open(dir.path()), &wallet, options(), NOW, 1).await;
     subscribe(&mut usher, true, NOW.secs()).await;
-    letter(&mut usher, "invoice", &[]).await;
+    next_message(&mut usher, "invoice", &[]).await;
     usher.clock.turn(Duration::from_secs(3));
-    letter(&mut usher, "invoice", &[]).await;
+    next_message(&mut usher, "invoice", &[]).await;
     let close = CloseSubscription { subscription_id: "s".to_owned(), reason: None, by_service: false };
     usher.receive(1, &user(1), WalletMessage::CloseSubscription(close)).await;
     announced(&usher, 1).await;
-    // What was handed to the messenger before is in its line.
-    while usher.letters.try_recv().is_ok() {}
+    // Messages handed to the messenger before are in its queue.
+    while usher.messages.try_recv().is_ok() {}
     for _ in 0..30 {
         usher.clock.turn(Duration::from_secs(60));
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
-    assert!(usher.letters.try_recv().is_err(), "the user is asked for a payment after all");
-    // A wallet that pays all the same has paid.
+    assert!(usher.messages.try_recv().is_err(), "the user is asked for a payment after all");
+    // A payment by a wallet that pays anyway is accepted.
     wallet.settle(0);
     wallet.tell(LightningNotification::Reconnected).await;
     let begun = Instant::now();
@@ -220,7 +222,7 @@ async fn what_has_expired_is_not_looked_for_again() {
     let store = Failing::on(sqlite.clone());
     let mut usher = Running::start_with(store.clone(), sqlite.clone(), None, options(), NOW, 1).await;
     subscribe(&mut usher, false, NOW.secs()).await;
-    // The wallet is told for ten minutes that it is closed; the subscription can be read for a month.
+    // The close is repeated to the wallet for ten minutes; the subscription can be read for a month.
     usher.engine.close_subscription(user(1).public_key(), "s", None).await.unwrap();
     for restarted in [false, true] {
         if restarted {
@@ -251,7 +253,7 @@ async fn a_subscription_that_is_closed_at_the_instant_it_falls_due_asks_for_noth
     let wallet = Arc::new(FakeWallet::default());
     let mut usher = Running::start_paying_on(store.clone(), sqlite, &wallet).await;
     subscribe(&mut usher, true, NOW.secs() + 100).await;
-    while usher.letters.try_recv().is_ok() {}
+    while usher.messages.try_recv().is_ok() {}
     // Both wait for the store, and are one step when it works again.
     wallet.hang(true);
     store.failures.store(usize::MAX, Ordering::SeqCst);
@@ -272,7 +274,7 @@ async fn a_subscription_that_is_closed_at_the_instant_it_falls_due_asks_for_noth
         usher.clock.turn(Duration::from_secs(5));
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
-    assert!(usher.letters.try_recv().is_err(), "the user is asked for a payment");
+    assert!(usher.messages.try_recv().is_err(), "the user is asked for a payment");
     usher.stop().await;
 }
 

@@ -63,9 +63,9 @@ impl Service {
         };
         let stream = self.usher.engine.request_ticket(request, None).await.unwrap();
         loop {
-            let letter = self.usher.letter().await.0;
-            if letter.kind == 29500 {
-                let content: Value = serde_json::from_str(&letter.content).unwrap();
+            let message = self.usher.next_message().await.0;
+            if message.kind == 29500 {
+                let content: Value = serde_json::from_str(&message.content).unwrap();
                 return (stream, content["request_id"].as_str().unwrap().to_owned());
             }
         }
@@ -81,12 +81,12 @@ impl Service {
         self.usher.engine.send_ticket(request, None).await
     }
 
-    /// The tokens of the letters that have left.
+    /// The tokens of the messages that have left.
     fn sent(&mut self) -> Vec<String> {
         let mut sent = Vec::new();
-        while let Ok((letter, _)) = self.usher.letters.try_recv() {
-            if letter.kind == 29502 {
-                let content: Value = serde_json::from_str(&letter.content).unwrap();
+        while let Ok((message, _)) = self.usher.messages.try_recv() {
+            if message.kind == 29502 {
+                let content: Value = serde_json::from_str(&message.content).unwrap();
                 sent.push(content["token"].as_str().unwrap().to_owned());
             }
         }
@@ -359,13 +359,13 @@ async fn tickets_are_burnt_into_the_balance_and_taken_out_of_it() {
 async fn a_ticket_is_sent_until_it_is_spent_also_after_restarts() {
     let mut service = Service::start(None).await;
     let stream = service.send(1, &ours()).await.unwrap();
-    let (letter, ids) = service.usher.letter().await;
-    assert_eq!((letter.kind, &letter.recipients), (29502, &vec![user(1).public_key()]));
+    let (message, ids) = service.usher.next_message().await;
+    assert_eq!((message.kind, &message.recipients), (29502, &vec![user(1).public_key()]));
     assert_eq!(service.outgoing().await, [(stream, "sent".to_owned())]);
 
     // Within the first minute it is the same event, also after a restart.
     let mut service = service.restart(Duration::from_secs(10)).await;
-    assert_eq!(service.usher.letter().await.1, ids);
+    assert_eq!(service.usher.next_message().await.1, ids);
     assert_eq!(service.outgoing().await, [(stream, "sent".to_owned())]);
 
     // The user comes a day later.
@@ -414,7 +414,7 @@ async fn one_token_goes_to_one_user() {
 async fn an_unclaimed_ticket_outlives_every_retention_and_can_be_reclaimed() {
     let mut service = Service::start(None).await;
     let stream = service.send(1, &ours()).await.unwrap();
-    service.usher.letter().await;
+    service.usher.next_message().await;
     service.usher.clock.turn(7 * DAY);
     assert_eq!(service.last(stream, 1).await["status"], "timeout");
     let service = service.restart(20 * DAY).await;
@@ -445,7 +445,7 @@ async fn a_kill_during_a_reclaim_loses_nothing_and_redeems_once() {
     for done in [false, true] {
         let mut service = Service::start(None).await;
         let stream = service.send(1, &ours()).await.unwrap();
-        service.usher.letter().await;
+        service.usher.next_message().await;
         service.tickets.hang(Some((MINT, done)));
         let engine = service.usher.engine.clone();
         let lost = tokio::spawn(async move { engine.reclaim_ticket(stream, None, keyed(1)).await });
@@ -467,7 +467,7 @@ async fn a_kill_during_a_reclaim_loses_nothing_and_redeems_once() {
 async fn a_ticket_that_the_user_has_redeemed_cannot_be_reclaimed() {
     let mut service = Service::start(None).await;
     let stream = service.send(1, &ours()).await.unwrap();
-    service.usher.letter().await;
+    service.usher.next_message().await;
     service.tickets.spend(&ours());
     for _ in 0..2 {
         match service.usher.engine.reclaim_ticket(stream, None, None).await {
@@ -506,7 +506,7 @@ async fn a_mint_that_hangs_holds_up_neither_another_mint_nor_a_payment() {
     };
     let other = service.usher.engine.request_ticket(request, None).await.unwrap();
     let asked = loop {
-        let content: Value = serde_json::from_str(&service.usher.letter().await.0.content).unwrap();
+        let content: Value = serde_json::from_str(&service.usher.next_message().await.0.content).unwrap();
         if content["mint_url"] == OTHER_MINT {
             break content["request_id"].as_str().unwrap().to_owned();
         }

@@ -10,9 +10,10 @@ use nostr::Event;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use usher_engine::FieldError;
 use usher_engine::ports::{
-    Directory, LookUpError, Nip05, Nip05Answer, Profile, ProfileChange, ProfileFault, PublishError, SettingStore,
-    StoreError, WellKnown,
+    Directory, LookUpError, Nip05, Nip05Answer, Profile, ProfileChange, PublishError, SettingStore, StoreError,
+    WellKnown,
 };
 use usher_protocol::PublicKey;
 
@@ -78,7 +79,7 @@ pub type RelaysOfUser = Arc<dyn Fn(PublicKey) -> BoxFuture<'static, Vec<String>>
 pub enum DirectoryError {
     /// The configured profile cannot be published.
     #[error("the configured profile cannot be published")]
-    Profile(Vec<ProfileFault>),
+    Profile(Vec<FieldError>),
     /// The profile published last cannot be read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -104,9 +105,12 @@ struct LookupContext {
     own: Arc<ServiceProfile>,
 }
 
-/// The faults of a profile of our own, by field; empty when it can be published.
-pub fn check_profile(profile: &ProfileChange) -> Vec<ProfileFault> {
-    profile.faults(|picture| profile_content::picture(picture).is_some() && picture.trim() == picture)
+/// Checks whether a profile of our own can be published.
+///
+/// # Errors
+/// The invalid fields.
+pub fn check_profile(profile: &ProfileChange) -> Result<(), Vec<FieldError>> {
+    profile.check(|picture| profile_content::picture(picture).is_some() && picture.trim() == picture)
 }
 
 impl ProfileDirectory {
@@ -123,10 +127,7 @@ impl ProfileDirectory {
         tasks: &TaskTracker,
         stop: CancellationToken,
     ) -> Result<Arc<Self>, DirectoryError> {
-        let faults = check_profile(&options.profile);
-        if !faults.is_empty() {
-            return Err(DirectoryError::Profile(faults));
-        }
+        check_profile(&options.profile).map_err(DirectoryError::Profile)?;
         let searcher =
             ProfileSearcher::new(Arc::clone(&pool), options.one_shot_queries, options.relays_within, options.settle);
         let searcher = Arc::new(searcher);
@@ -171,15 +172,12 @@ impl Directory for ProfileDirectory {
         self.context.own.published()
     }
 
-    fn profile_faults(&self, change: &ProfileChange) -> Vec<ProfileFault> {
+    fn check_profile(&self, change: &ProfileChange) -> Result<(), Vec<FieldError>> {
         check_profile(change)
     }
 
     async fn publish_profile(&self, change: ProfileChange) -> Result<Profile, PublishError> {
-        let faults = check_profile(&change);
-        if !faults.is_empty() {
-            return Err(PublishError::Invalid(faults));
-        }
+        check_profile(&change).map_err(PublishError::Invalid)?;
         let profile = self.context.own.publish(&change).await?;
         self.context.profiles.remove(&profile.pubkey);
         Ok(profile)

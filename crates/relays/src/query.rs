@@ -112,7 +112,7 @@ impl QueryQueue {
         }
     }
 
-    /// The next query that somebody still waits for.
+    /// The next query whose caller still waits.
     pub(crate) fn pop(&self, now: Instant) -> Option<Query> {
         let mut waiting = self.waiting.lock();
         while let Some(query) = waiting.pop_front() {

@@ -163,7 +163,7 @@ impl SendQueue {
         self.inner.lock().len()
     }
 
-    /// Wakes whoever waits, though nothing was added here.
+    /// Wakes the waiting task although nothing was added here.
     pub(crate) fn wake(&self) {
         self.filled.notify_one();
     }

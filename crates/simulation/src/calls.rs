@@ -28,7 +28,7 @@ fn once<T>(call: &Call, body: impl Fn(&T) -> String + Send + Sync + 'static) -> 
     call.once.then(|| IdempotentRequest { key: key(call.number), fingerprint: [0; 32], render: Box::new(render) })
 }
 
-/// Makes a call, and tells the world how it was answered.
+/// Makes a request, and records its response in the world.
 pub async fn make(world: Arc<World>, engine: Arc<Engine>, call: Call) {
     let result = match &call.what {
         What::Close { user, id } => {
@@ -52,7 +52,7 @@ pub async fn make(world: Arc<World>, engine: Arc<Engine>, call: Call) {
         }
         _ => start(&world, &engine, &call).await,
     };
-    // Done before: the answer is the one that was kept.
+    // Repeated: the response is the stored one.
     let result = match result {
         Err(StartError::Repeated) => match engine.idempotency_record(&key(call.number)).await {
             Ok(Some(answer)) => {
@@ -170,7 +170,7 @@ fn token(url: &str) -> String {
     token.split('&').next().unwrap_or_default().to_owned()
 }
 
-/// Looks at a stream as the app does, and compares it with what was committed.
+/// Reads a stream as the app does, and compares it with what was committed.
 pub async fn look(world: Arc<World>, engine: Arc<Engine>) {
     let stream = {
         let mut state = world.lock();

@@ -37,7 +37,7 @@ fn next() -> u64 {
 #[allow(unsafe_code)] // the one place: a symbol that the standard library looks for
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn getrandom(buffer: *mut u8, length: usize, _flags: u32) -> isize {
-    // SAFETY: the caller says so.
+    // SAFETY: guaranteed by the caller.
     let bytes = unsafe { std::slice::from_raw_parts_mut(buffer, length) };
     for chunk in bytes.chunks_mut(8) {
         let random = next().to_le_bytes();

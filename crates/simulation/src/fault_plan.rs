@@ -80,7 +80,7 @@ const HOUR: u64 = 60 * MINUTE;
 const DAY: u64 = 24 * HOUR;
 
 impl FaultPlan {
-    /// The plan of an outage: nothing else goes wrong, and everybody does what is expected of them.
+    /// The plan of an outage: nothing else goes wrong, and all users behave as expected.
     pub fn of_outage(script: Script) -> Self {
         Self {
             theme: Theme::Mixed,
@@ -108,7 +108,7 @@ impl FaultPlan {
         }
     }
 
-    /// Whether users are moody: they refuse, change their minds, or do not answer.
+    /// Whether users are unpredictable: they refuse, change their minds, or do not reply.
     pub fn is_troubled(&self) -> bool {
         self.theme != Theme::Years && self.script.is_none()
     }

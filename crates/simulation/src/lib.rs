@@ -8,7 +8,7 @@
 //! | module | what it is |
 //! | --- | --- |
 //! | [`world`] | everything around the service: data, and a queue of what happens next |
-//! | [`world::ledger`] | what was committed and said, and the rules |
+//! | [`world::invariants`] | a ledger of what was committed and reported, and the rules that must hold |
 //! | [`ports`] | what the service is given of the world |
 //! | [`service`], [`supervisor`] | the service, and who starts it again when it was killed |
 //! | [`fault_plan`] | the faults of a seed, decided in advance |
@@ -36,7 +36,7 @@ use crate::world::World;
 use crate::world::invariants::Violation;
 use crate::world::outage::Script;
 
-/// What came of a seed.
+/// The result of a seed.
 #[derive(Debug)]
 pub struct Report {
     /// The seed.

@@ -15,7 +15,7 @@ struct Arguments {
     /// Run the outage with this number and print its history
     #[arg(long, conflicts_with = "seed")]
     outage: Option<usize>,
-    /// Of that seed print only its hash and what was broken
+    /// Print only the hash of that seed and the rules it violated
     #[arg(long, requires = "seed")]
     summary: bool,
     /// First of many seeds

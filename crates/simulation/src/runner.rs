@@ -7,7 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::thread;
 
-/// What came of a seed's process.
+/// The result of a seed's process.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The seed.
@@ -16,7 +16,7 @@ pub struct Outcome {
     pub hash: Option<u64>,
     /// The rules that were broken, each with how.
     pub violations: Vec<(String, String)>,
-    /// Why it did not come to its end.
+    /// Why it did not finish.
     pub failure: Option<String>,
 }
 
@@ -46,7 +46,7 @@ pub fn run_one(program: &Path, seed: u64) -> io::Result<Outcome> {
     Ok(outcome)
 }
 
-/// Runs seeds until there are no more, `at_once` at a time; hands out what came of each, in no order.
+/// Runs all seeds, `at_once` at a time; returns their results in no particular order.
 ///
 /// # Errors
 /// When no process can be had.
@@ -65,7 +65,7 @@ pub fn run_many(
             let Some(seed) = seeds.next() else { break };
             let (program, done) = (program.to_owned(), done.clone());
             let thread = thread::Builder::new().spawn(move || {
-                // Nobody listens any more: the run is over.
+                // The receiver is gone: the run is over.
                 let _ = done.send((seed, run_one(&program, seed)));
             })?;
             running.insert(seed, thread);

@@ -103,7 +103,7 @@ impl Service {
         Ok(Self { engine, operations, relays })
     }
 
-    /// Stops it in order; says whether it ended in time.
+    /// Stops it in an orderly way; returns whether it ended in time.
     pub async fn stop(self) -> bool {
         let stopping = async {
             self.operations.close().await;

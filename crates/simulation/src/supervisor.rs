@@ -55,7 +55,7 @@ impl Disk {
         }
     }
 
-    /// The process dies: what is in the files at this instant is what is left, whatever the store does in its end.
+    /// The process dies: only the files at this instant survive, whatever the store does while it ends.
     fn die(&mut self) -> Result<(), String> {
         let Self::File { directory, copies } = self else { return Ok(()) };
         let (from, to) = (Self::path(directory, *copies), Self::path(directory, *copies + 1));
@@ -156,7 +156,7 @@ async fn live(
     }
 }
 
-/// An orderly stop: calls that run are answered first.
+/// An orderly stop: running requests get their responses first.
 async fn stop(world: &Arc<World>, service: Service, calls: &TaskTracker, down: Option<Duration>) -> Ended {
     world.lock().note("! stopped in order");
     world.lock().up = false;
@@ -183,7 +183,7 @@ async fn stop(world: &Arc<World>, service: Service, calls: &TaskTracker, down: O
     }
 }
 
-/// Lets happen what is due, until there is something that only the keeper can do.
+/// Runs everything that is due, until something must be done by the supervisor.
 async fn next_task(world: &World) -> Task {
     loop {
         let wait = {

@@ -1,7 +1,7 @@
 //! SQLite behind the engine's [`Store`](usher_engine::ports::Store) port.
 //!
 //! [`SqliteStore`] is the embedded default: one file, nothing to install. What every store must do, whatever its
-//! engine, stands as tests in `conformance` (feature `conformance`).
+//! engine, is written as tests in `conformance` (feature `conformance`).
 
 #[cfg(feature = "conformance")]
 pub mod conformance;

@@ -192,6 +192,7 @@ fn draft() -> impl Strategy<Value = Draft> {
             event_type: EventType::ALL[event_type],
             at: UnixMillis(at),
             data: serde_json::json!({ "text": data }).to_string().into(),
+            outcome: usher_engine::OperationOutcome::Completed,
         };
         // Some of the stream's own queue, some of three others.
         let queue = |at: u64| match at % 4 {

@@ -31,8 +31,8 @@ pub(crate) fn relays_of_users(store: Arc<dyn Store>) -> RelaysOfUser {
 /// Why the directory does not start, for the operator.
 pub(crate) fn failed(error: DirectoryError) -> Failure {
     match error {
-        DirectoryError::Profile(faults) => Failure::Configuration(
-            faults.into_iter().map(|fault| format!("profile.{} {}", fault.field, fault.problem)).collect(),
+        DirectoryError::Profile(errors) => Failure::Configuration(
+            errors.iter().map(|error| format!("profile.{} {}", error.name(), error.detail)).collect(),
         ),
         other => other.into(),
     }

@@ -40,7 +40,7 @@ impl Resolve for Resolver {
             };
             let place = free.acquire_owned().await?;
             let looked_up = tokio::task::spawn_blocking(move || {
-                // Held by the thread rather than by the caller, who may be gone before the answer comes.
+                // Held by the thread and not by the caller, which may be gone before the result arrives.
                 let _place = place;
                 (name.as_str(), port).to_socket_addrs().map(Vec::from_iter)
             });

@@ -8,7 +8,8 @@ pub enum WebhookError {
     /// The URL is of another kind.
     #[error("the webhook's URL must start with http:// or https:// and name a host")]
     Url,
-    /// A secret is empty, so that everybody could sign with it, or is in Standard Webhooks' form but no verifier could read it.
+    /// A secret is empty, so that anybody could sign with it, or has the form of Standard Webhooks but no verifier
+    /// could decode it.
     #[error(
         "webhook secret {position} is not a key: it is empty, or starts with whsec_ and does not go on with base64"
     )]

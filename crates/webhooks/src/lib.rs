@@ -3,7 +3,7 @@
 //! One call is one attempt. When to try, and what to try next, is the engine's affair; this crate makes an attempt end within its
 //! deadline, costs no more memory for a receiver that misbehaves, and says in words what went wrong.
 //!
-//! | room | is |
+//! | module | content |
 //! | --- | --- |
 //! | [`options`](WebhookOptions) | where to post, how to sign, how long to wait |
 //! | `message` | the body and the id of an event on the wire |
@@ -16,8 +16,8 @@
 //!
 //! # Secrets
 //!
-//! The URL may hold credentials in its path, query or user part: nothing here prints more of it than its scheme, host and port. Bodies
-//! hold session tokens and preimages; neither they nor the receiver's answers are logged.
+//! The URL may hold credentials in its path, query or user part: nothing here prints more of it than its scheme, host
+//! and port. Bodies hold session tokens and preimages; neither they nor the receiver's responses are logged.
 
 mod bounded_resolver;
 mod error;

@@ -12,7 +12,7 @@ pub(crate) fn body(stream: StreamId, event: &Event) -> String {
     )
 }
 
-/// The id by which a receiver knows an event it has seen. It holds no full stop, which Standard Webhooks forbids in an id.
+/// The id by which a receiver recognises an event. It contains no full stop, which Standard Webhooks forbids in an id.
 pub(crate) fn id(stream: StreamId, event: &Event) -> String {
     format!("{stream}:{}", event.index)
 }

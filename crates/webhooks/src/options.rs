@@ -14,11 +14,12 @@ pub struct WebhookOptions {
     pub url: Url,
     /// What the bodies are signed with, the newest first; none: nothing is signed.
     ///
-    /// `X-Service-Signature` is made with the first, `webhook-signature` with each, so that receivers can change over one by one.
-    /// For `X-Service-Signature` the key is the text as it stands. For Standard Webhooks it is what a `whsec_…` text decodes to, and any
-    /// other text as it stands: since those verifiers take base64 only, give them `whsec_` and the base64 of the text.
+    /// `X-Service-Signature` is made with the first, `webhook-signature` with each, so that receivers can change over
+    /// one by one. For `X-Service-Signature` the key is the text itself. For Standard Webhooks it is the decoded base64
+    /// after `whsec_`, or the text itself without that prefix. Verifiers of Standard Webhooks accept only base64: give
+    /// them `whsec_` and the base64 of the text.
     pub secrets: Vec<SecretString>,
-    /// One deadline for the whole exchange: look-up, connection, TLS, request, and the head and body of the answer.
+    /// One deadline for the whole exchange: look-up, connection, TLS, request, and the head and body of the response.
     pub timeout: Duration,
     /// The `User-Agent` header.
     pub user_agent: String,

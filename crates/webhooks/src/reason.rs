@@ -12,19 +12,19 @@ use crate::bounded_resolver::LookupFailed;
 /// What TLS has to say may name what a certificate is for; no more than this is kept of it.
 const LONGEST_TLS_TEXT: usize = 200;
 
-/// The receiver answered, but not with 2xx.
+/// The receiver responded, but not with 2xx.
 pub(crate) fn of_status(status: StatusCode) -> String {
     let name = status.canonical_reason().map(|name| format!(" {name}")).unwrap_or_default();
     let note = if status.is_redirection() { " (redirects are not followed)" } else { "" };
     format!("the receiver answered {}{name}{note}", status.as_u16())
 }
 
-/// The deadline passed before the head of an answer was there.
+/// The deadline passed before the head of a response arrived.
 pub(crate) fn of_silence(timeout: Duration) -> String {
     format!("no answer within {timeout:?}")
 }
 
-/// There was no answer, or none that could be read.
+/// There was no response, or none that could be read.
 pub(crate) fn of_failure(error: &usher_http_client::Error) -> String {
     // The innermost cause knows best.
     let causes = std::iter::successors(Some(error as &(dyn Error + 'static)), |error| Error::source(*error));

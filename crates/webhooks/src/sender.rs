@@ -28,11 +28,12 @@ use crate::options::origin;
 use crate::signing::Signer;
 use crate::{WebhookError, WebhookOptions, message, reason, retry_after};
 
-/// How much of an answer's body is read. Nobody needs it; but a connection can be used again only when its answer has been read, and
-/// what people answer webhooks with ("ok", a small object, an error page) fits.
+/// How much of a response's body is read. It is not needed, but a connection can be reused only after its response has
+/// been read, and the usual responses ("ok", a small object, an error page) fit.
 const LONGEST_BODY: usize = 16 * 1024;
 
-/// How long the rest of an answer is waited for: after its head the outcome is known, and the next event of the stream is waiting.
+/// How long the rest of a response is awaited: after its head the result is known, and the next event of the stream is
+/// waiting.
 const PATIENCE_FOR_BODY: Duration = Duration::from_secs(1);
 
 /// Connections kept for the next post. More posts than this at once open more, and close them after.
@@ -113,7 +114,7 @@ impl HttpWebhookSender {
         Ok(())
     }
 
-    /// The request for one attempt; all but the time and what is signed with it is the same each time.
+    /// The request of one attempt; everything but the time and the signatures is the same each time.
     fn request(&self, stream: StreamId, event: &Event, now: UnixMillis) -> Result<Request<Full<Bytes>>, http::Error> {
         let body = message::body(stream, event);
         let id = message::id(stream, event);
@@ -138,7 +139,7 @@ impl HttpWebhookSender {
         request.body(Full::new(body.into()))
     }
 
-    /// Sends the request and waits for the head of the answer.
+    /// Sends the request and waits for the head of the response.
     async fn answer(&self, request: Request<Full<Bytes>>, deadline: Instant) -> Result<Response<Incoming>, String> {
         match timeout_at(deadline, self.client.send(request)).await {
             Ok(Ok(response)) => Ok(response),
@@ -167,7 +168,8 @@ impl WebhookSender for HttpWebhookSender {
     }
 }
 
-/// What the head of an answer says; the body does not change it. A receiver that says 2xx and then breaks off has the event.
+/// The result of a response, which depends only on its head: a receiver that responds with 2xx and then breaks off has
+/// the event.
 fn outcome(response: &Response<Incoming>, now: UnixMillis) -> Posted {
     let status = response.status();
     let http_status = status.as_u16();

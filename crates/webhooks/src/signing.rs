@@ -29,7 +29,7 @@ pub(crate) struct Signer {
 struct Secret {
     /// Keyed with the text as configured.
     service: Hmac<Sha256>,
-    /// Keyed with what a `whsec_` text decodes to, else with the text.
+    /// The key is the decoded text after `whsec_`, or the text itself without that prefix.
     standard: Hmac<Sha256>,
 }
 

@@ -1,14 +1,18 @@
-//! The answer of calls that start an operation.
+//! Endpoints that start an operation: what they do, and their response.
 
-use axum::Json;
+use std::sync::Arc;
+
 use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use serde::Serialize;
-use usher_engine::{StartError, StreamId};
+use usher_engine::{Engine, IdempotentRequest, StartError, StreamId};
 use utoipa::ToSchema;
 
+use crate::ApiState;
+use crate::idempotency::IdempotencyContext;
 use crate::problem::Problem;
 use crate::request_log;
-use crate::tasks::TaskLost;
+use crate::tasks::{self, TaskLost};
 
 /// An operation that has started.
 #[derive(Debug, Serialize, ToSchema)]
@@ -20,15 +24,27 @@ pub(crate) struct Started {
 }
 
 impl Started {
-    pub(crate) fn on(stream: &StreamId) -> Self {
+    fn on(stream: &StreamId) -> Self {
         Self { stream_id: stream.to_string() }
     }
+}
 
-    /// The answer, its stream noted for the log.
-    pub(crate) fn answer(stream: &StreamId) -> Json<Self> {
-        request_log::record_stream_id(stream);
-        Json(Self::on(stream))
-    }
+/// Starts an operation by calling `start`, on a task of its own, and responds with its stream.
+///
+/// # Errors
+/// [`Error`].
+pub(crate) async fn start_operation<F>(
+    state: &ApiState,
+    idempotency: Option<Extension<IdempotencyContext>>,
+    start: impl FnOnce(Arc<Engine>, Option<IdempotentRequest<StreamId>>) -> F,
+) -> Result<Json<Started>, Error>
+where
+    F: Future<Output = Result<StreamId, StartError>> + Send + 'static,
+{
+    let once = idempotency.map(|Extension(idempotency)| idempotency.request(Started::on));
+    let stream = tasks::run_detached(state, start(Arc::clone(&state.engine), once)).await??;
+    request_log::record_stream_id(&stream);
+    Ok(Json(Started::on(&stream)))
 }
 
 /// Why an operation did not start.

@@ -4,13 +4,13 @@ use http::{HeaderMap, HeaderName};
 
 use usher_engine::FieldError;
 
-/// The header by which a caller makes sure that a repeated call does its work once.
+/// The header with which a client ensures that a repeated request is processed only once.
 pub(crate) const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 /// Longest key, in characters.
 const LONGEST: usize = 255;
 
-/// The key of a call; `None` when it has none.
+/// The key of a request; `None` without the header.
 ///
 /// Written as the draft has it, a string of structured fields (RFC 8941 section 3.3.3: `"8e03…"`), or bare, as most who
 /// have such a header today take it. Both mean the same key.
@@ -38,7 +38,7 @@ fn parse(value: &[u8]) -> Option<String> {
     fits.then_some(key)
 }
 
-/// What stands between the quotes: a backslash escapes a quote or a backslash.
+/// The text between the quotes: a backslash escapes a quote or a backslash.
 fn unquote(quoted: &[u8]) -> Option<String> {
     let mut key = String::with_capacity(quoted.len());
     let mut bytes = quoted.iter();

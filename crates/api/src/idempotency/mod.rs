@@ -1,6 +1,6 @@
-//! `Idempotency-Key`: a call that is repeated gets the answer of the first, and its work is done once.
+//! `Idempotency-Key`: a repeated request gets the response to the first one, and its work is done once.
 //!
-//! | the service dies | a repeated call finds |
+//! | the service dies | a repeated request |
 //! | --- | --- |
 //! | before the work is committed | nothing, and does it |
 //! | between the commit and the answer | the answer: it is in the same transaction as the work |
@@ -34,17 +34,17 @@ use crate::problem::{ErrorCode, Problem};
 use crate::request_log;
 use crate::tasks::TaskLost;
 
-/// Says that an answer was given before.
+/// Marks a repeated response.
 pub(crate) const IDEMPOTENCY_REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
 
-/// A call that is to be done once. A request extension.
+/// A request that must be done only once. A request extension.
 #[derive(Clone)]
 pub(crate) struct IdempotencyContext(Arc<Call>);
 
 struct Call {
     key: IdempotencyKey,
     fingerprint: [u8; 32],
-    /// The answer was written to be committed with the work.
+    /// The response was rendered to be committed with the work.
     written: AtomicBool,
 }
 
@@ -59,8 +59,8 @@ impl IdempotencyContext {
         }))
     }
 
-    /// For the engine: how the answer is written that is committed with the work. It is the one that the handler gives:
-    /// 200, with this body as JSON.
+    /// For the engine: renders the response that is committed with the work. It is the response of the handler: 200,
+    /// with this body as JSON.
     pub(crate) fn request<T, B: Serialize>(
         self,
         body: impl Fn(&T) -> B + Send + Sync + 'static,
@@ -78,7 +78,7 @@ impl IdempotencyContext {
         IdempotentRequest { key, fingerprint, render }
     }
 
-    /// What is answered when `answer` was given to this key.
+    /// The response if `answer` is stored under this key.
     fn replay(&self, answer: IdempotencyRecord) -> Response {
         if answer.fingerprint != self.0.fingerprint {
             let detail = "the key was used within 24 hours for the same endpoint with another body; use a new one";
@@ -97,7 +97,7 @@ impl IdempotencyContext {
     }
 }
 
-/// The stream that an answer names, if it is one of a call that starts something.
+/// The stream that a response names, if its request started an operation.
 fn stream_of(body: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
     struct Named {
@@ -106,10 +106,10 @@ fn stream_of(body: &[u8]) -> Option<String> {
     serde_json::from_slice(body).ok().map(|Named { stream_id }| stream_id)
 }
 
-/// Answers a call that carries a key: with what was answered before, or by doing it.
+/// Responds to a request with a key: with the stored response, or by processing it.
 ///
-/// From the moment that it is its turn it runs to its end, whoever hangs up: else a repeated call could begin while the
-/// first still works.
+/// Once it is its turn, it runs to its end even if the client disconnects: otherwise a repeated request could begin
+/// while the first one is still running.
 ///
 /// # Errors
 /// A wrong key, a body that cannot be read, a store that fails, a handler that panics.
@@ -143,12 +143,12 @@ pub(crate) async fn idempotency(
     Ok(tasks.spawn(work.in_current_span()).await.map_err(|error| TaskLost(Some(error)))?)
 }
 
-/// Keeps a call's answer, if it is not kept already, and gives what is to be answered.
+/// Stores a request's response unless there is one already, and returns the response to send.
 async fn keep(state: &ApiState, call: &IdempotencyContext, response: Response) -> Response {
-    // The work is done, and nobody knows of it yet.
+    // The work is done, and the client does not know it yet.
     fail::fail_point!("before-answer", |_| -> Response { std::process::abort() });
     if !response.status().is_success() {
-        // It may have failed since the same call was answered meanwhile, by another process on the same store.
+        // It may have failed because another process on the same store has processed the same request in the meantime.
         return match state.engine.idempotency_record(&call.0.key).await {
             Ok(Some(answer)) => call.replay(answer),
             Ok(None) | Err(_) => response,
@@ -158,7 +158,7 @@ async fn keep(state: &ApiState, call: &IdempotencyContext, response: Response) -
         return response;
     }
     let (head, body) = response.into_parts();
-    // Whole in memory already: no POST answers with a stream.
+    // The body is already in memory: no POST responds with a stream.
     let body = match body.collect().await {
         Ok(collected) => collected.to_bytes(),
         Err(error) => return Problem::internal(error).into_response(),

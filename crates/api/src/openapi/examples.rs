@@ -1,6 +1,6 @@
-//! Examples of whole answers, made of the examples of their fields.
+//! Examples of whole responses, made of the examples of their fields.
 //!
-//! So that each answer in the document has one, and there is one place for each value.
+//! So each response in the document has one, and each value is written in one place.
 
 use std::collections::BTreeMap;
 

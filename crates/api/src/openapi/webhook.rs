@@ -1,4 +1,4 @@
-//! The webhook, as the OpenAPI document describes it: not a call of ours that the app makes, but one of the app's that we make.
+//! The webhook in the OpenAPI document: a request that the service makes to the app.
 //!
 //! `usher-webhooks` makes it; the end-to-end tests hold posts against this description.
 
@@ -34,8 +34,9 @@ struct WebhookEvent {
 
 /// Posts an event to the app, at `webhook.url`.
 ///
-/// Each event of every stream, as soon as it is on disk; in order within a stream, at least once: keep the ids that you have
-/// handled. Answer within 20 s. See docs/webhooks.md.
+/// Each event of every stream is posted as soon as it is on disk: at least once, and in order within a stream (on the
+/// stream `subscriptions`: within a subscription). Store the ids of the events that you have handled, and ignore
+/// repetitions. Respond within 20 s. See docs/webhooks.md.
 #[utoipa::path(
     post,
     path = "",

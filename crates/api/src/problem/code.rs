@@ -27,7 +27,7 @@ pub enum ErrorCode {
     EventsRemoved,
     /// There is no such delivery to the webhook, or it was removed with its stream.
     DeliveryNotFound,
-    /// The relays that answered have no profile of the key, or the domain names no key.
+    /// The relays that responded have no profile of the key, or the domain names no key.
     ProfileNotFound,
     /// There is no such verification session, or it was removed after its retention.
     SessionNotFound,
@@ -61,25 +61,25 @@ pub enum ErrorCode {
     BudgetExhausted,
     /// A fault of the service; its log has more under the request id.
     InternalError,
-    /// Something is full: open streams, waiting calls or connections; ask again after `Retry-After`.
+    /// Something is full: open streams, waiting requests or connections; retry after `Retry-After`.
     Overloaded,
     /// The database does not do its work now; ask again after `Retry-After`.
     StorageUnavailable,
-    /// No relay is connected, and without one the call cannot be answered; ask again after `Retry-After`.
+    /// No relay is connected, and the request needs one; retry after `Retry-After`.
     NoRelayConnected,
-    /// The service has no Lightning wallet (`wallet.ln_backend` is `none`), and without one the call cannot be done.
+    /// The service has no Lightning backend (`wallet.ln_backend` is `none`), and the request needs one.
     WalletNotConfigured,
     /// No mint of proofs of age is configured (`verification.mint_url`), and the request names none.
     VerificationNotConfigured,
     /// The service's Lightning wallet refused, or cannot be reached.
     WalletError,
-    /// The service's Lightning wallet did not answer in time.
+    /// The service's Lightning backend did not reply in time.
     WalletTimeout,
     /// The Cashu mint refused, cannot be reached, or its response is invalid.
     MintError,
     /// The Cashu mint did not respond in time. The work goes on: repeat the request with its `Idempotency-Key`.
     MintTimeout,
-    /// The call took longer than the time limit. What it asked for may still happen.
+    /// The request took longer than the time limit. It may still be processed.
     DeadlineExceeded,
 }
 
@@ -166,7 +166,7 @@ impl ErrorCode {
         }
     }
 
-    /// The status it is answered with.
+    /// The HTTP status of the response.
     pub const fn status(self) -> StatusCode {
         match self {
             Self::MalformedJson | Self::MalformedRequest | Self::JwtInvalid | Self::JwtExpired => {

@@ -1,4 +1,4 @@
-//! Errors as they are answered: RFC 9457 problem details.
+//! Error responses: RFC 9457 problem details.
 
 mod code;
 mod tickets;
@@ -44,7 +44,7 @@ struct Parts {
     errors: Vec<FieldError>,
     members: Map<String, Value>,
     header: Option<(HeaderName, HeaderValue)>,
-    /// For the log, never for the caller.
+    /// For the log, never for the client.
     cause: Option<Arc<dyn Error + Send + Sync>>,
 }
 
@@ -56,7 +56,7 @@ pub(crate) struct FieldErrorSchema {
     /// Where: a JSON Pointer (RFC 6901) into the body; for a query parameter or header, `/` and its name.
     #[schema(example = "/main_key")]
     pointer: String,
-    /// What is wrong.
+    /// The invalid fields.
     #[schema(example = "must be a string")]
     detail: String,
 }
@@ -85,7 +85,7 @@ pub(crate) struct ProblemBody<'a> {
     #[serde(skip_serializing_if = "<[FieldError]>::is_empty")]
     #[schema(required = false, value_type = Vec<FieldErrorSchema>)]
     errors: &'a [FieldError],
-    /// What else belongs to this kind of error.
+    /// Further members of this kind of error.
     #[serde(flatten)]
     #[schema(ignore)]
     members: &'a Map<String, Value>,
@@ -125,7 +125,7 @@ impl Problem {
         Self::new(ErrorCode::WalletNotConfigured, "no Lightning backend is configured (wallet.ln_backend)")
     }
 
-    /// `internal_error`: its cause goes to the log and nowhere else.
+    /// `internal_error`: its cause is only logged.
     pub(crate) fn internal(cause: impl Error + Send + Sync + 'static) -> Self {
         Self::new(ErrorCode::InternalError, "the service failed; its log has details under this request id")
             .caused_by(cause)

@@ -59,7 +59,7 @@ impl Connections {
         open: TaskTrackerToken,
         cut: CancellationToken,
     ) -> impl Future<Output = ()> + Send + use<> {
-        // Answers are small and complete: waiting to gather more would only delay them.
+        // Responses are small and complete: waiting to gather more would only delay them.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "TCP_NODELAY was not set");
         }
@@ -103,7 +103,7 @@ impl Connections {
             loop {
                 tokio::select! {
                     biased;
-                    // First, so that an answer which the stop itself brings about says `Connection: close`.
+                    // First, so that a response caused by the stop itself has `Connection: close`.
                     () = stop.cancelled(), if !stopping => {
                         stopping = true;
                         connection.as_mut().graceful_shutdown();

@@ -20,11 +20,11 @@ pub struct ServeOptions {
     pub first_request_timeout: Duration,
     /// How long a connection may take until the head of its next request has arrived, that is: how long it may idle.
     pub idle_timeout: Duration,
-    /// How long a client may take to accept any of what is sent to it.
+    /// How long a client may take to accept any sent bytes.
     pub write_timeout: Duration,
     /// Largest request head, in bytes.
     pub header_bytes: usize,
-    /// How long a stop waits for calls that run; then their connections are cut.
+    /// How long a stop waits for running requests; then their connections are cut.
     pub grace: Duration,
 }
 

@@ -43,7 +43,7 @@ impl Refusals {
     }
 }
 
-/// The whole answer. Its request id is empty: there is no request yet, and nothing was done that one could look up.
+/// The whole response. Its request id is empty: there is no request yet, and nothing was done that could be looked up.
 fn answer() -> String {
     let body = Problem::overloaded("limits.max_connections is reached").to_json("");
     format!(

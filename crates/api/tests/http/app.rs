@@ -41,9 +41,9 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 pub struct Post(Mutex<Vec<OutgoingMessage>>, AtomicU64);
 
 impl Messenger for Post {
-    fn send(&self, letter: &OutgoingMessage) -> Vec<EventId> {
-        self.0.lock().push(letter.clone());
-        letter.recipients.iter().map(|_| event_id(self.1.fetch_add(1, Ordering::Relaxed))).collect()
+    fn send(&self, message: &OutgoingMessage) -> Vec<EventId> {
+        self.0.lock().push(message.clone());
+        message.recipients.iter().map(|_| event_id(self.1.fetch_add(1, Ordering::Relaxed))).collect()
     }
 
     fn relays(&self) -> Vec<String> {
@@ -282,9 +282,9 @@ impl TestApp {
         let body: Value = response.json().await.unwrap();
         let stream = body["stream_id"].as_str().unwrap().to_owned();
         let challenge = eventually(|| {
-            let letters = self.post.0.lock();
-            let letter = letters.iter().find(|letter| letter.recipients == [main_key])?;
-            let content: Value = serde_json::from_str(&letter.content).unwrap();
+            let messages = self.post.0.lock();
+            let message = messages.iter().find(|message| message.recipients == [main_key])?;
+            let content: Value = serde_json::from_str(&message.content).unwrap();
             Some(content["challenge"].as_str().unwrap().to_owned())
         })
         .await;

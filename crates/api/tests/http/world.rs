@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use usher_engine::UnixMillis;
 use usher_engine::ports::{
-    Directory, LookUpError, Nip05, Nip05Answer, Profile, ProfileChange, ProfileFault, PublishError, RelayChangeError,
-    RelayControl, RelayInfo, RelayLinkState, RelayOrigin, WellKnown,
+    Directory, LookUpError, Nip05, Nip05Answer, Profile, ProfileChange, PublishError, RelayChangeError, RelayControl,
+    RelayInfo, RelayLinkState, RelayOrigin, WellKnown,
 };
+use usher_engine::{FieldError, UnixMillis};
 use usher_protocol::{EventId, PublicKey};
 
 use crate::app::key;
@@ -59,15 +59,12 @@ impl Directory for World {
         self.own.lock().clone()
     }
 
-    fn profile_faults(&self, change: &ProfileChange) -> Vec<ProfileFault> {
-        change.faults(|picture| picture.starts_with("https://"))
+    fn check_profile(&self, change: &ProfileChange) -> Result<(), Vec<FieldError>> {
+        change.check(|picture| picture.starts_with("https://"))
     }
 
     async fn publish_profile(&self, change: ProfileChange) -> Result<Profile, PublishError> {
-        let faults = self.profile_faults(&change);
-        if !faults.is_empty() {
-            return Err(PublishError::Invalid(faults));
-        }
+        self.check_profile(&change).map_err(PublishError::Invalid)?;
         match change.name.as_deref() {
             Some("nobody-listens") => return Err(PublishError::NoRelay),
             Some("unsigned") => return Err(PublishError::Signing),

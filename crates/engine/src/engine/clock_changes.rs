@@ -13,9 +13,10 @@
 //! After the clock was set forward, or the machine was suspended, everything that has become due happens, and messages are
 //! sent at the rate of a restart.
 //!
-//! A clock that is more than a day ahead of what was recorded, at the start or by a jump, may be wrong (a bad battery, a
-//! machine that has not asked the network for the time yet). The service trusts nobody whom it could ask, and it may really
-//! have been off for a month. So it waits for the clock to be put right, for a time that costs nothing after such a pause:
+//! A clock that is more than a day ahead of what was recorded, at the start or by a jump, may be wrong (a bad battery,
+//! a machine that has not asked the network for the time yet). The service trusts nobody whom it could ask, and it may
+//! really have been off for a month. So it waits for the clock to be corrected, for a time that costs nothing after
+//! such a pause:
 //!
 //! | with a clock that is far ahead | waits |
 //! | --- | --- |
@@ -53,7 +54,7 @@ const HOLD_FOR: Duration = Duration::from_secs(600);
 /// A clock that is behind what was recorded before the start, by more than this, was set back.
 const BEHIND: Duration = Duration::from_secs(2);
 
-/// The first pause before a store that failed is asked again; it doubles.
+/// The first pause before a failed store is retried; it doubles.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The longest.
@@ -110,12 +111,12 @@ impl ClockChanges {
         self.parts.timers.held_after().is_some()
     }
 
-    /// Whether a clock that was far ahead has been put right.
+    /// Whether a clock that was far ahead has been corrected.
     pub(super) fn is_put_right(&self) -> bool {
         self.parts.timers.held_after().is_some_and(|after| self.parts.clock.now() <= after.plus(FAR_AHEAD))
     }
 
-    /// What was held back goes on.
+    /// Resumes what was held back.
     pub(super) fn release(&self) {
         self.parts.timers.release();
         self.parts.outbox.resend_all();

@@ -1,6 +1,6 @@
 //! Why the engine refuses a request.
 
-use super::field_errors::FieldError;
+use crate::FieldError;
 use crate::ports::{StoreError, TicketError};
 
 /// Why an operation did not start.

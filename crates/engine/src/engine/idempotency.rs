@@ -73,7 +73,7 @@ impl IdempotencyRecords {
 
     /// Stores the response to a request that committed nothing.
     pub(super) async fn keep<T>(&self, request: &IdempotentRequest<T>, result: &T) -> Result<(), StoreError> {
-        // Not stored when the same request got a response meanwhile: that one stands.
+        // Not stored if the same request got a response in the meantime: that one is kept.
         self.store.add_idempotency_record(request.record(result, self.clock.now())).await.map(|_| ())
     }
 

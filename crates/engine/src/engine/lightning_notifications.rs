@@ -1,4 +1,4 @@
-//! What the Lightning backend reports by itself.
+//! Notifications of the Lightning backend.
 
 use std::sync::Arc;
 

@@ -2,84 +2,10 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use serde::Deserialize;
-
 use super::scan_limiter::{ScanCounts, ScanLimit};
+use crate::OperationOutcome;
 use crate::event::{EventType, NewEvent};
 use crate::ports::{DeliveryStatus, OperationKind};
-
-/// How an operation ended: the status of its last event, if it has one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum OperationOutcome {
-    /// It succeeded, and its last event has no status.
-    Completed,
-    /// `approved`
-    Approved,
-    /// `declined`
-    Declined,
-    /// `paid`
-    Paid,
-    /// `success`
-    Success,
-    /// `rejected` or `user_rejected`
-    Rejected,
-    /// `insufficient_funds`
-    InsufficientFunds,
-    /// `timeout`
-    Timeout,
-    /// `error`, or a status that is not known here
-    Error,
-}
-
-impl OperationOutcome {
-    /// Every outcome.
-    pub const ALL: [Self; 9] = [
-        Self::Completed,
-        Self::Approved,
-        Self::Declined,
-        Self::Paid,
-        Self::Success,
-        Self::Rejected,
-        Self::InsufficientFunds,
-        Self::Timeout,
-        Self::Error,
-    ];
-
-    /// The outcome as the label of a metric.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Completed => "completed",
-            Self::Approved => "approved",
-            Self::Declined => "declined",
-            Self::Paid => "paid",
-            Self::Success => "success",
-            Self::Rejected => "rejected",
-            Self::InsufficientFunds => "insufficient_funds",
-            Self::Timeout => "timeout",
-            Self::Error => "error",
-        }
-    }
-
-    /// The outcome by the last event of an operation.
-    fn of(events: &[NewEvent]) -> Self {
-        #[derive(Deserialize)]
-        struct Data {
-            status: Option<String>,
-        }
-        let data = events.last().and_then(|event| serde_json::from_str::<Data>(&event.data).ok());
-        let Some(status) = data.and_then(|data| data.status) else { return Self::Completed };
-        match status.as_str() {
-            "approved" => Self::Approved,
-            "declined" => Self::Declined,
-            "paid" => Self::Paid,
-            "success" => Self::Success,
-            "rejected" | "user_rejected" => Self::Rejected,
-            "insufficient_funds" => Self::InsufficientFunds,
-            "timeout" => Self::Timeout,
-            _ => Self::Error,
-        }
-    }
-}
 
 const KINDS: usize = OperationKind::ALL.len();
 const OUTCOMES: usize = OperationOutcome::ALL.len();
@@ -151,7 +77,8 @@ impl Metrics {
 
     /// An operation finished with these events.
     pub(super) fn finished(&self, kind: OperationKind, events: &[NewEvent]) {
-        add(self.finished.get(slot(kind)).and_then(|kind| kind.get(OperationOutcome::of(events) as usize)));
+        let outcome = events.last().map_or(OperationOutcome::Completed, |event| event.outcome);
+        add(self.finished.get(slot(kind)).and_then(|kind| kind.get(outcome as usize)));
     }
 
     /// Events were committed.
@@ -233,24 +160,7 @@ fn get(counter: Option<&AtomicU64>) -> u64 {
 mod tests {
     use super::*;
     use crate::UnixMillis;
-
-    fn event(data: &str) -> NewEvent {
-        NewEvent { event_type: EventType::StatusUpdate, at: UnixMillis(0), data: data.into() }
-    }
-
-    #[test]
-    fn the_last_event_tells_the_outcome() {
-        for (data, outcome) in [
-            (r#"{"main_key":"x"}"#, OperationOutcome::Completed),
-            (r#"{"status":"approved","x":[1]}"#, OperationOutcome::Approved),
-            (r#"{"status":"user_rejected"}"#, OperationOutcome::Rejected),
-            (r#"{"status":"timeout"}"#, OperationOutcome::Timeout),
-            (r#"{"status":"something new"}"#, OperationOutcome::Error),
-        ] {
-            assert_eq!(OperationOutcome::of(&[event(r#"{"status":"paid"}"#), event(data)]), outcome, "{data}");
-        }
-        assert_eq!(OperationOutcome::of(&[]), OperationOutcome::Completed);
-    }
+    use crate::event_data::{EventData, LoginData};
 
     #[test]
     fn each_kind_type_and_outcome_has_its_own_counter() {
@@ -260,11 +170,13 @@ mod tests {
         let labels: std::collections::HashSet<_> = OperationOutcome::ALL.map(OperationOutcome::as_str).into();
         assert_eq!(labels.len(), OUTCOMES);
 
+        let data = EventData::Login(LoginData { status: "declined".to_owned(), ..LoginData::default() });
+        let declined = NewEvent::new(&data, UnixMillis(0));
         let metrics = Metrics::default();
         metrics.loaded(OperationKind::KeyHandshake);
         metrics.started(OperationKind::KeyHandshake);
         metrics.started(OperationKind::Authentication);
-        metrics.finished(OperationKind::Authentication, &[event(r#"{"status":"declined"}"#)]);
+        metrics.finished(OperationKind::Authentication, &[declined]);
         let values = metrics.values(ScanCounts::default());
         let of = |kind| values.operations.iter().find(|operation| operation.kind == kind).unwrap();
         assert_eq!((of(OperationKind::KeyHandshake).open, of(OperationKind::KeyHandshake).started), (2, 1));

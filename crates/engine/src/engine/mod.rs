@@ -22,7 +22,6 @@ mod commit;
 mod damage;
 mod errors;
 mod event_feed;
-mod field_errors;
 #[cfg(test)]
 mod fixtures;
 mod handshake_urls;
@@ -63,7 +62,6 @@ use self::damage::Damage;
 pub use self::errors::{EventsError, StartError, TicketCallError};
 use self::event_feed::EventFeed;
 pub use self::event_feed::{Live, LiveEvent, LiveEvents};
-pub use self::field_errors::{FieldError, FieldErrors};
 use self::idempotency::IdempotencyRecords;
 pub use self::idempotency::{IdempotentRequest, RenderedResponse};
 use self::index::Index;
@@ -71,7 +69,7 @@ use self::invoice_watcher::InvoiceWatcher;
 use self::lightning_metrics::LightningMetrics;
 pub use self::lightning_queue::LightningBackend;
 use self::metrics::Metrics;
-pub use self::metrics::{EngineMetrics, OperationMetrics, OperationOutcome};
+pub use self::metrics::{EngineMetrics, OperationMetrics};
 use self::reusable_handshakes::ReusableHandshakes;
 pub use self::reusable_handshakes::{CloseHandshakeError, HandshakePage, ReusableHandshake};
 use self::scan_limiter::ScanAdmission;
@@ -100,7 +98,7 @@ use crate::ports::{
     DamagedRow, Delivery, DeliveryCounts, DeliveryStatus, IdempotencyKey, IdempotencyRecord, LightningError,
     LightningInfo, LightningStatus, MintAuthToken, StoreError, TicketBalance, Token,
 };
-use crate::{EventPage, StreamId};
+use crate::{EventPage, FieldErrors, StreamId};
 
 /// Runs operations.
 pub struct Engine {
@@ -217,8 +215,8 @@ impl Engine {
         self.starter.start_single_payment(request, once).await
     }
 
-    /// Has somebody else's invoice paid, by a user or by the service's own Lightning backend. An invoice is never paid twice:
-    /// a second request gets the first payment's stream.
+    /// Pays somebody else's invoice, from a user's wallet or from the service's own Lightning backend. An invoice is
+    /// never paid twice: a second request gets the first payment's stream.
     ///
     /// # Errors
     /// [`StartError`].

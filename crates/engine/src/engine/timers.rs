@@ -12,7 +12,7 @@ use tokio::sync::Notify;
 use crate::ports::Clock;
 use crate::{StreamId, UnixMillis};
 
-/// What is due.
+/// The alarms that are due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Alarm {
     /// The operation gets `Input::Timer`.
@@ -30,9 +30,10 @@ pub(super) enum Alarm {
 pub(super) enum Due {
     /// These alarms are due.
     Alarms(Vec<(StreamId, Alarm)>),
-    /// The machine's clock was set back by this much: what was due soon is far away now.
+    /// The machine's clock was set back by this much: alarms that were due soon are far away now.
     SetBack(Duration),
-    /// The machine's clock was set forward by this much, or the machine was suspended: what was due later is due now.
+    /// The machine's clock was set forward by this much, or the machine was suspended: alarms that were due later are
+    /// due now.
     SetForward(Duration),
     /// Alarms have been [held](Timers::hold) for long enough.
     HeldLongEnough,
@@ -60,8 +61,8 @@ struct Held {
 /// How often the wall clock is compared with the monotonic one: when it is set, alarms are late by this at most.
 const COMPARED_EVERY: Duration = Duration::from_secs(2);
 
-/// A difference that counts as setting the clock. A clock that is corrected gradually (NTP) moves a millisecond between two
-/// comparisons.
+/// A difference that is treated as setting the clock. A clock that is corrected gradually (NTP) moves a millisecond
+/// between two comparisons.
 const CLOCK_SET: Duration = Duration::from_secs(2);
 
 /// Most alarms taken out at once, so that many that are due after a long downtime do not keep the lock.
@@ -106,7 +107,7 @@ impl Timers {
         self.held.lock().as_ref().map(|held| held.after)
     }
 
-    /// What was held back is due when it was to be.
+    /// Alarms that were held back become due at their original time.
     pub(super) fn release(&self) {
         let held = self.held.lock().take();
         self.due.lock().extend(held.into_iter().flat_map(|held| held.alarms));
@@ -168,7 +169,7 @@ impl Timers {
         }
     }
 
-    /// The time, unless the wall clock was set since it was last asked.
+    /// The time, unless the wall clock was set since it was last read.
     fn compare(&self, clock: &dyn Clock) -> Result<UnixMillis, Due> {
         let (now, monotonic) = read(clock);
         let Some((before, then)) = self.seen.lock().replace((now, monotonic)) else { return Ok(now) };

@@ -73,7 +73,7 @@ pub struct EngineOptions {
     pub url_scheme: String,
     /// How long a single-use handshake URL is valid (`handshake.ttl_seconds`).
     pub handshake_ttl: Duration,
-    /// How long an authentication challenge may be answered (`auth.challenge_ttl_seconds`).
+    /// How long an authentication challenge is valid (`auth.challenge_ttl_seconds`).
     pub challenge_ttl: Duration,
     /// Most streams of operations that may be open at a time (`limits.max_open_streams`); the reserved stream is not counted.
     pub max_open_streams: usize,
@@ -107,7 +107,7 @@ pub struct EngineParts {
     pub inbox: mpsc::Receiver<Inbound>,
     /// The service's own Lightning backend, if one is configured.
     pub lightning: Option<LightningBackend>,
-    /// What the Lightning backend reports by itself.
+    /// Notifications of the Lightning backend.
     pub lightning_notifications: Option<LightningNotifications>,
     /// The service's own ticket wallet.
     pub tickets: Option<Arc<dyn TicketWallet>>,

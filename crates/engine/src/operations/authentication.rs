@@ -1,4 +1,4 @@
-//! Authentication: a user proves that they hold a key by answering our challenge.
+//! Authentication: a user proves that they hold a key by responding to a challenge.
 //!
 //! ```text
 //! asking ──approved──▶ finished   StatusUpdate {status: approved, main_key, granted_permissions, session_token?}
@@ -7,14 +7,14 @@
 //! asking ──a device proves its subkey──▶ asking   the challenge is sent again, to that device too
 //! ```
 //!
-//! Whose answer counts is told in `conversation`.
+//! `conversation` decides whose reply is valid.
 //!
 //! | crash … | what resume does |
 //! | --- | --- |
 //! | before the start is committed | nothing was acknowledged; nothing is there |
-//! | after the start, before or after the challenge is sent | the outbox sends it (again) until answered or expired |
-//! | before an answer is committed | the challenge goes out again, and the wallet repeats its answer |
-//! | after an answer | the event is in the stream; the same answer again finds nothing open |
+//! | after the start, before or after the challenge is sent | the outbox sends it (again) until there is a reply or it expires |
+//! | before a reply is committed | the challenge is sent again, and the wallet repeats its reply |
+//! | after a reply | the event is in the stream; the repeated reply matches no open operation |
 
 use std::fmt;
 
@@ -70,7 +70,8 @@ impl StateMachine for Authentication {
 }
 
 impl Authentication {
-    /// Asks `main_key`, whose `subkeys` may answer without a proof, until `expires_at`; the challenge must be random.
+    /// Sends a challenge to `main_key`, whose `subkeys` may reply without a proof, until `expires_at`; the challenge
+    /// must be random.
     pub fn start(
         challenge: String,
         main_key: PublicKey,
@@ -102,7 +103,7 @@ impl Authentication {
                 let data = LoginData::timeout("the user did not answer in time");
                 StepResult::Stepped(vec![emit(data, now), Effect::Finish])
             }
-            // Between expiry and the timer nothing counts any more: the wallet was told when it ends.
+            // Between expiry and the timer, replies are ignored: the wallet knows when it expires.
             _ if now >= self.expires_at => StepResult::Ignored,
             Input::Wallet { author, message: WalletMessage::AuthResponse(response), .. } => {
                 self.answered(author, response, now)
@@ -140,7 +141,7 @@ impl Authentication {
         StepResult::Stepped(vec![emit(EventData::Login(data), now), Effect::Finish])
     }
 
-    /// A device could not read the challenge, and proves to be a subkey: it is asked too.
+    /// A device could not read the challenge and proves that it is a subkey: it gets the challenge as well.
     fn proven(&mut self, author: &PublicKey, proof: &SubkeyProof, now: UnixMillis) -> StepResult {
         if self.conversation.prove(author, proof, Permission::Auth, now) {
             StepResult::Stepped(vec![self.ask_too(author)])
@@ -153,7 +154,7 @@ impl Authentication {
         Effect::Send(self.conversation.message(&self.message(), self.expires_at))
     }
 
-    /// Asks a key that has just proven itself.
+    /// The same to a key that has just proven itself.
     fn ask_too(&self, proven: &PublicKey) -> Effect {
         Effect::SendAlso(self.conversation.message_to_proven(proven, &self.message(), self.expires_at))
     }

@@ -1,7 +1,8 @@
-//! A conversation with a user: whom a request goes to, and whose answer counts.
+//! A conversation with a user: which keys a request is sent to, and whose reply is valid.
 //!
-//! An answer counts only from the asked key, a subkey the operator named, or a subkey whose proof leads to the asked main
-//! key (docs/protocol.md, Authentication). All else is ignored, so that a stranger can neither agree nor refuse.
+//! A reply is valid only from the requested key, from a subkey that the operator named, or from a subkey whose proof
+//! leads to the requested main key (docs/protocol.md, Authentication). All other replies are ignored, so that nobody
+//! else can agree or refuse.
 
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
@@ -14,12 +15,12 @@ use crate::ports::OutboxMessage;
 /// Most subkeys one conversation may have (docs/protocol.md, Subkeys).
 pub const MAX_SUBKEYS: usize = 8;
 
-/// Whom we talk to.
+/// The keys of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Conversation {
-    /// The key the operator asked.
+    /// The key that the operator requested.
     asked: PublicKey,
-    /// The main key of the conversation: the asked one, until a proof says that it is a subkey of another.
+    /// The main key of the conversation: the requested key, unless a proof shows that it is a subkey of another.
     main_key: PublicKey,
     /// Keys the operator named: they need no proof.
     subkeys: Vec<PublicKey>,
@@ -30,12 +31,12 @@ pub(super) struct Conversation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Device {
     key: PublicKey,
-    /// Checked anew when the device answers: it may have expired meanwhile.
+    /// Checked again when the device replies, because it may have expired.
     proof: SubkeyProof,
 }
 
 impl Conversation {
-    /// With `main_key`, whose `subkeys` may answer without a proof; those beyond [`MAX_SUBKEYS`] are left out.
+    /// With `main_key`, whose `subkeys` may reply without a proof; those beyond [`MAX_SUBKEYS`] are left out.
     pub(super) fn new(main_key: PublicKey, subkeys: &[PublicKey]) -> Self {
         let mut named: Vec<PublicKey> = Vec::new();
         for key in subkeys {
@@ -50,13 +51,13 @@ impl Conversation {
         self.main_key
     }
 
-    /// The keys the operator named, beside the main key: they are named again when the user is asked something else.
+    /// The keys that the operator named in addition to the main key: later requests to the user name them as well.
     pub(super) fn named(&self) -> Vec<PublicKey> {
         let asked = (self.asked != self.main_key).then_some(self.asked);
         self.subkeys.iter().copied().chain(asked).collect()
     }
 
-    /// Everybody whose answer may count.
+    /// All keys whose reply may be valid.
     pub(super) fn keys(&self) -> Vec<PublicKey> {
         let mut keys = vec![self.main_key];
         let others = self.subkeys.iter().chain(self.devices.iter().map(|device| &device.key)).chain([&self.asked]);
@@ -68,12 +69,12 @@ impl Conversation {
         keys
     }
 
-    /// Whether the operator may mean this conversation's user by `key`.
+    /// Whether `key` can refer to this conversation's user.
     pub(super) fn is_with(&self, key: &PublicKey) -> bool {
         *key == self.main_key || *key == self.asked
     }
 
-    /// The main key that an answer of `author` proves, if it counts at all.
+    /// The main key that a reply of `author` proves; `None` if the reply is not valid.
     pub(super) fn main_key_of(
         &self,
         author: &PublicKey,
@@ -83,7 +84,7 @@ impl Conversation {
     ) -> Option<PublicKey> {
         let proven = proof.filter(|proof| counts(proof, author, permission, now)).map(|proof| proof.main_key);
         if *author == self.asked && self.asked == self.main_key {
-            // The asked key itself; with a proof, it is a subkey of the proof's main key.
+            // The requested key itself; with a proof, it is a subkey of the proof's main key.
             return proven.or(Some(self.main_key));
         }
         if *author == self.main_key || self.subkeys.contains(author) {
@@ -94,12 +95,12 @@ impl Conversation {
         (proven == Some(self.main_key) || device_counts).then_some(self.main_key)
     }
 
-    /// Whether an answer of `author` without a proof of its own counts for what moves value.
+    /// Whether a reply of `author` without a proof is valid for payments.
     pub(super) fn may_pay(&self, author: &PublicKey, now: UnixMillis) -> bool {
         self.main_key_of(author, None, Permission::Payment, now).is_some()
     }
 
-    /// A device could not read a message, and proves to be a subkey; says whether it is one more to ask.
+    /// A device could not read a message and proves that it is a subkey; returns whether it is a new recipient.
     pub(super) fn prove(
         &mut self,
         author: &PublicKey,
@@ -111,7 +112,7 @@ impl Conversation {
             return false;
         }
         if self.subkeys.len() + self.devices.len() >= MAX_SUBKEYS {
-            // A subscription may outlive many a device.
+            // A subscription may outlive many devices.
             self.devices.retain(|device| counts(&device.proof, &device.key, permission, now));
         }
         let known = self.devices.iter().any(|device| device.key == *author);

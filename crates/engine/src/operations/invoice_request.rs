@@ -1,13 +1,13 @@
-//! An invoice that a user is asked for.
+//! A request to a user for an invoice.
 //!
 //! ```text
-//! asking ──an invoice that fits──▶ finished   InvoiceResponse {invoice, payment_hash, amount}
-//! asking ──one that does not─────▶ finished   StatusUpdate {status: error, reason}
-//! asking ──expired───────────────▶ finished   StatusUpdate {status: timeout}
+//! asking ──valid invoice───▶ finished   InvoiceResponse {invoice, payment_hash, amount}
+//! asking ──invalid invoice─▶ finished   StatusUpdate {status: error, reason}
+//! asking ──expired─────────▶ finished   StatusUpdate {status: timeout}
 //! ```
 //!
-//! The invoice is read before the app sees it: its signature, its amount, its network, and that it has not expired. A crash
-//! before the answer is committed loses nothing: the request goes out again, and the wallet repeats its answer.
+//! Before the app gets the invoice, its signature, amount, network and expiry are checked. A crash before the reply is
+//! committed loses nothing: the request is sent again, and the wallet repeats its reply.
 
 use std::fmt;
 
@@ -23,22 +23,22 @@ use crate::UnixMillis;
 use crate::event_data::{EventData, InvoiceData, PaymentData};
 use crate::ports::{CorrelationKey, OperationKind};
 
-/// What a user is asked for.
+/// The terms of a request for an invoice.
 #[derive(Clone, Debug)]
 pub struct InvoiceTerms {
-    /// Who is asked.
+    /// The user's key.
     pub main_key: PublicKey,
-    /// Keys that may answer for it without a proof.
+    /// Keys that may reply for it without a proof.
     pub subkeys: Vec<PublicKey>,
-    /// Our id of the request: random.
+    /// Our random id of the request.
     pub request_id: String,
-    /// The caller's own reference, echoed in events.
+    /// The app's own reference, repeated in events.
     pub reference: Option<String>,
     /// Millisats.
     pub amount: u64,
     /// What it is for.
     pub description: Option<String>,
-    /// Until when it can be answered.
+    /// Until when the user can reply.
     pub expires_at: UnixMillis,
 }
 
@@ -85,7 +85,7 @@ impl StateMachine for InvoiceRequest {
 }
 
 impl InvoiceRequest {
-    /// Asks for an invoice on `network`.
+    /// Requests an invoice on `network`.
     pub fn start(terms: InvoiceTerms, network: Network) -> (Self, Vec<Effect>) {
         let state = Self {
             conversation: Conversation::new(terms.main_key, &terms.subkeys),
@@ -173,7 +173,7 @@ impl InvoiceRequest {
         Effect::Send(self.conversation.message(&self.message(), self.expires_at))
     }
 
-    /// Asks a key that has just proven itself.
+    /// The same to a key that has just proven itself.
     fn ask_too(&self, proven: &PublicKey) -> Effect {
         Effect::SendAlso(self.conversation.message_to_proven(proven, &self.message(), self.expires_at))
     }

@@ -1,4 +1,4 @@
-//! Key handshake: a user scans our URL, and we learn their main key.
+//! Key handshake: a user scans the service's URL, and their wallet sends their main key.
 //!
 //! ```text
 //! single use:  waiting ──handshake──▶ finished   KeyHandshake {main_key, preferred_relays}
@@ -10,9 +10,9 @@
 //! | crash … | what resume does |
 //! | --- | --- |
 //! | before the start is committed | nothing was acknowledged; nothing is there |
-//! | after the start | waits on; an expiry that passed meanwhile is told at once |
-//! | before a handshake is committed | the wallet sent it once: the user scans again, or the URL expires |
-//! | after a handshake | the event is in the stream; the same Nostr event again counts as seen |
+//! | after the start | continues to wait; if it has expired in the meantime, the event follows at once |
+//! | before a handshake is committed | the wallet sent it only once: the user scans again, or the URL expires |
+//! | after a handshake | the event is in the stream; the same Nostr event is ignored if it arrives again |
 
 use std::fmt;
 use std::time::Duration;
@@ -32,7 +32,8 @@ use crate::ports::{CorrelationKey, OperationKind, UserRelays};
 pub struct KeyHandshake {
     /// The token in the URL.
     token: String,
-    /// The static token it was opened with, when the URL has another: a handshake of that name was closed before.
+    /// The static token it was opened with, if the URL has another token because an earlier handshake with this static
+    /// token was closed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     name: Option<String>,
     no_request: bool,
@@ -48,9 +49,9 @@ enum Usage {
         expires_at: UnixMillis,
     },
     Reusable {
-        /// Who scanned lately, oldest first: wallets repeat messages, and a repeated one is not another scan.
+        /// Recent scans, oldest first: wallets repeat messages, and a repeated message is not another scan.
         recent: Vec<Scan>,
-        /// Until when nobody may have its token, once it is closed.
+        /// Until when no other handshake can get its token, once it is closed.
         #[serde(default, with = "optional_millis", skip_serializing_if = "Option::is_none")]
         closed: Option<UnixMillis>,
     },
@@ -60,18 +61,18 @@ enum Usage {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Scan(String, u64);
 
-/// Handshakes of one user on a reusable URL that were made within so long are one scan. Wallets repeat a message for
-/// seconds; a person who logs in again does so later. What counts is when a message was made: relays may deliver late.
+/// Handshakes of one user on a reusable URL that were created within this time are one scan. Wallets repeat a message
+/// for seconds; a person logs in again later than that. The time of creation is used, because relays may deliver late.
 const SAME_SCAN: Duration = Duration::from_secs(60);
 
-/// How long a scan is remembered: the transport takes messages that are at most 15 minutes old, or 15 minutes early.
+/// How long a scan is remembered: the transport accepts messages that are at most 15 minutes old or 15 minutes ahead.
 const REMEMBERED: Duration = Duration::from_secs(30 * 60);
 
 /// How many scans a reusable handshake remembers: 128 × 31 bytes keep the stored state under 4 KiB.
 const RECENT_SCANS: usize = 128;
 
-/// Most relays of a user that are reported and remembered, the longest address, and all of them together: more are never used,
-/// and on a public URL anybody may name some. The list of an honest wallet has about 100 bytes.
+/// The largest number of a user's relays that are reported and stored, the longest address, and the total size. More
+/// are never used, and on a public URL anybody can name some. The list of an honest wallet has about 100 bytes.
 const MAX_USER_RELAYS: usize = 8;
 const MAX_RELAY_BYTES: usize = 256;
 const MAX_RELAYS_BYTES: usize = 512;
@@ -114,7 +115,7 @@ impl KeyHandshake {
         Self { token, name: None, no_request, usage: Usage::SingleUse { expires_at } }
     }
 
-    /// A handshake that any number of users complete, until it is closed. `static_token` is its token and its name.
+    /// A handshake that any number of users complete, until it is closed. `static_token` is its token as well.
     pub const fn reusable(static_token: String, no_request: bool) -> Self {
         Self {
             token: static_token,
@@ -124,14 +125,14 @@ impl KeyHandshake {
         }
     }
 
-    /// The same with another token in its URL: the URL of a handshake that was closed stays dead.
+    /// The same with another token in its URL, because the URL of a closed handshake stays invalid.
     #[must_use]
     pub fn with_suffix(self, suffix: &str) -> Self {
         let name = self.static_token().to_owned();
         Self { token: format!("{name}.{suffix}"), name: Some(name), ..self }
     }
 
-    /// The token it was opened with: what asks for it again finds it by.
+    /// The token it was opened with, by which a repeated request finds it.
     pub fn static_token(&self) -> &str {
         self.name.as_ref().unwrap_or(&self.token)
     }
@@ -158,8 +159,9 @@ impl KeyHandshake {
         }
     }
 
-    /// By what it is found: the token in its URL, and when it is reusable its static token. And what no other may be open with: some wallets send a
-    /// token as it stands in the URL, so no token may read like another does there.
+    /// The keys by which it is found: the token in its URL and, if it is reusable, its static token. A reusable
+    /// handshake also claims the other spellings of its token, because some wallets send a token as it is encoded in
+    /// the URL.
     pub(super) fn correlations(&self) -> Vec<CorrelationKey> {
         let named = self.is_reusable().then(|| CorrelationKey::static_token(self.static_token()));
         self.token_keys().into_iter().chain(named).collect()
@@ -184,7 +186,8 @@ impl KeyHandshake {
         keys
     }
 
-    /// The operator ends it. Nobody can have its token until `kept_until`, so that its URL stays dead for so long.
+    /// The operator closes it. No other handshake can get its token until `kept_until`, so its URL stays invalid until
+    /// then.
     pub fn close(&mut self, kept_until: UnixMillis) -> Vec<Effect> {
         if let Usage::Reusable { closed, .. } = &mut self.usage {
             *closed = Some(kept_until);
@@ -211,7 +214,7 @@ impl KeyHandshake {
         }
     }
 
-    /// Whether a wallet means this handshake by the token it sends: some send it as it stands in the URL.
+    /// Whether the token that a wallet sends is this handshake's: some wallets send it as it is encoded in the URL.
     fn is_named_by(&self, sent: &str) -> bool {
         sent == self.token || decode_token(sent).as_deref() == Some(&self.token)
     }
@@ -226,7 +229,7 @@ impl KeyHandshake {
         }
         let relays = usable_relays(relays);
         let data = KeyHandshakeData { main_key: author.to_hex(), preferred_relays: relays.clone() };
-        // Also without relays: the user is known from now on.
+        // Stored even without relays: the user is known from now on.
         let mut effects = vec![
             emit(EventData::KeyHandshake(data), now),
             Effect::RememberRelays(UserRelays { main_key: *author, relays }),
@@ -248,7 +251,7 @@ impl KeyHandshake {
     }
 }
 
-/// Those of a user's relays that are reported and remembered.
+/// Those of a user's relays that are reported and stored.
 pub(crate) fn usable_relays(relays: &[String]) -> Vec<String> {
     let mut left = MAX_RELAYS_BYTES;
     let relays = relays.iter().filter(|relay| relay.len() <= MAX_RELAY_BYTES).take(MAX_USER_RELAYS);
@@ -261,7 +264,7 @@ pub(crate) fn usable_relays(relays: &[String]) -> Vec<String> {
 }
 
 fn counts_as_scan(recent: &mut Vec<Scan>, author: &PublicKey, sent_at: UnixMillis, now: UnixMillis) -> bool {
-    // A wallet's clock that is ahead takes nothing from the next scan, when it has been put right.
+    // A wallet whose clock is ahead must not lose its next scan once the clock has been corrected.
     let (now, sent_at) = (now.secs(), sent_at.min(now).secs());
     recent.retain(|scan| now.abs_diff(scan.1) < REMEMBERED.as_secs());
     let mut user = author.to_hex();

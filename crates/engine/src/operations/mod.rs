@@ -1,7 +1,7 @@
-//! Operations: small pure state machines, one file each, with no clock, no network and no database in them.
+//! Operations: small pure state machines, one file each, without clock, network or database.
 //!
-//! An operation gets an [`Input`] and the time, changes its state, and says what shall happen as [`Effect`]s. The engine
-//! commits state and effects in one transaction; only then do they take place.
+//! An operation takes an [`Input`] and the time, changes its state, and returns [`Effect`]s. The engine commits state
+//! and effects in one transaction and applies the effects after the commit.
 
 mod authentication;
 mod conversation;
@@ -58,8 +58,8 @@ use crate::ports::{
     OutgoingStatus, PaidInvoice, Settlement, SignedPayment, State, UserRelays, WantedInvoice,
 };
 
-/// How long an answer of the Lightning backend is waited for. An adapter gives up before it, so that this is only waited for
-/// when the answer was lost: in a crash.
+/// How long a reply of the Lightning backend is awaited. An adapter gives up earlier, so this time only passes when the
+/// reply was lost in a crash.
 const LEASE: Duration = Duration::from_secs(25);
 
 state_machine::operations! {
@@ -67,20 +67,20 @@ state_machine::operations! {
     KeyHandshake(KeyHandshake),
     /// A key authentication.
     Authentication(Authentication),
-    /// A payment to us that a user is asked for.
+    /// A payment to the service, requested from a user.
     SinglePayment(Payment),
-    /// A payment of another's invoice that a user is asked for.
+    /// A payment of somebody else's invoice, requested from a user.
     InvoicePayment(Payment),
-    /// A payment of another's invoice by the Lightning backend.
+    /// A payment of somebody else's invoice by the Lightning backend.
     #[serde(rename = "own_payment")]
     ServicePayment(ServicePayment),
-    /// An invoice that a user is asked for.
+    /// An invoice, requested from a user.
     InvoiceRequest(InvoiceRequest),
-    /// A subscription that a user is asked to agree to.
+    /// A request to a user to agree to a subscription.
     RecurringRequest(RecurringRequest),
     /// A subscription.
     Subscription(Subscription),
-    /// A token that a user is asked for.
+    /// A Cashu token, requested from a user.
     TicketRequest(TicketRequest),
     /// A token that is sent to a user.
     TicketDelivery(TicketDelivery),
@@ -88,45 +88,46 @@ state_machine::operations! {
     VerificationSession(VerificationSession),
 }
 
-/// What happens to an operation.
+/// The inputs of an operation.
 #[derive(Clone, Debug)]
 pub enum Input {
     /// A wallet's message that belongs to it.
     Wallet {
         /// Who signed it.
         author: PublicKey,
-        /// When its author says it was made.
+        /// The time of creation in its event.
         sent_at: UnixMillis,
-        /// What it says.
+        /// The message.
         message: WalletMessage,
     },
-    /// The time it asked to be woken at has come.
+    /// The time at which it is to be woken has passed.
     Timer,
-    /// The service has started again: a reply of the Lightning backend or of the ticket wallet that was waited for will not
+    /// The service has restarted: replies of the Lightning backend or of the ticket wallet that it waited for will not
     /// come.
     Resumed,
-    /// The machine's clock was set back since the operation's last step: what it waits for would come late by as much.
+    /// The machine's clock was set back since the operation's last step: without an adjustment, its timers would fire
+    /// late.
     ClockSetBack(SetBack),
-    /// The Lightning backend was asked for an invoice.
+    /// The reply to a request for an invoice.
     InvoiceMade(Result<Invoice, LightningError>),
-    /// The Lightning backend was asked how it stands with an invoice of ours.
+    /// The result of a look-up of an invoice of the service.
     InvoiceStatus(Result<InvoiceStatus, LightningError>),
-    /// The Lightning backend says by itself that an invoice of ours was paid.
+    /// A notification of the Lightning backend: an invoice of the service was paid.
     Settled(Settlement),
-    /// The Lightning backend's adapter was asked to sign a request to pay.
+    /// The Lightning backend's adapter has signed a request to pay, or has failed to.
     PaymentPrepared(Result<SignedPayment, LightningError>),
-    /// The Lightning backend was asked to pay.
+    /// The reply to a request to pay.
     PaymentSent {
         /// Which attempt of the operation it was, counted from 1.
         attempt: u32,
-        /// What came of it.
+        /// The result.
         result: Result<PaidInvoice, LightningError>,
     },
-    /// The Lightning backend says by itself that it has paid.
+    /// A notification of the Lightning backend: it has paid.
     Paid(PaidInvoice),
-    /// The Lightning backend was asked how it stands with a payment of ours.
+    /// The result of a look-up of a payment by the service.
     PaymentStatus(Result<OutgoingStatus, LightningError>),
-    /// The ticket wallet was asked.
+    /// A reply of the ticket wallet.
     Ticket(TicketReply),
     /// The age verifier was asked for the result of a check.
     AgeChecked {
@@ -137,11 +138,11 @@ pub enum Input {
     },
     /// What the last step wanted to claim belongs to another operation: it was not committed.
     CorrelationTaken,
-    /// Another operation, or the operator, says something.
+    /// A note from another operation or from the operator.
     Note(Note),
 }
 
-/// What the Lightning backend is asked, once; the answer is an input.
+/// A request to the Lightning backend, made once; the reply is an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LightningRequest {
     /// Answered by [`Input::InvoiceMade`].
@@ -152,10 +153,10 @@ pub enum LightningRequest {
     PreparePayment {
         /// The invoice; it names its amount.
         invoice: Invoice,
-        /// Unix seconds after which no backend shall act on the request.
+        /// Unix seconds after which the backend must not act on the request.
         until: u64,
     },
-    /// Made only when the request is stored. Answered by [`Input::PaymentSent`].
+    /// Sent only after the request is stored. Answered by [`Input::PaymentSent`].
     Pay {
         /// The invoice.
         invoice: Invoice,
@@ -175,47 +176,48 @@ pub enum LightningRequest {
     },
 }
 
-/// What an operation wants to happen.
+/// The effects of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// The app is told.
+    /// Emits an event to the app.
     Emit(NewEvent),
-    /// The user is sent a message, again and again until the operation is finished or sends another.
+    /// Sends the user a message, repeatedly until the operation finishes or sends another.
     Send(OutboxMessage),
-    /// A key that has just proven itself is sent a message beside what is being sent, which is neither sent now nor changed.
+    /// Sends a message to a key that has just proven itself, in addition to the current messages, which are neither
+    /// sent now nor changed.
     SendAlso(OutboxMessage),
     /// A message goes out once, signed by another key than the service's; only the operation repeats it.
     SendAs(Box<OutgoingMessage>),
-    /// What is being sent is not sent again before this time.
+    /// The current messages are not repeated before this time.
     Pause(UnixMillis),
-    /// A user is remembered, with their relays if there are any.
+    /// Stores a user, with their relays if there are any.
     RememberRelays(UserRelays),
-    /// What is being sent is sent no more.
+    /// Stops sending the current messages.
     ClearOutbox,
-    /// The Lightning backend is asked.
+    /// Makes a request to the Lightning backend.
     Ask(LightningRequest),
-    /// The ticket wallet is asked.
+    /// Makes a request to the ticket wallet.
     AskTickets(TicketCall),
     /// The age verifier is asked for the result of a check.
     AskAge(AgeCheckMemo),
     /// The invoice that is watched is looked up soon.
     LookUp,
-    /// The app is told on the reserved stream.
+    /// Emits an event on the reserved stream.
     Announce(NewEvent),
-    /// Another operation begins, with these effects of its own, in the same commit.
+    /// Starts another operation, with its own effects, in the same commit.
     Start(Box<Operation>, Vec<Effect>),
-    /// The operation with this correlation key is told, in the same commit; nothing happens when there is none.
+    /// Sends a note to the operation with this correlation key, in the same commit; does nothing if there is none.
     Tell(CorrelationKey, Note),
-    /// The operation is over: no input reaches it any more, nothing more is sent.
+    /// Finishes the operation: it gets no further input and sends nothing more.
     Finish,
 }
 
-/// What an input did to an operation.
+/// The result of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StepResult {
-    /// Nothing: the input did not count. The state is as it was.
+    /// The input was ignored. The state is unchanged.
     Ignored,
-    /// The state may have changed, and this shall happen.
+    /// The state may have changed; these are the effects.
     Stepped(Vec<Effect>),
 }
 
@@ -250,7 +252,7 @@ fn emit(data: EventData, at: UnixMillis) -> Effect {
     Effect::Emit(NewEvent::new(&data, at))
 }
 
-/// Until when the answer of the Lightning backend is waited for.
+/// Until when the reply of the Lightning backend is awaited.
 fn lease(now: UnixMillis) -> UnixMillis {
     now.plus(LEASE)
 }

@@ -1,29 +1,30 @@
-//! A payment that a user is asked for: of an invoice the Lightning backend makes, or of another's.
+//! A payment requested from a user: of an invoice that the Lightning backend creates, or of somebody else's invoice.
 //!
 //! ```text
-//! making ──the Lightning backend made an invoice──▶ asking        the user is sent the request
+//! making ──the Lightning backend made an invoice──▶ asking        the request is sent to the user
 //! making ──it refuses, or gives none in time──▶ over   StatusUpdate {status: error, reason}
 //! asking ──approved──▶ asking                          StatusUpdate {status: user_approved}, once
 //! asking ──failed────▶ asking                          StatusUpdate {status: user_failed, reason?}
 //! asking ──rejected──▶ over                            StatusUpdate {status: user_rejected, reason?}
 //! asking ──proof─────▶ over                            StatusUpdate {status: paid, preimage}
-//! asking ──expired───▶ closing                         our own invoice is looked up one last time
+//! asking ──expired───▶ closing                         the service's invoice is looked up one last time
 //! closing ─not settled▶ over                           StatusUpdate {status: timeout}
 //! over   ──proof─────▶ over                            StatusUpdate {status: paid, preimage}, once
-//! over   ──a day later▶ leaving                        it waits for the next look-up of our own invoice
-//! leaving ─not settled▶ forgotten                      when the Lightning backend has said so, not while it is away
+//! over   ──a day later▶ leaving                        it waits for the next look-up of the service's invoice
+//! leaving ─not settled▶ forgotten                      once the Lightning backend has confirmed it, not while it is away
 //! ```
 //!
-//! Proof is, for our own invoices, that the Lightning backend says it was settled; for another's, a preimage that hashes to the invoice's
-//! payment hash. A payer's word is none (docs/payments.md): what it claims of our own invoice is looked up. *Over* is what the app sees as the end; the operation
-//! itself stays until money can no longer come.
+//! The proof for the service's own invoice is the Lightning backend's report that it was settled; for somebody else's
+//! invoice it is a preimage that hashes to the payment hash. A payer's claim proves nothing (docs/payments.md): if it
+//! concerns the service's invoice, the invoice is looked up. For the app, *over* is the end; the operation itself stays
+//! until money can no longer arrive.
 //!
 //! | crash … | what resume does |
 //! | --- | --- |
-//! | before the Lightning backend was asked, or before its answer is committed | it is asked for another invoice; nobody has seen the first |
+//! | before the request to the Lightning backend, or before its reply is committed | another invoice is requested; nobody has seen the first |
 //! | after the invoice is committed, before it is sent | the outbox sends it |
-//! | after the user has paid, before the settlement is committed | the invoice is watched again from the start on: it is looked up |
-//! | while closing | the last look-up is made again |
+//! | after the user has paid, before the settlement is committed | the invoice is watched from the start again: it is looked up |
+//! | while closing | the last look-up is repeated |
 
 mod invoice;
 mod payer;
@@ -47,22 +48,23 @@ use crate::UnixMillis;
 use crate::event_data::{EventData, PaymentData};
 use crate::ports::{CorrelationKey, OperationKind};
 
-/// How long the last look-up is tried before the time-out is said all the same: also when the service was down at the end.
+/// How long the last look-up is retried before the time-out is reported anyway, also if the service was down at the
+/// end.
 const CLOSING: Duration = Duration::from_secs(60);
 
-/// As long for a charge that the service makes by itself: those of many subscriptions end at the same instant, too.
+/// The same for an automatic charge: the charges of many subscriptions may end at the same instant.
 const CLOSING_CHARGE: Duration = Duration::from_secs(600);
 
-/// For how long after the end money is still looked out for: a day covers any restart of a wallet.
+/// How long after the end the invoice is still watched: a day covers any restart of a wallet.
 const LINGER: Duration = Duration::from_secs(24 * 3600);
 
-/// The longest, for invoices that the Lightning backend lets live longer than they were meant to.
+/// The longest, for invoices that the Lightning backend keeps valid longer than requested.
 const LONGEST_LINGER: Duration = Duration::from_secs(30 * 24 * 3600);
 
-/// How long beyond its expiry an invoice is kept for the payment it was made for: a clock may be set back.
+/// How long after its expiry an invoice stays reserved for the payment it was created for: a clock may be set back.
 const CLOCKS_DIFFER: Duration = Duration::from_secs(24 * 3600);
 
-/// Why nothing is paid when the payment was withdrawn before the user was asked.
+/// The reason if the payment was withdrawn before the request was sent.
 const WITHDRAWN: &str = "the payment is not owed any more";
 
 /// The state of a payment.
@@ -78,7 +80,7 @@ pub struct Payment {
     subscription: Option<SubscriptionLink>,
     #[serde(with = "millis")]
     expires_at: UnixMillis,
-    /// When it was asked for.
+    /// When it was requested.
     #[serde(default, with = "optional_millis")]
     asked_at: Option<UnixMillis>,
     #[serde(rename = "bill")]
@@ -86,26 +88,27 @@ pub struct Payment {
     phase: Phase,
     approved: bool,
     failures: u8,
-    /// What the wallet said last: said again it is the same.
+    /// The wallet's last status: a repetition of it has no effect.
     last: Option<PaymentStatus>,
     paid: bool,
-    /// The preimage of our own invoice, as the payer has shown it: told with `paid` when the Lightning backend says none.
+    /// The preimage of the service's invoice as shown by the payer: reported with `paid` if the Lightning backend
+    /// reports none.
     shown: Option<Preimage>,
-    /// When the payer last said that it has paid.
+    /// When the payer last claimed to have paid.
     #[serde(with = "optional_millis")]
     claimed_at: Option<UnixMillis>,
-    /// The user is asked no more.
+    /// The request is no longer sent to the user.
     #[serde(default)]
     withdrawn: bool,
 }
 
-/// Whose invoice it is.
+/// Where the invoice comes from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum InvoiceSource {
-    /// Our own, for this network; there is none yet while it is being made.
+    /// The service's own, for this network; `None` until it has been created.
     Own { network: Network, invoice: Option<Invoice> },
-    /// Another's.
+    /// Somebody else's.
     Other { invoice: Invoice },
 }
 
@@ -130,7 +133,7 @@ enum Phase {
         #[serde(with = "millis")]
         until: UnixMillis,
     },
-    /// It is forgotten as soon as the Lightning backend says once more that nothing came.
+    /// It is removed once the Lightning backend has confirmed again that nothing arrived.
     Leaving {
         #[serde(with = "millis")]
         give_up: UnixMillis,
@@ -190,7 +193,7 @@ impl StateMachine for Payment {
 }
 
 impl Payment {
-    /// Asks for `amount` millisats to the Lightning backend, on `network`.
+    /// Requests `amount` millisats to the Lightning backend, on `network`.
     pub fn to_us(terms: PaymentTerms, amount: u64, network: Network, now: UnixMillis) -> (Self, Vec<Effect>) {
         let charges = terms.subscription.as_ref().is_some_and(|link| link.charge.is_some());
         let patience = if charges { MAKING.max(terms.expires_at.since(now) / 2) } else { MAKING };
@@ -202,7 +205,7 @@ impl Payment {
         (payment, vec![ask])
     }
 
-    /// Asks for the payment of another's invoice, which names its amount.
+    /// Requests the payment of somebody else's invoice, which names its amount.
     pub fn of_invoice(terms: PaymentTerms, amount: u64, invoice: Invoice) -> (Self, Vec<Effect>) {
         let request = invoice.clone();
         let payment = Self::new(terms, amount, InvoiceSource::Other { invoice }, Phase::Asking);
@@ -252,7 +255,7 @@ impl Payment {
         matches!(self.phase, Phase::Over { .. } | Phase::Leaving { .. })
     }
 
-    /// Whether it is for a due date of a subscription that the service charges by itself.
+    /// Whether it is an automatic charge of a subscription.
     pub(super) const fn is_charge(&self) -> bool {
         self.charge().is_some()
     }
@@ -274,8 +277,8 @@ impl Payment {
         [CorrelationKey::request(&self.request_id)].into_iter().chain(invoice).collect()
     }
 
-    /// The key of our own invoice. Whoever is given the invoice once more, by a wallet that hands out what it has, would be paid
-    /// by the same settlement: until it has expired it is this payment's alone.
+    /// The key of the service's own invoice. If a Lightning backend returned the same invoice for another request, one
+    /// settlement would pay both: until it has expired, the invoice belongs to this payment alone.
     pub(super) fn kept_correlation(&self) -> Option<(CorrelationKey, UnixMillis)> {
         match &self.source {
             InvoiceSource::Own { invoice: Some(invoice), .. } => {
@@ -286,7 +289,7 @@ impl Payment {
         }
     }
 
-    /// The payment hash of our own invoice.
+    /// The payment hash of the service's own invoice.
     pub(super) fn watched(&self) -> Option<PaymentHash> {
         match &self.source {
             InvoiceSource::Own { invoice: Some(invoice), .. } if !self.paid => Some(invoice.payment_hash()),
@@ -349,7 +352,7 @@ impl Payment {
                 set_back.pause(give_up, now);
             }
             Phase::Asking => {}
-            // Never forgotten too early: only what would stay longer than anything does is of the clock that was ahead.
+            // Never removed too early: only a time later than any possible one comes from the clock that was ahead.
             Phase::Over { until } | Phase::Leaving { give_up: until } => {
                 *until = (*until).min(now.plus(LONGEST_LINGER))
             }
@@ -373,8 +376,8 @@ impl Payment {
             Phase::Asking => self.time_out(now),
             Phase::Closing { give_up, .. } if now >= give_up => self.time_out(now),
             Phase::Closing { give_up, .. } => self.close(give_up, now),
-            // The Lightning backend may have been away for all that time, or we. The next look-up is soon enough: after long downtime
-            // there are many of these.
+            // The Lightning backend or this service may have been away all that time. The next regular look-up is soon
+            // enough: after long downtime there are many of these.
             Phase::Over { .. } if self.watched().is_some() => {
                 self.phase = Phase::Leaving { give_up: now.plus(LONGEST_LINGER) };
                 StepResult::Stepped(Vec::new())
@@ -416,7 +419,7 @@ impl Payment {
         self.end("timeout", Some("the user did not pay in time"), now)
     }
 
-    /// It will not be paid, for no invoice has been shown to anybody.
+    /// It will not be paid, because nobody has seen an invoice.
     fn fail(&mut self, reason: &str, now: UnixMillis) -> StepResult {
         let Phase::Making { .. } = self.phase else { return StepResult::Ignored };
         let outcome = self.end("error", Some(reason), now);
@@ -439,12 +442,12 @@ impl Payment {
         StepResult::Stepped(effects)
     }
 
-    /// Until when money may come; another's invoice is remembered until nobody can ask for it again.
+    /// Until when money may arrive; somebody else's invoice is remembered until no request can name it again.
     fn over_until(&self, now: UnixMillis) -> UnixMillis {
         let linger = now.plus(LINGER);
         let expired = |invoice: &Invoice| UnixMillis::from_secs(invoice.expires_at()).plus(Duration::from_secs(60));
         match &self.source {
-            // A wallet may make invoices that live longer than they were meant to.
+            // A Lightning backend may create invoices that are valid longer than requested.
             InvoiceSource::Own { invoice, .. } => {
                 invoice.as_ref().map_or(linger, |invoice| expired(invoice).clamp(linger, now.plus(LONGEST_LINGER)))
             }

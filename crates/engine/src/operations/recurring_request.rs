@@ -1,4 +1,4 @@
-//! A subscription that a user is asked to agree to.
+//! A request to a user to agree to a subscription.
 //!
 //! ```text
 //! asking ──confirmed──▶ finished   Subscription {status: approved, subscription_id, …}; the subscription begins
@@ -10,9 +10,10 @@
 //! refused ─minutes later▶ finished
 //! ```
 //!
-//! The event and the subscription are committed together: there is neither one without the other, whenever it crashes.
+//! The event and the subscription are committed together: a crash at any time leaves both or neither.
 
-mod closing;
+mod early_close;
+mod refused_agreement;
 
 use std::fmt;
 
@@ -23,7 +24,8 @@ use usher_protocol::message::{
 };
 use usher_protocol::subkey::Permission;
 
-use self::closing::{EarlyCloses, Refused};
+use self::early_close::EarlyCloses;
+use self::refused_agreement::RefusedAgreement;
 use super::conversation::Conversation;
 use super::subscription::{Agreement, Subscription, SubscriptionRules};
 use super::{Effect, Input, Operation, SetBack, StateMachine, StepResult, emit, millis};
@@ -44,7 +46,7 @@ pub struct RecurringTerms {
     pub reference: Option<String>,
     /// Millisats each time.
     pub amount: u64,
-    /// Millisats each time that the user must authorize at least.
+    /// The smallest amount of each payment, in millisats, that the user must authorize.
     pub minimum_amount: u64,
     /// What it is for.
     pub description: String,
@@ -76,9 +78,9 @@ pub struct RecurringRequest {
     /// Subscriptions that the user has closed before this request knew of them.
     #[serde(default)]
     closed: EarlyCloses,
-    /// What the wallet has agreed to and is told is closed.
+    /// An agreement that the service refused, and whose close it sends to the wallet.
     #[serde(default)]
-    refused: Option<Refused>,
+    refused: Option<RefusedAgreement>,
 }
 
 impl fmt::Debug for RecurringRequest {
@@ -118,7 +120,7 @@ impl StateMachine for RecurringRequest {
 }
 
 impl RecurringRequest {
-    /// Asks, no longer than there would be something to pay.
+    /// Sends the request; it expires no later than the subscription would end.
     pub fn start(terms: RecurringTerms, rules: SubscriptionRules) -> (Self, Vec<Effect>) {
         let until = terms.recurrence.until.map(UnixMillis::from_secs);
         let state = Self {
@@ -140,15 +142,16 @@ impl RecurringRequest {
     }
 
     pub(super) fn wake_at(&self) -> UnixMillis {
-        self.refused.as_ref().map_or(self.expires_at, Refused::until)
+        self.refused.as_ref().map_or(self.expires_at, RefusedAgreement::until)
     }
 
-    /// The app has been told how it ended.
+    /// Whether the app has its result.
     pub(super) const fn is_done(&self) -> bool {
         self.refused.is_some()
     }
 
-    /// A subscription that is refused is nobody else's: the wallet is not told that another's is closed.
+    /// A refused subscription has its own key, so that the close sent to the wallet cannot concern another
+    /// subscription.
     pub(super) fn correlations(&self) -> Vec<CorrelationKey> {
         let refused = self.refused.iter().map(|refused| CorrelationKey::subscription(refused.subscription_id()));
         [CorrelationKey::request(&self.request_id)].into_iter().chain(refused).collect()
@@ -221,7 +224,7 @@ impl RecurringRequest {
                 if never || recurrence.until.is_some_and(|until| until < now.secs()) {
                     return self.refuse(subscription_id, "error", "the wallet authorized no payment at all", now);
                 }
-                // More than is asked for is of no use, and JSON clients could not read it.
+                // A larger amount than requested is of no use, and JSON clients could not read it exactly.
                 let authorized_amount = (*authorized_amount).min(MAX_SHOWN.max(self.amount));
                 let agreement = Agreement {
                     subscription_id: subscription_id.clone(),
@@ -289,7 +292,8 @@ const MAX_SHOWN: u64 = (1 << 53) - 1;
 /// The last second of the year 9999: a time after it is no date.
 const LAST_DATE: u64 = 253_402_300_799;
 
-/// What was allowed of what was asked: no earlier, no longer and no more payments than that, whatever the wallet says.
+/// The authorized recurrence, limited to the requested one: not earlier, not longer and not more payments, whatever the
+/// wallet authorized.
 fn within(authorized: &Recurrence, asked: &Recurrence) -> Recurrence {
     Recurrence {
         until: authorized.until.into_iter().chain(asked.until).min().map(|until| until.min(LAST_DATE)),

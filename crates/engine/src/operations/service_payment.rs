@@ -1,4 +1,4 @@
-//! A payment of another's invoice by the service's Lightning backend.
+//! A payment of somebody else's invoice by the service's Lightning backend.
 //!
 //! ```text
 //! waiting ──a request is signed, over a live connection──▶ sending   the request is stored, and only then sent
@@ -50,27 +50,27 @@ use crate::UnixMillis;
 use crate::event_data::{EventData, PaymentData};
 use crate::ports::{CorrelationKey, Finds, LightningError, OperationKind, OutgoingStatus, PaidInvoice, SignedPayment};
 
-/// The longest pause before a connection is waited for again; waiting itself is the adapter's, and takes most of the time.
+/// The longest pause before the next wait for a connection; the adapter does the waiting, which takes most of the time.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// How long after its expiry by our clock a request counts as void, so that clocks may differ, and relays be slow. (The
-/// backend's own clock must have passed the expiry, too: the adapter sees to that.)
+/// How long after its expiry by our clock a request is treated as void, because clocks differ and relays may be slow.
+/// (The backend's own clock must have passed the expiry as well: the adapter ensures that.)
 const VOID_AFTER: Duration = Duration::from_secs(60);
 
-/// How long after everything has expired a backend that knows nothing of the payment is asked.
+/// How long after everything has expired look-ups continue with a backend that does not know the payment.
 const AFTER_EXPIRY: Duration = Duration::from_secs(600);
 
-/// The longest that it is asked when it knows nothing.
+/// The longest time of these look-ups.
 const LONGEST_UNKNOWN: Duration = Duration::from_secs(24 * 3600);
 
-/// The longest that a payment can be under way: two weeks of blocks, the largest time lock of usual routes.
+/// The longest that a payment can be in progress: two weeks of blocks, the largest time lock of usual routes.
 const LONGEST_PENDING: Duration = Duration::from_secs(14 * 24 * 3600);
 
-/// How many look-ups may fail after a refusal before it is taken as it is.
+/// How many look-ups may fail after a refusal before the refusal is accepted.
 const CONFIRMING: u32 = 3;
 
-/// After how many seconds from its end a payment that is not known to be paid is looked up again. The backend may have been
-/// away for a moment only, or for days.
+/// How many seconds after its end a payment that is not known to be paid is looked up again. The backend may have been
+/// away only for a moment, or for days.
 const AFTER_THE_END: [u64; 11] = [60, 120, 300, 600, 1200, 3600, 6 * 3600, DAY, 3 * DAY, 7 * DAY, 14 * DAY];
 
 /// In seconds.
@@ -83,18 +83,18 @@ pub struct ServicePayment {
     reference: Option<String>,
     #[serde(with = "millis")]
     started_at: UnixMillis,
-    /// Until when attempts are begun.
+    /// Until when attempts may begin.
     #[serde(with = "millis")]
     expires_at: UnixMillis,
     /// How many requests were signed and stored.
     attempts: u32,
-    /// An earlier request was sent: should it be under way after all, a later one may be refused because of it.
+    /// An earlier request was sent: if it is in progress after all, a later one may be refused because of it.
     #[serde(default)]
     sent_before: bool,
-    /// An earlier request may be under way: the look-ups that did not find it list settled payments only.
+    /// An earlier request may be in progress: the look-ups that did not find it list only settled payments.
     #[serde(default)]
     in_doubt: bool,
-    /// Why the last attempt failed, as far as the backend said so.
+    /// Why the last attempt failed, if the backend reported it.
     #[serde(default)]
     reason: Option<String>,
     /// The largest fee in millisats that the configuration allowed at the start.
@@ -121,28 +121,28 @@ struct Attempt {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "phase", rename_all = "snake_case")]
 enum Phase {
-    /// No request is out that could still be acted on.
+    /// No request has been sent that the backend could still act on.
     Waiting {
         tries: u32,
         #[serde(with = "millis")]
         next: UnixMillis,
     },
-    /// The request is being sent, or its reply is waited for.
+    /// The request is being sent, or its reply is awaited.
     Sending {
         attempt: Attempt,
-        /// When the reply counts as lost.
+        /// When the reply is treated as lost.
         #[serde(with = "millis")]
         next: UnixMillis,
     },
-    /// The request may have been sent, and what came of it is looked up.
+    /// The request may have been sent, and its result is looked up.
     Checking {
         attempt: Attempt,
         tries: u32,
         /// The backend replied that it did not pay.
         refused: bool,
-        /// It said that it tried, or the request was sent more than once: its refusal proves nothing by itself.
+        /// It replied that it tried, or the request was sent more than once: its refusal alone proves nothing.
         tried: bool,
-        /// It has said that the payment is under way.
+        /// It has reported that the payment is in progress.
         pending: bool,
         #[serde(with = "millis")]
         next: UnixMillis,
@@ -168,7 +168,7 @@ impl Attempt {
         UnixMillis::from_secs(self.signed.until)
     }
 
-    /// From when on nobody acts on it any more, wherever it lies.
+    /// The time after which no backend acts on the request, wherever it may be queued.
     fn void_at(&self) -> UnixMillis {
         self.until().plus(VOID_AFTER)
     }
@@ -209,9 +209,9 @@ impl StateMachine for ServicePayment {
 }
 
 impl ServicePayment {
-    /// Pays `invoice`, which names its amount; no attempt begins after `expires_at`. `reference` is the caller's own,
-    /// echoed in events. `fees_allowed` is the largest fee in millisats: it is set aside in the budget, because NIP-47 has no
-    /// way to limit what a backend pays.
+    /// Pays `invoice`, which names its amount; no attempt begins after `expires_at`. `reference` is the app's own and
+    /// repeated in events. `fees_allowed` is the largest fee in millisats: it is reserved in the budget, because NIP-47
+    /// has no way to limit the fee that a backend pays.
     pub fn start(
         invoice: Invoice,
         reference: Option<String>,
@@ -289,7 +289,7 @@ impl ServicePayment {
         set_back.moment(&mut self.started_at, now);
         set_back.expiry(&mut self.expires_at);
         match &mut self.phase {
-            // Until when a request is acted on stands in it: the backend goes by its own clock.
+            // The request itself contains its expiry: the backend compares it with its own clock.
             Phase::Waiting { next, .. } | Phase::Sending { next, .. } | Phase::Checking { next, .. } => {
                 set_back.pause(next, now);
             }
@@ -297,7 +297,8 @@ impl ServicePayment {
         }
     }
 
-    /// Nobody can ask for an expired invoice again, and it no longer counts towards the budget: only then may it be forgotten.
+    /// No request can name an expired invoice again, and it no longer counts towards the budget: only then may it be
+    /// removed.
     fn forgotten_at(&self) -> UnixMillis {
         let expired = UnixMillis::from_secs(self.invoice.expires_at()).plus(Duration::from_secs(60));
         match self.phase {
@@ -331,7 +332,7 @@ impl ServicePayment {
         }
     }
 
-    /// The process that had asked the backend is gone, and with it the reply.
+    /// The process that sent the request is gone, and with it the reply.
     fn resumed(&mut self, now: UnixMillis) -> StepResult {
         match &mut self.phase {
             Phase::Sending { attempt, next } if now < attempt.until() => {
@@ -372,7 +373,7 @@ impl ServicePayment {
         Effect::Ask(LightningRequest::LookUpPayment { hash: self.invoice.payment_hash(), asked })
     }
 
-    /// A request is signed, or none can be.
+    /// A request has been signed, or could not be.
     fn prepared(&mut self, prepared: &Result<SignedPayment, LightningError>, now: UnixMillis) -> StepResult {
         let Phase::Waiting { tries, .. } = self.phase else { return StepResult::Ignored };
         match prepared {
@@ -396,14 +397,14 @@ impl ServicePayment {
         }
     }
 
-    /// Nothing is out; a connection is waited for again.
+    /// No request is out; waits for a connection again.
     fn wait(&mut self, tries: u32, now: UnixMillis) -> StepResult {
         let pause = Duration::from_secs(1 << tries.saturating_sub(1).min(3)).min(LONGEST_PAUSE);
         self.phase = Phase::Waiting { tries, next: now.plus(pause) };
         StepResult::Stepped(Vec::new())
     }
 
-    /// `failure` is what the backend said, if it did.
+    /// `failure` is the backend's reply, if there was one.
     fn check(&mut self, failure: Option<&LightningError>, now: UnixMillis) -> StepResult {
         let (Phase::Sending { attempt, .. } | Phase::Checking { attempt, .. }) = &self.phase else {
             return StepResult::Ignored;
@@ -412,7 +413,7 @@ impl ServicePayment {
         let (refused, tried) = match failure {
             Some(LightningError::Refused { reason, .. }) => {
                 self.reason = Some(reason.clone());
-                // An earlier process may have sent it before, or an earlier attempt: that one may be under way.
+                // An earlier process may have sent it, or there was an earlier attempt: that one may be in progress.
                 (true, attempt.resumed || self.sent_before)
             }
             Some(LightningError::Failed(reason)) => {
@@ -446,7 +447,7 @@ impl ServicePayment {
     /// The backend replies that it has paid.
     fn replied(&mut self, attempt: u32, paid: &PaidInvoice, now: UnixMillis) -> StepResult {
         match self.shown(paid, now) {
-            // The preimage of something else is no proof: how the payment stands is not known.
+            // The preimage of another hash is no proof: the state of the payment is unknown.
             StepResult::Ignored if !self.paid => match self.phase {
                 Phase::Sending { .. } if attempt == self.attempts => self.check(None, now),
                 _ => StepResult::Ignored,
@@ -455,14 +456,14 @@ impl ServicePayment {
         }
     }
 
-    /// The backend was asked to pay and did not, or did not say that it did.
+    /// The backend did not pay, or did not confirm that it did.
     fn failed(&mut self, number: u32, failure: &LightningError, now: UnixMillis) -> StepResult {
         if number != self.attempts {
             return StepResult::Ignored;
         }
         let attempt = match &self.phase {
             Phase::Sending { attempt, .. } => attempt,
-            // The reply was late: the look-ups have begun, and have not said otherwise.
+            // The reply was late: look-ups have begun and have not contradicted it.
             Phase::Checking { attempt, refused: false, pending: false, .. }
                 if matches!(
                     failure,
@@ -502,7 +503,7 @@ impl ServicePayment {
             Ok(OutgoingStatus::Unknown(_)) if *refused && !*tried => return self.not_paid(now),
             Ok(OutgoingStatus::Unknown(finds)) if !*pending && now >= attempt.void_at() => {
                 match *tried {
-                    // While the invoice can be paid, what was tried may arrive.
+                    // While the invoice is payable, an earlier attempt may still arrive.
                     true if *finds >= Finds::Unsettled && now >= expired_at => {
                         self.in_doubt = false;
                         return self.not_paid(now);
@@ -517,9 +518,9 @@ impl ServicePayment {
             Ok(OutgoingStatus::Unknown(_)) => {}
             Err(_) if *refused && !*tried && *tries >= CONFIRMING => return self.not_paid(now),
             Err(_) => {}
-            // It knows the payment: that it refused is not so sure any more.
+            // It knows the payment: the refusal is no longer certain.
             Ok(OutgoingStatus::Pending) => (*refused, *pending) = (false, true),
-            // What it shows is no proof.
+            // The preimage is no proof.
             Ok(OutgoingStatus::Paid(_)) => (*refused, *tried) = (false, true),
         }
         self.check_again(now)
@@ -568,13 +569,13 @@ impl ServicePayment {
         expired.plus(AFTER_EXPIRY).min(self.started_at.plus(LONGEST_UNKNOWN))
     }
 
-    /// The last request was not sent, or did not pay; an earlier one may be in doubt.
+    /// The last request was not sent or did not pay; the result of an earlier one may be unknown.
     fn not_paid(&mut self, now: UnixMillis) -> StepResult {
         let reason = self.reason.clone().unwrap_or_else(|| LightningError::NotSent.to_string());
         self.end(if self.in_doubt { "unknown" } else { "not_paid" }, &reason, now)
     }
 
-    /// `outcome` says how sure it is that nothing was paid: `not_paid` or `unknown`.
+    /// `outcome` is the certainty that nothing was paid: `not_paid` or `unknown`.
     fn end(&mut self, outcome: &str, reason: &str, now: UnixMillis) -> StepResult {
         self.unknown = outcome == "unknown";
         self.phase = Phase::Over { at: now, checks: 0 };

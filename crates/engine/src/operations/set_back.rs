@@ -1,7 +1,7 @@
 //! What operations do when the machine's clock was set back: the times in their states move with it.
 //!
-//! Only operations get this whose last step was made by the clock that was ahead. Times that come from elsewhere stay as they
-//! are: a subscription's due dates, an invoice's expiry.
+//! Only operations whose last step was made while the clock was ahead get this input. Times that come from elsewhere
+//! stay unchanged: a subscription's due dates, an invoice's expiry.
 
 use std::time::Duration;
 
@@ -12,24 +12,24 @@ use crate::UnixMillis;
 pub struct SetBack {
     /// By how much.
     pub by: Duration,
-    /// The operation was created by the clock that was ahead, so that its expiry is of that clock, too.
+    /// The operation was created while the clock was ahead, so its expiry is by that clock as well.
     pub created: bool,
 }
 
 impl SetBack {
-    /// The end of a pause or of a lease: as far away as it was.
+    /// Adjusts the end of a pause or of a lease: it stays as far away as it was.
     pub(super) fn pause(self, at: &mut UnixMillis, now: UnixMillis) {
         *at = (*at).min(at.minus(self.by).max(now));
     }
 
-    /// The end of the operation's life.
+    /// Adjusts the operation's expiry.
     pub(super) fn expiry(self, at: &mut UnixMillis) {
         if self.created {
             *at = at.minus(self.by);
         }
     }
 
-    /// When something happened.
+    /// Adjusts the time of a past event.
     pub(super) fn moment(self, at: &mut UnixMillis, now: UnixMillis) {
         if *at > now {
             *at = at.minus(self.by).min(now);

@@ -1,5 +1,5 @@
-//! What every operation is: a state machine. What an operation supports beyond the required methods, it says by the others,
-//! which have defaults.
+//! The trait of all operations. An operation implements the required methods; the others have defaults and are for what
+//! only some operations support.
 
 use usher_protocol::PublicKey;
 use usher_protocol::message::PaymentHash;
@@ -16,42 +16,43 @@ pub trait StateMachine {
     /// Takes an input.
     fn step(&mut self, input: &Input, now: UnixMillis) -> StepResult;
 
-    /// When it wants to be woken by [`Input::Timer`]: its time-out, or earlier. `None`: it never ends by itself.
+    /// When it is to be woken by [`Input::Timer`]: at its time-out, or earlier. `None`: it never times out.
     fn wake_at(&self) -> Option<UnixMillis>;
 
-    /// The machine's clock was set back: what it waits for would come late by as much.
+    /// Adjusts its times after the machine's clock was set back: its timers would fire late otherwise.
     fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis);
 
-    /// By what messages of wallets, of the Lightning backend and of other operations are matched to it. Keys are added as it
-    /// goes on, and never removed before it is finished.
+    /// The keys by which messages of wallets, of the Lightning backend and of other operations are matched to it. Steps
+    /// may add keys; none is removed before it is finished.
     fn correlations(&self) -> Vec<CorrelationKey>;
 
-    /// Those of its keys that nobody else can claim until the given time although it is finished.
+    /// Those of its keys that no other operation can claim until the given time although it is finished.
     fn kept_correlations(&self) -> Vec<(CorrelationKey, UnixMillis)> {
         Vec::new()
     }
 
-    /// Who may close the subscription that it asks for before it has begun; `None` when it asks for none.
+    /// Who may close the subscription that it requests before that has begun; `None` if it requests none.
     fn may_close_early(&self) -> Option<Vec<PublicKey>> {
         None
     }
 
-    /// In which order its events on the reserved stream are delivered ([`Delivery::queue`](crate::ports::Delivery::queue)).
+    /// The queue in which its events on the reserved stream are delivered in order
+    /// ([`Delivery::queue`](crate::ports::Delivery::queue)).
     fn announcement_queue(&self) -> StreamId {
         StreamId::SUBSCRIPTIONS
     }
 
-    /// Whether nothing more is expected of it. It may be open all the same, because money may still come.
+    /// Whether no further events are expected. It may still be open, because money may still arrive.
     fn is_done(&self) -> bool {
         false
     }
 
-    /// Whether it stays open after its end, because money may still come or it must not be done twice.
+    /// Whether it stays open after its end, because money may still arrive or it must not be done twice.
     fn lingers(&self) -> bool {
         false
     }
 
-    /// Whether nobody waits for it: the service has begun it by itself, and it may wait for others.
+    /// Whether nobody waits for it: the service started it by itself, and other operations may go first.
     fn is_unattended(&self) -> bool {
         false
     }
@@ -61,7 +62,7 @@ pub trait StateMachine {
         None
     }
 
-    /// The payment hash of an invoice of our own that may be paid.
+    /// The payment hash of an invoice of the service that may be paid.
     fn watched(&self) -> Option<PaymentHash> {
         None
     }
@@ -91,7 +92,7 @@ macro_rules! operations {
             }
         }
 
-        // What it supports is asked of the operation itself.
+        // The operation itself answers what it supports.
         impl std::ops::Deref for Operation {
             type Target = dyn StateMachine;
 

@@ -57,11 +57,11 @@ use crate::event_data::{EventData, SubscriptionClosedData, SubscriptionPaymentDa
 use crate::ports::{CorrelationKey, OperationKind};
 use crate::{StreamId, UnixMillis};
 
-/// How long the user's wallet is told that the operator has closed the subscription; nothing acknowledges it.
+/// How long the operator's close is repeated to the user's wallet; nothing acknowledges it.
 const TELLING: Duration = Duration::from_secs(600);
 
-/// Most payments the operator asks for that are remembered at a time; those before them are asked for until they expire,
-/// whatever becomes of the subscription.
+/// The most open payments requested by the operator that are remembered; older ones stay open until they expire, even
+/// if the subscription ends.
 const MOST_ASKED: usize = 256;
 
 /// The state of a subscription.
@@ -75,14 +75,14 @@ pub struct Subscription {
     #[serde(with = "millis")]
     created_at: UnixMillis,
     state: SubscriptionState,
-    /// Why it was closed, in the words of who closed it.
+    /// The reason for the close, in the words of the user.
     reason: Option<String>,
     ended_at: Option<u64>,
     payments_made: u32,
-    /// The due dates, when it is charged by itself.
+    /// The due dates, if it is charged automatically.
     #[serde(default)]
     dates: Dates,
-    /// Payments that the operator has asked for and that may be open.
+    /// Payments that the operator has requested and that may be open.
     #[serde(default)]
     by_hand: Vec<Asked>,
 }
@@ -128,7 +128,7 @@ impl StateMachine for Subscription {
 }
 
 impl Subscription {
-    /// Begins.
+    /// Starts.
     pub(super) fn start(
         conversation: Conversation,
         agreement: Agreement,
@@ -155,13 +155,14 @@ impl Subscription {
             return Some(UnixMillis::from_secs(ended_at).plus(self.rules.keep));
         }
         if self.dates.are_over() {
-            // After the last second of it.
+            // After its last second.
             return self.agreement.recurrence.until.map(|until| UnixMillis::from_secs(until.saturating_add(1)));
         }
         self.dates.wake_at().map(UnixMillis::from_secs)
     }
 
-    /// Due dates are of the calendar and stay; another try of one comes no later than any would that is agreed on now.
+    /// Due dates are calendar dates and stay as they are; a retry comes no later than the longest retry interval from
+    /// now.
     pub(super) fn clock_set_back(&mut self, now: UnixMillis) {
         if let Some(longest) = self.rules.retry_after.iter().max() {
             self.dates.try_again_by(now.plus(*longest).secs());
@@ -175,7 +176,7 @@ impl Subscription {
         self.ended_at.is_some()
     }
 
-    /// The id that its wallet gave it.
+    /// The id that the user's wallet gave it.
     pub(super) fn id(&self) -> &str {
         &self.agreement.subscription_id
     }
@@ -184,7 +185,7 @@ impl Subscription {
         CorrelationKey::subscription(&self.agreement.subscription_id)
     }
 
-    /// Whether the operator may mean this subscription's user by `key`.
+    /// Whether `key` can refer to this subscription's user.
     pub fn is_of(&self, key: &PublicKey) -> bool {
         self.conversation.is_with(key)
     }
@@ -200,7 +201,7 @@ impl Subscription {
                 self.closed_by_user(close.reason.clone(), now)
             }
             Input::Note(Note::Close) if self.ended_at.is_none() => self.closed_by_operator(now),
-            // It could not read that the operator has closed it.
+            // A device could not read the operator's close.
             Input::Wallet { author, message: WalletMessage::SubkeyProof { proof, .. }, .. }
                 if self.tells_until().is_some_and(|until| now < until)
                     && self.conversation.prove(author, proof, Permission::Payment, now) =>
@@ -264,7 +265,7 @@ impl Subscription {
         Effect::Start(Box::new(Operation::SinglePayment(payment)), effects)
     }
 
-    /// Another one for each try. It need not be a secret: an answer counts by its author.
+    /// Each attempt has its own id. It need not be secret: replies are validated by their author.
     fn request_id(&self, date: Charge) -> String {
         let digest = Sha256::new()
             .chain_update(self.created_at.0.to_be_bytes())
@@ -308,14 +309,14 @@ impl Subscription {
         }
     }
 
-    /// Ends it when no date is left.
+    /// Ends it if no due date is left.
     fn end_when_over(&mut self, now: UnixMillis) {
         if self.dates.are_over() && self.ended_at.is_none() {
             self.finish(SubscriptionState::Ended, None, now);
         }
     }
 
-    /// Ends it when as many payments have been made as were agreed to.
+    /// Ends it if all agreed payments have been made.
     fn complete(&mut self, now: UnixMillis) -> Vec<Effect> {
         let all = self.agreement.recurrence.max_payments.is_some_and(|max| self.payments_made >= max);
         if !all || self.ended_at.is_some() {
@@ -325,14 +326,14 @@ impl Subscription {
         self.withdraw()
     }
 
-    /// The user is not asked any more for what is open of it. Its end is told all the same.
+    /// Withdraws its open payments: their requests are no longer sent, but their results are still reported.
     fn withdraw(&mut self) -> Vec<Effect> {
         let asked = std::mem::take(&mut self.by_hand).into_iter();
         let withdrawn = asked.map(|asked| Effect::Tell(CorrelationKey::request(&asked.request_id), Note::Withdraw));
         withdrawn.chain(self.withdraw_charge()).collect()
     }
 
-    /// The same of the charge that runs, if one does.
+    /// Withdraws the running charge, if there is one.
     fn withdraw_charge(&self) -> Option<Effect> {
         let running = self.dates.running()?;
         Some(Effect::Tell(CorrelationKey::request(&self.request_id(running)), Note::Withdraw))
@@ -344,7 +345,7 @@ impl Subscription {
         self.ended_at = Some(now.secs());
     }
 
-    /// The user closed it before it began; says what follows.
+    /// The user closed it before it began; returns the effects.
     pub(super) fn begin_closed(&mut self, reason: Option<String>, now: UnixMillis) -> Vec<Effect> {
         match self.closed_by_user(reason, now) {
             StepResult::Stepped(effects) => effects,
@@ -368,7 +369,7 @@ impl Subscription {
         StepResult::Stepped(self.tell_wallet().into_iter().chain(self.withdraw()).collect())
     }
 
-    /// Until when the user's wallet is told that the operator has closed it.
+    /// Until when the operator's close is repeated to the user's wallet.
     fn tells_until(&self) -> Option<UnixMillis> {
         let ended_at = self.ended_at.filter(|_| self.state == SubscriptionState::ClosedByProvider)?;
         Some(UnixMillis::from_secs(ended_at).plus(TELLING))
@@ -378,7 +379,7 @@ impl Subscription {
         Some(Effect::Send(self.conversation.message(&self.closing(), self.tells_until()?)))
     }
 
-    /// A device that could not read it is told.
+    /// The close for a device that could not read it.
     fn tell_device(&self, proven: &PublicKey) -> Option<Effect> {
         Some(Effect::SendAlso(self.conversation.message_to_proven(proven, &self.closing(), self.tells_until()?)))
     }

@@ -1,4 +1,4 @@
-//! The port that keeps webhook deliveries: the outbox to the app.
+//! The port that stores webhook deliveries: the outbox to the app.
 //!
 //! A delivery is written in its event's transaction ([`Commit::deliver`](super::Commit::deliver)). Its identity is the
 //! event's: stream and index.
@@ -29,8 +29,8 @@ pub trait DeliveryStore: Send + Sync {
     /// hold up the queue for ever. Returns its stream and index, or `None` when nothing is pending.
     async fn set_aside_delivery(&self, queue: StreamId, at: UnixMillis) -> Result<Option<(StreamId, u64)>, StoreError>;
 
-    /// Records how an attempt went; says whether the delivery was still pending. The pause until the next attempt, from `at`
-    /// to `due_at`, is added to [`Delivery::waited`].
+    /// Records the result of an attempt; returns whether the delivery was still pending. The pause until the next
+    /// attempt, from `at` to `due_at`, is added to [`Delivery::waited`].
     async fn record_attempt(&self, attempt: DeliveryAttempt) -> Result<bool, StoreError>;
 
     /// Deliveries with this status after the given one, in order of stream (that is, of its creation) and index, at most
@@ -45,10 +45,10 @@ pub trait DeliveryStore: Send + Sync {
     /// One delivery.
     async fn delivery(&self, stream: StreamId, index: u64) -> Result<Option<Delivery>, StoreError>;
 
-    /// Makes a failed or delivered delivery pending again, due at `at`; what is known of its last attempt stays. It, or one
-    /// that was pending already, and the queue's pending ones before it are due at `at` at the latest.
+    /// Makes a failed or delivered delivery pending again, due at `at`; what is recorded of its last attempt stays. It
+    /// (or one that was pending already) and the queue's earlier pending ones become due at `at` at the latest.
     ///
-    /// The answer to the call that asked for it is kept in the same transaction, or nothing is changed.
+    /// The idempotency record of the request is stored in the same transaction. If that is refused, nothing changes.
     async fn retry_delivery(
         &self,
         stream: StreamId,
@@ -60,19 +60,21 @@ pub trait DeliveryStore: Send + Sync {
     /// How many deliveries are pending and how many failed, for health and metrics.
     async fn count_deliveries(&self) -> Result<DeliveryCounts, StoreError>;
 
-    /// Forgets deliveries that are not pending and were attempted last before `before`, at most `limit`; says how many.
+    /// Removes deliveries that are not pending and were last attempted before `before`, at most `limit`; returns how
+    /// many.
     ///
-    /// Deliveries go with their operation at the latest; this is for streams that stay open, where they would pile up.
+    /// Deliveries are removed with their operation at the latest. This is for streams that stay open, where they would
+    /// accumulate.
     async fn forget_deliveries(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
 }
 
-/// How far a delivery is, as stored: numbers never change their meaning.
+/// The status of a delivery, as stored: numbers never change their meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum DeliveryStatus {
     /// Not delivered yet.
     Pending = 0,
-    /// The receiver said 2xx.
+    /// The receiver responded with 2xx.
     Delivered = 1,
     /// Given up.
     Failed = 2,
@@ -108,25 +110,25 @@ pub struct Delivery {
     pub queue: StreamId,
     /// The event.
     pub event: Event,
-    /// How far it is.
+    /// Its status.
     pub status: DeliveryStatus,
     /// How often it was attempted since it became pending.
     pub attempts: u32,
     /// All pauses between these attempts together, as they were scheduled.
     pub waited: Duration,
-    /// When it became pending (the event's time, or when it was asked to be retried).
+    /// When it became pending: the event's time, or the time of the request to retry it.
     pub since: UnixMillis,
-    /// When it is attempted next; of no meaning when it is not pending.
+    /// When it is attempted next; meaningless unless it is pending.
     pub due_at: UnixMillis,
-    /// When it was attempted last.
+    /// When it was last attempted.
     pub last_attempt_at: Option<UnixMillis>,
-    /// The HTTP status of the last answer, if there was one.
+    /// The HTTP status of the last response, if there was one.
     pub last_status: Option<u16>,
     /// Why the last attempt failed, in words without secrets.
     pub last_error: Option<String>,
 }
 
-/// How an attempt went.
+/// The result of an attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeliveryAttempt {
     /// The delivery's stream.
@@ -135,24 +137,24 @@ pub struct DeliveryAttempt {
     pub index: u64,
     /// When.
     pub at: UnixMillis,
-    /// How far the delivery is now.
+    /// The delivery's status now.
     pub status: DeliveryStatus,
     /// When it is attempted next, if it is still pending.
     pub due_at: UnixMillis,
-    /// The HTTP status of the answer, if there was one.
+    /// The HTTP status of the response, if there was one.
     pub http_status: Option<u16>,
     /// Why it failed, in words without secrets.
     pub error: Option<String>,
 }
 
-/// What came of asking for a delivery once more.
+/// The result of a request to retry a delivery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retried {
     /// It is pending and due.
     Due,
     /// There is no such delivery.
     NotFound,
-    /// The call that asked was answered before.
+    /// The request has an idempotency record already.
     AlreadyRequested,
 }
 

@@ -1,7 +1,7 @@
-//! The directory port: who users are, and who we say we are.
+//! The directory port: profiles of users, and the service's own profile.
 //!
-//! What it answers about others was written by strangers. It is checked, bounded and cleaned before it gets here, so
-//! that it can be shown, logged and passed on as it is.
+//! Anybody can write a profile. Everything that this port returns about others has been checked, bounded and cleaned,
+//! so that it can be shown, logged and passed on unchanged.
 
 mod nip05;
 
@@ -12,6 +12,7 @@ use usher_protocol::text::clean;
 use usher_protocol::{EventId, PublicKey};
 
 use super::StoreError;
+use crate::{FieldError, FieldErrors};
 pub use nip05::{MAX_NIP05_BYTES, Nip05, Nip05Error};
 
 /// Longest [`Profile::name`], in characters.
@@ -25,18 +26,20 @@ pub const MAX_PICTURE_BYTES: usize = 2048;
 
 /// Looks up profiles (kind 0) and NIP-05 identifiers, and publishes the service's own profile.
 ///
-/// Answers come within a bound, from a cache where possible; simultaneous look-ups of one thing are one.
+/// Results come within a time limit, from a cache where possible; simultaneous look-ups of the same thing share one
+/// query.
 #[async_trait]
 pub trait Directory: Send + Sync {
-    /// The profile of a user: of the newest valid event at our relays, the user's own, and those of their NIP-65 list.
-    /// `None` when relays answered and none has one.
+    /// The profile of a user: the newest valid event on the service's relays, the user's own relays and those of their
+    /// NIP-65 list. `None` if relays responded and none has one.
     ///
     /// # Errors
     /// [`LookUpError`]. Nothing that the user or a relay can cause but the silence of all relays.
     async fn profile(&self, key: &PublicKey) -> Result<Option<Profile>, LookUpError>;
 
-    /// Whom a NIP-05 identifier names. `None` when its domain does not say so now, for whatever reason: there is no such
-    /// name, its answer is not what the NIP wants, it redirects, it is at no public address, nobody answers in time.
+    /// The key that a NIP-05 identifier names. `None` when its domain does not say so now, for whatever reason: there
+    /// is no such name, its answer is not what the NIP wants, it redirects, it is at no public address, nobody answers
+    /// in time.
     ///
     /// # Errors
     /// [`LookUpError::Busy`].
@@ -48,17 +51,20 @@ pub trait Directory: Send + Sync {
     /// Publishes the service's own profile in place of the last one. A field that is `None` is not in it any more;
     /// fields that Usher does not know (`website`, `lud16`, …), set with another program, stay.
     ///
-    /// It is durable when this returns, and every relay of ours gets it: those that are down when they are back.
-    /// `nip05` is answered as published, without asking its domain.
+    /// It is durable when this returns. Every relay of the service gets it; a relay that is down gets it when it is
+    /// back. `nip05` is returned as published, without asking its domain.
     ///
     /// # Errors
     /// [`PublishError`]; nothing has been published then.
     async fn publish_profile(&self, change: ProfileChange) -> Result<Profile, PublishError>;
 
-    /// What is wrong with a profile, by field; nothing when [`publish_profile`](Self::publish_profile) would take it.
-    fn profile_faults(&self, change: &ProfileChange) -> Vec<ProfileFault>;
+    /// Checks whether [`publish_profile`](Self::publish_profile) would accept a profile.
+    ///
+    /// # Errors
+    /// The invalid fields.
+    fn check_profile(&self, change: &ProfileChange) -> Result<(), Vec<FieldError>>;
 
-    /// What `/.well-known/nostr.json` says (NIP-05): the service's own name when its profile has one, and nobody else.
+    /// The content of `/.well-known/nostr.json` (NIP-05): the service's own name, if its profile has one, and no other.
     fn well_known(&self) -> WellKnown;
 }
 
@@ -66,23 +72,23 @@ pub trait Directory: Send + Sync {
 /// constants of this module.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Profile {
-    /// The event that says so.
+    /// The event that it comes from.
     pub id: EventId,
-    /// Whose it is.
+    /// The key of its owner.
     pub pubkey: PublicKey,
     /// User name, no spaces.
     pub name: Option<String>,
     /// Name as shown.
     pub display_name: Option<String>,
-    /// `https` or `http` address of a picture. Leads wherever its owner wants: whoever loads it must look.
+    /// `https` or `http` address of a picture. Its owner chose it freely: check where it leads before you load it.
     pub picture: Option<String>,
     /// A few words.
     pub about: Option<String>,
-    /// Identifier, verified: its domain names this key.
+    /// Identifier, verified: its domain maps it to this key.
     pub nip05: Option<Nip05>,
 }
 
-/// The service's own profile as it shall be.
+/// The service's own profile to publish.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProfileChange {
     /// See [`Profile::name`].
@@ -93,25 +99,18 @@ pub struct ProfileChange {
     pub picture: Option<String>,
     /// See [`Profile::about`].
     pub about: Option<String>,
-    /// See [`Profile::nip05`]; text, as it may not be one.
+    /// See [`Profile::nip05`]; text, because it may be invalid.
     pub nip05: Option<String>,
 }
 
-/// A field of a [`ProfileChange`] that cannot be published.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProfileFault {
-    /// The field's name, as in JSON.
-    pub field: &'static str,
-    /// What is wrong, fit for the caller's eyes.
-    pub problem: String,
-}
-
 impl ProfileChange {
-    /// Everything that is wrong with it, by field; `is_picture` tells whether a text of allowed length is an `https` or
-    /// `http` URL.
-    pub fn faults(&self, is_picture: impl Fn(&str) -> bool) -> Vec<ProfileFault> {
-        let mut faults = Vec::new();
-        let mut fault = |field, problem: String| faults.push(ProfileFault { field, problem });
+    /// Checks all fields; `is_picture` returns whether a text of allowed length is an `https` or `http` URL.
+    ///
+    /// # Errors
+    /// The invalid fields.
+    pub fn check(&self, is_picture: impl Fn(&str) -> bool) -> Result<(), Vec<FieldError>> {
+        let mut errors = FieldErrors::default();
+        let mut fault = |field: &str, detail: String| errors.add(format!("/{field}"), detail);
         let texts = [
             ("name", &self.name, MAX_NAME_CHARS),
             ("display_name", &self.display_name, MAX_DISPLAY_NAME_CHARS),
@@ -139,7 +138,7 @@ impl ProfileChange {
         if let Some(Err(error)) = self.nip05.as_deref().map(str::parse::<Nip05>) {
             fault("nip05", error.to_string());
         }
-        faults
+        errors.finish(Some(()))
     }
 }
 
@@ -148,21 +147,21 @@ impl ProfileChange {
 pub struct Nip05Answer {
     /// The key.
     pub pubkey: PublicKey,
-    /// Relays at which the user can be found, says the domain: relay addresses, a bounded number, not tried.
+    /// Relays at which the user can be reached, according to the domain: a bounded number of addresses, not tried.
     pub relays: Vec<String>,
 }
 
-/// The content of `/.well-known/nostr.json`, both maps empty when we have no name.
+/// The content of `/.well-known/nostr.json`; both maps are empty if the service has no name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WellKnown {
     /// Name to key, 64 lower-case hexadecimal characters.
     pub names: BTreeMap<String, String>,
-    /// Key to addresses of our relays.
+    /// Key to addresses of the service's relays.
     pub relays: BTreeMap<String, Vec<String>>,
 }
 
 impl WellKnown {
-    /// What is said to whoever asks for `name` alone (`?name=`).
+    /// Only the entries of `name` (`?name=`).
     #[must_use]
     pub fn only(mut self, name: &str) -> Self {
         self.names.retain(|known, _| known == name);
@@ -172,10 +171,10 @@ impl WellKnown {
     }
 }
 
-/// Why a look-up has no answer. Asking again later may help.
+/// Why a look-up has no result. Retrying later may help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LookUpError {
-    /// No relay is connected, or none answered in time: nothing is known about whether there is such a profile.
+    /// No relay is connected, or none responded in time: whether there is such a profile is unknown.
     #[error("no relay answered")]
     NoRelay,
     /// Too many look-ups at a time.
@@ -186,10 +185,10 @@ pub enum LookUpError {
 /// Why a profile has not been published.
 #[derive(Debug, thiserror::Error)]
 pub enum PublishError {
-    /// What is wrong with it: all of it at once.
-    #[error("the profile cannot be published as it is")]
-    Invalid(Vec<ProfileFault>),
-    /// No relay answered, and so it is not known what our key has published before: it would be overwritten blindly.
+    /// These fields are invalid.
+    #[error("the profile has invalid fields")]
+    Invalid(Vec<FieldError>),
+    /// No relay responded, so the profile that would be replaced is unknown.
     #[error("no relay answered")]
     NoRelay,
     /// It could not be made durable.
@@ -205,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_fault_is_told_at_once() {
+    fn all_invalid_fields_are_reported_at_once() {
         let is_picture = |text: &str| text.starts_with("https://");
         let good = ProfileChange {
             name: Some("usher".to_owned()),
@@ -214,8 +213,8 @@ mod tests {
             about: Some("Sells tickets".to_owned()),
             nip05: Some("_@shop.example".to_owned()),
         };
-        assert_eq!(good.faults(is_picture), []);
-        assert_eq!(ProfileChange::default().faults(is_picture), []);
+        assert_eq!(good.check(is_picture), Ok(()));
+        assert_eq!(ProfileChange::default().check(is_picture), Ok(()));
         let bad = ProfileChange {
             name: Some("the usher".to_owned()),
             display_name: Some("a\nb".to_owned()),
@@ -223,10 +222,10 @@ mod tests {
             about: Some("x".repeat(MAX_ABOUT_CHARS + 1)),
             nip05: Some("shop.example".to_owned()),
         };
-        let fields: Vec<_> = bad.faults(is_picture).into_iter().map(|fault| fault.field).collect();
-        assert_eq!(fields, ["name", "display_name", "about", "picture", "nip05"]);
+        let fields: Vec<_> = bad.check(is_picture).unwrap_err().into_iter().map(|error| error.pointer).collect();
+        assert_eq!(fields, ["/name", "/display_name", "/about", "/picture", "/nip05"]);
         let empty = ProfileChange { name: Some(String::new()), ..ProfileChange::default() };
-        assert_eq!(empty.faults(is_picture).len(), 1);
+        assert_eq!(empty.check(is_picture).unwrap_err().len(), 1);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The Lightning port: the service's own wallet.
+//! The Lightning port: the service's own Lightning backend.
 
 use std::fmt;
 
@@ -8,72 +8,73 @@ use tokio::sync::mpsc;
 use usher_protocol::bolt11::{Invoice, Network};
 use usher_protocol::message::{PaymentHash, Preimage};
 
-/// The service's own Lightning wallet.
+/// The service's own Lightning backend.
 ///
-/// Every call returns within a bound of its own. A failure says whether it is *definite*: only an adapter that knows the
-/// wallet answered "no", or that the request never left, may say so; everything else is [`LightningError::Unknown`].
+/// Every call returns within its own time limit. A failure is either *definite* or unknown: only an adapter that knows
+/// that the backend refused, or that the request was never sent, may report a definite failure; everything else is
+/// [`LightningError::Unknown`].
 #[async_trait]
 pub trait Lightning: Send + Sync {
-    /// Makes an invoice that can be paid until about `expires_at`.
+    /// Creates an invoice.
     ///
-    /// The adapter does not check the answer against the request: the engine does.
+    /// The adapter does not compare the invoice with the request: the engine does.
     async fn make_invoice(&self, wanted: &WantedInvoice) -> Result<Invoice, LightningError>;
 
-    /// How it stands with an invoice of our own.
+    /// Looks up an invoice of the service.
     async fn look_up_invoice(&self, hash: PaymentHash) -> Result<InvoiceStatus, LightningError>;
 
-    /// Signs a request to pay an invoice that names its amount, as soon as it could be sent. Sends nothing: the caller
-    /// stores the request first. The backend does not act on the request after its `until`, which is no later than the
-    /// one given (Unix seconds).
+    /// Signs a request to pay an invoice that names its amount, once there is a connection to send it over. Sends
+    /// nothing: the caller stores the request first. The backend does not act on the request after its `until`, which
+    /// is no later than the one given (Unix seconds).
     ///
     /// # Errors
-    /// [`LightningError::NotSent`] when there is no connection within a bound of the adapter's; whatever the error,
-    /// nothing was sent.
+    /// [`LightningError::NotSent`] if there is no connection within the adapter's time limit; with any error, nothing
+    /// was sent.
     async fn prepare_payment(&self, invoice: &Invoice, until: u64) -> Result<SignedPayment, LightningError>;
 
     /// Sends a request that [`prepare_payment`](Self::prepare_payment) signed, and waits for the reply.
     ///
     /// `again`: an earlier process may have sent it. While it has not expired, the adapter may send the *same* request
-    /// again, when the backend shows life and has not replied. It never makes another request of it.
+    /// again if the backend is active and has not replied. It never creates another request for it.
     ///
     /// # Errors
-    /// [`LightningError::NotSent`] only when the request has left neither now nor before, and will not;
-    /// [`LightningError::Refused`] only when it was sent exactly once.
+    /// [`LightningError::NotSent`] only if the request was sent neither now nor before, and will not be sent;
+    /// [`LightningError::Refused`] only if it was sent exactly once.
     async fn pay(&self, invoice: &Invoice, payment: &SignedPayment, again: bool)
     -> Result<PaidInvoice, LightningError>;
 
-    /// How it stands with a payment of ours; `asked` is the request that may have been sent for it, when one is known.
+    /// Looks up a payment by the service; `asked` is the request that may have been sent for it, if one is known.
     ///
     /// # Errors
-    /// [`LightningError`] when the backend does not say.
+    /// [`LightningError`] if the backend does not report it.
     async fn look_up_payment(
         &self,
         hash: PaymentHash,
         asked: Option<&SignedPayment>,
     ) -> Result<OutgoingStatus, LightningError>;
 
-    /// What the wallet says of itself.
+    /// What the backend reports about itself.
     async fn info(&self) -> Result<LightningInfo, LightningError>;
 
-    /// Whether the wallet is connected and whether it tells of settlements by itself; answers at once.
+    /// The state of the connection; returns at once.
     fn status(&self) -> LightningStatus;
 }
 
-/// What a wallet tells by itself arrives here; full, the adapter waits.
+/// Notifications of the backend arrive here; while it is full, the adapter waits.
 pub type LightningNotifications = mpsc::Receiver<LightningNotification>;
 
-/// What a wallet tells by itself.
+/// A notification of the backend.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LightningNotification {
-    /// An invoice of ours was paid.
+    /// An invoice of the service was paid.
     Settled(PaymentHash, Settlement),
-    /// A payment of ours reached the payee.
+    /// A payment by the service reached the payee.
     Sent(PaymentHash, PaidInvoice),
-    /// The wallet can be heard again: what happened meanwhile was not told.
+    /// The connection is back: notifications in the meantime are lost.
     Reconnected,
 }
 
-/// An invoice to make.
+/// An invoice to create.
 #[derive(Clone, PartialEq, Eq)]
 pub struct WantedInvoice {
     /// Millisats.
@@ -90,25 +91,25 @@ impl fmt::Debug for WantedInvoice {
     }
 }
 
-/// How it stands with an invoice of our own.
+/// The state of an invoice of the service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum InvoiceStatus {
-    /// Nobody has paid it, but somebody may.
+    /// It has not been paid, but it may be.
     Open,
     /// It was paid.
     Settled(Settlement),
-    /// It was not paid and never will be: expired, cancelled, or failed.
+    /// It was not paid and never will be: it expired, was cancelled, or failed.
     Dead,
-    /// The wallet does not know it.
+    /// The backend does not know it.
     Unknown,
 }
 
-/// How an invoice of ours was paid.
+/// How an invoice of the service was paid.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Settlement {
-    /// Millisats received, when the wallet says so.
+    /// Millisats received, if the backend reports it.
     pub amount: Option<u64>,
-    /// The preimage, when the wallet says so; the engine checks that it hashes to the payment hash.
+    /// The preimage, if the backend reports it; the engine checks that it hashes to the payment hash.
     pub preimage: Option<Preimage>,
 }
 
@@ -133,24 +134,24 @@ impl fmt::Debug for SignedPayment {
     }
 }
 
-/// Which payments of ours the look-ups of a backend have been seen to find: what its "not found" is worth.
+/// Which payments the look-ups of a backend have been seen to find. It decides how much its "not found" proves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Finds {
-    /// None: it may not know outgoing payments at all, as several deployed backends.
+    /// None: it may not know outgoing payments at all, like several deployed backends.
     #[default]
     Nothing,
-    /// Payments that were over.
+    /// Payments that had ended.
     Settled,
-    /// Payments that were under way, too.
+    /// Payments in progress as well.
     Unsettled,
 }
 
-/// A payment of ours that reached the payee.
+/// A payment by the service that reached the payee.
 #[derive(Clone, PartialEq, Eq)]
 pub struct PaidInvoice {
     /// Proof of it; the engine checks that it hashes to the payment hash.
     pub preimage: Preimage,
-    /// Routing fees in millisats, when the wallet says so.
+    /// Routing fees in millisats, if the backend reports them.
     pub fees_paid: Option<u64>,
 }
 
@@ -160,60 +161,60 @@ impl fmt::Debug for PaidInvoice {
     }
 }
 
-/// How it stands with a payment of ours.
+/// The state of a payment by the service.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OutgoingStatus {
     /// It reached the payee.
     Paid(PaidInvoice),
-    /// It is under way, or the wallet knows it and does not say how it stands.
+    /// It is in progress, or the backend knows it and does not report its state.
     Pending,
     /// It failed for good: nothing was paid.
     Failed,
-    /// The wallet does not know of it. By itself this proves nothing.
+    /// The backend does not know it. By itself this proves nothing.
     Unknown(Finds),
 }
 
-/// What a wallet says of itself.
+/// What a Lightning backend reports about itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LightningInfo {
     /// The name it gives itself.
     pub alias: Option<String>,
     /// The network it is on.
     pub network: Option<Network>,
-    /// What it can spend, in millisats, when it says so.
+    /// What it can spend, in millisats, if it reports it.
     pub balance: Option<u64>,
     /// Methods it offers, in its protocol's own names.
     pub methods: Vec<String>,
 }
 
-/// How the connection to the wallet stands.
+/// The state of the connection to the Lightning backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LightningStatus {
     /// Whether a request could be sent now.
     pub connected: bool,
-    /// Whether settlements are told by the wallet itself.
+    /// Whether the backend sends notifications of payments.
     pub sends_notifications: bool,
 }
 
-/// Why the wallet did not do it.
+/// Why the Lightning backend did not do it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LightningError {
-    /// The wallet answered that it did not do it. Definite.
+    /// The backend replied that it did not do it. Definite.
     #[error("the wallet refused: {reason}")]
     Refused {
-        /// Whether asking again later may help (rate limit, quota, balance).
+        /// Whether retrying later may help (rate limit, quota, balance).
         again: bool,
-        /// Why, in the wallet's words, cleaned and cut, or ours.
+        /// The reason, in the backend's words (cleaned and cut) or ours.
         reason: String,
     },
-    /// The wallet answered that it tried and failed, in its words, cleaned and cut. A payment that failed by a time-out may be
-    /// under way still: it is definite once a look-up says so, too.
+    /// The backend replied that it tried and failed, in its words, cleaned and cut. A payment that failed by a time-out
+    /// may still be in progress: the failure is definite once a look-up confirms it.
     #[error("the wallet failed: {0}")]
     Failed(String),
     /// The request was not sent: no connection. Definite.
     #[error("the wallet cannot be reached")]
     NotSent,
-    /// No answer, or one that cannot be understood: it may have been done, or be done later.
+    /// No reply, or one that cannot be interpreted: it may have been done, or be done later.
     #[error("the wallet did not answer: {0}")]
     Unknown(String),
 }

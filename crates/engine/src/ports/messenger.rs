@@ -1,4 +1,4 @@
-//! The messenger port: the way to users' wallets and back.
+//! The messenger port: messages to and from users' wallets.
 
 use std::fmt;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use crate::UnixMillis;
 
 /// Sends messages to wallets.
 pub trait Messenger: Send + Sync {
-    /// Seals the letter, one event per recipient, and puts the events into the relays' queues. Events for one user leave a
-    /// moment apart: wallets lose one that arrives right behind another.
+    /// Seals the message, one event per recipient, and puts the events into the relays' queues. Events for one user are
+    /// sent a moment apart, because wallets lose an event that arrives right after another.
     ///
-    /// Never waits for the network, and says nothing about arrival: the only receipt is the wallet's answer. Returns
-    /// the ids of the events made, by which a device that cannot read one refers to it.
-    fn send(&self, letter: &OutgoingMessage) -> Vec<EventId>;
+    /// Never waits for the network, and does not report arrival: the only receipt is the wallet's reply. Returns the
+    /// ids of the events: a device that cannot read an event refers to it by its id.
+    fn send(&self, message: &OutgoingMessage) -> Vec<EventId>;
 
-    /// Addresses of our relays, for handshake URLs.
+    /// Addresses of the service's own relays, for handshake URLs.
     fn relays(&self) -> Vec<String>;
 }
 
@@ -28,16 +28,16 @@ pub struct OutgoingMessage {
     pub kind: u16,
     /// The message's JSON text.
     pub content: String,
-    /// Whom to encrypt it to: one event each.
+    /// The keys to encrypt it to: one event each.
     pub recipients: Vec<PublicKey>,
-    /// Every key taking part on the far side: the `p` tags, the same on every copy.
+    /// All keys of the user in this conversation: the `p` tags, the same on every copy.
     pub participants: Vec<PublicKey>,
-    /// The user's own relays, used beside ours.
+    /// The user's own relays, used in addition to the service's.
     pub relays: Vec<String>,
-    /// Until when an answer is awaited: so long the user's own relays are listened to.
+    /// Until when a reply is awaited: until then, the connections to the user's own relays stay open.
     pub until: UnixMillis,
-    /// When the events are made, as they say. The same letter with the same time gives the same events, also after a restart:
-    /// wallets know a repetition by the event's id.
+    /// The time of creation in the events. The same message with the same time gives the same events, also after a
+    /// restart: wallets recognise a repetition by the event's id.
     pub made_at: UnixMillis,
     /// Who signs it, if not the service: the key of a verification session.
     pub signer: Option<Keys>,
@@ -49,27 +49,27 @@ impl fmt::Debug for OutgoingMessage {
     }
 }
 
-/// A message from a wallet: verified, decrypted, parsed; not yet known to belong to anything.
+/// A message from a wallet: verified, decrypted and parsed, but not yet matched to an operation.
 #[derive(Clone, Debug)]
 pub struct Inbound {
     /// The Nostr event's id: the same event from several relays is one message.
     pub event_id: EventId,
     /// Who signed it.
     pub author: PublicKey,
-    /// When its author says it was made, in Unix seconds; within the transport's tolerance of now.
+    /// The time of creation in the event, in Unix seconds; within the transport's tolerance of now.
     pub created_at: u64,
-    /// What it says.
+    /// The message.
     pub message: WalletMessage,
-    /// How it came.
+    /// How it arrived.
     pub via: Via,
 }
 
-/// How a wallet's message came.
+/// How a wallet's message arrived.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Via {
-    /// The address of the relay of ours that delivered it; `None` for a user's relay.
+    /// The address of the service's relay that delivered it; `None` for a user's relay.
     pub relay: Option<Arc<str>>,
-    /// Another relay has delivered the same event before. Only key handshakes (27010) are handed on again, once for each relay:
-    /// what a limit of one relay refuses may come in over another.
+    /// Another relay has delivered the same event before. Only key handshakes (27010) are passed on again, once for
+    /// each relay, because a handshake that the limit of one relay refuses may be accepted over another.
     pub copy: bool,
 }

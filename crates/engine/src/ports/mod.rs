@@ -20,7 +20,7 @@ pub use clock::{Clock, SystemClock};
 pub use deliveries::{Delivery, DeliveryAttempt, DeliveryCounts, DeliveryStatus, DeliveryStore, Retried};
 pub use directory::{
     Directory, LookUpError, MAX_ABOUT_CHARS, MAX_DISPLAY_NAME_CHARS, MAX_NAME_CHARS, MAX_NIP05_BYTES,
-    MAX_PICTURE_BYTES, Nip05, Nip05Answer, Nip05Error, Profile, ProfileChange, ProfileFault, PublishError, WellKnown,
+    MAX_PICTURE_BYTES, Nip05, Nip05Answer, Nip05Error, Profile, ProfileChange, PublishError, WellKnown,
 };
 pub use idempotency_store::{IdempotencyKey, IdempotencyRecord, IdempotencyStore, NewIdempotencyRecord};
 pub use lightning::{

@@ -16,9 +16,9 @@ pub trait RelayControl: Send + Sync {
 
     /// Adds a relay to ours. It is durable when this returns, new handshake URLs name it, and requests that are
     /// unanswered go to it at once, after our subscription there; the other relays are not touched. A moment is waited
-    /// for the connection, so that the answer tells whether it works; a relay that is down is added, too.
+    /// for the connection, so that the result shows whether it works; a relay that is down is added as well.
     ///
-    /// One that is there already is answered as it is: nothing changes.
+    /// If it is there already, nothing changes.
     ///
     /// # Errors
     /// [`RelayChangeError`]; nothing has been changed then.
@@ -58,7 +58,7 @@ pub enum RelayOrigin {
     Configured,
     /// The operator, at run time.
     Added,
-    /// A user, for as long as an answer is awaited.
+    /// A user, for as long as a reply is awaited.
     User,
 }
 
@@ -107,7 +107,7 @@ pub enum RelayChangeError {
         /// The limit.
         most: usize,
     },
-    /// It is none of ours.
+    /// It is not one of the service's relays.
     #[error("this is none of the service's relays")]
     NotFound,
     /// It could not be made durable.

@@ -1,4 +1,4 @@
-//! The port that keeps what was changed at run time.
+//! The port that stores settings changed at run time.
 
 use async_trait::async_trait;
 

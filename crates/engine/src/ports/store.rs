@@ -12,14 +12,14 @@ use super::{NewIdempotencyRecord, Token};
 use crate::event::{Event, NewEvent};
 use crate::{StreamId, UnixMillis};
 
-/// Durable storage of operations, events, outgoing messages and what else must survive.
+/// Durable storage of operations, events, outgoing messages and everything else that must survive a restart.
 ///
-/// Every engine passes the same conformance suite (`usher_store::conformance`).
+/// Every storage engine passes the same conformance suite (`usher_store::conformance`).
 #[async_trait]
 pub trait Store: Send + Sync {
     /// Commits one step of one operation: all of it or nothing. When this returns `Done`, it is on disk.
     ///
-    /// Concurrent commits share a transaction (group commit), yet each succeeds or conflicts for itself.
+    /// Concurrent commits share a transaction (group commit), but each succeeds or conflicts separately.
     async fn commit(&self, commit: Commit) -> Result<Committed, StoreError> {
         match self.commit_all(vec![commit]).await? {
             AllCommitted::Done(heads) => match heads.first() {
@@ -30,10 +30,10 @@ pub trait Store: Send + Sync {
         }
     }
 
-    /// Commits steps of several operations, each another one, that belong together: all of them or none.
+    /// Commits steps of several different operations together: all of them or none.
     async fn commit_all(&self, commits: Vec<Commit>) -> Result<AllCommitted, StoreError>;
 
-    /// The operation, or `None` when there is none (never was, or removed after retention).
+    /// The operation; `None` if it never existed or was removed after its retention.
     async fn operation(&self, id: StreamId) -> Result<Option<StoredOperation>, StoreError>;
 
     /// The open operation that has this correlation key; `None` also for a key that a finished operation keeps.
@@ -67,28 +67,31 @@ pub trait Store: Send + Sync {
     /// Which of these users are remembered ([`Commit::user_relays`]), in the order of the keys.
     async fn known_users(&self, main_keys: &[PublicKey]) -> Result<Vec<bool>, StoreError>;
 
-    /// Removes operations finished before `finished_before` with everything of theirs, at most `limit`; says how many.
+    /// Removes operations finished before `finished_before` with everything that belongs to them, at most `limit`;
+    /// returns how many.
     ///
     /// One with pending deliveries stays until they are delivered or given up.
     async fn remove_finished(&self, finished_before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
 
-    /// Removes the first events of an open stream, at most `limit`; says how many. Stops before the first one that happened at
-    /// `before` or later, that has a delivery (in whatever state), or that is the newest: what is left has no gap, and the
-    /// stream's index goes on counting. Nothing for a stream that is finished or unknown.
+    /// Removes the first events of an open stream, at most `limit`; returns how many. Stops before the first event that
+    /// happened at `before` or later, that has a delivery (in any state), or that is the newest: the remaining events
+    /// have no gap, and the stream's index continues. Does nothing for a stream that is finished or unknown.
     async fn remove_events(&self, stream: StreamId, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
 
-    /// These users' relays are in use at `at`. (A commit that puts a message to a user into the outbox says the same.)
+    /// Records that these users' relays are in use at `at`. (A commit that puts a message to a user into the outbox
+    /// records it as well.)
     async fn keep_user_relays(&self, users: &[PublicKey], at: UnixMillis) -> Result<(), StoreError>;
 
-    /// Forgets the relays of users that were named, and in use, before `before`, at most `limit`; says how many.
+    /// Removes the relays of users that were last named or in use before `before`, at most `limit`; returns how many.
     async fn forget_user_relays(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
 
-    /// Forgets inbound event ids recorded before `before`, at most `limit`; says how many.
+    /// Removes inbound event ids recorded before `before`, at most `limit`; returns how many.
     async fn forget_inbound(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
 
-    /// The machine's clock was set back by `by` and shows `now`: what is recorded as of later happened now, and pending
-    /// deliveries whose last attempt, or whose event, is of later are due earlier by `by`, now at the earliest. Concerns
-    /// everything that this store keeps but operations and events. Doing it twice does the same as doing it once.
+    /// The machine's clock was set back by `by` and shows `now`. Recorded times after `now` become `now`, and pending
+    /// deliveries whose last attempt or event is after `now` become due earlier by `by`, `now` at the earliest.
+    /// Concerns everything in this store except operations and events. Calling it twice has the same effect as calling
+    /// it once.
     async fn clock_set_back(&self, now: UnixMillis, by: Duration) -> Result<(), StoreError>;
 
     /// Checks up to `rows` rows from a position on: rows that cannot be read, that hold impossible values, or that are
@@ -97,14 +100,15 @@ pub trait Store: Send + Sync {
     /// A check of everything reads the whole database: page by page, with pauses, while a service runs.
     async fn check_rows(&self, from: RowPosition, rows: usize) -> Result<CheckedRows, StoreError>;
 
-    /// The latest time that is recorded of anything but open operations and events; `None` when nothing is.
+    /// The latest recorded time of anything except open operations and events; `None` if there is none.
     async fn latest_record(&self) -> Result<Option<UnixMillis>, StoreError>;
 
-    /// Frees correlation keys that finished operations kept until before `before`, at most `limit`; says how many.
+    /// Frees correlation keys that finished operations kept until a time before `before`, at most `limit`; returns how
+    /// many.
     async fn forget_kept_keys(&self, before: UnixMillis, limit: usize) -> Result<usize, StoreError>;
 }
 
-/// Where a check of all rows goes on; the default is the beginning. Only the store knows what it means.
+/// Where a check of all rows continues; the default is the beginning. Only the store can interpret it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowPosition {
     /// The number of the table.
@@ -118,7 +122,7 @@ pub struct RowPosition {
 pub struct CheckedRows {
     /// The damaged ones. A row may be listed more than once.
     pub damaged: Vec<DamagedRow>,
-    /// Where the check goes on; `None` at the end.
+    /// Where the check continues; `None` at the end.
     pub next: Option<RowPosition>,
 }
 
@@ -127,12 +131,12 @@ pub struct CheckedRows {
 pub struct DamagedRow {
     /// Where it is.
     pub table: Table,
-    /// Its key: a stream, an event as `<stream>:<index>`, a public key or another key in hex, a setting's name, or a counter
-    /// as `<mint>#<keyset>`. Never what the row holds.
+    /// Its key: a stream, an event as `<stream>:<index>`, a public key or another key in hex, a setting's name, or a
+    /// counter as `<mint>#<keyset>`. Never the row's content.
     pub id: String,
 }
 
-/// Where rows are that can be damaged.
+/// The tables whose rows are checked for damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Table {
     /// Operations and their states.
@@ -145,7 +149,7 @@ pub enum Table {
     Deliveries,
     /// Relays that users prefer.
     UserRelays,
-    /// What was changed at run time.
+    /// Settings changed at run time.
     Settings,
     /// Responses to requests with an idempotency key.
     IdempotencyRecords,
@@ -217,14 +221,14 @@ pub struct Commit {
     /// Finished: its correlation keys, except those it [keeps](Self::kept), and its outbox messages are removed, and
     /// retention begins.
     pub finished: bool,
-    /// Correlation keys, of those it has or claims, that nobody else can claim until the given time although the operation
-    /// is finished. Without meaning while it is not.
+    /// Correlation keys, of those it has or claims, that no other operation can claim until the given time although the
+    /// operation is finished. Without meaning while it is not.
     pub kept: Vec<(CorrelationKey, UnixMillis)>,
-    /// Nothing more is expected of it, though more may come: whoever waits for its events need not wait any longer.
+    /// No further events are expected, although more may come: readers that wait for its events can stop waiting.
     pub done: bool,
-    /// The payment hash of an invoice of our own that may be paid; replaces what was watched before.
+    /// The payment hash of an invoice of the service that may be paid; replaces the one watched before.
     pub watched: Option<PaymentHash>,
-    /// When the operation wants to be woken; replaces what was asked for before.
+    /// When the operation is to be woken; replaces the previous time.
     pub wake_at: Option<UnixMillis>,
     /// Correlation keys the operation claims beside those it has; each belongs to one operation at a time.
     pub claims: Vec<CorrelationKey>,
@@ -241,8 +245,7 @@ pub struct Commit {
     /// The queues of these deliveries ([`Delivery::queue`](super::Delivery::queue)), one for each event. Where one is missing it is
     /// the stream's own.
     pub delivery_queues: Vec<StreamId>,
-    /// The answer to the call that caused the step, kept under its idempotency key; a conflict when the call was
-    /// answered before.
+    /// The idempotency record of the request that caused the step; a conflict if there is one already.
     pub idempotency_record: Option<NewIdempotencyRecord>,
 }
 
@@ -281,7 +284,7 @@ pub enum OutboxChange {
     Pause(UnixMillis),
 }
 
-/// A message to a user that is sent, and sent again, until the operation takes it out of the outbox.
+/// A message to a user. It is sent repeatedly until the operation removes it from the outbox.
 #[derive(Clone, PartialEq, Eq)]
 pub struct OutboxMessage {
     /// Event kind (`usher_protocol::kind`).
@@ -290,13 +293,14 @@ pub struct OutboxMessage {
     pub content: String,
     /// The user: whose preferred relays are used.
     pub main_key: PublicKey,
-    /// Whom to encrypt it to.
+    /// The keys to encrypt it to.
     pub recipients: Vec<PublicKey>,
     /// Every key taking part on the far side: the `p` tags.
     pub participants: Vec<PublicKey>,
     /// After this it is no longer sent.
     pub until: UnixMillis,
-    /// When it was put into the outbox; the engine sets it when it commits. What is repeated soon after that is the same event.
+    /// When it was put into the outbox; the engine sets it when it commits. Repetitions soon after that are the same
+    /// event.
     pub made_at: UnixMillis,
     /// Before this it is not sent again.
     pub not_before: UnixMillis,
@@ -331,7 +335,7 @@ pub enum AllCommitted {
     Conflict(Conflict),
 }
 
-/// How an operation stands after a commit.
+/// The revision and the next index of an operation after a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Head {
     /// Its revision now.
@@ -349,8 +353,8 @@ pub enum Conflict {
     Correlation(StreamId),
     /// The inbound event was handled before.
     InboundSeen,
-    /// The call was answered before, and the answer has not had its time. It is looked at before everything else: a
-    /// call that is repeated gets its answer, whatever has become of the operation.
+    /// There is an idempotency record for this request that has not expired. This is checked before everything else: a
+    /// repeated request gets its response, whatever has happened to the operation since.
     AlreadyRequested,
 }
 
@@ -386,13 +390,13 @@ pub struct OpenOperation {
     pub wake_at: Option<UnixMillis>,
     /// Whether nothing more is expected of it.
     pub done: bool,
-    /// The payment hash of its invoice, if it has one of our own that may be paid.
+    /// The payment hash of its invoice, if it has one of the service that may be paid.
     pub watched: Option<PaymentHash>,
     /// Its correlation keys.
     pub correlations: Vec<CorrelationKey>,
     /// Whether it has messages in the outbox.
     pub has_outbox: bool,
-    /// Its row is damaged: nothing else here is sure, and what could not be read is empty.
+    /// Its row is damaged: the other fields are not reliable, and those that could not be read are empty.
     pub damaged: bool,
 }
 
@@ -507,7 +511,7 @@ impl CorrelationKey {
         Self::hash("challenge", challenge)
     }
 
-    /// A request that a wallet answers by its id.
+    /// A request, by the id that the wallet repeats in its reply.
     pub fn request(request_id: &str) -> Self {
         Self::hash("request", request_id)
     }
@@ -517,7 +521,7 @@ impl CorrelationKey {
         Self::hash("subscription", subscription_id)
     }
 
-    /// An invoice of our own, by its payment hash.
+    /// An invoice of the service, by its payment hash.
     pub fn invoice(hash: PaymentHash) -> Self {
         Self::hash("invoice", &hash.to_string())
     }
@@ -556,13 +560,13 @@ impl fmt::Debug for CorrelationKey {
     }
 }
 
-/// The store could not do it. What was asked may or may not have happened; after a restart the store tells.
+/// The store failed. The operation may or may not have been stored; after a restart the store has the truth.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The store's engine failed: disk full, input/output error, a corrupt file.
     #[error("the store failed")]
     Failed(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// What is stored cannot be understood.
+    /// Stored data cannot be interpreted.
     #[error("the store holds something this version cannot read: {0}")]
     Unreadable(&'static str),
     /// The store has been shut down.

@@ -1,4 +1,4 @@
-//! The receiver port: the app's webhook endpoint.
+//! The webhook port: posts events to the app's webhook.
 
 use std::time::Duration;
 
@@ -10,25 +10,25 @@ use crate::{StreamId, UnixMillis};
 /// Posts events to the app.
 #[async_trait]
 pub trait WebhookSender: Send + Sync {
-    /// Posts one event of `stream`, once, and says how it went. Always returns within a bound of its own.
+    /// Posts one event of `stream` once and returns the result. Always returns within its own time limit.
     ///
-    /// The body is the same at every attempt; `now` goes into the signature.
+    /// The body is the same at every attempt; the signature covers `now`.
     async fn post(&self, stream: StreamId, event: &Event, now: UnixMillis) -> Posted;
 }
 
-/// How a post went.
+/// The result of a post.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Posted {
-    /// The receiver said 2xx.
+    /// The receiver responded with 2xx.
     Accepted {
-        /// Which.
+        /// The status.
         http_status: u16,
     },
-    /// It said something else, or nothing: the delivery is tried again.
+    /// The receiver responded with another status or not at all: the delivery is retried.
     Refused {
-        /// The status, if there was an answer.
+        /// The status, if there was a response.
         http_status: Option<u16>,
-        /// Why, in words without secrets.
+        /// The reason, without secrets.
         reason: String,
         /// How long the receiver asked us to wait (`Retry-After`), if it did.
         retry_after: Option<Duration>,

@@ -1,4 +1,4 @@
-//! A store that fails, or is slow to say that it has committed, when a test says so.
+//! A store that fails, or delays the results of its commits, when a test says so.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use usher_engine::ports::{
 use usher_engine::{StreamId, UnixMillis};
 use usher_protocol::PublicKey;
 
-/// A store that fails a number of commits, and counts how often what is to be sent is read.
+/// A store that fails a number of commits, and counts how often the outbox is read.
 pub struct Failing {
     store: Arc<dyn Store>,
     pub failures: AtomicUsize,

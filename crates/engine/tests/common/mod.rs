@@ -43,7 +43,7 @@ pub struct Running {
     pub engine: Arc<Engine>,
     pub clock: Arc<ManualClock>,
     pub inbox: mpsc::Sender<Inbound>,
-    pub letters: mpsc::UnboundedReceiver<(OutgoingMessage, Vec<EventId>)>,
+    pub messages: mpsc::UnboundedReceiver<(OutgoingMessage, Vec<EventId>)>,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -148,7 +148,7 @@ impl Running {
         seed: u64,
     ) -> Self {
         let clock = Arc::new(ManualClock::at(now));
-        let (messenger, letters) = RecordingMessenger::new(&["wss://relay.example"]);
+        let (messenger, messages) = RecordingMessenger::new(&["wss://relay.example"]);
         let (inbox, inbound) = mpsc::channel(16);
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let parts = EngineParts {
@@ -166,7 +166,7 @@ impl Running {
             age_verifier: None,
         };
         let engine = Engine::start(options, parts, &tasks, stop.clone()).await.unwrap();
-        Self { engine, clock, inbox, letters, tasks, stop }
+        Self { engine, clock, inbox, messages, tasks, stop }
     }
 
     pub async fn stop(self) {
@@ -199,8 +199,8 @@ impl Running {
         }
     }
 
-    pub async fn letter(&mut self) -> (OutgoingMessage, Vec<EventId>) {
-        tokio::time::timeout(Duration::from_secs(20), self.letters.recv()).await.expect("no letter came").unwrap()
+    pub async fn next_message(&mut self) -> (OutgoingMessage, Vec<EventId>) {
+        tokio::time::timeout(Duration::from_secs(20), self.messages.recv()).await.expect("no message came").unwrap()
     }
 }
 
@@ -208,8 +208,8 @@ pub fn token(url: &str) -> String {
     url.split("token=").nth(1).unwrap().split('&').next().unwrap().to_owned()
 }
 
-pub fn challenge(letter: &OutgoingMessage) -> String {
-    let content: serde_json::Value = serde_json::from_str(&letter.content).unwrap();
+pub fn challenge(message: &OutgoingMessage) -> String {
+    let content: serde_json::Value = serde_json::from_str(&message.content).unwrap();
     content["challenge"].as_str().unwrap().to_owned()
 }
 

@@ -51,7 +51,7 @@ pub async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Lets so many seconds go by, one after the other, as time does.
+/// Advances the clock by so many seconds, one after the other.
 pub async fn pass(usher: &Running, secs: u64) {
     for _ in 0..secs {
         usher.clock.turn(Duration::from_secs(1));
@@ -59,7 +59,7 @@ pub async fn pass(usher: &Running, secs: u64) {
     }
 }
 
-/// The statuses told of a stream once there are as many as are wanted.
+/// The statuses of a stream's events, once there are as many as wanted.
 pub async fn statuses(usher: &Running, stream: StreamId, wanted: usize) -> Vec<String> {
     let deadline = Instant::now() + PATIENCE;
     loop {
@@ -74,18 +74,18 @@ pub async fn statuses(usher: &Running, stream: StreamId, wanted: usize) -> Vec<S
     }
 }
 
-/// The data of what is told of subscriptions, once there are as many as are wanted.
+/// The data of the events on the reserved stream, once there are as many as wanted.
 pub async fn announced(usher: &Running, wanted: usize) -> Vec<Value> {
     statuses(usher, StreamId::SUBSCRIPTIONS, wanted).await;
     let page = usher.engine.events(StreamId::SUBSCRIPTIONS, 0, 1000).await.unwrap();
     (0..page.events.len()).map(|n| data(&page, n)).collect()
 }
 
-/// The next letter of this kind, whatever is repeated in between.
-pub async fn letter(usher: &mut Running, has: &str, not: &[String]) -> Value {
+/// The next message of this kind, whatever is repeated in between.
+pub async fn next_message(usher: &mut Running, has: &str, not: &[String]) -> Value {
     loop {
-        let (letter, _) = usher.letter().await;
-        let content: Value = serde_json::from_str(&letter.content).unwrap();
+        let (message, _) = usher.next_message().await;
+        let content: Value = serde_json::from_str(&message.content).unwrap();
         let id = content["request_id"].as_str().unwrap_or_default();
         if content.get(has).is_some() && !not.iter().any(|seen| seen == id) {
             return content;
@@ -93,8 +93,8 @@ pub async fn letter(usher: &mut Running, has: &str, not: &[String]) -> Value {
     }
 }
 
-pub fn request_id(letter: &Value) -> String {
-    letter["request_id"].as_str().unwrap().to_owned()
+pub fn request_id(message: &Value) -> String {
+    message["request_id"].as_str().unwrap().to_owned()
 }
 
 pub fn says(request_id: &str, status: PaymentStatus) -> WalletMessage {
@@ -108,6 +108,18 @@ pub async fn subscribe(usher: &mut Running, auto_charge: bool, first_payment_due
 
 /// The same with this id, by the event of this number.
 pub async fn subscribe_as(usher: &mut Running, id: &str, event: u8, auto_charge: bool, first_payment_due: u64) {
+    let (stream, agreement) = request_subscription(usher, id, auto_charge, first_payment_due).await;
+    usher.receive(event, &user(1), agreement).await;
+    assert_eq!(statuses(usher, stream, 1).await, ["approved"]);
+}
+
+/// Asks a user for a subscription of 5,000 millisats a day: the stream, and the wallet's agreement with this id.
+pub async fn request_subscription(
+    usher: &mut Running,
+    id: &str,
+    auto_charge: bool,
+    first_payment_due: u64,
+) -> (StreamId, WalletMessage) {
     let recurrence = Recurrence { until: None, calendar: Calendar::Daily, max_payments: None, first_payment_due };
     let request = RecurringPaymentRequest {
         main_key: user(1).public_key(),
@@ -121,14 +133,12 @@ pub async fn subscribe_as(usher: &mut Running, id: &str, event: u8, auto_charge:
         auto_charge,
     };
     let stream = usher.engine.start_recurring_payment(request, None).await.unwrap();
-    let asked = letter(usher, "recurrence", &[]).await;
+    let asked = next_message(usher, "recurrence", &[]).await;
     let status = RecurringStatus::Confirmed {
         subscription_id: id.to_owned(),
         authorized_amount: 5_000,
         authorized_currency: Currency::Millisats,
         authorized_recurrence: recurrence,
     };
-    let message = WalletMessage::RecurringResponse(RecurringResponse { request_id: request_id(&asked), status });
-    usher.receive(event, &user(1), message).await;
-    assert_eq!(statuses(usher, stream, 1).await, ["approved"]);
+    (stream, WalletMessage::RecurringResponse(RecurringResponse { request_id: request_id(&asked), status }))
 }

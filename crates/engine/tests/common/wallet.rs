@@ -19,7 +19,7 @@ use usher_protocol::message::{PaymentHash, Preimage};
 
 use super::user;
 
-/// Keeps its books over restarts of the engine.
+/// Keeps its records over restarts of the engine.
 #[derive(Default)]
 pub struct FakeWallet {
     books: Mutex<Books>,
@@ -85,7 +85,7 @@ impl FakeWallet {
         heard
     }
 
-    /// From now on it answers nothing, or answers again.
+    /// From now on it does not reply, or replies again.
     pub fn hang(&self, hangs: bool) {
         self.books.lock().hangs = hangs;
     }
@@ -115,17 +115,17 @@ impl FakeWallet {
         self.books.lock().prepared
     }
 
-    /// How often it was asked to pay when it was too late to do so.
+    /// How many requests to pay arrived after their expiry.
     pub fn asked_too_late(&self) -> u32 {
         self.books.lock().too_late
     }
 
-    /// Whether it says that it tells of settlements by itself.
+    /// Whether it announces notifications of settlements.
     pub fn tells(&self, tells: bool) {
         self.books.lock().tells = tells;
     }
 
-    /// From now on it hands out this invoice, whoever asks for one; or makes one for each.
+    /// From now on it returns this invoice for every request, or creates a new one for each.
     pub fn hand_out_again(&self, nth: Option<usize>) {
         self.books.lock().again = nth;
     }
@@ -148,7 +148,7 @@ impl FakeWallet {
         self.books.lock().made.clone()
     }
 
-    /// Somebody pays the `n`th invoice; it is told to nobody.
+    /// Somebody pays the `n`th invoice, without a notification.
     pub fn settle(&self, n: usize) {
         let mut books = self.books.lock();
         let hash = books.made[n].payment_hash();
@@ -160,7 +160,7 @@ impl FakeWallet {
         preimage(n)
     }
 
-    /// Tells the engine something.
+    /// Sends the engine a notification.
     pub async fn tell(&self, notification: LightningNotification) {
         let notifications = self.books.lock().notifications.clone().unwrap();
         notifications.send(notification).await.unwrap();

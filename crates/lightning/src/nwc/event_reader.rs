@@ -96,7 +96,8 @@ impl Client {
         self.sender.is_awaited(request) || self.payments.lock().contains(request) || self.liveness.is_probe(request)
     }
 
-    /// Hands a response to whoever waits for it. A payment that succeeded is reported even when nobody waits any more.
+    /// Hands a response to the task that waits for it. A payment that succeeded is reported even if no task waits any
+    /// more.
     fn read_response(&self, event: &Event) -> Option<LightningNotification> {
         let request = relay_task::request_of(event)?;
         let waiter = self.sender.take_waiter(&request);

@@ -1,4 +1,4 @@
-//! A request without a response yet: what is known about it, and what is not.
+//! A request without a response yet: to which relays it was handed, and whether it was written.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -114,7 +114,7 @@ pub(crate) async fn run(
             () = shared.stop.cancelled() => return shared.set_up(relay, false),
         };
         shared.set_up(relay, false);
-        // What is queued was meant for this connection: whoever waits for the response takes it back.
+        // Queued requests were meant for this connection: the tasks that wait for their responses withdraw them.
         while outgoing.try_recv().is_ok() {}
         was_logged &= begun.elapsed() <= LASTED;
         if was_logged {

@@ -1,4 +1,4 @@
-//! Hands requests to the relays that are connected, and responses to whoever waits for them.
+//! Hands requests to the connected relays, and responses to the tasks that wait for them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -67,7 +67,7 @@ impl RequestSender {
         self.waiting.lock().contains_key(request)
     }
 
-    /// Whoever waits for a response to this request; the first response is the only one.
+    /// The task that waits for a response to this request; only the first response is used.
     pub(super) fn take_waiter(&self, request: &EventId) -> Option<mpsc::Sender<Outcome>> {
         self.waiting.lock().remove(request)
     }

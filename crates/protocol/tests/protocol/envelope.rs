@@ -55,29 +55,29 @@ fn what_is_sealed_can_be_opened_by_its_recipient_alone() {
 }
 
 #[test]
-fn the_same_letter_is_the_same_event_and_any_other_is_another() {
+fn the_same_message_is_the_same_event_and_any_other_is_another() {
     let conversation = |to| envelope::conversation_key(&keys(1), &keys(to).public_key()).unwrap();
-    let seal = |letter: &Contents<'_>| envelope::seal_repeatable(&keys(1), &conversation(2), letter).unwrap();
+    let seal = |contents: &Contents<'_>| envelope::seal_repeatable(&keys(1), &conversation(2), contents).unwrap();
     let (two, three) = ([keys(2).public_key()], [keys(2).public_key(), keys(3).public_key()]);
-    let letter = Contents { participants: &two, kind: 27000, plaintext: "hello", created_at: 1_732_137_600 };
-    let event = seal(&letter);
-    assert_eq!(seal(&letter), event);
-    assert_eq!(nostr::JsonUtil::as_json(&seal(&letter)), nostr::JsonUtil::as_json(&event), "the signature, too");
+    let contents = Contents { participants: &two, kind: 27000, plaintext: "hello", created_at: 1_732_137_600 };
+    let event = seal(&contents);
+    assert_eq!(seal(&contents), event);
+    assert_eq!(nostr::JsonUtil::as_json(&seal(&contents)), nostr::JsonUtil::as_json(&event), "the signature, too");
     assert!(envelope::verify(&event).is_ok());
     assert_eq!(opened(&event).unwrap(), "hello");
     let others = [
-        Contents { participants: &three, ..letter },
-        Contents { kind: 28000, ..letter },
-        Contents { plaintext: "hellp", ..letter },
-        Contents { created_at: 1_732_137_601, ..letter },
+        Contents { participants: &three, ..contents },
+        Contents { kind: 28000, ..contents },
+        Contents { plaintext: "hellp", ..contents },
+        Contents { created_at: 1_732_137_601, ..contents },
     ];
     let nonce = |event: &Event| BASE64.decode(&event.content).unwrap()[1..33].to_vec();
-    let mut nonces: Vec<_> = others.iter().map(|letter| nonce(&seal(letter))).collect();
-    nonces.push(nonce(&envelope::seal_repeatable(&keys(1), &conversation(3), &letter).unwrap()));
+    let mut nonces: Vec<_> = others.iter().map(|contents| nonce(&seal(contents))).collect();
+    nonces.push(nonce(&envelope::seal_repeatable(&keys(1), &conversation(3), &contents).unwrap()));
     nonces.push(nonce(&event));
     nonces.sort();
     nonces.dedup();
-    assert_eq!(nonces.len(), others.len() + 2, "no nonce is used for two letters or two recipients");
+    assert_eq!(nonces.len(), others.len() + 2, "no nonce is used for two messages or two recipients");
 }
 
 #[test]

@@ -171,7 +171,7 @@ async fn an_invalid_profile_is_not_published() {
     assert!(matches!(nobody.directory.publish_profile(good.clone()).await, Err(PublishError::NoRelay)));
     let bad = ProfileChange { name: some("a till"), picture: some(" https://x.example"), ..Default::default() };
     let Err(PublishError::Invalid(faults)) = nobody.directory.publish_profile(bad).await else { panic!("taken") };
-    assert_eq!(faults.iter().map(|fault| fault.field).collect::<Vec<_>>(), ["name", "picture"]);
+    assert_eq!(faults.iter().map(usher_engine::FieldError::name).collect::<Vec<_>>(), ["name", "picture"]);
     nobody.stop().await;
 
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();

@@ -49,16 +49,16 @@ async fn over_a_real_relay_each_copy_reaches_its_recipient() {
     service.subscribed_at(relay.url()).await;
     let mut main = Wallet::connect(&[relay.url()]).await;
     let mut device = Wallet::connect(&[relay.url()]).await;
-    let mut letter = service.letter(&main.key(), "both");
-    letter.recipients.push(device.key());
-    letter.participants.push(device.key());
-    let ids = service.pool.send(&letter);
+    let mut message = service.message(&main.key(), "both");
+    message.recipients.push(device.key());
+    message.participants.push(device.key());
+    let ids = service.pool.send(&message);
     assert_eq!(ids.len(), 2);
     for (wallet, id) in [(&mut main, ids[0]), (&mut device, ids[1])] {
         let (event, text) = wallet.next().await;
-        assert_eq!((event.id, text.as_str()), (id, letter.content.as_str()));
+        assert_eq!((event.id, text.as_str()), (id, message.content.as_str()));
         let tagged: Vec<_> = event.tags.public_keys().copied().collect();
-        assert_eq!(tagged, letter.participants);
+        assert_eq!(tagged, message.participants);
     }
     assert_eq!(service.next_answer().await, "both");
     assert_eq!(service.next_answer().await, "both");
@@ -150,11 +150,11 @@ async fn a_relay_that_stops_reading_is_closed() {
     service.subscribed_at(relay.url()).await;
     relay.set(|quirks| quirks.stop_reading = true);
     let wallet = Keys::generate().public_key();
-    let mut letter = service.letter(&wallet, "x");
-    letter.content = format!("\"{}\"", "x".repeat(30_000));
+    let mut message = service.message(&wallet, "x");
+    message.content = format!("\"{}\"", "x".repeat(30_000));
     // 8 MB: more than the socket's buffers hold. The queue is bounded, and sending never waits.
     for _ in 0..200 {
-        service.pool.send(&letter);
+        service.pool.send(&message);
     }
     assert!(service.status_of(relay.url()).queued * 40_000 <= 8 * 1024 * 1024);
     eventually("left", || service.pool.metrics().disconnects > 0).await;
@@ -212,11 +212,11 @@ async fn copies_for_one_user_leave_apart_and_a_repetition_is_the_same_event() {
     let service = Service::start(&[relay.url()]);
     service.subscribed_at(relay.url()).await;
     let keys: Vec<_> = (0..4).map(|_| Keys::generate().public_key()).collect();
-    let mut letter = service.letter(&keys[0], "all");
-    letter.recipients.clone_from(&keys);
-    letter.participants.clone_from(&keys);
+    let mut message = service.message(&keys[0], "all");
+    message.recipients.clone_from(&keys);
+    message.participants.clone_from(&keys);
     let started = std::time::Instant::now();
-    let ids = service.pool.send(&letter);
+    let ids = service.pool.send(&message);
     (0..100).for_each(|n| _ = service.ask(&Keys::generate().public_key(), &format!("c{n}")));
     eventually("all have come", || relay.seen().len() == 104).await;
     assert!(started.elapsed() >= Duration::from_millis(90), "three times 30 ms");
@@ -224,8 +224,8 @@ async fn copies_for_one_user_leave_apart_and_a_repetition_is_the_same_event() {
     let place = |id| order.iter().position(|seen| *seen == id).unwrap();
     assert!(place(ids[0]) < place(ids[1]) && place(ids[1]) < place(ids[2]) && place(ids[2]) < place(ids[3]));
 
-    assert_eq!(service.pool.send(&letter), ids);
-    letter.made_at = letter.made_at.plus(Duration::from_secs(1));
-    assert!(service.pool.send(&letter).iter().all(|id| !ids.contains(id)));
+    assert_eq!(service.pool.send(&message), ids);
+    message.made_at = message.made_at.plus(Duration::from_secs(1));
+    assert!(service.pool.send(&message).iter().all(|id| !ids.contains(id)));
     service.stop().await;
 }

@@ -102,9 +102,9 @@ fn floods() -> Vec<(&'static str, Vec<u8>, Vec<u8>)> {
 }
 
 fn letter_to(service: &Service, url: &str) -> usher_engine::ports::OutgoingMessage {
-    let mut letter = service.letter(&Keys::generate().public_key(), "x");
-    letter.relays = vec![url.to_owned()];
-    letter
+    let mut message = service.message(&Keys::generate().public_key(), "x");
+    message.relays = vec![url.to_owned()];
+    message
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

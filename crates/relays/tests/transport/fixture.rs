@@ -88,7 +88,7 @@ impl Service {
     }
 
     /// A challenge for `wallet`.
-    pub(crate) fn letter(&self, wallet: &PublicKey, challenge: &str) -> OutgoingMessage {
+    pub(crate) fn message(&self, wallet: &PublicKey, challenge: &str) -> OutgoingMessage {
         OutgoingMessage {
             kind: kind::AUTH_CHALLENGE,
             content: json!({"challenge": challenge}).to_string(),
@@ -102,7 +102,7 @@ impl Service {
     }
 
     pub(crate) fn ask(&self, wallet: &PublicKey, challenge: &str) -> EventId {
-        let ids = self.pool.send(&self.letter(wallet, challenge));
+        let ids = self.pool.send(&self.message(wallet, challenge));
         assert_eq!(ids.len(), 1);
         ids[0]
     }

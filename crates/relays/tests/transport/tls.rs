@@ -116,9 +116,9 @@ async fn a_tls_record_for_each_byte_is_too_much() {
         options.limits.user_overhead.bytes = 100_000;
         options.limits.user_overhead.bytes_per_second = 1;
     });
-    let mut letter = service.letter(&usher_protocol::Keys::generate().public_key(), "x");
-    letter.relays = vec![url.clone()];
-    usher_engine::ports::Messenger::send(&*service.pool, &letter);
+    let mut message = service.message(&usher_protocol::Keys::generate().public_key(), "x");
+    message.relays = vec![url.clone()];
+    usher_engine::ports::Messenger::send(&*service.pool, &message);
     eventually("left", || format!("{:?}", service.status_of(&url).state).contains("bytes without content")).await;
     service.stop().await;
 }

@@ -13,10 +13,10 @@ use usher_relays::Origin;
 
 use crate::fixture::{DEADLINE, Service, Wallet, address, approval, eventually, now};
 
-fn letter(service: &Service, wallet: &PublicKey, challenge: &str, relays: &[&str]) -> OutgoingMessage {
-    let mut letter = service.letter(wallet, challenge);
-    letter.relays = relays.iter().map(|url| (*url).to_owned()).collect();
-    letter
+fn message(service: &Service, wallet: &PublicKey, challenge: &str, relays: &[&str]) -> OutgoingMessage {
+    let mut message = service.message(wallet, challenge);
+    message.relays = relays.iter().map(|url| (*url).to_owned()).collect();
+    message
 }
 
 fn open(service: &Service) -> Vec<String> {
@@ -33,15 +33,15 @@ async fn a_user_is_reached_at_their_own_relay_which_is_closed_afterwards() {
         options.user_relay_grace = Duration::from_millis(100);
     });
     let wallet = Wallet::connect(&[theirs.url()]).await;
-    let mut letter = letter(&service, &wallet.key(), "theirs", &[theirs.url(), ours.url()]);
-    service.pool.send(&letter);
+    let mut message = message(&service, &wallet.key(), "theirs", &[theirs.url(), ours.url()]);
+    service.pool.send(&message);
     assert_eq!(service.next_answer().await, "theirs");
     assert_eq!(open(&service), [theirs.url()], "ours is not opened a second time");
     assert_eq!(ours.metrics().connections, 1);
     assert_eq!(service.pool.relays(), [ours.url()], "handshake URLs name ours alone");
 
-    letter.until = now();
-    service.pool.send(&letter);
+    message.until = now();
+    service.pool.send(&message);
     assert_eq!(service.next_answer().await, "theirs");
     assert_eq!(open(&service), [theirs.url()], "another answer is awaited there for longer");
     wallet.stop().await;
@@ -55,9 +55,9 @@ async fn a_users_relay_is_closed_when_no_answer_is_awaited() {
         options.allow_private = true;
         options.user_relay_grace = Duration::from_millis(100);
     });
-    let mut letter = letter(&service, &Keys::generate().public_key(), "x", &[theirs.url()]);
-    letter.until = now().plus(Duration::from_secs(1));
-    service.pool.send(&letter);
+    let mut message = message(&service, &Keys::generate().public_key(), "x", &[theirs.url()]);
+    message.until = now().plus(Duration::from_secs(1));
+    service.pool.send(&message);
     theirs.wait_for(DEADLINE, |metrics| metrics.events_of(27_000) == 1).await.unwrap();
     theirs.wait_for(DEADLINE, |metrics| metrics.open_connections == 0).await.unwrap();
     eventually("forgotten", || open(&service).is_empty()).await;
@@ -84,14 +84,14 @@ async fn private_addresses_of_users_are_never_connected_to() {
         "wss://relay.example:22".to_owned(),
     ];
     for url in &by_number {
-        service.pool.send(&letter(&service, &wallet, "x", &[url]));
+        service.pool.send(&message(&service, &wallet, "x", &[url]));
     }
     assert!(open(&service).is_empty(), "{:?}", open(&service));
     assert_eq!(service.pool.metrics().user_relays_refused, by_number.len() as u64);
 
     // By name: known only when it has been resolved.
     let by_name = format!("ws://localhost:{port}");
-    service.pool.send(&letter(&service, &wallet, "x", &[&by_name]));
+    service.pool.send(&message(&service, &wallet, "x", &[&by_name]));
     eventually("refused", || service.status_of(&by_name).state.as_str() == "disconnected").await;
     let status = format!("{:?}", service.status_of(&by_name).state);
     assert!(status.contains("not on the public Internet"), "{status}");
@@ -121,15 +121,15 @@ async fn relays_of_users_are_bounded_per_user_and_in_all() {
         options.user_relays_in_all = 5;
     });
     let greedy = Keys::generate().public_key();
-    service.pool.send(&letter(&service, &greedy, "x", &urls));
+    service.pool.send(&message(&service, &greedy, "x", &urls));
     assert_eq!(open(&service).len(), 3);
     for url in &urls {
-        service.pool.send(&letter(&service, &greedy, "x", &[url]));
+        service.pool.send(&message(&service, &greedy, "x", &[url]));
         assert!(open(&service).len() <= 3);
     }
     let waiting: Vec<_> = open(&service);
     for url in &urls {
-        service.pool.send(&letter(&service, &Keys::generate().public_key(), "x", &[url]));
+        service.pool.send(&message(&service, &Keys::generate().public_key(), "x", &[url]));
         assert!(open(&service).len() <= 5);
     }
     let refused = service.pool.metrics().user_relays_refused;
@@ -160,13 +160,13 @@ async fn invented_relays_of_invented_users_do_not_displace_a_users_relay() {
     let (port, accepting) = silent_relay("127.0.0.2").await;
     let mut service = Service::start_with(&[], |options| options.allow_private = true);
     let wallet = Keys::generate();
-    service.pool.send(&letter(&service, &wallet.public_key(), "honest", &[theirs.url()]));
+    service.pool.send(&message(&service, &wallet.public_key(), "honest", &[theirs.url()]));
     service.subscribed_at(theirs.url()).await;
     // 20 keys, four paths each.
     for sybil in 0..20 {
         let key = Keys::generate().public_key();
         let paths: Vec<_> = (0..4).map(|path| format!("ws://127.0.0.2:{port}/{sybil}/{path}")).collect();
-        service.pool.send(&letter(&service, &key, "x", &paths.iter().map(String::as_str).collect::<Vec<_>>()));
+        service.pool.send(&message(&service, &key, "x", &paths.iter().map(String::as_str).collect::<Vec<_>>()));
     }
     let of_sybils = open(&service).iter().filter(|url| *url != theirs.url()).count();
     assert_eq!(of_sybils, 8);
@@ -191,19 +191,19 @@ async fn a_thousand_invented_users_neither_fill_us_nor_displace_a_waiting_users_
             .chain([format!("ws://name{number}.invalid"), format!("ws://127.0.0.1:{}", 1 + number % 1000)])
             .collect();
         let urls: Vec<_> = urls.iter().map(String::as_str).collect();
-        service.pool.send(&letter(service, &Keys::generate().public_key(), "x", &urls));
+        service.pool.send(&message(service, &Keys::generate().public_key(), "x", &urls));
     };
     let wallet = Keys::generate();
-    service.pool.send(&letter(&service, &wallet.public_key(), "early", &[theirs.url()]));
+    service.pool.send(&message(&service, &wallet.public_key(), "early", &[theirs.url()]));
     service.subscribed_at(theirs.url()).await;
     for number in 0..40 {
         sybil(&service, number, 4);
     }
     // With four relays each they have all places, and a user who arrives now still gets one.
     assert_eq!(open(&service).len(), 64);
-    service.pool.send(&letter(&service, &wallet.public_key(), "late", &[theirs.url(), later.url()]));
+    service.pool.send(&message(&service, &wallet.public_key(), "late", &[theirs.url(), later.url()]));
     let other = Keys::generate();
-    service.pool.send(&letter(&service, &other.public_key(), "other", &[later.url()]));
+    service.pool.send(&message(&service, &other.public_key(), "other", &[later.url()]));
     service.subscribed_at(later.url()).await;
     for number in 40..1000 {
         sybil(&service, number, 1);
@@ -232,7 +232,7 @@ async fn many_names_of_one_network_address_are_one_host() {
         .map(|host| format!("ws://{host}:{port}"))
         .collect();
     for url in &urls {
-        service.pool.send(&letter(&service, &Keys::generate().public_key(), "x", &[url]));
+        service.pool.send(&message(&service, &Keys::generate().public_key(), "x", &[url]));
     }
     assert!(open(&service).len() <= 2, "{:?}", open(&service));
     service.stop().await;
@@ -244,12 +244,12 @@ async fn a_users_relay_that_becomes_ours_stays_connected() {
     let relay = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let mut service = Service::start_with(&[], |options| options.allow_private = true);
     let wallet = Wallet::connect(&[relay.url()]).await;
-    service.pool.send(&letter(&service, &wallet.key(), "before", &[relay.url()]));
+    service.pool.send(&message(&service, &wallet.key(), "before", &[relay.url()]));
     assert_eq!(service.next_answer().await, "before");
     assert!(service.pool.add(address(relay.url())));
     for number in 0..20 {
         let challenge = format!("c{number}");
-        service.pool.send(&letter(&service, &wallet.key(), &challenge, &[relay.url()]));
+        service.pool.send(&message(&service, &wallet.key(), &challenge, &[relay.url()]));
         assert_eq!(service.next_answer().await, challenge);
     }
     wallet.stop().await;
@@ -266,7 +266,7 @@ async fn a_users_relay_that_floods_us_is_closed_but_not_ours() {
         options.limits.user_relay_useless_per_second = 1;
     });
     service.subscribed_at(ours.url()).await;
-    service.pool.send(&letter(&service, &Keys::generate().public_key(), "x", &[theirs.url()]));
+    service.pool.send(&message(&service, &Keys::generate().public_key(), "x", &[theirs.url()]));
     service.subscribed_at(theirs.url()).await;
     let junk = JunkEvents::generate(service.key(), &[27_001], &[Junk::GarbageContent], 500);
     let flood = Flood { per_second: 1000, events: junk };
@@ -303,7 +303,7 @@ async fn a_users_relay_that_floods_us_with_pings_is_closed() {
         options.limits.user_relay_useless = 100;
         options.limits.user_relay_useless_per_second = 1;
     });
-    service.pool.send(&letter(&service, &Keys::generate().public_key(), "x", &[&url]));
+    service.pool.send(&message(&service, &Keys::generate().public_key(), "x", &[&url]));
     eventually("left", || format!("{:?}", service.status_of(&url).state).contains("floods us")).await;
     service.stop().await;
     pinging.abort();
@@ -314,7 +314,7 @@ async fn a_users_relay_may_send_smaller_messages_than_ours() {
     let theirs = QuirkyRelay::start(Quirks::default()).await.unwrap();
     let service = Service::start_with(&[], |options| options.allow_private = true);
     let wallet = Keys::generate();
-    service.pool.send(&letter(&service, &wallet.public_key(), "x", &[theirs.url()]));
+    service.pool.send(&message(&service, &wallet.public_key(), "x", &[theirs.url()]));
     service.subscribed_at(theirs.url()).await;
     let mut huge = approval(&wallet, &service.key(), "huge");
     huge.content = "A".repeat(1_000_000);

@@ -1,4 +1,4 @@
-//! The real messenger, with an observer of what is sent.
+//! The real messenger, with an observer of the messages sent.
 
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ pub struct Observed {
 }
 
 impl Messenger for Observed {
-    fn send(&self, letter: &OutgoingMessage) -> Vec<EventId> {
-        self.world.lock().asks(letter);
-        self.pool.send(letter)
+    fn send(&self, message: &OutgoingMessage) -> Vec<EventId> {
+        self.world.lock().asks(message);
+        self.pool.send(message)
     }
 
     fn relays(&self) -> Vec<String> {

@@ -17,7 +17,7 @@ use usher_nostr_connection::{ByteStream, Dialer};
 
 use crate::world::World;
 
-/// What is on its way in one direction at most, in bytes.
+/// The most bytes in transit in one direction.
 const BUFFER: usize = 256 * 1024;
 
 /// The network of one start of the service.

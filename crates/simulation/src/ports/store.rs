@@ -30,7 +30,7 @@ pub struct Disk {
     last: Mutex<Instant>,
 }
 
-/// Waits for a future on this thread, and lets no virtual time go by meanwhile: the real store has threads of its own.
+/// Waits for a future on this thread without letting virtual time pass: the real store has its own threads.
 fn wait<T>(future: impl Future<Output = T>) -> T {
     struct Unpark(Thread);
     impl Wake for Unpark {

@@ -11,7 +11,7 @@ use usher_engine::{StreamId, UnixMillis};
 
 use crate::world::World;
 
-/// How long an answer is waited for.
+/// How long a response is awaited.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The way to the receiver.

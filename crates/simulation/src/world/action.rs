@@ -61,7 +61,7 @@ pub enum Action {
         hash: PaymentHash,
         /// Whether the payee has it.
         succeeds: bool,
-        /// The request that is answered then.
+        /// The request that gets its response then.
         answers: Option<EventId>,
     },
     /// The app looks at a stream and compares with what it saw before.
@@ -70,7 +70,7 @@ pub enum Action {
     Kill,
     /// It is killed at the so-manyth instant of interest.
     KillAt(u64),
-    /// It is stopped in order, and started again; after so long, when that is said.
+    /// It is stopped in an orderly way and started again, after this time if one is given.
     Restart(Option<Duration>),
     /// The disk takes nothing for a while.
     DiskFull(Duration),
@@ -169,8 +169,8 @@ impl State {
         times(self, plan.calls / 2, &mut |_| Action::Look);
         self.later(plan.trouble, Action::Calm);
         if plan.theme == Theme::Years {
-            // From 15 January 2027 to two days before the second New Year. What is too old is not removed on the first day
-            // after such a jump; and who was reached lately is remembered until the next start.
+            // From 15 January 2027 to two days before the second New Year. Old records are not removed on the first day
+            // after such a jump, and recently reached users are remembered until the next start.
             let (day, down) = (Duration::from_secs(86_400), Duration::from_secs(715 * 86_400));
             self.later(plan.trouble, Action::Restart(Some(down)));
             self.later(plan.trouble + down + day * 3 / 2, Action::Restart(None));

@@ -1,4 +1,4 @@
-//! The app beside the service, and its operator: what they ask for, what they are answered, and their webhook.
+//! The app and its operator: their requests, the responses, and their webhook.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -21,16 +21,16 @@ use crate::fault_plan::Theme;
 pub struct Call {
     /// Its number: the key under which it is done once.
     pub number: u64,
-    /// What is asked for.
+    /// The request.
     pub what: What,
-    /// Whether it has an idempotency key, and is repeated until it is answered.
+    /// Whether it has an idempotency key and is repeated until it has a response.
     pub once: bool,
 }
 
 /// What is asked for.
 #[derive(Clone, Debug)]
 pub enum What {
-    /// A handshake, which this user will answer.
+    /// A handshake, which this user will complete.
     Handshake(usize),
     /// That a user proves their key.
     Authenticate(usize),
@@ -43,7 +43,7 @@ pub enum What {
         /// The subscription it belongs to.
         subscription: Option<String>,
     },
-    /// A subscription that the service charges by itself.
+    /// A subscription with automatic charges.
     Subscribe {
         /// The user.
         user: usize,
@@ -69,12 +69,12 @@ pub enum What {
     PayOurs(Option<Invoice>),
 }
 
-/// A call that was answered.
+/// A request that has its response.
 #[derive(Clone, Debug)]
 pub struct Acknowledged {
     /// The stream of its operation.
     pub stream: StreamId,
-    /// What was asked for.
+    /// The request.
     pub what: What,
 }
 
@@ -92,9 +92,9 @@ pub struct Receiver {
 /// The app.
 #[derive(Debug, Default)]
 pub struct App {
-    /// Calls that were begun and have no answer.
+    /// Requests without a response yet.
     pub pending: BTreeMap<u64, Call>,
-    /// Calls that were answered with a stream.
+    /// Requests whose response was a stream.
     pub acknowledged: BTreeMap<u64, Acknowledged>,
     /// Its webhook.
     pub receiver: Receiver,
@@ -180,7 +180,7 @@ impl State {
         }
     }
 
-    /// A call is answered with a stream.
+    /// The response to a request is a stream.
     pub fn answered(&mut self, call: &Call, stream: StreamId, token: Option<String>) {
         self.app.pending.remove(&call.number);
         let before = self.app.acknowledged.get(&call.number).map(|before| before.stream);
@@ -212,7 +212,7 @@ impl State {
         }
     }
 
-    /// The process is another one: what had no answer gets none.
+    /// The process is a new one: requests without a response get none.
     pub fn ask_again(&mut self) {
         for call in std::mem::take(&mut self.app.pending).into_values() {
             if call.once {
@@ -258,7 +258,7 @@ impl State {
         }
     }
 
-    /// The receiver gets a post and decides how it answers; `None` when it does not answer at all.
+    /// The receiver gets a post and decides on its response; `None` if it does not respond.
     pub fn posted(&mut self, stream: StreamId, index: u64) -> Option<Posted> {
         let now = self.now();
         self.app.receiver.first_posts.entry((stream, index)).or_insert(now);

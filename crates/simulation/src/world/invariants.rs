@@ -1,4 +1,4 @@
-//! The ledger: what was committed, what was sent, and the rules that must hold.
+//! Invariants: the rules that must hold, and a ledger of what was committed and sent, against which they are checked.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -21,12 +21,12 @@ const ON_ITS_WAY: u64 = 30_000;
 /// How long something may take beyond the time in which something did not work, in milliseconds.
 const IN_TIME: u64 = 15 * 60_000;
 
-/// A rule was broken.
+/// A violated rule.
 #[derive(Clone, Debug)]
 pub struct Violation {
-    /// Which.
+    /// The rule.
     pub rule: &'static str,
-    /// How.
+    /// How it was violated.
     pub what: String,
     /// When, in milliseconds since the beginning.
     pub at: u64,
@@ -41,11 +41,11 @@ pub struct StreamBook {
     pub kind: OperationKind,
     /// Its events, and when each was committed.
     pub events: Vec<(Event, u64)>,
-    /// The statuses that were said.
+    /// The statuses that were reported.
     pub statuses: Vec<String>,
     /// The payment hashes of its own invoices.
     pub invoices: Vec<PaymentHash>,
-    /// The payment hash of another's invoice.
+    /// The payment hash of somebody else's invoice.
     pub pays: Option<PaymentHash>,
     /// When it began, in milliseconds since the beginning.
     pub began: u64,
@@ -135,7 +135,7 @@ impl Ledger {
         if let Some(id) = self.agreements.get(&event) {
             self.agreed.insert(id.clone());
         }
-        // A close of what nobody has heard of closes nothing.
+        // A close of an unknown subscription closes nothing.
         if let Some(id) = self.closes.get(&event).filter(|id| self.agreed.contains(*id)) {
             self.closes_heard.entry(id.clone()).or_insert((now, start));
         }
@@ -164,7 +164,7 @@ impl Ledger {
         self.bad.iter().map(|(begin, end)| (*end).min(to).saturating_sub((*begin).max(from))).sum()
     }
 
-    /// Says so when an event is delivered too late.
+    /// Returns a violation if an event is delivered too late.
     pub fn late_delivery(&self, stream: StreamId, index: u64, now: u64) -> Option<String> {
         let book = self.streams.get(&stream)?;
         let (_, at) = book.events.get(usize::try_from(index).ok()?)?;
@@ -346,11 +346,11 @@ impl State {
     }
 
     /// The engine sends a message to a user.
-    pub fn asks(&mut self, letter: &OutgoingMessage) {
-        if letter.kind != kind::PAYMENT_REQUEST {
+    pub fn asks(&mut self, message: &OutgoingMessage) {
+        if message.kind != kind::PAYMENT_REQUEST {
             return;
         }
-        let content: Value = serde_json::from_str(&letter.content).unwrap_or_default();
+        let content: Value = serde_json::from_str(&message.content).unwrap_or_default();
         let request = content.get("request_id").and_then(Value::as_str).unwrap_or_default();
         let Some(book) = self.ledger.requests.get(request).and_then(|stream| self.ledger.streams.get(stream)) else {
             return;

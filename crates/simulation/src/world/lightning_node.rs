@@ -35,7 +35,7 @@ pub struct Incoming {
     pub settled_at: Option<u64>,
 }
 
-/// How a payment that it was asked for stands.
+/// The state of a requested payment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// It has not been asked, or what it was asked did not begin.
@@ -53,7 +53,7 @@ pub enum Standing {
 pub struct Outgoing {
     /// Its preimage's number, which is its name in the history.
     pub number: u64,
-    /// How it stands.
+    /// Its state.
     pub standing: Standing,
     /// How it will end: decided beforehand, as the route decides it.
     pub fate: Fate,
@@ -70,22 +70,22 @@ pub struct Outgoing {
 pub enum Fate {
     /// At once.
     Pays,
-    /// After a while, and then it says so.
+    /// It succeeds after a while and then reports it.
     PaysLate,
     /// It pays and says nothing.
     PaysSilently,
     /// It says that it failed, and pays after a while.
     SaysFailedAndPays,
-    /// It fails and says so.
+    /// It fails and reports it.
     Fails,
-    /// It has too little for it, and says so.
+    /// Its balance is too small, and it reports that.
     Refuses,
 }
 
 /// What kind of wallet it is.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Manner {
-    /// It tells of settlements by itself.
+    /// It sends notifications of settlements.
     pub notifies: bool,
     /// Its look-ups know nothing of payments it makes.
     pub forgets_outgoing: bool,
@@ -244,7 +244,7 @@ impl State {
         }
     }
 
-    /// It answers, with a result or an error's code.
+    /// Its response, with a result or an error code.
     pub fn node_answers(&mut self, to: EventId, method: &str, result: &Result<Value, &'static str>) -> Option<EventId> {
         let (result, error) = match result {
             Ok(result) => (result.clone(), Value::Null),
@@ -393,7 +393,7 @@ impl State {
         }
     }
 
-    /// Somebody pays an invoice of the service's; says its preimage's number if they could.
+    /// Somebody pays an invoice of the service; returns the number of its preimage if that was possible.
     pub fn settle(&mut self, hash: PaymentHash) -> Option<u64> {
         let (now, secs) = (self.now(), self.secs());
         let incoming = self.node.incoming.get_mut(&hash)?;

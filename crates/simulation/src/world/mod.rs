@@ -45,7 +45,7 @@ pub struct World {
     state: Mutex<State>,
     /// Something was put into the queue.
     pub queued: Notify,
-    /// The service shall die at this instant.
+    /// The service is to die at this instant.
     pub killed: Notify,
 }
 
@@ -183,7 +183,7 @@ impl State {
     /// What must not happen has happened.
     pub fn violation(&mut self, rule: &'static str, what: &str) {
         self.note(&format!("VIOLATION of {rule}: {what}"));
-        // What is broken once is broken often.
+        // A rule that is violated once is usually violated often.
         if self.ledger.violations.iter().filter(|broken| broken.rule == rule).count() >= MOST_TOLD {
             return;
         }
@@ -197,7 +197,7 @@ impl State {
         self.numbers
     }
 
-    /// Lets something happen after a while. Whoever calls this while the service runs wakes the driver.
+    /// Schedules an action. A caller that does this while the service runs wakes the driver.
     pub fn later(&mut self, after: Duration, action: Action) {
         let at = self.now() + u64::try_from(after.as_millis()).unwrap_or(u64::MAX);
         let number = self.number();
@@ -233,7 +233,7 @@ impl State {
         }
     }
 
-    /// Somebody publishes an event for the service at a relay.
+    /// An event for the service is published at a relay.
     pub fn publish(&mut self, relay: usize, event: &Event, what: &str) {
         let now = self.now();
         let Some(at) = self.relays.get(relay).filter(|relay| relay.down_until <= now) else {

@@ -21,7 +21,7 @@ pub const DOWN: u64 = 5_000;
 /// An outage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Script {
-    /// What is asked for.
+    /// The request.
     pub operation: Operation,
     /// Who is away.
     pub away: Away,
@@ -42,7 +42,7 @@ pub enum Operation {
     Subscribe,
     /// A date of a subscription is charged.
     Charge,
-    /// The operator closes a subscription, and the user is told.
+    /// The operator closes a subscription, and the user's wallet gets the close.
     Close,
     /// A user makes an invoice.
     Invoice,
@@ -57,7 +57,7 @@ pub enum Operation {
 /// Who is away.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Away {
-    /// Nobody.
+    /// None.
     Nobody,
     /// The relay.
     Relay,
@@ -158,7 +158,7 @@ impl State {
         }
     }
 
-    /// What is missing that would be there without the outage.
+    /// The results that are missing compared with a run without the outage.
     pub(super) fn missing(&self, script: Script) -> Option<String> {
         let said =
             |status: &str| self.ledger.streams.values().any(|book| book.statuses.iter().any(|said| said == status));
@@ -169,7 +169,7 @@ impl State {
         if script.operation == Operation::PayRefused {
             let mut data = self.ledger.streams.values().flat_map(|book| &book.events).map(|(event, _)| &event.data);
             let refused = data.any(|data| data.contains("\"not_paid\""));
-            // Of a request that may have been sent twice, by this process or another, nobody can say so.
+            // For a request that may have been sent twice, by this process or another, the outcome cannot be known.
             if script.away == Away::Lightning || script.process == Process::KilledTwice {
                 return None;
             }

@@ -71,7 +71,7 @@ impl Relay {
         wanted
     }
 
-    /// The service says something on a connection; an event that it publishes is given back.
+    /// The service sends a message on a connection; returns the event if it publishes one.
     pub fn hear(&mut self, number: u64, text: &str) -> Option<Event> {
         let connection = self.connections.get_mut(&number)?;
         match ClientMessage::from_json(text).ok()? {

@@ -1,4 +1,4 @@
-//! Virtual time: what goes by while nobody has anything to do, at once.
+//! Virtual time: time without work passes at once.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -46,7 +46,7 @@ impl Time {
         began.1 = began.1.max(until);
     }
 
-    /// What clocks on the wall show: the service's and everybody else's.
+    /// The wall clocks: the service's and everybody else's.
     pub fn wall(&self) -> UnixMillis {
         let passed = i64::try_from(self.passed()).unwrap_or(i64::MAX);
         let wall = BEGINNING.saturating_add(passed).saturating_add(self.skew.load(Ordering::Relaxed));

@@ -34,7 +34,7 @@ pub struct User {
     pub subscriptions: BTreeMap<String, bool>,
     conversation: Option<ConversationKey>,
     seen: BTreeSet<EventId>,
-    /// Requests they have answered, and how, or decided not to.
+    /// Requests to which they have replied, with the reply, or decided not to.
     decided: BTreeMap<String, Option<Deed>>,
 }
 
@@ -43,7 +43,7 @@ pub struct User {
 pub enum Deed {
     /// Sends this.
     Send(WalletMessage, &'static str),
-    /// Pays, and says so.
+    /// Pays and reports it.
     Pay(PaymentRequest),
     /// Scans a handshake URL's token.
     Scan(String),
@@ -232,7 +232,7 @@ impl State {
         }
     }
 
-    /// A user's wallet closes a subscription, and says so once.
+    /// A user's wallet closes a subscription and sends the close once.
     pub fn user_closes(&mut self, who: usize, id: String) {
         let Some(user) = self.users.get_mut(who) else { return };
         if user.subscriptions.insert(id.clone(), true) == Some(true) {
@@ -276,7 +276,7 @@ impl State {
         let response = PaymentResponse { request_id: request.request_id.clone(), status };
         let message = WalletMessage::PaymentResponse(response);
         self.user_sends(who, &message, "says that a payment is made");
-        // Nobody acknowledges it: a wallet says it a few times.
+        // It is not acknowledged: a wallet sends it a few times.
         for after in [20, 90] {
             let deed = Deed::Send(message.clone(), "says again that a payment is made");
             self.later(Duration::from_secs(after), Action::UserActs { who, deed });

@@ -66,7 +66,7 @@ pub async fn many_append_to_the_reserved_stream(subject: impl Subject) {
     assert_eq!(events.iter().map(|event| event.index).collect::<Vec<_>>(), [0, 1, 2, 3, 4]);
 }
 
-/// Done is not finished; what is watched is told to whoever rebuilds the index, until the end.
+/// Done is not finished; the watched invoice is returned when the index is rebuilt, until the operation finishes.
 pub async fn done_and_watched_are_kept(mut subject: impl Subject) {
     let hash = PaymentHash::from_bytes([7; 32]);
     let store = subject.store();

@@ -1,4 +1,4 @@
-//! Short words for what the tests are made of.
+//! Builders of test data.
 
 use usher_engine::event::{EventType, NewEvent};
 use usher_engine::ports::{
@@ -6,10 +6,10 @@ use usher_engine::ports::{
     IdempotencyRecord, NewIdempotencyRecord, OperationKind, OutboxChange, OutboxMessage, ProofId, Revision,
     RowPosition, State, Store, StoredProof, TicketCommit, TicketJobId,
 };
-use usher_engine::{StreamId, UnixMillis};
+use usher_engine::{OperationOutcome, StreamId, UnixMillis};
 use usher_protocol::{EventId, PublicKey};
 
-/// The time at which everything in these tests happens unless it says otherwise.
+/// The default time in these tests.
 const NOW: UnixMillis = UnixMillis(1_763_600_000_000);
 
 /// The `number`th stream id; they sort by number.
@@ -44,6 +44,7 @@ pub fn event(number: u64) -> NewEvent {
         event_type: EventType::StatusUpdate,
         at: UnixMillis(NOW.0 + number),
         data: format!(r#"{{"number":{number}}}"#).into(),
+        outcome: OperationOutcome::Completed,
     }
 }
 

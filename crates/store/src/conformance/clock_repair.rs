@@ -12,7 +12,7 @@ use super::{
 
 const BY: Duration = Duration::from_secs(10);
 
-/// Moved by as much, and only what is of the clock that was ahead: whoever does it twice does it once.
+/// Only times recorded while the clock was ahead are moved, by as much; doing it twice has the effect of doing it once.
 pub async fn pending_deliveries_keep_their_pauses(subject: impl Subject) {
     let store = subject.store();
     for n in 1..=4 {

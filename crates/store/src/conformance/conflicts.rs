@@ -25,7 +25,7 @@ pub async fn stepping_from_another_revision_conflicts(subject: impl Subject) {
     commit_done(&*store, step(id(1), 2)).await;
 }
 
-/// So that the engine can answer with the stream that has it.
+/// So that the engine can return the stream that has the key.
 pub async fn a_claimed_key_names_its_owner(subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, Commit { claims: vec![key("a"), key("b")], ..create(id(1)) }).await;
@@ -110,7 +110,8 @@ pub async fn an_inbound_event_counts_once(mut subject: impl Subject) {
     commit_done(&*store, Commit { inbound: vec![inbound(2)], ..step(id(1), 2) }).await;
 }
 
-/// Then the keys, then the inbound event: what is stale is told first. (And before all of them a repeated call.)
+/// Then the keys, then the inbound event: a stale revision is reported first. (And a repeated request before all of
+/// them.)
 pub async fn the_revision_is_looked_at_first(subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, Commit { claims: vec![key("a")], inbound: vec![inbound(1)], ..create(id(1)) }).await;
@@ -179,7 +180,7 @@ async fn observe(subject: &impl Subject) -> Snapshot {
     Snapshot::of(&*subject.store(), &about).await
 }
 
-/// For one row: as when a timer and a wallet's answer meet.
+/// For one row: as when a timer and a wallet's reply coincide.
 pub async fn of_two_contenders_one_wins(subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, create(id(1))).await;

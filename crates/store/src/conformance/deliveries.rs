@@ -89,7 +89,7 @@ pub async fn only_the_first_pending_one_is_offered(subject: impl Subject) {
     assert_eq!(next(&*store, 1).await, Some(4));
 }
 
-/// Each counts; the last one's outcome is told.
+/// Each attempt is counted; the result of the last one is returned.
 pub async fn attempts_are_recorded(subject: impl Subject) {
     let store = subject.store();
     opened(&*store, 1, 1).await;
@@ -133,7 +133,7 @@ pub async fn attempts_are_recorded(subject: impl Subject) {
     assert_eq!(store.delivery(id(1), 0).await.unwrap(), Some(delivered));
 }
 
-/// Nor does one that is not there; what is known of it stays.
+/// Nor does one that does not exist; what is recorded of it stays.
 pub async fn a_settled_delivery_takes_no_attempt(subject: impl Subject) {
     let store = subject.store();
     opened(&*store, 1, 3).await;
@@ -193,7 +193,7 @@ pub async fn settled_ones_may_be_retried(subject: impl Subject) {
     assert_eq!(store.delivery(id(1), 0).await.unwrap().unwrap().attempts, 1);
 }
 
-/// The receiver gets it again before it gets what is newer.
+/// The receiver gets it again before newer ones.
 pub async fn a_retried_one_comes_before_later_ones(subject: impl Subject) {
     let store = subject.store();
     opened(&*store, 1, 3).await;
@@ -224,7 +224,7 @@ pub async fn a_retried_one_hurries_those_before_it(subject: impl Subject) {
     assert_eq!(store.pending_queues(None, 10).await.unwrap()[0], (id(1), UnixMillis(600)));
 }
 
-/// Both, or nothing: what was answered before, or is not there, changes nothing.
+/// Both or neither: a repeated request, or one for a missing delivery, changes nothing.
 pub async fn a_retry_is_committed_with_its_answer(mut subject: impl Subject) {
     let store = subject.store();
     opened(&*store, 1, 2).await;
@@ -247,7 +247,7 @@ pub async fn a_retry_is_committed_with_its_answer(mut subject: impl Subject) {
     assert_eq!(store.idempotency_record(&idempotency_key(1)).await.unwrap(), Some(new_record(1, 70, 51).record));
 }
 
-/// As when an attempt is recorded and an operator retries: what was settled once is not settled twice.
+/// As when an attempt is recorded while an operator retries: a delivery is not settled twice.
 pub async fn of_two_attempts_one_settles(subject: impl Subject) {
     opened(&*subject.store(), 1, 50).await;
     for index in 0..50 {
@@ -346,7 +346,7 @@ pub async fn queues_of_one_stream_do_not_wait_for_one_another(mut subject: impl 
     attempt(&*store, accepted(reserved, 3, 12)).await;
     assert_eq!([first(a).await, first(b).await], [Some(0), None]);
     assert_eq!(store.set_aside_delivery(b, UnixMillis(13)).await.unwrap(), None);
-    // What is delivered once more goes by its queue, too: nothing of others is made due by it.
+    // A retried delivery belongs to its queue as well: it makes nothing of other queues due.
     let due = async |index| store.delivery(reserved, index).await.unwrap().unwrap().due_at;
     let before = due(0).await;
     assert_eq!(store.retry_delivery(reserved, 3, UnixMillis(0), None).await.unwrap(), Retried::Due);

@@ -1,4 +1,4 @@
-//! Durability: what was acknowledged is there.
+//! Durability: everything that was acknowledged is stored.
 
 use std::collections::BTreeMap;
 use std::future::{Future as _, poll_fn};
@@ -109,7 +109,7 @@ pub async fn what_was_acknowledged_under_load_is_there(mut subject: impl Subject
     assert_eq!(open.len(), acknowledged.len() + 1);
 }
 
-/// A caller that goes away half-way leaves a whole commit or none, and disturbs nobody.
+/// A caller that is cancelled half-way leaves a whole commit or none, and does not affect others.
 pub async fn a_dropped_caller_changes_nothing(subject: impl Subject) {
     let store = subject.store();
     for n in 0..50 {

@@ -86,7 +86,7 @@ pub async fn concurrent_appends_are_gapless(subject: impl Subject) {
     assert_eq!(data.len() as u64, TASKS * APPENDS, "each once");
 }
 
-/// Data that is no JSON object is damage: it would be served and posted as it stands.
+/// Data that is not a JSON object is damage: it would be served and posted unchanged.
 pub async fn data_that_is_no_object_is_unreadable(subject: impl Subject) {
     let store = subject.store();
     for (n, data) in (1..).zip(["", "text", "[]", "1", "null", "{", "{}}", r#"{"a":}"#, r#"{"a":"\0"}"#]) {

@@ -1,4 +1,4 @@
-//! Answers: the first one stands until it has had its time.
+//! Idempotency records: the first one stays until it expires.
 
 use usher_engine::UnixMillis;
 use usher_engine::ports::{Commit, Committed, Conflict, IdempotencyRecord, NewIdempotencyRecord, Revision};
@@ -11,7 +11,7 @@ async fn answered_at(store: &dyn FullStore, call: u64) -> Option<u64> {
     store.idempotency_record(&idempotency_key(call)).await.unwrap().map(|record| record.at.0)
 }
 
-/// As they were given; the second is not, and says so.
+/// Unchanged; a second record under the same key is not stored.
 pub async fn are_kept_once(mut subject: impl Subject) {
     let store = subject.store();
     assert_eq!(store.idempotency_record(&idempotency_key(1)).await.unwrap(), None);
@@ -26,7 +26,7 @@ pub async fn are_kept_once(mut subject: impl Subject) {
     assert_eq!(store.idempotency_record(&idempotency_key(1)).await.unwrap(), Some(new_record(1, 100, 0).record));
 }
 
-/// Than what the new one says: the whole answer, and again later.
+/// Replaces the whole record if it is older than the new one's limit, and again later.
 pub async fn are_replaced_when_older(subject: impl Subject) {
     let store = subject.store();
     assert!(store.add_idempotency_record(new_record(1, 100, 0)).await.unwrap());
@@ -87,7 +87,8 @@ pub async fn are_committed_with_their_operation(mut subject: impl Subject) {
     }
 }
 
-/// No operation, no event, no delivery, no key; and the answer stays the first. It is looked at before everything else.
+/// No operation, no event, no delivery, no key, and the first record stays. The record is checked before everything
+/// else.
 pub async fn an_answered_call_changes_nothing(subject: impl Subject) {
     let store = subject.store();
     commit_done(
@@ -115,7 +116,7 @@ pub async fn an_answered_call_changes_nothing(subject: impl Subject) {
     commit_done(&*store, Commit { claims: vec![key("b")], ..create(id(3)) }).await;
 }
 
-/// As one kept by itself does.
+/// As a record stored by itself does.
 pub async fn a_commit_replaces_an_old_answer(subject: impl Subject) {
     let store = subject.store();
     assert!(store.add_idempotency_record(new_record(1, 100, 0)).await.unwrap());
@@ -125,7 +126,7 @@ pub async fn a_commit_replaces_an_old_answer(subject: impl Subject) {
     assert_eq!(commit_conflicts(&*store, young).await, Conflict::AlreadyRequested);
 }
 
-/// The other finds the answer of the one that did.
+/// The other finds the record of the first.
 pub async fn of_two_calls_with_one_key_one_works(subject: impl Subject) {
     for n in 0..50 {
         let call = move |operation, at| Commit { idempotency_record: Some(new_record(n, at, 0)), ..create(operation) };
@@ -144,7 +145,7 @@ pub async fn of_two_calls_with_one_key_one_works(subject: impl Subject) {
     }
 }
 
-/// Oldest first; the call may then be answered anew.
+/// Oldest first; the request can then be processed again.
 pub async fn are_forgotten_in_batches(subject: impl Subject) {
     let store = subject.store();
     for n in 1..=6 {

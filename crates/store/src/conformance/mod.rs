@@ -1,10 +1,10 @@
-//! What every store must do, whatever its engine: one suite that each passes.
+//! What every store must do, whatever its storage engine: each passes the same suite.
 //!
 //! ```ignore
 //! usher_store::store_conformance!(my_subject); // my_subject: async fn() -> impl Subject
 //! ```
 //!
-//! [`Model`] is the same behaviour in memory and in the plainest words: it passes the suite too, and random histories
+//! [`Model`] is the same behaviour in memory, as simple as possible: it passes the suite as well, and random histories
 //! are compared with it.
 
 // Tests, compiled as a library so that another engine's crate can run them.

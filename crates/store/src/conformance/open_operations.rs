@@ -18,7 +18,7 @@ pub async fn lists_only_what_is_open(subject: impl Subject) {
     assert_eq!(open, [StreamId::SUBSCRIPTIONS, id(2), id(3), id(5)]);
 }
 
-/// Each page begins after the last id of the one before, also when that one has finished meanwhile.
+/// Each page begins after the last id of the previous one, even if that operation has finished in the meantime.
 pub async fn pages_in_order_of_id(subject: impl Subject) {
     let store = subject.store();
     // Not in order of id.

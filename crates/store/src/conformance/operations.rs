@@ -37,7 +37,7 @@ pub async fn steps_replace_the_state(subject: impl Subject) {
     assert_eq!((stored.revision, stored.state), (3, State(r#"{"revision":3}"#.to_owned())));
 }
 
-/// Every question has an answer for an unknown id, and stepping it conflicts.
+/// Every query has a result for an unknown id, and stepping it conflicts.
 pub async fn what_is_unknown_is_absent(subject: impl Subject) {
     let store = subject.store();
     assert_eq!(store.operation(id(1)).await.unwrap(), None);
@@ -49,7 +49,7 @@ pub async fn what_is_unknown_is_absent(subject: impl Subject) {
     assert_eq!(store.operation(id(1)).await.unwrap(), None);
 }
 
-/// No step leads out of the end; what was said stays readable.
+/// A finished operation accepts no step; its events stay readable.
 pub async fn finishing_is_final(subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, Commit { events: vec![event(0)], ..create(id(1)) }).await;

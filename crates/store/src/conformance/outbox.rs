@@ -1,4 +1,4 @@
-//! The outbox: what is sent again until the operation takes it out.
+//! The outbox: messages that are repeated until the operation removes them.
 
 use usher_engine::UnixMillis;
 use usher_engine::ports::{Commit, OutboxChange, OutboxMessage};
@@ -31,7 +31,7 @@ pub async fn is_kept_replaced_and_emptied(subject: impl Subject) {
     assert_eq!(store.outbox(id(1)).await.unwrap(), [message(4)]);
 }
 
-/// By a step that says so; what was there stays as it was, and the new ones come after it.
+/// By a step that adds messages; the existing ones stay unchanged, and the new ones follow them.
 pub async fn is_added_to(subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, Commit { outbox: OutboxChange::Add(vec![message(1)]), ..create(id(1)) }).await;

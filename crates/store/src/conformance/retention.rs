@@ -1,4 +1,4 @@
-//! Removing what is past its time, and nothing else.
+//! Removes what is past its retention, and nothing else.
 
 use usher_engine::event::NewEvent;
 use usher_engine::ports::{Commit, Conflict, OutboxChange, Retried, UserRelays};
@@ -68,7 +68,7 @@ pub async fn never_removes_what_is_open(subject: impl Subject) {
     assert_eq!(store.events(id(1), 0, 10).await.unwrap().len(), 1);
 }
 
-/// Those recorded before the given time; the rest still count.
+/// Those recorded before the given time; the rest are still recognised.
 pub async fn forgets_inbound_events_in_batches(subject: impl Subject) {
     let store = subject.store();
     commit_done(&*store, create(id(1))).await;
@@ -114,7 +114,7 @@ async fn finish_with_deliveries(subject: &impl Subject, number: u64, at: u64) {
     commit_done(&*subject.store(), commit).await;
 }
 
-/// Until the last of them is delivered or given up; it holds up no other operation, and does not count.
+/// Until the last of them is delivered or given up; it delays no other operation and is not counted.
 pub async fn keeps_what_has_pending_deliveries(subject: impl Subject) {
     let store = subject.store();
     finish_with_deliveries(&subject, 1, 10).await;
@@ -194,7 +194,8 @@ pub async fn forgets_settled_deliveries_of_open_streams(subject: impl Subject) {
     assert_eq!(store.events(id(1), 0, 10).await.unwrap().len(), 6);
 }
 
-/// Whoever is sent a message, or is said to be in use: noted once a day, and not for users whose relays are unknown.
+/// Users who are sent a message, or whose relays are in use: recorded once a day, and not for users whose relays are
+/// unknown.
 pub async fn keeps_relays_that_are_in_use(subject: impl Subject) {
     const DAY: u64 = 24 * 3_600_000;
     let store = subject.store();

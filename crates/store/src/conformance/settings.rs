@@ -1,4 +1,4 @@
-//! Settings: the last word counts.
+//! Settings: the last write wins.
 
 use super::Subject;
 
@@ -19,7 +19,7 @@ pub async fn are_set_replaced_and_removed(subject: impl Subject) {
     assert_eq!(store.setting("").await.unwrap().as_deref(), Some("empty name"));
 }
 
-/// What was set, and that it was removed.
+/// Values that were set, and removals.
 pub async fn survive_reopening(mut subject: impl Subject) {
     let store = subject.store();
     store.set_setting("kept", Some("1")).await.unwrap();

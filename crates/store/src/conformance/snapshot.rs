@@ -19,7 +19,7 @@ pub struct Subjects {
     pub keys: Vec<CorrelationKey>,
     /// Users whose relays may be known.
     pub users: Vec<PublicKey>,
-    /// Calls that may have been answered.
+    /// Requests that may have an idempotency record.
     pub calls: Vec<IdempotencyKey>,
     /// Names of settings.
     pub settings: Vec<String>,
@@ -78,7 +78,7 @@ struct Stream {
     next_delivery: Option<Delivery>,
 }
 
-/// What a store answers to every question; two that behave alike have equal ones.
+/// The results of all queries; two stores that behave alike have equal snapshots.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Snapshot {
     streams: Vec<Stream>,

@@ -1,4 +1,4 @@
-//! Contents: whatever text and numbers the engine hands over.
+//! Stored values: text and numbers are returned unchanged, whatever they are.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ pub async fn large_values_survive(subject: impl Subject) {
     assert_eq!(store.remove_finished(UnixMillis(u64::MAX), 10).await.unwrap(), 1);
 }
 
-/// Empty, with zeros, quotes, and what is longer in UTF-8 than it looks.
+/// Empty, with zeros, quotes, and characters of several bytes in UTF-8.
 pub async fn odd_text_survives(subject: impl Subject) {
     let store = subject.store();
     for (n, text) in (1..).zip(["", "\0", "a\0b", "'; DROP TABLE operations; --", "?1 :a @b $c", "\u{1F511}\u{FFFF}"]) {

@@ -147,7 +147,7 @@ pub async fn proofs_are_added_reserved_released_and_removed(subject: impl Subjec
     done(&*store, TicketCommit { release_reserved: true, ..ticket_step(2, 1) }).await;
     assert_eq!(free(&*store).await, [1, 2, 3].map(proof_id));
     done(&*store, TicketCommit { reserve: both.clone(), ..ticket_step(2, 2) }).await;
-    // What is spent goes, and the change comes, in one step.
+    // Spent proofs are removed and the change is added in one step.
     let spent = TicketCommit { remove_reserved: true, add: vec![sats(4, 3)], ..ticket_step(2, 3) };
     done(&*store, spent).await;
     assert_eq!(free(&*store).await, [2, 4].map(proof_id));

@@ -33,7 +33,7 @@ pub(crate) fn apply(connection: &Connection, commits: &[Commit]) -> Result<AllCo
     Ok(AllCommitted::Done(heads))
 }
 
-/// What is stored of the operation, or what the commit conflicts with; those `earlier` are of the same transaction.
+/// The stored row of the operation, or the conflict; `earlier` are the commits before it in the same transaction.
 fn look(connection: &Connection, commit: &Commit, earlier: &[Commit]) -> Result<Result<Row, Conflict>, SqliteFailure> {
     if let Some(new) = &commit.idempotency_record {
         let key = new.record.key;
@@ -85,7 +85,7 @@ fn write(connection: &Connection, commit: &Commit, before: Row) -> Result<Head, 
     Ok(Head { revision: after.revision, next_index: after.next_index })
 }
 
-/// What an operation's row holds and the store itself counts.
+/// The columns of an operation's row that the store itself counts.
 struct Row {
     revision: u64,
     next_index: u64,
@@ -95,7 +95,8 @@ struct Row {
 }
 
 impl Row {
-    /// What is stored, if it is what the commit expects; for a new operation, what precedes its first revision.
+    /// The stored row, if it is at the revision that the commit expects; for a new operation, the values before its
+    /// first revision.
     fn expected(connection: &Connection, commit: &Commit) -> Result<Option<Self>, SqliteFailure> {
         let stored = prepare(
             connection,
@@ -176,7 +177,7 @@ fn append_events(connection: &Connection, commit: &Commit, before: &Row) -> Resu
     Ok(next_index)
 }
 
-/// Says how many messages the operation has in the outbox now.
+/// Returns how many messages the operation has in the outbox now.
 fn change_outbox(connection: &Connection, commit: &Commit, before: usize) -> Result<usize, SqliteFailure> {
     let (messages, kept): (&[OutboxMessage], usize) = match &commit.outbox {
         _ if commit.finished => (&[], 0),
@@ -233,7 +234,7 @@ fn change_correlations(
         }
         keys.retain(|key| !commit.kept.iter().any(|(kept, _)| kept == key));
         for key in &keys {
-            // One that is not there is free already: a damaged table does not keep its operation from its end.
+            // A missing key is free already: a damaged table must not prevent its operation from finishing.
             prepare(connection, "DELETE FROM correlations WHERE key = ?1 AND operation = ?2")?
                 .execute(params![key.as_bytes(), commit.operation.as_bytes()])
                 .during("free a correlation key")?;
@@ -252,7 +253,7 @@ fn change_correlations(
     Ok(keys)
 }
 
-/// A finished operation's key that nobody else can claim before `until`.
+/// A finished operation's key that no other operation can claim before `until`.
 fn keep_key(
     connection: &Connection,
     commit: &Commit,

@@ -1,4 +1,4 @@
-//! What a wrong clock has left behind.
+//! Corrects recorded times after the clock was set back.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use usher_engine::UnixMillis;
 use super::codec;
 use super::failure::{During as _, SqliteFailure};
 
-/// Each looks at rows of the future alone, and leaves none.
+/// Each changes only rows whose times are in the future, and leaves none.
 const SET_BACK: [&str; 7] = [
     "UPDATE deliveries INDEXED BY deliveries_status
      SET due_at = max(:now, due_at - :by), since = min(since, :now), last_attempt_at = min(last_attempt_at, :now)
@@ -24,7 +24,7 @@ const SET_BACK: [&str; 7] = [
      WHERE finished_at IS NOT NULL AND finished_at > :now AND :by >= 0",
 ];
 
-/// Each is answered by the end of an index. Impossible times are left out: they are damage.
+/// Each part reads the end of an index. Impossible times are excluded: they are damage.
 const LATEST: &str = "SELECT max(at) FROM (
     SELECT max(last_attempt_at) AS at FROM deliveries INDEXED BY deliveries_settled
         WHERE status <> 0 AND last_attempt_at <= ?1

@@ -136,7 +136,7 @@ pub(crate) fn put(
         .map(|_| ())
 }
 
-/// What is done with rows that cannot be read.
+/// How rows that cannot be read are handled.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Damaged {
     LeftOut,
@@ -227,7 +227,7 @@ fn record_attempt(connection: &Connection, attempt: &DeliveryAttempt) -> Result<
         .map(|changed| changed == 1)
 }
 
-/// Writes every column anew, but for those that say which it is: any of them may be what cannot be read.
+/// Rewrites every column except the key, because any of them may be the unreadable one.
 fn set_aside(
     connection: &Connection,
     queue: StreamId,
@@ -244,7 +244,7 @@ fn set_aside(
         )
         .and_then(|mut statement| {
             let read = |row: &Row<'_>| {
-                // Its stream may be what is damaged.
+                // Its stream may be damaged.
                 let stream = row.get(0).unwrap_or(*queue.as_bytes());
                 Ok((StreamId::from_bytes(stream), row.get::<_, i64>(1)?))
             };
@@ -315,7 +315,7 @@ mod tests {
         steps.collect::<Result<_, _>>().unwrap()
     }
 
-    /// However many deliveries there are: none of these sorts, or looks at rows that it does not answer with.
+    /// However many deliveries there are: none of these statements sorts, or reads rows that it does not return.
     #[test]
     fn the_worker_and_the_lists_are_answered_from_an_index() {
         const EVENT: &str = "SEARCH e USING PRIMARY KEY (stream=? AND idx=?) LEFT-JOIN";

@@ -1,4 +1,4 @@
-//! A probe of the room there is: as much as commits need, written and taken away again.
+//! Checks whether there is enough disk space for commits: writes as much as they need and removes it again.
 
 use rusqlite::Connection;
 
@@ -7,14 +7,14 @@ use super::failure::{During as _, SqliteFailure};
 /// Writes 256 KiB: 64 pages. A commit of the engine changes about ten, and some dozen of them share a transaction.
 ///
 /// # Errors
-/// [`SqliteFailure`], first of all when there is no room.
+/// [`SqliteFailure`], most often because the disk is full.
 pub(crate) fn fill_probe(connection: &Connection) -> Result<(), SqliteFailure> {
     let statement = "INSERT INTO settings (name, value) VALUES ('store.probe', hex(zeroblob(131072)))
                      ON CONFLICT (name) DO UPDATE SET value = excluded.value";
     connection.execute(statement, []).during("write a probe").map(|_| ())
 }
 
-/// Frees what the probe took, for commits to come.
+/// Frees the space that the probe took, for the next commits.
 ///
 /// # Errors
 /// [`SqliteFailure`].

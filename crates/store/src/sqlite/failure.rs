@@ -27,7 +27,7 @@ pub enum SqliteFailure {
         /// How many rows it changed.
         changed: usize,
     },
-    /// What is stored cannot be understood.
+    /// Stored data cannot be interpreted.
     #[error("cannot read {0}")]
     Unreadable(&'static str),
 }
@@ -73,7 +73,7 @@ impl From<SqliteFailure> for StoreError {
     }
 }
 
-/// Says what was being done when SQLite failed.
+/// Adds what was being done when SQLite failed.
 pub(crate) trait During<T> {
     /// Wraps the error.
     fn during(self, during: &'static str) -> Result<T, SqliteFailure>;

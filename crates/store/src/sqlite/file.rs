@@ -76,7 +76,7 @@ impl DatabaseFile {
     }
 }
 
-/// Whether a process has the database at this path open; `None` when that cannot be told.
+/// Whether a process has the database at this path open; `None` if that cannot be determined.
 pub(crate) fn is_in_use(path: &Path) -> Option<bool> {
     let lock = match resolve(path).and_then(|path| File::open(beside(&path, ".lock"))) {
         Ok(lock) => lock,

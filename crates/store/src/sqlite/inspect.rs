@@ -17,13 +17,14 @@ use super::open_error::OpenError;
 use super::schema::{self, MIGRATIONS};
 use super::{damage, deliveries, file, settings};
 
-/// How long a read waits for somebody else's lock.
+/// How long a read waits for another process's lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Most problems that are listed: the first ones say enough.
 const MOST_PROBLEMS: usize = 20;
 
-/// A database that is only read. Neither the file nor its lock is touched, so a service can start meanwhile.
+/// A database opened only for reading. Neither the file nor its lock is changed, so a service can start in the
+/// meantime.
 pub struct DatabaseInspection {
     connection: Mutex<Connection>,
     version: u32,
@@ -34,7 +35,7 @@ pub struct DatabaseInspection {
 pub enum Integrity {
     /// Every page and index is as it should be.
     Whole,
-    /// What is wrong, in SQLite's words, at most 20 of them.
+    /// At most 20 problems, in SQLite's words.
     Damaged(Vec<String>),
     /// It would have taken longer than it may.
     NotFinished,
@@ -65,7 +66,7 @@ impl DatabaseInspection {
         (self.version, known_version())
     }
 
-    /// Whether a process has the database at this path open; `None` when that cannot be told.
+    /// Whether a process has the database at this path open; `None` if that cannot be determined.
     pub fn is_in_use(path: &Path) -> Option<bool> {
         file::is_in_use(path)
     }
@@ -151,7 +152,7 @@ impl DatabaseInspection {
     }
 }
 
-/// What is stored is read; nothing is ever written.
+/// Only reads; never writes.
 #[async_trait]
 impl SettingStore for DatabaseInspection {
     async fn setting(&self, name: &str) -> Result<Option<String>, StoreError> {
@@ -169,8 +170,8 @@ fn known_version() -> u32 {
 
 fn connect(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    // Without a write-ahead log nobody has it open, and nothing is missing from the file itself: then SQLite need not make
-    // the log's files, which would stay behind.
+    // Without a write-ahead log no process has it open, and the file itself is complete: then SQLite need not make the
+    // log's files, which would stay behind.
     match (beside(path, "-wal").exists(), uri(path)) {
         (false, Some(uri)) => Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI),
         _ => Connection::open_with_flags(path, flags),

@@ -10,19 +10,19 @@ use super::failure::SqliteFailure;
 pub(crate) enum Message {
     /// Do this.
     Run(Box<dyn Job>),
-    /// Take nothing more, do what is queued, and end.
+    /// Accept no more jobs, do the queued ones, and end.
     Close,
 }
 
-/// A piece of work whose result somebody may be waiting for.
+/// A piece of work, whose caller may be waiting for the result.
 pub(crate) trait Job: Send {
     /// Does it and keeps the result. May be called again after a rollback.
     fn run(&mut self, connection: &Connection) -> Result<(), SqliteFailure>;
 
-    /// Answers with the kept result, or with the failure.
+    /// Sends the result, or the failure, to the caller.
     fn settle(self: Box<Self>, outcome: Result<(), SqliteFailure>);
 
-    /// Nobody waits for the result any more.
+    /// Whether no caller waits for the result any more.
     fn abandoned(&self) -> bool;
 }
 
@@ -47,7 +47,7 @@ where
             Ok(()) => self.result.ok_or(StoreError::Closed),
             Err(failure) => Err(failure.into()),
         };
-        // The caller may have gone: the work is done all the same.
+        // The caller may be gone: the work is done anyway.
         drop(self.answer.send(answer));
     }
 

@@ -1,4 +1,4 @@
-//! What the writer counts: how long commits take and how many share one.
+//! The writer's metrics: how long transactions take and how many commits share one.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -17,7 +17,7 @@ pub struct StoreMetrics {
     pub commit_seconds: HistogramValues,
     /// How many pieces of work shared a transaction.
     pub batch_size: HistogramValues,
-    /// Transactions that failed and were rolled back; their work is tried again or answered with the failure.
+    /// Transactions that failed and were rolled back; their jobs are retried or fail.
     pub failed: u64,
 }
 
@@ -69,7 +69,7 @@ impl Metrics {
     }
 }
 
-/// Counts by bound, the last for what is above all of them; the sum is kept in whole units of the caller's.
+/// Counts by bound, the last for values above all bounds; the sum is in whole units of the caller's.
 #[derive(Debug)]
 struct Histogram<const N: usize> {
     counts: [AtomicU64; N],

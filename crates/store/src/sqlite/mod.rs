@@ -5,10 +5,10 @@
 //! | `file` | the lock and the permissions of the database file |
 //! | `open`, `open_error` | connections and their settings, and why a database is refused |
 //! | `schema` | migrations |
-//! | `job`, `writer`, `readers`, `panic_signal` | the threads, the work they take, and what tells when one is lost |
+//! | `job`, `writer`, `readers`, `panic_signal` | the threads, their jobs, and the signal that one has panicked |
 //! | `inspect` | looking at a database without changing it |
-//! | `commit`, `read`, `deliveries`, `answers`, `settings`, `tickets`, `retention`, `clocks`, `damage` | the statements |
-//! | `metrics`, `probe` | what the writer counts, and whether there is room |
+//! | `apply_commit`, `read`, `deliveries`, `idempotency_records`, `settings`, `tickets`, `retention`, `clock_repair`, `damage` | the statements |
+//! | `metrics`, `disk_space` | the writer's metrics, and whether there is enough disk space |
 //! | `codec` | values in columns |
 
 mod apply_commit;
@@ -71,7 +71,7 @@ const LONGEST_QUEUE: usize = 65_536;
 pub struct SqliteOptions {
     /// Threads that read, at least 1.
     pub readers: usize,
-    /// Commits and queries that may wait in each thread's queue, 1 to 65,536; who finds it full waits for room.
+    /// How many commits and queries may wait in each thread's queue, 1 to 65,536; while it is full, callers wait.
     pub queue: usize,
     /// Most commits that share a transaction, 1 to `queue`: what bounds how long the first of them waits for the last.
     pub max_batch: usize,
@@ -98,7 +98,7 @@ impl Default for SqliteOptions {
 
 /// The engine's store in an SQLite file.
 ///
-/// Dropping it does what [`close`](Self::close) does and blocks meanwhile.
+/// Dropping it does what [`close`](Self::close) does and blocks until it is done.
 pub struct SqliteStore {
     /// None only while being dropped.
     queues: Option<Queues>,
@@ -106,7 +106,7 @@ pub struct SqliteStore {
     closed: watch::Receiver<()>,
     writer: Mutex<Option<JoinHandle<()>>>,
     metrics: Arc<Metrics>,
-    /// How many transactions had failed when room was last found for a probe.
+    /// How many transactions had failed when the last probe of the disk space succeeded.
     probed: AtomicU64,
     /// SQLite has found the file damaged.
     corrupt: AtomicBool,
@@ -171,9 +171,9 @@ impl SqliteStore {
 
     /// Reads a page and writes one: whether the store does its work now.
     ///
-    /// Written is what stands in the file's head already, and nothing less than a write tells: on a full disk all reads
-    /// go well, and so does a transaction that changes nothing. One page may find room where a commit finds none, though:
-    /// once a transaction has failed, as much is written as commits need, until there is room for it.
+    /// Rewrites a value of the file's header, because only a write shows whether the disk is full: reads succeed on a
+    /// full disk, and so does a transaction that changes nothing. There may be space for one page but not for a commit:
+    /// after a failed transaction, as much is written as commits need, until that succeeds.
     ///
     /// # Errors
     /// [`StoreError`], as a commit would at this moment.

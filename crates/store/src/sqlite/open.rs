@@ -11,8 +11,8 @@ use super::file::DatabaseFile;
 use super::open_error::OpenError;
 use super::schema::{self, MIGRATIONS};
 
-/// How long a statement waits for somebody else's lock. Nobody else writes, but an operator's backup or `sqlite3`
-/// shell may hold the file for a moment.
+/// How long a statement waits for another process's lock. No other process writes, but an operator's backup or
+/// `sqlite3` shell may hold the file for a moment.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Statements kept prepared on each connection: more than there are, so that none is ever prepared twice.

@@ -43,7 +43,7 @@ pub enum OpenError {
         /// The newest schema version known to this program.
         known: u32,
     },
-    /// Tables, columns or indexes are missing: something else than this program has changed it.
+    /// Tables, columns or indexes are missing: another program has changed it.
     #[error("the database {} is incomplete: {} missing", path.display(), list(missing))]
     Incomplete {
         /// The file.
@@ -61,7 +61,7 @@ pub enum OpenError {
         /// What failed.
         source: SqliteFailure,
     },
-    /// SQLite cannot work with the file: it is damaged, or its file system cannot do what is needed.
+    /// SQLite cannot use the file: it is damaged, or its file system lacks a required feature.
     #[error("cannot use the database {}", path.display())]
     Unusable {
         /// The file.

@@ -1,4 +1,4 @@
-//! Tells when a database thread has panicked: what it had to do, nobody does from then on.
+//! Signals that a database thread has panicked: from then on, its work is not done.
 
 use std::sync::Arc;
 

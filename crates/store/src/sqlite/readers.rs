@@ -62,7 +62,7 @@ impl Readers {
         ReaderQueues { queues: self.queues.clone(), next: AtomicUsize::new(0) }
     }
 
-    /// Answers what is queued and closes the connections. Blocks: not for asynchronous code.
+    /// Runs the queued queries and closes the connections. Blocks: not for asynchronous code.
     pub(crate) fn close(self) {
         for queue in self.queues {
             // An error means that it has ended already.
@@ -76,11 +76,11 @@ impl Readers {
     }
 }
 
-/// Reads until told to close (or every sender is gone) and the queue is empty.
+/// Reads until it is closed (or every sender is gone) and the queue is empty.
 fn run(connection: &Connection, queue: &mut mpsc::Receiver<Message>) {
     let mut messages = Vec::with_capacity(MAX_BATCH);
     while queue.blocking_recv_many(&mut messages, MAX_BATCH) > 0 {
-        // One snapshot for all that wait, taken after they were asked: each sees what was committed before it asked.
+        // One snapshot for all waiting queries, taken after they were queued: each sees everything committed before it.
         // Where this fails the queries still work, each with a snapshot of its own.
         let shared = messages.len() > 1 && execute(connection, "BEGIN");
         for message in messages.drain(..) {

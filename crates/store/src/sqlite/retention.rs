@@ -1,4 +1,4 @@
-//! Removing what is past its time.
+//! Removes rows whose retention is over.
 
 use rusqlite::{Connection, OptionalExtension as _, params};
 use usher_engine::{StreamId, UnixMillis};
@@ -141,7 +141,7 @@ pub(crate) fn forget_deliveries(
     forget(connection, OLD, before, limit, "forget deliveries")
 }
 
-/// What [`remove_ticket_jobs`] removes: no job that still has proofs reserved, because they would be nobody's.
+/// The jobs that [`remove_ticket_jobs`] removes: none that still has proofs reserved, because no job would own them.
 const FINISHED_JOBS: &str = "SELECT id FROM ticket_jobs INDEXED BY ticket_jobs_finished
     WHERE finished_at IS NOT NULL AND finished_at >= 0 AND finished_at < ?1 AND length(id) = 32 AND NOT EXISTS (
         SELECT 1 FROM ticket_proofs INDEXED BY ticket_proofs_reserved WHERE job = ticket_jobs.id
@@ -169,7 +169,7 @@ pub(crate) fn remove_ticket_jobs(
     Ok(finished.len())
 }
 
-/// Runs a statement that deletes what is older than `before`, at most `limit` rows.
+/// Runs a statement that deletes rows older than `before`, at most `limit` of them.
 fn forget(
     connection: &Connection,
     sql: &str,

@@ -42,7 +42,7 @@ pub(crate) enum SchemaError {
         /// The newest schema known here.
         known: u32,
     },
-    /// A migration failed; what was there before is untouched.
+    /// A migration failed; the database is unchanged.
     Migration(u32, SqliteFailure),
     /// It cannot be read.
     Unreadable(SqliteFailure),
@@ -123,7 +123,7 @@ pub(crate) fn rewrite_version(connection: &Connection) -> Result<(), SqliteFailu
     connection.pragma_update(None, "user_version", version).during("write the schema's version")
 }
 
-/// Applies what is missing, each migration in a transaction of its own.
+/// Applies the missing migrations, each in its own transaction.
 ///
 /// # Errors
 /// As [`inspect`], and [`SchemaError::Migration`].

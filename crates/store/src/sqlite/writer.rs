@@ -12,7 +12,7 @@ use super::failure::{During as _, SqliteFailure};
 use super::job::{Job, Message};
 use super::metrics::Metrics;
 
-/// Writes until told to close (or every sender is gone) and the queue is empty.
+/// Writes until it is closed (or every sender is gone) and the queue is empty.
 pub(crate) fn run(connection: &Connection, queue: &mut mpsc::Receiver<Message>, max_batch: usize, metrics: &Metrics) {
     let mut messages = Vec::with_capacity(max_batch);
     while queue.blocking_recv_many(&mut messages, max_batch) > 0 {
@@ -28,10 +28,10 @@ pub(crate) fn run(connection: &Connection, queue: &mut mpsc::Receiver<Message>, 
     }
 }
 
-/// Commits a batch and answers everybody in it.
+/// Commits a batch and sends each caller its result.
 ///
-/// A job that fails takes nobody with it: what came before it, the job, and what came after it are tried again each
-/// for itself, in this order.
+/// A job that fails does not affect the others: the jobs before it, the job, and the jobs after it are retried each for
+/// itself, in this order.
 fn commit(connection: &Connection, batch: Vec<Box<dyn Job>>, metrics: &Metrics) {
     let mut parts = vec![batch];
     while let Some(mut part) = parts.pop() {
@@ -66,7 +66,7 @@ fn attempt(connection: &Connection, jobs: &mut [Box<dyn Job>], metrics: &Metrics
         Ok(()) => metrics.committed(jobs.len(), started.elapsed()),
         Err(_) => metrics.failed(),
     }
-    // After some errors (disk full, input/output) SQLite has rolled back by itself.
+    // After some errors (disk full, input/output) SQLite has already rolled back.
     if result.is_err() && !connection.is_autocommit() {
         // Should this fail too, the next BEGIN does, and so says every commit until the file works again.
         if let Err(error) = execute(connection, "ROLLBACK", "roll back a transaction") {
@@ -105,7 +105,7 @@ mod tests {
 
     use super::*;
 
-    /// Inserts `number`, and says when and how it was answered.
+    /// Inserts `number`, and records its result and the order of the results.
     struct Insert {
         number: i64,
         answers: Arc<Mutex<Vec<(i64, bool)>>>,
@@ -127,7 +127,7 @@ mod tests {
         }
     }
 
-    /// What is answered in which order, and which rows are there.
+    /// The results in their order, and the rows that are stored.
     fn commit_all(schema: &str, numbers: &[i64]) -> (Vec<(i64, bool)>, Vec<i64>) {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch(schema).unwrap();

@@ -58,8 +58,8 @@ pub fn together(reader: &Reader<'_>, now: UnixMillis, errors: &mut Vec<ConfigErr
             Err(problem) => note("nostr.subkey_proof", format!("is invalid: {problem}")),
         }
     }
-    for fault in check_profile(&profile(reader)) {
-        note(&format!("profile.{}", fault.field), fault.problem);
+    for error in check_profile(&profile(reader)).err().into_iter().flatten() {
+        note(&format!("profile.{}", error.name()), error.detail.clone());
     }
     if let Some(url) = reader.peek::<Option<WebUrl>>("pages.public_url").flatten()
         && (url.url().query().is_some() || url.url().fragment().is_some())

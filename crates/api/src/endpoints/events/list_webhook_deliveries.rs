@@ -13,7 +13,7 @@ use crate::query::Query;
 use usher_engine::FieldError;
 use usher_engine::FieldErrors;
 
-/// What is asked for.
+/// The query.
 #[derive(Debug, PartialEq, Eq)]
 struct Parameters {
     status: DeliveryStatus,

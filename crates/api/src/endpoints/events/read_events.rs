@@ -19,12 +19,12 @@ use crate::request_log;
 use usher_engine::FieldError;
 use usher_engine::FieldErrors;
 
-/// Most events in one answer.
+/// Most events in one response.
 const MAX_LIMIT: u64 = 1_000;
 /// The longest a call is held, in seconds: what proxies let pass as they come.
 const MAX_WAIT: u64 = 60;
 
-/// What is asked for.
+/// The query.
 #[derive(Debug, PartialEq, Eq)]
 struct Parameters {
     after: u64,
@@ -131,7 +131,7 @@ pub(crate) async fn read_events(
     Ok((StatusCode::OK, [(header::CONTENT_TYPE, "application/json")], body).into_response())
 }
 
-/// Waits for events; answers what there is when the service stops, and the caller asks the next one.
+/// Waits for events; returns those there are when the service stops, and the client continues with the next process.
 async fn long_poll(state: &ApiState, stream: StreamId, parameters: &Parameters) -> Result<EventPage, Error> {
     let Parameters { after, limit, wait } = *parameters;
     let _place = state.long_poll_permit().map_err(Error::Full)?;

@@ -20,10 +20,10 @@ use crate::ApiState;
 /// Most events that are read at a time: a slow reader holds no more than these.
 const BATCH: usize = 100;
 
-/// Proxies that gather answers before passing them on are told not to; nginx and those who follow it obey this one.
+/// Tells proxies not to buffer the response; nginx and compatible proxies obey this header.
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// Answers with a stream's events from `after` on, as they come.
+/// Responds with a stream's events from `after` on, as they are committed.
 pub(super) async fn open(state: &ApiState, stream: StreamId, after: u64) -> Result<Response, Error> {
     let place = state.event_stream_permit().map_err(Error::Full)?;
     let first = state.engine.events(stream, after, BATCH).await?;
@@ -49,7 +49,7 @@ struct Feed {
 }
 
 impl Feed {
-    /// The next piece of the answer, and what is left; `None` at its end.
+    /// The next piece of the response, and the remaining state; `None` at its end.
     async fn chunk(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
         if self.over {
             return None;
@@ -64,7 +64,7 @@ impl Feed {
         Some((Ok(text.into()), self))
     }
 
-    /// The next page: empty when nothing happened for so long; `None` when the answer must end here.
+    /// The next page: empty after some time without events; `None` if the response must end here.
     async fn wait(&self, patience: Duration) -> Option<EventPage> {
         let page = tokio::select! {
             biased;
@@ -84,7 +84,8 @@ impl Feed {
     }
 }
 
-/// A page as an event stream has it. What is left out is said first, without an id: there is nothing to resume after.
+/// A page in the format of an event stream. Removed events are reported first, without an id, because a client cannot
+/// resume after them.
 fn write(page: &EventPage) -> String {
     let mut out = String::new();
     let mut json = String::new();

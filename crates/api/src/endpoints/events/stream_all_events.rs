@@ -16,13 +16,13 @@ use usher_engine::{Live, LiveEvent, LiveEvents};
 use crate::ApiState;
 use crate::problem::Problem;
 
-/// Most events in one piece of the answer: a slow reader holds no more than these.
+/// Most events in one piece of the response: a slow reader holds no more than these.
 const BATCH: usize = 100;
 
 /// Bytes an event needs beside its data: two stream ids, numbers and names; generous, so that nothing is copied twice.
 const ENVELOPE: usize = 384;
 
-/// Proxies that gather answers before passing them on are told not to.
+/// Tells proxies not to buffer the response.
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
 /// Streams the events of all streams as they happen, for development.
@@ -61,7 +61,7 @@ struct Watch {
 }
 
 impl Watch {
-    /// The next piece of the answer, and what is left; `None` at its end.
+    /// The next piece of the response, and the remaining state; `None` at its end.
     async fn chunk(mut self) -> Option<(Result<Bytes, Infallible>, Self)> {
         if !std::mem::replace(&mut self.begun, true) {
             // Says that it has begun: what happens from here on is shown.

@@ -6,11 +6,10 @@ use usher_engine::AuthenticateKey;
 
 use crate::ApiState;
 use crate::body;
-use crate::endpoints::operation_started::{Error, Started};
+use crate::endpoints::operation_started::{Error, Started, start_operation};
 use crate::field_types::{Key, Subkeys};
 use crate::idempotency::IdempotencyContext;
 use crate::request_body::{RequestBody, request_body};
-use crate::tasks;
 
 request_body! {
     /// Asks a user to prove that they hold a key.
@@ -53,8 +52,6 @@ pub(crate) async fn authenticate_key(
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(request): body::Json<Body>,
 ) -> Result<Json<Started>, Error> {
-    let engine = state.engine.clone();
-    let once = idempotency.map(|Extension(idempotency)| idempotency.request(Started::on));
-    let stream = tasks::run_detached(&state, async move { engine.start_authentication(request, once).await }).await??;
-    Ok(Started::answer(&stream))
+    start_operation(&state, idempotency, |engine, once| async move { engine.start_authentication(request, once).await })
+        .await
 }

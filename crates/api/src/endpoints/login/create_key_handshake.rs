@@ -1,39 +1,19 @@
 //! `POST /key-handshake`
 
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
 use serde::Serialize;
-use usher_engine::{KeyHandshakeRequest, KeyHandshakeStarted, StartError};
+use usher_engine::{KeyHandshakeRequest, KeyHandshakeStarted};
 use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::body;
+use crate::endpoints::operation_started::Error;
 use crate::field_types::{Flag, VisibleAscii};
 use crate::idempotency::IdempotencyContext;
-use crate::problem::Problem;
 use crate::request_body::{Nullable, RequestBody, request_body};
 use crate::request_log;
-use crate::tasks::{self, TaskLost};
-
-/// Why a handshake did not start.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error(transparent)]
-    Start(#[from] StartError),
-    #[error(transparent)]
-    Lost(#[from] TaskLost),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        let problem: Problem = match self {
-            Self::Start(error) => error.into(),
-            Self::Lost(error) => error.into(),
-        };
-        problem.into_response()
-    }
-}
+use crate::tasks;
 
 request_body! {
     /// The kind of handshake URL. Every field is optional, and so is the body.

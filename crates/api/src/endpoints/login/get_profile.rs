@@ -12,7 +12,7 @@ use crate::path_parameter::PathParameter;
 use crate::problem::{ErrorCode, Problem};
 use usher_engine::FieldError;
 
-/// Why there is no profile to answer.
+/// Why there is no profile to return.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("the key is wrong")]

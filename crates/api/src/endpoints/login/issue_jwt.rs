@@ -17,7 +17,7 @@ use crate::request_body::{RequestBody, request_body};
 /// Why no JWT was issued.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    /// The service's clock is beyond the calendar, or a token cannot be written: neither is the caller's doing.
+    /// The service's clock is outside the calendar, or a token cannot be written: neither is the client's fault.
     #[error(transparent)]
     Issue(#[from] IssueError),
 }
@@ -45,7 +45,7 @@ request_body! {
     }
 }
 
-/// What was read of it.
+/// The fields as read.
 pub(crate) struct Request {
     target_key: PublicKey,
     duration_hours: u64,

@@ -12,7 +12,7 @@ use crate::query::Query;
 use usher_engine::FieldError;
 use usher_engine::FieldErrors;
 
-/// What is asked for.
+/// The query.
 #[derive(Debug)]
 struct Parameters {
     page: PageQuery<StreamId>,

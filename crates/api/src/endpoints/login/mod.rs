@@ -1,4 +1,4 @@
-//! Log in: who a user is, the proof of it, and what is known about them.
+//! Log in: a user's key, the proof of it, and their profile.
 
 mod authenticate_key;
 mod close_key_handshake;

@@ -12,7 +12,7 @@ use crate::path_parameter::PathParameter;
 use crate::problem::{ErrorCode, Problem};
 use usher_engine::FieldError;
 
-/// Why an identifier names nobody.
+/// Why an identifier could not be resolved.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error("the identifier is wrong")]

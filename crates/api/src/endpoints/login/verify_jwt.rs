@@ -14,7 +14,7 @@ use crate::field_types::{Jwt, Key};
 use crate::problem::{ErrorCode, Problem};
 use crate::request_body::{RequestBody, request_body};
 
-/// Why a JWT does not count.
+/// Why a JWT is invalid.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
     #[error(transparent)]
@@ -51,7 +51,7 @@ request_body! {
     }
 }
 
-/// What was read of it.
+/// The fields as read.
 pub(crate) struct Request {
     public_key: PublicKey,
     token: String,

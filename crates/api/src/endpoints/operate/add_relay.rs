@@ -4,33 +4,11 @@ use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
-use usher_engine::ports::RelayChangeError;
 
-use super::relay::{Body, Relay};
+use super::relay::{Body, Error, Relay};
 use crate::ApiState;
 use crate::body;
-use crate::problem::Problem;
-use crate::tasks::{self, TaskLost};
-
-/// Why a relay was not added.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum Error {
-    #[error(transparent)]
-    Change(#[from] RelayChangeError),
-    #[error(transparent)]
-    Lost(#[from] TaskLost),
-}
-
-impl IntoResponse for Error {
-    fn into_response(self) -> Response {
-        let problem: Problem = match self {
-            Self::Change(error) => error.into(),
-            Self::Lost(error) => error.into(),
-        };
-        problem.into_response()
-    }
-}
+use crate::tasks;
 
 /// Adds a relay.
 ///

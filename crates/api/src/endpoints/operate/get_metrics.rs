@@ -13,7 +13,7 @@ use crate::state::Waiting;
 /// Why there are no metrics.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    /// Two of them do not go together, which is a fault of ours.
+    /// Two families contradict each other, which is an internal error.
     #[error(transparent)]
     Unwritable(#[from] prometheus::Error),
 }

@@ -17,7 +17,7 @@ use crate::query::Query;
 use usher_engine::FieldError;
 use usher_engine::FieldErrors;
 
-/// What was asked is not to be read.
+/// The query cannot be read.
 #[derive(Debug)]
 pub(crate) struct Error(Vec<FieldError>);
 

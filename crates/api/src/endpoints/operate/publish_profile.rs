@@ -5,7 +5,7 @@ use std::sync::Arc;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
-use usher_engine::ports::{ProfileChange, ProfileFault, PublishError};
+use usher_engine::ports::{ProfileChange, PublishError};
 
 use crate::ApiState;
 use crate::body;
@@ -14,7 +14,6 @@ use crate::field_types::{Nip05Identifier, OneLine, UserName, WebUrl};
 use crate::problem::Problem;
 use crate::request_body::{Nullable, RequestBody, ValuesToCheck, request_body};
 use crate::tasks::{self, TaskLost};
-use usher_engine::FieldError;
 
 /// Why a profile was not published.
 #[derive(Debug, thiserror::Error)]
@@ -28,12 +27,7 @@ pub(crate) enum Error {
 impl IntoResponse for Error {
     fn into_response(self) -> Response {
         let problem: Problem = match self {
-            Self::Publish(PublishError::Invalid(faults)) => Problem::invalid(
-                faults
-                    .into_iter()
-                    .map(|ProfileFault { field, problem }| FieldError { pointer: format!("/{field}"), detail: problem })
-                    .collect(),
-            ),
+            Self::Publish(PublishError::Invalid(errors)) => Problem::invalid(errors),
             Self::Publish(PublishError::NoRelay) => no_relay(),
             Self::Publish(PublishError::Store(error)) => error.into(),
             Self::Publish(error @ PublishError::Signing) => Problem::internal(error),

@@ -6,11 +6,10 @@ use usher_engine::{FieldValues, RequestInvoice};
 
 use crate::ApiState;
 use crate::body;
-use crate::endpoints::operation_started::{Error, Started};
+use crate::endpoints::operation_started::{Error, Started, start_operation};
 use crate::field_types::{Currency, Description, Identifier, Key, Millisats, Subkeys, UnixSeconds};
 use crate::idempotency::IdempotencyContext;
 use crate::request_body::{RequestBody, ValuesToCheck, request_body};
-use crate::tasks;
 
 request_body! {
     /// Asks a user for an invoice.
@@ -86,8 +85,6 @@ pub(crate) async fn request_invoice(
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(request): body::Json<Body>,
 ) -> Result<Json<Started>, Error> {
-    let engine = state.engine.clone();
-    let once = idempotency.map(|Extension(idempotency)| idempotency.request(Started::on));
-    let stream = tasks::run_detached(&state, async move { engine.request_invoice(request, once).await }).await??;
-    Ok(Started::answer(&stream))
+    start_operation(&state, idempotency, |engine, once| async move { engine.request_invoice(request, once).await })
+        .await
 }

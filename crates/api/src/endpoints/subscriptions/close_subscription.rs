@@ -52,7 +52,7 @@ request_body! {
     }
 }
 
-/// What was read of it.
+/// The fields as read.
 pub(crate) struct Request {
     main_key: PublicKey,
     subscription_id: String,

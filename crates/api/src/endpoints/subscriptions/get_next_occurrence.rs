@@ -24,7 +24,7 @@ request_body! {
     }
 }
 
-/// What was read of it.
+/// The fields as read.
 pub(crate) struct Request {
     calendar: Calendar,
     from: u64,

@@ -15,7 +15,7 @@ use crate::query::Query;
 use usher_engine::FieldError;
 use usher_engine::FieldErrors;
 
-/// What is asked for.
+/// The query.
 #[derive(Debug)]
 struct Parameters {
     filter: SubscriptionFilter,

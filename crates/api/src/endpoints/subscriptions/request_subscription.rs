@@ -7,13 +7,12 @@ use usher_protocol::message::Recurrence;
 
 use crate::ApiState;
 use crate::body;
-use crate::endpoints::operation_started::{Error, Started};
+use crate::endpoints::operation_started::{Error, Started, start_operation};
 use crate::field_types::{
     CalendarWord, Currency, Description, Flag, Identifier, Key, Millisats, PaymentCount, Subkeys, UnixSeconds,
 };
 use crate::idempotency::IdempotencyContext;
 use crate::request_body::{RequestBody, ValuesToCheck, request_body};
-use crate::tasks;
 
 request_body! {
     /// Asks a user to agree to a subscription.
@@ -150,9 +149,10 @@ pub(crate) async fn request_subscription(
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(request): body::Json<Body>,
 ) -> Result<Json<Started>, Error> {
-    let engine = state.engine.clone();
-    let once = idempotency.map(|Extension(idempotency)| idempotency.request(Started::on));
-    let stream =
-        tasks::run_detached(&state, async move { engine.start_recurring_payment(request, once).await }).await??;
-    Ok(Started::answer(&stream))
+    start_operation(
+        &state,
+        idempotency,
+        |engine, once| async move { engine.start_recurring_payment(request, once).await },
+    )
+    .await
 }

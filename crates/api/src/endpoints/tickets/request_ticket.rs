@@ -6,11 +6,10 @@ use usher_engine::{FieldValues, RequestTicket};
 
 use crate::ApiState;
 use crate::body;
-use crate::endpoints::operation_started::{Error, Started};
+use crate::endpoints::operation_started::{Error, Started, start_operation};
 use crate::field_types::{Flag, Identifier, Key, MintAuth, MintUrl, Subkeys, TicketAmount, TicketUnit, UnixSeconds};
 use crate::idempotency::IdempotencyContext;
 use crate::request_body::{Aliased, RecipientKey, RequestBody, StaticAuthToken, ValuesToCheck, request_body};
-use crate::tasks;
 
 request_body! {
     /// Asks a user for a ticket.
@@ -108,8 +107,5 @@ pub(crate) async fn request_ticket(
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(request): body::Json<Body>,
 ) -> Result<Json<Started>, Error> {
-    let engine = state.engine.clone();
-    let once = idempotency.map(|Extension(idempotency)| idempotency.request(Started::on));
-    let stream = tasks::run_detached(&state, async move { engine.request_ticket(request, once).await }).await??;
-    Ok(Started::answer(&stream))
+    start_operation(&state, idempotency, |engine, once| async move { engine.request_ticket(request, once).await }).await
 }

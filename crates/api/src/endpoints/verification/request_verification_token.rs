@@ -6,11 +6,10 @@ use usher_engine::RequestVerificationToken;
 
 use crate::ApiState;
 use crate::body;
-use crate::endpoints::operation_started::{Error, Started};
+use crate::endpoints::operation_started::{Error, Started, start_operation};
 use crate::field_types::{Key, MintUrl, Subkeys};
 use crate::idempotency::IdempotencyContext;
 use crate::request_body::{RequestBody, request_body};
-use crate::tasks;
 
 request_body! {
     /// Asks a user for a proof of age.
@@ -59,9 +58,8 @@ pub(crate) async fn request_verification_token(
     idempotency: Option<Extension<IdempotencyContext>>,
     body::Json(request): body::Json<Body>,
 ) -> Result<Json<Started>, Error> {
-    let engine = state.engine.clone();
-    let once = idempotency.map(|Extension(idempotency)| idempotency.request(Started::on));
-    let request = async move { engine.request_verification_token(request, once).await };
-    let stream = tasks::run_detached(&state, request).await??;
-    Ok(Started::answer(&stream))
+    start_operation(&state, idempotency, |engine, once| async move {
+        engine.request_verification_token(request, once).await
+    })
+    .await
 }

@@ -94,7 +94,7 @@ impl Gatherer {
     }
 }
 
-/// Steps an operation by a note; says whether it changed anything.
+/// Steps an operation by a note; returns whether it changed anything.
 fn step_by_note(change: &mut Change, note: Note, now: UnixMillis) -> bool {
     if change.effects.contains(&Effect::Finish) {
         return false;

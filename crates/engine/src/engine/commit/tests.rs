@@ -104,7 +104,12 @@ fn handshake(token: &str) -> Operation {
 }
 
 fn event() -> NewEvent {
-    NewEvent { event_type: EventType::KeyHandshake, at: NOW, data: "{}".into() }
+    NewEvent {
+        event_type: EventType::KeyHandshake,
+        at: NOW,
+        data: "{}".into(),
+        outcome: crate::OperationOutcome::Completed,
+    }
 }
 
 async fn start(committer: &Committer, n: u8, token: &str) -> Result<Option<Conflict>, StoreError> {

@@ -8,7 +8,8 @@ use crate::ports::Head;
 use crate::{StreamId, UnixMillis};
 
 impl AfterCommit {
-    /// Puts the operation into the index as it is now, with its timers; says whether this is its latest commit so far.
+    /// Puts the operation into the index as it is now, with its timers; returns whether this is its latest commit so
+    /// far.
     pub(super) fn update_index(&self, step: &Step, head: Head, now: UnixMillis) -> bool {
         let (id, operation) = (step.id, &step.operation);
         let (sends, paused) = (step.sends(), step.paused.filter(|_| !step.sends()));

@@ -91,7 +91,12 @@ mod tests {
     use crate::event::EventType;
 
     fn events(count: usize) -> Vec<NewEvent> {
-        let event = NewEvent { event_type: EventType::StatusUpdate, at: UnixMillis(1000), data: "{}".into() };
+        let event = NewEvent {
+            event_type: EventType::StatusUpdate,
+            at: UnixMillis(1000),
+            data: "{}".into(),
+            outcome: crate::OperationOutcome::Completed,
+        };
         vec![event; count]
     }
 

@@ -60,7 +60,7 @@ impl EventFeed {
         self.live.show(stream, next_index, events);
     }
 
-    /// `stream` ended without an event: readers who wait for one get an answer now.
+    /// `stream` ended without an event: waiting readers return now.
     pub(super) fn end(&self, stream: StreamId) {
         self.waiters.wake(stream);
     }
@@ -109,7 +109,7 @@ impl EventFeed {
             Err(failure) => return Err(failure.into()),
         };
         let events = self.read_events(stream, after, limit, Some(stored.next_index)).await?;
-        // If it finished since the index was asked, the next request says so.
+        // If it finished since the index was read, the next request reports it.
         let end = stored.done.then_some(stored.next_index);
         if stored.finished_at.is_some() && end == Some(events.len() as u64) && after == 0 {
             self.finished.put(stream, &events);

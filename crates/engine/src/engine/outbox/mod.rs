@@ -240,7 +240,7 @@ impl Outbox {
                 message.participants.clone_from(&everybody);
             }
             let relays = self.users.get(&message.main_key).await?;
-            let letter = OutgoingMessage {
+            let message = OutgoingMessage {
                 kind: message.kind,
                 content: message.content,
                 recipients: message.recipients,
@@ -250,7 +250,7 @@ impl Outbox {
                 made_at: message.made_at,
                 signer: None,
             };
-            let events = self.parts.messenger.send(&letter);
+            let events = self.parts.messenger.send(&message);
             self.parts.metrics.sent();
             let mut sent = self.sent.lock();
             for event in events {

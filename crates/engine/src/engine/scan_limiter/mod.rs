@@ -4,7 +4,7 @@
 //!
 //! 1. **per author**: one scan of one key a minute;
 //! 2. **per relay**: a flood over one relay leaves room for users who come over another. The event of an honest wallet
-//!    comes over several relays, and counts at the first that has room (`Via::copy`);
+//!    comes over several relays, and is charged to the first relay with capacity left (`Via::copy`);
 //! 3. **in all**, which bounds what is stored. When this is used up, each relay still has a small reserve of its own.
 //!
 //! A scan that exceeds 2 or 3 is not refused: it waits, for wallets send a handshake once. While scans wait, some of them

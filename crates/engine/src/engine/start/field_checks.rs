@@ -10,11 +10,11 @@ use usher_protocol::PublicKey;
 use usher_protocol::bolt11::Invoice;
 
 use super::PaymentRules;
-use crate::UnixMillis;
+use crate::engine::StartError;
 use crate::engine::subscriptions::{OpenSubscription, Subscriptions};
-use crate::engine::{FieldErrors, StartError};
 use crate::operations::{Subscription, SubscriptionState, SubscriptionView};
 use crate::ports::{Clock, StoreError, TicketWallet, Token};
+use crate::{FieldErrors, UnixMillis};
 
 /// How long a user may take to pay if the caller does not say.
 const PAYMENT_TTL: Duration = Duration::from_secs(300);
@@ -83,13 +83,13 @@ pub enum FieldValues {
         amount: Option<u64>,
         /// Millisats.
         minimum_amount: Option<u64>,
-        /// Unix seconds until which the user can answer.
+        /// Unix seconds until which the user can reply.
         expires_at: Option<u64>,
         /// Unix seconds of the first payment.
         first_payment_due: Option<u64>,
         /// Unix seconds after which none falls due.
         until: Option<u64>,
-        /// Whether the service asks for each payment by itself.
+        /// Whether the service charges each due date automatically.
         auto_charge: bool,
     },
 }

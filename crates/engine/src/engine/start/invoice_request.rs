@@ -21,7 +21,7 @@ pub struct RequestInvoice {
     pub description: Option<String>,
     /// The caller's own reference, repeated in events.
     pub reference: Option<String>,
-    /// Unix seconds until which it can be answered.
+    /// Unix seconds until which the user can reply.
     pub expires_at: Option<u64>,
 }
 

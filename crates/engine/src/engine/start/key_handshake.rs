@@ -14,8 +14,8 @@ const MAX_STATIC_TOKEN: usize = 128;
 pub struct KeyHandshakeRequest {
     /// Makes the URL reusable; 1 to 128 visible ASCII characters.
     pub static_token: Option<String>,
-    /// Handshake only: the wallet is told that no authentication challenge follows. `None` means `false`, or, for a static
-    /// token that is open already, the value that it was opened with.
+    /// Handshake only: tells the wallet that no authentication challenge follows. `None` means `false`, or, for a
+    /// static token that is open already, the value that it was opened with.
     pub no_request: Option<bool>,
 }
 

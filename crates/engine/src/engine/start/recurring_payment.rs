@@ -24,11 +24,11 @@ pub struct RecurringPaymentRequest {
     pub minimum_amount: Option<u64>,
     /// When, and how often.
     pub recurrence: Recurrence,
-    /// Unix seconds until which it can be answered.
+    /// Unix seconds until which the user can reply.
     pub expires_at: u64,
     /// The caller's own reference, repeated in events.
     pub reference: Option<String>,
-    /// Whether the service asks for each due payment by itself.
+    /// Whether the service charges each due date automatically.
     pub auto_charge: bool,
 }
 

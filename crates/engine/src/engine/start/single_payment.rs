@@ -1,4 +1,4 @@
-//! Starts a payment that a user is asked for.
+//! Starts a payment requested from a user.
 
 use usher_protocol::PublicKey;
 

@@ -9,10 +9,10 @@ use serde::Deserialize;
 use usher_protocol::bolt11::Invoice;
 
 use super::MintJob;
+use crate::FieldError;
 use crate::StreamId;
 use crate::engine::errors::{EventsError, StartError, TicketCallError};
 use crate::engine::event_feed::EventFeed;
-use crate::engine::field_errors::FieldError;
 use crate::engine::start::{PayInvoiceRequest, Starter};
 use crate::ports::{Clock, MintTerms, Minted, StoreError, TicketError, Token};
 

@@ -1,4 +1,4 @@
-//! An invoice of our own: made by the Lightning backend, checked, and looked up.
+//! An invoice of the service: created by the Lightning backend, checked, and looked up.
 
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ use crate::UnixMillis;
 use crate::operations::{Effect, LightningRequest, StepResult, lease};
 use crate::ports::{InvoiceStatus, LightningError, Settlement, WantedInvoice};
 
-/// How long the Lightning backend may take to make an invoice, all tries together. Half of its time for a charge that the service makes
-/// by itself: nobody looks on, and charges of many subscriptions fall due at the same instant.
+/// How long the Lightning backend may take to create an invoice, with all attempts. For an automatic charge it is half
+/// of the charge's time: nobody waits for it, and charges of many subscriptions fall due at the same instant.
 pub(super) const MAKING: Duration = Duration::from_secs(60);
 
-/// By how much an invoice may seem older than the request it was made for.
+/// By how much an invoice may appear older than its request.
 const CLOCKS_DIFFER: Duration = Duration::from_secs(900);
 
 impl Payment {
     pub(super) fn make_invoice(&self, now: UnixMillis) -> Effect {
-        // Whole seconds, as the invoice will count them: it shall not expire before the request does.
+        // Whole seconds, as in the invoice: it must not expire before the request does.
         let expiry = self.expires_at.secs().saturating_sub(now.secs()).max(1);
         Effect::Ask(LightningRequest::MakeInvoice(WantedInvoice {
             amount: self.amount,
@@ -54,7 +54,7 @@ impl Payment {
             return self.fail(&format!("the wallet made an invoice that does not fit: {fault}"), now);
         }
         self.source = InvoiceSource::Own { network, invoice: Some(invoice.clone()) };
-        // A wallet may let it live shorter than it was meant to.
+        // The backend may have chosen a shorter expiry than requested.
         self.expires_at = self.expires_at.min(UnixMillis::from_secs(invoice.expires_at()));
         self.phase = Phase::Asking;
         StepResult::Stepped(vec![self.ask(invoice)])
@@ -75,7 +75,7 @@ impl Payment {
         }
     }
 
-    /// Asks the Lightning backend one last time.
+    /// Looks the invoice up one last time.
     pub(super) fn close(&mut self, give_up: UnixMillis, now: UnixMillis) -> StepResult {
         self.phase = Phase::Closing { next: lease(now), give_up };
         let look_up = self.watched().map(|hash| Effect::Ask(LightningRequest::LookUpInvoice(hash)));
@@ -99,10 +99,11 @@ impl Payment {
         }
     }
 
-    /// The Lightning backend says that the invoice was paid. Too little, or a preimage of something else, is no settlement of it.
+    /// The Lightning backend reports that the invoice was paid. Too small an amount, or a preimage of another hash,
+    /// does not settle it.
     pub(super) fn settled(&mut self, settlement: &Settlement, now: UnixMillis) -> StepResult {
         let Some(hash) = self.watched() else { return StepResult::Ignored };
-        // Wallets that count whole sats leave out the rest.
+        // Backends that count whole sats drop the rest.
         let whole = self.amount - self.amount % 1000;
         let enough = settlement.amount.is_none_or(|amount| amount >= whole);
         let fits = settlement.preimage.is_none_or(|preimage| preimage.payment_hash() == hash);
@@ -111,8 +112,8 @@ impl Payment {
     }
 }
 
-/// Seconds until the Lightning backend is asked again for an invoice: 1, 2, 4, 8, 8, … and after a minute 60, 60, …; for what nobody looks
-/// on at, and of which there may be very many, 2, 4, 8, 16, 32, 60, 60, …
+/// The pause before the Lightning backend is asked again for an invoice: 1, 2, 4, 8, 8, … seconds and after a minute
+/// 60, 60, …; for automatic charges, of which there may be very many, 2, 4, 8, 16, 32, 60, 60, …
 fn again_after(tries: u32, unattended: bool) -> Duration {
     match tries {
         _ if unattended => Duration::from_secs((1 << tries.min(6)).min(60)),

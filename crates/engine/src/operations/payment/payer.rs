@@ -1,4 +1,4 @@
-//! The payer: what the user is asked, and what they say.
+//! The payer: requests to the user, and their replies.
 
 use std::time::Duration;
 
@@ -10,15 +10,15 @@ use super::{InvoiceSource, Payment, Phase};
 use crate::UnixMillis;
 use crate::operations::{Effect, StepResult};
 
-/// How long a payer's claim to have paid our invoice stands for those that follow: each is a reason to ask the Lightning backend.
+/// How long further claims of a payer to have paid are ignored: each claim causes a look-up by the Lightning backend.
 const CLAIMS: Duration = Duration::from_secs(5);
 
-/// Most failures that are told of one payment; a wallet has no reason to try more often in a day.
+/// The most failures reported for one payment; a wallet has no reason to try more often in a day.
 pub(super) const MAX_FAILURES: u8 = 20;
 
-/// For how long nothing is repeated once the user has answered, other than by refusing: a repeated request is a second attempt to
-/// pay for wallets that know it only by its event, and their further answers wait behind it. After that the answer that is still
-/// missing may have been lost.
+/// How long nothing is repeated once the user has replied, except with a refusal. Wallets that recognise a request only
+/// by its event treat a repeated one as a second payment, and their further replies wait behind it. After this time,
+/// the reply that is still missing may have been lost.
 const PAUSE: Duration = Duration::from_secs(300);
 
 fn answered_pause(now: UnixMillis) -> Effect {
@@ -30,7 +30,7 @@ impl Payment {
         Effect::Send(self.conversation.message(&self.request(invoice), self.expires_at))
     }
 
-    /// Asks a key that has just proven itself, unless the user has answered on another: they need not be asked twice.
+    /// The same to a key that has just proven itself, unless the user has replied from another device.
     pub(super) fn ask_too(&self, proven: &PublicKey, invoice: &Invoice) -> Option<Effect> {
         let message = self.conversation.message_to_proven(proven, &self.request(invoice), self.expires_at);
         (!self.approved && self.last.is_none() && self.claimed_at.is_none()).then_some(Effect::SendAlso(message))
@@ -57,7 +57,7 @@ impl Payment {
         if let PaymentStatus::Success { preimage } = &response.status {
             return self.claimed(preimage.as_ref(), now);
         }
-        // Between expiry and the timer only proof counts: the wallet was told when it ends.
+        // Between expiry and the timer, only a proof is accepted: the wallet knows when the request expires.
         if !matches!(self.phase, Phase::Asking)
             || now >= self.expires_at
             || self.last.as_ref() == Some(&response.status)
@@ -76,20 +76,21 @@ impl Payment {
                 StepResult::Stepped(vec![self.tell("user_failed", reason.as_deref(), None, now), answered_pause(now)])
             }
             PaymentStatus::Rejected { reason } => self.end("user_rejected", reason.as_deref(), now),
-            // Nothing to tell, and nothing to store: a wallet that repeats itself costs no write.
+            // Nothing to report and nothing to store: a wallet that repeats its reply costs no write.
             PaymentStatus::Approved | PaymentStatus::Failed { .. } | PaymentStatus::Success { .. } => {
                 StepResult::Ignored
             }
         }
     }
 
-    /// The wallet says that it has paid.
+    /// The wallet claims that it has paid.
     pub(super) fn claimed(&mut self, preimage: Option<&Preimage>, now: UnixMillis) -> StepResult {
         let Some(hash) = self.invoice().map(Invoice::payment_hash) else { return StepResult::Ignored };
         let preimage = preimage.filter(|preimage| preimage.payment_hash() == hash);
         match &self.source {
             InvoiceSource::Other { .. } if preimage.is_some() => self.proven(preimage, now),
-            // It proves nothing, but who says so is not to pay again. Once: a wallet that repeats itself costs no write.
+            // This proves nothing, but the wallet must not pay again. Only once: a wallet that repeats its reply costs
+            // no write.
             InvoiceSource::Other { .. } if self.claimed_at.is_some() || !matches!(self.phase, Phase::Asking) => {
                 StepResult::Ignored
             }
@@ -97,7 +98,7 @@ impl Payment {
                 self.claimed_at = Some(now);
                 StepResult::Stepped(vec![answered_pause(now)])
             }
-            // A reason to ask the Lightning backend, and no more: it may have given us an invoice that pays somebody else.
+            // A reason for a look-up and no more: the backend may have given us an invoice that pays somebody else.
             InvoiceSource::Own { .. } if self.claimed_at.is_some_and(|at| now < at.plus(CLAIMS)) => StepResult::Ignored,
             InvoiceSource::Own { .. } => {
                 self.shown = preimage.copied().or(self.shown);
@@ -108,7 +109,8 @@ impl Payment {
         }
     }
 
-    /// The subscription is over, or the due date is paid: the user is asked no more. Money that comes counts all the same.
+    /// The subscription has ended, or the due date is paid: the request is no longer sent. Money that arrives is still
+    /// accepted.
     pub(super) fn withdraw(&mut self) -> StepResult {
         if std::mem::replace(&mut self.withdrawn, true) {
             return StepResult::Ignored;

@@ -1,20 +1,20 @@
-//! What a user is asked to pay, and what for.
+//! The terms of a payment requested from a user.
 
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
 
 use crate::UnixMillis;
 
-/// What a user is asked to pay.
+/// The terms of a payment requested from a user.
 #[derive(Clone, Debug)]
 pub struct PaymentTerms {
-    /// Who is asked.
+    /// The user's key.
     pub main_key: PublicKey,
-    /// Keys that may answer for it without a proof.
+    /// Keys that may reply for it without a proof.
     pub subkeys: Vec<PublicKey>,
-    /// Our id of the request: random.
+    /// Our random id of the request.
     pub request_id: String,
-    /// The caller's own reference, echoed in events.
+    /// The app's own reference, repeated in events.
     pub reference: Option<String>,
     /// What it is for.
     pub description: String,
@@ -29,17 +29,17 @@ pub struct PaymentTerms {
 pub struct SubscriptionLink {
     /// The subscription.
     pub subscription_id: String,
-    /// Which due date it is for, when the service charges by itself.
+    /// The due date, if it is an automatic charge.
     pub charge: Option<Charge>,
 }
 
-/// Which due date a charge is for.
+/// The due date of a charge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Charge {
     /// The due date's number, from 1.
     pub number: u32,
     /// The due date in Unix seconds.
     pub due: u64,
-    /// How often it was tried before.
+    /// How many attempts there were before.
     pub attempt: u32,
 }

@@ -1,4 +1,4 @@
-//! What was agreed, and which due dates follow from it.
+//! The terms of a subscription, and the due dates that follow from them.
 
 use std::time::Duration;
 
@@ -7,46 +7,47 @@ use usher_protocol::bolt11::Network;
 use usher_protocol::calendar::Calendar;
 use usher_protocol::message::Recurrence;
 
-/// How long a user may take to answer and owe every date since, in seconds.
+/// How long a user may take to reply and still owe every due date since, in seconds.
 const TO_ANSWER: u64 = 300;
 
 /// In seconds.
 const DAY: u64 = 24 * 3600;
 
-/// What was agreed.
+/// The terms of a subscription.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(in crate::operations) struct Agreement {
-    /// The wallet's id of it.
+    /// The id that the wallet gave it.
     pub(in crate::operations) subscription_id: String,
-    /// Millisats each time, as the operator asked.
+    /// Millisats of each payment, as requested by the operator.
     pub(in crate::operations) amount: u64,
     pub(in crate::operations) description: String,
-    /// Millisats each time, as the user allowed.
+    /// Millisats of each payment, as authorized by the user.
     pub(in crate::operations) authorized_amount: u64,
-    /// When and how often, as the user allowed.
+    /// When and how often, as authorized by the user.
     pub(in crate::operations) recurrence: Recurrence,
-    /// How often, as the operator asked; none in what was agreed before this was kept.
+    /// How often, as requested by the operator; `None` in states that were stored before this field existed.
     #[serde(default)]
     pub(in crate::operations) asked_calendar: Option<Calendar>,
-    /// The caller's own reference.
+    /// The app's own reference.
     pub(in crate::operations) reference: Option<String>,
     pub(in crate::operations) auto_charge: bool,
 }
 
-/// A due date of what was agreed.
+/// A due date.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct DueDate {
     /// Counted from 1.
     pub(super) number: u32,
     /// Unix seconds.
     pub(super) due: u64,
-    /// When a date of this number would fall due by the calendar that was asked for.
+    /// When the date of this number would be due by the requested calendar.
     asked_due: Option<u64>,
 }
 
 impl Agreement {
-    /// The first due date of what is agreed at `now`, in Unix seconds. Where the user took their time it is the latest that
-    /// has passed: nobody owes what fell due long before it was agreed, and what runs now is paid at once.
+    /// The first due date of an agreement made at `now`, in Unix seconds. If the user took long to agree, it is the
+    /// latest date that has passed: dates long before the agreement are not owed, and the current period is paid at
+    /// once.
     pub(super) fn first(&self, now: u64) -> Option<DueDate> {
         let (number, first) = self.recurrence.next_due(None)?;
         let Recurrence { calendar, until, .. } = &self.recurrence;
@@ -60,8 +61,8 @@ impl Agreement {
         Some(DueDate { number, due, asked_due: Some(due) })
     }
 
-    /// The due date after this one: by the calendar that the user allowed, and no more often than was asked for. A day's
-    /// difference is none, for the wallet may be in another time zone.
+    /// The due date after this one: by the calendar that the user authorized, and not more often than requested. A
+    /// difference of a day is tolerated, because the wallet may be in another time zone.
     pub(super) fn after(&self, current: &DueDate) -> Option<DueDate> {
         let DueDate { number, due, .. } = *current;
         let (Some(asked), Some(asked_due)) = (&self.asked_calendar, current.asked_due) else {
@@ -76,12 +77,12 @@ impl Agreement {
     }
 }
 
-/// The latest date until `last`, of `first` and those that follow it. There may be half a million between them.
+/// The latest date up to `last`, of `first` and its successors. There may be half a million in between.
 fn latest(calendar: &Calendar, first: u64, last: u64) -> u64 {
     let follows = |after: u64| calendar.next_after(after).filter(|due| *due <= last);
     let Some(mut found) = follows(first) else { return first };
     let mut end = last;
-    // What follows `found` is no later than `last`, and nothing follows `end` by then.
+    // The successor of `found` is not later than `last`, and `end` has no successor by then.
     while let Some(next) = follows(found) {
         found = next;
         let middle = found + end.saturating_sub(found) / 2;
@@ -93,13 +94,13 @@ fn latest(calendar: &Calendar, first: u64, last: u64) -> u64 {
     found
 }
 
-/// What subscriptions are given by the configuration.
+/// The configuration of subscriptions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubscriptionRules {
     /// The network of the invoices.
     pub network: Network,
-    /// After how long a charge that failed is tried again, one after the other (`subscriptions.retry_hours`).
+    /// The intervals after which a failed charge is retried (`subscriptions.retry_hours`).
     pub retry_after: Vec<Duration>,
-    /// For how long a subscription that has ended can be read (`streams.retention_days`).
+    /// How long a subscription that has ended can be read (`streams.retention_days`).
     pub keep: Duration,
 }

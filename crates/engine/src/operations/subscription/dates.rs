@@ -1,7 +1,7 @@
-//! The due dates of a subscription that is charged by itself: which is charged when.
+//! The due dates of a subscription with automatic charges: which date is charged when.
 //!
-//! One date is charged at a time. A date whose charge failed waits for its next try and holds up no later one; of those
-//! whose time has come the oldest goes first, also after downtime.
+//! One date is charged at a time. A date whose charge failed waits for its retry and does not delay later dates. Of the
+//! dates that are due, the oldest goes first, also after downtime.
 
 use std::time::Duration;
 
@@ -10,38 +10,38 @@ use serde::{Deserialize, Serialize};
 use super::agreement::{Agreement, DueDate};
 use crate::operations::payment::Charge;
 
-/// The longest that a user's wallet has to pay one charge, in seconds: wallets that pay by themselves do so when they are
-/// next awake.
+/// The longest time that a user's wallet has to pay one charge, in seconds: wallets that pay automatically do so when
+/// they are next awake.
 const LONGEST: u64 = 3600;
 
-/// The shortest, for calendars whose dates are near each other, in seconds.
+/// The shortest such time, for calendars with short intervals, in seconds.
 const SHORTEST: u64 = 60;
 
-/// Most dates that wait for another try. By the schedule of 24 and 72 hours an hourly calendar has 96 of them.
+/// The most dates that wait for a retry. With retries after 24 and 72 hours, an hourly calendar has 96 of them.
 const MOST_AGAIN: usize = 100;
 
-/// Where charging by itself stands.
+/// The state of automatic charging.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Dates {
     /// The first date that has not been charged yet.
     next: Option<DueDate>,
-    /// The charge that runs.
+    /// The running charge.
     running: Option<Running>,
-    /// The dates that are tried again, oldest first.
+    /// The dates that wait for a retry, oldest first.
     again: Vec<Again>,
 }
 
-/// A charge that runs.
+/// A running charge.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Running {
     charge: Charge,
     /// In seconds.
     lives: u64,
-    /// The date was paid by an earlier try meanwhile: when this one ends, the date is done with.
+    /// An earlier attempt has paid the date in the meantime: when this one ends, the date is done.
     paid: bool,
 }
 
-/// A date that is tried again.
+/// A date that waits for a retry.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 struct Again {
     charge: Charge,
@@ -50,19 +50,19 @@ struct Again {
     at: u64,
 }
 
-/// What is to be told of a charge that failed.
+/// What to report about a failed charge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Failed {
-    /// It was not running: it has been told.
+    /// Nothing: it was not running, so its end has been reported.
     Known,
-    /// Nothing, for the date is paid.
+    /// Nothing, because the date is paid.
     Paid,
-    /// That it failed, and when it is tried again, in Unix seconds.
+    /// That it failed, and when it is retried, in Unix seconds.
     Untold(Option<u64>),
 }
 
 impl Dates {
-    /// The dates of what is agreed at `now`, in Unix seconds.
+    /// The dates of an agreement made at `now`, in Unix seconds.
     pub(super) fn of(agreement: &Agreement, now: u64) -> Self {
         Self { next: agreement.first(now), ..Self::default() }
     }
@@ -87,7 +87,7 @@ impl Dates {
         self.running().map(|charge| charge.due).or_else(|| self.first().map(|(_, due)| due))
     }
 
-    /// Takes the oldest date whose time has come; says how long its charge lives. Nothing while one runs.
+    /// Takes the oldest date that is due; returns how long its charge can be paid. `None` while one runs.
     pub(super) fn begin(&mut self, agreement: &Agreement, now: u64) -> Option<(Charge, Duration)> {
         if self.running.is_some() {
             return None;
@@ -100,7 +100,7 @@ impl Dates {
             None => {
                 let next = self.next.take_if(|next| next.due <= now)?;
                 self.next = agreement.after(&next);
-                // From date to date, not from now: while it catches up the next date has passed already.
+                // From date to date, not from now: while it catches up, the next date has already passed.
                 let apart = self.next.as_ref().map_or(LONGEST, |after| after.due.saturating_sub(next.due));
                 (Charge { number: next.number, due: next.due, attempt: 0 }, apart.clamp(SHORTEST, LONGEST))
             }
@@ -109,7 +109,8 @@ impl Dates {
         Some((charge, Duration::from_secs(lives)))
     }
 
-    /// A charge is paid, maybe late: its date is not tried again. Whether a later try of it runs, which is owed no more.
+    /// A charge is paid, possibly late: its date is not retried. Returns whether a later attempt of it is running,
+    /// which is no longer owed.
     pub(super) fn paid(&mut self, paid: Charge) -> bool {
         self.again.retain(|again| again.charge.number != paid.number);
         match &mut self.running {
@@ -123,7 +124,7 @@ impl Dates {
         false
     }
 
-    /// A charge has failed: its date is tried again at `at`, in Unix seconds, unless so many are already.
+    /// A charge has failed: its date is retried at `at`, in Unix seconds, unless too many dates wait already.
     pub(super) fn failed(&mut self, failed: Charge, at: Option<u64>) -> Failed {
         let Some(Running { lives, paid, .. }) = self.running.take_if(|running| running.charge == failed) else {
             return Failed::Known;
@@ -140,7 +141,7 @@ impl Dates {
         Failed::Untold(at)
     }
 
-    /// No date is tried again after `latest`, in Unix seconds.
+    /// No date is retried after `latest`, in Unix seconds.
     pub(super) fn try_again_by(&mut self, latest: u64) {
         for again in &mut self.again {
             again.at = again.at.min(latest);

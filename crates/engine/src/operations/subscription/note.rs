@@ -1,4 +1,4 @@
-//! What a subscription and its payments say to each other.
+//! Notes between a subscription and its payments.
 
 use serde::{Deserialize, Serialize};
 use usher_protocol::PublicKey;
@@ -10,27 +10,27 @@ use crate::operations::payment::Charge;
 /// A charge has ended, or was paid after it had.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Charged {
-    /// Which.
+    /// The charge.
     pub charge: Charge,
-    /// How.
+    /// How it ended.
     pub end: ChargeEnd,
 }
 
 /// How a charge ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ChargeEnd {
-    /// It was paid; with the preimage, when it is known.
+    /// It was paid; with the preimage, if it is known.
     Paid(Option<Preimage>),
-    /// It was not.
+    /// It was not paid.
     Failed {
         /// The payment's status.
         status: String,
-        /// Why.
+        /// The reason.
         reason: Option<String>,
     },
 }
 
-/// A payment that the operator asks for.
+/// A payment requested by the operator.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Asked {
     /// Our id of its request.
@@ -39,19 +39,19 @@ pub struct Asked {
     pub until: u64,
 }
 
-/// What a subscription and its payments say to each other.
+/// A note between a subscription and its payments.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// The operator asks for a payment.
+    /// The operator requests a payment.
     Asked(Asked),
-    /// A payment that the operator asked for was made.
+    /// A payment requested by the operator was made.
     Paid {
         /// Our id of its request.
         request_id: String,
     },
     /// A charge has ended.
     Charged(Charged),
-    /// A device of the user has proved to a payment that it is one: it may close the subscription, too.
+    /// A device of the user has proven itself to a payment: it may close the subscription as well.
     Device {
         /// Its key.
         key: PublicKey,
@@ -60,6 +60,6 @@ pub enum Note {
     },
     /// The operator closes it.
     Close,
-    /// To a payment: it is not owed any more.
+    /// To a payment: it is no longer owed.
     Withdraw,
 }

@@ -6,17 +6,17 @@ use usher_protocol::message::Recurrence;
 
 use super::Subscription;
 
-/// How a subscription stands (docs/subscriptions.md).
+/// The state of a subscription (docs/subscriptions.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SubscriptionState {
-    /// Payments may be asked for.
+    /// Payments may be requested.
     Active,
     /// The user has closed it.
     ClosedByUser,
     /// The operator has closed it.
     ClosedByProvider,
-    /// As many payments as were agreed to have been made.
+    /// All agreed payments have been made.
     Completed,
     /// No further payment falls due.
     Ended,
@@ -26,7 +26,7 @@ impl SubscriptionState {
     /// Every state.
     pub const ALL: [Self; 5] = [Self::Active, Self::ClosedByUser, Self::ClosedByProvider, Self::Completed, Self::Ended];
 
-    /// The word of the interface.
+    /// The name in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Active => "active",
@@ -38,30 +38,30 @@ impl SubscriptionState {
     }
 }
 
-/// A subscription as the interface shows it.
+/// A subscription as the API shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubscriptionView {
-    /// The wallet's id of it.
+    /// The id that the wallet gave it.
     pub subscription_id: String,
     /// Who pays.
     pub main_key: PublicKey,
-    /// How it stands.
+    /// Its state.
     pub state: SubscriptionState,
     /// Why it was closed.
     pub reason: Option<String>,
-    /// Millisats each time, as asked.
+    /// Millisats of each payment, as requested.
     pub amount: u64,
-    /// Millisats each time, as allowed.
+    /// Millisats of each payment, as authorized.
     pub authorized_amount: u64,
-    /// When and how often, as allowed.
+    /// When and how often, as authorized.
     pub recurrence: Recurrence,
     /// What it is for.
     pub description: String,
-    /// The caller's own reference.
+    /// The app's own reference.
     pub reference: Option<String>,
-    /// Whether the service asks for each due payment by itself.
+    /// Whether the service charges each due date automatically.
     pub auto_charge: bool,
-    /// How many payments were made.
+    /// The number of payments made.
     pub payments_made: u32,
     /// Unix seconds of the due date that is charged next, or is being charged.
     pub next_payment_due: Option<u64>,
@@ -72,7 +72,7 @@ pub struct SubscriptionView {
 }
 
 impl Subscription {
-    /// How it stands.
+    /// The subscription as the API shows it.
     pub fn view(&self) -> SubscriptionView {
         SubscriptionView {
             subscription_id: self.agreement.subscription_id.clone(),

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use nostr::EventId;
 
-/// A request on its way to a socket. Whoever waits for the response may take it back until it is written.
+/// A request on its way to a socket. The task that waits for the response may withdraw it until it is written.
 #[derive(Debug)]
 pub(crate) struct OutgoingRequest {
     pub(crate) id: EventId,

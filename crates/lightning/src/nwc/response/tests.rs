@@ -123,7 +123,7 @@ fn a_response_to_another_method_proves_nothing() {
     assert!(matches!(other.outgoing_status(hash), Err(LightningError::Unknown(_))));
     let other = answer(&json!({"result_type": "pay_keysend", "result": {"preimage": preimage.to_hex()}}));
     assert!(matches!(other.paid(), Err(LightningError::Unknown(_))));
-    // It could not read what was asked.
+    // It could not read the request.
     let unread = answer(&json!({"result_type": "", "error": {"code": "UNAUTHORIZED", "message": ""}}));
     assert!(matches!(unread.paid(), Err(LightningError::Refused { again: false, .. })));
     for nothing in [json!({}), json!("settled"), json!([]), json!(7), json!({"hello": 1})] {

@@ -1,4 +1,4 @@
-//! The model's answers and settings.
+//! The model's idempotency records and settings.
 
 use async_trait::async_trait;
 use usher_engine::UnixMillis;
@@ -9,7 +9,7 @@ use usher_engine::ports::{
 use super::{Model, Rows, oldest};
 
 impl Rows {
-    /// Whether there is an answer to the call that has not had its time.
+    /// Whether there is a record of the request that may not be replaced.
     pub(super) fn is_recorded(&self, new: &NewIdempotencyRecord) -> bool {
         self.idempotency_records.get(&new.record.key).is_some_and(|kept| kept.at >= new.replace_before)
     }

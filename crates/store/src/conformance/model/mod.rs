@@ -1,4 +1,4 @@
-//! The same behaviour in memory, in the plainest words.
+//! The same behaviour in memory, as simple as possible.
 
 mod deliveries;
 mod idempotency_records;
@@ -34,7 +34,7 @@ struct Rows {
     deliveries: BTreeMap<(StreamId, u64), Delivery>,
     idempotency_records: HashMap<IdempotencyKey, IdempotencyRecord>,
     settings: HashMap<String, String>,
-    /// Keys of finished operations that nobody else can claim yet.
+    /// Keys of finished operations that no other operation can claim yet.
     kept: HashMap<CorrelationKey, (StreamId, UnixMillis)>,
     tickets: Tickets,
 }
@@ -57,14 +57,14 @@ impl Default for Model {
     }
 }
 
-impl Model {
-    /// An empty one: only the reserved stream is there.
-    pub fn new() -> Self {
-        let reserved = Operation {
+impl Operation {
+    /// An operation before its first commit.
+    const fn new(kind: OperationKind) -> Self {
+        Self {
             stored: StoredOperation {
-                kind: OperationKind::Subscriptions,
-                state: State("{}".to_owned()),
-                revision: 1,
+                kind,
+                state: State(String::new()),
+                revision: 0,
                 next_index: 0,
                 done: false,
                 finished_at: None,
@@ -76,7 +76,16 @@ impl Model {
             events: Vec::new(),
             times: BTreeMap::new(),
             outbox: Vec::new(),
-        };
+        }
+    }
+}
+
+impl Model {
+    /// An empty one: only the reserved stream is there.
+    pub fn new() -> Self {
+        let mut reserved = Operation::new(OperationKind::Subscriptions);
+        reserved.stored.state = State("{}".to_owned());
+        reserved.stored.revision = 1;
         let rows = Rows { operations: BTreeMap::from([(StreamId::SUBSCRIPTIONS, reserved)]), ..Rows::default() };
         Self { rows: Mutex::new(rows) }
     }
@@ -92,7 +101,7 @@ impl Rows {
         }
     }
 
-    /// What a commit conflicts with: what is stored, and those `earlier` in the same transaction.
+    /// The conflict of a commit with stored rows or with the commits `earlier` in the same transaction.
     fn conflict(&self, commit: &Commit, earlier: &[Commit]) -> Option<Conflict> {
         if let Some(new) = &commit.idempotency_record {
             let mut others = earlier.iter().filter_map(|other| other.idempotency_record.as_ref());
@@ -127,23 +136,7 @@ impl Rows {
     }
 
     fn apply(&mut self, commit: Commit) -> Head {
-        let operation = self.operations.entry(commit.operation).or_insert_with(|| Operation {
-            stored: StoredOperation {
-                kind: commit.kind,
-                state: State(String::new()),
-                revision: 0,
-                next_index: 0,
-                done: false,
-                finished_at: None,
-            },
-            at: UnixMillis(0),
-            wake_at: None,
-            watched: None,
-            correlations: Vec::new(),
-            events: Vec::new(),
-            times: BTreeMap::new(),
-            outbox: Vec::new(),
-        });
+        let operation = self.operations.entry(commit.operation).or_insert_with(|| Operation::new(commit.kind));
         operation.stored.state = commit.state;
         operation.stored.revision += 1;
         operation.stored.done = commit.done;
@@ -228,7 +221,7 @@ fn pending(stream: StreamId, event: Event, at: UnixMillis) -> Delivery {
     }
 }
 
-/// Of what has a time those before `before`, oldest first, at most `limit`.
+/// The entries with times before `before`, oldest first, at most `limit`.
 fn oldest<T: Ord>(rows: impl Iterator<Item = (UnixMillis, T)>, before: UnixMillis, limit: usize) -> Vec<T> {
     let mut old: Vec<_> = rows.filter(|(at, _)| *at < before).collect();
     old.sort_unstable();

@@ -11,7 +11,7 @@ use usher_engine::ports::{
 
 use super::{Model, oldest};
 
-/// What is kept of the ticket wallet.
+/// The rows of the ticket wallet.
 #[derive(Default)]
 pub(super) struct Tickets {
     jobs: BTreeMap<TicketJobId, StoredTicketJob>,

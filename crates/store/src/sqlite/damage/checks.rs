@@ -1,4 +1,4 @@
-//! What is checked of each table.
+//! The checks of each table.
 
 use rusqlite::{Connection, Row};
 use usher_engine::StreamId;
@@ -198,7 +198,7 @@ fn operation(row: &Row<'_>) -> Result<Vec<DamagedRow>, SqliteFailure> {
     if next_there > stored.next_index {
         return Err(SqliteFailure::Unreadable("the number of an operation's events"));
     }
-    // The newest event always stays; where old ones are removed, nothing tells how many have been.
+    // The newest event always stays; where old ones have been removed, their number is not recorded.
     let first_missing =
         if next_there == 0 && loses_old_events(stored.kind) { stored.next_index.saturating_sub(1) } else { next_there };
     Ok(missing(stream, first_missing, stored.next_index))

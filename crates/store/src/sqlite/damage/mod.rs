@@ -23,7 +23,7 @@ struct Check {
     table: Table,
     /// The columns that `read` wants, and after them the key: one column, or two of which the second is an integer.
     columns: &'static str,
-    /// What stands between `SELECT` and `WHERE`.
+    /// The text between `SELECT` and `WHERE`.
     from: &'static str,
     key: Key,
     /// Fails when the row itself is damaged; otherwise returns other rows that are.

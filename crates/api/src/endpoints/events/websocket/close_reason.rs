@@ -8,7 +8,7 @@ use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 pub(super) enum CloseReason {
     /// The client said goodbye.
     Client,
-    /// The connection broke; there is nobody to tell.
+    /// The connection broke: no close frame can be sent.
     Broken,
     /// The service stops.
     Stopping,
@@ -24,9 +24,9 @@ pub(super) enum CloseReason {
     Unauthenticated,
     /// As many authenticated WebSockets are open as may be.
     Full,
-    /// The client does not take what is sent to it.
+    /// The client does not read its messages.
     SlowReader,
-    /// The client does not answer pings.
+    /// The client does not respond to pings.
     Silent,
 }
 

@@ -15,17 +15,17 @@ use crate::request_id::X_REQUEST_ID;
 use usher_engine::FieldError;
 use usher_engine::FieldErrors;
 
-/// Longest id of a command, in bytes: it is sent back with the answer.
+/// Longest id of a command, in bytes: the response repeats it.
 const LONGEST_ID: usize = 128;
 
-/// Headers that a `request` may have. The others are the connection's business, or none of a call's over this way.
+/// Headers that a `request` may have. The others concern the connection, or make no sense over a WebSocket.
 const HEADERS: [HeaderName; 2] = [IDEMPOTENCY_KEY, X_REQUEST_ID];
 
 /// A command: `{"id","cmd","params"}`.
 pub(super) struct Command {
-    /// The client's own name for it, which the answer carries.
+    /// The client's own id of it, which the response repeats.
     pub(super) id: String,
-    /// What is to be done.
+    /// The action.
     pub(super) action: Action,
 }
 
@@ -43,7 +43,7 @@ pub(super) enum Action {
     Request(RequestCommand),
 }
 
-/// A call to an endpoint.
+/// A request to an endpoint.
 pub(super) struct RequestCommand {
     pub(super) method: Method,
     pub(super) target: PathAndQuery,

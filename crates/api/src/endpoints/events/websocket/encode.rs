@@ -19,7 +19,7 @@ pub(super) fn success(id: &str, data: &str) -> String {
     format!("{{\"id\":{},\"type\":\"success\",\"data\":{data}}}", quoted(id))
 }
 
-/// The answer to a command that is an HTTP response.
+/// The response to a command that is an HTTP request.
 pub(super) async fn response(id: Option<&str>, response: Response) -> String {
     let id = id.map_or_else(|| "null".to_owned(), quoted);
     let mut out = format!("{{\"id\":{id},");
@@ -59,7 +59,7 @@ fn media_type(headers: &HeaderMap) -> &str {
     value.split(';').next().unwrap_or_default().trim()
 }
 
-/// Writes the rest of a message that tells a response.
+/// Writes the rest of a message that contains a response.
 ///
 /// Its body is whole in memory already: endpoints of this interface make it before they answer, but for those that are
 /// [endless](crate::middleware::is_endless).

@@ -38,7 +38,7 @@ impl From<HandshakeError> for Problem {
     }
 }
 
-/// The answer to an opening handshake.
+/// The response to an opening handshake.
 ///
 /// # Errors
 /// [`HandshakeError`].

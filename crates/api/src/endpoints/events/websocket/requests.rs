@@ -19,7 +19,7 @@ use crate::problem::Problem;
 use crate::request_id::RequestId;
 use usher_engine::FieldError;
 
-/// The calls of one connection that run.
+/// The running requests of one connection.
 pub(super) struct Requests {
     state: ApiState,
     router: Router,
@@ -32,7 +32,7 @@ impl Requests {
         Self { state, router, running: FuturesUnordered::new() }
     }
 
-    /// Begins a call.
+    /// Begins a request.
     ///
     /// # Errors
     /// `overloaded` when too many are running.
@@ -53,7 +53,7 @@ impl Requests {
         Ok(())
     }
 
-    /// The next answer. Dropped before it is ready, it has lost nothing; it never is while no call runs.
+    /// The next response. Cancelling this loses nothing; while no request runs, it is never ready.
     pub(super) async fn answer(&mut self) -> String {
         match self.running.next().await {
             Some(answer) => answer,
@@ -67,7 +67,7 @@ impl Requests {
     }
 }
 
-/// The answer in place of one that would not end.
+/// The response in place of one that would not end.
 fn refuse_event_stream(response: &Response, state: &ApiState) -> Response {
     let request_id = RequestId::of(response.headers(), state.randomness.as_ref());
     let detail = "responds with an event stream; use the command `subscribe` instead".to_owned();

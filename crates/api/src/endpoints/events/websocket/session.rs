@@ -1,7 +1,7 @@
-//! A session, from the first message to the goodbye. One task has all of it: a connection that is idle is a buffer
-//! and a timer.
+//! A session, from the first message to the close. One task runs all of it: an idle connection is a buffer and a timer.
 //!
-//! What is done now and then is boxed: else its room would be kept in every task for as long as the connection is open.
+//! Futures that run rarely are boxed, because otherwise every task would reserve memory for them as long as its
+//! connection is open.
 
 use std::net::IpAddr;
 
@@ -37,13 +37,13 @@ pub(super) struct Session {
     socket: Socket,
     watches: StreamWatches,
     requests: Requests,
-    /// Pings are sent when this is over.
+    /// When the next ping is due.
     ping_at: Instant,
-    /// A ping is out, and nothing came since.
+    /// A ping was sent, and nothing has arrived since.
     waits_for_pong: bool,
-    /// Cancelled when the client's token is accepted no more.
+    /// Cancelled when the client's token is no longer accepted.
     revoked: CancellationToken,
-    /// A place among `limits.max_websockets`, which clients with a valid token have.
+    /// A permit of `limits.max_websockets`, which clients with a valid token have.
     permit: Option<OwnedSemaphorePermit>,
 }
 
@@ -78,7 +78,7 @@ impl Session {
         }
     }
 
-    /// Talks until somebody says goodbye, and closes the connection. With an authorization comes a place.
+    /// Runs until one side closes, and closes the connection. An authorization comes with a permit.
     pub(super) async fn run(
         mut self: Box<Self>,
         authorization: Option<Authorization>,
@@ -174,7 +174,7 @@ impl Session {
         }
     }
 
-    /// The service stops: calls that run are answered, and no more are begun.
+    /// The service stops: running requests get their responses, and no new ones begin.
     async fn finish(&mut self) -> CloseReason {
         while !self.requests.is_empty() {
             let answer = self.requests.answer().await;
@@ -187,7 +187,7 @@ impl Session {
 
     async fn ask_for_life(&mut self) -> Result<(), CloseReason> {
         if self.waits_for_pong {
-            // It may lie there unread: whoever was busy sending has not looked.
+            // It may already have arrived unread, because this task was busy sending.
             return match self.socket.receive().now_or_never() {
                 Some(received) => self.take(received?).await,
                 None => Err(CloseReason::Silent),
@@ -237,7 +237,7 @@ impl Session {
         };
         match done {
             Ok(true) => self.socket.send(vec![encode::success(&id, "{}")]).await,
-            // It is answered when it has begun, or is over.
+            // The response follows when the watch has begun or has ended.
             Ok(false) => Ok(()),
             Err(problem) => self.refuse(Some(&id), problem).await,
         }
@@ -249,7 +249,7 @@ impl Session {
         self.watches.begin(stream, after, id.to_owned())
     }
 
-    /// Sends what a subscription has read, and lets it read on.
+    /// Sends the events that a stream watch has read, and lets it continue.
     async fn send_update(&mut self, update: WatchUpdate) -> Result<(), CloseReason> {
         let WatchUpdate { stream, command, page } = update;
         let page = match page {
@@ -265,7 +265,7 @@ impl Session {
                 };
             }
         };
-        // What was removed is missing in the first page alone.
+        // Only the first page can lack removed events.
         let first = page.first.map_or_else(String::new, |first| format!(",\"first\":{first}"));
         let begun = command.map(|id| encode::success(&id, &format!("{{\"stream_id\":\"{stream}\"{first}}}")));
         let events = page.events.iter().map(|event| encode::event(stream, event));
@@ -279,12 +279,12 @@ impl Session {
         if messages.is_empty() { Ok(()) } else { self.socket.send(messages).await }
     }
 
-    /// Whether this is a token that is accepted.
+    /// Whether this token is accepted.
     fn check(&self, token: &SecretString) -> Result<Authorization, Problem> {
         self.state.tokens.authorize_token(token.expose_secret().as_bytes())
     }
 
-    /// A wrong token was sent: answered later the more of them come from there.
+    /// A wrong token was sent: the more of them come from one address, the later the response.
     async fn hold_back(&mut self) {
         if middleware::may_log_unauthenticated(&self.state, self.peer) {
             let peer = self.peer.map(tracing::field::display);
@@ -298,7 +298,7 @@ impl Session {
         self.socket.send(vec![refusal]).await
     }
 
-    /// A problem as the gate sends it out, under a request id of its own.
+    /// A problem document as the middleware sends it, with its own request id.
     fn finished(&self, problem: Problem) -> Response {
         let request_id = RequestId::of(&HeaderMap::new(), self.state.randomness.as_ref());
         tracing::debug!(%request_id, code = problem.code().as_str(), "a command was refused");

@@ -35,7 +35,7 @@ const GOODBYE_AT_STOP: Duration = Duration::from_secs(2);
 pub(super) enum Received {
     /// A message.
     Text(Utf8Bytes),
-    /// A sign of life: a ping (which is answered), a pong.
+    /// A ping (which gets a pong) or a pong.
     Control,
 }
 

@@ -1,4 +1,4 @@
-//! What a client wants to be told of.
+//! The streams that a client watches.
 //!
 //! A subscription is a cursor in the durable log that polls read too: it asks the engine for what is there from its
 //! index on, waits when nothing is, and asks for more when what it got was sent. So events come in order and each once,
@@ -42,7 +42,7 @@ struct StreamWatch {
 /// It is a subscription's turn.
 pub(super) struct WatchUpdate {
     pub(super) stream: StreamId,
-    /// The command to answer, when it has just begun.
+    /// The command to respond to, if the watch has just begun.
     pub(super) command: Option<String>,
     pub(super) page: Result<EventPage, EventsError>,
 }
@@ -53,7 +53,8 @@ impl StreamWatches {
         Self { engine, permits, most, open: HashMap::new(), reads: FuturesUnordered::new() }
     }
 
-    /// Begins one at `after`; it takes the place of one to the same stream. `command` is answered with its first turn.
+    /// Begins a watch at `after`; it replaces one of the same stream. The response to `command` follows with its first
+    /// turn.
     ///
     /// # Errors
     /// `overloaded` when there are as many as may be.

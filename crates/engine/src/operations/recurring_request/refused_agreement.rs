@@ -1,4 +1,5 @@
-//! What the wallet has agreed to, or is about to, and what is closed of it.
+//! An agreement of the user's wallet that the service cannot accept: the wallet is sent a close for some time, and the app
+//! gets the reason.
 
 use std::time::Duration;
 
@@ -11,64 +12,19 @@ use crate::UnixMillis;
 use crate::event_data::PaymentData;
 use crate::operations::{Effect, Input, SetBack, StepResult, emit, millis};
 
-/// How long the user's wallet is told that a subscription is closed; nothing acknowledges it.
+/// How long the close is repeated to the user's wallet; nothing acknowledges it.
 const TELLING: Duration = Duration::from_secs(600);
 
-/// Most closes that are kept of one request; a user who has closed more has closed what was never asked for.
-const MOST: usize = 16;
-
-/// For how long a close is kept for a subscription that is not there yet. The transport refuses messages that are older than
-/// 15 minutes, and what it accepts is handled within moments.
-const KEPT: Duration = Duration::from_secs(3600);
-
-/// Subscriptions that were closed before they began, oldest first.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct EarlyCloses(Vec<EarlyClose>);
-
+/// A subscription that has begun according to the wallet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct EarlyClose {
-    subscription_id: String,
-    reason: Option<String>,
-    #[serde(with = "millis")]
-    at: UnixMillis,
-}
-
-impl EarlyCloses {
-    /// Says whether it was not known.
-    pub(super) fn put(&mut self, close: &CloseSubscription, now: UnixMillis) -> bool {
-        if self.of(&close.subscription_id).is_some() {
-            return false;
-        }
-        self.0.retain(|early| now < early.at.plus(KEPT));
-        if self.0.len() >= MOST {
-            return false;
-        }
-        let CloseSubscription { subscription_id, reason, .. } = close.clone();
-        self.0.push(EarlyClose { subscription_id, reason, at: now });
-        true
-    }
-
-    pub(super) fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
-        self.0.iter_mut().for_each(|early| set_back.moment(&mut early.at, now));
-    }
-
-    /// The reason, when this one was closed.
-    #[allow(clippy::option_option)] // closed without a reason is closed
-    pub(super) fn of(&self, subscription_id: &str) -> Option<Option<String>> {
-        self.0.iter().find(|early| early.subscription_id == subscription_id).map(|early| early.reason.clone())
-    }
-}
-
-/// A subscription that the wallet believes to have begun.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Refused {
+pub(super) struct RefusedAgreement {
     subscription_id: String,
     reason: String,
     #[serde(with = "millis")]
     until: UnixMillis,
 }
 
-impl Refused {
+impl RefusedAgreement {
     pub(super) fn subscription_id(&self) -> &str {
         &self.subscription_id
     }
@@ -77,7 +33,7 @@ impl Refused {
         set_back.pause(&mut self.until, now);
     }
 
-    /// What the wallet is sent.
+    /// The message to the wallet.
     fn close(&self) -> ServiceMessage {
         ServiceMessage::CloseSubscription(CloseSubscription {
             subscription_id: self.subscription_id.clone(),
@@ -86,17 +42,17 @@ impl Refused {
         })
     }
 
-    /// Until when the wallet is told.
+    /// Until when the close is repeated.
     pub(super) const fn until(&self) -> UnixMillis {
         self.until
     }
 }
 
 impl RecurringRequest {
-    /// What the wallet authorized is of no use: it is told that the subscription is closed, and the app why.
+    /// Refuses what the wallet authorized: the wallet gets a close, and the app the reason.
     pub(super) fn refuse(&mut self, subscription_id: &str, status: &str, reason: &str, now: UnixMillis) -> StepResult {
         let data = PaymentData::failed(status, Some(reason), self.reference.as_deref());
-        let refused = Refused {
+        let refused = RefusedAgreement {
             subscription_id: subscription_id.to_owned(),
             reason: reason.to_owned(),
             until: now.plus(TELLING),
@@ -106,12 +62,12 @@ impl RecurringRequest {
         StepResult::Stepped(vec![emit(data, now), close])
     }
 
-    /// While the wallet is told.
+    /// Takes an input while the close is being sent.
     pub(super) fn step_refused(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         let Some(refused) = &self.refused else { return StepResult::Ignored };
         match input {
             Input::Timer if now >= refused.until => StepResult::Stepped(vec![Effect::Finish]),
-            // The user has closed it, too: the wallet knows.
+            // The user has closed it as well: the wallet knows.
             Input::Wallet { author, message: WalletMessage::CloseSubscription(close), .. }
                 if close.subscription_id == refused.subscription_id && self.conversation.may_pay(author, now) =>
             {

@@ -13,6 +13,13 @@ pub struct FieldError {
     pub detail: String,
 }
 
+impl FieldError {
+    /// The pointer without the first slash: the name of a field at the top level.
+    pub fn name(&self) -> &str {
+        self.pointer.trim_start_matches('/')
+    }
+}
+
 /// Collects the invalid fields of a request: of those with the wrong form and of those with an impossible value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FieldErrors(Vec<FieldError>);

@@ -1,0 +1,54 @@
+//! Subscriptions that the user has closed before this request knew of them: the close may arrive before the agreement.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use usher_protocol::message::CloseSubscription;
+
+use crate::UnixMillis;
+use crate::operations::{SetBack, millis};
+
+/// The most closes stored for one request; no honest wallet sends more.
+const MOST: usize = 16;
+
+/// How long a close is kept for a subscription that has not begun. The transport refuses messages older than 15
+/// minutes, and accepted ones are handled within moments.
+const KEPT: Duration = Duration::from_secs(3600);
+
+/// Subscriptions that were closed before they began, oldest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct EarlyCloses(Vec<EarlyClose>);
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct EarlyClose {
+    subscription_id: String,
+    reason: Option<String>,
+    #[serde(with = "millis")]
+    at: UnixMillis,
+}
+
+impl EarlyCloses {
+    /// Returns whether it is new.
+    pub(super) fn put(&mut self, close: &CloseSubscription, now: UnixMillis) -> bool {
+        if self.of(&close.subscription_id).is_some() {
+            return false;
+        }
+        self.0.retain(|early| now < early.at.plus(KEPT));
+        if self.0.len() >= MOST {
+            return false;
+        }
+        let CloseSubscription { subscription_id, reason, .. } = close.clone();
+        self.0.push(EarlyClose { subscription_id, reason, at: now });
+        true
+    }
+
+    pub(super) fn clock_set_back(&mut self, set_back: SetBack, now: UnixMillis) {
+        self.0.iter_mut().for_each(|early| set_back.moment(&mut early.at, now));
+    }
+
+    /// The reason, if this subscription was closed.
+    #[allow(clippy::option_option)] // closed without a reason is closed
+    pub(super) fn of(&self, subscription_id: &str) -> Option<Option<String>> {
+        self.0.iter().find(|early| early.subscription_id == subscription_id).map(|early| early.reason.clone())
+    }
+}
