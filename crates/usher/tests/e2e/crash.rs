@@ -20,12 +20,12 @@ use crate::harness::{LONG, TestUsher};
 /// How long handshakes and challenges of these tests live, in seconds: nobody answers after it.
 const TTL: u64 = 12;
 
-fn kills() -> u32 {
+pub(crate) fn kills() -> u32 {
     std::env::var("USHER_CRASH_KILLS").map_or(16, |kills| kills.parse().expect("USHER_CRASH_KILLS is a number"))
 }
 
 /// Dice whose seed is printed, so that a failure can be played again.
-fn dice() -> StdRng {
+pub(crate) fn dice() -> StdRng {
     let seed = std::env::var("USHER_CRASH_SEED")
         .map_or_else(|_| rand::rng().random(), |seed| seed.parse().expect("USHER_CRASH_SEED is a number"));
     println!("USHER_CRASH_SEED={seed}");
@@ -44,6 +44,6 @@ async fn service() -> (QuirkyRelay, TestUsher) {
     (relay, usher)
 }
 
-async fn pause(dice: &mut StdRng, longest: u64) {
+pub(crate) async fn pause(dice: &mut StdRng, longest: u64) {
     tokio::time::sleep(Duration::from_millis(dice.random_range(0..=longest))).await;
 }

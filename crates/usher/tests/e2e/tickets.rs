@@ -2,6 +2,8 @@
 
 mod balances_command;
 mod fixture;
+mod kills;
+mod nutshell;
 mod paid_quotes;
 mod restore;
 
