@@ -12,6 +12,7 @@
 //! | [`ports`] | what the service is given of the world |
 //! | [`service`], [`supervisor`] | the service, and who starts it again when it was killed |
 //! | [`fault_plan`] | the faults of a seed, decided in advance |
+//! | [`tickets`] | the ticket wallet and a mint, in a world of their own |
 //! | [`runner`] | many seeds, each in a process of its own |
 
 pub mod calls;
@@ -24,6 +25,7 @@ pub mod ports;
 pub mod runner;
 pub mod service;
 pub mod supervisor;
+pub mod tickets;
 pub mod world;
 
 use std::sync::Arc;

@@ -40,6 +40,12 @@ const LATE_PAYMENT: Duration = Duration::from_secs(24 * 60 * 60);
 /// How long a quote lives whose mint does not say.
 const QUOTE_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
 
+/// Why a job ends whose quote is issued, while the mint has no signatures for its outputs.
+const ISSUED: &str = "it issued the quote's token to somebody else";
+
+/// Why a job ends whose quote the mint no longer knows.
+const FORGOTTEN: &str = "it no longer knows the quote";
+
 /// How long a mint is asked for what was paid for, when it refuses: it may be repaired.
 const PAID_PATIENCE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
@@ -108,10 +114,11 @@ impl Core {
         let auth = minting.terms.auth.as_ref();
         let _slot = mint.slots.acquire().await.map_err(|_| Halt::Stopped)?;
         if minting.unpaid_seen || attempts.any {
-            match mint.client.quote_state(&minting.quote, auth).await?.state {
-                QuoteState::Unpaid => return self.await_payment(entry, job, minting, attempts).await,
-                QuoteState::Issued => return self.issued(entry, job, minting, &mint).await,
-                QuoteState::Paid => entry.report(Progress::Working(None)),
+            match self.state_of_quote(&mint, minting).await? {
+                Some(QuoteState::Unpaid) => return self.await_payment(entry, job, minting, attempts).await,
+                Some(QuoteState::Issued) => return self.signed_or_lost(entry, job, minting, &mint, ISSUED).await,
+                Some(QuoteState::Paid) => entry.report(Progress::Working(None)),
+                None => return self.signed_or_lost(entry, job, minting, &mint, FORGOTTEN).await,
             }
         }
         if attempts.any
@@ -148,10 +155,11 @@ impl Core {
         if let Some(signatures) = self.restore_outputs(&mint, &minting.outputs, auth).await? {
             return self.finish_mint(entry, job, minting, &mint, signatures).await;
         }
-        match mint.client.quote_state(&minting.quote, auth).await?.state {
-            QuoteState::Unpaid => return self.await_payment(entry, job, minting, attempts).await,
-            QuoteState::Issued => return self.issued(entry, job, minting, &mint).await,
-            QuoteState::Paid => {}
+        match self.state_of_quote(&mint, minting).await? {
+            Some(QuoteState::Unpaid) => return self.await_payment(entry, job, minting, attempts).await,
+            Some(QuoteState::Issued) => return self.signed_or_lost(entry, job, minting, &mint, ISSUED).await,
+            Some(QuoteState::Paid) => {}
+            None => return self.signed_or_lost(entry, job, minting, &mint, FORGOTTEN).await,
         }
         if error.concerns_keyset() {
             return self.mint_anew(job, minting, &mint, attempts).await;
@@ -174,8 +182,7 @@ impl Core {
         attempts: &mut Attempts,
     ) -> Result<Attempt, Halt> {
         let now = self.now().secs();
-        let expires = minting.expires_at.unwrap_or(minting.quoted_at.saturating_add(QUOTE_LIFE.as_secs()));
-        if now > expires.saturating_add(LATE_PAYMENT.as_secs()) {
+        if is_past(minting, now) {
             return self.fail(job, Failure::Refused("its quote was not paid in time".to_owned()), true).await;
         }
         attempts.any = true;
@@ -192,14 +199,30 @@ impl Core {
         Ok(Attempt::Later(if recent { LOOK } else { LOOK_LATER }))
     }
 
-    /// The mint says that it has issued the quote's tokens.
-    async fn issued(&self, entry: &Entry, job: &Job, minting: &Minting, mint: &Mint) -> Result<Attempt, Halt> {
+    /// The state of the quote; `None` when the mint no longer knows it, long after it could be paid. Before that a mint that
+    /// does not know it is asked again: it may have been restored from a backup, or be another instance.
+    async fn state_of_quote(&self, mint: &Mint, minting: &Minting) -> Result<Option<QuoteState>, MintError> {
+        match mint.client.quote_state(&minting.quote, minting.terms.auth.as_ref()).await {
+            Ok(quote) => Ok(Some(quote.state)),
+            Err(MintError::Refused(_)) if is_past(minting, self.now().secs()) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The mint says that it has issued the quote's tokens, or has forgotten the quote: takes the signatures if there are
+    /// any, and otherwise ends the job for this reason.
+    async fn signed_or_lost(
+        &self,
+        entry: &Entry,
+        job: &Job,
+        minting: &Minting,
+        mint: &Mint,
+        reason: &str,
+    ) -> Result<Attempt, Halt> {
         let auth = minting.terms.auth.as_ref();
         match self.restore_outputs(mint, &minting.outputs, auth).await? {
             Some(signatures) => self.finish_mint(entry, job, minting, mint, signatures).await,
-            None => {
-                self.fail(job, Failure::Refused("it issued the quote's token to somebody else".to_owned()), true).await
-            }
+            None => self.fail(job, Failure::Refused(reason.to_owned()), true).await,
         }
     }
 
@@ -244,6 +267,12 @@ impl Core {
         *attempts = Attempts::NONE;
         Ok(Attempt::Changed(Job { id: job.id, revision, record: Arc::new(record) }))
     }
+}
+
+/// Whether the quote can no longer be paid, not even late.
+fn is_past(minting: &Minting, now: u64) -> bool {
+    let expires = minting.expires_at.unwrap_or(minting.quoted_at.saturating_add(QUOTE_LIFE.as_secs()));
+    now > expires.saturating_add(LATE_PAYMENT.as_secs())
 }
 
 /// Whether the quote is what was asked for.

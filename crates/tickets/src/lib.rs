@@ -87,8 +87,10 @@ mod signatures;
 mod states;
 mod swap;
 mod token;
+mod transport;
 mod wallet;
 
 pub use options::TicketOptions;
 pub use restore::{RestoreError, RestoredTickets};
+pub use transport::{BrokenOff, MintTransport};
 pub use wallet::{CashuWallet, InvalidKey};

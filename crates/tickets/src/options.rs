@@ -1,8 +1,11 @@
 //! What the operator decides about the ticket wallet.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use rustls::ClientConfig;
+
+use crate::MintTransport;
 
 /// How the ticket wallet reaches mints, and its limits.
 #[derive(Clone)]
@@ -12,6 +15,8 @@ pub struct TicketOptions {
     pub allow_private: bool,
     /// Which servers are trusted over TLS; see [`tls_config`](usher_http_client::tls_config).
     pub tls: ClientConfig,
+    /// Carries requests to mints in place of HTTP.
+    pub transport: Option<Arc<dyn MintTransport>>,
     /// How long a caller waits for a job. The job continues after it.
     pub wait: Duration,
     /// The deadline of one request to a mint, from resolving the name to the end of the body.
@@ -36,6 +41,7 @@ impl TicketOptions {
         Self {
             allow_private: false,
             tls,
+            transport: None,
             wait: Duration::from_secs(30),
             request_timeout: Duration::from_secs(20),
             // Twice as long as an idempotency key is kept.

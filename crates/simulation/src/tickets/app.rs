@@ -1,0 +1,349 @@
+//! The app: it mints, redeems, withdraws, verifies and takes back, and repeats what it got no answer to.
+
+use std::collections::HashSet;
+use std::str::FromStr as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cashu::Proof;
+use tokio::time::sleep;
+use tokio_util::task::TaskTracker;
+use usher_engine::ports::{
+    MintTerms, Minted, ReceiveTerms, TicketError, TicketJobId, TicketStore as _, TicketWallet as _, Token,
+    WithdrawTerms,
+};
+use usher_store::conformance::Model;
+use usher_tickets::{CashuWallet, TicketOptions};
+
+use super::disk::Disk;
+use super::mint::UNIT;
+use super::network::Network;
+use super::{RECOVERY, State, TROUBLE, World};
+use crate::ports::clock::WallClock;
+
+/// The mint's address.
+pub(super) const MINT: &str = "https://mint.example";
+
+/// How long a job waits for a quote that the mint has forgotten.
+const FORGOTTEN_QUOTES: Duration = Duration::from_secs(50 * 60 * 60);
+
+/// Between two looks when nobody asks for anything any more.
+const LONG_PAUSE: Duration = Duration::from_secs(600);
+
+/// How a life of the process ended.
+pub(super) enum Lived {
+    Killed,
+    Stopped,
+    Over,
+}
+
+/// What the app has asked for, and what it holds. It outlives the process.
+#[derive(Debug, Default)]
+pub(super) struct App {
+    requests: Vec<Request>,
+    tokens: Vec<Token>,
+}
+
+#[derive(Clone, Debug)]
+struct Request {
+    what: What,
+    /// What came of it; `None` while nobody knows.
+    outcome: Option<Outcome>,
+    /// A call is under way.
+    runs: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum What {
+    Mint(u64),
+    Withdraw(u64),
+    Redeem(Token),
+    Verify(Token),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Outcome {
+    Token(Token),
+    Received(u64),
+    Refused(String),
+}
+
+impl App {
+    /// How many requests succeeded.
+    pub(super) fn done(&self) -> usize {
+        let failed = |request: &&Request| matches!(request.outcome, None | Some(Outcome::Refused(_)));
+        self.requests.len() - self.requests.iter().filter(failed).count()
+    }
+}
+
+impl State {
+    /// Asks for something new.
+    fn ask(&mut self) {
+        let amount = self.decisions.number(1..200);
+        let token = {
+            let place = self.decisions.number(0..self.app.tokens.len().max(1) as u64);
+            usize::try_from(place).ok().and_then(|place| self.app.tokens.get(place)).cloned()
+        };
+        let what = match (self.decisions.number(0..10), token) {
+            (0..3, _) | (_, None) => What::Mint(amount),
+            (3..5, _) => What::Withdraw(amount / 4 + 1),
+            (5..8, Some(token)) => What::Redeem(token),
+            (_, Some(token)) => What::Verify(token),
+        };
+        // Two who redeem the same token at once.
+        let copies = if matches!(what, What::Redeem(_)) && self.decisions.percent(20) { 2 } else { 1 };
+        for _ in 0..copies {
+            self.note(&format!("request {}: {}", self.app.requests.len(), describe(&what)));
+            self.app.requests.push(Request { what: what.clone(), outcome: None, runs: false });
+        }
+    }
+
+    /// The app gets an answer.
+    fn answered(&mut self, number: usize, outcome: Outcome) {
+        self.note(&format!("request {number}: {}", shown(&outcome)));
+        let Some(request) = self.app.requests.get_mut(number) else { return };
+        request.runs = false;
+        if let Some(before) = &request.outcome {
+            if *before != outcome {
+                self.violation("the-same-token-again", format!("request {number} gets something else"));
+            }
+            return;
+        }
+        request.outcome = Some(outcome.clone());
+        let what = request.what.clone();
+        match (&what, outcome) {
+            (What::Mint(_) | What::Withdraw(_), Outcome::Token(token)) => self.app.tokens.push(token),
+            (What::Verify(old), Outcome::Token(token)) => {
+                // A copy that somebody else has redeemed meanwhile is no longer held.
+                if let Some(held) = self.app.tokens.iter_mut().find(|held| *held == old) {
+                    *held = token;
+                } else if token != *old {
+                    self.app.tokens.push(token);
+                }
+            }
+            (What::Redeem(token), Outcome::Received(_)) => {
+                self.app.tokens.retain(|held| held != token);
+                let redeems =
+                    |request: &&Request| request.what == what && matches!(request.outcome, Some(Outcome::Received(_)));
+                if self.app.requests.iter().filter(redeems).count() > 1 {
+                    self.violation("none-twice", format!("request {number} redeems a token that was redeemed before"));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn describe(what: &What) -> String {
+    match what {
+        What::Mint(amount) => format!("mint {amount}"),
+        What::Withdraw(amount) => format!("withdraw {amount}"),
+        What::Redeem(_) => "redeem".to_owned(),
+        What::Verify(_) => "verify".to_owned(),
+    }
+}
+
+fn shown(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Token(_) => "a token".to_owned(),
+        Outcome::Received(amount) => format!("received {amount}"),
+        Outcome::Refused(reason) => format!("refused: {reason}"),
+    }
+}
+
+/// One life of the process.
+pub(super) async fn live(world: &Arc<World>, store: &Arc<Model>) -> Result<Lived, String> {
+    tokio::select! {
+        biased;
+        () = world.killed.notified() => Ok(Lived::Killed),
+        lived = drive(world, store) => lived,
+    }
+}
+
+async fn drive(world: &Arc<World>, store: &Arc<Model>) -> Result<Lived, String> {
+    let tls = usher_http_client::tls_config(Vec::new()).map_err(|error| error.to_string())?;
+    let options = TicketOptions { transport: Some(Arc::new(Network(Arc::clone(world)))), ..TicketOptions::new(tls) };
+    let disk = Arc::new(Disk { world: Arc::clone(world), inner: Arc::clone(store) });
+    let clock = Arc::new(WallClock(Arc::clone(&world.time)));
+    let wallet = CashuWallet::new(&[7; 32], disk, clock, options).map_err(|error| error.to_string())?;
+    let wallet = Arc::new(wallet);
+    wallet.start().await.map_err(|error| error.to_string())?;
+    // Nobody answers what the last process was asked.
+    world.state.lock().app.requests.iter_mut().for_each(|request| request.runs = false);
+    let calls = TaskTracker::new();
+    let mut repeated = false;
+    loop {
+        let pause = {
+            let mut state = world.state.lock();
+            if repeated { LONG_PAUSE } else { state.decisions.delay(100..60_000) }
+        };
+        sleep(pause).await;
+        let passed = Duration::from_millis(world.time.passed());
+        let waiting: Vec<usize> = {
+            let mut state = world.state.lock();
+            if !state.calm && passed >= TROUBLE {
+                state.note("nothing goes wrong from now on");
+                state.calm = true;
+            }
+            if !state.calm {
+                if something_happens(&mut state)? {
+                    drop(state);
+                    wallet.close().await;
+                    return Ok(Lived::Stopped);
+                }
+                state.ask();
+            }
+            let open = state.app.requests.iter_mut().enumerate();
+            let open = open.filter(|(_, request)| request.outcome.is_none() && !request.runs);
+            open.map(|(number, request)| {
+                request.runs = true;
+                number
+            })
+            .collect()
+        };
+        for number in waiting {
+            calls.spawn(call(Arc::clone(world), Arc::clone(&wallet), number));
+        }
+        if passed >= TROUBLE + RECOVERY && !repeated {
+            repeat_all(world, &wallet).await;
+            repeated = true;
+        }
+        if passed >= TROUBLE + RECOVERY + FORGOTTEN_QUOTES {
+            check_books(world, &wallet, store).await?;
+            return Ok(Lived::Over);
+        }
+    }
+}
+
+/// Something that is nobody's request; says whether the process stops in order.
+fn something_happens(state: &mut State) -> Result<bool, String> {
+    match state.decisions.number(0..100) {
+        0..6 => {
+            let instants = state.decisions.number(0..25);
+            state.kill_in = Some(instants);
+        }
+        6..8 => {
+            state.note("! the mint changes its keyset");
+            let fee = state.decisions.pick(&[0, 0, 100, 1000], 0);
+            state.mint.rotate(fee)?;
+        }
+        8..10 => {
+            state.note("! the mint forgets its quotes");
+            state.mint.forget_quotes();
+        }
+        10..12 => {
+            state.note("! stopped in order");
+            return Ok(true);
+        }
+        _ => {}
+    }
+    Ok(false)
+}
+
+/// Makes a request, and notes its outcome if it is certain.
+async fn call(world: Arc<World>, wallet: Arc<CashuWallet>, number: usize) {
+    let Some(what) = world.state.lock().app.requests.get(number).map(|request| request.what.clone()) else { return };
+    let outcome = make(&wallet, number, &what).await;
+    let mut state = world.state.lock();
+    match outcome {
+        Ok(outcome) => state.answered(number, outcome),
+        Err(error) => match error {
+            TicketError::Token(_) | TicketError::Refused(_) | TicketError::InsufficientFunds { .. } => {
+                state.answered(number, Outcome::Refused(error.to_string()));
+            }
+            _ => {
+                state.note(&format!("request {number}: {error}"));
+                if let Some(request) = state.app.requests.get_mut(number) {
+                    request.runs = false;
+                }
+            }
+        },
+    }
+}
+
+async fn make(wallet: &CashuWallet, number: usize, what: &What) -> Result<Outcome, TicketError> {
+    let id = TicketJobId::derive("simulation", &number.to_be_bytes());
+    let (mint_url, unit) = (MINT.to_owned(), UNIT.to_owned());
+    let received = |token: &Token| ReceiveTerms {
+        token: token.clone(),
+        mint_url: MINT.to_owned(),
+        unit: UNIT.to_owned(),
+        at_least: 0,
+        auth: None,
+    };
+    Ok(match what {
+        What::Mint(amount) => {
+            let terms = MintTerms { mint_url, unit, amount: *amount, description: None, auth: None, repeatable: true };
+            match wallet.mint(id, &terms).await? {
+                Minted::Token(token) => Outcome::Token(token),
+                // It is paid already.
+                Minted::PaymentNeeded { .. } => return Err(TicketError::TimedOut),
+            }
+        }
+        What::Withdraw(amount) => {
+            let terms = WithdrawTerms { mint_url, unit, amount: *amount, auth: None, repeatable: true };
+            Outcome::Token(wallet.withdraw(id, &terms).await?)
+        }
+        What::Redeem(token) => Outcome::Received(wallet.redeem(id, &received(token)).await?),
+        What::Verify(token) => Outcome::Token(wallet.verify(id, &received(token)).await?),
+    })
+}
+
+/// Repeats every request that has an outcome.
+async fn repeat_all(world: &Arc<World>, wallet: &CashuWallet) {
+    let requests = world.state.lock().app.requests.clone();
+    for (number, request) in requests.iter().enumerate() {
+        match &request.outcome {
+            None => {
+                let what = describe(&request.what);
+                world.state.lock().violation("every-job-ends", format!("request {number} ({what}) has no outcome"));
+            }
+            Some(Outcome::Refused(_)) => {}
+            Some(before) => match make(wallet, number, &request.what).await {
+                Ok(again) if again == *before => {}
+                other => {
+                    let other = other.map(|outcome| shown(&outcome)).map_err(|error| error.to_string());
+                    let what = format!("request {number} had {}, and gets {other:?}", shown(before));
+                    world.state.lock().violation("the-same-token-again", what);
+                }
+            },
+        }
+    }
+}
+
+/// Compares the books of the mint, of the wallet and of the app, when all is quiet.
+async fn check_books(world: &Arc<World>, wallet: &CashuWallet, store: &Arc<Model>) -> Result<(), String> {
+    let open = wallet.unfinished_jobs();
+    let free = store.free_proofs(MINT, UNIT, usize::MAX).await.map_err(|error| error.to_string())?;
+    let mut state = world.state.lock();
+    if open > 0 {
+        state.violation("every-job-ends", format!("{open} jobs are open"));
+    }
+    let mut held = Vec::new();
+    for proof in free {
+        held.push(("the wallet", serde_json::from_str::<Proof>(&proof.proof).map_err(|error| error.to_string())?));
+    }
+    let keysets = state.mint.keysets();
+    for token in state.app.tokens.clone() {
+        let token = cashu::Token::from_str(&token.0).map_err(|error| error.to_string())?;
+        let proofs = token.proofs(&keysets).map_err(|error| error.to_string())?;
+        held.extend(proofs.into_iter().map(|proof| ("the app", proof)));
+    }
+    let (mut seen, mut sum) = (HashSet::new(), 0);
+    for (who, proof) in held {
+        if !seen.insert(proof.secret.to_string()) {
+            state.violation("none-twice", format!("{who} holds a proof that somebody holds already"));
+        }
+        if state.mint.is_good(&proof) {
+            sum += u64::from(proof.amount);
+        } else {
+            state.violation("none-twice", format!("{who} holds a proof of {} that is spent", proof.amount));
+        }
+    }
+    let outstanding = state.mint.issued - state.mint.redeemed;
+    if sum != outstanding {
+        let what = format!("{outstanding} are out, and {sum} are held");
+        state.violation("no-unit-lost", what);
+    }
+    Ok(())
+}

@@ -1,0 +1,166 @@
+//! The ticket wallet under one seed: the real wallet and a mint, in a small world of their own.
+//!
+//! The seed decides what the app asks for, which requests and responses between wallet and mint are lost, when the mint
+//! hangs, fails, changes its keyset or forgets its quotes, when the disk is full, and at which instant the process is killed.
+//! The app repeats what it got no answer to, under the same id, as it does with an idempotency key. In the end nothing goes
+//! wrong for two hours, and two days later the books of the mint, the wallet and the app must agree to the unit.
+//!
+//! | rule | meaning |
+//! | --- | --- |
+//! | `no-unit-lost` | what the mint has signed and not got back is what the wallet and the app hold |
+//! | `none-twice` | no proof is held twice; a token is redeemed once; a token that the app holds can be spent |
+//! | `the-same-token-again` | a repeated request gets the same token |
+//! | `every-job-ends` | two hours after the last fault every request has its outcome, and two days later no job is open |
+
+mod app;
+mod disk;
+pub mod mint;
+mod network;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use tokio::runtime::Builder;
+use tokio::sync::Notify;
+use usher_store::conformance::Model;
+
+use self::app::{App, Lived};
+use self::mint::Mint;
+use crate::decisions::Decisions;
+use crate::history::History;
+use crate::world::time::Time;
+
+/// How long things go wrong.
+const TROUBLE: Duration = Duration::from_secs(20 * 60);
+
+/// How long everything goes well after that.
+const RECOVERY: Duration = Duration::from_secs(2 * 60 * 60);
+
+/// What came of a seed.
+#[derive(Debug)]
+pub struct TicketReport {
+    /// What happened, line by line.
+    pub history: Vec<String>,
+    /// The rules that were broken, and how.
+    pub violations: Vec<(&'static str, String)>,
+    /// How often the process was killed.
+    pub kills: u64,
+    /// How many requests of the app succeeded.
+    pub done: usize,
+}
+
+/// What is around the wallet.
+#[derive(Debug)]
+struct World {
+    time: Arc<Time>,
+    state: Mutex<State>,
+    /// The process dies.
+    killed: Notify,
+}
+
+#[derive(Debug)]
+struct State {
+    decisions: Decisions,
+    history: History,
+    mint: Mint,
+    app: App,
+    /// Of a hundred requests to the mint so many go wrong.
+    faults: u32,
+    /// The process is killed at the so-manyth instant of interest from now.
+    kill_in: Option<u64>,
+    kills: u64,
+    /// Nothing goes wrong any more.
+    calm: bool,
+    violations: Vec<(&'static str, String)>,
+    time: Arc<Time>,
+}
+
+impl State {
+    fn note(&mut self, what: &str) {
+        let now = self.time.passed();
+        self.history.note(now, what);
+    }
+
+    fn violation(&mut self, rule: &'static str, what: String) {
+        self.note(&format!("VIOLATION of {rule}: {what}"));
+        self.violations.push((rule, what));
+    }
+
+    fn goes_wrong(&mut self, chances: u32) -> bool {
+        !self.calm && self.decisions.percent(chances)
+    }
+}
+
+impl World {
+    /// An instant of interest: the process may be killed here. When it is, this never returns.
+    async fn instant(&self, what: &str) {
+        let dies = {
+            let mut state = self.state.lock();
+            let dies = state.kill_in == Some(0) && !state.calm;
+            state.kill_in = state.kill_in.and_then(|left| left.checked_sub(1));
+            if dies {
+                state.note(&format!("! killed {what}"));
+            }
+            dies
+        };
+        if dies {
+            self.killed.notify_one();
+            std::future::pending::<()>().await;
+        }
+    }
+}
+
+/// Runs a seed.
+///
+/// # Errors
+/// When the simulation itself does not work.
+pub fn run(seed: u64) -> Result<TicketReport, String> {
+    let mut decisions = Decisions::new(seed);
+    let mut mint = Mint::default();
+    mint.rotate(decisions.pick(&[0, 0, 100, 1000], 0))?;
+    let time = Arc::new(Time::default());
+    let state = State {
+        faults: decisions.pick(&[0, 5, 20, 40], 5),
+        decisions,
+        history: History::default(),
+        mint,
+        app: App::default(),
+        kill_in: None,
+        kills: 0,
+        calm: false,
+        violations: Vec::new(),
+        time: Arc::clone(&time),
+    };
+    let world = Arc::new(World { time, state: Mutex::new(state), killed: Notify::new() });
+    // What outlives the process.
+    let store = Arc::new(Model::new());
+    loop {
+        let runtime = Builder::new_current_thread().enable_time().start_paused(true).build();
+        let runtime = runtime.map_err(|error| error.to_string())?;
+        let lived = runtime.block_on(async {
+            world.time.begin();
+            let lived = app::live(&world, &store).await;
+            world.time.end();
+            lived
+        })?;
+        drop(runtime);
+        match lived {
+            Lived::Over => break,
+            Lived::Killed => world.state.lock().kills += 1,
+            Lived::Stopped => {}
+        }
+        let mut state = world.state.lock();
+        let down = state.decisions.number(50..60_000);
+        world.time.wait(world.time.passed() + down);
+        state.note("the process starts again");
+    }
+    let mut state = world.state.lock();
+    let state = &mut *state;
+    Ok(TicketReport {
+        history: state.history.lines().to_vec(),
+        violations: std::mem::take(&mut state.violations),
+        kills: state.kills,
+        done: state.app.done(),
+    })
+}
