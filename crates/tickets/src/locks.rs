@@ -42,9 +42,8 @@ mod tests {
     use super::*;
 
     fn locked(conditions: SpendingConditions) -> Proof {
-        let secret = Nut10Secret::from(conditions);
         let id: Id = "009a1f293253e41e".parse().unwrap();
-        Proof::new(1.into(), id, Secret::try_from(secret).unwrap(), SecretKey::generate().public_key())
+        Proof::new(cashu::Amount::ONE, id, Secret::try_from(conditions).unwrap(), SecretKey::generate().public_key())
     }
 
     #[test]
