@@ -129,10 +129,10 @@ async fn one_line_per_call_with_its_request_id_and_no_secrets() {
     DEBUG test POST /key-handshake 200
     INFO c GET - 401
     INFO test POST /authenticate-key 422
-    INFO test POST /cashu/mint 200
+    DEBUG test POST /cashu/mint 200
     INFO test POST /cashu/mint 502
     INFO test POST /cashu/withdraw 502
-    INFO test POST /cashu/burn 200
+    DEBUG test POST /cashu/burn 200
     INFO test POST /cashu/burn 409
     INFO test POST /cashu/burn 422
     INFO test POST /cashu/burn 422
