@@ -179,27 +179,9 @@ async fn drive(world: &Arc<World>, store: &Arc<Model>) -> Result<Lived, String> 
         };
         sleep(pause).await;
         let passed = Duration::from_millis(world.time.passed());
-        let waiting: Vec<usize> = {
-            let mut state = world.state.lock();
-            if !state.calm && passed >= TROUBLE {
-                state.note("nothing goes wrong from now on");
-                state.calm = true;
-            }
-            if !state.calm {
-                if something_happens(&mut state)? {
-                    drop(state);
-                    wallet.close().await;
-                    return Ok(Lived::Stopped);
-                }
-                state.ask();
-            }
-            let open = state.app.requests.iter_mut().enumerate();
-            let open = open.filter(|(_, request)| request.outcome.is_none() && !request.runs);
-            open.map(|(number, request)| {
-                request.runs = true;
-                number
-            })
-            .collect()
+        let Some(waiting) = next_requests(world, passed)? else {
+            wallet.close().await;
+            return Ok(Lived::Stopped);
         };
         for number in waiting {
             calls.spawn(call(Arc::clone(world), Arc::clone(&wallet), number));
@@ -213,6 +195,30 @@ async fn drive(world: &Arc<World>, store: &Arc<Model>) -> Result<Lived, String> 
             return Ok(Lived::Over);
         }
     }
+}
+
+/// What happens in this round: the requests to make now, by number; `None` when the process stops in order.
+fn next_requests(world: &World, passed: Duration) -> Result<Option<Vec<usize>>, String> {
+    let mut state = world.state.lock();
+    if !state.calm && passed >= TROUBLE {
+        state.note("nothing goes wrong from now on");
+        state.calm = true;
+    }
+    if !state.calm {
+        if something_happens(&mut state)? {
+            return Ok(None);
+        }
+        state.ask();
+    }
+    let open = state.app.requests.iter_mut().enumerate();
+    let open = open.filter(|(_, request)| request.outcome.is_none() && !request.runs);
+    Ok(Some(
+        open.map(|(number, request)| {
+            request.runs = true;
+            number
+        })
+        .collect(),
+    ))
 }
 
 /// Something that is nobody's request; says whether the process stops in order.
