@@ -1,7 +1,7 @@
 //! `usher dev`: the service with everything around it, to try and to develop against.
 //!
 //! The service is the one that `usher serve` runs, over real sockets; the relay, the user's wallet and Lightning are the
-//! sandbox's, and the Cashu mint is a program of its own ([`mint`]).
+//! sandbox's, and the Cashu mint is a program of its own (`mint`).
 
 mod banner;
 mod folder;
