@@ -121,11 +121,13 @@ impl Core {
                 None => (Start::New { terms: terms.clone(), expected: 0 }, Some(self.limits())),
                 Some(stored) => {
                     let job = Job::read(&stored)?;
-                    if job.record.fingerprint != fingerprint {
+                    let has_failed = matches!(job.ending(), Some(Ending::Failed { .. }));
+                    if job.record.fingerprint != fingerprint && !has_failed {
                         return Err(TicketError::OtherJob);
                     }
                     match job.ending() {
-                        Some(Ending::Failed { again: true, .. }) => {
+                        // It changed nothing, so the same id may also ask for something else: a corrected request.
+                        Some(Ending::Failed { again, .. }) if *again || job.record.fingerprint != fingerprint => {
                             (Start::New { terms: terms.clone(), expected: job.revision }, Some(self.limits()))
                         }
                         Some(ending) => return result(Ok(ending.clone())),

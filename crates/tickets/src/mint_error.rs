@@ -89,6 +89,11 @@ impl MintError {
         matches!(self, Self::Refused(Refusal { code: Some(10002 | 11003), .. }))
     }
 
+    /// Whether the mint wants another auth token, or any: it has not looked at the request itself (NUT-21, NUT-22).
+    pub(crate) fn concerns_auth(&self) -> bool {
+        matches!(self, Self::Refused(Refusal { code: Some(30001 | 30002 | 31001 | 31002), .. }))
+    }
+
     /// Whether the mint says that a proof is not valid.
     pub(crate) fn concerns_proof(&self) -> bool {
         matches!(self, Self::Refused(Refusal { code: Some(10001 | 10003), .. }))

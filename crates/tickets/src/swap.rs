@@ -58,6 +58,13 @@ impl Core {
         };
         edge!("tickets-after-failed-swap");
         attempts.uncertain |= !error.is_definite();
+        if let MintError::Refused(refusal) = &error
+            && is_first
+            && error.concerns_auth()
+        {
+            // Nothing was done, and nothing can be asked with this token either. With another one it can be tried again.
+            return self.fail(job, Failure::Refused(refusal.text.clone()), true).await;
+        }
         if is_first && error.concerns_outputs() && !self.is_any_spent(&mint, swapping).await? {
             return self.fail(job, Failure::Refused(SIGNED_BEFORE.to_owned()), true).await;
         }

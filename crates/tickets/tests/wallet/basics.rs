@@ -82,7 +82,32 @@ async fn an_operators_mint_wants_its_token() {
     let mut terms = world.receive_terms(&token, "multi", 1);
     terms.auth = Some(MintAuthToken("open sesame".to_owned()));
     assert_eq!(wallet.verify(id(), &terms).await.unwrap(), token);
-    assert_eq!(wallet.redeem(id(), &terms).await.unwrap(), 1);
+    // A wrong token changes nothing and holds nothing up: with the right one, the same id or another one redeems it.
+    let (job, right) = (id(), terms.auth.clone());
+    terms.auth = Some(MintAuthToken("open barley".to_owned()));
+    for _ in 0..2 {
+        let refused = wallet.redeem(job, &terms).await;
+        assert!(matches!(refused, Err(TicketError::Refused(_))), "{refused:?}");
+    }
+    terms.auth = right;
+    assert_eq!(wallet.redeem(job, &terms).await.unwrap(), 1);
+    wallet.close().await;
+}
+
+/// A failed job has changed nothing: its id may be used for what was meant.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_id_of_a_failed_job_takes_a_corrected_request() {
+    let world = World::new().await;
+    let wallet = world.wallet().await;
+    world.fund(&wallet, "sat", 10).await;
+    let job = id();
+    let too_much = wallet.withdraw(job, &world.withdraw_terms("sat", 1000)).await;
+    assert!(matches!(too_much, Err(TicketError::InsufficientFunds { .. })), "{too_much:?}");
+    let token = wallet.withdraw(job, &world.withdraw_terms("sat", 4)).await.unwrap();
+    assert_eq!(wallet.withdraw(job, &world.withdraw_terms("sat", 4)).await.unwrap(), token);
+    let other = wallet.withdraw(job, &world.withdraw_terms("sat", 5)).await;
+    assert!(matches!(other, Err(TicketError::OtherJob)), "{other:?}");
+    assert_eq!(world.balance(&wallet, "sat").await, 6);
     wallet.close().await;
 }
 
