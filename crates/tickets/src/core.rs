@@ -112,6 +112,11 @@ impl Core {
         let fingerprint = terms.fingerprint();
         let (waiter, joined) = loop {
             if let Some(entry) = self.jobs.get(id) {
+                if entry.has_ended() {
+                    // It is removed next. A failed job begins again, and must not give its old result.
+                    tokio::task::yield_now().await;
+                    continue;
+                }
                 if entry.fingerprint != fingerprint {
                     return Err(TicketError::OtherJob);
                 }

@@ -58,6 +58,11 @@ impl Entry {
         self.progress.send_replace(progress);
     }
 
+    /// Whether its result is known.
+    pub(crate) fn has_ended(&self) -> bool {
+        matches!(*self.progress.borrow(), Progress::Ended(_))
+    }
+
     /// Whether anybody waits for the result.
     pub(crate) fn is_awaited(&self) -> bool {
         self.waiters.lock().count > 0

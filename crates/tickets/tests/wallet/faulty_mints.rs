@@ -1,0 +1,278 @@
+//! Mints that hang, lie, refuse and forget: nothing is lost, and success is never reported for what is not there.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use usher_engine::ports::{TicketError, TicketWallet as _, Token, TokenFault, TokenState};
+use usher_faults::mint::{FalseResponse, Fault, FaultyMint, Garbage, MintRoute};
+use usher_mint::MintOptions;
+use usher_tickets::CashuWallet;
+
+use crate::fixture::{World, id, minted, settled, without_dleq};
+
+/// A world whose wallets reach the mint through a proxy that can misbehave.
+async fn world(options: MintOptions) -> (World, FaultyMint) {
+    let mut world = World::with(options).await;
+    let proxy = FaultyMint::start(world.url.clone()).await.unwrap();
+    world.url = proxy.url();
+    (world, proxy)
+}
+
+/// With a deadline that tests can wait for.
+async fn impatient(world: &World) -> CashuWallet {
+    world.wallet_with(|options| options.request_timeout = Duration::from_millis(1500)).await
+}
+
+fn refuse(status: u16, code: u32) -> Fault {
+    Fault::Refuse { status, code, detail: "no".to_owned() }
+}
+
+fn act_and_refuse(status: u16, code: u32) -> Fault {
+    Fault::ActAndRefuse { status, code, detail: "no".to_owned() }
+}
+
+/// The mint may have done it, or can be asked again.
+fn unclear() -> Vec<Fault> {
+    let mut faults = vec![
+        Fault::Hang,
+        Fault::ActAndHang,
+        Fault::Drop,
+        Fault::ActAndDrop,
+        Fault::ActAndCut,
+        Fault::ActLate(Duration::from_millis(2500)),
+        Fault::Redirect("http://127.0.0.1:1/".to_owned()),
+        refuse(500, 0),
+        refuse(429, 0),
+        act_and_refuse(500, 0),
+        act_and_refuse(400, 11001),
+        act_and_refuse(400, 11002),
+        act_and_refuse(400, 11003),
+        act_and_refuse(400, 0),
+    ];
+    let garbage = [Garbage::Empty, Garbage::Html, Garbage::Bytes, Garbage::Half, Garbage::EmptyObject];
+    faults.extend(garbage.map(Fault::Garbage));
+    faults.extend([Garbage::Nested(100_000), Garbage::Huge(4 << 20), Garbage::Endless].map(Fault::Garbage));
+    let false_responses = [
+        FalseResponse::DoubledAmounts,
+        FalseResponse::FewerSignatures,
+        FalseResponse::OtherKeyset,
+        FalseResponse::ForgedSignatures,
+        FalseResponse::WrongDleq,
+        FalseResponse::NoDleq,
+    ];
+    faults.extend(false_responses.map(Fault::False));
+    faults
+}
+
+async fn unspent(wallet: &CashuWallet, tokens: &[Token]) -> u64 {
+    let mut value = 0;
+    for token in tokens {
+        if wallet.token_state(token).await.unwrap() == TokenState::Unspent {
+            value += wallet.read_token(token).unwrap().amount;
+        }
+    }
+    value
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn whatever_one_response_is_the_job_is_done_once() {
+    let (world, proxy) = world(MintOptions::new()).await;
+    let wallet = Arc::new(impatient(&world).await);
+    world.fund(&wallet, "sat", 2000).await;
+    let mut tokens = Vec::new();
+    for fault in unclear() {
+        let given = without_dleq(&world.token(&wallet, "sat", 37).await);
+        tokens.push(given.clone());
+        proxy.once(MintRoute::Mint, fault.clone());
+        tokens.push(minted(wallet.mint(id(), &world.mint_terms("sat", 6)).await));
+        proxy.once(MintRoute::Swap, fault.clone());
+        let (job, terms) = (id(), world.receive_terms(&given, "sat", 37));
+        let verified = wallet.verify(job, &terms).await.unwrap_or_else(|error| panic!("{fault:?}: {error:?}"));
+        assert_eq!(wallet.verify(job, &terms).await.unwrap(), verified);
+        tokens.push(verified.clone());
+        proxy.once(MintRoute::Swap, fault.clone());
+        let terms = world.receive_terms(&verified, "sat", 37);
+        assert_eq!(wallet.redeem(id(), &terms).await.unwrap(), 37, "{fault:?}");
+        proxy.once(MintRoute::Swap, fault.clone());
+        tokens.push(wallet.withdraw(id(), &world.withdraw_terms("sat", 11)).await.unwrap());
+        proxy.heal();
+        let (held, balance) = (unspent(&wallet, &tokens).await, world.balance(&wallet, "sat").await);
+        assert_eq!(world.totals("sat").await.outstanding(), held + balance, "{fault:?}");
+    }
+    wallet.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_clear_refusal_changes_nothing() {
+    let (world, proxy) = world(MintOptions::new()).await;
+    let wallet = impatient(&world).await;
+    world.fund(&wallet, "sat", 100).await;
+    let token = world.token(&wallet, "sat", 9).await;
+    let secret = "5f3c".repeat(16);
+    let detail = format!("bad input {{'secret': '{secret}'}}");
+    let refuse = Fault::Refuse { status: 400, code: 20003, detail };
+    let check = |error: TicketError| {
+        let TicketError::Refused(text) = &error else { panic!("{error:?}") };
+        assert!(text.contains("bad input") && !text.contains(&secret), "{text}");
+    };
+    let terms = world.receive_terms(&token, "sat", 9);
+    proxy.once(MintRoute::Swap, refuse.clone());
+    check(wallet.redeem(id(), &terms).await.unwrap_err());
+    proxy.once(MintRoute::Swap, refuse.clone());
+    check(wallet.withdraw(id(), &world.withdraw_terms("sat", 5)).await.unwrap_err());
+    proxy.once(MintRoute::CreateQuote, refuse.clone());
+    let job = id();
+    check(wallet.mint(job, &world.mint_terms("sat", 5)).await.unwrap_err());
+    // Once the mint works again, the same id is another attempt.
+    minted(wallet.mint(job, &world.mint_terms("sat", 5)).await);
+    // A quote that had to be paid is not given up because of one refusal.
+    proxy.once(MintRoute::Mint, refuse);
+    minted(wallet.mint(id(), &world.mint_terms("sat", 5)).await);
+    assert_eq!(world.balance(&wallet, "sat").await, 100);
+    assert_eq!(wallet.redeem(id(), &terms).await.unwrap(), 9);
+    wallet.close().await;
+}
+
+/// The signatures are worthless, also when they are asked for again: nothing is reported, until the mint is honest again.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn worthless_signatures_are_never_a_success() {
+    let (world, proxy) = world(MintOptions::new()).await;
+    let wallet = world
+        .wallet_with(|options| {
+            options.request_timeout = Duration::from_millis(1500);
+            options.wait = Duration::from_millis(1500);
+        })
+        .await;
+    let token = world.token(&wallet, "sat", 9).await;
+    for route in [MintRoute::Swap, MintRoute::Restore] {
+        proxy.set(route, Fault::False(FalseResponse::WrongDleq));
+    }
+    let (job, terms) = (id(), world.receive_terms(&token, "sat", 9));
+    let failed = wallet.redeem(job, &terms).await;
+    assert!(matches!(failed, Err(TicketError::InvalidResponse(_))), "{failed:?}");
+    assert_eq!(world.balance(&wallet, "sat").await, 0);
+    proxy.heal();
+    while wallet.redeem(job, &terms).await.is_err() {}
+    assert_eq!(world.balance(&wallet, "sat").await, 9);
+    wallet.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_mint_that_hangs_slows_no_other_and_its_jobs_are_bounded() {
+    let (hanging, proxy) = world(MintOptions::new()).await;
+    let wallet = hanging
+        .wallet_with(|options| {
+            options.wait = Duration::from_secs(10);
+            options.max_jobs_per_mint = 3;
+        })
+        .await;
+    let token = hanging.token(&wallet, "sat", 9).await;
+    proxy.set_all(&Fault::Hang);
+    let wallet = Arc::new(wallet);
+    let stuck: Vec<_> = (0..3)
+        .map(|_| {
+            let (wallet, terms) = (Arc::clone(&wallet), hanging.mint_terms("sat", 1));
+            tokio::spawn(async move { wallet.mint(id(), &terms).await })
+        })
+        .collect();
+    while wallet.unfinished_jobs() < 3 {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let one_more = wallet.redeem(id(), &hanging.receive_terms(&token, "sat", 9)).await;
+    assert!(matches!(one_more, Err(TicketError::Overloaded)), "{one_more:?}");
+
+    let good = World::new().await;
+    let token = good.token(&wallet, "multi", 5).await;
+    assert_eq!(wallet.redeem(id(), &good.receive_terms(&token, "multi", 5)).await.unwrap(), 5);
+    assert_eq!(wallet.unfinished_jobs(), 3, "the other mint hangs all the time");
+    for job in stuck {
+        assert!(matches!(job.await.unwrap(), Err(TicketError::TimedOut)));
+    }
+    proxy.heal();
+    settled(&wallet).await;
+    wallet.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_others_say_of_a_token_is_checked() {
+    let (world, proxy) = world(MintOptions::new()).await;
+    let wallet = impatient(&world).await;
+    let fault = async |token: &Token| match wallet.verify(id(), &world.receive_terms(token, "sat", 1)).await {
+        Err(TicketError::Token(fault)) => fault,
+        other => panic!("{other:?}"),
+    };
+    // A proof with the signature of another one.
+    let token = world.token(&wallet, "sat", 12).await;
+    let mut parsed: cashu::TokenV4 = token.0.parse().unwrap();
+    let other = parsed.token[0].proofs[1].clone();
+    parsed.token[0].proofs[0].dleq = other.dleq.clone();
+    assert_eq!(fault(&Token(parsed.to_string())).await, TokenFault::Forged, "a wrong DLEQ proof");
+    parsed.token[0].proofs[0].dleq = None;
+    parsed.token[0].proofs[0].c = other.c;
+    assert_eq!(fault(&Token(parsed.to_string())).await, TokenFault::Forged, "a wrong signature");
+    parsed.token[0].proofs[0] = other;
+    assert_eq!(fault(&Token(parsed.to_string())).await, TokenFault::Forged, "one secret twice");
+    // Of version 3, which names the unit and keysets in another way.
+    let v3 = cashu::TokenV3::from(token.0.parse::<cashu::TokenV4>().unwrap());
+    assert_eq!(
+        wallet.verify(id(), &world.receive_terms(&Token(v3.to_string()), "sat", 12)).await.unwrap().0,
+        v3.to_string()
+    );
+    // Spent.
+    wallet.redeem(id(), &world.receive_terms(&token, "sat", 12)).await.unwrap();
+    assert_eq!(fault(&token).await, TokenFault::AlreadySpent);
+    assert_eq!(fault(&without_dleq(&token)).await, TokenFault::AlreadySpent);
+    // A keyset that the mint does not know.
+    let other_mint = World::new().await;
+    let foreign = other_mint.token(&wallet, "sat", 3).await;
+    let mut parsed: cashu::TokenV4 = foreign.0.parse().unwrap();
+    parsed.mint_url = world.url.parse().unwrap();
+    assert_eq!(fault(&Token(parsed.to_string())).await, TokenFault::UnknownKeyset);
+    // Ten thousand proofs.
+    let many = vec![parsed.token[0].proofs[0].clone(); 10_000];
+    parsed.token[0].proofs = many;
+    let TokenFault::TooLarge { .. } = fault(&Token(parsed.to_string())).await else { panic!() };
+    // The mint's keys are not those of its keyset's id.
+    let fresh = world.token(&wallet, "sat", 3).await;
+    wallet.close().await;
+    let wallet = impatient(&world).await;
+    proxy.set(MintRoute::Keys, Fault::False(FalseResponse::OtherKeys));
+    let failed = wallet.redeem(id(), &world.receive_terms(&fresh, "sat", 3)).await;
+    assert!(matches!(failed, Err(TicketError::InvalidResponse(_))), "{failed:?}");
+    wallet.close().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn private_addresses_are_refused() {
+    let world = World::new().await;
+    let wallet = world.wallet_with(|options| options.allow_private = false).await;
+    let mut terms = world.mint_terms("sat", 1);
+    for url in [world.url.clone(), world.url.replace("http:", "https:"), "https://localhost".to_owned()] {
+        terms.mint_url = url;
+        let refused = wallet.mint(id(), &terms).await;
+        assert!(matches!(refused, Err(TicketError::AddressNotAllowed(_))), "{}: {refused:?}", terms.mint_url);
+    }
+    wallet.close().await;
+}
+
+/// Questions of many callers go out in few requests.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn spent_checks_are_batched() {
+    let (world, proxy) = world(MintOptions::new()).await;
+    let wallet = Arc::new(world.wallet().await);
+    let token = world.token(&wallet, "sat", 127).await;
+    let before = proxy.count(MintRoute::CheckState);
+    let asked: Vec<_> = (0..100)
+        .map(|_| {
+            let (wallet, token) = (Arc::clone(&wallet), token.clone());
+            tokio::spawn(async move { wallet.token_state(&token).await })
+        })
+        .collect();
+    for state in asked {
+        assert_eq!(state.await.unwrap().unwrap(), TokenState::Unspent);
+    }
+    // 100 tokens of 7 proofs, up to 300 proofs in a request, while the first few go out alone.
+    let requests = proxy.count(MintRoute::CheckState) - before;
+    assert!(requests < 50, "{requests} requests");
+    wallet.close().await;
+}
