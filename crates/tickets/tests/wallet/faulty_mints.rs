@@ -167,6 +167,8 @@ async fn a_mint_that_hangs_slows_no_other_and_its_jobs_are_bounded() {
         })
         .await;
     let token = hanging.token(&wallet, "sat", 9).await;
+    // The job that minted it no longer takes a place.
+    settled(&wallet).await;
     proxy.set_all(&Fault::Hang);
     let wallet = Arc::new(wallet);
     let stuck: Vec<_> = (0..3)
