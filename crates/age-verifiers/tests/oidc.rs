@@ -1,0 +1,153 @@
+//! A real OpenID Connect provider (npm `oidc-provider`), whose forms a small client fills in.
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Write as _};
+use std::path::PathBuf;
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::Arc;
+
+use usher_age_verifiers::{OidcOptions, OidcVerifier};
+use usher_engine::UnixMillis;
+use usher_engine::ports::{AgeCheckResult, AgeVerifier as _, AgeVerifierError, NewAgeCheck, SystemClock};
+
+const SECRET: &str = "s3cret-of-the-client-which-is-long-enough";
+const RETURN_URL: &str = "http://127.0.0.1:9/verify/return";
+
+/// The provider; it ends with this.
+struct Provider {
+    process: Child,
+    /// Open, or the provider ends when it prints a notice.
+    _output: BufReader<ChildStdout>,
+    url: String,
+}
+
+impl Provider {
+    fn start() -> Self {
+        let repository = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let installed = repository.join("target/tools/oidc-provider").canonicalize();
+        let mut process = Command::new("node")
+            .arg(repository.join("crates/age-verifiers/tests/oidc-provider/provider.mjs"))
+            .args(["usher", SECRET])
+            .env("USHER_TEST_OIDC_PROVIDER", installed.expect("scripts/test installs the provider"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("node runs");
+        let mut port = String::new();
+        let mut output = BufReader::new(process.stdout.take().unwrap());
+        output.read_line(&mut port).unwrap();
+        writeln!(process.stdin.as_mut().unwrap(), "{RETURN_URL}").unwrap();
+        Self { process, _output: output, url: format!("http://127.0.0.1:{}", port.trim()) }
+    }
+
+    fn verifier(&self, secret: &str) -> OidcVerifier {
+        let options = OidcOptions {
+            issuer: self.url.parse().unwrap(),
+            client_id: "usher".to_owned(),
+            client_secret: Some(secret.to_owned().into()),
+            claim: None,
+            scopes: vec!["profile".to_owned()],
+        };
+        let tls = usher_http_client::tls_config(Vec::new()).unwrap();
+        OidcVerifier::new(options, tls, Arc::new(SystemClock)).unwrap()
+    }
+}
+
+impl Drop for Provider {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn check() -> NewAgeCheck {
+    NewAgeCheck {
+        minimum_age: 18,
+        return_url: RETURN_URL.to_owned(),
+        state: "id.random".to_owned(),
+        expires_at: UnixMillis(u64::MAX),
+    }
+}
+
+/// Logs in and consents as a browser would; the query with which the browser returns.
+async fn visit(provider: &Provider, url: &str, user: &str) -> String {
+    let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
+    let mut cookies: BTreeMap<String, String> = BTreeMap::new();
+    let (mut url, mut form) = (url.to_owned(), None::<String>);
+    for _ in 0..20 {
+        let line: Vec<_> = cookies.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let request = match form.take() {
+            Some(body) => http.post(&url).header("content-type", "application/x-www-form-urlencoded").body(body),
+            None => http.get(&url),
+        };
+        let response = request.header("cookie", line.join("; ")).send().await.unwrap();
+        for cookie in response.headers().get_all("set-cookie") {
+            let (name, rest) = cookie.to_str().unwrap().split_once('=').unwrap();
+            cookies.insert(name.to_owned(), rest.split(';').next().unwrap().to_owned());
+        }
+        if let Some(to) = response.headers().get("location") {
+            let to = to.to_str().unwrap();
+            if let Some(query) = to.strip_prefix(RETURN_URL) {
+                return query.trim_start_matches('?').to_owned();
+            }
+            url = if to.starts_with('/') { format!("{}{to}", provider.url) } else { to.to_owned() };
+            continue;
+        }
+        let page = response.text().await.unwrap();
+        let action = page.split("action=\"").nth(1).unwrap_or_else(|| panic!("no form: {page}"));
+        url = action.split('"').next().unwrap().to_owned();
+        form = Some(match page.contains("name=\"login\"") {
+            true => format!("prompt=login&login={user}&password=x"),
+            false => "prompt=consent".to_owned(),
+        });
+    }
+    panic!("it never ends");
+}
+
+#[tokio::test]
+async fn the_age_of_a_providers_user_decides() {
+    let provider = Provider::start();
+    let verifier = provider.verifier(SECRET);
+    for (user, result) in [
+        ("adult", AgeCheckResult::Passed),
+        ("minor", AgeCheckResult::Failed { reason: "the minimum age is not reached" }),
+        ("nobody", AgeCheckResult::Failed { reason: "the provider tells no age" }),
+    ] {
+        let begun = verifier.begin(&check()).await.unwrap();
+        for part in ["code_challenge_method=S256", "code_challenge=", "nonce=", "state=id.random", "response_type=code"]
+        {
+            assert!(begun.url.contains(part), "{part}: {}", begun.url);
+        }
+        let query = visit(&provider, &begun.url, user).await;
+        assert_eq!(verifier.result(&begun.memo, Some(&query)).await, Ok(result), "{user}");
+        let again = verifier.result(&begun.memo, Some(&query)).await;
+        assert!(matches!(again, Err(AgeVerifierError::Mismatch(_))), "a code is good for once");
+    }
+}
+
+#[tokio::test]
+async fn a_response_that_belongs_to_another_check_is_refused() {
+    let provider = Provider::start();
+    let verifier = provider.verifier(SECRET);
+    let (mine, other) = (verifier.begin(&check()).await.unwrap(), verifier.begin(&check()).await.unwrap());
+    let query = visit(&provider, &other.url, "adult").await;
+    let result = verifier.result(&mine.memo, Some(&query)).await;
+    assert!(matches!(result, Err(AgeVerifierError::Mismatch(_))), "another verifier of PKCE: {result:?}");
+    for query in ["", "error=server_error", "code=x&iss=https://other.example", "code=guess"] {
+        let result = verifier.result(&mine.memo, Some(query)).await;
+        assert!(matches!(result, Err(AgeVerifierError::Mismatch(_))), "{query}: {result:?}");
+    }
+    let denied = verifier.result(&mine.memo, Some("error=access_denied")).await;
+    assert_eq!(denied, Ok(AgeCheckResult::Cancelled));
+}
+
+#[tokio::test]
+async fn a_wrong_client_secret_gets_nothing() {
+    let provider = Provider::start();
+    let verifier = provider.verifier("another-secret-that-is-long-enough");
+    let begun = verifier.begin(&check()).await.unwrap();
+    let query = visit(&provider, &begun.url, "adult").await;
+    assert!(verifier.result(&begun.memo, Some(&query)).await.is_err());
+}
