@@ -4,10 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::middleware::from_fn_with_state;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use axum::middleware::{Next, from_fn, from_fn_with_state};
+use axum::response::{IntoResponse as _, Response};
 use axum::serve::ListenerExt as _;
 use cdk_axum::cache::HttpCache;
 use tokio::net::TcpListener;
+use tokio::runtime::Handle;
 
 use crate::auth::{Requirement, require_token};
 
@@ -17,10 +21,18 @@ use crate::auth::{Requirement, require_token};
 pub(crate) async fn routes(mint: Arc<cdk::Mint>, required: Option<Requirement>) -> anyhow::Result<Router> {
     let cache = HttpCache::new(Duration::ZERO, Duration::ZERO, None);
     let routes = cdk_axum::create_mint_router_with_custom_cache(mint, cache, vec!["bolt11".to_owned()], false).await?;
+    let routes = routes.layer(from_fn(run_to_its_end));
     Ok(match required {
         Some(required) => routes.layer(from_fn_with_state(required, require_token)),
         None => routes,
     })
+}
+
+/// Runs a request to its end, even if its client goes away: a swap that is dropped half-way leaves its inputs pending until
+/// the mint starts again.
+async fn run_to_its_end(request: Request, next: Next) -> Response {
+    let response = Handle::current().spawn(next.run(request)).await;
+    response.unwrap_or_else(|_| StatusCode::INTERNAL_SERVER_ERROR.into_response())
 }
 
 /// Serves until it is dropped.
