@@ -20,6 +20,8 @@ fn secrets() -> Vec<(&'static str, String, &'static str)> {
         ("webhook.secret", "hunter26".to_owned(), "hunter26"),
         ("webhook.previous_secret", "hunter27".to_owned(), "hunter27"),
         ("verification.mint_token", "hunter28".to_owned(), "hunter28"),
+        ("verification.oidc.client_secret", "hunter29".to_owned(), "hunter29"),
+        ("verification.remote.api_key", "hunter30-is-a-long-one".to_owned(), "hunter30"),
     ]
 }
 
