@@ -60,9 +60,13 @@ fn payment(user: &Wallet) -> Value {
 fn each_post_is_tested_here() {
     let document: Value = serde_json::from_str(include_str!("../../../../../docs/openapi.json")).unwrap();
     let posts = document["paths"].as_object().unwrap().iter().filter(|(_, calls)| calls.get("post").is_some());
+    // What waits for a mint is repeated through kills by the tests of tickets.
+    let tests = [include_str!("idempotency.rs"), include_str!("../tickets.rs"), include_str!("../tickets/kills.rs")];
     for (path, _) in posts {
-        let tested = format!("\"{}\"", path.replace("{id}", "{stream}:0"));
-        assert!(include_str!("idempotency.rs").contains(&tested), "{path} has no test");
+        let path =
+            path.replace("{id}", "{stream}:0").replace("{stream_id}", "{stream}").replace("{session_id}", "{session}");
+        let tested = format!("\"{path}\"");
+        assert!(tests.iter().any(|test| test.contains(&tested)), "{path} has no test");
     }
 }
 
@@ -102,7 +106,13 @@ async fn each_operation_is_started_once() {
     let wanted = json!({
         "recipient_key": main_key, "subkeys": [], "content": {"amount": 3_000, "currency": "millisats"},
     });
+    let ticket =
+        json!({"main_key": main_key, "subkeys": [], "mint_url": "https://mint.example", "unit": "multi", "amount": 1});
+    let proof = json!({"recipient_key": main_key, "subkeys": [], "mint_url": "https://mint.example"});
     for (path, kind, body) in [
+        ("/cashu/request", "ticket_request", ticket),
+        ("/verification/token", "ticket_request", proof),
+        ("/verification/sessions", "verification_session", json!({})),
         ("/key-handshake", "key_handshake", json!({})),
         ("/key-handshake", "key_handshake", json!({"static_token": "door"})),
         ("/authenticate-key", "authentication", asked),
@@ -144,6 +154,13 @@ async fn a_subscription_is_closed_once_and_what_starts_nothing_may_be_done_again
     let (delivery, replayed) =
         fixture.cut_off(&format!("/webhooks/deliveries/{stream}:0/retry"), "again", &json!({})).await;
     assert!(replayed && delivery["status"] == "pending", "{delivery}");
+
+    let session = fixture.api().post("/verification/sessions", &json!({})).await.unwrap();
+    let session = session["session_id"].as_str().unwrap();
+    let decision = json!({"decision": "reject"});
+    let (decided, replayed) =
+        fixture.cut_off(&format!("/verification/sessions/{session}/decision"), "decided", &decision).await;
+    assert!(replayed && decided["session_id"] == session, "{decided}");
 
     // No response is stored before these are done; repeated, they have the same result.
     let jwt = json!({"target_key": user.main_key().to_hex(), "duration_hours": 1});
