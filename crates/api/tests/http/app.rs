@@ -294,9 +294,9 @@ impl TestApp {
     /// What this user is asked for by the last request for a ticket (29500).
     pub async fn asked_for_ticket(&self, main_key: PublicKey) -> Value {
         eventually(|| {
-            let letters = self.post.0.lock();
-            let is_wanted = |letter: &&OutgoingMessage| letter.kind == 29_500 && letter.recipients == [main_key];
-            letters.iter().rev().find(is_wanted).map(|letter| serde_json::from_str(&letter.content).unwrap())
+            let messages = self.post.0.lock();
+            let is_wanted = |message: &&OutgoingMessage| message.kind == 29_500 && message.recipients == [main_key];
+            messages.iter().rev().find(is_wanted).map(|message| serde_json::from_str(&message.content).unwrap())
         })
         .await
     }

@@ -69,7 +69,7 @@ impl Step {
                 Effect::Emit(event) => step.events.push(event),
                 Effect::Send(message) => step.messages.push(OutboxMessage { made_at: now, ..message }),
                 Effect::SendAlso(message) => step.added.push(OutboxMessage { made_at: now, ..message }),
-                Effect::SendAs(letter) => step.sent_once.push(*letter),
+                Effect::SendAs(message) => step.sent_once.push(*message),
                 Effect::Pause(until) => step.paused = Some(until),
                 Effect::RememberRelays(relays) => user_relays.push(relays),
                 Effect::ClearOutbox => step.clears_outbox = true,
