@@ -12,7 +12,12 @@ pub struct Known {
 }
 
 /// The rules that are still broken.
-pub const KNOWN: &[Known] = &[];
+pub const KNOWN: &[Known] = &[Known {
+    rule: "as-without-the-outage",
+    report: "operation: PayRefused, away: RelayUntilRestart, process: Restarted",
+    why: "the reply with the refusal is lost with the process, and look-ups of a payment that was never made prove nothing: \
+          it ends as `unknown` instead of `not_paid`",
+}];
 
 /// Whether a broken rule is a known defect.
 pub fn is_known(rule: &str, report: &str) -> bool {
