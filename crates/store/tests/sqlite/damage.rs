@@ -155,7 +155,7 @@ async fn rows_of_an_unknown_kind_are_unreadable() {
             ("deliveries", event(7, 0)),
             ("deliveries", event(7, 1)),
             ("events", event(7, 1)),
-            ("idempotency_records", idempotency_key(8).to_hex()),
+            ("answers", idempotency_key(8).to_hex()),
             ("user_relays", hex::encode(public_key(4).as_bytes())),
         ])
     );
@@ -309,8 +309,8 @@ async fn impossible_values_and_missing_rows_are_found_and_harm_nothing_else() {
             ("operations", row(17)),
             ("settings", "3".to_owned()),
             ("settings", "4".to_owned()),
-            ("idempotency_records", idempotency_key(5).to_hex()),
-            ("idempotency_records", idempotency_key(6).to_hex()),
+            ("answers", idempotency_key(5).to_hex()),
+            ("answers", idempotency_key(6).to_hex()),
             ("correlations", hex::encode(key("7").as_bytes())),
             ("inbound", hex::encode(inbound(8).as_bytes())),
         ])
