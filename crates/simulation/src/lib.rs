@@ -20,7 +20,6 @@ pub mod decisions;
 pub mod entropy;
 pub mod fault_plan;
 pub mod history;
-pub mod known_defects;
 pub mod ports;
 pub mod runner;
 pub mod service;

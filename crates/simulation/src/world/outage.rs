@@ -169,8 +169,11 @@ impl State {
         if script.operation == Operation::PayRefused {
             let mut data = self.ledger.streams.values().flat_map(|book| &book.events).map(|(event, _)| &event.data);
             let refused = data.any(|data| data.contains("\"not_paid\""));
-            // For a request that may have been sent twice, by this process or another, the outcome cannot be known.
-            if script.away == Away::Lightning || script.process == Process::KilledTwice {
+            // Of a request that was sent twice, another copy may have been acted on. A process that was killed in its
+            // first moments cannot know whether it sent the request.
+            let sent_twice = |id| self.node.sent.get(id).is_some_and(|copies| *copies > 1);
+            let mut asked = self.node.outgoing.values().flat_map(|outgoing| &outgoing.paid_by);
+            if asked.any(sent_twice) || script.away == Away::Lightning || script.process == Process::KilledTwice {
                 return None;
             }
             return (!refused).then(|| format!("{script:?} is not said to be refused"));
