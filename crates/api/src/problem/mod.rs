@@ -1,5 +1,7 @@
 //! Error responses: RFC 9457 problem details.
 
+#[cfg(test)]
+mod client_vectors;
 mod code;
 mod tickets;
 

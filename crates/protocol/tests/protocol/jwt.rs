@@ -12,18 +12,18 @@ use usher_protocol::{Keys, PublicKey, SecretKey};
 
 use crate::samples::{MAIN_KEY, OTHER_KEY};
 
-const NOW: u64 = 1_732_137_600;
+pub(crate) const NOW: u64 = 1_732_137_600;
 
 /// A key whose point has odd Y, which is the harder case.
-fn issuer() -> Keys {
+pub(crate) fn issuer() -> Keys {
     Keys::new(SecretKey::from_hex("00339354daddf16d18a452c46c00b1535126d8d5a0d88e54c7e1e07b33484f0f").unwrap())
 }
 
-fn even_issuer() -> Keys {
+pub(crate) fn even_issuer() -> Keys {
     Keys::new(SecretKey::from_hex("97035cfeed3491d3379b4ee712e98bb900915f75744751206923dc893fdcbeee").unwrap())
 }
 
-fn target() -> PublicKey {
+pub(crate) fn target() -> PublicKey {
     PublicKey::from_hex(MAIN_KEY).unwrap()
 }
 
@@ -32,7 +32,7 @@ fn encode(value: &Value) -> String {
 }
 
 /// A token of this header and these claims, properly signed.
-fn signed(header: &Value, claims: &Value) -> String {
+pub(crate) fn signed(header: &Value, claims: &Value) -> String {
     let text = format!("{}.{}", encode(header), encode(claims));
     let secret: nostr::secp256k1::SecretKey = **issuer().secret_key();
     let even = match secret.x_only_public_key(nostr::SECP256K1).1 {
@@ -44,17 +44,17 @@ fn signed(header: &Value, claims: &Value) -> String {
     format!("{text}.{}", BASE64.encode(signature))
 }
 
-fn claims() -> Value {
+pub(crate) fn claims() -> Value {
     json!({"iat": NOW, "nbf": NOW, "exp": NOW + 3600, "target_key": MAIN_KEY})
 }
 
-fn with(name: &str, value: Value) -> Value {
+pub(crate) fn with(name: &str, value: Value) -> Value {
     let mut claims = claims();
     claims[name] = value;
     claims
 }
 
-fn es256k() -> Value {
+pub(crate) fn es256k() -> Value {
     json!({"alg": "ES256K"})
 }
 
@@ -276,7 +276,7 @@ fn an_issuer_does_not_show_its_key() {
 }
 
 /// The other signature that holds for the same text: S negated, which takes no key.
-fn with_other_s(token: &str) -> String {
+pub(crate) fn with_other_s(token: &str) -> String {
     const ORDER: [u8; 32] = [
         0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe, 0xba, 0xae,
         0xdc, 0xe6, 0xaf, 0x48, 0xa0, 0x3b, 0xbf, 0xd2, 0x5e, 0x8c, 0xd0, 0x36, 0x41, 0x41,

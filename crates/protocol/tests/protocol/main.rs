@@ -3,6 +3,7 @@
 
 mod bounds;
 mod calendar;
+mod client_vectors;
 mod envelope;
 mod garbage;
 mod handshake_url;
