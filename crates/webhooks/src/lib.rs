@@ -12,7 +12,7 @@
 //! | `receiver` | one exchange within one deadline |
 //! | `bounded_resolver` | look-ups of the host name, a few at a time |
 //! | `retry_after` | how long the receiver asks us to wait |
-//! | `reason` | a failure in words without secrets |
+//! | `failure_reason` | a failure in words without secrets |
 //!
 //! # Secrets
 //!
@@ -21,10 +21,10 @@
 
 mod bounded_resolver;
 mod error;
+mod failure_reason;
 mod message;
 mod options;
 mod probe;
-mod reason;
 mod retry_after;
 mod sender;
 mod signing;

@@ -26,7 +26,7 @@ use usher_http_client::{Client, ClientOptions, Incoming, Pool, tls_config};
 use crate::bounded_resolver::Resolver;
 use crate::options::origin;
 use crate::signing::Signer;
-use crate::{WebhookError, WebhookOptions, message, reason, retry_after};
+use crate::{WebhookError, WebhookOptions, failure_reason, message, retry_after};
 
 /// How much of a response's body is read. It is not needed, but a connection can be reused only after its response has
 /// been read, and the usual responses ("ok", a small object, an error page) fit.
@@ -143,8 +143,8 @@ impl HttpWebhookSender {
     async fn answer(&self, request: Request<Full<Bytes>>, deadline: Instant) -> Result<Response<Incoming>, String> {
         match timeout_at(deadline, self.client.send(request)).await {
             Ok(Ok(response)) => Ok(response),
-            Ok(Err(error)) => Err(reason::of_failure(&error)),
-            Err(_) => Err(reason::of_silence(self.timeout)),
+            Ok(Err(error)) => Err(failure_reason::of_failure(&error)),
+            Err(_) => Err(failure_reason::of_silence(self.timeout)),
         }
     }
 }
@@ -177,7 +177,7 @@ fn outcome(response: &Response<Incoming>, now: UnixMillis) -> Posted {
         return Posted::Accepted { http_status };
     }
     let retry_after = response.headers().get(RETRY_AFTER).and_then(|value| retry_after::parse(value.as_bytes(), now));
-    Posted::Refused { http_status: Some(http_status), reason: reason::of_status(status), retry_after }
+    Posted::Refused { http_status: Some(http_status), reason: failure_reason::of_status(status), retry_after }
 }
 
 /// Reads the body to its end so that the connection can be used again, unless it is long or slow: then the connection is closed.

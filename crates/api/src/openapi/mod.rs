@@ -1,9 +1,9 @@
 //! The OpenAPI document: made from the endpoints, and completed with what all of them have in common.
 
+mod descriptions;
 mod errors;
 mod examples;
 mod parameters;
-mod prose;
 mod webhook;
 
 use serde_json::json;
@@ -16,7 +16,7 @@ use utoipa::openapi::{
 };
 use utoipa::{PartialSchema as _, ToSchema as _};
 
-use self::prose::OperationLinks;
+use self::descriptions::OperationLinks;
 use crate::auth::AuthPolicy;
 use crate::endpoint_group::EndpointGroup;
 use crate::problem::{ErrorCode, FieldErrorSchema, ProblemBody};

@@ -4,6 +4,7 @@
 //! and effects in one transaction and applies the effects after the commit.
 
 mod authentication;
+mod clock_set_back;
 mod conversation;
 #[cfg(test)]
 pub(crate) mod fixtures;
@@ -12,7 +13,6 @@ mod key_handshake;
 mod payment;
 mod recurring_request;
 mod service_payment;
-mod set_back;
 mod spending;
 mod state_machine;
 mod subscription;
@@ -29,6 +29,7 @@ use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::{PaymentHash, WalletMessage};
 
 pub use authentication::Authentication;
+pub use clock_set_back::SetBack;
 pub use conversation::MAX_SUBKEYS;
 pub use invoice_request::{InvoiceRequest, InvoiceTerms};
 pub use key_handshake::KeyHandshake;
@@ -36,7 +37,6 @@ pub(crate) use key_handshake::usable_relays;
 pub use payment::{Charge, Payment, PaymentTerms, SubscriptionLink};
 pub use recurring_request::{RecurringRequest, RecurringTerms};
 pub use service_payment::ServicePayment;
-pub use set_back::SetBack;
 pub(crate) use spending::BUDGET_WINDOW;
 pub use spending::Spending;
 pub use state_machine::StateMachine;

@@ -11,7 +11,7 @@
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used, clippy::missing_panics_doc)]
 
 pub mod atomicity;
-mod build;
+mod builders;
 pub mod clock_repair;
 pub mod conflicts;
 pub mod deliveries;
@@ -35,7 +35,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use usher_engine::ports::{DeliveryStore, IdempotencyStore, SettingStore, Store, TicketStore};
 
-pub use build::{
+pub use builders::{
     accepted, commit_conflicts, commit_done, create, damaged_rows, event, given_up, id, idempotency_key, inbound, key,
     message, new_record, proof, proof_id, public_key, refused, step, ticket_job, ticket_step,
 };
