@@ -3,7 +3,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 use usher_sandbox::cli::WalletArgs;
 
 /// Passwordless login, payments and tickets over Nostr, Lightning and Cashu.
@@ -22,8 +23,17 @@ pub struct Cli {
 /// What the program can do.
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    /// Makes the data directory with private key, API token and a commented configuration, and says what comes next.
+    ///
+    /// On a terminal it asks for what the options leave open. It never changes a file that is there: to run it again is
+    /// harmless.
+    Init(InitCommand),
     /// Runs the service, as the configuration says.
     Serve,
+    /// Asks the running service whether it is alive: exit code 0 if it is, otherwise 1.
+    ///
+    /// For the health check of a container, for scripts, and for load balancers that run commands.
+    Health(HealthCommand),
     /// Runs everything embedded, to try and to develop against: the service, a relay, a user's wallet.
     ///
     /// Key and token are generated and shown. Everything is kept in a temporary folder, which is removed at the end, unless
@@ -52,6 +62,81 @@ pub enum Command {
     /// Checks and explains the configuration.
     #[command(subcommand)]
     Config(ConfigCommand),
+    /// Prints what makes a shell complete the arguments of this program.
+    Completions {
+        /// The shell.
+        shell: Shell,
+    },
+    /// Prints the manual page, or writes it and the pages of all subcommands into a folder.
+    Man {
+        /// The folder.
+        folder: Option<PathBuf>,
+    },
+}
+
+/// `usher init …`
+#[derive(Args)]
+pub struct InitCommand {
+    /// A relay of the service; give at least two, of different operators [default: three public ones].
+    #[arg(long, value_name = "URL")]
+    pub relay: Vec<String>,
+    /// What creates and pays invoices [default: none, or nwc with --nwc-url-file].
+    #[arg(long, value_name = "BACKEND")]
+    pub ln_backend: Option<InitBackend>,
+    /// The file with the connection URL of the wallet (NWC). Its content is copied to `nwc.url`.
+    #[arg(long, value_name = "FILE")]
+    pub nwc_url_file: Option<PathBuf>,
+    /// How users' browsers reach the service, such as https://login.example.com.
+    #[arg(long, value_name = "URL")]
+    pub public_url: Option<String>,
+    /// Where events are posted. A secret to sign them is made as well.
+    #[arg(long, value_name = "URL")]
+    pub webhook_url: Option<String>,
+    /// Asks nothing, also on a terminal.
+    #[arg(long)]
+    pub non_interactive: bool,
+}
+
+impl fmt::Debug for InitCommand {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The webhook's address may contain a secret.
+        f.debug_struct("InitCommand").finish_non_exhaustive()
+    }
+}
+
+/// The Lightning backends that `usher init` sets up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum InitBackend {
+    /// No Lightning backend: logins and tickets only.
+    None,
+    /// A wallet that supports Nostr Wallet Connect.
+    Nwc,
+}
+
+impl InitBackend {
+    /// The value of `wallet.ln_backend`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Nwc => "nwc",
+        }
+    }
+
+    /// The backend with this value of `wallet.ln_backend`.
+    pub fn of(word: &str) -> Option<Self> {
+        [Self::None, Self::Nwc].into_iter().find(|backend| backend.word() == word)
+    }
+}
+
+/// `usher health …`
+#[derive(Debug, Args)]
+pub struct HealthCommand {
+    /// Also asks whether it can do its work: its database works and a relay is connected. A restart does not help if not.
+    #[arg(long)]
+    pub ready: bool,
+    /// How long to wait for the response, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 5, value_parser = clap::value_parser!(u64).range(1..=300))]
+    pub timeout: u64,
 }
 
 /// `usher dev …`

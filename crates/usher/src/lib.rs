@@ -45,7 +45,9 @@ pub fn run() -> ExitCode {
 
 fn dispatch(cli: Cli) -> Result<(), Failure> {
     match cli.command {
+        Command::Init(init) => command::init::run(&init, cli.data_dir),
         Command::Serve => command::serve::run(cli.data_dir),
+        Command::Health(health) => command::health::run(&health, cli.data_dir),
         Command::Dev(options) => command::dev::run(&options, cli.data_dir),
         Command::Wallet(wallet) => command::wallet::run(wallet, cli.data_dir),
         Command::Doctor(doctor) => doctor::run(&doctor, cli.data_dir),
@@ -53,5 +55,7 @@ fn dispatch(cli: Cli) -> Result<(), Failure> {
         Command::Tickets(tickets) => command::tickets::run(&tickets, cli.data_dir),
         Command::Key(key) => command::key::run(key, cli.data_dir),
         Command::Config(config) => command::config::run(&config, cli.data_dir),
+        Command::Completions { shell } => command::shell_files::completions(shell),
+        Command::Man { folder } => command::shell_files::man(folder.as_deref()),
     }
 }

@@ -19,7 +19,8 @@ pub fn run(command: &ConfigCommand, data_dir: Option<PathBuf>) -> Result<(), Fai
             let (loaded, source) = load_in_time(source(data_dir)?)?;
             write(&report::in_force(&source, &loaded))?;
             if loaded.config.is_none() {
-                return Err(Failure::Configuration(report::problems(&loaded)));
+                let first_step = report::first_step(&source, &loaded);
+                return Err(Failure::Configuration(report::problems(&loaded).into_iter().chain(first_step).collect()));
             }
             for line in report::problems(&loaded) {
                 tell(&format!("usher: {line}"));

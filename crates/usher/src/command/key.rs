@@ -109,7 +109,8 @@ fn show(data_dir: Option<PathBuf>) -> Result<(), Failure> {
     Ok(())
 }
 
-fn describe(key: &PublicKey) -> String {
+/// A public key in both forms.
+pub(super) fn describe(key: &PublicKey) -> String {
     // Encoding 32 bytes does not fail.
     key.to_bech32().map_or_else(|_| key.to_hex(), |npub| format!("{} ({npub})", key.to_hex()))
 }

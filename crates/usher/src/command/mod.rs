@@ -3,9 +3,12 @@
 pub mod config;
 pub mod dev;
 pub mod environment;
+pub mod health;
+pub mod init;
 pub mod key;
 pub mod listen;
 mod reload;
 pub mod serve;
+pub mod shell_files;
 pub mod tickets;
 pub mod wallet;

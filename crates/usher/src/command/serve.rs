@@ -28,6 +28,7 @@ pub fn run(data_dir: Option<PathBuf>) -> Result<(), Failure> {
     let (mut loaded, source) = load_in_time(source(data_dir.clone())?)?;
     let Some(config) = loaded.config.take() else {
         let mut lines = report::problems(&loaded);
+        lines.extend(report::first_step(&source, &loaded));
         lines.push("run `usher config check` or `usher doctor` to check without starting".to_owned());
         return Err(Failure::Configuration(lines));
     };

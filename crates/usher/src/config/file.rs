@@ -31,11 +31,16 @@ pub fn layer(path: &Path, data_dir: &Path, errors: &mut Vec<ConfigError>) -> Fil
             return FileLayer { incomplete: true, ..FileLayer::default() };
         }
     };
+    layer_of_text(&text, path, data_dir, errors)
+}
+
+/// The layer of a file at `path` with this text.
+pub fn layer_of_text(text: &str, path: &Path, data_dir: &Path, errors: &mut Vec<ConfigError>) -> FileLayer {
     let line_of = |offset: usize| text.bytes().take(offset).filter(|byte| *byte == b'\n').count() + 1;
 
     // Recovering, so that the rest of a file with a slip is looked at too. The parser's messages are fixed texts; its
     // `Display`, which quotes the file, is not used.
-    let (table, syntax_errors) = DeTable::parse_recoverable(&text);
+    let (table, syntax_errors) = DeTable::parse_recoverable(text);
     let mut slips = BTreeMap::new();
     for error in &syntax_errors {
         slips.entry(line_of(error.span().map_or(0, |span| span.start))).or_insert(error.message());
@@ -45,7 +50,7 @@ pub fn layer(path: &Path, data_dir: &Path, errors: &mut Vec<ConfigError>) -> Fil
             ConfigError::at(Origin::Line(path.to_owned(), *line), format!("not TOML: {message}"))
         }),
     );
-    let broken = broken_lines(&text, slips.keys());
+    let broken = broken_lines(text, slips.keys());
 
     let mut walk = Walk { path, line_of: &line_of, broken: &broken, entries: Vec::new(), errors };
     walk.table("", table.get_ref());

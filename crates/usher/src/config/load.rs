@@ -7,7 +7,9 @@ use usher_engine::UnixMillis;
 
 use super::checks;
 use super::error::{ConfigError, Origin};
-use super::keys::Config;
+use super::file::FileLayer;
+use super::keys::{Config, Info};
+use super::layer::Layer;
 use super::reader::{InForce, Reader};
 use super::table::FromReader as _;
 use super::{environment, file, keys};
@@ -41,6 +43,8 @@ pub struct Loaded {
     pub warnings: Vec<String>,
     /// What keeps the service from starting: one line each.
     pub errors: Vec<ConfigError>,
+    /// How the service is reached from this machine, also when other settings have errors; `None` when that is unknown.
+    pub base_url: Option<String>,
 }
 
 impl Loaded {
@@ -81,6 +85,23 @@ pub fn load(source: &Source) -> Loaded {
     let mut warnings = Vec::new();
     checks::permissions(&source.file(), &file.given, &mut warnings);
     checks::permissions(&source.file(), &environment, &mut warnings);
+    evaluate(file, environment, source, warnings, errors)
+}
+
+/// Loads and checks the configuration that this text would be as `config.toml`, without the environment.
+pub fn load_text(text: &str, source: &Source) -> Loaded {
+    let mut errors = Vec::new();
+    let file = file::layer_of_text(text, &source.file(), &source.data_dir, &mut errors);
+    evaluate(file, Layer::default(), source, Vec::new(), errors)
+}
+
+fn evaluate(
+    file: FileLayer,
+    environment: Layer,
+    source: &Source,
+    mut warnings: Vec<String>,
+    mut errors: Vec<ConfigError>,
+) -> Loaded {
     let mut given = file.given;
     given.extend(environment);
 
@@ -92,6 +113,13 @@ pub fn load(source: &Source) -> Loaded {
     if let Some(config) = &config {
         checks::warnings(config, &reader, source.now, &mut warnings);
     }
+    let base_url = base_url(&reader);
     let in_force = reader.in_force;
-    Loaded { config: config.filter(|_| errors.is_empty()), in_force, warnings, errors }
+    Loaded { config: config.filter(|_| errors.is_empty()), in_force, warnings, errors, base_url }
+}
+
+fn base_url(reader: &Reader<'_>) -> Option<String> {
+    let listen_address = reader.peek("info.listen_address")?;
+    let listen_port = reader.peek("info.listen_port")?;
+    Info { listen_address, listen_port }.base_url()
 }

@@ -30,4 +30,4 @@ mod tests;
 
 pub use error::{ConfigError, Origin};
 pub use keys::Config;
-pub use load::{Loaded, Source, load};
+pub use load::{Loaded, Source, load, load_text};

@@ -15,22 +15,39 @@ const INTRODUCTION: &str = "\
 # in variables are separated by commas. `usher config check` shows the settings in force and all errors.
 ";
 
+/// A setting that a configuration file gives.
+#[derive(Clone)]
+pub struct Assignment {
+    /// The full name of the key, such as `wallet.nwc.url`.
+    pub key: &'static str,
+    /// The value is the path of the file that holds it.
+    pub is_file: bool,
+    /// The value as TOML.
+    pub value: String,
+}
+
 /// The reference as text; it is itself a configuration file in which everything has its default.
 pub fn text() -> String {
-    let mut out = INTRODUCTION.to_owned();
+    with_settings(INTRODUCTION, &[])
+}
+
+/// A configuration file with an introduction and the whole reference, in which these settings are given and all others
+/// have their defaults.
+pub fn with_settings(introduction: &str, settings: &[Assignment]) -> String {
+    let mut out = introduction.to_owned();
     for section in SECTIONS {
         out.push('\n');
         comment(&mut out, section.doc);
         line(&mut out, format_args!("[{}]", section.name));
         for key in section.keys {
             out.push('\n');
-            describe(&mut out, key);
+            describe(&mut out, key, settings.iter().find(|setting| setting.key == key.name));
         }
     }
     out
 }
 
-fn describe(out: &mut String, key: &Key) {
+fn describe(out: &mut String, key: &Key, given: Option<&Assignment>) {
     comment(out, key.doc);
     if key.reserved {
         line(out, format_args!("# Reserved: validated but unused."));
@@ -41,7 +58,13 @@ fn describe(out: &mut String, key: &Key) {
         Some(file) => line(out, format_args!("# Must be {shape}.{required}\n# {variable} or {file}")),
         None => line(out, format_args!("# Must be {shape}.{required}\n# {variable}")),
     }
-    line(out, format_args!("#{} = {}", key.short(), key.default.unwrap_or(key.example)));
+    match given {
+        Some(given) => {
+            let suffix = if given.is_file { "_file" } else { "" };
+            line(out, format_args!("{}{suffix} = {}", key.short(), given.value));
+        }
+        None => line(out, format_args!("#{} = {}", key.short(), key.default.unwrap_or(key.example))),
+    }
 }
 
 fn comment(out: &mut String, doc: &[&str]) {

@@ -23,3 +23,9 @@ pub fn problems(loaded: &Loaded) -> Vec<String> {
     let warnings = loaded.warnings.iter().map(|warning| format!("warning: {warning}"));
     warnings.chain(loaded.errors.iter().map(|error| format!("error: {error}"))).collect()
 }
+
+/// What to do when nothing has been configured yet.
+pub fn first_step(source: &Source, loaded: &Loaded) -> Option<String> {
+    let nothing = !source.file().exists() && loaded.errors.iter().any(|error| error.origin.is_none());
+    nothing.then(|| format!("run `usher init` to make a configuration in {}", source.data_dir.display()))
+}

@@ -1,7 +1,7 @@
 //! The configuration and the files it comes from.
 
 use super::finding::Finding;
-use crate::config::{Loaded, Source};
+use crate::config::{Loaded, Source, report};
 use crate::failure::Failure;
 
 const CHECK: &str = "configuration";
@@ -9,10 +9,12 @@ const CHECK: &str = "configuration";
 /// What is wrong with it, what it warns of, or that all is well.
 pub(super) fn check(source: &Source, loaded: &Loaded) -> Vec<Finding> {
     let file = source.file();
+    let first_step = report::first_step(source, loaded);
+    let advice = first_step.as_deref().unwrap_or("the service does not start until this is corrected");
     let mut findings: Vec<Finding> = loaded
         .errors
         .iter()
-        .map(|error| Finding::fail(CHECK, error.to_string(), "the service does not start until this is corrected"))
+        .map(|error| Finding::fail(CHECK, error.to_string(), advice))
         .chain(loaded.warnings.iter().map(|warning| split(warning)))
         .collect();
     if findings.is_empty() {

@@ -1,0 +1,158 @@
+//! `usher init`: makes everything that `usher serve` needs.
+//!
+//! The files are made in an order in which a crash leaves nothing wrong behind: key, token and other secrets first,
+//! `config.toml`, which names them, last. A file that is there is never written to. So the command may be run again at any
+//! time, and two of them at the same time make one configuration.
+
+mod questions;
+mod secret_files;
+
+use std::path::{Path, PathBuf};
+
+use usher_engine::ports::OsRandomness;
+use usher_protocol::PublicKey;
+
+use self::questions::Choices;
+use self::secret_files::{SecretFile, SecretFiles};
+use super::environment::{load_in_time, source};
+use super::key::describe;
+use crate::cli::InitCommand;
+use crate::config::reference::{self, Assignment};
+use crate::config::{Loaded, Source, load_text, report};
+use crate::failure::Failure;
+use crate::output::{tell, write};
+use crate::service::make_data_dir;
+
+const INTRODUCTION: &str = "\
+# Configuration of Usher, made by `usher init`. It lists all keys; a line with a `#` shows the default, or an example if
+# there is no default. Uncomment the settings you change. The environment variable below a key overrides this file.
+# Relative paths start at the folder of this file. `usher config check` shows the settings in force and all errors.
+";
+
+/// Makes a data directory with key, token and configuration; leaves what is there as it is.
+///
+/// # Errors
+/// [`Failure::Configuration`] for settings that are wrong, and when the configuration that is there has errors;
+/// otherwise when files cannot be read or made.
+pub fn run(options: &InitCommand, data_dir: Option<PathBuf>) -> Result<(), Failure> {
+    let named = data_dir.is_some();
+    let source = source(data_dir)?;
+    let mut said = format!("Data directory: {}\n", source.data_dir.display());
+    let source = if source.file().exists() {
+        refuse_changes(&Choices::of_options(options)?, &source)?;
+        said.push_str("  config.toml  is there and stays as it is: edit it to change settings\n");
+        source
+    } else {
+        refuse_lost_key(&source.data_dir)?;
+        let choices = questions::complete(Choices::of_options(options)?, options.non_interactive)?;
+        let files = SecretFiles::of(&choices, &OsRandomness);
+        let text = reference::with_settings(INTRODUCTION, &assignments(&choices, &files));
+        check(&load_text(&inline(&choices, &files), &source))?;
+        make_data_dir(&source.data_dir)?;
+        said.push_str(&make(&source, &files, &text)?);
+        source
+    };
+    let (loaded, source) = load_in_time(source)?;
+    let Some(config) = &loaded.config else {
+        write(&said)?;
+        return Err(Failure::Configuration(report::problems(&loaded)));
+    };
+    said.push_str(&next_steps(config.nostr.private_key.public(), named.then_some(&source.data_dir)));
+    write(&said)?;
+    for line in report::problems(&loaded) {
+        tell(&format!("usher: {line}"));
+    }
+    Ok(())
+}
+
+/// Makes all files; returns a line for each.
+fn make(source: &Source, files: &SecretFiles, configuration: &str) -> Result<String, Failure> {
+    let mut said = String::new();
+    for file in files.iter() {
+        let state = if secret_files::make(&source.data_dir, file)? { "made" } else { "was there, kept" };
+        said.push_str(&format!("  {:<15} {state}: {}\n", file.name, file.meaning));
+    }
+    let made = secret_files::write_new(&source.data_dir, "config.toml", configuration)?;
+    secret_files::sync_folder(&source.data_dir)?;
+    let state = if made { "made" } else { "was there, kept" };
+    said.push_str(&format!("  {:<15} {state}: every setting, with comments\n", "config.toml"));
+    Ok(said)
+}
+
+/// The settings of the new file.
+fn assignments(choices: &Choices, files: &SecretFiles) -> Vec<Assignment> {
+    let in_file = |file: &SecretFile| Assignment { key: file.key, is_file: true, value: quoted(file.name) };
+    choices.assignments().into_iter().chain(files.iter().map(in_file)).collect()
+}
+
+/// The same settings with the secrets themselves, to be checked in memory before anything is made.
+fn inline(choices: &Choices, files: &SecretFiles) -> String {
+    let secret = |file: &SecretFile| Assignment { key: file.key, is_file: false, value: quoted(file.secret()) };
+    let all: Vec<_> = choices.assignments().into_iter().chain(files.iter().map(secret)).collect();
+    reference::with_settings("", &all)
+}
+
+/// Text as a TOML string.
+fn quoted(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}
+
+/// Refuses settings that are wrong; the errors name the keys.
+fn check(loaded: &Loaded) -> Result<(), Failure> {
+    if loaded.config.is_some() {
+        return Ok(());
+    }
+    Err(Failure::Configuration(loaded.errors.iter().map(|error| format!("error: {}", error.what)).collect()))
+}
+
+/// Options that ask for other settings than those of the configuration that is there would be ignored: refused instead.
+fn refuse_changes(asked: &Choices, source: &Source) -> Result<(), Failure> {
+    let names = asked.keys();
+    if names.is_empty() {
+        return Ok(());
+    }
+    let files = SecretFiles::of(asked, &OsRandomness);
+    let wanted = load_text(&inline(asked, &files), source);
+    check(&wanted)?;
+    let file = Source { data_dir: source.data_dir.clone(), variables: Vec::new(), now: source.now };
+    let (there, _) = load_in_time(file)?;
+    let other: Vec<_> = wanted.changed_since(&there).into_iter().filter(|name| names.contains(name)).collect();
+    if other.is_empty() {
+        return Ok(());
+    }
+    let file = source.file();
+    Err(Failure::said(format!(
+        "{} is there and has other values for {}; nothing was changed: edit the file",
+        file.display(),
+        other.join(", ")
+    )))
+}
+
+/// A new key would make another service of it, which no user knows.
+fn refuse_lost_key(data_dir: &Path) -> Result<(), Failure> {
+    if data_dir.join("usher.db").exists() && !data_dir.join(SecretFiles::PRIVATE_KEY).exists() {
+        return Err(Failure::said(format!(
+            "{} has the database of a service, but neither config.toml nor {key}; with a new key users would not know the \
+             service any more. Put its private key into {key}, then run `usher init` again",
+            data_dir.display(),
+            key = SecretFiles::PRIVATE_KEY,
+        )));
+    }
+    Ok(())
+}
+
+fn next_steps(key: PublicKey, data_dir: Option<&PathBuf>) -> String {
+    let usher = data_dir.map_or_else(|| "usher".to_owned(), |path| format!("usher --data-dir {}", shell_word(path)));
+    format!(
+        "\nUsers' wallets know the service by this public key. Keep a copy of its private key in a safe place:\n  {}\n\n\
+         Next:\n  {usher} doctor    # checks everything the service depends on\n  {usher} serve\n",
+        describe(&key)
+    )
+}
+
+/// A path as one word of a shell.
+fn shell_word(path: &Path) -> String {
+    let path = path.display().to_string();
+    let plain = path.chars().all(|letter| letter.is_ascii_alphanumeric() || "/._-".contains(letter));
+    if plain { path } else { format!("'{}'", path.replace('\'', r"'\''")) }
+}

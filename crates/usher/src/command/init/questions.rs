@@ -1,0 +1,171 @@
+//! What the operator chooses: by options, and on a terminal by answering questions.
+
+use std::io::{BufRead as _, IsTerminal as _, Write as _};
+
+use secrecy::{ExposeSecret as _, SecretString};
+
+use super::quoted;
+use crate::cli::{InitBackend, InitCommand};
+use crate::config::keys;
+use crate::config::reference::Assignment;
+use crate::config::setting::{Given, LnBackend, NwcUrl, Relays, Setting, WebUrl, WebhookUrl};
+use crate::config::text_file::read_file;
+use crate::failure::Failure;
+
+/// What was chosen; `None` for what was not asked for.
+#[derive(Default)]
+pub(super) struct Choices {
+    /// The service's relays.
+    pub(super) relays: Option<Vec<String>>,
+    /// Whether a wallet is the Lightning backend.
+    pub(super) backend: Option<InitBackend>,
+    /// The connection URL of that wallet.
+    pub(super) nwc_url: Option<SecretString>,
+    /// How users' browsers reach the service.
+    pub(super) public_url: Option<String>,
+    /// Where events are posted.
+    pub(super) webhook_url: Option<SecretString>,
+}
+
+impl Choices {
+    /// What the options say.
+    ///
+    /// # Errors
+    /// When the file of the connection URL cannot be read.
+    pub(super) fn of_options(options: &InitCommand) -> Result<Self, Failure> {
+        let read = |path: &std::path::PathBuf| {
+            let text = read_file(path).map_err(|error| Failure::usage(format!("{}: {error}", path.display())))?;
+            Ok::<_, Failure>(SecretString::from(text.trim_end_matches(['\r', '\n'])))
+        };
+        let nwc_url = options.nwc_url_file.as_ref().map(read).transpose()?;
+        Ok(Self {
+            relays: (!options.relay.is_empty()).then(|| options.relay.clone()),
+            backend: options.ln_backend.or(nwc_url.as_ref().map(|_| InitBackend::Nwc)),
+            nwc_url,
+            public_url: options.public_url.clone(),
+            webhook_url: options.webhook_url.clone().map(SecretString::from),
+        })
+    }
+
+    /// The keys that were asked for.
+    pub(super) fn keys(&self) -> Vec<&'static str> {
+        let chosen = [
+            ("nostr.relays", self.relays.is_some()),
+            ("wallet.ln_backend", self.backend.is_some()),
+            ("wallet.nwc.url", self.nwc_url.is_some()),
+            ("pages.public_url", self.public_url.is_some()),
+            ("webhook.url", self.webhook_url.is_some()),
+        ];
+        chosen.into_iter().filter(|(_, chosen)| *chosen).map(|(key, _)| key).collect()
+    }
+
+    /// The settings that are no secrets.
+    pub(super) fn assignments(&self) -> Vec<Assignment> {
+        let plain = |key, value| Assignment { key, is_file: false, value };
+        let mut settings = Vec::new();
+        if let Some(relays) = &self.relays {
+            settings.push(plain("nostr.relays", toml::Value::from(relays.clone()).to_string()));
+        }
+        if let Some(backend) = self.backend {
+            settings.push(plain("wallet.ln_backend", quoted(backend.word())));
+        }
+        if let Some(url) = &self.public_url {
+            settings.push(plain("pages.public_url", quoted(url)));
+        }
+        settings
+    }
+}
+
+/// Asks for what the options leave open, if there is somebody to ask.
+///
+/// # Errors
+/// When the input ends before the last answer.
+pub(super) fn complete(mut choices: Choices, non_interactive: bool) -> Result<Choices, Failure> {
+    if non_interactive || !std::io::stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        return Ok(choices);
+    }
+    if choices.relays.is_none() {
+        let default = default_relays();
+        let shown = format!("Relays, separated by commas [{default}]: ");
+        let answer = ask::<Relays>(&shown)?.unwrap_or(default);
+        choices.relays = Some(answer.split(',').map(|relay| relay.trim().to_owned()).collect());
+    }
+    if choices.backend.is_none() {
+        let answer = ask::<Backend>("Lightning backend, none or nwc (a wallet with Nostr Wallet Connect) [none]: ")?;
+        choices.backend = answer.and_then(|word| InitBackend::of(&word));
+    }
+    if choices.backend == Some(InitBackend::Nwc) && choices.nwc_url.is_none() {
+        let question = "Connection URL from the wallet, nostr+walletconnect://…: ";
+        choices.nwc_url = Some(required::<NwcUrl>(question)?.into());
+    }
+    if choices.public_url.is_none() {
+        let question = "Public URL for pages in users' browsers, https://… [none: only browsers on this machine]: ";
+        choices.public_url = ask::<WebUrl>(question)?;
+    }
+    if choices.webhook_url.is_none() {
+        let question = "Webhook of your app, to which events are posted [none: your app reads events]: ";
+        choices.webhook_url = ask::<WebhookUrl>(question)?.map(SecretString::from);
+    }
+    Ok(choices)
+}
+
+/// The backends that `init` can set up.
+struct Backend;
+
+impl Setting for Backend {
+    fn shape() -> String {
+        "none or nwc".to_owned()
+    }
+
+    fn read(given: &Given) -> Result<Self, String> {
+        match LnBackend::read(given) {
+            Ok(LnBackend::None | LnBackend::Nwc) => Ok(Self),
+            _ => Err(format!("must be {}", Self::shape())),
+        }
+    }
+
+    fn show(&self) -> String {
+        String::new()
+    }
+}
+
+/// The default of `nostr.relays`, separated by commas.
+fn default_relays() -> String {
+    let default = keys::find("nostr.relays").and_then(|key| key.default).unwrap_or_default();
+    default.replace(['[', ']', '"', ' '], "")
+}
+
+/// Asks until the answer is a `T`; `None` for an empty one.
+fn ask<T: Setting>(question: &str) -> Result<Option<String>, Failure> {
+    loop {
+        let answer = line(question)?;
+        let answer = answer.expose_secret().trim();
+        if answer.is_empty() {
+            return Ok(None);
+        }
+        match T::read(&Given::Text(answer.to_owned())) {
+            Ok(_) => return Ok(Some(answer.to_owned())),
+            Err(problem) => crate::output::tell(&format!("  It {problem}.")),
+        }
+    }
+}
+
+/// Asks until there is an answer that is a `T`.
+fn required<T: Setting>(question: &str) -> Result<String, Failure> {
+    loop {
+        if let Some(answer) = ask::<T>(question)? {
+            return Ok(answer);
+        }
+    }
+}
+
+fn line(question: &str) -> Result<SecretString, Failure> {
+    let mut errors = std::io::stderr().lock();
+    errors.write_all(question.as_bytes())?;
+    errors.flush()?;
+    let mut line = String::new();
+    if std::io::stdin().lock().read_line(&mut line)? == 0 {
+        return Err(Failure::said("no answer; nothing was made"));
+    }
+    Ok(line.into())
+}

@@ -1,0 +1,139 @@
+//! The files of secrets, one secret each, for their owner alone.
+
+use std::fs::File;
+use std::io::{ErrorKind, Write as _};
+use std::path::Path;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
+use secrecy::{ExposeSecret as _, SecretString};
+use usher_engine::ports::Randomness;
+
+use super::questions::Choices;
+use crate::command::key;
+use crate::config::setting::{ApiToken, Given, NwcUrl, PrivateKey, Setting, WebhookSecret, WebhookUrl};
+use crate::config::text_file::read_file;
+use crate::failure::Failure;
+
+/// A secret and the file that it belongs into.
+pub(super) struct SecretFile {
+    /// Its name within the data directory.
+    pub(super) name: &'static str,
+    /// The key of the configuration that it is the value of.
+    pub(super) key: &'static str,
+    /// What it is, for people.
+    pub(super) meaning: &'static str,
+    secret: SecretString,
+    check: fn(&Given) -> Result<(), String>,
+}
+
+impl SecretFile {
+    fn new<T: Setting>(name: &'static str, key: &'static str, meaning: &'static str, secret: String) -> Self {
+        Self { name, key, meaning, secret: secret.into(), check: |given| T::read(given).map(drop) }
+    }
+
+    /// The secret.
+    pub(super) fn secret(&self) -> &str {
+        self.secret.expose_secret()
+    }
+}
+
+/// The files of secrets of a configuration.
+pub(super) struct SecretFiles(Vec<SecretFile>);
+
+impl SecretFiles {
+    /// The file of the private key.
+    pub(super) const PRIVATE_KEY: &'static str = "nostr.key";
+
+    /// A new private key and token, and what was chosen.
+    pub(super) fn of(choices: &Choices, randomness: &dyn Randomness) -> Self {
+        let mut token = [0; 32];
+        randomness.fill(&mut token);
+        let key = key::generate(randomness).to_secret_hex();
+        let mut files = vec![
+            SecretFile::new::<PrivateKey>(
+                Self::PRIVATE_KEY,
+                "nostr.private_key",
+                "the service's private key, which is its identity",
+                key,
+            ),
+            SecretFile::new::<ApiToken>(
+                "api.token",
+                "auth.auth_token",
+                "the API token, which your app sends",
+                hex::encode(token),
+            ),
+        ];
+        if let Some(url) = &choices.nwc_url {
+            let url = url.expose_secret().to_owned();
+            files.push(SecretFile::new::<NwcUrl>("nwc.url", "wallet.nwc.url", "the wallet connection", url));
+        }
+        if let Some(url) = &choices.webhook_url {
+            let mut secret = [0; 32];
+            randomness.fill(&mut secret);
+            let secret = format!("whsec_{}", BASE64.encode(secret));
+            let url = url.expose_secret().to_owned();
+            files.push(SecretFile::new::<WebhookUrl>("webhook.url", "webhook.url", "where events are posted", url));
+            files.push(SecretFile::new::<WebhookSecret>(
+                "webhook.secret",
+                "webhook.secret",
+                "signs what is posted; your app verifies with it",
+                secret,
+            ));
+        }
+        Self(files)
+    }
+
+    /// All of them, in the order in which they are made.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &SecretFile> {
+        self.0.iter()
+    }
+}
+
+/// Makes the file of a secret; `false` when there is one, which is kept.
+///
+/// # Errors
+/// When it cannot be made, or what is there is no such secret.
+pub(super) fn make(folder: &Path, file: &SecretFile) -> Result<bool, Failure> {
+    let made = write_new(folder, file.name, &format!("{}\n", file.secret()))?;
+    if !made {
+        let path = folder.join(file.name);
+        let text =
+            read_file(&path).map_err(|error| Failure::said(format!("cannot read {}: {error}", path.display())))?;
+        let given = Given::Text(text.trim_end_matches(['\r', '\n']).to_owned());
+        (file.check)(&given).map_err(|problem| {
+            let what = format!("{} is there and stays as it is, but {} {problem}", path.display(), file.key);
+            Failure::said(format!("{what}; correct it or move it away, then run `usher init` again"))
+        })?;
+    }
+    Ok(made)
+}
+
+/// Makes a file for its owner alone: the whole of it is there, or nothing is. `false` when there is one.
+///
+/// # Errors
+/// When it cannot be written.
+pub(super) fn write_new(folder: &Path, name: &str, text: &str) -> Result<bool, Failure> {
+    let path = folder.join(name);
+    let write = || {
+        // With mode 0600 from the beginning.
+        let mut file = tempfile::Builder::new().prefix(".usher-init-").tempfile_in(folder)?;
+        file.write_all(text.as_bytes())?;
+        file.as_file().sync_all()?;
+        match file.persist_noclobber(&path) {
+            Ok(_) => Ok(true),
+            Err(refused) if refused.error.kind() == ErrorKind::AlreadyExists => Ok(false),
+            Err(refused) => Err(refused.error),
+        }
+    };
+    write().map_err(|error| Failure::said(format!("cannot write {}: {error}", path.display())))
+}
+
+/// Waits until the names of new files are on disk.
+///
+/// # Errors
+/// When the folder cannot be opened or written.
+pub(super) fn sync_folder(folder: &Path) -> Result<(), Failure> {
+    let sync = File::open(folder).and_then(|folder| folder.sync_all());
+    sync.map_err(|error| Failure::said(format!("cannot write {}: {error}", folder.display())))
+}

@@ -1,0 +1,294 @@
+//! `usher init`, `usher health`, and what packages install: completions and manual pages.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // helpers of tests are tests, too
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use common::{KEY, PUBLIC_KEY, Running, Signal, TOKEN, configured, stderr, stdout, usher};
+
+const NWC: &str = "nostr+walletconnect://7e7e9c42a91bfef19fa929e5fda1b72e0ebc1a4c1141673e2794234d86addf4e\
+                   ?relay=wss%3A%2F%2Frelay.example.com&secret=67dea2ed018072d675f5415ecfaed7d2597555e202d85b3d65ea4e58d2d92ffa";
+
+fn init(data_dir: &Path, arguments: &[&str]) -> Output {
+    // Without a terminal: it must not wait for an answer on a standard input that never ends.
+    usher().arg("--data-dir").arg(data_dir).arg("init").args(arguments).output().unwrap()
+}
+
+/// Names, contents and modes of the files of a folder.
+fn files(folder: &Path) -> BTreeMap<String, (String, u32)> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap());
+    entries
+        .map(|entry| {
+            let mode = entry.metadata().unwrap().permissions().mode() & 0o777;
+            (entry.file_name().into_string().unwrap(), (fs::read_to_string(entry.path()).unwrap(), mode))
+        })
+        .collect()
+}
+
+#[test]
+fn init_makes_a_configuration_with_which_the_service_starts_and_is_healthy() {
+    let folder = tempfile::tempdir().unwrap();
+    let data_dir = folder.path().join("new/usher data");
+    let output = init(&data_dir, &["--relay", "ws://127.0.0.1:9", "--relay", "ws://127.0.0.1:10"]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(stderr(&output), "");
+    let said = stdout(&output);
+    let quoted = format!("usher --data-dir '{}'", data_dir.display());
+    assert!(said.contains(&format!("{quoted} doctor")) && said.ends_with(&format!("{quoted} serve\n")), "{said}");
+
+    assert_eq!(fs::metadata(&data_dir).unwrap().permissions().mode() & 0o777, 0o700);
+    let made = files(&data_dir);
+    assert_eq!(made.keys().collect::<Vec<_>>(), ["api.token", "config.toml", "nostr.key"]);
+    for (name, (content, mode)) in &made {
+        assert_eq!(*mode, 0o600, "{name}");
+        assert!(name == "config.toml" || !said.contains(content.trim()), "{name} is shown: {said}");
+    }
+    let shown = usher().arg("--data-dir").arg(&data_dir).args(["key", "show"]).output().unwrap();
+    let key = stdout(&shown).trim().trim_start_matches("public key: ").to_owned();
+    assert!(key.len() > 64 && said.contains(&key), "{key}: {said}");
+    let check = usher().arg("--data-dir").arg(&data_dir).args(["config", "check"]).output().unwrap();
+    assert_eq!((check.status.code(), stderr(&check).as_str()), (Some(0), ""));
+    assert!(
+        stdout(&check).contains("nostr.relays = [\"ws://127.0.0.1:9\", \"ws://127.0.0.1:10\"]"),
+        "{}",
+        stdout(&check)
+    );
+
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
+    let with_port = |arguments: &[&str]| {
+        let mut command = usher();
+        command.arg("--data-dir").arg(&data_dir).args(arguments);
+        command.env("SERVICE__INFO__LISTEN_PORT", &port).env("SERVICE__LOG__FORMAT", "json");
+        command
+    };
+    let health = |arguments: &[&str]| with_port(arguments).output().unwrap();
+    let away = health(&["health"]);
+    assert_eq!(away.status.code(), Some(1));
+    assert!(
+        stderr(&away).contains("no service runs at") && stderr(&away).contains("usher doctor"),
+        "{}",
+        stderr(&away)
+    );
+
+    let (running, _) = Running::serve(with_port(&[]));
+    let alive = health(&["health"]);
+    assert_eq!((alive.status.code(), stdout(&alive).as_str()), (Some(0), "healthy\n"), "{}", stderr(&alive));
+    // No relay is there: alive, but not ready, which a restart would not change.
+    let not_ready = health(&["health", "--ready"]);
+    assert_eq!(not_ready.status.code(), Some(1));
+    let why = stderr(&not_ready);
+    assert!(why.contains("is not ready") && why.contains("relays") && why.contains("usher doctor"), "{why}");
+    // A mistake in the file says nothing about the service that runs.
+    let path = data_dir.join("config.toml");
+    let right = fs::read_to_string(&path).unwrap();
+    fs::write(&path, format!("{right}\n[nonsense]\n")).unwrap();
+    assert_eq!(health(&["health"]).status.code(), Some(0));
+    assert_eq!(health(&["health", "--ready"]).status.code(), Some(78));
+    running.signal(Signal::TERM);
+    let (code, said) = running.end();
+    assert_eq!(code, Some(0), "{said}");
+}
+
+#[test]
+fn init_again_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments = ["--webhook-url", "https://app.example.com/events", "--public-url", "https://login.example.com"];
+    let first = init(folder.path(), &arguments);
+    assert_eq!(first.status.code(), Some(0), "{}", stderr(&first));
+    let made = files(folder.path());
+    for same in [&[][..], &arguments] {
+        let again = init(folder.path(), same);
+        assert_eq!((again.status.code(), stderr(&again).as_str()), (Some(0), ""), "{same:?}");
+        assert!(stdout(&again).contains("stays as it is"), "{}", stdout(&again));
+        assert_eq!(files(folder.path()), made);
+    }
+    // What would be ignored is refused.
+    let other =
+        init(folder.path(), &["--public-url", "https://other.example.com", "--relay", "wss://relay.example.com"]);
+    assert_eq!(other.status.code(), Some(1));
+    let said = stderr(&other);
+    assert!(said.contains("other values for nostr.relays, pages.public_url; nothing was changed"), "{said}");
+    assert_eq!(files(folder.path()), made);
+}
+
+#[test]
+fn init_completes_what_was_interrupted_and_keeps_an_existing_key() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("nostr.key"), format!("{KEY}\n")).unwrap();
+    fs::write(folder.path().join("usher.db"), "").unwrap();
+    let output = init(folder.path(), &[]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let said = stdout(&output);
+    assert!(said.contains(PUBLIC_KEY) && said.contains("was there, kept"), "{said}");
+    assert_eq!(fs::read_to_string(folder.path().join("nostr.key")).unwrap(), format!("{KEY}\n"));
+}
+
+#[test]
+fn init_refuses_a_damaged_key_and_a_database_without_its_key() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("nostr.key"), "67dea2ed01\n").unwrap();
+    let output = init(folder.path(), &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("nostr.key is there"), "{}", stderr(&output));
+    assert_eq!(fs::read_to_string(folder.path().join("nostr.key")).unwrap(), "67dea2ed01\n");
+    assert!(!folder.path().join("config.toml").exists());
+
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("usher.db"), "").unwrap();
+    let output = init(folder.path(), &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("Put its private key into nostr.key"), "{}", stderr(&output));
+    assert_eq!(files(folder.path()).len(), 1);
+}
+
+#[test]
+fn init_with_wrong_settings_names_all_of_them_and_makes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let data_dir = folder.path().join("new");
+    let url_file = folder.path().join("nwc");
+    fs::write(&url_file, "nostr+walletconnect://secret-and-wrong\n").unwrap();
+    let output = init(
+        &data_dir,
+        &[
+            "--relay",
+            "https://relay.example.com",
+            "--public-url",
+            "ftp://x",
+            "--webhook-url",
+            "nonsense",
+            "--nwc-url-file",
+            url_file.to_str().unwrap(),
+        ],
+    );
+    assert_eq!(output.status.code(), Some(78));
+    let said = stderr(&output);
+    for key in ["nostr.relays must be", "pages.public_url must be", "webhook.url must be", "wallet.nwc.url must be"] {
+        assert_eq!(said.matches(key).count(), 1, "{key}: {said}");
+    }
+    assert!(!said.contains("secret-and-wrong") && !said.contains("nonsense"), "{said}");
+    assert!(!data_dir.exists());
+    // Without its URL the backend cannot work.
+    let output = init(&data_dir, &["--ln-backend", "nwc"]);
+    assert_eq!(output.status.code(), Some(78));
+    assert!(stderr(&output).contains("needs wallet.nwc.url"), "{}", stderr(&output));
+    assert!(!data_dir.exists());
+}
+
+#[test]
+fn init_puts_every_secret_into_a_file_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let data_dir = folder.path().join("new");
+    let url_file = folder.path().join("nwc");
+    fs::write(&url_file, format!("{NWC}\n")).unwrap();
+    let hook = "https://app.example.com/events?key=s3cret";
+    let output = init(&data_dir, &["--nwc-url-file", url_file.to_str().unwrap(), "--webhook-url", hook]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let made = files(&data_dir);
+    let configuration = &made["config.toml"].0;
+    for secret in [NWC, hook, made["webhook.secret"].0.trim(), made["nostr.key"].0.trim(), made["api.token"].0.trim()] {
+        assert!(!configuration.contains(secret) && !stdout(&output).contains(secret), "{secret}");
+    }
+    assert_eq!(made["nwc.url"], (format!("{NWC}\n"), 0o600));
+    assert!(made["webhook.secret"].0.starts_with("whsec_"));
+    let check = usher().arg("--data-dir").arg(&data_dir).args(["config", "check"]).output().unwrap();
+    let said = stdout(&check);
+    for line in ["wallet.ln_backend = \"nwc\"", "wallet.nwc.url = set", "webhook.url = set (https://app.example.com)"] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+}
+
+/// util-linux's `script` gives the program a terminal, and its answers.
+#[test]
+fn on_a_terminal_it_asks_and_asks_again_after_a_wrong_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = env!("CARGO_BIN_EXE_usher");
+    let data_dir = folder.path().join("new");
+    let command = format!("{program} --data-dir {} init", data_dir.display());
+    let run = |answers: &str| {
+        let mut script = Command::new("script");
+        script.args(["--quiet", "--return", "--command", &command, "/dev/null"]);
+        script.env_clear().env("PATH", "/usr/bin:/bin").env("HOME", folder.path());
+        common::run_with_input(script, answers)
+    };
+    // The end of the input (Ctrl-D) before the last answer makes nothing.
+    let ended = run("wss://one.example.com\n\u{4}");
+    assert_eq!(ended.status.code(), Some(1), "{}", stdout(&ended));
+    assert!(!data_dir.exists(), "{}", stdout(&ended));
+
+    let answers =
+        "http://wrong\nwss://one.example.com, wss://two.example.com\nembedded\n\nhttps://login.example.com\n\n";
+    let output = run(answers);
+    let said = stdout(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("It must be a list of ws:// or wss:// URLs") && said.contains("none or nwc"), "{said}");
+    let check = usher().arg("--data-dir").arg(&data_dir).args(["config", "check"]).output().unwrap();
+    let said = stdout(&check);
+    for line in [
+        "nostr.relays = [\"wss://one.example.com\", \"wss://two.example.com\"]",
+        "pages.public_url = \"https://login.example.com/\"",
+        "wallet.ln_backend = \"none\"",
+        "webhook.url = not set",
+    ] {
+        assert!(said.contains(line), "{line}: {said}");
+    }
+}
+
+#[test]
+fn without_a_configuration_every_command_names_init() {
+    let folder = tempfile::tempdir().unwrap();
+    let advice = format!("run `usher init` to make a configuration in {}", folder.path().display());
+    for arguments in [&["serve"][..], &["config", "check"], &["doctor"]] {
+        let output = usher().arg("--data-dir").arg(folder.path()).args(arguments).output().unwrap();
+        assert_eq!(output.status.code(), Some(78), "{arguments:?}");
+        let said = stdout(&output) + &stderr(&output);
+        assert!(said.contains(&advice), "{arguments:?}: {said}");
+    }
+    let output = configured(folder.path()).args(["config", "check"]).output().unwrap();
+    assert!(!(stdout(&output) + &stderr(&output)).contains("usher init"), "it is configured by variables");
+}
+
+#[test]
+fn health_says_when_another_program_has_the_port() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let server = std::thread::spawn(move || {
+        use std::io::{Read as _, Write as _};
+        let (mut connection, _) = listener.accept().unwrap();
+        let _ = connection.read(&mut [0; 1024]);
+        connection.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello").unwrap();
+    });
+    let folder = tempfile::tempdir().unwrap();
+    let output = configured(folder.path()).env("SERVICE__INFO__LISTEN_PORT", port).arg("health").output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("another program responds"), "{}", stderr(&output));
+    assert!(!stderr(&output).contains(TOKEN));
+    server.join().unwrap();
+}
+
+#[test]
+fn completions_and_manual_pages_know_every_command() {
+    for shell in ["bash", "zsh", "fish"] {
+        let output = usher().args(["completions", shell]).output().unwrap();
+        assert_eq!(output.status.code(), Some(0), "{shell}");
+        for word in ["init", "doctor", "health", "non-interactive"] {
+            assert!(stdout(&output).contains(word), "{shell}: {word}");
+        }
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let output = usher().arg("man").arg(folder.path()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    let pages = files(folder.path());
+    for page in ["usher.1", "usher-init.1", "usher-key-generate.1"] {
+        assert!(pages[page].0.contains(".SH NAME"), "{page}");
+    }
+    assert!(pages["usher.1"].0.contains("usher\\-init(1)"), "{}", pages["usher.1"].0);
+    let printed = usher().arg("man").output().unwrap();
+    assert_eq!(stdout(&printed), pages["usher.1"].0);
+}
