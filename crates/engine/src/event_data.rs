@@ -15,7 +15,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 pub use self::tickets::{CashuResponseData, CashuStatusData};
 use crate::OperationOutcome;
-use crate::event::EventType;
+use crate::event_type::EventType;
 
 /// The data of an event. It has no `Debug`: it may hold session tokens, preimages and ecash.
 #[derive(Clone, Serialize)]

@@ -7,6 +7,7 @@
 pub mod engine;
 pub mod event;
 pub mod event_data;
+mod event_type;
 pub mod field_errors;
 pub mod operation_outcome;
 pub mod operations;

@@ -13,7 +13,7 @@ use usher_protocol::calendar::Calendar;
 use usher_protocol::message::Recurrence;
 
 use crate::world::World;
-use crate::world::app::{Call, What};
+use crate::world::action::{Call, What};
 
 fn key(number: u64) -> IdempotencyKey {
     IdempotencyKey(Sha256::digest(number.to_be_bytes()).into())

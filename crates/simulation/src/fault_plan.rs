@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::decisions::Decisions;
-use crate::world::outage::{self, Script};
+use crate::outage_script::{self, Script};
 
 /// What a run is mostly about. Every kind has some of everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl FaultPlan {
             kills: 0,
             kills_at_instants: 0,
             restarts: 0,
-            down: outage::DOWN..outage::DOWN + 1,
+            down: outage_script::DOWN..outage_script::DOWN + 1,
             disk: 1..20,
             disk_full: 0,
             relay_outages: 0,

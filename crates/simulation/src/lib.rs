@@ -20,6 +20,7 @@ pub mod decisions;
 pub mod entropy;
 pub mod fault_plan;
 pub mod history;
+pub mod outage_script;
 pub mod ports;
 pub mod runner;
 pub mod service;
@@ -32,10 +33,10 @@ use std::thread;
 
 use crate::decisions::Decisions;
 use crate::fault_plan::FaultPlan;
+use crate::outage_script::Script;
 use crate::ports::randomness::Seeded;
 use crate::world::World;
 use crate::world::invariants::Violation;
-use crate::world::outage::Script;
 
 /// The result of a seed.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Parser;
+use usher_simulation::outage_script::Script;
 use usher_simulation::runner::{self, Outcome};
-use usher_simulation::world::outage::Script;
 
 /// Runs the whole service in a simulated world, one seed after the other.
 #[derive(Debug, Parser)]

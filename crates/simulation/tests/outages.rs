@@ -5,8 +5,8 @@
 use std::fmt::Write as _;
 use std::thread;
 
+use usher_simulation::outage_script::Script;
 use usher_simulation::run_outage;
-use usher_simulation::world::outage::Script;
 
 #[test]
 fn every_operation_ends_as_it_would_have_without_the_outage() {

@@ -35,6 +35,7 @@ mod lightning_metrics;
 mod lightning_notifications;
 mod lightning_queue;
 mod metrics;
+mod open_deliveries;
 mod outbox;
 mod ownership;
 mod public_methods;

@@ -12,6 +12,7 @@ mod identity;
 mod inbox;
 mod known_service;
 mod messages;
+mod open_receipts;
 mod options;
 mod outbox;
 mod payment_source;

@@ -3,11 +3,9 @@
 //! Nobody acknowledges such a token: the service sends it again until the mint says that it is spent. So a token that
 //! could not be received because the mint or this program was away comes again.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use parking_lot::Mutex;
 use usher_engine::ports::Token;
 use usher_protocol::message::Sensitive;
 
@@ -16,30 +14,11 @@ use super::tickets::{ReceivedTicket, TicketsError};
 use super::wallet_state::WalletState;
 use super::{Asked, Request};
 
-/// Tokens that are received at once; further ones come again.
-const MAX_RECEIPTS: usize = 1_000;
-
 /// The pause after the first attempt to reach a mint; it doubles with each.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 
 /// The longest pause between two attempts to reach a mint.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-
-/// The ids of the tokens that are being received.
-#[derive(Debug, Default)]
-pub(super) struct Receipts(Mutex<HashSet<String>>);
-
-impl Receipts {
-    /// Begins a receipt; `false` if there is one for this token, or if there are too many.
-    fn begin(&self, id: &str) -> bool {
-        let mut ids = self.0.lock();
-        ids.len() < MAX_RECEIPTS && ids.insert(id.to_owned())
-    }
-
-    fn end(&self, id: &str) {
-        self.0.lock().remove(id);
-    }
-}
 
 impl WalletState {
     /// Handles a token that arrived: receives it if the policy says so, otherwise leaves it to the user.

@@ -16,12 +16,12 @@ use super::identity::Identity;
 use super::inbox::Inbox;
 use super::known_service::KnownService;
 use super::messages::Messages;
+use super::open_receipts::OpenReceipts;
 use super::options::{Policy, Reaction, WalletOptions};
 use super::reply;
 use super::request::Request;
 use super::requests::Requests;
 use super::tickets::Tickets;
-use super::token_receipt::Receipts;
 use super::wallet_state::WalletState;
 use crate::relay_client::{DeliveryStatus, RelayClient};
 
@@ -80,7 +80,7 @@ impl Wallet {
             payment_source,
             payments: tokio::sync::Mutex::new(()),
             tickets,
-            receipts: Receipts::default(),
+            receipts: OpenReceipts::default(),
             identity,
             relays: relays.clone(),
             relay_client,

@@ -9,12 +9,12 @@ use super::error::WalletError;
 use super::identity::Identity;
 use super::known_service::KnownService;
 use super::messages::{Messages, OutgoingMessage};
+use super::open_receipts::OpenReceipts;
 use super::options::Policy;
 use super::payment_source::PaymentSource;
 use super::requests::Requests;
 use super::subscription::Subscription;
 use super::tickets::Tickets;
-use super::token_receipt::Receipts;
 use crate::relay_client::RelayClient;
 
 /// The shared state of the wallet's tasks.
@@ -31,7 +31,7 @@ pub(super) struct WalletState {
     pub(super) payments: tokio::sync::Mutex<()>,
     pub(super) tickets: Option<Tickets>,
     /// Tokens that are being received.
-    pub(super) receipts: Receipts,
+    pub(super) receipts: OpenReceipts,
     pub(super) requests: Requests,
     pub(super) messages: Messages,
     pub(super) relay_client: RelayClient,

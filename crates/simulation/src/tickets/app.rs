@@ -17,12 +17,9 @@ use usher_tickets::{CashuWallet, TicketOptions};
 
 use super::disk::Disk;
 use super::mint::UNIT;
-use super::network::Network;
+use super::network::{MINT, Network};
 use super::{RECOVERY, State, TROUBLE, World};
 use crate::ports::clock::WallClock;
-
-/// The mint's address.
-pub(super) const MINT: &str = "https://mint.example";
 
 /// How long a job waits for a quote that the mint has forgotten.
 const FORGOTTEN_QUOTES: Duration = Duration::from_secs(50 * 60 * 60);

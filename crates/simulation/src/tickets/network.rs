@@ -9,7 +9,9 @@ use tokio::time::sleep;
 use usher_tickets::{BrokenOff, MintTransport};
 
 use super::World;
-use super::app::MINT;
+
+/// The mint's address.
+pub(super) const MINT: &str = "https://mint.example";
 
 /// The network.
 pub(super) struct Network(pub(super) Arc<World>);

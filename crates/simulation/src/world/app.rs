@@ -7,67 +7,12 @@ use serde_json::Value;
 use usher_engine::StreamId;
 use usher_engine::event::EventType;
 use usher_engine::ports::Posted;
-use usher_protocol::bolt11::Invoice;
 
 use super::State;
-use super::action::Action;
+use super::action::{Action, Call, Deed, What};
 use super::invoices::invoice;
 use super::keys;
-use super::user::Deed;
 use crate::fault_plan::Theme;
-
-/// A call of the app or its operator.
-#[derive(Clone, Debug)]
-pub struct Call {
-    /// Its number: the key under which it is done once.
-    pub number: u64,
-    /// The request.
-    pub what: What,
-    /// Whether it has an idempotency key and is repeated until it has a response.
-    pub once: bool,
-}
-
-/// What is asked for.
-#[derive(Clone, Debug)]
-pub enum What {
-    /// A handshake, which this user will complete.
-    Handshake(usize),
-    /// That a user proves their key.
-    Authenticate(usize),
-    /// A payment of a user to us.
-    Payment {
-        /// The user.
-        user: usize,
-        /// For how many seconds it can be paid.
-        lives: u64,
-        /// The subscription it belongs to.
-        subscription: Option<String>,
-    },
-    /// A subscription with automatic charges.
-    Subscribe {
-        /// The user.
-        user: usize,
-        /// Unix seconds of the first charge.
-        first: u64,
-        /// Once a year instead of every minute.
-        yearly: bool,
-        /// After how many charges it ends.
-        charges: Option<u32>,
-    },
-    /// The end of a subscription.
-    Close {
-        /// Whose.
-        user: usize,
-        /// Which.
-        id: String,
-    },
-    /// An invoice of a user's.
-    Invoice(usize),
-    /// That a user pays another's invoice.
-    PayTheirs(usize, Option<Invoice>),
-    /// That the service's own wallet pays another's invoice.
-    PayOurs(Option<Invoice>),
-}
 
 /// A request that has its response.
 #[derive(Clone, Debug)]

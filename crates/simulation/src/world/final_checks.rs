@@ -4,7 +4,7 @@ use usher_engine::StreamId;
 use usher_engine::ports::OperationKind;
 
 use super::State;
-use super::app::What;
+use super::action::What;
 use super::lightning_node::Standing;
 use crate::fault_plan::Theme;
 

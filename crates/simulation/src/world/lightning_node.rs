@@ -10,10 +10,10 @@ use usher_protocol::bolt11::Invoice;
 use usher_protocol::message::PaymentHash;
 use usher_protocol::{Keys, envelope};
 
-use super::action::Action;
+use super::action::{Action, Request};
 use super::invoices::{invoice, preimage};
-use super::outage::Operation;
 use super::{State, keys};
+use crate::outage_script::Operation;
 
 /// Kind of a request to it.
 pub const REQUEST: u16 = 23_194;
@@ -111,15 +111,6 @@ pub struct Node {
     /// How often the service has sent each request.
     pub sent: BTreeMap<EventId, u32>,
     seen: BTreeSet<EventId>,
-}
-
-/// A request it is about to act on.
-#[derive(Clone, Debug)]
-pub struct Request {
-    id: EventId,
-    method: String,
-    params: Value,
-    until: Option<u64>,
 }
 
 /// The service's key towards it.

@@ -9,8 +9,9 @@ mod final_checks;
 pub mod invariants;
 pub mod invoices;
 pub mod lightning_node;
-pub mod outage;
+mod outage;
 pub mod relay;
+mod schedule;
 pub mod time;
 pub mod user;
 

@@ -6,103 +6,14 @@ use std::time::Duration;
 use usher_engine::event::EventType;
 
 use super::State;
-use super::action::Action;
-use super::app::{Call, What};
+use super::action::{Action, Call, What};
+use crate::outage_script::{Away, DOWN, Operation, Process, Script};
 
 /// When the operation begins, in milliseconds since the beginning.
 const BEGINS: u64 = 60_000;
 
 /// For how long the counterpart is away: shorter than anything expires.
 const AWAY: Duration = Duration::from_secs(40);
-
-/// For how long the service is down, in milliseconds.
-pub const DOWN: u64 = 5_000;
-
-/// An outage.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Script {
-    /// The request.
-    pub operation: Operation,
-    /// Who is away.
-    pub away: Away,
-    /// What becomes of the process.
-    pub process: Process,
-}
-
-/// What is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Operation {
-    /// A handshake; the user scans again when nothing happens.
-    Handshake,
-    /// A user proves their key.
-    Authenticate,
-    /// A user pays us.
-    Payment,
-    /// A user agrees to a subscription.
-    Subscribe,
-    /// A date of a subscription is charged.
-    Charge,
-    /// The operator closes a subscription, and the user's wallet gets the close.
-    Close,
-    /// A user makes an invoice.
-    Invoice,
-    /// A user pays another's invoice.
-    PayTheirs,
-    /// The service's own wallet pays another's invoice.
-    PayOurs,
-    /// The same, and the wallet refuses: it has too little for it.
-    PayRefused,
-}
-
-/// Who is away.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Away {
-    /// None.
-    Nobody,
-    /// The relay.
-    Relay,
-    /// The relay, and it is back as soon as the service is, which is restarted later than otherwise.
-    RelayUntilRestart,
-    /// The user's wallet.
-    User,
-    /// The wallet behind the Lightning backend.
-    Lightning,
-    /// The receiver of webhooks.
-    Receiver,
-}
-
-/// What becomes of the process.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Process {
-    /// It goes on.
-    GoesOn,
-    /// It is stopped in order and started again.
-    Restarted,
-    /// It is killed and started again.
-    Killed,
-    /// It is killed, and once more in the first moments after its start.
-    KilledTwice,
-}
-
-impl Script {
-    /// Every outage.
-    pub fn all() -> Vec<Self> {
-        use Operation::{
-            Authenticate, Charge, Close, Handshake, Invoice, PayOurs, PayRefused, PayTheirs, Payment, Subscribe,
-        };
-        let operations =
-            [Handshake, Authenticate, Payment, Subscribe, Charge, Close, Invoice, PayTheirs, PayOurs, PayRefused];
-        let aways = [Away::Nobody, Away::Relay, Away::RelayUntilRestart, Away::User, Away::Lightning, Away::Receiver];
-        let processes = [Process::GoesOn, Process::Restarted, Process::Killed, Process::KilledTwice];
-        let mut all = Vec::new();
-        for operation in operations {
-            for away in aways {
-                all.extend(processes.map(|process| Self { operation, away, process }));
-            }
-        }
-        all
-    }
-}
 
 impl State {
     /// Decides what will happen, by a script.

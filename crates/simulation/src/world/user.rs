@@ -13,7 +13,7 @@ use usher_protocol::message::{
 };
 use usher_protocol::{Keys, envelope};
 
-use super::action::Action;
+use super::action::{Action, Deed};
 use super::invoices::{invoice, preimage};
 use super::relay::Relay;
 use super::{State, keys};
@@ -36,17 +36,6 @@ pub struct User {
     seen: BTreeSet<EventId>,
     /// Requests to which they have replied, with the reply, or decided not to.
     decided: BTreeMap<String, Option<Deed>>,
-}
-
-/// What a user's wallet does after its user has thought about it.
-#[derive(Clone, Debug)]
-pub enum Deed {
-    /// Sends this.
-    Send(WalletMessage, &'static str),
-    /// Pays and reports it.
-    Pay(PaymentRequest),
-    /// Scans a handshake URL's token.
-    Scan(String),
 }
 
 const NAMES: [&str; 6] = ["Ada", "Ben", "Cleo", "Dan", "Eve", "Finn"];

@@ -17,7 +17,7 @@ mod quote_payment;
 
 use std::sync::Arc;
 
-pub(super) use self::outgoing::{OpenDeliveries, OutgoingTickets};
+pub(super) use self::outgoing::OutgoingTickets;
 pub use self::outgoing::{OutgoingPage, OutgoingTicket};
 use self::quote_payment::QuotePayer;
 use super::errors::{StartError, TicketCallError};

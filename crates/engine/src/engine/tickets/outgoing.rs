@@ -1,16 +1,13 @@
 //! Tickets that were sent and not redeemed yet: listed, and reclaimed.
 
-use std::collections::BTreeSet;
-use std::ops::Bound;
 use std::sync::Arc;
-
-use parking_lot::Mutex;
 
 use crate::StreamId;
 use crate::engine::commit::{Cause, Change, Committer};
 use crate::engine::damage::Damage;
 use crate::engine::errors::{StartError, TicketCallError};
 use crate::engine::idempotency::{IdempotencyRecords, IdempotentRequest};
+use crate::engine::open_deliveries::OpenDeliveries;
 use crate::engine::ticket_metrics::{TicketCallKind, TicketMetrics};
 use crate::engine::ticket_queue::redeem_job;
 use crate::operations::{
@@ -20,11 +17,6 @@ use crate::ports::{
     Clock, Conflict, MintAuthToken, NewIdempotencyRecord, OperationKind, ReceiveTerms, Store, StoreError, TicketError,
     TicketWallet, TokenFault,
 };
-
-/// Which deliveries are not over: 16 bytes each, at most three times `limits.max_open_streams`, like everything that is open
-/// or waits for late money.
-#[derive(Default)]
-pub(in crate::engine) struct OpenDeliveries(Mutex<BTreeSet<StreamId>>);
 
 /// A ticket that was sent and is not known to be redeemed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -56,23 +48,6 @@ pub(in crate::engine) struct OutgoingTickets {
     pub(in crate::engine) idempotency: Arc<IdempotencyRecords>,
     pub(in crate::engine) metrics: Arc<TicketMetrics>,
     pub(in crate::engine) clock: Arc<dyn Clock>,
-}
-
-impl OpenDeliveries {
-    /// A delivery is open.
-    pub(in crate::engine) fn add(&self, id: StreamId) {
-        self.0.lock().insert(id);
-    }
-
-    /// A delivery is over.
-    pub(in crate::engine) fn remove(&self, id: StreamId) {
-        self.0.lock().remove(&id);
-    }
-
-    fn after(&self, after: Option<StreamId>, limit: usize) -> Vec<StreamId> {
-        let start = after.map_or(Bound::Unbounded, Bound::Excluded);
-        self.0.lock().range((start, Bound::Unbounded)).take(limit).copied().collect()
-    }
 }
 
 impl OutgoingTickets {
@@ -197,22 +172,4 @@ impl OutgoingTickets {
 
 fn unreadable() -> TicketCallError {
     StartError::Store(StoreError::Unreadable("a ticket delivery")).into()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn open_deliveries_are_paged_in_the_order_in_which_they_began() {
-        let open = OpenDeliveries::default();
-        let ids = [1, 2, 3].map(|n| StreamId::from_parts(n, [0; 10]));
-        for id in [ids[2], ids[0], ids[1], ids[0]] {
-            open.add(id);
-        }
-        assert_eq!(open.after(None, 2), ids[..2]);
-        assert_eq!(open.after(Some(ids[1]), 2), ids[2..]);
-        open.remove(ids[1]);
-        assert_eq!(open.after(None, 9), [ids[0], ids[2]]);
-    }
 }
