@@ -32,7 +32,7 @@ pub enum OpenError {
     /// A newer version of the program has migrated it.
     #[error(
         "the database {} has schema version {found}, made by a newer version of this program; this one knows versions \
-         up to {known}",
+         up to {known}; run the newer version again, or restore the copy that was made before the upgrade",
         path.display()
     )]
     Newer {

@@ -17,6 +17,7 @@ fn a_newer_schema_is_refused_with_both_versions() {
     assert!(matches!(error, OpenError::Newer { found: 99, known: 11, .. }), "{error:?}");
     assert!(error.to_string().contains("schema version 99"), "{error}");
     assert!(error.to_string().contains("up to 11"), "{error}");
+    assert!(error.to_string().contains("restore the copy that was made before the upgrade"), "{error}");
     assert!(fs::read(place.path()).unwrap() == before, "untouched");
 
     place.raw().pragma_update(None, "user_version", 11).unwrap();
