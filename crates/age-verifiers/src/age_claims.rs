@@ -3,6 +3,9 @@
 use chrono::{Datelike as _, NaiveDate};
 use serde_json::Value;
 
+/// Nobody is older, in years: other numbers and dates are mistakes.
+const OLDEST: u64 = 150;
+
 /// Which claims are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum AgeClaim {
@@ -37,14 +40,21 @@ impl AgeClaim {
 fn read(value: &Value, minimum_age: u64, today: NaiveDate) -> Option<bool> {
     match value {
         Value::Bool(is) => Some(*is),
-        Value::Number(age) => age.as_u64().map(|age| age >= minimum_age),
+        Value::Number(age) => by_years(age.as_u64()?, minimum_age),
         Value::String(text) => match text.as_str() {
             "true" => Some(true),
             "false" => Some(false),
+            // Four digits are a year of birth.
+            age if age.len() < 4 => by_years(age.parse().ok()?, minimum_age),
             date => reached(date, minimum_age, today),
         },
         _ => None,
     }
+}
+
+/// By an age in years. A larger number is something else, such as a year of birth.
+fn by_years(age: u64, minimum_age: u64) -> Option<bool> {
+    (age <= OLDEST).then_some(age >= minimum_age)
 }
 
 /// By `age_over_<years>`: a higher age that is reached, or a lower one that is not, says enough too.
@@ -70,8 +80,8 @@ fn reached(birthdate: &str, minimum_age: u64, today: NaiveDate) -> Option<bool> 
         4 => NaiveDate::from_ymd_opt(birthdate.parse().ok()?, 12, 31)?,
         _ => NaiveDate::parse_from_str(birthdate, "%Y-%m-%d").ok()?,
     };
-    // Nobody is older than this, and nobody is born tomorrow.
-    if date.year() < today.year() - 150 || date > today {
+    let oldest = i64::from(today.year()) - i64::try_from(OLDEST).ok()?;
+    if i64::from(date.year()) < oldest || date > today {
         return None;
     }
     let birthday = (i64::from(date.year()) + i64::try_from(minimum_age).ok()?, date.month(), date.day());
@@ -100,11 +110,34 @@ mod tests {
             ("2026-11-23", None),
             ("1800-01-01", None),
             ("2008-13-01", None),
+            ("2007-02-29", None),
+            ("2008-11-22T00:00:00Z", None),
             ("22.11.2008", None),
+            ("0000", None),
+            ("2027", None),
+            ("9999-12-31", None),
+            ("19700102", None),
+            ("-2008-11-22", None),
+            ("+1970-01-01x", None),
+            ("\u{661}\u{669}\u{667}\u{660}", None),
             ("", None),
         ] {
             assert_eq!(says(&AgeClaim::Standard, &json!({ "birthdate": date })), is, "{date}");
             assert_eq!(says(&AgeClaim::Named("b".to_owned()), &json!({ "b": date })), is, "{date}");
+        }
+    }
+
+    #[test]
+    fn somebody_born_on_a_leap_day_comes_of_age_on_the_first_of_march() {
+        let claims = json!({ "birthdate": "2008-02-29" });
+        for (today, is) in [((2026, 2, 28), false), ((2026, 3, 1), true), ((2028, 2, 28), true)] {
+            let today = NaiveDate::from_ymd_opt(today.0, today.1, today.2).unwrap();
+            assert_eq!(AgeClaim::Standard.is_old_enough(&claims, 18, today), Some(is), "{today}");
+        }
+        let leap_day = NaiveDate::from_ymd_opt(2028, 2, 29).unwrap();
+        for (birthdate, is) in [("2008-02-29", true), ("2008-03-01", false)] {
+            let claims = json!({ "birthdate": birthdate });
+            assert_eq!(AgeClaim::Standard.is_old_enough(&claims, 20, leap_day), Some(is), "{birthdate}");
         }
     }
 
@@ -119,7 +152,12 @@ mod tests {
             (json!({ "age_over_16": false }), Some(false)),
             (json!({ "age_over_18": "true" }), Some(true)),
             (json!({ "age_over_18": true, "age_over_16": false }), None),
+            (json!({ "age_over_18": "false" }), Some(false)),
+            (json!({ "age_over_18": "yes" }), None),
+            (json!({ "age_over_18": "" }), None),
             (json!({ "age_over_18": 1 }), None),
+            (json!({ "age_over_18": null }), None),
+            (json!({ "birthdate": 19_700_102 }), None),
             (json!({ "age_over_x": true }), None),
             (json!({ "birthdate": "nonsense", "age_over_18": true }), Some(true)),
             (json!({ "birthdate": "2010-01-01", "age_over_18": true }), Some(false)),
@@ -138,7 +176,16 @@ mod tests {
             (json!("false"), Some(false)),
             (json!(18), Some(true)),
             (json!(17), Some(false)),
+            (json!("18"), Some(true)),
+            (json!("17"), Some(false)),
             (json!(-18), None),
+            (json!("-18"), None),
+            // A year of birth, and a time: not an age.
+            (json!(2015), None),
+            (json!("2015"), Some(false)),
+            (json!("1970"), Some(true)),
+            (json!(1_420_070_400), None),
+            (json!(18.5), None),
             (json!(null), None),
             (json!({ "x": true }), None),
         ] {

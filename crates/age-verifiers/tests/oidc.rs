@@ -2,64 +2,32 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader, Write as _};
-use std::path::PathBuf;
-use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::Arc;
 
 use usher_age_verifiers::{OidcOptions, OidcVerifier};
 use usher_engine::UnixMillis;
 use usher_engine::ports::{AgeCheckResult, AgeVerifier as _, AgeVerifierError, NewAgeCheck, SystemClock};
+use usher_test_tools::OidcProvider;
 
 const SECRET: &str = "s3cret-of-the-client-which-is-long-enough";
 const RETURN_URL: &str = "http://127.0.0.1:9/verify/return";
 
-/// The provider; it ends with this.
-struct Provider {
-    process: Child,
-    /// Open, or the provider ends when it prints a notice.
-    _output: BufReader<ChildStdout>,
-    url: String,
+fn provider() -> OidcProvider {
+    let mut provider = OidcProvider::start("usher", SECRET);
+    provider.register(RETURN_URL);
+    provider
 }
 
-impl Provider {
-    fn start() -> Self {
-        let repository = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
-        let installed = repository.join("target/tools/oidc-provider").canonicalize();
-        let mut process = Command::new("node")
-            .arg(repository.join("crates/age-verifiers/tests/oidc-provider/provider.mjs"))
-            .args(["usher", SECRET])
-            .env("USHER_TEST_OIDC_PROVIDER", installed.expect("scripts/test installs the provider"))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("node runs");
-        let mut port = String::new();
-        let mut output = BufReader::new(process.stdout.take().unwrap());
-        output.read_line(&mut port).unwrap();
-        writeln!(process.stdin.as_mut().unwrap(), "{RETURN_URL}").unwrap();
-        Self { process, _output: output, url: format!("http://127.0.0.1:{}", port.trim()) }
-    }
-
-    fn verifier(&self, secret: &str) -> OidcVerifier {
-        let options = OidcOptions {
-            issuer: self.url.parse().unwrap(),
-            client_id: "usher".to_owned(),
-            client_secret: Some(secret.to_owned().into()),
-            claim: None,
-            scopes: vec!["profile".to_owned()],
-        };
-        let tls = usher_http_client::tls_config(Vec::new()).unwrap();
-        OidcVerifier::new(options, tls, Arc::new(SystemClock)).unwrap()
-    }
-}
-
-impl Drop for Provider {
-    fn drop(&mut self) {
-        let _ = self.process.kill();
-        let _ = self.process.wait();
-    }
+fn verifier(provider: &OidcProvider, secret: &str) -> OidcVerifier {
+    let options = OidcOptions {
+        issuer: provider.issuer.parse().unwrap(),
+        client_id: "usher".to_owned(),
+        client_secret: Some(secret.to_owned().into()),
+        claim: None,
+        scopes: vec!["profile".to_owned()],
+    };
+    let tls = usher_http_client::tls_config(Vec::new()).unwrap();
+    OidcVerifier::new(options, tls, Arc::new(SystemClock)).unwrap()
 }
 
 fn check() -> NewAgeCheck {
@@ -72,7 +40,7 @@ fn check() -> NewAgeCheck {
 }
 
 /// Logs in and consents as a browser would; the query with which the browser returns.
-async fn visit(provider: &Provider, url: &str, user: &str) -> String {
+async fn visit(provider: &OidcProvider, url: &str, user: &str) -> String {
     let http = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build().unwrap();
     let mut cookies: BTreeMap<String, String> = BTreeMap::new();
     let (mut url, mut form) = (url.to_owned(), None::<String>);
@@ -92,7 +60,7 @@ async fn visit(provider: &Provider, url: &str, user: &str) -> String {
             if let Some(query) = to.strip_prefix(RETURN_URL) {
                 return query.trim_start_matches('?').to_owned();
             }
-            url = if to.starts_with('/') { format!("{}{to}", provider.url) } else { to.to_owned() };
+            url = if to.starts_with('/') { format!("{}{to}", provider.issuer) } else { to.to_owned() };
             continue;
         }
         let page = response.text().await.unwrap();
@@ -108,8 +76,8 @@ async fn visit(provider: &Provider, url: &str, user: &str) -> String {
 
 #[tokio::test]
 async fn the_age_of_a_providers_user_decides() {
-    let provider = Provider::start();
-    let verifier = provider.verifier(SECRET);
+    let provider = provider();
+    let verifier = verifier(&provider, SECRET);
     for (user, result) in [
         ("adult", AgeCheckResult::Passed),
         ("minor", AgeCheckResult::Failed { reason: "the minimum age is not reached" }),
@@ -129,8 +97,8 @@ async fn the_age_of_a_providers_user_decides() {
 
 #[tokio::test]
 async fn a_response_that_belongs_to_another_check_is_refused() {
-    let provider = Provider::start();
-    let verifier = provider.verifier(SECRET);
+    let provider = provider();
+    let verifier = verifier(&provider, SECRET);
     let (mine, other) = (verifier.begin(&check()).await.unwrap(), verifier.begin(&check()).await.unwrap());
     let query = visit(&provider, &other.url, "adult").await;
     let result = verifier.result(&mine.memo, Some(&query)).await;
@@ -145,8 +113,8 @@ async fn a_response_that_belongs_to_another_check_is_refused() {
 
 #[tokio::test]
 async fn a_wrong_client_secret_gets_nothing() {
-    let provider = Provider::start();
-    let verifier = provider.verifier("another-secret-that-is-long-enough");
+    let provider = provider();
+    let verifier = verifier(&provider, "another-secret-that-is-long-enough");
     let begun = verifier.begin(&check()).await.unwrap();
     let query = visit(&provider, &begun.url, "adult").await;
     assert!(verifier.result(&begun.memo, Some(&query)).await.is_err());

@@ -1,5 +1,5 @@
 // Reloads the page when the session's state changes, and not before: a page that reloads by the clock interrupts screen
-// readers. Without JavaScript the page reloads every few seconds instead.
+// readers. Without JavaScript, a page on which the user can only wait reloads every few seconds instead.
 const shown = document.body.dataset.state;
 
 async function check() {

@@ -65,7 +65,7 @@ pub(crate) async fn end(State(pages): State<PagesState>, RawQuery(query): RawQue
         Ok(AgeCheckReturned { session_id, page_secret, is_complete }) => {
             let address = pages.address(session_id, &page_secret);
             let target = if is_complete { address } else { format!("{address}?{}", session::INCOMPLETE) };
-            let mut response = Redirect::to(&target).into_response();
+            let mut response = (page::HEADERS, Redirect::to(&target)).into_response();
             let (name, base) = (cookie_name(session), &pages.base);
             // A check is over once its browser has returned.
             let cookie = format!("{name}=; Path={base}/verify/return; Max-Age=0; HttpOnly; SameSite=Lax");

@@ -12,7 +12,8 @@ use crate::texts::{Message, Texts};
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; \
                       base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
-const HEADERS: [(HeaderName, HeaderValue); 6] = [
+/// What every response says that depends on a session.
+pub(crate) const HEADERS: [(HeaderName, HeaderValue); 6] = [
     (CONTENT_SECURITY_POLICY, HeaderValue::from_static(POLICY)),
     // The address contains a secret: no other site may learn it.
     (REFERRER_POLICY, HeaderValue::from_static("no-referrer")),

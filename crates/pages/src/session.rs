@@ -35,6 +35,9 @@ struct SessionPage<'a> {
     state: &'a str,
     /// Whether the state will change.
     live: bool,
+    /// Whether the page reloads by itself without JavaScript: only where the user can do nothing but wait, because it
+    /// interrupts screen readers.
+    reloads: bool,
 }
 
 /// The query with which the user returns from a check that has no result.
@@ -61,7 +64,7 @@ pub(crate) async fn show(
 /// `GET /verify/{session_id}/{secret}/state`
 pub(crate) async fn state(State(pages): State<PagesState>, Path((id, secret)): Address) -> Response {
     match find(&pages, &id, &secret).await {
-        Ok((_, view)) => word(view.state).into_response(),
+        Ok((_, view)) => (page::HEADERS, word(view.state)).into_response(),
         Err(response) => response,
     }
 }
@@ -105,7 +108,8 @@ fn show_session(pages: &PagesState, address: &str, view: &VerificationView, is_i
     };
     let minutes = view.time_left.as_secs() / 60;
     let time_left = match minutes {
-        0 => texts.one_minute_left.to_owned(),
+        0 => texts.seconds_left.to_owned(),
+        1 => texts.one_minute_left.to_owned(),
         minutes => fill(texts.time_left, &[("minutes", &minutes.to_string())]),
     };
     page::render(
@@ -132,6 +136,7 @@ fn show_session(pages: &PagesState, address: &str, view: &VerificationView, is_i
             checker: &checker,
             time_left: open.then_some(time_left.as_str()),
             state: word(view.state),
+            reloads: button.is_none() || provider.is_none(),
             live: open || view.state == VerificationState::Issuing,
         },
     )

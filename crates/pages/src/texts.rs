@@ -16,6 +16,7 @@ pub(crate) struct Texts {
     pub(crate) kept: &'static str,
     pub(crate) time_left: &'static str,
     pub(crate) one_minute_left: &'static str,
+    pub(crate) seconds_left: &'static str,
     pub(crate) reload: &'static str,
     pub(crate) start: &'static str,
     pub(crate) start_again: &'static str,
@@ -76,7 +77,8 @@ pub(crate) const ENGLISH: Texts = Texts {
     kept: "Only the result: passed or not passed. Your name, your date of birth and your documents are not stored, and the \
            service that asks does not receive them.",
     time_left: "You have {minutes} minutes left.",
-    one_minute_left: "You have less than a minute left.",
+    one_minute_left: "You have one minute left.",
+    seconds_left: "You have less than a minute left.",
     reload: "Check again",
     start: "Start the check",
     start_again: "Start the check again",

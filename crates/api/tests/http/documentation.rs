@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 use usher_api::DocsAccess;
+use usher_test_tools::Browser;
 
 use crate::app::{TOKEN, TestApp};
-use crate::browser::Browser;
 
 fn document() -> Value {
     serde_json::to_value(usher_api::openapi()).unwrap()
@@ -93,7 +93,7 @@ async fn the_page_loads_from_this_service_alone() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_browser_shows_the_page_and_sends_requests() {
     let app = TestApp::start().await;
-    let mut browser = Browser::start(&app.http).await;
+    let mut browser = Browser::start().await;
     browser.open(&app.url("/docs")).await;
     let document = document();
     let operations = document["paths"].as_object().unwrap().values().map(|item| item.as_object().unwrap().len());

@@ -11,7 +11,6 @@ mod world;
 
 mod access;
 mod bodies;
-mod browser;
 mod calendar;
 mod connections;
 mod directory;

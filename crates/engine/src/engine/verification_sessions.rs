@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::{Semaphore, SemaphorePermit, oneshot};
 use tracing::warn;
 
 use super::age_check_queue::within;
@@ -14,10 +14,13 @@ use super::idempotency::IdempotentRequest;
 use super::ids::Ids;
 use super::tasks::Tasks;
 use crate::StreamId;
-use crate::operations::{AgeCheck, AgeDecision, DecisionFault, Operation, VerificationSession, VerificationState};
+use crate::operations::{
+    AgeCheck, AgeDecision, AwaitedBrowser, BeginFault, CheckReturn, DecisionFault, Operation, VerificationSession,
+    VerificationState,
+};
 use crate::ports::{
-    AgeCheckMemo, AgeCheckResult, AgeVerifier, AgeVerifierError, BegunAgeCheck, Clock, Conflict, NewAgeCheck,
-    OperationKind, StoreError,
+    AgeCheckResult, AgeVerifier, AgeVerifierError, BegunAgeCheck, Clock, Conflict, NewAgeCheck, OperationKind,
+    StoreError,
 };
 
 /// Requests to the age verifier for browsers that run at the same time.
@@ -157,33 +160,50 @@ impl VerificationSessions {
 
     async fn begin_now(&self, id: StreamId, page_secret: &str) -> Result<AgeCheckStarted, AgeCheckError> {
         let verifier = self.parts.verifier.as_ref().ok_or(AgeCheckError::NothingToCheck)?;
-        let (_, session) = self.find_page(id, page_secret).await?.ok_or(AgeCheckError::NotFound)?;
-        let is_open = matches!(session.state(), VerificationState::Open | VerificationState::Checking);
-        if !is_open || self.parts.clock.now() >= session.expires_at() {
-            return Err(AgeCheckError::NothingToCheck);
-        }
-        if !session.may_begin_check() {
-            return Err(AgeCheckError::TooOften);
-        }
-        let _permit = self.permits.try_acquire().map_err(|_| AgeCheckError::Busy)?;
-        let (state, browser) = (self.parts.ids.token(), self.parts.ids.token());
-        let BegunAgeCheck { url, memo } = within(verifier.begin(&NewAgeCheck {
-            minimum_age: session.minimum_age(),
-            return_url: format!("{}/verify/return", self.parts.pages_url),
-            state: format!("{id}.{state}"),
-            expires_at: session.expires_at(),
-        }))
-        .await?;
-        let check = AgeCheck { memo, state, browser: browser.clone(), polled: verifier.can_be_polled() };
-        loop {
-            let now = self.parts.clock.now();
-            let (revision, mut session) = self.find(id).await?.ok_or(AgeCheckError::NotFound)?;
-            if session.begin_check(check.clone(), now).is_err() {
+        let mut permit = None;
+        // Counted first: many requests at once cannot begin more checks than one after the other.
+        let (number, minimum_age, expires_at) = loop {
+            let (revision, mut session) = self.find_page(id, page_secret).await?.ok_or(AgeCheckError::NotFound)?;
+            let is_open = matches!(session.state(), VerificationState::Open | VerificationState::Checking);
+            if !is_open || self.parts.clock.now() >= session.expires_at() {
                 return Err(AgeCheckError::NothingToCheck);
             }
+            let number = session.count_check().ok_or(AgeCheckError::TooOften)?;
+            self.hold_permit(&mut permit)?;
+            let (minimum_age, expires_at) = (session.minimum_age(), session.expires_at());
             if self.commit(id, revision, session).await? {
-                return Ok(AgeCheckStarted { url, browser });
+                break (number, minimum_age, expires_at);
             }
+        };
+        let (state, secret) = (self.parts.ids.token(), self.parts.ids.token());
+        let check = NewAgeCheck {
+            minimum_age,
+            return_url: format!("{}/verify/return", self.parts.pages_url),
+            state: format!("{id}.{state}"),
+            expires_at,
+        };
+        let BegunAgeCheck { url, memo } = match within(verifier.begin(&check)).await {
+            Ok(begun) => begun,
+            Err(failure) => {
+                if matches!(failure, AgeVerifierError::Unreachable(_)) {
+                    self.change(id, |session| session.uncount_check(number)).await?;
+                }
+                return Err(failure.into());
+            }
+        };
+        let check = AgeCheck { memo, polled: verifier.can_be_polled() };
+        let awaited = AwaitedBrowser { state, secret: secret.clone() };
+        let mut fault = None;
+        self.change(id, |session| {
+            let begun = session.begin_check(number, check.clone(), awaited.clone(), self.parts.clock.now());
+            fault = begun.err();
+            fault.is_none()
+        })
+        .await?;
+        match fault {
+            None => Ok(AgeCheckStarted { url, browser: secret }),
+            Some(BeginFault::Over) => Err(AgeCheckError::NothingToCheck),
+            Some(BeginFault::Superseded) => Err(AgeCheckError::Busy),
         }
     }
 
@@ -202,12 +222,21 @@ impl VerificationSessions {
         let verifier = self.parts.verifier.as_ref().ok_or(AgeCheckError::NotFound)?;
         let (id, state) = state.split_once('.').ok_or(AgeCheckError::NotFound)?;
         let id: StreamId = id.parse().map_err(|_| AgeCheckError::NotFound)?;
-        let _permit = self.permits.try_acquire().map_err(|_| AgeCheckError::Busy)?;
-        let is_it = |check: &AgeCheck| is_same_secret(&check.state, state) && is_same_secret(&check.browser, browser);
+        let mut permit = None;
+        let is_it = |awaited: &AwaitedBrowser| {
+            is_same_secret(&awaited.state, state) && is_same_secret(&awaited.secret, browser)
+        };
         let (check, page_secret) = loop {
             let (revision, mut session) = self.find(id).await?.ok_or(AgeCheckError::NotFound)?;
             let page_secret = session.page_secret().to_owned();
-            let check = session.take_return(is_it).ok_or(AgeCheckError::NotFound)?;
+            let check = match session.take_return(is_it).ok_or(AgeCheckError::NotFound)? {
+                CheckReturn::Check(check) => check,
+                CheckReturn::Over => {
+                    let is_complete = session.state() != VerificationState::Open;
+                    return Ok(AgeCheckReturned { session_id: id, page_secret, is_complete });
+                }
+            };
+            self.hold_permit(&mut permit)?;
             // One that can be asked for again is not used up: nothing has changed.
             if check.polled || self.commit(id, revision, session).await? {
                 break (check, page_secret);
@@ -222,7 +251,7 @@ impl VerificationSessions {
             Ok(AgeCheckResult::Pending) => return Ok(returned(check.polled)),
             Ok(AgeCheckResult::Cancelled) => {
                 if check.polled {
-                    self.forget_check(id, &check.memo).await?;
+                    self.change(id, |session| session.cancel_check(&check.memo)).await?;
                 }
                 return Ok(returned(false));
             }
@@ -243,13 +272,26 @@ impl VerificationSessions {
         }
     }
 
-    async fn forget_check(&self, id: StreamId, memo: &AgeCheckMemo) -> Result<(), AgeCheckError> {
+    /// Changes a session as `change` does; nothing is written when it returns false.
+    async fn change(
+        &self,
+        id: StreamId,
+        mut change: impl FnMut(&mut VerificationSession) -> bool,
+    ) -> Result<(), AgeCheckError> {
         loop {
             let (revision, mut session) = self.find(id).await?.ok_or(AgeCheckError::NotFound)?;
-            if !session.cancel_check(memo) || self.commit(id, revision, session).await? {
+            if !change(&mut session) || self.commit(id, revision, session).await? {
                 return Ok(());
             }
         }
+    }
+
+    /// Takes a permit if there is none yet. Guesses get none: they cannot keep users from their checks.
+    fn hold_permit<'a>(&'a self, permit: &mut Option<SemaphorePermit<'a>>) -> Result<(), AgeCheckError> {
+        if permit.is_none() {
+            *permit = Some(self.permits.try_acquire().map_err(|_| AgeCheckError::Busy)?);
+        }
+        Ok(())
     }
 
     /// See [`Engine::decide_verification`](super::Engine::decide_verification).

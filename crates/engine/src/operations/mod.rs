@@ -47,7 +47,8 @@ pub use ticket_call::{TicketCall, TicketReply, VerifiedToken};
 pub use ticket_delivery::{DeliveryStatus, DeliveryTerms, DeliveryView, Reclaim, TicketDelivery};
 pub use ticket_request::{TicketRequest, TicketRequestTerms};
 pub use verification_session::{
-    AgeCheck, AgeDecision, DecisionFault, VerificationSession, VerificationState, VerificationTerms,
+    AgeCheck, AgeDecision, AwaitedBrowser, BeginFault, CheckReturn, DecisionFault, VerificationSession,
+    VerificationState, VerificationTerms,
 };
 
 use crate::UnixMillis;

@@ -17,7 +17,7 @@
 //! So a verifier that runs elsewhere and holds the key can take this role. The result does not depend on relays: when they
 //! do not deliver the reply within seconds, the session ends with the same result without it.
 //!
-//! Nothing about the user is kept but pass or fail.
+//! Nothing about the user is kept but pass or fail. What a provider's checks do to an open session is in `checks`.
 //!
 //! | crash … | what resume does |
 //! | --- | --- |
@@ -26,6 +26,8 @@
 //! | while minting | the ticket wallet is asked again for the same job, which it continues |
 //! | while replying | the reply is sent again |
 //! | after the event is committed | the session is over; a reply that arrives late finds nothing open |
+
+mod checks;
 
 use std::fmt;
 use std::time::Duration;
@@ -39,8 +41,8 @@ use super::{Effect, Input, SetBack, StateMachine, StepResult, TicketCall, Ticket
 use crate::UnixMillis;
 use crate::event_data::{CashuResponseData, CashuStatusData, EventData};
 use crate::ports::{
-    AgeCheckMemo, AgeCheckResult, CorrelationKey, MintTerms, Minted, OperationKind, OutboxMessage, OutgoingMessage,
-    TicketError, Token,
+    AgeCheckResult, CorrelationKey, MintTerms, Minted, OperationKind, OutboxMessage, OutgoingMessage, TicketError,
+    Token,
 };
 
 /// For how long after the decision a mint that is away is asked again: the user waits.
@@ -51,15 +53,6 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(8);
 
 /// For how long each copy of the reply is waited for, in milliseconds. A relay delivers within tens of milliseconds.
 const REPLY_PAUSES: [u64; 3] = [1_000, 2_000, 2_000];
-
-/// For how long the result of a check is awaited before it is asked for, while the user is probably there, and later.
-const POLL_PAUSES: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(10)];
-
-/// After how many times it is asked for less often.
-const OFTEN: u32 = 60;
-
-/// How often a check may be begun: each costs the provider something.
-const MAX_CHECKS: u32 = 10;
 
 /// What a session is opened with.
 #[derive(Clone, Debug)]
@@ -90,19 +83,6 @@ pub enum AgeDecision {
         /// Why, for the app.
         reason: Option<String>,
     },
-}
-
-/// A check by a provider that has begun.
-#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AgeCheck {
-    /// What the provider's adapter keeps.
-    pub memo: AgeCheckMemo,
-    /// What the user's browser brings back: random.
-    pub state: String,
-    /// What shows that it is the browser which began the check: random.
-    pub browser: String,
-    /// Whether the provider can be asked for the result again and again; otherwise the browser brings it, once.
-    pub polled: bool,
 }
 
 /// Why a decision was refused.
@@ -149,6 +129,9 @@ pub struct VerificationSession {
     /// How often a check was begun.
     #[serde(default)]
     checks: u32,
+    /// The browser that began the last check, until it has brought what it can bring once only.
+    #[serde(default)]
+    awaited: Option<AwaitedBrowser>,
     phase: Phase,
 }
 
@@ -273,6 +256,7 @@ impl VerificationSession {
             proof: terms.proof,
             expires_at: terms.expires_at,
             checks: 0,
+            awaited: None,
             phase: Phase::Open { check: None, polls: 0, next: None },
         };
         let ask = session.request().map(|request| {
@@ -354,50 +338,6 @@ impl VerificationSession {
         })
     }
 
-    /// Whether another check may be begun.
-    pub const fn may_begin_check(&self) -> bool {
-        self.checks < MAX_CHECKS
-    }
-
-    /// A check has begun; an earlier one does not count any more.
-    ///
-    /// # Errors
-    /// [`DecisionFault`]; then nothing has changed.
-    pub fn begin_check(&mut self, begun: AgeCheck, now: UnixMillis) -> Result<(), DecisionFault> {
-        match &mut self.phase {
-            Phase::Open { check, polls, next } if now < self.expires_at => {
-                *next = begun.polled.then(|| now.plus(POLL_PAUSES[0]));
-                *polls = 0;
-                *check = Some(begun);
-                self.checks = self.checks.saturating_add(1);
-                Ok(())
-            }
-            Phase::Open { .. } | Phase::Over { end: End::Expired } => Err(DecisionFault::Expired),
-            Phase::Minting { .. } | Phase::Replying { .. } | Phase::Over { .. } => Err(DecisionFault::Decided),
-        }
-    }
-
-    /// The check of the browser that returns, if it is that of this session. One whose result the browser brings is over now:
-    /// nobody can return again.
-    pub fn take_return(&mut self, is_it: impl FnOnce(&AgeCheck) -> bool) -> Option<AgeCheck> {
-        let Phase::Open { check, .. } = &mut self.phase else { return None };
-        let returned = check.clone().filter(is_it)?;
-        if !returned.polled {
-            *check = None;
-        }
-        Some(returned)
-    }
-
-    /// The user has broken this check off; says whether it was the last one.
-    pub fn cancel_check(&mut self, memo: &AgeCheckMemo) -> bool {
-        let Phase::Open { check, next, .. } = &mut self.phase else { return false };
-        let is_last = check.as_ref().is_some_and(|check| check.memo == *memo);
-        if is_last {
-            (*check, *next) = (None, None);
-        }
-        is_last
-    }
-
     fn step_open(&mut self, input: &Input, now: UnixMillis) -> StepResult {
         if now >= self.expires_at {
             return if matches!(input, Input::Timer) { self.expire(now) } else { StepResult::Ignored };
@@ -410,7 +350,7 @@ impl VerificationSession {
                     return StepResult::Stepped(Vec::new());
                 };
                 *polls = polls.saturating_add(1);
-                *next = Some(now.plus(POLL_PAUSES[usize::from(*polls > OFTEN)]));
+                *next = Some(now.plus(checks::poll_pause(*polls)));
                 StepResult::Stepped(vec![Effect::AskAge(check.memo.clone())])
             }
             Input::AgeChecked { memo, result } if check.as_ref().is_some_and(|check| check.memo == *memo) => {
@@ -574,6 +514,8 @@ impl VerificationSession {
 fn not_issued(failure: &TicketError) -> String {
     format!("the proof could not be issued: {failure}")
 }
+
+pub use checks::{AgeCheck, AwaitedBrowser, BeginFault, CheckReturn};
 
 #[cfg(test)]
 mod tests;

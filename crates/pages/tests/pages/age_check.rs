@@ -8,6 +8,7 @@ use axum::body::Body;
 use http::Request;
 use http::header::{COOKIE, LOCATION, SET_COOKIE};
 use parking_lot::Mutex;
+use tokio::sync::Semaphore;
 use usher_engine::VerificationSessionStarted;
 use usher_engine::operations::AgeDecision;
 use usher_engine::ports::{AgeCheckMemo, AgeCheckResult, AgeVerifier, AgeVerifierError, BegunAgeCheck, NewAgeCheck};
@@ -19,12 +20,15 @@ struct ScriptedVerifier {
     polled: bool,
     begun: Mutex<Vec<NewAgeCheck>>,
     asked: Mutex<Vec<Option<String>>>,
+    /// Each check that begins takes one.
+    gate: Semaphore,
     result: Mutex<Result<AgeCheckResult, AgeVerifierError>>,
 }
 
 impl ScriptedVerifier {
     fn new(polled: bool, result: Result<AgeCheckResult, AgeVerifierError>) -> Arc<Self> {
-        Arc::new(Self { polled, begun: Mutex::default(), asked: Mutex::default(), result: Mutex::new(result) })
+        let (begun, asked, gate) = (Mutex::default(), Mutex::default(), Semaphore::new(1_000));
+        Arc::new(Self { polled, begun, asked, gate, result: Mutex::new(result) })
     }
 }
 
@@ -35,10 +39,14 @@ impl AgeVerifier for ScriptedVerifier {
     }
 
     async fn begin(&self, check: &NewAgeCheck) -> Result<BegunAgeCheck, AgeVerifierError> {
-        let mut begun = self.begun.lock();
-        begun.push(check.clone());
-        let url = format!("https://id.example/check?n={}&a=\"<b>", begun.len());
-        Ok(BegunAgeCheck { url, memo: AgeCheckMemo(format!("memo {}", begun.len())) })
+        let number = {
+            let mut begun = self.begun.lock();
+            begun.push(check.clone());
+            begun.len()
+        };
+        self.gate.acquire().await.unwrap().forget();
+        let url = format!("https://id.example/check?n={number}&a=\"<b>");
+        Ok(BegunAgeCheck { url, memo: AgeCheckMemo(format!("memo {number}")) })
     }
 
     async fn result(&self, _: &AgeCheckMemo, returned: Option<&str>) -> Result<AgeCheckResult, AgeVerifierError> {
@@ -205,4 +213,141 @@ async fn a_provider_that_can_be_asked_is_asked_until_it_knows() {
     let data: &str = &page.events[0].data;
     assert_eq!(data, r#"{"reason":"the age verifier did not confirm the age","status":"rejected"}"#);
     pages.stop().await;
+}
+
+#[tokio::test]
+async fn a_browser_that_returns_after_the_end_of_its_check_sees_how_the_session_is() {
+    let failed = AgeCheckResult::Failed { reason: "the age verifier did not confirm the age" };
+    for polled in [false, true] {
+        let verifier = ScriptedVerifier::new(polled, Ok(AgeCheckResult::Pending));
+        let pages = Pages::start_with(None, Some(verifier.clone())).await;
+        // Staff decide while the user is at the provider.
+        let session = pages.open().await;
+        let (cookie, way) = begin(&pages, &verifier, &session).await;
+        let rejected = AgeDecision::Rejected { reason: None };
+        pages.engine.decide_verification(session.session_id, &rejected, None).await.unwrap();
+        assert_eq!(come_back(&pages, &way, "").await.0, 403, "its browser alone");
+        assert_eq!(come_back(&pages, &way, &cookie).await, (303, page(&session)));
+        // The time runs out.
+        let session = pages.open().await;
+        let (cookie, way) = begin(&pages, &verifier, &session).await;
+        pages.clock.turn(Duration::from_secs(901));
+        pages.engine.wait_events(session.session_id, 0, 1, Duration::from_secs(60)).await.unwrap();
+        assert_eq!(come_back(&pages, &way, &cookie).await, (303, page(&session)));
+        assert_eq!(state(&pages, &session).await, "expired");
+        assert_eq!(*verifier.asked.lock(), [], "nobody asks for a result any more");
+        pages.stop().await;
+    }
+    // The service asks the provider before the browser returns.
+    for (result, word, query) in [(failed, "rejected", ""), (AgeCheckResult::Cancelled, "open", "?incomplete")] {
+        let verifier = ScriptedVerifier::new(true, Ok(result));
+        let pages = Pages::start_with(None, Some(verifier.clone())).await;
+        let session = pages.open().await;
+        let (cookie, way) = begin(&pages, &verifier, &session).await;
+        for _ in 0..200 {
+            pages.clock.turn(Duration::from_secs(2));
+            if state(&pages, &session).await == word {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        assert_eq!(come_back(&pages, &way, &cookie).await, (303, format!("{}{query}", page(&session))));
+        assert_eq!(state(&pages, &session).await, word);
+        pages.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn the_second_click_of_a_double_click_counts() {
+    let verifier = ScriptedVerifier::new(false, Ok(AgeCheckResult::Passed));
+    verifier.gate.forget_permits(1_000);
+    let pages = Pages::start_with(None, Some(verifier.clone())).await;
+    let session = pages.open().await;
+    let start = || {
+        let request = Request::post(format!("{}/start", path(&session))).body(Body::empty()).unwrap();
+        pages.send(request)
+    };
+    let begun = async |count| {
+        while verifier.begun.lock().len() < count {
+            tokio::task::yield_now().await;
+        }
+    };
+    let (first, second, ()) = tokio::join!(
+        start(),
+        async {
+            begun(1).await;
+            start().await
+        },
+        async {
+            begun(2).await;
+            verifier.gate.add_permits(2);
+        }
+    );
+    assert_eq!((first.0.as_u16(), second.0.as_u16()), (503, 200));
+    assert!(first.1.get(SET_COOKIE).is_none(), "it does not take the place of the second's cookie");
+    let cookie = second.1[SET_COOKIE].to_str().unwrap().split(';').next().unwrap().to_owned();
+    let states: Vec<_> = verifier.begun.lock().iter().map(|check| check.state.clone()).collect();
+    let way = |number: usize| format!("/verify/return?code=secret&state={}", states[number]);
+    assert_eq!(come_back(&pages, &way(0), &cookie).await.0, 404);
+    assert_eq!(come_back(&pages, &way(1), &cookie).await, (303, page(&session)));
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn many_starts_at_once_begin_no_more_checks_than_one_after_the_other() {
+    let verifier = ScriptedVerifier::new(false, Ok(AgeCheckResult::Passed));
+    let pages = Pages::start_with(None, Some(verifier.clone())).await;
+    let session = pages.open().await;
+    let starts = (0..40).map(|_| {
+        let request = Request::post(format!("{}/start", path(&session))).body(Body::empty()).unwrap();
+        pages.send(request)
+    });
+    let refused = futures_util::future::join_all(starts).await.into_iter().filter(|response| response.0 == 429).count();
+    assert_eq!((verifier.begun.lock().len(), refused), (10, 30));
+    pages.stop().await;
+}
+
+#[tokio::test]
+async fn no_response_can_be_framed_cached_or_sniffed_and_none_leads_elsewhere() {
+    let verifier = ScriptedVerifier::new(false, Ok(AgeCheckResult::Passed));
+    let pages = Pages::start_with(None, Some(verifier.clone())).await;
+    let session = pages.open().await;
+    let (cookie, way) = begin(&pages, &verifier, &session).await;
+    let post = |path: &str| Request::post(path).body(Body::empty()).unwrap();
+    let get = |path: &str| Request::get(path).header(COOKIE, &cookie).body(Body::empty()).unwrap();
+    let evil = "https%3A%2F%2Fevil.example";
+    for (request, status) in [
+        (get(&path(&session)), 200),
+        (get(&format!("{}/state", path(&session))), 200),
+        (post(&format!("{}/start", path(&session))), 200),
+        (post("/verify/x/y/start"), 404),
+        (get(&format!("{way}x&return_url={evil}")), 404),
+        (get(&format!("/verify/return?state={evil}")), 404),
+        (get("/verify/return?state=https://evil.example.x"), 404),
+    ] {
+        let uri = request.uri().to_string();
+        let (found, headers, _) = pages.send(request).await;
+        assert_eq!(found, status, "{uri}");
+        assert!(headers.get(LOCATION).is_none(), "{uri}");
+        is_guarded(&headers);
+    }
+    let (cookie, way) = begin(&pages, &verifier, &session).await;
+    let request = Request::get(format!("{way}&return_url={evil}&iss={evil}")).header(COOKIE, cookie);
+    let (status, headers, _) = pages.send(request.body(Body::empty()).unwrap()).await;
+    assert_eq!((status.as_u16(), headers[LOCATION].to_str().unwrap()), (303, &*page(&session)));
+    is_guarded(&headers);
+    pages.stop().await;
+}
+
+fn is_guarded(headers: &http::HeaderMap) {
+    let policy = headers["content-security-policy"].to_str().unwrap();
+    assert!(policy.contains("frame-ancestors 'none'") && policy.contains("base-uri 'none'"), "{policy}");
+    for (name, value) in [
+        ("x-frame-options", "DENY"),
+        ("cache-control", "no-store"),
+        ("x-content-type-options", "nosniff"),
+        ("referrer-policy", "no-referrer"),
+    ] {
+        assert_eq!(headers[name], value, "{name}");
+    }
 }

@@ -1,5 +1,11 @@
 //! Age verification sessions of the whole program: over a real relay, across crashes, and what the log knows of them.
 
+mod fixture;
+mod observer;
+mod oidc;
+mod proofs;
+mod remote;
+
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};

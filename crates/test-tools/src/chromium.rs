@@ -1,0 +1,232 @@
+//! A real browser: Debian's chromium, driven by its own protocol (Chrome DevTools Protocol).
+
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use futures_util::{SinkExt as _, StreamExt as _};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::net::TcpStream;
+use tokio_tungstenite::tungstenite::Message;
+use tokio_tungstenite::{MaybeTlsStream, WebSocketStream};
+
+/// Longer than anything takes, on any machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// One browser with one page, and cookies of its own; it ends with this.
+pub struct Browser {
+    _process: Process,
+    socket: WebSocketStream<MaybeTlsStream<TcpStream>>,
+    next_id: u64,
+    events: Vec<Value>,
+    has_javascript: bool,
+    _profile: TempDir,
+}
+
+impl Browser {
+    /// Starts chromium, or the program that `USHER_TEST_CHROMIUM` names, with an empty page.
+    ///
+    /// # Panics
+    /// When there is none.
+    pub async fn start() -> Self {
+        let profile = tempfile::tempdir().unwrap();
+        let chromium = std::env::var_os("USHER_TEST_CHROMIUM").map_or_else(|| PathBuf::from("chromium"), PathBuf::from);
+        let process = Command::new(&chromium)
+            .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"])
+            .args(["--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage"])
+            .args(["--remote-debugging-port=0", "--window-size=1200,2000"])
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .arg("about:blank")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap_or_else(|error| panic!("no browser at {chromium:?} ({error}): scripts/test installs chromium"));
+        let process = Process(process);
+        let file = profile.path().join("DevToolsActivePort");
+        let http = reqwest::Client::builder().no_proxy().timeout(PATIENCE).build().unwrap();
+        let socket = within(async {
+            loop {
+                let port = std::fs::read_to_string(&file).unwrap_or_default();
+                if let Some((port, _)) = port.split_once('\n')
+                    && let Some(url) = page(&http, port).await
+                {
+                    return tokio_tungstenite::connect_async(url).await.unwrap().0;
+                }
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        })
+        .await;
+        let mut browser =
+            Self { _process: process, socket, next_id: 0, events: Vec::new(), has_javascript: true, _profile: profile };
+        for domain in ["Page", "Runtime", "Log", "Network"] {
+            browser.command(&format!("{domain}.enable"), json!({})).await;
+        }
+        browser
+    }
+
+    /// From the next page on, no page can run scripts. [`evaluate`](Self::evaluate) still can, but not wait for timers.
+    pub async fn disable_javascript(&mut self) {
+        self.has_javascript = false;
+        self.allow_scripts(false).await;
+    }
+
+    /// Whether the page was loaded with scripts.
+    pub(crate) const fn has_javascript(&self) -> bool {
+        self.has_javascript
+    }
+
+    pub(crate) async fn allow_scripts(&mut self, allowed: bool) {
+        self.command("Emulation.setScriptExecutionDisabled", json!({ "value": !allowed })).await;
+    }
+
+    /// Shows pages as a small phone does.
+    pub async fn be_a_phone(&mut self) {
+        let screen = json!({ "width": 320, "height": 568, "deviceScaleFactor": 2, "mobile": true });
+        self.command("Emulation.setDeviceMetricsOverride", screen).await;
+    }
+
+    /// Shows pages in dark colours.
+    pub async fn prefer_dark(&mut self) {
+        let dark = json!([{ "name": "prefers-color-scheme", "value": "dark" }]);
+        self.command("Emulation.setEmulatedMedia", json!({ "features": dark })).await;
+    }
+
+    /// Opens a page.
+    pub async fn open(&mut self, url: &str) {
+        let opened = self.command("Page.navigate", json!({ "url": url })).await;
+        assert!(opened["errorText"].is_null(), "{opened}");
+    }
+
+    /// The value of an expression; a promise is waited for.
+    pub async fn evaluate(&mut self, expression: &str) -> Value {
+        self.try_evaluate(expression).await.unwrap_or_else(|error| panic!("{expression:.200}: {error}"))
+    }
+
+    /// Waits until an expression is true, also on a page that is yet to come.
+    pub async fn until(&mut self, expression: &str) {
+        let waited = tokio::time::timeout(PATIENCE, async {
+            // A page that is being left has no value.
+            while self.try_evaluate(expression).await != Ok(Value::Bool(true)) {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        });
+        if waited.await.is_err() {
+            let shown = self.try_evaluate("location.href + '\\n' + document.documentElement.outerHTML").await;
+            panic!("never true: {expression}\n{shown:?}");
+        }
+    }
+
+    /// Clicks on the first element with this CSS selector, with the pointer.
+    pub async fn click(&mut self, selector: &str) {
+        self.until(&format!("document.readyState === 'complete' && document.querySelector({selector:?}) !== null"))
+            .await;
+        let middle = format!(
+            "(element => {{ element.scrollIntoView({{ block: 'center' }}); const box = element.getBoundingClientRect();
+                return [box.x + box.width / 2, box.y + box.height / 2]; }})(document.querySelector({selector:?}))"
+        );
+        let middle = self.evaluate(&middle).await;
+        for kind in ["mousePressed", "mouseReleased"] {
+            let mouse = json!({ "type": kind, "x": middle[0], "y": middle[1], "button": "left", "clickCount": 1 });
+            self.command("Input.dispatchMouseEvent", mouse).await;
+        }
+    }
+
+    /// Types a text where the focus is.
+    pub async fn type_text(&mut self, text: &str) {
+        self.command("Input.insertText", json!({ "text": text })).await;
+    }
+
+    /// Presses `Tab` or `Enter`.
+    pub async fn press(&mut self, key: &str) {
+        let (code, text) = if key == "Enter" { (13, "\r") } else { (9, "") };
+        for kind in ["keyDown", "keyUp"] {
+            let key = json!({ "type": kind, "key": key, "code": key, "windowsVirtualKeyCode": code, "text": text });
+            self.command("Input.dispatchKeyEvent", key).await;
+        }
+    }
+
+    /// What the browser has to complain of: errors and warnings on the console, and what a policy has blocked.
+    pub fn complaints(&self) -> Vec<&Value> {
+        let complains = |event: &&Value| match event["method"].as_str() {
+            Some("Log.entryAdded") => event["params"]["entry"]["level"] != "verbose",
+            Some("Runtime.consoleAPICalled") => matches!(event["params"]["type"].as_str(), Some("error" | "warning")),
+            Some("Runtime.exceptionThrown") => true,
+            _ => false,
+        };
+        self.events.iter().filter(complains).collect()
+    }
+
+    /// Addresses that were requested.
+    pub fn requested(&self) -> Vec<&str> {
+        self.requests().filter_map(|request| request["url"].as_str()).collect()
+    }
+
+    /// The requests that were sent, as the browser describes them.
+    pub fn requests(&self) -> impl Iterator<Item = &Value> {
+        let sent = self.events.iter().filter(|event| event["method"] == "Network.requestWillBeSent");
+        sent.map(|event| &event["params"]["request"])
+    }
+
+    /// The names of all cookies that the browser holds.
+    pub async fn cookies(&mut self) -> Vec<String> {
+        let cookies = self.command("Network.getAllCookies", json!({})).await;
+        let cookies = cookies["cookies"].as_array().unwrap().iter();
+        cookies.map(|cookie| cookie["name"].as_str().unwrap().to_owned()).collect()
+    }
+
+    async fn try_evaluate(&mut self, expression: &str) -> Result<Value, String> {
+        let parameters = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
+        let mut result = self.try_command("Runtime.evaluate", parameters).await?;
+        if !result["exceptionDetails"].is_null() {
+            return Err(result["exceptionDetails"].to_string());
+        }
+        Ok(result["result"]["value"].take())
+    }
+
+    async fn command(&mut self, method: &str, parameters: Value) -> Value {
+        self.try_command(method, parameters).await.unwrap_or_else(|error| panic!("{method}: {error}"))
+    }
+
+    async fn try_command(&mut self, method: &str, parameters: Value) -> Result<Value, String> {
+        self.next_id += 1;
+        let id = self.next_id;
+        let command = json!({ "id": id, "method": method, "params": parameters });
+        self.socket.send(Message::text(command.to_string())).await.unwrap();
+        loop {
+            let message = within(self.socket.next()).await.expect("the browser has ended").unwrap();
+            let Message::Text(text) = message else { continue };
+            let mut message: Value = serde_json::from_str(&text).unwrap();
+            if message["id"] == id {
+                return if message["error"].is_null() {
+                    Ok(message["result"].take())
+                } else {
+                    Err(message["error"].to_string())
+                };
+            }
+            self.events.push(message);
+        }
+    }
+}
+
+/// Ends with its last user, also when that panics.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+async fn within<F: Future>(future: F) -> F::Output {
+    tokio::time::timeout(PATIENCE, future).await.expect("the browser takes too long")
+}
+
+/// The address at which the browser's page is driven.
+async fn page(http: &reqwest::Client, port: &str) -> Option<String> {
+    let targets: Value = http.get(format!("http://127.0.0.1:{port}/json/list")).send().await.ok()?.json().await.ok()?;
+    let page = targets.as_array()?.iter().find(|target| target["type"] == "page")?;
+    Some(page["webSocketDebuggerUrl"].as_str()?.to_owned())
+}

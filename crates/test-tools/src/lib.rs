@@ -1,0 +1,30 @@
+//! Programs of others that tests drive.
+//!
+//! | module | is | installed by `scripts/test` |
+//! | --- | --- | --- |
+//! | `chromium` | a browser | from Debian |
+//! | `accessibility` | axe-core, run in that browser | from npm, into `target/tools/axe-core` |
+//! | `oidc_provider` | an OpenID Connect provider, npm `oidc-provider` | from npm, into `target/tools/oidc-provider` |
+//!
+//! The `usher` binary does not link this crate. Everything here panics when a program is missing or fails: only tests use it.
+#![allow(
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "only tests use this crate, and tests end with a panic"
+)]
+
+mod accessibility;
+mod chromium;
+mod oidc_provider;
+
+use std::path::PathBuf;
+
+pub use chromium::Browser;
+pub use oidc_provider::OidcProvider;
+
+/// What `scripts/test` has installed under this name.
+fn installed(name: &str) -> PathBuf {
+    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../target/tools").join(name);
+    path.canonicalize().unwrap_or_else(|error| panic!("no {} ({error}): scripts/test installs it", path.display()))
+}
