@@ -1,0 +1,15 @@
+// What CI runs: the committed types are current, the package builds, and all tests. USHER_BINARY is the service's program.
+import { spawnSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+
+function run(...args) {
+  const { status } = spawnSync(process.execPath, args, { cwd: root, stdio: "inherit" });
+  if (status !== 0) process.exit(status ?? 1);
+}
+
+run("scripts/generate-types.mjs", "--check");
+run("scripts/build.mjs");
+run("--test", ...readdirSync(new URL("../test", import.meta.url)).filter((name) => name.endsWith(".test.mjs")).map((name) => `test/${name}`));

@@ -1,0 +1,106 @@
+import { UsherError } from "./errors.js";
+import type { components } from "./generated/schemas.js";
+
+type Schemas = components["schemas"];
+type With<T, K extends keyof T> = Omit<T, K> & Required<Pick<T, K>>;
+type Status<T, S extends string, K extends keyof T = never> = With<Omit<T, "status">, Exclude<K, "status">> & { status: S };
+
+/** An event of a stream, as all readers and webhooks of this client return it. */
+export interface EventOf<T extends string, D> {
+  /** The stream: a UUID, or `subscriptions`. */
+  stream_id: string;
+  /** Position in the stream, from 0, without gaps. */
+  index: number;
+  type: T;
+  /** Unix seconds. */
+  timestamp: number;
+  data: D;
+}
+
+/** A user has told their key. It is not proven yet. */
+export type KeyHandshakeEvent = EventOf<"KeyHandshake", Schemas["KeyHandshakeData"]>;
+
+/** The user holds `main_key`: use it as their id. */
+export type LoginApproved = EventOf<"StatusUpdate", Status<Schemas["LoginData"], "approved", "main_key">>;
+/** The user refused. */
+export type LoginDeclined = EventOf<"StatusUpdate", Status<Schemas["LoginData"], "declined">>;
+/** An operation has ended without a result. */
+export type Failed = EventOf<"StatusUpdate", { status: "timeout" | "error"; reason?: string; request_id?: string; token?: string; outcome?: string }>;
+
+/** The money has arrived: deliver. */
+export type PaymentPaid = EventOf<"StatusUpdate", Status<Schemas["PaymentData"], "paid">>;
+/** The user refused. */
+export type UserRejected = EventOf<"StatusUpdate", Status<Schemas["PaymentData"], "user_rejected">>;
+/** The user has agreed, or the wallet could not pay yet. The payment goes on. */
+export type PaymentProgress = EventOf<"StatusUpdate", Status<Schemas["PaymentData"], "user_approved" | "user_failed">>;
+
+/** The user has agreed to a subscription. */
+export type SubscriptionApproved = EventOf<"Subscription", Status<Schemas["SubscriptionData"], "approved">>;
+/** An automatic charge succeeded or failed. */
+export type SubscriptionPaymentEvent = EventOf<"SubscriptionPayment", Schemas["SubscriptionPaymentData"]>;
+/** A user has closed a subscription. */
+export type SubscriptionClosedEvent = EventOf<"SubscriptionClosed", Schemas["SubscriptionClosedData"]>;
+/** A verified invoice from a user's wallet. */
+export type InvoiceEvent = EventOf<"InvoiceResponse", Schemas["InvoiceData"]>;
+
+/** The mint has confirmed the ticket. */
+export type TicketSuccess = EventOf<"CashuResponse", Status<Schemas["CashuResponseData"], "success">>;
+/** There is no ticket, or no proof of age: the user has none or refused, or the check failed. */
+export type TicketRefused = EventOf<"CashuResponse", Status<Schemas["CashuResponseData"], "insufficient_funds" | "rejected">>;
+
+/** What a login ends with. */
+export type LoginResult = LoginApproved | LoginDeclined;
+/** What a payment ends with. */
+export type PaymentResult = PaymentPaid | UserRejected;
+/** What a request for an invoice ends with. */
+export type InvoiceResult = InvoiceEvent | UserRejected;
+/** What a request for a subscription ends with. */
+export type SubscriptionResult = SubscriptionApproved | UserRejected;
+/** What a ticket request, a ticket that was sent, or an age verification ends with. */
+export type TicketResult = TicketSuccess | TicketRefused;
+
+/** Any event of the service. Later versions may add types, statuses and members. */
+export type UsherEvent =
+  | KeyHandshakeEvent
+  | LoginResult
+  | Failed
+  | PaymentResult
+  | PaymentProgress
+  | SubscriptionResult
+  | SubscriptionPaymentEvent
+  | SubscriptionClosedEvent
+  | InvoiceEvent
+  | TicketResult;
+
+/** What an event means to somebody who waits for the result of an operation. */
+export type Meaning = "progress" | "result" | "failure";
+
+const RESULTS: ReadonlySet<unknown> = new Set(["KeyHandshake", "Subscription", "InvoiceResponse", "CashuResponse"]);
+const FINAL: ReadonlySet<unknown> = new Set(["approved", "declined", "paid", "user_rejected"]);
+
+/** What an event means to somebody who waits for the result: `progress`, the `result`, or a `failure`. */
+export function meaningOf(event: UsherEvent): Meaning {
+  if (RESULTS.has(event.type)) return "result";
+  if (event.type !== "StatusUpdate") return "progress";
+  const { status } = event.data;
+  if (status === "timeout" || status === "error") return "failure";
+  return FINAL.has(status) ? "result" : "progress";
+}
+
+/**
+ * An event as the service sent it; `type` is its name on the WebSocket, too.
+ *
+ * @throws UsherError `PARSE_ERROR` when it is none.
+ */
+export function toEvent(value: unknown, streamId?: string): UsherEvent {
+  const event = value as { stream_id?: unknown; index?: unknown; type?: unknown; timestamp?: unknown; data?: unknown } | null;
+  const stream_id = streamId ?? event?.stream_id;
+  if (
+    typeof event !== "object" || event === null || typeof stream_id !== "string" || !Number.isSafeInteger(event.index) ||
+    typeof event.type !== "string" || typeof event.timestamp !== "number" || typeof event.data !== "object" || event.data === null
+  ) {
+    throw new UsherError("PARSE_ERROR", "this is not an event of Usher");
+  }
+  const { index, type, timestamp, data } = event;
+  return { stream_id, index, type, timestamp, data } as UsherEvent;
+}

@@ -1,0 +1,1474 @@
+// Written by scripts/generate-types.mjs from docs/openapi.json: change nothing here.
+
+export interface components {
+    schemas: {
+        /**
+         * @description Asks a user to prove that they hold a key.
+         */
+        AuthenticateKeyRequest: {
+            /**
+             * Format: nostr-public-key
+             * @description The key to prove: 64 hex characters, from the `KeyHandshake` event.
+             */
+            main_key: string;
+            /** @description Keys that may respond for it without a proof of delegation; usually none, at most 8. A repeated key counts once. */
+            subkeys: string[];
+        };
+        /**
+         * @description When, and how often, a subscription is paid.
+         */
+        AuthorizedRecurrence: {
+            /**
+             * @description One of the eight words, or the wallet's expansion of it in systemd's calendar form.
+             */
+            calendar: string;
+            /**
+             * Format: int64
+             * @description Unix seconds of the first payment.
+             */
+            first_payment_due: number;
+            /**
+             * Format: int32
+             * @description After how many payments it ends.
+             */
+            max_payments?: number | null;
+            /**
+             * Format: int64
+             * @description Unix seconds after which no payment is due.
+             */
+            until?: number | null;
+        };
+        /**
+         * @description Redeems a ticket.
+         */
+        BurnTicketRequest: {
+            /**
+             * Format: mint-url
+             * @description The mint that the token must be of: an `http` or `https` URL.
+             */
+            mint_url: string;
+            /** @description Another name for `static_token`. */
+            static_auth_token?: string;
+            /** @description The token by which the mint knows who may use it (header `Clear-auth`), if it wants one. */
+            static_token?: string;
+            /**
+             * Format: cashu-token
+             * @description The token: version 3 (`cashuA…`) or 4 (`cashuB…`), also as a `cashu:` URI.
+             */
+            token: string;
+            /**
+             * @description The unit that it must be in.
+             */
+            unit: string;
+        };
+        /**
+         * @description The next occurrence of a calendar.
+         */
+        CalendarNextOccurrence: {
+            /**
+             * Format: int64
+             * @description Unix seconds, always after `from`; `null` if there is no occurrence before the year 2200.
+             */
+            next_occurrence: number | null;
+        };
+        /**
+         * @description A calendar, and a time.
+         */
+        CalendarNextOccurrenceRequest: {
+            /**
+             * Format: calendar
+             * @description One of `minutely`, `hourly`, `daily`, `weekly`, `monthly`, `quarterly`, `semiannually`, `yearly`; or the systemd form to which wallets expand them, `[weekdays ]year-month-day hour:minute:second[ timezone]`, for example `Mon..Fri *-*-01,15 09:00:00 Europe/Rome`. The default time zone is UTC.
+             */
+            calendar: string;
+            /**
+             * Format: int64
+             * @description Unix seconds.
+             */
+            from: number;
+        };
+        /**
+         * @description Data of `CashuResponse`: the result of a ticket request, of a verification or of a ticket that was sent.
+         */
+        CashuResponseData: {
+            /**
+             * Format: int64
+             * @description With `success`: the token's value in `unit`. With `redeem` it is what was received, without the mint's fee.
+             */
+            amount?: number;
+            /**
+             * @description The mint.
+             */
+            mint_url?: string;
+            /** @description The reason; in the user's words with `rejected`. */
+            reason?: string;
+            /** @description Your own reference. */
+            request_id?: string;
+            /**
+             * @description `success` is reported only for a token that the mint has confirmed, or, for a ticket that was sent, when the mint says that it is spent.
+             */
+            status: string;
+            /** @description With `success` of a request without `redeem`, and of a verification: the token (NUT-00). Whoever has it can spend it: redeem it at once. */
+            token?: string;
+            /**
+             * @description The unit.
+             */
+            unit?: string;
+        };
+        /**
+         * @description Data of `StatusUpdate` on streams of tickets: they ended without a result.
+         */
+        CashuStatusData: {
+            /** @description Why. */
+            reason?: string;
+            /** @description Your own reference. */
+            request_id?: string;
+            /**
+             * @description `timeout`: nobody answered, or redeemed the ticket, in time. `error`: the reason says why. A `CashuResponse` `success` may still follow.
+             */
+            status: string;
+            /** @description With `error`: a token that the user has given away, that was not confirmed, and that may be worth something. Return it, or try to redeem it later. */
+            token?: string;
+        };
+        /**
+         * @description Closes a subscription.
+         */
+        CloseSubscriptionRequest: {
+            /**
+             * Format: nostr-public-key
+             * @description Whose subscription it is: 64 hex characters.
+             */
+            main_key: string;
+            /** @description Keys of the user's devices, at most 8. The wallets that agreed are notified in any case. */
+            subkeys: string[];
+            /**
+             * Format: identifier
+             * @description The subscription.
+             */
+            subscription_id: string;
+        };
+        /**
+         * @description A row of the database that cannot be read.
+         */
+        DamagedRow: {
+            /**
+             * @description A stream, an event or delivery as `<stream>:<index>`, or a user's public key.
+             */
+            id: string;
+            /**
+             * @description `operations`, `events`, `outbox`, `deliveries` or `user_relays`.
+             */
+            table: string;
+        };
+        /**
+         * @description The `code` of an error: stable, for programs to branch on.
+         * @enum {string}
+         */
+        ErrorCode: "malformed_json" | "malformed_request" | "jwt_invalid" | "jwt_expired" | "unauthorized" | "route_not_found" | "stream_not_found" | "events_removed" | "delivery_not_found" | "profile_not_found" | "session_not_found" | "subscription_not_found" | "relay_not_found" | "method_not_allowed" | "body_timeout" | "idempotency_key_reused" | "token_already_spent" | "session_decided" | "session_expired" | "body_too_large" | "unsupported_media_type" | "invalid_request" | "upgrade_required" | "rate_limited" | "budget_exhausted" | "internal_error" | "overloaded" | "storage_unavailable" | "no_relay_connected" | "wallet_not_configured" | "verification_not_configured" | "wallet_error" | "wallet_timeout" | "mint_error" | "mint_timeout" | "deadline_exceeded";
+        /**
+         * @description An event of a stream; it never changes once it has been read.
+         */
+        Event: {
+            data: components["schemas"]["EventData"];
+            /**
+             * Format: int64
+             * @description Position in the stream, from 0, without gaps.
+             */
+            index: number;
+            /**
+             * Format: int64
+             * @description When it happened, in Unix seconds.
+             */
+            timestamp: number;
+            /**
+             * @description What kind of event it is: `KeyHandshake`, `StatusUpdate`, `Subscription`, `SubscriptionClosed`, `SubscriptionPayment`, `InvoiceResponse` or `CashuResponse`.
+             */
+            type: string;
+        };
+        /** @description What happened. Its form depends on the event's `type` and on the request that started the stream. Missing values are left out. Later versions may add members. */
+        EventData: components["schemas"]["KeyHandshakeData"] | components["schemas"]["LoginData"] | components["schemas"]["PaymentData"] | components["schemas"]["SubscriptionData"] | components["schemas"]["SubscriptionPaymentData"] | components["schemas"]["SubscriptionClosedData"] | components["schemas"]["InvoiceData"] | components["schemas"]["CashuResponseData"] | components["schemas"]["CashuStatusData"];
+        /**
+         * @description Consecutive events of a stream.
+         */
+        EventPage: {
+            /**
+             * @description There will be no more events: these are the last.
+             */
+            done: boolean;
+            /** @description The events, oldest first. */
+            events: components["schemas"]["Event"][];
+            /**
+             * Format: int64
+             * @description The first index that is left, if earlier events were removed after `streams.retention_days`. Only where `after` is 0.
+             */
+            first?: number;
+            /**
+             * Format: int64
+             * @description The `after` for the next request.
+             */
+            next: number;
+        };
+        /**
+         * @description An invalid field of a request.
+         */
+        FieldError: {
+            /**
+             * @description The invalid fields.
+             */
+            detail: string;
+            /**
+             * @description Where: a JSON Pointer (RFC 6901) into the body; for a query parameter or header, `/` and its name.
+             */
+            pointer: string;
+        };
+        /**
+         * @description Data of `InvoiceResponse`: a verified invoice from a user's wallet.
+         */
+        InvoiceData: {
+            /**
+             * Format: int64
+             * @description Millisats, as you requested.
+             */
+            amount: number;
+            /**
+             * @description The invoice (BOLT 11).
+             */
+            invoice: string;
+            /**
+             * @description Its payment hash.
+             */
+            payment_hash: string;
+            /** @description Your own reference. */
+            request_id?: string;
+        };
+        /**
+         * @description Asks a user for an invoice.
+         */
+        InvoiceRequest: {
+            /** @description What the invoice is for. */
+            content: components["schemas"]["InvoiceRequestContent"];
+            /**
+             * Format: nostr-public-key
+             * @description Whose wallet makes the invoice: 64 hex characters.
+             */
+            recipient_key: string;
+            /** @description Keys that may respond for it without a proof of delegation; usually none, at most 8. */
+            subkeys: string[];
+        };
+        /** @description What the invoice is for. */
+        InvoiceRequestContent: {
+            /**
+             * Format: millisats
+             * @description Millisats, at most `limits.max_amount_millisats`.
+             */
+            amount: number;
+            /**
+             * @description `millisats`, in either case.
+             */
+            currency: string;
+            /**
+             * Format: text
+             * @description At most 639 bytes of UTF-8.
+             */
+            description?: string;
+            /**
+             * Format: unix-time
+             * @description Unix seconds until which the user can respond: at most 24 hours ahead, by default five minutes.
+             */
+            expires_at?: number;
+            /**
+             * Format: identifier
+             * @description Your own reference, repeated in the events.
+             */
+            request_id?: string;
+        };
+        /**
+         * @description The key and the validity of a JWT.
+         */
+        JwtIssueRequest: {
+            /**
+             * Format: int64
+             * @description For how many hours it is valid.
+             */
+            duration_hours: number;
+            /**
+             * Format: nostr-public-key
+             * @description The key that the JWT is about: 64 hex characters.
+             */
+            target_key: string;
+        };
+        /**
+         * @description A JWT.
+         */
+        JwtIssued: {
+            /**
+             * @description The JWT. Anybody who has it can use it.
+             */
+            token: string;
+        };
+        /**
+         * @description A valid JWT.
+         */
+        JwtVerified: {
+            /**
+             * @description The key that the JWT is about.
+             */
+            target_key: string;
+        };
+        /**
+         * @description A JWT, and the key that must have signed it.
+         */
+        JwtVerifyRequest: {
+            /**
+             * Format: nostr-public-key
+             * @description The key that must have signed it: 64 hex characters. The service's own key for a JWT of `POST /jwt/issue`, the user's key for a session token from their wallet.
+             */
+            public_key: string;
+            /**
+             * Format: jwt
+             * @description The JWT.
+             */
+            token: string;
+        };
+        /**
+         * @description A closed handshake.
+         */
+        KeyHandshakeClosed: {
+            /**
+             * @description `closed`.
+             */
+            status: string;
+            /**
+             * Format: uuid
+             */
+            stream_id: string;
+        };
+        /**
+         * @description Data of `KeyHandshake`: a user has told their key. It is not proven yet.
+         */
+        KeyHandshakeData: {
+            /**
+             * @description The user's key.
+             */
+            main_key: string;
+            /**
+             * @description The relays at which the user wants to be reached, at most 8.
+             */
+            preferred_relays: string[];
+        };
+        /**
+         * @description Reusable handshakes.
+         */
+        KeyHandshakeList: {
+            /** @description The handshakes, oldest first. */
+            handshakes: components["schemas"]["ReusableHandshake"][];
+            /** @description The `after` for the next page; `null` if this is the last one. A page may have fewer entries than `limit`, even none, and still have a `next`. */
+            next?: string | null;
+        };
+        /**
+         * @description The kind of handshake URL. Every field is optional, and so is the body.
+         */
+        KeyHandshakeRequest: {
+            /**
+             * @description Handshake only: tells the wallet that no authentication challenge follows.
+             * @default false
+             */
+            no_request?: boolean | null;
+            /** @description Makes the URL reusable: every user who opens it is an event on the same stream, and the same token always has the same stream and URL. Anybody who knows the token can make the URL: choose it like a name on a poster, or at random if only those who see the code may use it. */
+            static_token?: string | null;
+        };
+        /**
+         * @description A handshake that has started.
+         */
+        KeyHandshakeStarted: {
+            /**
+             * Format: uuid
+             * @description Where to read who completed it: `GET /events/{stream_id}`.
+             */
+            stream_id: string;
+            /**
+             * @description The URL to show to the user as a QR code or link. Anybody who has it can respond in the user's place.
+             */
+            url: string;
+        };
+        /**
+         * @description Data of `StatusUpdate` on streams of `POST /authenticate-key`, and of `POST /key-handshake` (only `timeout`).
+         */
+        LoginData: {
+            /**
+             * @description The permissions that the wallet grants, in its own words; with `approved`.
+             */
+            granted_permissions?: string[];
+            /**
+             * @description The key that responded, itself or through a subkey; with `approved` and `declined`.
+             */
+            main_key?: string;
+            /** @description The reason; in the user's words with `declined`. */
+            reason?: string;
+            /** @description The session token of the wallet, possibly a JWT (`POST /jwt/verify`); with `approved`. */
+            session_token?: string;
+            /**
+             * @description Grant access only on `approved`.
+             */
+            status: string;
+        };
+        /**
+         * @description Mints a ticket.
+         */
+        MintTicketRequest: {
+            /**
+             * Format: int64
+             * @description How much, in the unit.
+             */
+            amount: number;
+            /**
+             * Format: text
+             * @description For the mint's records. At most 639 bytes of UTF-8.
+             */
+            description?: string;
+            /**
+             * Format: mint-url
+             * @description The mint: an `http` or `https` URL.
+             */
+            mint_url: string;
+            /** @description Another name for `static_token`. */
+            static_auth_token?: string;
+            /** @description The token by which the mint knows who may mint (header `Clear-auth`), if it wants one. */
+            static_token?: string;
+            /**
+             * @description The unit: `sat`, or one of the mint's own, such as `multi`. Upper and lower case are the same.
+             */
+            unit: string;
+        };
+        /**
+         * @description The key of a NIP-05 identifier.
+         */
+        Nip05: {
+            /** @description The key. */
+            pubkey: string;
+            /** @description The user's relays according to the domain. */
+            relays: string[];
+        };
+        /**
+         * @description A ticket that was sent and is not known to be redeemed.
+         */
+        OutgoingTicket: {
+            /**
+             * Format: int64
+             * @description Its value in the unit, as the token states it.
+             */
+            amount: number;
+            /**
+             * Format: int64
+             * @description When it was first sent, in Unix seconds.
+             */
+            created_at: number;
+            /**
+             * Format: int64
+             * @description Until when it is sent, in Unix seconds.
+             */
+            expires_at: number;
+            /**
+             * @description The user.
+             */
+            main_key: string;
+            /**
+             * @description The mint.
+             */
+            mint_url: string;
+            /**
+             * @description `queued`: not sent yet. `sent`: it is sent again and again. `timeout`: not redeemed in time, and not sent any more. `reclaiming`: being taken back.
+             */
+            status: string;
+            /**
+             * Format: uuid
+             * @description Its stream.
+             */
+            stream_id: string;
+            /**
+             * @description The unit.
+             */
+            unit: string;
+        };
+        /**
+         * @description Tickets that were sent.
+         */
+        OutgoingTicketList: {
+            /** @description The `after` for the next page; `null` if this is the last one. A page may have fewer entries than `limit`, even none, and still have a `next`. */
+            next?: string | null;
+            /** @description The tickets, oldest first. */
+            outgoing: components["schemas"]["OutgoingTicket"][];
+        };
+        /**
+         * @description Has an invoice paid.
+         */
+        PayInvoiceRequest: {
+            /**
+             * Format: millisats
+             * @description Millisats; must be the amount of the invoice.
+             */
+            amount?: number;
+            /**
+             * @description `millisats`, in either case.
+             */
+            currency?: string;
+            /**
+             * Format: text
+             * @description What the payment is for, as the user sees it; by default the description in the invoice. At most 639 bytes of UTF-8.
+             */
+            description?: string;
+            /**
+             * Format: unix-time
+             * @description Unix seconds until which the user can pay, or until which the Lightning backend is asked to: at most 24 hours ahead, by default five minutes, and never later than the expiry of the invoice.
+             */
+            expires_at?: number;
+            /**
+             * Format: bolt11
+             * @description A BOLT 11 invoice with an amount that has not expired and is for `wallet.network`.
+             */
+            invoice: string;
+            /**
+             * Format: nostr-public-key
+             * @description The user who is asked to pay: 64 hex characters. Without it, the service's Lightning backend pays.
+             */
+            main_key?: string;
+            /**
+             * Format: identifier
+             * @description Your own reference, repeated in the events.
+             */
+            request_id?: string;
+            /** @description Keys that may respond for `main_key` without a proof of delegation; at most 8. */
+            subkeys?: string[];
+        };
+        /**
+         * @description Data of `StatusUpdate` on streams of payments, and of requests for invoices and subscriptions that failed.
+         */
+        PaymentData: {
+            /**
+             * Format: int64
+             * @description With `paid` by the Lightning backend: fees in millisats.
+             */
+            fees_paid?: number;
+            /** @description With `error` of the Lightning backend: whether it is certain that nothing was paid. */
+            outcome?: string;
+            /**
+             * @description With `paid`: the proof, whose hash is the payment hash of the invoice; if the Lightning backend tells it.
+             */
+            preimage?: string;
+            /** @description The reason; in the user's words with `user_rejected` and `user_failed`. */
+            reason?: string;
+            /** @description Your own reference. */
+            request_id?: string;
+            /**
+             * @description `user_approved` and `user_failed` are intermediate, the others final; `paid` may still follow them.
+             */
+            status: string;
+            /** @description The subscription that the payment is for. */
+            subscription_id?: string;
+        };
+        /**
+         * @description The body of every error: RFC 9457 problem details.
+         */
+        Problem: {
+            code: components["schemas"]["ErrorCode"];
+            /**
+             * @description What happened, for people.
+             */
+            detail: string;
+            /** @description All invalid fields; only with `invalid_request`. */
+            errors?: components["schemas"]["FieldError"][];
+            /**
+             * @description The `X-Request-Id` of the request: quote it when you report a problem.
+             */
+            request_id: string;
+            /**
+             * Format: int32
+             * @description The HTTP status.
+             */
+            status: number;
+            /**
+             * @description The kind of error for people; the same for every occurrence.
+             */
+            title: string;
+            /**
+             * @description The kind of error: `urn:usher:error:` and the `code`.
+             */
+            type: string;
+        };
+        /**
+         * @description A profile. Its texts come from an untrusted source: they have one line each, no control characters, and a limited length.
+         */
+        Profile: {
+            /** @description A short description. */
+            about: string | null;
+            /** @description The name to display. */
+            display_name: string | null;
+            /** @description The id of the Nostr event with the profile. */
+            id: string;
+            /** @description User name, without spaces. */
+            name: string | null;
+            /** @description Identifier `name@domain`, only if the domain confirms it. */
+            nip05: string | null;
+            /** @description `https` or `http` URL of a picture. It is untrusted. */
+            picture: string | null;
+            /** @description The key of the user. */
+            pubkey: string;
+        };
+        /**
+         * @description The service's own profile. A field that is missing or `null` is removed from it.
+         */
+        ProfileRequest: {
+            /**
+             * Format: one-line
+             * @description A short description, on one line.
+             */
+            about?: string | null;
+            /**
+             * Format: one-line
+             * @description The name to display, on one line.
+             */
+            display_name?: string | null;
+            /**
+             * Format: one-line
+             * @description User name, without spaces.
+             */
+            name?: string | null;
+            /**
+             * Format: nip05
+             * @description Identifier `name@domain`. The domain must serve the response of `GET /.well-known/nostr.json` of this service.
+             */
+            nip05?: string | null;
+            /**
+             * Format: web-url
+             * @description `https` or `http` URL of a picture.
+             */
+            picture?: string | null;
+        };
+        /**
+         * @description Whether the service, and each of its parts, can work.
+         */
+        Ready: {
+            /** @description Whether the service can work. */
+            ready: boolean;
+            /** @description The operator's relays: one connected relay is enough. */
+            relays: components["schemas"]["ReadyRelays"];
+            /** @description The database: it was read and written for this response. */
+            store: components["schemas"]["ReadyStore"];
+            /** @description The Lightning backend. Without it only payments fail, so it does not affect `ready` of the service. `none` is always ready. */
+            wallet: components["schemas"]["ReadyWallet"];
+        };
+        /** @description The operator's relays. */
+        ReadyRelays: {
+            /** @description How many are connected. */
+            connected: number;
+            ready: boolean;
+            /** @description How many relays there are. */
+            total: number;
+        };
+        /** @description The database. */
+        ReadyStore: {
+            /** @description The first 100 damaged rows. */
+            damaged: components["schemas"]["DamagedRow"][];
+            /** @description How many rows are damaged and were set aside. Nothing else is affected, so they do not affect `ready`. */
+            damaged_rows: number;
+            ready: boolean;
+        };
+        /** @description The Lightning backend. */
+        ReadyWallet: {
+            /** @description Which one. */
+            backend: string;
+            ready: boolean;
+        };
+        /**
+         * @description Takes back a ticket that was sent.
+         */
+        ReclaimTicketRequest: {
+            /** @description Another name for `static_token`. */
+            static_auth_token?: string;
+            /** @description The token by which the mint knows who may use it (header `Clear-auth`), if it wants one. */
+            static_token?: string;
+        };
+        /** @description When, and how often, a subscription is paid. */
+        Recurrence: {
+            /**
+             * @description When the payments after the first are due.
+             */
+            calendar: string;
+            /**
+             * Format: unix-time
+             * @description Unix seconds of the first payment; may be now.
+             */
+            first_payment_due: number;
+            /**
+             * Format: int64
+             * @description After how many payments the subscription ends.
+             */
+            max_payments?: number;
+            /**
+             * Format: unix-time
+             * @description Unix seconds after which no payment is due.
+             */
+            until?: number;
+        };
+        /**
+         * @description Asks a user to agree to a subscription.
+         */
+        RecurringPaymentRequest: {
+            /**
+             * Format: millisats
+             * @description Millisats of each payment, at most `limits.max_amount_millisats`.
+             */
+            amount: number;
+            /**
+             * @description Whether the service asks for each due payment by itself, from `first_payment_due` on, or from the last due date before the user agreed. It reports each on the stream `subscriptions`. Needs a Lightning backend.
+             * @default false
+             */
+            auto_charge?: boolean;
+            /**
+             * @description `millisats`, in either case.
+             */
+            currency: string;
+            /**
+             * Format: text
+             * @description What the subscription is for. At most 639 bytes of UTF-8.
+             */
+            description: string;
+            /**
+             * Format: unix-time
+             * @description Unix seconds until which the user can respond: in the future, within a year, and not after `recurrence.until`.
+             */
+            expires_at: number;
+            /**
+             * Format: nostr-public-key
+             * @description Who pays: 64 hex characters.
+             */
+            main_key: string;
+            /**
+             * Format: millisats
+             * @description The least that the user must authorize for each payment, in millisats; by default all of `amount`. A subscription for less is closed at once, and the stream gets `user_rejected` with the reason.
+             */
+            minimum_amount?: number;
+            /** @description When, and how often, the user pays. */
+            recurrence: components["schemas"]["Recurrence"];
+            /**
+             * Format: identifier
+             * @description Your own reference, repeated in the events.
+             */
+            request_id?: string;
+            /** @description Keys that may respond for it without a proof of delegation; usually none, at most 8. */
+            subkeys: string[];
+        };
+        /**
+         * @description A relay and the state of its connection.
+         */
+        Relay: {
+            /** @description Why it is connected: `configured` or `added` (at run time) by the operator; `user` while the service waits for that user's reply. */
+            origin: string;
+            /** @description Events waiting to be sent to it. */
+            queued: number;
+            /** @description Why it is disconnected, or what it refuses, in the relay's own words. */
+            reason: string | null;
+            /** @description Its address, normalised: scheme and host in lower case, no default port, no slash for an empty path. */
+            relay: string;
+            /**
+             * Format: int64
+             * @description Since when it has this status, in Unix seconds.
+             */
+            since: number | null;
+            /** @description `connecting` (the first time), `connected`, or `disconnected` (with further attempts at growing intervals). */
+            status: string;
+            /** @description Whether it has confirmed the service's relay subscription: what wallets send there arrives. */
+            subscribed: boolean;
+        };
+        /**
+         * @description A relay that was removed.
+         */
+        RelayRemoved: {
+            /** @description Its address, normalised. */
+            relay: string;
+            /** @description `removed`. */
+            status: string;
+        };
+        /**
+         * @description Names a relay.
+         */
+        RelayRequest: {
+            /**
+             * Format: relay-url
+             * @description Its address: `wss://…`, or `ws://…` in a network of your own.
+             */
+            relay: string;
+        };
+        /**
+         * @description All relays to which the service is or wants to be connected.
+         */
+        Relays: {
+            /** @description The service's own relays in the order of handshake URLs, then those of users. */
+            relays: components["schemas"]["Relay"][];
+        };
+        /**
+         * @description A reusable handshake.
+         */
+        ReusableHandshake: {
+            /**
+             * Format: int64
+             * @description How many scans were accepted: the events of its stream.
+             */
+            accepted: number;
+            /**
+             * Format: int64
+             * @description When it was opened, in Unix seconds.
+             */
+            created_at: number;
+            /**
+             * @description Whether it tells wallets that no authentication challenge follows.
+             */
+            no_request: boolean;
+            /**
+             * Format: int64
+             * @description How many scans its limits refused since the service started.
+             */
+            refused: number;
+            /**
+             * @description The token it was opened with.
+             */
+            static_token: string;
+            /**
+             * Format: uuid
+             * @description Where to read who completed it: `GET /events/{stream_id}`.
+             */
+            stream_id: string;
+            /**
+             * @description The URL that users scan. It names the service's current relays.
+             */
+            url: string;
+            /**
+             * Format: int64
+             * @description How many scans wait now because its limits are reached. Waiting scans are admitted at random.
+             */
+            waiting: number;
+        };
+        /**
+         * @description Sends a ticket to a user.
+         */
+        SendTicketRequest: {
+            /**
+             * Format: nostr-public-key
+             * @description Who gets it: 64 hex characters. Required, here or as `recipient_key`.
+             */
+            main_key?: string;
+            /**
+             * Format: nostr-public-key
+             * @description Another name for `main_key`.
+             */
+            recipient_key?: string;
+            /**
+             * Format: identifier
+             * @description Your own reference, repeated in the events.
+             */
+            request_id?: string;
+            /** @description Keys of the user's devices that get it, too; usually none, at most 8. */
+            subkeys: string[];
+            /**
+             * Format: cashu-token
+             * @description The token, of any mint and unit. A message has room for 40,000 bytes.
+             */
+            token: string;
+        };
+        /**
+         * @description Asks a user for a payment.
+         */
+        SinglePaymentRequest: {
+            /**
+             * Format: millisats
+             * @description Millisats, at most `limits.max_amount_millisats`.
+             */
+            amount: number;
+            /**
+             * @description `millisats`, in either case.
+             */
+            currency: string;
+            /**
+             * Format: text
+             * @description What the payment is for; the invoice contains it. At most 639 bytes of UTF-8 (BOLT 11).
+             */
+            description: string;
+            /**
+             * Format: unix-time
+             * @description Unix seconds until which the user can pay: at most 24 hours ahead, by default five minutes.
+             */
+            expires_at?: number;
+            /**
+             * Format: nostr-public-key
+             * @description Who pays: 64 hex characters.
+             */
+            main_key: string;
+            /**
+             * Format: identifier
+             * @description Your own reference, repeated in the events.
+             */
+            request_id?: string;
+            /** @description Keys that may respond for it without a proof of delegation; usually none, at most 8. */
+            subkeys: string[];
+            /**
+             * Format: identifier
+             * @description An active subscription of the same `main_key`: the payment is checked against what the user authorized, and counted.
+             */
+            subscription_id?: string;
+        };
+        /**
+         * @description An operation that has started.
+         */
+        StreamStarted: {
+            /**
+             * Format: uuid
+             * @description Where to read its events: `GET /events/{stream_id}`.
+             */
+            stream_id: string;
+        };
+        /**
+         * @description A closed subscription.
+         */
+        SubscriptionClosed: {
+            /**
+             * @description `closed`.
+             */
+            status: string;
+            /** @example 0b9c8a53-2d5f-4c5e-9d1c-0f3f9a8d2f10 */
+            subscription_id: string;
+        };
+        /**
+         * @description Data of `SubscriptionClosed`, on the stream `subscriptions`: the user has closed a subscription.
+         */
+        SubscriptionClosedData: {
+            /**
+             * @description The user.
+             */
+            main_key: string;
+            /** @description Why, in the user's words. */
+            reason?: string;
+            /**
+             * @description Which one.
+             */
+            subscription_id: string;
+        };
+        /**
+         * @description Data of `Subscription`: the user has agreed to a subscription.
+         */
+        SubscriptionData: {
+            /**
+             * Format: int64
+             * @description Millisats of each payment, as the user authorized: requests for more are refused.
+             */
+            authorized_amount: number;
+            /**
+             * @description `millisats`.
+             */
+            authorized_currency: string;
+            /** @description When, and how often, it is paid. */
+            authorized_recurrence: components["schemas"]["AuthorizedRecurrence"];
+            /**
+             * @description Whether the service asks for each due payment by itself.
+             */
+            auto_charge: boolean;
+            /**
+             * @description Who pays.
+             */
+            main_key: string;
+            /** @description Your own reference. */
+            request_id?: string;
+            /**
+             * @description `approved`.
+             */
+            status: string;
+            /**
+             * @description Its id, chosen by the user's wallet.
+             */
+            subscription_id: string;
+        };
+        /**
+         * @description A subscription.
+         */
+        SubscriptionInfo: {
+            /**
+             * Format: int64
+             * @description Millisats of each payment, as you requested.
+             */
+            amount: number;
+            /**
+             * Format: int64
+             * @description Millisats of each payment, as the user authorized: requests for more are refused.
+             */
+            authorized_amount: number;
+            authorized_recurrence: components["schemas"]["AuthorizedRecurrence"];
+            /**
+             * @description Whether the service asks for each due payment by itself.
+             */
+            auto_charge: boolean;
+            /**
+             * Format: int64
+             * @description When the user agreed, in Unix seconds.
+             */
+            created_at: number;
+            /**
+             * @description What it is for.
+             */
+            description: string;
+            /**
+             * Format: int64
+             * @description When it ended, in Unix seconds.
+             */
+            ended_at?: number | null;
+            /**
+             * @description Who pays.
+             */
+            main_key: string;
+            /**
+             * Format: int64
+             * @description With `auto_charge`: the due date that is charged next or now, in Unix seconds.
+             */
+            next_payment_due?: number | null;
+            /**
+             * Format: int32
+             * @description How many payments were made.
+             */
+            payments_made: number;
+            /** @description Why it was closed, in the words of the user's wallet. */
+            reason?: string | null;
+            /** @description Your own reference. */
+            request_id?: string | null;
+            /**
+             * @description `active`, `closed_by_user`, `closed_by_provider`, `completed` (all agreed payments were made) or `ended` (no further payment is due).
+             */
+            state: string;
+            /**
+             * @description Its id, chosen by the user's wallet.
+             */
+            subscription_id: string;
+        };
+        /**
+         * @description Subscriptions.
+         */
+        SubscriptionList: {
+            /** @description The `after` for the next page; `null` if this is the last one. A page may have fewer entries than `limit`, even none, and still have a `next`. */
+            next?: string | null;
+            /** @description The subscriptions, oldest first. */
+            subscriptions: components["schemas"]["SubscriptionInfo"][];
+        };
+        /**
+         * @description Data of `SubscriptionPayment`, on the stream `subscriptions`: an automatic charge succeeded or failed.
+         */
+        SubscriptionPaymentData: {
+            /**
+             * Format: int64
+             * @description Millisats.
+             */
+            amount: number;
+            /**
+             * Format: int64
+             * @description The number of the attempt at this due date, from 1.
+             */
+            attempt: number;
+            /**
+             * Format: int64
+             * @description The due date, in Unix seconds.
+             */
+            due: number;
+            /**
+             * @description Who pays.
+             */
+            main_key: string;
+            /**
+             * Format: int64
+             * @description When this due date is tried again, in Unix seconds; if missing, it is skipped.
+             */
+            next_attempt_at?: number;
+            /**
+             * Format: int64
+             * @description The number of the due date, from 1.
+             */
+            number: number;
+            /** @description With `paid`: the proof. */
+            preimage?: string;
+            /** @description Why not. */
+            reason?: string;
+            /**
+             * @description The outcome.
+             */
+            status: string;
+            /**
+             * @description Which subscription.
+             */
+            subscription_id: string;
+        };
+        /**
+         * @description A ticket of the service's.
+         */
+        Ticket: {
+            /**
+             * @description A Cashu token (NUT-00, version 4). Whoever has it can spend it.
+             */
+            token: string;
+        };
+        /**
+         * @description What the service's own ticket wallet holds of one mint and unit.
+         */
+        TicketBalance: {
+            /**
+             * Format: int64
+             * @description How much can be spent, in the unit.
+             */
+            amount: number;
+            /**
+             * @description The mint.
+             */
+            mint_url: string;
+            /**
+             * @description The unit.
+             */
+            unit: string;
+        };
+        /**
+         * @description What the service's own ticket wallet holds.
+         */
+        TicketBalances: {
+            /** @description One entry for each mint and unit that is not empty. */
+            balances: components["schemas"]["TicketBalance"][];
+        };
+        /**
+         * @description A ticket that was redeemed.
+         */
+        TicketBurned: {
+            /**
+             * Format: int64
+             * @description What the service received, in the token's unit: the token's value without the mint's fee.
+             */
+            amount: number;
+        };
+        /**
+         * @description A ticket that was taken back.
+         */
+        TicketReclaimed: {
+            /**
+             * Format: int64
+             * @description What the service received, in the ticket's unit: its value without the mint's fee.
+             */
+            amount: number;
+            /**
+             * @description `reclaimed`.
+             */
+            status: string;
+            /**
+             * Format: uuid
+             */
+            stream_id: string;
+        };
+        /**
+         * @description Asks a user for a ticket.
+         */
+        TicketRequest: {
+            /**
+             * Format: int64
+             * @description The least that it must be worth, in the unit.
+             */
+            amount: number;
+            /**
+             * Format: unix-time
+             * @description Unix seconds until which the user can respond: at most 24 hours ahead, by default five minutes.
+             */
+            expires_at?: number;
+            /**
+             * Format: nostr-public-key
+             * @description Who is asked: 64 hex characters. Required, here or as `recipient_key`.
+             */
+            main_key?: string;
+            /**
+             * Format: mint-url
+             * @description The mint that the ticket must be of: an `http` or `https` URL.
+             */
+            mint_url: string;
+            /**
+             * Format: nostr-public-key
+             * @description Another name for `main_key`.
+             */
+            recipient_key?: string;
+            /**
+             * @description Whether the ticket is redeemed at once: then `success` means that nobody else can use it any more, and there is no `token` in the event.
+             * @default false
+             */
+            redeem?: boolean;
+            /**
+             * Format: identifier
+             * @description Your own reference, repeated in the events.
+             */
+            request_id?: string;
+            /** @description Another name for `static_token`. */
+            static_auth_token?: string;
+            /** @description The token by which the mint knows who may use it (header `Clear-auth`), if it wants one. */
+            static_token?: string;
+            /** @description Keys that may respond for it without a proof of delegation; usually none, at most 8. */
+            subkeys: string[];
+            /**
+             * @description The unit that it must be in: `sat`, or one of the mint's own, such as `multi`.
+             */
+            unit: string;
+        };
+        /**
+         * @description A ticket that is on its way.
+         */
+        TicketSent: {
+            /**
+             * @description `sent`: it is being sent. `queued`: it is stored, and will be sent as soon as a relay is connected.
+             */
+            status: string;
+            /**
+             * Format: uuid
+             * @description Where to read what becomes of it: `GET /events/{stream_id}`.
+             */
+            stream_id: string;
+        };
+        /**
+         * @description A session that was decided.
+         */
+        VerificationDecided: {
+            /**
+             * Format: uuid
+             */
+            session_id: string;
+            /**
+             * @description `approved` or `rejected`.
+             */
+            status: string;
+        };
+        /**
+         * @description Decides an age verification session.
+         */
+        VerificationDecision: {
+            /**
+             * @description `approve`: the user is old enough. `reject`: the user is not, or has not shown it.
+             */
+            decision: string;
+            /**
+             * Format: text
+             * @description With `reject`: why, for the app; at most 639 bytes of UTF-8. Do not name the user or the date of birth.
+             */
+            reason?: string;
+        };
+        /**
+         * @description An age verification session that is open.
+         */
+        VerificationSession: {
+            /**
+             * @description The session's own Nostr key (NIP-19), which replies with the result.
+             */
+            ephemeral_npub: string;
+            /**
+             * Format: int64
+             * @description Unix seconds until which the session can be decided.
+             */
+            expires_at: number;
+            /**
+             * Format: uuid
+             * @description Its id, for `POST /verification/sessions/{session_id}/decision`.
+             */
+            session_id: string;
+            /**
+             * @description Redirect the user to this page. Anybody who has the URL can act in the user's place: do not log it.
+             */
+            session_url: string;
+            /**
+             * Format: uuid
+             * @description Where to read the result: `GET /events/{stream_id}`.
+             */
+            stream_id: string;
+        };
+        /**
+         * @description Opens an age verification session. It has no fields.
+         */
+        VerificationSessionRequest: Record<string, never>;
+        /**
+         * @description Asks a user for a proof of age.
+         */
+        VerificationTokenRequest: {
+            /**
+             * Format: mint-url
+             * @description The mint that the proof must be of; by default `verification.mint_url`.
+             */
+            mint_url?: string;
+            /**
+             * Format: nostr-public-key
+             * @description Who is asked: 64 hex characters.
+             */
+            recipient_key: string;
+            /** @description Keys that may respond for it without a proof of delegation; usually none, at most 8. */
+            subkeys: string[];
+        };
+        /**
+         * @description The version of the service.
+         */
+        Version: {
+            /**
+             * @description The commit it was built from.
+             */
+            commit: string;
+            /**
+             * @description The version (SemVer). A client library works with a service of the same major.minor.
+             */
+            version: string;
+        };
+        /**
+         * @description The service's Lightning backend.
+         */
+        WalletInfo: {
+            /**
+             * @description Its name.
+             */
+            alias?: string | null;
+            /**
+             * @description Which backend it is: `wallet.ln_backend`.
+             */
+            backend: string;
+            /**
+             * Format: int64
+             * @description Its balance in millisats; `null` if it does not tell.
+             */
+            balance?: number | null;
+            /**
+             * @description Its network, if it tells: `bitcoin`, `testnet`, `signet` or `regtest`.
+             */
+            network?: string | null;
+            /**
+             * @description Whether it sends notifications of settlements; otherwise invoices are looked up.
+             */
+            notifications: boolean;
+        };
+        /**
+         * @description Webhook deliveries.
+         */
+        WebhookDeliveries: {
+            /** @description The deliveries, ordered by the start of their streams and, within a stream, by index. */
+            deliveries: components["schemas"]["WebhookDelivery"][];
+            /** @description The `after` for the next page; `null` if this is the last one. */
+            next?: string | null;
+        };
+        /**
+         * @description The delivery of an event to `webhook.url`. It identifies the event and does not contain its data: read that from the stream.
+         */
+        WebhookDelivery: {
+            /**
+             * Format: int32
+             * @description How many attempts were made since it became pending.
+             */
+            attempts: number;
+            /**
+             * @description Its id, which the receiver gets as `webhook-id`.
+             */
+            id: string;
+            /**
+             * Format: int64
+             * @description The event's index.
+             */
+            index: number;
+            /**
+             * Format: int64
+             * @description The time of the last attempt, in Unix seconds.
+             */
+            last_attempt_at?: number | null;
+            /**
+             * @description Why the last attempt failed.
+             */
+            last_error?: string | null;
+            /**
+             * Format: int32
+             * @description The HTTP status of the last attempt; `null` if there was no response.
+             */
+            last_status?: number | null;
+            /**
+             * Format: int64
+             * @description The time of the next attempt, in Unix seconds; `null` if it is not pending. Earlier pending events of its stream go first.
+             */
+            next_attempt_at?: number | null;
+            /**
+             * Format: int64
+             * @description When it became pending, in Unix seconds: with the event, or when it was sent again by hand.
+             */
+            since: number;
+            /**
+             * @description `pending`, `delivered` (the receiver responded 2xx), or `failed` (given up).
+             */
+            status: string;
+            /**
+             * @description The event's stream.
+             */
+            stream_id: string;
+            /**
+             * Format: int64
+             * @description When the event happened, in Unix seconds.
+             */
+            timestamp: number;
+            /**
+             * @description The event's type.
+             */
+            type: string;
+        };
+        /**
+         * @description An event and its stream: the same bytes at every attempt.
+         */
+        WebhookEvent: {
+            data: components["schemas"]["EventData"];
+            /**
+             * Format: int64
+             * @description Position in the stream, from 0, without gaps.
+             */
+            index: number;
+            /**
+             * @description The event's stream: a UUID, or `subscriptions`.
+             */
+            stream_id: string;
+            /**
+             * Format: int64
+             * @description When it happened, in Unix seconds.
+             */
+            timestamp: number;
+            /**
+             * @description What kind of event it is, as in `Event`.
+             */
+            type: string;
+        };
+        /**
+         * @description Names and keys (NIP-05): the service itself, and nobody else.
+         */
+        WellKnown: {
+            /** @description Name to key. */
+            names: {
+                [key: string]: string;
+            };
+            /** @description Key to relays. */
+            relays: {
+                [key: string]: string[];
+            };
+        };
+        /**
+         * @description Takes a token out of the service's own balance.
+         */
+        WithdrawTicketRequest: {
+            /**
+             * Format: int64
+             * @description What the token is worth, in the unit. The balance must also cover the mint's fee.
+             */
+            amount: number;
+            /**
+             * Format: mint-url
+             * @description The mint: an `http` or `https` URL.
+             */
+            mint_url: string;
+            /** @description Another name for `static_token`. */
+            static_auth_token?: string;
+            /** @description The token by which the mint knows who may use it (header `Clear-auth`), if it wants one. */
+            static_token?: string;
+            /**
+             * @description The unit.
+             */
+            unit: string;
+        };
+    };
+}

@@ -1,0 +1,77 @@
+import { equalInConstantTime, fromBase64Url, fromHex, sha256, utf8 } from "./crypto.js";
+import { verifyEcdsa } from "./secp256k1.js";
+
+/** Seconds by which the issuer's clock may be ahead, as for `POST /jwt/verify`. */
+const LEEWAY = 30;
+/** The longest token, in characters. */
+const LONGEST = 8 * 1024;
+
+/** What a JWT says. */
+export interface JwtClaims {
+  /** The key that it is about. */
+  target_key: string;
+  /** Unix seconds from which it is no longer valid. */
+  exp: number;
+  iat?: number;
+  nbf?: number;
+}
+
+/** A JWT is not valid: `jwt_expired` when nothing but its time is wrong, otherwise `jwt_invalid`. */
+export class JwtError extends Error {
+  override readonly name = "JwtError";
+  readonly code: "jwt_invalid" | "jwt_expired";
+
+  constructor(code: "jwt_invalid" | "jwt_expired", message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+const invalid = (why: string) => new JwtError("jwt_invalid", `the JWT is not valid: ${why}`);
+
+function object(part: string | undefined): Record<string, unknown> {
+  try {
+    const bytes = fromBase64Url(part ?? "");
+    const value: unknown = bytes && JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {
+    // As below.
+  }
+  throw invalid("it is malformed");
+}
+
+const isTime = (value: unknown): value is number => typeof value === "number" && Number.isSafeInteger(value);
+
+/**
+ * Verifies a JWT without asking the service, by the same rules as `POST /jwt/verify`.
+ *
+ * @param publicKey the issuer's key, 64 hex characters: the service's own, or that of the user whose wallet issued it.
+ * @param options `now` in Unix seconds.
+ * @throws JwtError when it is not valid.
+ */
+export async function verifyJwtLocally(token: string, publicKey: string, options: { now?: number } = {}): Promise<JwtClaims> {
+  const now = options.now ?? Date.now() / 1000;
+  const key = fromHex(publicKey);
+  if (key?.length !== 32) throw new TypeError("publicKey must be 64 hex characters");
+  const parts = token.split(".");
+  if (parts.length !== 3 || token.length > LONGEST) throw invalid("it is malformed");
+  const [header, claims] = [object(parts[0]), object(parts[1])];
+  if (header.alg !== "ES256K") throw invalid("its algorithm is not ES256K");
+  if ("crit" in header) throw invalid("it has critical extensions");
+  const digest = await sha256(utf8(`${parts[0]}.${parts[1]}`));
+  if (!verifyEcdsa(fromBase64Url(parts[2] ?? "") ?? new Uint8Array(), digest, key)) throw invalid("it is not signed by this key");
+  const { target_key: target, exp, nbf, iat } = claims;
+  if (typeof target !== "string" || !/^[0-9a-f]{64}$/i.test(target)) throw invalid("it has no target_key");
+  if (!isTime(exp)) throw invalid("it has no exp");
+  for (const time of [nbf, iat]) if (time !== undefined && !isTime(time)) throw invalid("its times are malformed");
+  if (exp <= now) throw new JwtError("jwt_expired", "the JWT has expired");
+  if (isTime(nbf) && nbf > now + LEEWAY) throw invalid("it is not valid yet");
+  return { target_key: target.toLowerCase(), exp, ...(isTime(iat) && { iat }), ...(isTime(nbf) && { nbf }) };
+}
+
+/** Whether a preimage (the proof of a Lightning payment) is that of a payment hash; both are 64 hex characters. */
+export async function preimageMatches(preimage: string, paymentHash: string): Promise<boolean> {
+  const [proof, hash] = [fromHex(preimage), fromHex(paymentHash)];
+  if (proof?.length !== 32 || hash?.length !== 32) return false;
+  return equalInConstantTime(await sha256(proof), hash);
+}

@@ -1,0 +1,64 @@
+import { UsherError } from "./errors.js";
+
+/** Waits, or throws the reason of the signal. */
+export function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal?.aborted) return reject(signal.reason);
+    const stop = () => {
+      clearTimeout(timer);
+      reject(signal?.reason);
+    };
+    const timer = setTimeout(() => {
+      signal?.removeEventListener("abort", stop);
+      resolve();
+    }, milliseconds);
+    signal?.addEventListener("abort", stop, { once: true });
+  });
+}
+
+/** The pause before attempt `attempt` (from 0) is repeated: from 250 ms to 10 s, up to half of it at random. */
+export function backoff(attempt: number): number {
+  const longest = Math.min(250 * 2 ** Math.min(attempt, 10), 10_000);
+  return longest * (1 - Math.random() / 2);
+}
+
+/** The end of a call: when its time has passed, or when the caller aborts it. */
+export class Deadline {
+  readonly #controller = new AbortController();
+  readonly #end: number;
+  readonly #timer: ReturnType<typeof setTimeout> | undefined;
+  readonly #caller: AbortSignal | undefined;
+  readonly #stop: () => void;
+
+  /** `timeout` in milliseconds; without one, only the caller's signal ends it. */
+  constructor(signal: AbortSignal | undefined, timeout: number | undefined, what: string) {
+    if (timeout !== undefined && !(timeout >= 0)) throw new TypeError("timeout must be a number of milliseconds");
+    this.#caller = signal;
+    this.#stop = () => this.#controller.abort(signal?.reason);
+    this.#end = timeout === undefined ? Infinity : Date.now() + timeout;
+    if (signal?.aborted) this.#stop();
+    signal?.addEventListener("abort", this.#stop, { once: true });
+    // Longer timers would fire at once.
+    if (timeout !== undefined && timeout < 2 ** 31) {
+      this.#timer = setTimeout(() => {
+        this.#controller.abort(new UsherError("CONNECTION_TIMEOUT", `${what}: no response within ${timeout} ms`, { temporary: true }));
+      }, timeout);
+    }
+  }
+
+  /** Aborts with the caller's reason, or with an {@link UsherError} `CONNECTION_TIMEOUT`. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Milliseconds that are left. */
+  get left(): number {
+    return this.#end - Date.now();
+  }
+
+  /** The call is over: releases the timer and the caller's signal. */
+  dispose(): void {
+    clearTimeout(this.#timer);
+    this.#caller?.removeEventListener("abort", this.#stop);
+  }
+}

@@ -1,0 +1,134 @@
+// The example apps, with the package as it is published, a real service, and the real wallet of a user.
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { Usher } from "../dist/esm/index.js";
+import { PATIENCE, run, Service, until } from "./support/service.mjs";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const examples = fileURLToPath(new URL("../../../examples", import.meta.url));
+const folder = mkdtempSync(join(tmpdir(), "usher-examples-"));
+const running = [];
+let service;
+
+before(async () => {
+  // What `npm install` would do, but with this package, and without a registry.
+  const [{ filename }] = JSON.parse(await run("npm", ["pack", "--json", "--ignore-scripts", "--loglevel=error", "--pack-destination", folder], { cwd: root }));
+  const installed = join(folder, "node_modules", "usher-client");
+  mkdirSync(installed, { recursive: true });
+  await run("tar", ["-xzf", join(folder, filename), "-C", installed, "--strip-components=1"]);
+  symlinkSync(join(root, "node_modules", "express"), join(folder, "node_modules", "express"));
+  service = await Service.start();
+});
+
+after(async () => {
+  for (const { child } of running) child.kill("SIGKILL");
+  await service?.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Starts an example; `url` is where it listens. */
+async function start(name, program, env = {}) {
+  cpSync(join(examples, name), join(folder, name), { recursive: true });
+  const child = spawn(process.execPath, [program], {
+    cwd: join(folder, name),
+    env: { PATH: process.env.PATH, USHER_URL: service.url, USHER_TOKEN: service.token, PORT: "0", ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const app = { child, output: "" };
+  for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (app.output += data));
+  running.push(app);
+  app.url = await until(() => /^(http:\S+)$/m.exec(app.output)?.[1] ?? (child.exitCode !== null && assert.fail(app.output)), name);
+  return app;
+}
+
+for (const [name, program] of [["express-login", "app.mjs"], ["ticket-gate", "gate.mjs"]]) {
+  test(`${name} is shorter than 100 lines, and fits this version`, () => {
+    assert.ok(readFileSync(join(examples, name, program), "utf8").split("\n").length <= 100);
+    const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+    const { dependencies } = JSON.parse(readFileSync(join(examples, name, "package.json"), "utf8"));
+    assert.equal(dependencies["usher-client"], `~${version.split(".", 2).join(".")}.0`);
+  });
+}
+
+test("express-login: a login, and an article that is paid for", async () => {
+  const { url } = await start("express-login", "app.mjs");
+  const jar = new Map();
+  const visit = async (method, path, headers = { "x-requested-by": "app" }) => {
+    const cookies = [...jar].map(([name, value]) => `${name}=${value}`).join("; ");
+    const response = await fetch(url + path, { method, headers: { ...headers, cookie: cookies } });
+    for (const set of response.headers.getSetCookie()) {
+      assert.match(set, /HttpOnly/);
+      const [name, value] = set.split(";")[0].split("=");
+      jar.set(name, value);
+    }
+    const text = await response.text();
+    assert.ok(!text.includes(service.token), "the token reached a browser");
+    return { status: response.status, text };
+  };
+  assert.equal((await visit("GET", "/article")).status, 401);
+  assert.equal((await visit("POST", "/login", {})).status, 403);
+  const login = JSON.parse((await visit("POST", "/login")).text);
+  assert.equal(jar.has("session"), false, "no session before `approved`");
+  const other = await fetch(`${url}/login/result`);
+  assert.equal(other.status, 404, "another browser is not logged in");
+  const result = visit("GET", "/login/result");
+  await service.wallet("login", login.url);
+  assert.deepEqual(JSON.parse((await result).text), { status: "approved" });
+  assert.ok(jar.has("session"));
+  assert.equal((await visit("GET", "/article")).status, 402);
+  const bought = visit("POST", "/buy");
+  await service.wallet("approve");
+  assert.deepEqual(JSON.parse((await bought).text), { status: "paid" });
+  assert.match((await visit("GET", "/article")).text, /Flour/);
+});
+
+test("express-login: who declines has no session", async () => {
+  const { url } = await start("express-login", "app.mjs");
+  const started = await fetch(`${url}/login`, { method: "POST", headers: { "x-requested-by": "app" } });
+  const cookie = started.headers.getSetCookie()[0].split(";")[0];
+  const result = fetch(`${url}/login/result`, { headers: { cookie } });
+  await service.wallet("open", (await started.json()).url);
+  await service.wallet("decline");
+  const response = await result;
+  assert.deepEqual(await response.json(), { status: "declined" });
+  assert.deepEqual(response.headers.getSetCookie(), []);
+});
+
+test("ticket-gate: tickets are minted, sent, scanned and burned once", async () => {
+  const { mint_url, unit, static_token } = service.mint;
+  const env = { MINT_URL: mint_url, MINT_TOKEN: static_token, UNIT: unit };
+  const gate = await start("ticket-gate", "gate.mjs", env);
+  const usher = new Usher({ url: service.url, token: service.token, checkVersion: false });
+  const post = async (path, body) => {
+    const response = await fetch(gate.url + path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+    return [response.status, await response.json()];
+  };
+  const code = /the gate's code: (\S+)/.exec(gate.output)[1];
+  // Without a ticket the gate stays closed; and this is how the wallet learns of the service.
+  await service.wallet("open", code);
+  await service.wallet("approve");
+  await until(() => /no ticket from ([0-9a-f]{64}): insufficient_funds/.test(gate.output), "the refusal");
+  const user = /no ticket from ([0-9a-f]{64})/.exec(gate.output)[1];
+  const [status, sold] = await post("/sell", { order: 1, main_key: user });
+  assert.equal(status, 200);
+  assert.deepEqual((await post("/sell", { order: 1, main_key: user }))[1].stream_id, sold.stream_id, "one ticket for one order");
+  const arrived = usher.operation(sold.stream_id).result({ timeout: PATIENCE });
+  await service.wallet("requests");
+  assert.equal((await arrived).data.status, "success");
+  // The gate counts a second scan within a minute as the first one: the user shows the ticket as text.
+  const token = (await service.wallet("give", "1")).match(/cashu[A-Za-z0-9_=-]+/)[0];
+  assert.deepEqual(await post("/scan", { token }), [200, { amount: 1 }]);
+  assert.deepEqual(await post("/scan", { token }), [409, { error: "token_already_spent" }]);
+  assert.match(gate.output, /open for 1 person/);
+  // After a restart the gate does not ask for the scans of before.
+  gate.child.kill("SIGKILL");
+  const again = await start("ticket-gate", "gate.mjs", env);
+  await new Promise((resolve) => setTimeout(resolve, 1000));
+  assert.ok(!again.output.includes("no ticket"), again.output);
+  usher.close();
+});
