@@ -189,6 +189,13 @@ impl Core {
         Ok((info, keys))
     }
 
+    /// Whether the mint, asked now, names another keyset for new proofs of `unit` than the one that it has refused.
+    pub(crate) async fn has_other_keyset(&self, mint: &Mint, unit: &str, refused: cashu::Id) -> Result<bool, Halt> {
+        mint.keysets.forget();
+        let info = mint.keysets.active(unit, self.clock.monotonic(), self.now().secs()).await?;
+        Ok(info.id != refused)
+    }
+
     /// Prepares the same totals again, with a keyset that the mint signs with: its keyset was rotated before it signed
     /// anything. The fee may differ, so what goes to the wallet is calculated again.
     pub(crate) async fn outputs_anew(

@@ -38,6 +38,8 @@ impl Attempts {
 pub(crate) enum Attempt {
     /// The job has changed: it is at this revision now.
     Changed(Job),
+    /// The job has new outputs, of another keyset: it is at this revision now.
+    Anew(Job),
     /// The mint waits for a payment: look again after a pause, or when somebody asks.
     Later(Duration),
 }
@@ -61,6 +63,7 @@ impl Core {
             Start::Stored(job) => (job, Attempts::UNKNOWN),
         };
         let mut pause = FIRST_PAUSE;
+        let mut has_new_outputs = false;
         loop {
             if let Some(ending) = job.ending() {
                 return Ok(ending.clone());
@@ -71,6 +74,16 @@ impl Core {
             let halt = match self.attempt(entry, &job, &mut attempts).await {
                 Ok(Attempt::Changed(changed)) => {
                     (job, pause) = (changed, FIRST_PAUSE);
+                    continue;
+                }
+                Ok(Attempt::Anew(changed)) => {
+                    job = changed;
+                    // A mint that names another keyset each time, and signs with none, does not keep this task busy.
+                    if has_new_outputs {
+                        self.pause(entry, jittered(pause, &job)).await?;
+                        pause = (pause * 2).min(self.options.longest_pause);
+                    }
+                    has_new_outputs = true;
                     continue;
                 }
                 Ok(Attempt::Later(wait)) => {

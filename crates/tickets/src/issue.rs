@@ -161,8 +161,10 @@ impl Core {
             Some(QuoteState::Paid) => {}
             None => return self.signed_or_lost(entry, job, minting, &mint, FORGOTTEN).await,
         }
-        if error.concerns_keyset() {
-            return self.mint_anew(job, minting, &mint, attempts).await;
+        if error.concerns_keyset()
+            && let Some(anew) = self.mint_anew(job, minting, &mint, attempts).await?
+        {
+            return Ok(anew);
         }
         let MintError::Refused(refusal) = &error else { return Err(error.into()) };
         let patience = if minting.unpaid_seen { PAID_PATIENCE } else { Duration::ZERO };
@@ -243,16 +245,20 @@ impl Core {
         self.end(entry, job, ending, mint_url, &unit, &kept, false).await
     }
 
-    /// Prepares new outputs in the same job: the mint no longer signs with the keyset, and has signed nothing.
+    /// Prepares new outputs in the same job: the mint no longer signs with the keyset, and has signed nothing. `None` if
+    /// it has no other one for them.
     async fn mint_anew(
         &self,
         job: &Job,
         minting: &Minting,
         mint: &Mint,
         attempts: &mut Attempts,
-    ) -> Result<Attempt, Halt> {
-        mint.keysets.forget();
-        let (info, keys) = self.keyset_for_outputs(mint, &normal_unit(&minting.terms.unit)).await?;
+    ) -> Result<Option<Attempt>, Halt> {
+        let unit = normal_unit(&minting.terms.unit);
+        if !self.has_other_keyset(mint, &unit, minting.outputs.keyset).await? {
+            return Ok(None);
+        }
+        let (info, keys) = self.keyset_for_outputs(mint, &unit).await?;
         let _preparing = mint.preparing.lock().await;
         let totals = vec![(minting.terms.amount, Owner::Holder)];
         let (outputs, counter) = self.prepare(mint, &info, &keys, totals, minting.terms.auth.as_ref()).await?;
@@ -265,7 +271,7 @@ impl Core {
         edge!("tickets-after-new-outputs");
         // The quote is looked at again, because it was paid.
         *attempts = Attempts::NONE;
-        Ok(Attempt::Changed(Job { id: job.id, revision, record: Arc::new(record) }))
+        Ok(Some(Attempt::Anew(Job { id: job.id, revision, record: Arc::new(record) })))
     }
 }
 

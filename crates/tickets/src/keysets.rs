@@ -128,16 +128,13 @@ impl Keysets {
         Ok(keys)
     }
 
-    /// The active keyset of `unit` that is used for new proofs: one that does not expire soon, with the lowest fee.
+    /// The active keyset of `unit` that is used for new proofs: one that does not expire soon, with the lowest fee. Fetches
+    /// the list again when there is none.
     pub(crate) async fn active(&self, unit: &str, now: Duration, at: u64) -> Result<KeySetInfo, MintError> {
-        let list = self.list(now, FRESH).await?;
-        let soon = at.saturating_add(EXPIRY_NOTICE.as_secs());
-        let of_unit = list.iter().filter(|info| info.active && normal_unit(&info.unit.to_string()) == unit);
-        let best = of_unit.min_by_key(|info| {
-            let expires = info.final_expiry.filter(|at| *at != 0 && *at < soon);
-            (expires.is_some(), u64::MAX - expires.unwrap_or(u64::MAX), info.input_fee_ppk, info.id)
-        });
-        best.cloned().ok_or_else(|| {
+        if let Some(best) = best(&self.list(now, FRESH).await?, unit, at) {
+            return Ok(best);
+        }
+        best(&self.list(now, AGAIN).await?, unit, at).ok_or_else(|| {
             MintError::Refused(Refusal { code: None, text: "it has no active keyset of this unit".to_owned() })
         })
     }
@@ -207,6 +204,21 @@ impl Keysets {
     }
 }
 
+/// The best of the keysets that sign new proofs of `unit` at `at` (Unix seconds).
+fn best(list: &[KeySetInfo], unit: &str, at: u64) -> Option<KeySetInfo> {
+    let expiry = |info: &KeySetInfo| info.final_expiry.filter(|expiry| *expiry != 0);
+    let soon = at.saturating_add(EXPIRY_NOTICE.as_secs());
+    let usable = list.iter().filter(|info| {
+        // What an expired keyset signs is worth nothing, whatever the mint says.
+        info.active && expiry(info).is_none_or(|expiry| expiry > at) && normal_unit(&info.unit.to_string()) == unit
+    });
+    let best = usable.min_by_key(|info| {
+        let expires = expiry(info).filter(|expiry| *expiry < soon);
+        (expires.is_some(), u64::MAX - expires.unwrap_or(u64::MAX), info.input_fee_ppk, info.id)
+    });
+    best.cloned()
+}
+
 /// The first characters of a keyset's id, for texts.
 fn short(id: Id) -> String {
     id.to_string().chars().take(8).collect()
@@ -250,4 +262,33 @@ fn verify(keyset: &KeySet, info: &KeySetInfo) -> Result<(), &'static str> {
 pub(crate) fn fee(list: &[KeySetInfo], proofs: &[Proof]) -> u64 {
     let ppk = |proof: &Proof| list.iter().find(|info| info.id == proof.keyset_id).map_or(0, |info| info.input_fee_ppk);
     proofs.iter().map(ppk).fold(0, u64::saturating_add).div_ceil(1000)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::str::FromStr as _;
+
+    use cashu::CurrencyUnit;
+
+    use super::*;
+
+    #[test]
+    fn an_expired_keyset_is_never_used_and_one_that_expires_soon_only_without_another() {
+        let info = |id: &str, final_expiry, input_fee_ppk| KeySetInfo {
+            id: Id::from_str(id).unwrap(),
+            unit: CurrencyUnit::Sat,
+            active: true,
+            final_expiry,
+            input_fee_ppk,
+        };
+        let at = 1_700_000_000;
+        let soon = info("0000000000000002", Some(at + 60), 0);
+        let late = info("0000000000000003", Some(0), 100);
+        let list = [info("0000000000000001", Some(at), 0), soon, late];
+        let used = |list: &[KeySetInfo]| best(list, "sat", at).map(|info| info.id.to_string());
+        assert_eq!(used(&list).as_deref(), Some("0000000000000003"), "0 is no expiry");
+        assert_eq!(used(&list[..2]).as_deref(), Some("0000000000000002"));
+        assert_eq!(used(&list[..1]), None);
+        assert!(best(&list, "multi", at).is_none());
+    }
 }

@@ -117,7 +117,7 @@ fn clean(text: &str) -> String {
         }
     }
     flush(&mut run, &mut cleaned);
-    cleaned.chars().take(MAX_CHARS).collect::<String>().trim().to_owned()
+    usher_protocol::text::clean(&cleaned, MAX_CHARS)
 }
 
 #[cfg(test)]
@@ -134,6 +134,7 @@ mod tests {
         );
         assert!(clean(&"a b ".repeat(10_000)).chars().count() <= MAX_CHARS);
         assert_eq!(clean(&"x".repeat(100_000)), "…");
+        assert_eq!(clean("no\u{202e}pe\u{1b}[31m"), "nope [31m", "nothing that makes a terminal show something else");
     }
 
     #[test]

@@ -51,11 +51,11 @@ impl Core {
             // Nobody else should have it. It is in the balance already.
             return Err(Refusal::Token(TokenFault::AlreadySpent).into());
         }
-        if is_verify && checked.is_proven {
-            return self.verify_as_it_is(entry, mint, terms, &claims, ys, expected, record).await;
-        }
         if checked.net == 0 {
             return Err(Refusal::Token(TokenFault::WorthNothing).into());
+        }
+        if is_verify && checked.is_proven {
+            return self.verify_as_it_is(entry, mint, terms, &claims, ys, expected, record).await;
         }
         if checked.net < terms.at_least {
             let (amount, at_least) = (checked.net, terms.at_least);

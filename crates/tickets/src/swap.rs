@@ -89,8 +89,10 @@ impl Core {
             }
             TokenState::Unspent => {}
         }
-        if error.concerns_keyset() {
-            return self.swap_anew(job, swapping, &mint, attempts).await;
+        if error.concerns_keyset()
+            && let Some(anew) = self.swap_anew(job, swapping, &mint, attempts).await?
+        {
+            return Ok(anew);
         }
         let MintError::Refused(refusal) = &error else { return Err(error.into()) };
         let now = self.clock.monotonic();
@@ -99,12 +101,11 @@ impl Core {
             return Err(error.into());
         }
         edge!("tickets-before-failure");
-        let failure = if error.concerns_proof() && !swapping.own_inputs {
-            Failure::Forged
-        } else {
-            Failure::Refused(refusal.text.clone())
-        };
-        self.fail(job, failure, false).await
+        if error.concerns_proof() && !swapping.own_inputs {
+            return self.fail(job, Failure::Forged, false).await;
+        }
+        // Nothing was done. The mint may think better of it: the same id is another attempt.
+        self.fail(job, Failure::Refused(refusal.text.clone()), true).await
     }
 
     /// Whether the mint says that an input is spent, or is being spent.
@@ -198,15 +199,17 @@ impl Core {
     }
 
     /// Prepares new outputs in the same job: the mint no longer signs with the keyset, has signed nothing, and the inputs
-    /// are unspent.
+    /// are unspent. `None` if it has no other keyset for them: then this is a refusal like any other.
     async fn swap_anew(
         &self,
         job: &Job,
         swapping: &Swapping,
         mint: &Mint,
         attempts: &mut Attempts,
-    ) -> Result<Attempt, Halt> {
-        mint.keysets.forget();
+    ) -> Result<Option<Attempt>, Halt> {
+        if !self.has_other_keyset(mint, &swapping.unit, swapping.outputs.keyset).await? {
+            return Ok(None);
+        }
         let list = mint.keysets.list(self.clock.monotonic(), crate::keysets::FRESH).await?;
         let rest = token::sum(&swapping.inputs).saturating_sub(crate::keysets::fee(&list, &swapping.inputs));
         let old = swapping.outputs.totals();
@@ -215,15 +218,15 @@ impl Core {
             // What was promised to the caller stays; the change is what is left.
             (Kind::Withdraw, _) => {
                 let Some(change) = rest.checked_sub(handed_out) else {
-                    return self.fail(job, Failure::Refused("its fee has risen".to_owned()), false).await;
+                    return self.fail(job, Failure::Refused("its fee has risen".to_owned()), true).await.map(Some);
                 };
                 vec![(handed_out, Owner::Holder), (change, Owner::Wallet)]
             }
             _ if rest == 0 => {
-                return self.fail(job, Failure::Refused("its fee takes all of it".to_owned()), false).await;
+                return self.fail(job, Failure::Refused("its fee takes all of it".to_owned()), true).await.map(Some);
             }
             (Kind::Verify, _) if rest < handed_out => {
-                return self.fail(job, Failure::Refused("its fee has risen".to_owned()), false).await;
+                return self.fail(job, Failure::Refused("its fee has risen".to_owned()), true).await.map(Some);
             }
             (Kind::Verify, _) => vec![(rest, Owner::Holder)],
             _ => vec![(rest, Owner::Wallet)],
@@ -245,7 +248,7 @@ impl Core {
         let revision = self.commit(commit).await?.map_err(stale)?;
         edge!("tickets-after-new-outputs");
         *attempts = Attempts::NONE;
-        Ok(Attempt::Changed(Job { id: job.id, revision, record: Arc::new(record) }))
+        Ok(Some(Attempt::Anew(Job { id: job.id, revision, record: Arc::new(record) })))
     }
 
     /// The mint says that some of the wallet's own proofs are spent, though not by this job: they leave the balance, and the

@@ -17,6 +17,9 @@ pub(crate) const MAX_TOKEN_BYTES: usize = 256 * 1024;
 /// Most proofs of a token. Mints refuse more than 1,000 inputs.
 pub(crate) const MAX_PROOFS: usize = 500;
 
+/// Longest secret of a proof, in bytes. Mints refuse longer ones: nobody could redeem the token.
+pub(crate) const MAX_SECRET_BYTES: usize = 1024;
+
 /// The URI scheme of tokens.
 const SCHEME: &str = "cashu:";
 
@@ -113,6 +116,9 @@ pub(crate) fn read(token: &Token) -> Result<ReadToken, TokenFault> {
     }
     if proofs.is_empty() || proofs.iter().any(|proof| proof.amount() == 0 || proof.secret().is_empty()) {
         return Err(TokenFault::Malformed);
+    }
+    if proofs.iter().any(|proof| proof.secret().as_bytes().len() > MAX_SECRET_BYTES) {
+        return Err(TokenFault::TooLarge { limit: MAX_SECRET_BYTES, of: "bytes in a secret" });
     }
     let amount = proofs.iter().try_fold(0u64, |sum, proof| sum.checked_add(proof.amount()));
     let amount = amount.ok_or(TokenFault::Malformed)?;

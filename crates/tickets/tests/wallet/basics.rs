@@ -63,6 +63,8 @@ async fn fees_are_accounted_for() {
     let one = world.token(&wallet, "sat", 1).await;
     let worthless = wallet.redeem(id(), &world.receive_terms(&one, "sat", 0)).await;
     assert!(matches!(worthless, Err(TicketError::Token(TokenFault::WorthNothing))), "{worthless:?}");
+    let worthless = wallet.verify(id(), &world.receive_terms(&one, "sat", 1)).await;
+    assert!(matches!(worthless, Err(TicketError::Token(TokenFault::WorthNothing))), "{worthless:?}");
     let token = wallet.withdraw(id(), &world.withdraw_terms("sat", 50)).await.unwrap();
     assert_eq!(wallet.read_token(&token).unwrap().amount, 50);
     assert_eq!(world.balance(&wallet, "sat").await, 48, "99, 50 and a fee of 1");

@@ -8,7 +8,7 @@ use usher_faults::mint::{FalseResponse, Fault, FaultyMint, Garbage, MintRoute};
 use usher_mint::MintOptions;
 use usher_tickets::CashuWallet;
 
-use crate::fixture::{World, id, minted, settled, without_dleq};
+use crate::fixture::{LONG, World, id, minted, settled, without_dleq};
 
 /// A world whose wallets reach the mint through a proxy that can misbehave.
 async fn world(options: MintOptions) -> (World, FaultyMint) {
@@ -116,20 +116,65 @@ async fn a_clear_refusal_changes_nothing() {
         assert!(text.contains("bad input") && !text.contains(&secret), "{text}");
     };
     let terms = world.receive_terms(&token, "sat", 9);
+    let (redemption, withdrawal, job) = (id(), id(), id());
     proxy.once(MintRoute::Swap, refuse.clone());
-    check(wallet.redeem(id(), &terms).await.unwrap_err());
+    check(wallet.redeem(redemption, &terms).await.unwrap_err());
     proxy.once(MintRoute::Swap, refuse.clone());
-    check(wallet.withdraw(id(), &world.withdraw_terms("sat", 5)).await.unwrap_err());
+    check(wallet.withdraw(withdrawal, &world.withdraw_terms("sat", 5)).await.unwrap_err());
     proxy.once(MintRoute::CreateQuote, refuse.clone());
-    let job = id();
     check(wallet.mint(job, &world.mint_terms("sat", 5)).await.unwrap_err());
+    assert_eq!(world.balance(&wallet, "sat").await, 100);
     // Once the mint works again, the same id is another attempt.
     minted(wallet.mint(job, &world.mint_terms("sat", 5)).await);
+    assert_eq!(wallet.redeem(redemption, &terms).await.unwrap(), 9);
+    wallet.withdraw(withdrawal, &world.withdraw_terms("sat", 5)).await.unwrap();
+    assert_eq!(world.balance(&wallet, "sat").await, 104);
     // A quote that had to be paid is not given up because of one refusal.
     proxy.once(MintRoute::Mint, refuse);
     minted(wallet.mint(id(), &world.mint_terms("sat", 5)).await);
-    assert_eq!(world.balance(&wallet, "sat").await, 100);
-    assert_eq!(wallet.redeem(id(), &terms).await.unwrap(), 9);
+    wallet.close().await;
+}
+
+/// The mint refuses the keyset that it names itself: the wallet does not ask it again and again, nor use up counters.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_mint_that_refuses_its_own_keyset_is_not_asked_without_end() {
+    let (world, proxy) = world(MintOptions::new()).await;
+    let wallet = world.wallet_with(|options| options.wait = Duration::from_secs(5)).await;
+    let token = world.token(&wallet, "sat", 9).await;
+    for (route, code) in [(MintRoute::Swap, 12002), (MintRoute::Mint, 12001)] {
+        proxy.set(route, refuse(400, code));
+    }
+    let asked = |route| proxy.count(route);
+    let (before, terms, job) = (asked(MintRoute::Swap), world.receive_terms(&token, "sat", 9), id());
+    let refused = wallet.redeem(job, &terms).await;
+    assert!(matches!(refused, Err(TicketError::Refused(_))), "{refused:?}");
+    assert_eq!(asked(MintRoute::Swap) - before, 1);
+    // The quote had to be paid, so the wallet does not give it up.
+    let (before, other) = (asked(MintRoute::Mint), id());
+    let refused = wallet.mint(other, &world.mint_terms("sat", 5)).await;
+    assert!(refused.is_err(), "{refused:?}");
+    assert!(asked(MintRoute::Mint) - before < 20, "{}", asked(MintRoute::Mint) - before);
+    proxy.heal();
+    assert_eq!(wallet.redeem(job, &terms).await.unwrap(), 9);
+    minted(wallet.mint(other, &world.mint_terms("sat", 5)).await);
+    wallet.close().await;
+}
+
+/// What a mint says for a moment is not believed for minutes.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_mint_without_an_active_keyset_is_asked_again() {
+    let (world, proxy) = world(MintOptions::new()).await;
+    let wallet = impatient(&world).await;
+    proxy.once(MintRoute::Keysets, Fault::False(FalseResponse::Field("keysets", serde_json::json!([]))));
+    let (job, terms) = (id(), world.mint_terms("sat", 5));
+    let refused = wallet.mint(job, &terms).await;
+    assert!(matches!(refused, Err(TicketError::Refused(_))), "{refused:?}");
+    let works = async {
+        while wallet.mint(job, &terms).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(200)).await;
+        }
+    };
+    tokio::time::timeout(LONG, works).await.expect("the list of keysets is fetched again");
     wallet.close().await;
 }
 
@@ -238,6 +283,10 @@ async fn what_others_say_of_a_token_is_checked() {
     let many = vec![parsed.token[0].proofs[0].clone(); 10_000];
     parsed.token[0].proofs = many;
     let TokenFault::TooLarge { .. } = fault(&Token(parsed.to_string())).await else { panic!() };
+    // A secret that no mint takes.
+    parsed.token[0].proofs.truncate(1);
+    parsed.token[0].proofs[0].secret = cashu::secret::Secret::new("5".repeat(1025));
+    let TokenFault::TooLarge { limit: 1024, .. } = fault(&Token(parsed.to_string())).await else { panic!() };
     // The mint's keys are not those of its keyset's id.
     let fresh = world.token(&wallet, "sat", 3).await;
     wallet.close().await;
