@@ -1,0 +1,408 @@
+package usher.client;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.jspecify.annotations.Nullable;
+import usher.client.UsherException.Code;
+import usher.client.internal.Events;
+import usher.client.internal.JsonObject;
+import usher.client.internal.Request;
+import usher.client.model.Event;
+import usher.client.model.EventPage;
+import usher.client.model.Problem;
+
+/**
+ * Reads all streams that somebody waits for over one WebSocket (one more for each further 1,000 streams), and over long
+ * polls where no WebSocket passes. All of its state belongs to one thread, the loop.
+ *
+ * <p>A stream is read from the lowest index that one of its watchers wants, and each watcher takes exactly the index that it
+ * wants next. So it does not matter what is sent again after a broken connection, or because of another watcher.
+ */
+final class EventHub implements EventSocket.Owner {
+    /** How long a connection without streams is kept. */
+    private static final Duration IDLE = Duration.ofSeconds(10);
+    /** How long the service keeps a long poll open. Shorter when others wait for their turn. */
+    private static final Duration POLL = Duration.ofSeconds(25);
+
+    private static final Duration CROWDED_POLL = Duration.ofSeconds(1);
+    private static final int POLLS = 64;
+
+    /** A stream and who watches it. */
+    static final class Stream {
+        final String id;
+        final Set<Watcher> watchers = new LinkedHashSet<>();
+        @Nullable EventSocket socket;
+        @Nullable Call<EventPage> poll;
+        /** Subscriptions without a response yet: what ends before is sent again. */
+        int unanswered;
+
+        int failures;
+
+        Stream(String id) {
+            this.id = id;
+        }
+
+        long next() {
+            return watchers.stream().mapToLong(Watcher::next).min().orElse(0);
+        }
+    }
+
+    private final Transport transport;
+    private final Duration patience;
+    private final Gate polls;
+    private final Map<String, Stream> streams = new HashMap<>();
+    private final Set<EventSocket> sockets = new HashSet<>();
+    private boolean polling;
+    private boolean waiting;
+    private boolean closed;
+    private int failures;
+    private @Nullable Long brokenSince;
+
+    EventHub(Transport transport, Duration patience) {
+        this.transport = transport;
+        this.patience = patience;
+        this.polls = new Gate(POLLS, transport.executor);
+    }
+
+    /** Starts to read. */
+    void watch(Watcher watcher) {
+        if (!onLoop(() -> add(watcher))) {
+            watcher.fail(Transport.closedError());
+        }
+    }
+
+    /** Stops to read. */
+    void unwatch(Watcher watcher) {
+        onLoop(() -> remove(watcher));
+    }
+
+    /** Ends all: their watchers fail. The loop ends after it. */
+    void close(Runnable afterwards) {
+        onLoop(() -> {
+            closed = true;
+            sockets.forEach(EventSocket::abort);
+            sockets.clear();
+            failAll(Transport.closedError());
+            transport.loop.shutdown();
+            afterwards.run();
+        });
+    }
+
+    private boolean onLoop(Runnable task) {
+        try {
+            transport.loop.execute(task);
+            return true;
+        } catch (RejectedExecutionException ended) {
+            return false;
+        }
+    }
+
+    private void add(Watcher watcher) {
+        if (closed) {
+            watcher.fail(Transport.closedError());
+            return;
+        }
+        Stream stream = streams.computeIfAbsent(watcher.streamId, Stream::new);
+        stream.watchers.add(watcher);
+        connect(stream);
+    }
+
+    private void remove(Watcher watcher) {
+        Stream stream = streams.get(watcher.streamId);
+        if (stream != null && stream.watchers.remove(watcher) && stream.watchers.isEmpty()) {
+            EventSocket socket = stream.socket;
+            if (socket != null && socket.isOpen()) {
+                socket.send("unsubscribe", Map.of("stream_id", stream.id));
+            }
+            forget(stream);
+        }
+    }
+
+    private void forget(Stream stream) {
+        streams.remove(stream.id);
+        detach(stream);
+        Call<EventPage> poll = stream.poll;
+        stream.poll = null;
+        if (poll != null) {
+            poll.cancel(true);
+        }
+    }
+
+    private void detach(Stream stream) {
+        EventSocket socket = stream.socket;
+        stream.socket = null;
+        stream.unanswered = 0;
+        if (socket == null) {
+            return;
+        }
+        socket.streams.remove(stream);
+        socket.pending.values().removeIf(pending -> pending == stream);
+        if (socket.streams.isEmpty()) {
+            transport.loop.schedule(
+                    () -> {
+                        if (socket.streams.isEmpty() && sockets.remove(socket)) {
+                            socket.abort();
+                        }
+                    },
+                    IDLE.toMillis(),
+                    TimeUnit.MILLISECONDS);
+        }
+    }
+
+    /** Has a stream read, from what its watchers want next. */
+    private void connect(Stream stream) {
+        if (streams.get(stream.id) != stream) {
+            return;
+        }
+        if (polling) {
+            poll(stream);
+        } else if (stream.socket != null) {
+            subscribe(stream.socket, stream);
+        } else if (!waiting) {
+            EventSocket socket = null;
+            for (EventSocket candidate : sockets) {
+                if (candidate.streams.size() < EventSocket.STREAMS) {
+                    socket = candidate;
+                    break;
+                }
+            }
+            boolean isNew = socket == null;
+            if (socket == null) {
+                socket = new EventSocket(transport, this);
+                sockets.add(socket);
+            }
+            stream.socket = socket;
+            socket.streams.add(stream);
+            if (isNew) {
+                socket.open();
+            } else {
+                subscribe(socket, stream);
+            }
+        }
+    }
+
+    private static void subscribe(EventSocket socket, Stream stream) {
+        if (socket.isOpen()) {
+            stream.unanswered++;
+            String id = socket.send("subscribe", Map.of("stream_id", stream.id, "after", stream.next()));
+            socket.pending.put(id, stream);
+        }
+    }
+
+    @Override
+    public void opened(EventSocket socket) {
+        failures = 0;
+        brokenSince = null;
+        for (Stream stream : List.copyOf(socket.streams)) {
+            subscribe(socket, stream);
+        }
+    }
+
+    @Override
+    public void closed(EventSocket socket, EventSocket.Closed why) {
+        sockets.remove(socket);
+        for (Stream stream : List.copyOf(socket.streams)) {
+            detach(stream);
+        }
+        if (why.error().code() == Code.AUTH_FAILED) {
+            failAll(why.error());
+        } else if (why.unsupported()) {
+            polling = true;
+            List.copyOf(streams.values()).forEach(this::connect);
+        } else {
+            broken(why.error());
+            reconnect();
+        }
+    }
+
+    /** The service is away: whoever has had enough of it fails. */
+    private void broken(UsherException error) {
+        long now = System.nanoTime();
+        if (brokenSince == null) {
+            brokenSince = now;
+        }
+        if (now - brokenSince < patience.toNanos()) {
+            return;
+        }
+        UsherException failure = new UsherException(
+                Code.NOT_CONNECTED, "no connection for " + patience.toSeconds() + " s: " + error.getMessage(), null, null, error);
+        for (Stream stream : List.copyOf(streams.values())) {
+            for (Watcher watcher : List.copyOf(stream.watchers)) {
+                if (!watcher.patient) {
+                    remove(watcher);
+                    watcher.fail(failure);
+                }
+            }
+        }
+    }
+
+    private void reconnect() {
+        if (waiting || streams.isEmpty()) {
+            return;
+        }
+        waiting = true;
+        failures++;
+        transport.loop.schedule(
+                () -> {
+                    waiting = false;
+                    List.copyOf(streams.values()).forEach(stream -> {
+                        if (stream.socket == null) {
+                            connect(stream);
+                        }
+                    });
+                },
+                Transport.pause(failures).toMillis(),
+                TimeUnit.MILLISECONDS);
+    }
+
+    @Override
+    public void message(EventSocket socket, JsonObject message) {
+        String type = message.string("type");
+        if (message.has("id")) {
+            Stream stream = socket.pending.remove(message.string("id"));
+            if (stream != null) {
+                stream.unanswered--;
+                if (type.equals("success")) {
+                    accepted(stream, message.object("data"));
+                } else {
+                    refused(stream, message);
+                }
+            }
+            return;
+        }
+        Stream stream = message.has("stream_id") ? streams.get(message.string("stream_id")) : null;
+        if (stream == null || stream.socket != socket) {
+            return;
+        }
+        switch (type) {
+            case "event" -> {
+                try {
+                    deliver(stream, Events.socketEvent(message));
+                } catch (UsherException error) {
+                    fail(stream, error);
+                }
+            }
+            case "done" -> {
+                // Events that were asked for since then are still to come, with another end.
+                if (stream.unanswered == 0) {
+                    finish(stream);
+                }
+            }
+            case "error" -> refused(stream, message);
+            default -> {
+                // Of a later version.
+            }
+        }
+    }
+
+    private void accepted(Stream stream, JsonObject data) {
+        stream.failures = 0;
+        Long first = data.optionalInteger("first");
+        if (first != null) {
+            List.copyOf(stream.watchers).forEach(watcher -> watcher.removedBefore(first));
+        }
+    }
+
+    private void refused(Stream stream, JsonObject message) {
+        Long seconds = message.optionalInteger("retry_after");
+        Duration retryAfter = seconds == null ? null : Duration.ofSeconds(seconds);
+        refused(stream, Failures.ofProblem(message.object("error", Events::problem), retryAfter));
+    }
+
+    private void refused(Stream stream, UsherException error) {
+        if (streams.get(stream.id) != stream) {
+            return;
+        }
+        Problem problem = error.problem();
+        if (error.isProblem("events_removed") && problem != null && problem.extensions().get("first") instanceof Long first) {
+            List.copyOf(stream.watchers).forEach(watcher -> watcher.removedBefore(first));
+            connect(stream);
+        } else if (error.code() == Code.AUTH_FAILED) {
+            failAll(error);
+        } else if (problem == null || problem.status() >= 500 || problem.status() == 429 || problem.status() == 408) {
+            stream.failures++;
+            Duration pause = Transport.pause(stream.failures);
+            if (error.retryAfter() != null && error.retryAfter().compareTo(pause) > 0) {
+                pause = error.retryAfter();
+            }
+            transport.loop.schedule(() -> connect(stream), pause.toMillis(), TimeUnit.MILLISECONDS);
+        } else {
+            fail(stream, error);
+        }
+    }
+
+    private static void deliver(Stream stream, Event event) {
+        List.copyOf(stream.watchers).forEach(watcher -> watcher.offer(event));
+    }
+
+    private void finish(Stream stream) {
+        List<Watcher> watchers = new ArrayList<>(stream.watchers);
+        forget(stream);
+        watchers.forEach(Watcher::done);
+    }
+
+    private void fail(Stream stream, UsherException error) {
+        List<Watcher> watchers = new ArrayList<>(stream.watchers);
+        forget(stream);
+        watchers.forEach(watcher -> watcher.fail(error));
+    }
+
+    private void failAll(UsherException error) {
+        List.copyOf(streams.values()).forEach(stream -> fail(stream, error));
+    }
+
+    /** Reads a stream by long polls; again from the start of what is wanted if it is being read. */
+    private void poll(Stream stream) {
+        Call<EventPage> before = stream.poll;
+        stream.poll = null;
+        if (before != null) {
+            before.cancel(true);
+        }
+        Duration wait = polls.isCrowded() ? CROWDED_POLL : POLL;
+        Request request = Request.of("GET", "/events/{stream_id}", stream.id)
+                .query(Map.of("after", stream.next(), "wait", wait.toSeconds()));
+        Call<EventPage> call = transport.longPoll(polls, request, wait, Events::eventPage);
+        stream.poll = call;
+        call.whenComplete((page, error) -> onLoop(() -> {
+            if (stream.poll != call) {
+                return;
+            }
+            stream.poll = null;
+            if (error != null) {
+                UsherException failure = Call.failure(error);
+                if (failure.problem() == null && failure.code() != Code.AUTH_FAILED) {
+                    broken(failure);
+                }
+                refused(stream, failure);
+                return;
+            }
+            brokenSince = null;
+            stream.failures = 0;
+            read(stream, page);
+        }));
+    }
+
+    private void read(Stream stream, EventPage page) {
+        Long first = page.first();
+        if (first != null) {
+            List.copyOf(stream.watchers).forEach(watcher -> watcher.removedBefore(first));
+        }
+        page.events().forEach(event -> deliver(stream, event));
+        if (streams.get(stream.id) != stream) {
+            return;
+        }
+        if (page.done()) {
+            finish(stream);
+        } else {
+            connect(stream);
+        }
+    }
+}

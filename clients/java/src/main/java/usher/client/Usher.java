@@ -1,0 +1,619 @@
+package usher.client;
+
+import java.net.URI;
+import java.net.http.HttpClient;
+import java.time.Duration;
+import java.util.Locale;
+import java.util.Optional;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executor;
+import java.util.concurrent.Executors;
+import java.util.concurrent.Flow;
+import java.util.concurrent.RejectedExecutionException;
+import java.util.concurrent.ScheduledThreadPoolExecutor;
+import java.util.concurrent.ThreadFactory;
+import java.util.concurrent.atomic.AtomicInteger;
+import java.util.function.BiConsumer;
+import java.util.function.Function;
+import org.jspecify.annotations.Nullable;
+import usher.client.internal.ApiVersion;
+import usher.client.model.*;
+
+/**
+ * A client of one Usher: logs users in, takes payments, handles tickets. It is safe for use by many threads; an app needs
+ * one.
+ *
+ * <pre>{@code
+ * try (Usher usher = Usher.connect("http://127.0.0.1:3000", token)) {
+ *     LoginOperation login = usher.login().await();
+ *     show(login.url());
+ *     if (login.result().await() instanceof LoginResult.Approved approved) {
+ *         startSession(approved.mainKey());
+ *     }
+ * }
+ * }</pre>
+ *
+ * <p>Every call returns a {@link Call}: wait for it with {@link Call#await}, or give {@link Call#onDone} a callback. Calls
+ * have a timeout, and are repeated with the same idempotency key while the service is away for a moment. All operations
+ * that you wait for share one connection.
+ */
+public final class Usher implements AutoCloseable {
+    private static final System.Logger LOG = System.getLogger("usher.client");
+
+    private final Transport transport;
+    private final EventHub hub;
+    private final UsherApi api;
+    private final @Nullable ExecutorService ownExecutor;
+
+    private Usher(Builder options) {
+        ScheduledThreadPoolExecutor loop = new ScheduledThreadPoolExecutor(1, daemons("usher-client-loop"));
+        loop.setRemoveOnCancelPolicy(true);
+        loop.setExecuteExistingDelayedTasksAfterShutdownPolicy(false);
+        ownExecutor = options.executor == null ? Executors.newCachedThreadPool(daemons("usher-client")) : null;
+        Executor given = options.executor == null ? ownExecutor : options.executor;
+        Executor executor = task -> {
+            try {
+                given.execute(task);
+            } catch (RejectedExecutionException closed) {
+                // Whoever waits still learns of the end.
+                task.run();
+            }
+        };
+        HttpClient client = options.httpClient;
+        if (client == null) {
+            client = HttpClient.newBuilder()
+                    .version(HttpClient.Version.HTTP_1_1)
+                    .followRedirects(HttpClient.Redirect.NEVER)
+                    .connectTimeout(Duration.ofSeconds(10))
+                    .executor(executor)
+                    .build();
+        }
+        transport = new Transport(client, options, loop, executor);
+        hub = new EventHub(transport, options.reconnectTimeout);
+        api = new UsherApi(transport);
+        if (options.versionCheck) {
+            transport.afterFirstSuccess(() -> checkVersion().onDone((check, error) -> {
+                if (check != null && !check.compatible()) {
+                    LOG.log(System.Logger.Level.WARNING, check.message());
+                }
+            }));
+        }
+    }
+
+    /**
+     * Creates a client with the usual settings. It connects when it is used.
+     *
+     * @param baseUrl where Usher listens, for example {@code http://127.0.0.1:3000}
+     * @param token its {@code auth.auth_token}
+     * @return the client
+     * @throws IllegalArgumentException the URL is not {@code http} or {@code https}, or the token has other characters than
+     *     visible ASCII
+     */
+    public static Usher connect(String baseUrl, String token) {
+        return builder(baseUrl, token).build();
+    }
+
+    /**
+     * Creates a client with other settings.
+     *
+     * @param baseUrl where Usher listens
+     * @param token its {@code auth.auth_token}
+     * @return the settings
+     * @throws IllegalArgumentException as for {@link #connect}
+     */
+    public static Builder builder(String baseUrl, String token) {
+        return new Builder(baseUrl, token);
+    }
+
+    /**
+     * Every endpoint of the HTTP API.
+     *
+     * @return the endpoints
+     */
+    public UsherApi api() {
+        return api;
+    }
+
+    /**
+     * Starts a login: the handshake, and then the challenge, as one operation.
+     *
+     * @return the login, with the URL to show to the user
+     */
+    public Call<LoginOperation> login() {
+        return login(KeyHandshakeRequest.of(), CallOptions.DEFAULT);
+    }
+
+    /**
+     * Starts a login.
+     *
+     * @param request settings of the URL; without a {@code staticToken}, whose URL is for many users: see {@link #watch}
+     * @param options how to call
+     * @return the login, with the URL to show to the user
+     */
+    public Call<LoginOperation> login(KeyHandshakeRequest request, CallOptions options) {
+        if (request.staticToken() != null) {
+            throw new IllegalArgumentException("a URL with a static token is for many logins: watch its stream");
+        }
+        return change(api.createKeyHandshake(request, options), started -> new LoginOperation(this, started.streamId(), started.url()));
+    }
+
+    /**
+     * Finds a login again, for example after a restart of your app.
+     *
+     * @param streamId {@link LoginOperation#streamId} of the login
+     * @param url {@link LoginOperation#url} of the login; only for you to show it again
+     * @return the login
+     */
+    public LoginOperation resumeLogin(String streamId, String url) {
+        return new LoginOperation(this, streamId, url);
+    }
+
+    /**
+     * Asks a user whose key you know to prove it: logs them in without a URL.
+     *
+     * @param mainKey the user's key
+     * @return the operation
+     */
+    public Call<Operation<LoginResult>> authenticate(String mainKey) {
+        return authenticate(AuthenticateKeyRequest.of(mainKey), CallOptions.DEFAULT);
+    }
+
+    /**
+     * Asks a user whose key you know to prove it.
+     *
+     * @param request whom
+     * @param options how to call
+     * @return the operation
+     */
+    public Call<Operation<LoginResult>> authenticate(AuthenticateKeyRequest request, CallOptions options) {
+        return operation(api.authenticateKey(request, options), OperationKind.AUTHENTICATION);
+    }
+
+    /**
+     * Asks a user for a payment to the service.
+     *
+     * @param request whom, for what and how much
+     * @return the operation
+     */
+    public Call<Operation<PaymentResult>> requestPayment(SinglePaymentRequest request) {
+        return requestPayment(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Asks a user for a payment to the service.
+     *
+     * @param request whom, for what and how much
+     * @param options how to call
+     * @return the operation
+     */
+    public Call<Operation<PaymentResult>> requestPayment(SinglePaymentRequest request, CallOptions options) {
+        return operation(api.requestPayment(request, options), OperationKind.PAYMENT);
+    }
+
+    /**
+     * Has an invoice paid: by a user, or without a {@code mainKey} by the service's own Lightning backend.
+     *
+     * @param request the invoice, and who pays
+     * @return the operation
+     */
+    public Call<Operation<PaymentResult>> payInvoice(PayInvoiceRequest request) {
+        return payInvoice(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Has an invoice paid.
+     *
+     * @param request the invoice, and who pays
+     * @param options how to call
+     * @return the operation
+     */
+    public Call<Operation<PaymentResult>> payInvoice(PayInvoiceRequest request, CallOptions options) {
+        return operation(api.payInvoice(request, options), OperationKind.PAYMENT);
+    }
+
+    /**
+     * Asks a user for an invoice.
+     *
+     * @param request whom, and how much
+     * @return the operation
+     */
+    public Call<Operation<InvoiceResult>> requestInvoice(InvoiceRequest request) {
+        return requestInvoice(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Asks a user for an invoice.
+     *
+     * @param request whom, and how much
+     * @param options how to call
+     * @return the operation
+     */
+    public Call<Operation<InvoiceResult>> requestInvoice(InvoiceRequest request, CallOptions options) {
+        return operation(api.requestInvoice(request, options), OperationKind.INVOICE);
+    }
+
+    /**
+     * Asks a user to agree to a subscription.
+     *
+     * @param request whom, and what
+     * @return the operation
+     */
+    public Call<Operation<SubscriptionResult>> requestSubscription(RecurringPaymentRequest request) {
+        return requestSubscription(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Asks a user to agree to a subscription.
+     *
+     * @param request whom, and what
+     * @param options how to call
+     * @return the operation
+     */
+    public Call<Operation<SubscriptionResult>> requestSubscription(RecurringPaymentRequest request, CallOptions options) {
+        return operation(api.requestSubscription(request, options), OperationKind.SUBSCRIPTION);
+    }
+
+    /**
+     * Asks a user for a ticket.
+     *
+     * @param request whom, and what kind of ticket
+     * @return the operation
+     */
+    public Call<Operation<TicketResult>> requestTicket(TicketRequest request) {
+        return requestTicket(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Asks a user for a ticket.
+     *
+     * @param request whom, and what kind of ticket
+     * @param options how to call
+     * @return the operation
+     */
+    public Call<Operation<TicketResult>> requestTicket(TicketRequest request, CallOptions options) {
+        return operation(api.requestTicket(request, options), OperationKind.TICKET);
+    }
+
+    /**
+     * Sends a ticket to a user until they redeem it.
+     *
+     * @param request whom, and the token
+     * @return the operation; its result says that the user has redeemed the ticket
+     */
+    public Call<Operation<CashuResponseData>> sendTicket(SendTicketRequest request) {
+        return sendTicket(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Sends a ticket to a user until they redeem it.
+     *
+     * @param request whom, and the token
+     * @param options how to call
+     * @return the operation; its result says that the user has redeemed the ticket
+     */
+    public Call<Operation<CashuResponseData>> sendTicket(SendTicketRequest request, CallOptions options) {
+        return change(
+                api.sendTicket(request, options), sent -> new Operation<>(this, sent.streamId(), OperationKind.SENT_TICKET));
+    }
+
+    /**
+     * Opens an age verification with a page for the user.
+     *
+     * @return the operation, with the page's URL
+     */
+    public Call<VerificationOperation> verifyAge() {
+        return verifyAge(VerificationSessionRequest.of(), CallOptions.DEFAULT);
+    }
+
+    /**
+     * Opens an age verification with a page for the user.
+     *
+     * @param request settings of the session
+     * @param options how to call
+     * @return the operation, with the page's URL
+     */
+    public Call<VerificationOperation> verifyAge(VerificationSessionRequest request, CallOptions options) {
+        return change(
+                api.createVerificationSession(request, options), session -> new VerificationOperation(this, session));
+    }
+
+    /**
+     * Asks a user's wallet for a proof of age that it holds.
+     *
+     * @param request whom
+     * @return the operation
+     */
+    public Call<Operation<TicketResult>> requestProofOfAge(VerificationTokenRequest request) {
+        return operation(api.requestVerificationToken(request), OperationKind.TICKET);
+    }
+
+    /**
+     * Finds an operation again, for example after a restart of your app. This asks nothing of the service.
+     *
+     * @param kind what it is
+     * @param streamId its stream
+     * @param <R> its result
+     * @return the operation
+     */
+    public <R> Operation<R> resume(OperationKind<R> kind, String streamId) {
+        return new Operation<>(this, streamId, kind);
+    }
+
+    /**
+     * Fetches a user's profile.
+     *
+     * @param mainKey the user's key
+     * @return the profile, or nothing if the user has none. Its texts are anybody's: treat them as untrusted
+     */
+    public Call<Optional<Profile>> profile(String mainKey) {
+        return api.getProfile(mainKey)
+                .map(Optional::of, error -> error.isProblem("profile_not_found") ? Optional.empty() : null);
+    }
+
+    /**
+     * Reads any stream from an index on, in the background and for as long as it takes. A broken connection is made again
+     * without an event lost or repeated. The streams that never end are {@code subscriptions} and those of reusable
+     * handshakes.
+     *
+     * @param streamId the stream
+     * @param after the first index that you want: 0, or one more than the last that you have handled
+     * @param listener gets the events
+     * @return closes the reading
+     */
+    public Watch watch(String streamId, long after, StreamListener listener) {
+        Delivery delivery = deliver(listener);
+        delivery.read(hub, streamId, after);
+        return delivery;
+    }
+
+    /**
+     * The events of a stream as a publisher. Each subscriber reads for itself, as fast as it requests.
+     *
+     * @param streamId the stream
+     * @param after the first index that you want
+     * @return the events; a subscriber gets {@link UsherException} if the stream cannot be read, or if events that it wants
+     *     were removed
+     */
+    public Flow.Publisher<Event> events(String streamId, long after) {
+        return subscriber -> {
+            Delivery delivery = deliver(subscriber);
+            subscriber.onSubscribe(delivery);
+            delivery.read(hub, streamId, after);
+        };
+    }
+
+    /**
+     * Reports each subscription that its user has closed.
+     *
+     * @param after the first index of the stream {@code subscriptions} that you want: 0, or one more than the last that you
+     *     have handled
+     * @param listener gets the event, whose index to remember, and its data
+     * @return closes the reading
+     */
+    public Watch onSubscriptionClosed(long after, BiConsumer<Event, SubscriptionClosedData> listener) {
+        return watch("subscriptions", after, event -> {
+            if (event.data() instanceof SubscriptionClosedData data) {
+                listener.accept(event, data);
+            }
+        });
+    }
+
+    /**
+     * Shows the events of all streams from now on, for development: nothing is repeated after a broken connection. An app
+     * reads its streams or uses webhooks.
+     *
+     * @param listener gets the events
+     * @return closes the feed
+     */
+    public Watch streamAllEvents(LiveListener listener) {
+        return new LiveFeed(transport, listener);
+    }
+
+    /**
+     * Compares the version of the service with that of this client. The client does it by itself after its first call, and
+     * logs a warning if they differ.
+     *
+     * @return both versions
+     */
+    public Call<VersionCheck> checkVersion() {
+        return change(api.getVersion(), version -> VersionCheck.of(version.version()));
+    }
+
+    /**
+     * The version of this client: major and minor are those of the service that it fits.
+     *
+     * @return the version
+     */
+    public static String clientVersion() {
+        return ApiVersion.VERSION;
+    }
+
+    /** Ends everything that runs: calls fail with {@code CONNECTION_CLOSED}. Operations of the service go on. */
+    @Override
+    public void close() {
+        transport.close();
+        hub.close(() -> {
+            if (ownExecutor != null) {
+                // What is waiting to be told the end still runs.
+                ownExecutor.shutdown();
+            }
+        });
+    }
+
+    <R> Call<R> await(String streamId, OperationKind<R> kind) {
+        return await(streamId, kind::read);
+    }
+
+    /** The first event of a handshake. */
+    Call<KeyHandshakeData> handshake(String streamId) {
+        return await(streamId, event -> {
+            OperationKind.AUTHENTICATION.read(event);
+            return event.data() instanceof KeyHandshakeData data ? data : null;
+        });
+    }
+
+    private <R> Call<R> await(String streamId, Operation.OperationKindReader<R> reader) {
+        Call<R> call = new Call<>(transport.executor);
+        Watcher watcher = new Watcher(streamId, 0, false, new Operation.Result<>(call, reader));
+        call.whenComplete((result, error) -> hub.unwatch(watcher));
+        hub.watch(watcher);
+        return call;
+    }
+
+    /** Hands everything to a listener. */
+    Delivery deliver(StreamListener listener) {
+        Delivery delivery = new Delivery(transport.executor, listener);
+        delivery.request(Long.MAX_VALUE);
+        return delivery;
+    }
+
+    /** Hands to a subscriber what it requests. */
+    Delivery deliver(Flow.Subscriber<? super Event> subscriber) {
+        return new Delivery(transport.executor, Delivery.forSubscriber(subscriber));
+    }
+
+    private <R> Call<Operation<R>> operation(Call<StreamStarted> call, OperationKind<R> kind) {
+        return change(call, started -> new Operation<>(this, started.streamId(), kind));
+    }
+
+    private static <T, U> Call<U> change(Call<T> call, Function<T, U> change) {
+        return call.map(change, error -> null);
+    }
+
+    private static ThreadFactory daemons(String name) {
+        AtomicInteger number = new AtomicInteger();
+        return task -> {
+            Thread thread = new Thread(task, name + "-" + number.incrementAndGet());
+            thread.setDaemon(true);
+            return thread;
+        };
+    }
+
+    /** Settings of a client. */
+    public static final class Builder {
+        final URI base;
+        final String token;
+        Duration timeout = Duration.ofSeconds(60);
+        Duration reconnectTimeout = Duration.ofMinutes(5);
+        int retries = 4;
+        int connections = 32;
+        boolean versionCheck = true;
+        @Nullable HttpClient httpClient;
+        @Nullable Executor executor;
+
+        private Builder(String baseUrl, String token) {
+            URI uri = URI.create(baseUrl.replaceFirst("/+$", ""));
+            String scheme = uri.getScheme() == null ? "" : uri.getScheme().toLowerCase(Locale.ROOT);
+            if (!(scheme.equals("http") || scheme.equals("https"))
+                    || uri.getHost() == null
+                    || uri.getRawQuery() != null
+                    || uri.getRawFragment() != null
+                    || uri.getRawUserInfo() != null) {
+                throw new IllegalArgumentException("the base URL must be http(s)://host, with a port and a path if need be");
+            }
+            if (!token.matches("[!-~]+")) {
+                throw new IllegalArgumentException("the token must consist of visible ASCII characters");
+            }
+            this.base = URI.create(scheme + uri.toString().substring(scheme.length()));
+            this.token = token;
+        }
+
+        /**
+         * Sets the timeout of calls that have none of their own.
+         *
+         * @param timeout within what time, with all retries, a call must be over; 60 s by default, because minting a ticket
+         *     may take half of it
+         * @return this
+         */
+        public Builder timeout(Duration timeout) {
+            new CallOptions(timeout, null, null);
+            this.timeout = timeout;
+            return this;
+        }
+
+        /**
+         * Sets how often a call is repeated when the service is away, full, or asks for it.
+         *
+         * @param retries how often, 4 by default
+         * @return this
+         */
+        public Builder retries(int retries) {
+            if (retries < 0) {
+                throw new IllegalArgumentException("retries must be 0 or more");
+            }
+            this.retries = retries;
+            return this;
+        }
+
+        /**
+         * Sets how many requests run at the same time; others wait for their turn.
+         *
+         * @param connections how many, 32 by default
+         * @return this
+         */
+        public Builder connections(int connections) {
+            if (connections < 1) {
+                throw new IllegalArgumentException("at least one request must run");
+            }
+            this.connections = connections;
+            return this;
+        }
+
+        /**
+         * Sets how long {@link Operation#result} waits while the service cannot be reached. {@link Usher#watch} waits for as
+         * long as it takes.
+         *
+         * @param reconnectTimeout how long, five minutes by default
+         * @return this
+         */
+        public Builder reconnectTimeout(Duration reconnectTimeout) {
+            this.reconnectTimeout = reconnectTimeout;
+            return this;
+        }
+
+        /**
+         * Sets whether the client compares its version with that of the service, after its first call.
+         *
+         * @param versionCheck whether to, true by default
+         * @return this
+         */
+        public Builder versionCheck(boolean versionCheck) {
+            this.versionCheck = versionCheck;
+            return this;
+        }
+
+        /**
+         * Sets the HTTP client, for a proxy or certificates of your own.
+         *
+         * @param httpClient a client that does not follow redirects, which would get the token
+         * @return this
+         */
+        public Builder httpClient(HttpClient httpClient) {
+            if (httpClient.followRedirects() != HttpClient.Redirect.NEVER) {
+                throw new IllegalArgumentException("the HTTP client must not follow redirects");
+            }
+            this.httpClient = httpClient;
+            return this;
+        }
+
+        /**
+         * Sets where callbacks and listeners run. They may block.
+         *
+         * @param executor by default threads of the client, as many as are needed
+         * @return this
+         */
+        public Builder executor(Executor executor) {
+            this.executor = executor;
+            return this;
+        }
+
+        /**
+         * Creates the client.
+         *
+         * @return the client
+         */
+        public Usher build() {
+            return new Usher(this);
+        }
+    }
+}

@@ -1,0 +1,1284 @@
+// Written by clients/java/generate from docs/openapi.json; do not edit.
+package usher.client;
+
+import java.util.Map;
+import usher.client.internal.Decoders;
+import usher.client.internal.Encoders;
+import usher.client.internal.Events;
+import usher.client.internal.JsonObject;
+import usher.client.internal.Request;
+import usher.client.model.*;
+
+/**
+ * Every endpoint of the HTTP API, one method each: a request, and its response as a record.
+ * {@link Usher} has what a login, a payment or a ticket takes from beginning to end.
+ */
+public final class UsherApi {
+    private final Transport transport;
+
+    UsherApi(Transport transport) {
+        this.transport = transport;
+    }
+
+    /**
+     * Lists the open reusable handshakes.
+     *
+     * <p>{@code GET /key-handshake}
+     *
+     * @param query which part of it
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<KeyHandshakeList> listKeyHandshakes(ListKeyHandshakesQuery query) {
+        return listKeyHandshakes(query, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Lists the open reusable handshakes.
+     *
+     * <p>These are the handshakes with a {@code static_token}, each with the number of its scans: accepted, waiting
+     * and refused. A handshake that was closed with {@code DELETE /key-handshake/{stream_id}} is not listed.
+     *
+     * <p>{@code GET /key-handshake}
+     *
+     * @param query which part of it
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<KeyHandshakeList> listKeyHandshakes(ListKeyHandshakesQuery query, CallOptions options) {
+        return transport.call(Request.of("GET", "/key-handshake").query(Encoders.listKeyHandshakesQuery(query)),
+                options, Decoders::keyHandshakeList);
+    }
+
+    /**
+     * Creates a handshake URL, with which a user tells the service their key.
+     *
+     * <p>{@code POST /key-handshake}
+     *
+     * @param request The kind of handshake URL. Every field is optional, and so is the body.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<KeyHandshakeStarted> createKeyHandshake(KeyHandshakeRequest request) {
+        return createKeyHandshake(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Creates a handshake URL, with which a user tells the service their key.
+     *
+     * <p>Show the URL to the user as a QR code or a link. When the user opens it with their wallet, the stream gets a
+     * {@code KeyHandshake} event {@code {main_key, preferred_relays}}. A single-use URL (without {@code static_token})
+     * is done after the first user, or ends with a {@code StatusUpdate} {@code timeout} after {@code
+     * handshake.ttl_seconds}. The key alone is not a login yet: ask for a proof with {@code POST /authenticate-key}.
+     *
+     * <p>{@code POST /key-handshake}
+     *
+     * @param request The kind of handshake URL. Every field is optional, and so is the body.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<KeyHandshakeStarted> createKeyHandshake(KeyHandshakeRequest request, CallOptions options) {
+        return transport.call(Request.of("POST", "/key-handshake").body(Encoders.keyHandshakeRequest(request)),
+                options, Decoders::keyHandshakeStarted);
+    }
+
+    /**
+     * Asks a user's wallet to prove that the user holds a key.
+     *
+     * <p>{@code POST /authenticate-key}
+     *
+     * @param request Asks a user to prove that they hold a key.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<StreamStarted> authenticateKey(AuthenticateKeyRequest request) {
+        return authenticateKey(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Asks a user's wallet to prove that the user holds a key.
+     *
+     * <p>The stream gets one {@code StatusUpdate} event: {@code {status: "approved", main_key, granted_permissions,
+     * session_token?}}, {@code {status: "declined", reason?}}, {@code {status: "timeout"}} if nobody responded, or
+     * {@code {status: "error", reason}}. Grant access only on {@code approved}.
+     *
+     * <p>{@code POST /authenticate-key}
+     *
+     * @param request Asks a user to prove that they hold a key.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<StreamStarted> authenticateKey(AuthenticateKeyRequest request, CallOptions options) {
+        return transport.call(Request.of("POST", "/authenticate-key").body(Encoders.authenticateKeyRequest(request)),
+                options, Decoders::streamStarted);
+    }
+
+    /**
+     * Closes a key handshake.
+     *
+     * <p>{@code DELETE /key-handshake/{stream_id}}
+     *
+     * @param streamId The {@code stream_id} of {@code POST /key-handshake}.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<KeyHandshakeClosed> closeKeyHandshake(String streamId) {
+        return closeKeyHandshake(streamId, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Closes a key handshake.
+     *
+     * <p>Its URL stops working at once, and its stream is done; there is no event for this. Its events can be read for
+     * {@code streams.retention_days}. For as long its URL stays dead: the same {@code static_token}, opened again,
+     * gets a new stream and another URL. A handshake that is already closed gets the same response.
+     *
+     * <p>{@code DELETE /key-handshake/{stream_id}}
+     *
+     * @param streamId The {@code stream_id} of {@code POST /key-handshake}.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<KeyHandshakeClosed> closeKeyHandshake(String streamId, CallOptions options) {
+        return transport.call(Request.of("DELETE", "/key-handshake/{stream_id}", streamId), options,
+                Decoders::keyHandshakeClosed);
+    }
+
+    /**
+     * Issues a JWT about a key, signed with the service's key.
+     *
+     * <p>{@code POST /jwt/issue}
+     *
+     * @param request The key and the validity of a JWT.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<JwtIssued> issueJwt(JwtIssueRequest request) {
+        return issueJwt(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Issues a JWT about a key, signed with the service's key.
+     *
+     * <p>ES256K with the service's Nostr key (the BIP-340 key, with even Y), with the claims {@code iat}, {@code nbf},
+     * {@code exp} and {@code target_key}. The service does not check that the user holds the key: use {@code POST
+     * /authenticate-key} first. An issued JWT cannot be revoked.
+     *
+     * <p>{@code POST /jwt/issue}
+     *
+     * @param request The key and the validity of a JWT.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<JwtIssued> issueJwt(JwtIssueRequest request, CallOptions options) {
+        return transport.call(Request.of("POST", "/jwt/issue").body(Encoders.jwtIssueRequest(request)), options,
+                Decoders::jwtIssued);
+    }
+
+    /**
+     * Verifies that a JWT is signed by a key and valid now.
+     *
+     * <p>{@code POST /jwt/verify}
+     *
+     * @param request A JWT, and the key that must have signed it.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<JwtVerified> verifyJwt(JwtVerifyRequest request) {
+        return verifyJwt(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Verifies that a JWT is signed by a key and valid now.
+     *
+     * <p>The algorithm must be ES256K and {@code exp} must be present. {@code nbf}, if present, may be at most 30
+     * seconds in the future.
+     *
+     * <p>{@code POST /jwt/verify}
+     *
+     * @param request A JWT, and the key that must have signed it.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<JwtVerified> verifyJwt(JwtVerifyRequest request, CallOptions options) {
+        return transport.call(Request.of("POST", "/jwt/verify").body(Encoders.jwtVerifyRequest(request)), options,
+                Decoders::jwtVerified);
+    }
+
+    /**
+     * Fetches a user's profile.
+     *
+     * <p>{@code GET /profile/{main_key}}
+     *
+     * @param mainKey The user's key: 64 hex characters.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<Profile> getProfile(String mainKey) {
+        return getProfile(mainKey, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Fetches a user's profile.
+     *
+     * <p>Usher queries its own relays, the relays that the user named, and those of the user's relay list (NIP-65),
+     * and uses the newest valid event. This takes at most 8 seconds. A profile is cached for 10 minutes, and the
+     * absence of one for 1 minute.
+     *
+     * <p>{@code GET /profile/{main_key}}
+     *
+     * @param mainKey The user's key: 64 hex characters.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<Profile> getProfile(String mainKey, CallOptions options) {
+        return transport.call(Request.of("GET", "/profile/{main_key}", mainKey), options, Decoders::profile);
+    }
+
+    /**
+     * Resolves a NIP-05 identifier to a key.
+     *
+     * <p>{@code GET /nip05/{identifier}}
+     *
+     * @param identifier {@code name@domain}; {@code _@domain} names the domain itself.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<Nip05> resolveNip05(String identifier) {
+        return resolveNip05(identifier, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Resolves a NIP-05 identifier to a key.
+     *
+     * <p>Usher queries the domain of the identifier over HTTPS for at most 5 seconds. It follows no redirects and
+     * connects to no private address. A result is cached for 10 minutes, and the absence of one for 1 minute.
+     *
+     * <p>{@code GET /nip05/{identifier}}
+     *
+     * @param identifier {@code name@domain}; {@code _@domain} names the domain itself.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<Nip05> resolveNip05(String identifier, CallOptions options) {
+        return transport.call(Request.of("GET", "/nip05/{identifier}", identifier), options, Decoders::nip05);
+    }
+
+    /**
+     * Asks a user for a Lightning payment to the service.
+     *
+     * <p>{@code POST /payments/single}
+     *
+     * @param request Asks a user for a payment.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<StreamStarted> requestPayment(SinglePaymentRequest request) {
+        return requestPayment(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Asks a user for a Lightning payment to the service.
+     *
+     * <p>The response comes at once; the invoice is created and sent to the user's wallet afterwards. The stream gets
+     * {@code StatusUpdate} events: {@code {status: "user_approved"}} and {@code {status: "user_failed", reason?}}
+     * while the payment is in progress, and finally one of {@code {status: "paid", preimage}}, {@code {status:
+     * "user_rejected", reason?}}, {@code {status: "timeout", reason}} and {@code {status: "error", reason}}. If the
+     * money arrives after that, a later {@code paid} reports it. Each event contains your {@code request_id}.
+     *
+     * <p>{@code POST /payments/single}
+     *
+     * @param request Asks a user for a payment.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<StreamStarted> requestPayment(SinglePaymentRequest request, CallOptions options) {
+        return transport.call(Request.of("POST", "/payments/single").body(Encoders.singlePaymentRequest(request)),
+                options, Decoders::streamStarted);
+    }
+
+    /**
+     * Pays an invoice, from a user's wallet or from the service's Lightning backend.
+     *
+     * <p>{@code POST /invoices/pay}
+     *
+     * @param request Has an invoice paid.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<StreamStarted> payInvoice(PayInvoiceRequest request) {
+        return payInvoice(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Pays an invoice, from a user's wallet or from the service's Lightning backend.
+     *
+     * <p>With {@code main_key}, the user's wallet is asked to pay, and the stream gets the events that {@code POST
+     * /payments/single} describes; Usher reports {@code paid} when the wallet shows the preimage. Without {@code
+     * main_key}, the Lightning backend pays: {@code {status: "paid", preimage, fees_paid?}} or {@code {status:
+     * "error", reason, outcome}}. {@code outcome} is {@code not_paid}, or {@code unknown} if the backend cannot tell;
+     * if the payment turns out to have been made, a later {@code paid} reports it.
+     *
+     * <p>An invoice is never paid twice: the same invoice always gets the stream of the first request.
+     *
+     * <p>The Lightning backend pays at most {@code wallet.daily_budget_millisats} within 24 hours. Amount and the
+     * largest allowed fee ({@code wallet.max_fee_percent}) must fit into what is left.
+     *
+     * <p>{@code POST /invoices/pay}
+     *
+     * @param request Has an invoice paid.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<StreamStarted> payInvoice(PayInvoiceRequest request, CallOptions options) {
+        return transport.call(Request.of("POST", "/invoices/pay").body(Encoders.payInvoiceRequest(request)), options,
+                Decoders::streamStarted);
+    }
+
+    /**
+     * Asks a user's wallet for an invoice.
+     *
+     * <p>{@code POST /invoices/request}
+     *
+     * @param request Asks a user for an invoice.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<StreamStarted> requestInvoice(InvoiceRequest request) {
+        return requestInvoice(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Asks a user's wallet for an invoice.
+     *
+     * <p>The stream gets one event: {@code InvoiceResponse} {@code {invoice, payment_hash, amount}}, with a verified
+     * invoice (signature, amount, network, expiry), or {@code StatusUpdate} {@code {status: "timeout"}} or {@code
+     * {status: "error", reason}}. Pay the invoice with {@code POST /invoices/pay}.
+     *
+     * <p>{@code POST /invoices/request}
+     *
+     * @param request Asks a user for an invoice.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<StreamStarted> requestInvoice(InvoiceRequest request, CallOptions options) {
+        return transport.call(Request.of("POST", "/invoices/request").body(Encoders.invoiceRequest(request)), options,
+                Decoders::streamStarted);
+    }
+
+    /**
+     * Describes the service's Lightning backend and its balance.
+     *
+     * <p>{@code GET /wallet/info}
+     *
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<WalletInfo> getWalletInfo() {
+        return getWalletInfo(CallOptions.DEFAULT);
+    }
+
+    /**
+     * Describes the service's Lightning backend and its balance.
+     *
+     * <p>Each request queries the backend and waits for its reply. Use it to check whether the backend works, not
+     * every second.
+     *
+     * <p>{@code GET /wallet/info}
+     *
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<WalletInfo> getWalletInfo(CallOptions options) {
+        return transport.call(Request.of("GET", "/wallet/info"), options, Decoders::walletInfo);
+    }
+
+    /**
+     * Asks a user to agree to a subscription.
+     *
+     * <p>{@code POST /payments/recurring}
+     *
+     * @param request Asks a user to agree to a subscription.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<StreamStarted> requestSubscription(RecurringPaymentRequest request) {
+        return requestSubscription(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Asks a user to agree to a subscription.
+     *
+     * <p>The stream gets one event: {@code Subscription} {@code {status: "approved", subscription_id, main_key,
+     * authorized_amount, authorized_recurrence, …}} if the user agrees, otherwise {@code StatusUpdate} {@code {status:
+     * "user_rejected", reason?}}, {@code {status: "timeout"}} or {@code {status: "error", reason}}. With {@code
+     * minimum_amount} the user may authorize less than {@code amount}: then request no more than what was authorized.
+     * With {@code auto_charge} the service requests each due payment by itself and reports it on the stream {@code
+     * subscriptions}.
+     *
+     * <p>{@code POST /payments/recurring}
+     *
+     * @param request Asks a user to agree to a subscription.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<StreamStarted> requestSubscription(RecurringPaymentRequest request, CallOptions options) {
+        return transport.call(Request.of("POST",
+                "/payments/recurring").body(Encoders.recurringPaymentRequest(request)), options,
+                Decoders::streamStarted);
+    }
+
+    /**
+     * Closes a subscription and notifies the user's wallet.
+     *
+     * <p>{@code POST /payments/recurring/close}
+     *
+     * @param request Closes a subscription.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<SubscriptionClosed> closeSubscription(CloseSubscriptionRequest request) {
+        return closeSubscription(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Closes a subscription and notifies the user's wallet.
+     *
+     * <p>A subscription that has already ended gets the same response.
+     *
+     * <p>{@code POST /payments/recurring/close}
+     *
+     * @param request Closes a subscription.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<SubscriptionClosed> closeSubscription(CloseSubscriptionRequest request, CallOptions options) {
+        return transport.call(Request.of("POST",
+                "/payments/recurring/close").body(Encoders.closeSubscriptionRequest(request)), options,
+                Decoders::subscriptionClosed);
+    }
+
+    /**
+     * Lists subscriptions.
+     *
+     * <p>{@code GET /subscriptions}
+     *
+     * @param query which part of it
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<SubscriptionList> listSubscriptions(ListSubscriptionsQuery query) {
+        return listSubscriptions(query, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Lists subscriptions.
+     *
+     * <p>Subscriptions that have ended stay in the list for {@code streams.retention_days}.
+     *
+     * <p>{@code GET /subscriptions}
+     *
+     * @param query which part of it
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<SubscriptionList> listSubscriptions(ListSubscriptionsQuery query, CallOptions options) {
+        return transport.call(Request.of("GET", "/subscriptions").query(Encoders.listSubscriptionsQuery(query)),
+                options, Decoders::subscriptionList);
+    }
+
+    /**
+     * Shows a subscription.
+     *
+     * <p>{@code GET /subscriptions/{subscription_id}}
+     *
+     * @param subscriptionId The {@code subscription_id} of the {@code Subscription} event.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<SubscriptionInfo> getSubscription(String subscriptionId) {
+        return getSubscription(subscriptionId, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Shows a subscription.
+     *
+     * <p>A subscription that has ended can be read for {@code streams.retention_days}.
+     *
+     * <p>{@code GET /subscriptions/{subscription_id}}
+     *
+     * @param subscriptionId The {@code subscription_id} of the {@code Subscription} event.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<SubscriptionInfo> getSubscription(String subscriptionId, CallOptions options) {
+        return transport.call(Request.of("GET", "/subscriptions/{subscription_id}", subscriptionId), options,
+                Decoders::subscriptionInfo);
+    }
+
+    /**
+     * Computes the next occurrence of a calendar.
+     *
+     * <p>{@code POST /calendar/next-occurrence}
+     *
+     * @param request A calendar, and a time.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<CalendarNextOccurrence> getNextOccurrence(CalendarNextOccurrenceRequest request) {
+        return getNextOccurrence(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Computes the next occurrence of a calendar.
+     *
+     * <p>The due dates of a subscription are computed like this: after {@code first_payment_due}, each due date is the
+     * next occurrence after the previous one. A day that a month does not have is skipped, and so is a time that does
+     * not exist because clocks are put forward. A time that exists twice because clocks are put back is used once, the
+     * first time.
+     *
+     * <p>{@code POST /calendar/next-occurrence}
+     *
+     * @param request A calendar, and a time.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<CalendarNextOccurrence> getNextOccurrence(CalendarNextOccurrenceRequest request, CallOptions options) {
+        return transport.call(Request.of("POST",
+                "/calendar/next-occurrence").body(Encoders.calendarNextOccurrenceRequest(request)), options,
+                Decoders::calendarNextOccurrence);
+    }
+
+    /**
+     * Asks a user's wallet for a ticket.
+     *
+     * <p>{@code POST /cashu/request}
+     *
+     * @param request Asks a user for a ticket.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<StreamStarted> requestTicket(TicketRequest request) {
+        return requestTicket(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Asks a user's wallet for a ticket.
+     *
+     * <p>The response comes at once. The stream gets one event: {@code CashuResponse} {@code {status: "success",
+     * token, amount}} with a token that the mint has confirmed to be unspent, of this mint and unit, and worth at
+     * least {@code amount}; or {@code CashuResponse} {@code {status: "insufficient_funds" | "rejected", reason?}}; or
+     * {@code StatusUpdate} {@code {status: "timeout"}} or {@code {status: "error", reason, token?}}. With {@code
+     * redeem} the ticket is redeemed before {@code success} is reported; without it, redeem the {@code token}
+     * yourself, at once, with {@code POST /cashu/burn}.
+     *
+     * <p>{@code POST /cashu/request}
+     *
+     * @param request Asks a user for a ticket.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<StreamStarted> requestTicket(TicketRequest request, CallOptions options) {
+        return transport.call(Request.of("POST", "/cashu/request").body(Encoders.ticketRequest(request)), options,
+                Decoders::streamStarted);
+    }
+
+    /**
+     * Mints a ticket and returns it.
+     *
+     * <p>{@code POST /cashu/mint}
+     *
+     * @param request Mints a ticket.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<Ticket> mintTicket(MintTicketRequest request) {
+        return mintTicket(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Mints a ticket and returns it.
+     *
+     * <p>The request waits for the mint, up to 25 seconds. If the mint wants its quote paid, the Lightning backend
+     * pays it. Send an {@code Idempotency-Key}: the same request with the same key never mints twice, and returns the
+     * same token, also after {@code mint_timeout} and after a crash. Without a key, a token that comes too late joins
+     * the service's own balance ({@code GET /cashu/balances}).
+     *
+     * <p>{@code POST /cashu/mint}
+     *
+     * @param request Mints a ticket.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<Ticket> mintTicket(MintTicketRequest request, CallOptions options) {
+        return transport.call(Request.of("POST", "/cashu/mint").body(Encoders.mintTicketRequest(request)), options,
+                Decoders::ticket);
+    }
+
+    /**
+     * Redeems a ticket: from then on nobody can use it.
+     *
+     * <p>{@code POST /cashu/burn}
+     *
+     * @param request Redeems a ticket.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<TicketBurned> burnTicket(BurnTicketRequest request) {
+        return burnTicket(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Redeems a ticket: from then on nobody can use it.
+     *
+     * <p>The value joins the service's own balance ({@code GET /cashu/balances}). Burn what users give you at once,
+     * before you let them in: until then, copies of the token are as good as the token. Send an {@code
+     * Idempotency-Key}: if the response is lost, the same request with the same key returns it, whereas a new request
+     * gets {@code token_already_spent}.
+     *
+     * <p>{@code POST /cashu/burn}
+     *
+     * @param request Redeems a ticket.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<TicketBurned> burnTicket(BurnTicketRequest request, CallOptions options) {
+        return transport.call(Request.of("POST", "/cashu/burn").body(Encoders.burnTicketRequest(request)), options,
+                Decoders::ticketBurned);
+    }
+
+    /**
+     * Sends a ticket to a user's wallet.
+     *
+     * <p>{@code POST /cashu/send-direct}
+     *
+     * @param request Sends a ticket to a user.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<TicketSent> sendTicket(SendTicketRequest request) {
+        return sendTicket(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Sends a ticket to a user's wallet.
+     *
+     * <p>The token is stored before the response, and then sent again and again, less and less often, until the mint
+     * says that it is spent: the user has redeemed it, and the stream gets {@code CashuResponse} {@code {status:
+     * "success"}}. After {@code cashu.send_ttl_hours} (a week) the stream gets {@code StatusUpdate} {@code {status:
+     * "timeout"}}. The token is not lost then: it stays in the list of {@code GET /cashu/outgoing}, and {@code POST
+     * /cashu/outgoing/{stream_id}/reclaim} takes it back. While a token is being sent, the same request gets the same
+     * stream.
+     *
+     * <p>{@code POST /cashu/send-direct}
+     *
+     * @param request Sends a ticket to a user.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<TicketSent> sendTicket(SendTicketRequest request, CallOptions options) {
+        return transport.call(Request.of("POST", "/cashu/send-direct").body(Encoders.sendTicketRequest(request)),
+                options, Decoders::ticketSent);
+    }
+
+    /**
+     * Lists tickets that were sent and that are not known to be redeemed.
+     *
+     * <p>{@code GET /cashu/outgoing}
+     *
+     * @param query which part of it
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<OutgoingTicketList> listOutgoingTickets(ListOutgoingTicketsQuery query) {
+        return listOutgoingTickets(query, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Lists tickets that were sent and that are not known to be redeemed.
+     *
+     * <p>A ticket leaves the list when its user has redeemed it, and when it is reclaimed.
+     *
+     * <p>{@code GET /cashu/outgoing}
+     *
+     * @param query which part of it
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<OutgoingTicketList> listOutgoingTickets(ListOutgoingTicketsQuery query, CallOptions options) {
+        return transport.call(Request.of("GET", "/cashu/outgoing").query(Encoders.listOutgoingTicketsQuery(query)),
+                options, Decoders::outgoingTicketList);
+    }
+
+    /**
+     * Takes back a ticket that was sent and not redeemed.
+     *
+     * <p>{@code POST /cashu/outgoing/{stream_id}/reclaim}
+     *
+     * @param streamId The {@code stream_id} of {@code POST /cashu/send-direct}.
+     * @param request Takes back a ticket that was sent.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<TicketReclaimed> reclaimTicket(String streamId, ReclaimTicketRequest request) {
+        return reclaimTicket(streamId, request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Takes back a ticket that was sent and not redeemed.
+     *
+     * <p>The service redeems the ticket itself: the user's copy becomes worthless, and the value joins the service's
+     * own balance ({@code GET /cashu/balances}). The stream is done. A ticket that was reclaimed already gets the same
+     * response.
+     *
+     * <p>{@code POST /cashu/outgoing/{stream_id}/reclaim}
+     *
+     * @param streamId The {@code stream_id} of {@code POST /cashu/send-direct}.
+     * @param request Takes back a ticket that was sent.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<TicketReclaimed> reclaimTicket(String streamId, ReclaimTicketRequest request, CallOptions options) {
+        return transport.call(Request.of("POST", "/cashu/outgoing/{stream_id}/reclaim",
+                streamId).body(Encoders.reclaimTicketRequest(request)), options, Decoders::ticketReclaimed);
+    }
+
+    /**
+     * Lists what the service's own ticket wallet holds.
+     *
+     * <p>{@code GET /cashu/balances}
+     *
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<TicketBalances> listTicketBalances() {
+        return listTicketBalances(CallOptions.DEFAULT);
+    }
+
+    /**
+     * Lists what the service's own ticket wallet holds.
+     *
+     * <p>It holds what you burned and took back, and tokens that were minted without an {@code Idempotency-Key} and
+     * that nobody got. {@code POST /cashu/withdraw} takes value out. No mint is asked.
+     *
+     * <p>{@code GET /cashu/balances}
+     *
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<TicketBalances> listTicketBalances(CallOptions options) {
+        return transport.call(Request.of("GET", "/cashu/balances"), options, Decoders::ticketBalances);
+    }
+
+    /**
+     * Takes a token out of the service's own balance.
+     *
+     * <p>{@code POST /cashu/withdraw}
+     *
+     * @param request Takes a token out of the service's own balance.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<Ticket> withdrawTicket(WithdrawTicketRequest request) {
+        return withdrawTicket(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Takes a token out of the service's own balance.
+     *
+     * <p>The balance is what you burned or took back ({@code GET /cashu/balances}). Use this to move it to another
+     * wallet. Send an {@code Idempotency-Key}: the same request with the same key returns the same token. Without a
+     * key, a token whose response is lost returns to the balance only if the service was interrupted before the token
+     * was made.
+     *
+     * <p>{@code POST /cashu/withdraw}
+     *
+     * @param request Takes a token out of the service's own balance.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<Ticket> withdrawTicket(WithdrawTicketRequest request, CallOptions options) {
+        return transport.call(Request.of("POST", "/cashu/withdraw").body(Encoders.withdrawTicketRequest(request)),
+                options, Decoders::ticket);
+    }
+
+    /**
+     * Opens an age verification session.
+     *
+     * <p>{@code POST /verification/sessions}
+     *
+     * @param request Opens an age verification session. It has no fields.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<VerificationSession> createVerificationSession(VerificationSessionRequest request) {
+        return createVerificationSession(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Opens an age verification session.
+     *
+     * <p>Redirect the user to {@code session_url}. The stream gets one event: {@code CashuResponse} with {@code
+     * status} {@code success} and the proof as {@code token}, {@code rejected} with a {@code reason}, or {@code
+     * insufficient_funds} when the user has passed but no proof could be issued; or {@code StatusUpdate} {@code
+     * {status: "timeout"}} when nobody decides before {@code expires_at}. Redeem the proof at once with {@code POST
+     * /cashu/burn}, so that nobody can use it again.
+     *
+     * <p>Who decides is configured as {@code verification.provider}. The service keeps nothing about the user but the
+     * result.
+     *
+     * <p>{@code POST /verification/sessions}
+     *
+     * @param request Opens an age verification session. It has no fields.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<VerificationSession> createVerificationSession(VerificationSessionRequest request, CallOptions
+            options) {
+        return transport.call(Request.of("POST",
+                "/verification/sessions").body(Encoders.verificationSessionRequest(request)), options,
+                Decoders::verificationSession);
+    }
+
+    /**
+     * Decides an open age verification session.
+     *
+     * <p>{@code POST /verification/sessions/{session_id}/decision}
+     *
+     * @param sessionId The {@code session_id} of {@code POST /verification/sessions}.
+     * @param request Decides an age verification session.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<VerificationDecided> decideVerificationSession(String sessionId, VerificationDecision request) {
+        return decideVerificationSession(sessionId, request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Decides an open age verification session.
+     *
+     * <p>For your staff, with {@code verification.provider = "manual"}; with another provider, they can decide in its
+     * place while the session is open. A session is decided once. Its stream then gets the result.
+     *
+     * <p>{@code POST /verification/sessions/{session_id}/decision}
+     *
+     * @param sessionId The {@code session_id} of {@code POST /verification/sessions}.
+     * @param request Decides an age verification session.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<VerificationDecided> decideVerificationSession(String sessionId, VerificationDecision request,
+            CallOptions options) {
+        return transport.call(Request.of("POST", "/verification/sessions/{session_id}/decision",
+                sessionId).body(Encoders.verificationDecision(request)), options, Decoders::verificationDecided);
+    }
+
+    /**
+     * Asks a user's wallet for a proof of age that the user holds already, without a page.
+     *
+     * <p>{@code POST /verification/token}
+     *
+     * @param request Asks a user for a proof of age.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<StreamStarted> requestVerificationToken(VerificationTokenRequest request) {
+        return requestVerificationToken(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Asks a user's wallet for a proof of age that the user holds already, without a page.
+     *
+     * <p>The proof has the unit and amount of {@code verification.unit} and {@code verification.amount}. The stream
+     * gets one event, as that of {@code POST /cashu/request}. Redeem the {@code token} of {@code success} at once with
+     * {@code POST /cashu/burn}. The user has five minutes.
+     *
+     * <p>{@code POST /verification/token}
+     *
+     * @param request Asks a user for a proof of age.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<StreamStarted> requestVerificationToken(VerificationTokenRequest request, CallOptions options) {
+        return transport.call(Request.of("POST",
+                "/verification/token").body(Encoders.verificationTokenRequest(request)), options,
+                Decoders::streamStarted);
+    }
+
+    /**
+     * Reads the events of a stream.
+     *
+     * <p>{@code GET /events/{stream_id}}
+     *
+     * @param streamId The {@code stream_id} of the request that started the operation, or {@code subscriptions}.
+     * @param query which part of it
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<EventPage> readEvents(String streamId, ReadEventsQuery query) {
+        return readEvents(streamId, query, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Reads the events of a stream.
+     *
+     * <p>Returns the events with {@code index >= after}, oldest first. In the next request, set {@code after} to
+     * {@code next} of the response; stop when {@code done} is true. Events never change, so a request can be repeated
+     * freely.
+     *
+     * <p>There are three ways to get the same events. A plain request returns at once. With {@code wait}, the request
+     * stays open until an event arrives (long polling). With {@code Accept: text/event-stream}, events are sent as
+     * they happen: {@code id} is the index, {@code event} the type, {@code data} the event as JSON; comments keep the
+     * connection alive, and the response ends when the stream is done. To resume, send {@code Last-Event-ID}, which
+     * takes precedence over {@code after}; 204 means that there will be no more events, and that an {@code
+     * EventSource} must not reconnect.
+     *
+     * <p>{@code GET /events/{stream_id}}
+     *
+     * @param streamId The {@code stream_id} of the request that started the operation, or {@code subscriptions}.
+     * @param query which part of it
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<EventPage> readEvents(String streamId, ReadEventsQuery query, CallOptions options) {
+        return transport.call(Request.of("GET", "/events/{stream_id}",
+                streamId).query(Encoders.readEventsQuery(query)), options, Events::eventPage);
+    }
+
+    /**
+     * Lists webhook deliveries.
+     *
+     * <p>{@code GET /webhooks/deliveries}
+     *
+     * @param query which part of it
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<WebhookDeliveries> listWebhookDeliveries(ListWebhookDeliveriesQuery query) {
+        return listWebhookDeliveries(query, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Lists webhook deliveries.
+     *
+     * <p>{@code failed} deliveries were given up after three days of attempts; {@code POST
+     * /webhooks/deliveries/{id}/retry} tries again. Delivered and failed ones are listed until their stream is removed
+     * ({@code streams.retention_days}), or, on streams that stay open, for as long after their last attempt. Without
+     * {@code webhook.url} no new deliveries are made.
+     *
+     * <p>{@code GET /webhooks/deliveries}
+     *
+     * @param query which part of it
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<WebhookDeliveries> listWebhookDeliveries(ListWebhookDeliveriesQuery query, CallOptions options) {
+        return transport.call(Request.of("GET",
+                "/webhooks/deliveries").query(Encoders.listWebhookDeliveriesQuery(query)), options,
+                Decoders::webhookDeliveries);
+    }
+
+    /**
+     * Sends a webhook delivery again.
+     *
+     * <p>{@code POST /webhooks/deliveries/{id}/retry}
+     *
+     * @param id The delivery's {@code id}: {@code <stream_id>:<index>}.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<WebhookDelivery> retryWebhookDelivery(String id) {
+        return retryWebhookDelivery(id, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Sends a webhook delivery again.
+     *
+     * <p>A failed or delivered one becomes pending and is sent at once, with retries like a new one; a pending one is
+     * sent at once. Earlier pending events of the same stream go first. The response shows its new state. The receiver
+     * gets the same id as before.
+     *
+     * <p>{@code POST /webhooks/deliveries/{id}/retry}
+     *
+     * @param id The delivery's {@code id}: {@code <stream_id>:<index>}.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<WebhookDelivery> retryWebhookDelivery(String id, CallOptions options) {
+        return transport.call(Request.of("POST", "/webhooks/deliveries/{id}/retry", id), options,
+                Decoders::webhookDelivery);
+    }
+
+    /**
+     * Checks that the service is alive.
+     *
+     * <p>{@code GET /health}
+     *
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<String> checkHealth() {
+        return checkHealth(CallOptions.DEFAULT);
+    }
+
+    /**
+     * Checks that the service is alive.
+     *
+     * <p>It uses neither the database nor the relays, so a supervisor does not restart the service because of a
+     * problem that a restart cannot solve.
+     *
+     * <p>{@code GET /health}
+     *
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<String> checkHealth(CallOptions options) {
+        return transport.text(Request.of("GET", "/health"), options);
+    }
+
+    /**
+     * Checks whether the service can work.
+     *
+     * <p>{@code GET /health/ready}
+     *
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<Ready> checkReadiness() {
+        return checkReadiness(CallOptions.DEFAULT);
+    }
+
+    /**
+     * Checks whether the service can work.
+     *
+     * <p>It can if it can read and write its database and at least one of its relays is connected. A service that is
+     * not ready recovers by itself once the cause is gone. So use this for a load balancer, a start-up check or
+     * monitoring, and {@code GET /health} for a supervisor that restarts the service.
+     *
+     * <p>{@code GET /health/ready}
+     *
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<Ready> checkReadiness(CallOptions options) {
+        return transport.call(Request.of("GET", "/health/ready").reportingByStatus(), options, Decoders::ready);
+    }
+
+    /**
+     * Returns metrics for Prometheus.
+     *
+     * <p>{@code GET /metrics}
+     *
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<String> getMetrics() {
+        return getMetrics(CallOptions.DEFAULT);
+    }
+
+    /**
+     * Returns metrics for Prometheus.
+     *
+     * <p>The text format, version 0.0.4. Names begin with {@code usher_}, units are base units, and counters end in
+     * {@code _total} and start at 0 with the process. No label contains a key, a token, a stream or an address. {@code
+     * docs/operations.md} lists the metrics.
+     *
+     * <p>{@code GET /metrics}
+     *
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<String> getMetrics(CallOptions options) {
+        return transport.text(Request.of("GET", "/metrics"), options);
+    }
+
+    /**
+     * Lists the relays and the state of their connections.
+     *
+     * <p>{@code GET /relays}
+     *
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<Relays> listRelays() {
+        return listRelays(CallOptions.DEFAULT);
+    }
+
+    /**
+     * Lists the relays and the state of their connections.
+     *
+     * <p>These are the service's own relays, configured or added, and those of users whose replies the service waits
+     * for. The response shows the current state of each connection without querying the relay.
+     *
+     * <p>{@code GET /relays}
+     *
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<Relays> listRelays(CallOptions options) {
+        return transport.call(Request.of("GET", "/relays"), options, Decoders::relays);
+    }
+
+    /**
+     * Adds a relay.
+     *
+     * <p>{@code POST /relays}
+     *
+     * @param request Names a relay.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<Relay> addRelay(RelayRequest request) {
+        return addRelay(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Adds a relay.
+     *
+     * <p>The change is durable and takes effect before the response: new handshake URLs name the relay, and unanswered
+     * requests are sent to it as well. The response waits up to 2 seconds for the connection, to show whether it
+     * works; a relay that is down is added all the same, and the service keeps trying. A relay that is already there
+     * stays as it is. There may be 16 relays.
+     *
+     * <p>{@code POST /relays}
+     *
+     * @param request Names a relay.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<Relay> addRelay(RelayRequest request, CallOptions options) {
+        return transport.call(Request.of("POST", "/relays").body(Encoders.relayRequest(request)), options,
+                Decoders::relay);
+    }
+
+    /**
+     * Removes a relay, including a configured one.
+     *
+     * <p>{@code DELETE /relays}
+     *
+     * @param request Names a relay.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<RelayRemoved> removeRelay(RelayRequest request) {
+        return removeRelay(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Removes a relay, including a configured one.
+     *
+     * <p>The change is durable before the response. Events that are queued for the relay are still sent. A relay that
+     * a user named is still used for that user. A configured relay stays removed until it is added again or removed
+     * from {@code nostr.relays}. You may remove the last relay: until you add another, handshake URLs name none, few
+     * users can be reached, and {@code GET /health/ready} reports it.
+     *
+     * <p>{@code DELETE /relays}
+     *
+     * @param request Names a relay.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<RelayRemoved> removeRelay(RelayRequest request, CallOptions options) {
+        return transport.call(Request.of("DELETE", "/relays").body(Encoders.relayRequest(request)), options,
+                Decoders::relayRemoved);
+    }
+
+    /**
+     * Publishes the service's own profile, replacing the previous one.
+     *
+     * <p>{@code PUT /profile}
+     *
+     * @param request The service's own profile. A field that is missing or {@code null} is removed from it.
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<Profile> publishProfile(ProfileRequest request) {
+        return publishProfile(request, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Publishes the service's own profile, replacing the previous one.
+     *
+     * <p>The change is durable before the response, and every relay of the service gets the profile; a relay that is
+     * down gets it later. Fields that another program set and that are not listed here are kept. The profile stays
+     * until the next request, or until {@code profile.*} in the configuration changes.
+     *
+     * <p>{@code PUT /profile}
+     *
+     * @param request The service's own profile. A field that is missing or {@code null} is removed from it.
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<Profile> publishProfile(ProfileRequest request, CallOptions options) {
+        return transport.call(Request.of("PUT", "/profile").body(Encoders.profileRequest(request)), options,
+                Decoders::profile);
+    }
+
+    /**
+     * Publishes the service's own name (NIP-05).
+     *
+     * <p>{@code GET /.well-known/nostr.json}
+     *
+     * @param query which part of it
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<WellKnown> getNostrJson(GetNostrJsonQuery query) {
+        return getNostrJson(query, CallOptions.DEFAULT);
+    }
+
+    /**
+     * Publishes the service's own name (NIP-05).
+     *
+     * <p>The response is public, may be read by pages of other origins, and is never a redirect. For the service's
+     * {@code nip05} to be valid, its domain must serve {@code /.well-known/nostr.json} from here.
+     *
+     * <p>{@code GET /.well-known/nostr.json}
+     *
+     * @param query which part of it
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<WellKnown> getNostrJson(GetNostrJsonQuery query, CallOptions options) {
+        return transport.call(Request.of("GET", "/.well-known/nostr.json").query(Encoders.getNostrJsonQuery(query)),
+                options, Decoders::wellKnown);
+    }
+
+    /**
+     * Shows the version of the service.
+     *
+     * <p>{@code GET /version}
+     *
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<Version> getVersion() {
+        return getVersion(CallOptions.DEFAULT);
+    }
+
+    /**
+     * Shows the version of the service.
+     *
+     * <p>Client libraries compare major and minor. It also shows whether an upgrade took effect.
+     *
+     * <p>{@code GET /version}
+     *
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<Version> getVersion(CallOptions options) {
+        return transport.call(Request.of("GET", "/version"), options, Decoders::version);
+    }
+
+    /**
+     * Describes this API for programs (OpenAPI 3.1).
+     *
+     * <p>{@code GET /openapi.json}
+     *
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<Map<String, Object>> getOpenapiDocument() {
+        return getOpenapiDocument(CallOptions.DEFAULT);
+    }
+
+    /**
+     * Describes this API for programs (OpenAPI 3.1).
+     *
+     * <p>{@code usher dev} also serves it without the token to programs on the same machine.
+     *
+     * <p>{@code GET /openapi.json}
+     *
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<Map<String, Object>> getOpenapiDocument(CallOptions options) {
+        return transport.call(Request.of("GET", "/openapi.json"), options, JsonObject::members);
+    }
+
+    /**
+     * Shows this interface in a browser and sends requests to it.
+     *
+     * <p>{@code GET /docs}
+     *
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<String> showDocs() {
+        return showDocs(CallOptions.DEFAULT);
+    }
+
+    /**
+     * Shows this interface in a browser and sends requests to it.
+     *
+     * <p>A browser asks for the token before it shows the page: enter any user name, and the token as the password.
+     * {@code usher dev} serves the page to browsers on the same machine without it. "Authorize" on the page takes the
+     * token for the requests that it sends; the page does not store it.
+     *
+     * <p>{@code GET /docs}
+     *
+     * @param options how to call
+     * @return the response; fails with {@link UsherException}
+     */
+    public Call<String> showDocs(CallOptions options) {
+        return transport.text(Request.of("GET", "/docs"), options);
+    }
+}

@@ -1,0 +1,367 @@
+// Written by clients/java/generate from docs/openapi.json; do not edit.
+package usher.client.internal;
+
+import usher.client.model.*;
+
+/** Reads records from JSON. */
+public final class Decoders {
+    private Decoders() {}
+
+    public static AuthorizedRecurrence authorizedRecurrence(JsonObject json) {
+        return new AuthorizedRecurrence(
+                json.string("calendar"),
+                json.integer("first_payment_due"),
+                json.optionalInteger("max_payments"),
+                json.optionalInteger("until"));
+    }
+
+    public static CalendarNextOccurrence calendarNextOccurrence(JsonObject json) {
+        return new CalendarNextOccurrence(
+                json.optionalInteger("next_occurrence"));
+    }
+
+    public static CashuResponseData cashuResponseData(JsonObject json) {
+        return new CashuResponseData(
+                json.string("status"),
+                json.optionalInteger("amount"),
+                json.optionalString("mint_url"),
+                json.optionalString("reason"),
+                json.optionalString("request_id"),
+                json.optionalString("token"),
+                json.optionalString("unit"));
+    }
+
+    public static DamagedRow damagedRow(JsonObject json) {
+        return new DamagedRow(
+                json.string("table"),
+                json.string("id"));
+    }
+
+    public static InvoiceData invoiceData(JsonObject json) {
+        return new InvoiceData(
+                json.string("invoice"),
+                json.string("payment_hash"),
+                json.integer("amount"),
+                json.optionalString("request_id"));
+    }
+
+    public static JwtIssued jwtIssued(JsonObject json) {
+        return new JwtIssued(
+                json.string("token"));
+    }
+
+    public static JwtVerified jwtVerified(JsonObject json) {
+        return new JwtVerified(
+                json.string("target_key"));
+    }
+
+    public static KeyHandshakeClosed keyHandshakeClosed(JsonObject json) {
+        return new KeyHandshakeClosed(
+                json.string("stream_id"),
+                json.string("status"));
+    }
+
+    public static KeyHandshakeData keyHandshakeData(JsonObject json) {
+        return new KeyHandshakeData(
+                json.string("main_key"),
+                json.strings("preferred_relays"));
+    }
+
+    public static KeyHandshakeList keyHandshakeList(JsonObject json) {
+        return new KeyHandshakeList(
+                json.list("handshakes", Decoders::reusableHandshake),
+                json.optionalString("next"));
+    }
+
+    public static KeyHandshakeStarted keyHandshakeStarted(JsonObject json) {
+        return new KeyHandshakeStarted(
+                json.string("stream_id"),
+                json.string("url"));
+    }
+
+    public static Nip05 nip05(JsonObject json) {
+        return new Nip05(
+                json.string("pubkey"),
+                json.strings("relays"));
+    }
+
+    public static OutgoingTicket outgoingTicket(JsonObject json) {
+        return new OutgoingTicket(
+                json.string("stream_id"),
+                json.string("main_key"),
+                json.string("mint_url"),
+                json.string("unit"),
+                json.integer("amount"),
+                json.string("status"),
+                json.integer("created_at"),
+                json.integer("expires_at"));
+    }
+
+    public static OutgoingTicketList outgoingTicketList(JsonObject json) {
+        return new OutgoingTicketList(
+                json.list("outgoing", Decoders::outgoingTicket),
+                json.optionalString("next"));
+    }
+
+    public static Profile profile(JsonObject json) {
+        return new Profile(
+                json.string("id"),
+                json.string("pubkey"),
+                json.optionalString("name"),
+                json.optionalString("display_name"),
+                json.optionalString("picture"),
+                json.optionalString("about"),
+                json.optionalString("nip05"));
+    }
+
+    public static Ready ready(JsonObject json) {
+        return new Ready(
+                json.flag("ready"),
+                json.object("relays", Decoders::readyRelays),
+                json.object("store", Decoders::readyStore),
+                json.object("wallet", Decoders::readyWallet));
+    }
+
+    public static ReadyRelays readyRelays(JsonObject json) {
+        return new ReadyRelays(
+                json.flag("ready"),
+                json.integer("connected"),
+                json.integer("total"));
+    }
+
+    public static ReadyStore readyStore(JsonObject json) {
+        return new ReadyStore(
+                json.flag("ready"),
+                json.integer("damaged_rows"),
+                json.list("damaged", Decoders::damagedRow));
+    }
+
+    public static ReadyWallet readyWallet(JsonObject json) {
+        return new ReadyWallet(
+                json.flag("ready"),
+                json.string("backend"));
+    }
+
+    public static Relay relay(JsonObject json) {
+        return new Relay(
+                json.string("relay"),
+                json.string("status"),
+                json.string("origin"),
+                json.optionalInteger("since"),
+                json.optionalString("reason"),
+                json.flag("subscribed"),
+                json.integer("queued"));
+    }
+
+    public static RelayRemoved relayRemoved(JsonObject json) {
+        return new RelayRemoved(
+                json.string("relay"),
+                json.string("status"));
+    }
+
+    public static Relays relays(JsonObject json) {
+        return new Relays(
+                json.list("relays", Decoders::relay));
+    }
+
+    public static ReusableHandshake reusableHandshake(JsonObject json) {
+        return new ReusableHandshake(
+                json.string("stream_id"),
+                json.string("static_token"),
+                json.string("url"),
+                json.flag("no_request"),
+                json.integer("created_at"),
+                json.integer("accepted"),
+                json.integer("waiting"),
+                json.integer("refused"));
+    }
+
+    public static StreamStarted streamStarted(JsonObject json) {
+        return new StreamStarted(
+                json.string("stream_id"));
+    }
+
+    public static SubscriptionClosed subscriptionClosed(JsonObject json) {
+        return new SubscriptionClosed(
+                json.string("subscription_id"),
+                json.string("status"));
+    }
+
+    public static SubscriptionClosedData subscriptionClosedData(JsonObject json) {
+        return new SubscriptionClosedData(
+                json.string("subscription_id"),
+                json.string("main_key"),
+                json.optionalString("reason"));
+    }
+
+    public static SubscriptionData subscriptionData(JsonObject json) {
+        return new SubscriptionData(
+                json.string("status"),
+                json.string("subscription_id"),
+                json.string("main_key"),
+                json.integer("authorized_amount"),
+                json.string("authorized_currency"),
+                json.object("authorized_recurrence", Decoders::authorizedRecurrence),
+                json.flag("auto_charge"),
+                json.optionalString("request_id"));
+    }
+
+    public static SubscriptionInfo subscriptionInfo(JsonObject json) {
+        return new SubscriptionInfo(
+                json.string("subscription_id"),
+                json.string("main_key"),
+                json.string("state"),
+                json.string("description"),
+                json.integer("amount"),
+                json.integer("authorized_amount"),
+                json.object("authorized_recurrence", Decoders::authorizedRecurrence),
+                json.flag("auto_charge"),
+                json.integer("payments_made"),
+                json.integer("created_at"),
+                json.optionalInteger("ended_at"),
+                json.optionalInteger("next_payment_due"),
+                json.optionalString("reason"),
+                json.optionalString("request_id"));
+    }
+
+    public static SubscriptionList subscriptionList(JsonObject json) {
+        return new SubscriptionList(
+                json.list("subscriptions", Decoders::subscriptionInfo),
+                json.optionalString("next"));
+    }
+
+    public static SubscriptionPaymentData subscriptionPaymentData(JsonObject json) {
+        return new SubscriptionPaymentData(
+                json.string("subscription_id"),
+                json.string("main_key"),
+                json.integer("number"),
+                json.integer("due"),
+                json.integer("attempt"),
+                json.integer("amount"),
+                json.string("status"),
+                json.optionalInteger("next_attempt_at"),
+                json.optionalString("preimage"),
+                json.optionalString("reason"));
+    }
+
+    public static Ticket ticket(JsonObject json) {
+        return new Ticket(
+                json.string("token"));
+    }
+
+    public static TicketBalance ticketBalance(JsonObject json) {
+        return new TicketBalance(
+                json.string("mint_url"),
+                json.string("unit"),
+                json.integer("amount"));
+    }
+
+    public static TicketBalances ticketBalances(JsonObject json) {
+        return new TicketBalances(
+                json.list("balances", Decoders::ticketBalance));
+    }
+
+    public static TicketBurned ticketBurned(JsonObject json) {
+        return new TicketBurned(
+                json.integer("amount"));
+    }
+
+    public static TicketReclaimed ticketReclaimed(JsonObject json) {
+        return new TicketReclaimed(
+                json.string("stream_id"),
+                json.string("status"),
+                json.integer("amount"));
+    }
+
+    public static TicketSent ticketSent(JsonObject json) {
+        return new TicketSent(
+                json.string("stream_id"),
+                json.string("status"));
+    }
+
+    public static VerificationDecided verificationDecided(JsonObject json) {
+        return new VerificationDecided(
+                json.string("session_id"),
+                json.string("status"));
+    }
+
+    public static VerificationSession verificationSession(JsonObject json) {
+        return new VerificationSession(
+                json.string("session_id"),
+                json.string("session_url"),
+                json.string("ephemeral_npub"),
+                json.integer("expires_at"),
+                json.string("stream_id"));
+    }
+
+    public static Version version(JsonObject json) {
+        return new Version(
+                json.string("version"),
+                json.string("commit"));
+    }
+
+    public static WalletInfo walletInfo(JsonObject json) {
+        return new WalletInfo(
+                json.string("backend"),
+                json.flag("notifications"),
+                json.optionalString("alias"),
+                json.optionalInteger("balance"),
+                json.optionalString("network"));
+    }
+
+    public static WebhookDeliveries webhookDeliveries(JsonObject json) {
+        return new WebhookDeliveries(
+                json.list("deliveries", Decoders::webhookDelivery),
+                json.optionalString("next"));
+    }
+
+    public static WebhookDelivery webhookDelivery(JsonObject json) {
+        return new WebhookDelivery(
+                json.string("id"),
+                json.string("stream_id"),
+                json.integer("index"),
+                json.string("type"),
+                json.integer("timestamp"),
+                json.string("status"),
+                json.integer("attempts"),
+                json.integer("since"),
+                json.optionalInteger("last_attempt_at"),
+                json.optionalString("last_error"),
+                json.optionalInteger("last_status"),
+                json.optionalInteger("next_attempt_at"));
+    }
+
+    public static WellKnown wellKnown(JsonObject json) {
+        return new WellKnown(
+                json.stringMap("names"),
+                json.listMap("relays"));
+    }
+
+    public static StatusUpdateData statusUpdateData(JsonObject json) {
+        return new StatusUpdateData(
+                json.string("status"),
+                json.optionalStrings("granted_permissions"),
+                json.optionalString("main_key"),
+                json.optionalString("reason"),
+                json.optionalString("session_token"),
+                json.optionalInteger("fees_paid"),
+                json.optionalString("outcome"),
+                json.optionalString("preimage"),
+                json.optionalString("request_id"),
+                json.optionalString("subscription_id"),
+                json.optionalString("token"));
+    }
+
+    public static EventData eventData(String type, JsonObject json) {
+        return switch (type) {
+            case "CashuResponse" -> cashuResponseData(json);
+            case "InvoiceResponse" -> invoiceData(json);
+            case "KeyHandshake" -> keyHandshakeData(json);
+            case "StatusUpdate" -> statusUpdateData(json);
+            case "Subscription" -> subscriptionData(json);
+            case "SubscriptionClosed" -> subscriptionClosedData(json);
+            case "SubscriptionPayment" -> subscriptionPaymentData(json);
+            default -> new OtherData(json.members());
+        };
+    }
+}

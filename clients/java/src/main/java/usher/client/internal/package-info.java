@@ -1,0 +1,5 @@
+/** JSON and requests; not exported. */
+@NullMarked
+package usher.client.internal;
+
+import org.jspecify.annotations.NullMarked;

@@ -1,0 +1,40 @@
+// Written by clients/java/generate from docs/openapi.json; do not edit.
+package usher.client.model;
+
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Data of {@code CashuResponse}: the result of a ticket request, of a verification or of a ticket that was sent.
+ *
+ * @param status {@code success} is reported only for a token that the mint has confirmed, or, for a ticket that was
+ *     sent, when the mint says that it is spent.
+ * @param amount With {@code success}: the token's value in {@code unit}. With {@code redeem} it is what was received,
+ *     without the mint's fee.
+ * @param mintUrl The mint.
+ * @param reason The reason; in the user's words with {@code rejected}.
+ * @param requestId Your own reference.
+ * @param token With {@code success} of a request without {@code redeem}, and of a verification: the token (NUT-00).
+ *     Whoever has it can spend it: redeem it at once.
+ * @param unit The unit.
+ */
+public record CashuResponseData(
+        String status,
+        @Nullable Long amount,
+        @Nullable String mintUrl,
+        @Nullable String reason,
+        @Nullable String requestId,
+        @Nullable String token,
+        @Nullable String unit) implements EventData {
+    /** Leaves out what nobody may read in a log. */
+    @Override
+    public String toString() {
+        return "CashuResponseData[status=" + status
+                + ", amount=" + amount
+                + ", mintUrl=" + mintUrl
+                + ", reason=" + reason
+                + ", requestId=" + requestId
+                + ", token=…"
+                + ", unit=" + unit
+                + "]";
+    }
+}

@@ -1,0 +1,13 @@
+// Written by clients/java/generate from docs/openapi.json; do not edit.
+package usher.client.model;
+
+/**
+ * Whether the service, and each of its parts, can work.
+ *
+ * @param ready Whether the service can work.
+ * @param relays The operator's relays: one connected relay is enough.
+ * @param store The database: it was read and written for this response.
+ * @param wallet The Lightning backend. Without it only payments fail, so it does not affect {@code ready} of the
+ *     service. {@code none} is always ready.
+ */
+public record Ready(boolean ready, ReadyRelays relays, ReadyStore store, ReadyWallet wallet) {}

@@ -1,0 +1,38 @@
+// Written by clients/java/generate from docs/openapi.json; do not edit.
+package usher.client.model;
+
+/**
+ * A reusable handshake.
+ *
+ * @param streamId Where to read who completed it: {@code GET /events/{stream_id}}.
+ * @param staticToken The token it was opened with.
+ * @param url The URL that users scan. It names the service's current relays.
+ * @param noRequest Whether it tells wallets that no authentication challenge follows.
+ * @param createdAt When it was opened, in Unix seconds.
+ * @param accepted How many scans were accepted: the events of its stream.
+ * @param waiting How many scans wait now because its limits are reached. Waiting scans are admitted at random.
+ * @param refused How many scans its limits refused since the service started.
+ */
+public record ReusableHandshake(
+        String streamId,
+        String staticToken,
+        String url,
+        boolean noRequest,
+        long createdAt,
+        long accepted,
+        long waiting,
+        long refused) {
+    /** Leaves out what nobody may read in a log. */
+    @Override
+    public String toString() {
+        return "ReusableHandshake[streamId=" + streamId
+                + ", staticToken=…"
+                + ", url=…"
+                + ", noRequest=" + noRequest
+                + ", createdAt=" + createdAt
+                + ", accepted=" + accepted
+                + ", waiting=" + waiting
+                + ", refused=" + refused
+                + "]";
+    }
+}

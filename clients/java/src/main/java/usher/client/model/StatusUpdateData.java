@@ -1,0 +1,81 @@
+// Written by clients/java/generate from docs/openapi.json; do not edit.
+package usher.client.model;
+
+import java.util.List;
+import org.jspecify.annotations.Nullable;
+
+/**
+ * Data of {@code StatusUpdate}: how an operation goes on, or ends without a result of its own.
+ *
+ * @param status What happened: on a login {@code approved}, {@code declined}, {@code timeout} or {@code error}; on a
+ *     payment {@code user_approved}, {@code user_failed}, {@code paid}, {@code user_rejected}, {@code timeout} or
+ *     {@code error}; elsewhere {@code user_rejected}, {@code timeout} or {@code error}.
+ * @param grantedPermissions The permissions that the wallet grants, in its own words; with {@code approved}.
+ * @param mainKey On a login: the key that responded, itself or through a subkey; with {@code approved} and {@code
+ *     declined}.
+ * @param reason Why; in the user's words if the user refused.
+ * @param sessionToken The session token of the wallet, possibly a JWT ({@code POST /jwt/verify}); with {@code
+ *     approved}.
+ * @param feesPaid With {@code paid} by the Lightning backend: fees in millisats.
+ * @param outcome With {@code error} of the Lightning backend: whether it is certain that nothing was paid.
+ * @param preimage With {@code paid}: the proof, whose hash is the payment hash of the invoice; if the Lightning
+ *     backend tells it.
+ * @param requestId Your own reference.
+ * @param subscriptionId The subscription that the payment is for.
+ * @param token On a ticket request, with {@code error}: a token that the user has given away, that was not confirmed,
+ *     and that may be worth something.
+ */
+public record StatusUpdateData(
+        String status,
+        @Nullable List<String> grantedPermissions,
+        @Nullable String mainKey,
+        @Nullable String reason,
+        @Nullable String sessionToken,
+        @Nullable Long feesPaid,
+        @Nullable String outcome,
+        @Nullable String preimage,
+        @Nullable String requestId,
+        @Nullable String subscriptionId,
+        @Nullable String token) implements EventData {
+    /**
+     * Keeps unchangeable copies of lists.
+     *
+     * @param status What happened: on a login {@code approved}, {@code declined}, {@code timeout} or {@code error}; on
+     *     a payment {@code user_approved}, {@code user_failed}, {@code paid}, {@code user_rejected}, {@code timeout}
+     *     or {@code error}; elsewhere {@code user_rejected}, {@code timeout} or {@code error}.
+     * @param grantedPermissions The permissions that the wallet grants, in its own words; with {@code approved}.
+     * @param mainKey On a login: the key that responded, itself or through a subkey; with {@code approved} and {@code
+     *     declined}.
+     * @param reason Why; in the user's words if the user refused.
+     * @param sessionToken The session token of the wallet, possibly a JWT ({@code POST /jwt/verify}); with {@code
+     *     approved}.
+     * @param feesPaid With {@code paid} by the Lightning backend: fees in millisats.
+     * @param outcome With {@code error} of the Lightning backend: whether it is certain that nothing was paid.
+     * @param preimage With {@code paid}: the proof, whose hash is the payment hash of the invoice; if the Lightning
+     *     backend tells it.
+     * @param requestId Your own reference.
+     * @param subscriptionId The subscription that the payment is for.
+     * @param token On a ticket request, with {@code error}: a token that the user has given away, that was not
+     *     confirmed, and that may be worth something.
+     */
+    public StatusUpdateData {
+        grantedPermissions = grantedPermissions == null ? null : List.copyOf(grantedPermissions);
+    }
+
+    /** Leaves out what nobody may read in a log. */
+    @Override
+    public String toString() {
+        return "StatusUpdateData[status=" + status
+                + ", grantedPermissions=" + grantedPermissions
+                + ", mainKey=" + mainKey
+                + ", reason=" + reason
+                + ", sessionToken=…"
+                + ", feesPaid=" + feesPaid
+                + ", outcome=" + outcome
+                + ", preimage=…"
+                + ", requestId=" + requestId
+                + ", subscriptionId=" + subscriptionId
+                + ", token=…"
+                + "]";
+    }
+}

@@ -1,0 +1,16 @@
+// Written by clients/java/generate from docs/openapi.json; do not edit.
+package usher.client.model;
+
+/**
+ * A ticket of the service's.
+ *
+ * @param token A Cashu token (NUT-00, version 4). Whoever has it can spend it.
+ */
+public record Ticket(String token) {
+    /** Leaves out what nobody may read in a log. */
+    @Override
+    public String toString() {
+        return "Ticket[token=…"
+                + "]";
+    }
+}

@@ -1,0 +1,149 @@
+package usher.client.verify;
+
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.time.Clock;
+import java.util.Base64;
+import java.util.HexFormat;
+import org.jspecify.annotations.Nullable;
+import usher.client.UsherException;
+import usher.client.internal.Json;
+import usher.client.internal.JsonObject;
+
+/**
+ * Verifies JWTs of {@code POST /jwt/issue}, or of a user's wallet, without asking the service: ES256K (RFC 8812) with a
+ * Nostr key, exactly as {@code POST /jwt/verify} does.
+ */
+public final class JwtVerifier {
+    /** For clocks that differ; only for {@code nbf}. */
+    private static final long LEEWAY_SECONDS = 30;
+
+    private static final int LONGEST = 8 * 1024;
+
+    private final byte[] publicKey;
+    private final Clock clock;
+
+    private JwtVerifier(byte[] publicKey, Clock clock) {
+        this.publicKey = publicKey;
+        this.clock = clock;
+    }
+
+    /**
+     * Creates a verifier.
+     *
+     * @param publicKey the key that must have signed, 64 hex characters: the service's, or for a session token the user's
+     * @return the verifier
+     * @throws IllegalArgumentException it is not 64 hex characters
+     */
+    public static JwtVerifier of(String publicKey) {
+        if (!publicKey.matches("[0-9a-fA-F]{64}")) {
+            throw new IllegalArgumentException("a public key has 64 hex characters");
+        }
+        return new JwtVerifier(HexFormat.of().parseHex(publicKey), Clock.systemUTC());
+    }
+
+    /**
+     * Returns a copy with another clock, for tests.
+     *
+     * @param clock tells whether a token has expired
+     * @return the copy
+     */
+    public JwtVerifier withClock(Clock clock) {
+        return new JwtVerifier(publicKey, clock);
+    }
+
+    /**
+     * A valid JWT.
+     *
+     * @param targetKey the key that it is about, in hex
+     * @param expiresAt until when it is valid, in Unix seconds
+     * @param issuedAt when it was issued, in Unix seconds
+     * @param notBefore from when on it is valid, in Unix seconds
+     */
+    public record Verified(String targetKey, long expiresAt, @Nullable Long issuedAt, @Nullable Long notBefore) {}
+
+    /**
+     * Verifies a token.
+     *
+     * @param token the JWT
+     * @return what it says
+     * @throws InvalidJwtException it is not signed by the key, has expired, is not valid yet, or is no JWT
+     */
+    public Verified verify(String token) {
+        if (token.length() > LONGEST) {
+            throw invalid("it is longer than " + LONGEST + " characters");
+        }
+        String[] parts = token.split("\\.", -1);
+        if (parts.length != 3) {
+            throw invalid("a JWT has three parts");
+        }
+        JsonObject head = object(parts[0]);
+        if (!"ES256K".equals(head.members().get("alg")) || head.members().containsKey("crit")) {
+            throw invalid("its algorithm must be ES256K, without critical extensions");
+        }
+        byte[] hash = sha256((parts[0] + "." + parts[1]).getBytes(StandardCharsets.US_ASCII));
+        if (!Secp256k1.verify(publicKey, hash, decode(parts[2]))) {
+            throw invalid("it is not signed by the key");
+        }
+        return claims(object(parts[1]));
+    }
+
+    private Verified claims(JsonObject claims) {
+        Verified verified;
+        try {
+            verified = new Verified(
+                    claims.string("target_key"),
+                    claims.integer("exp"),
+                    claims.optionalInteger("iat"),
+                    claims.optionalInteger("nbf"));
+        } catch (UsherException error) {
+            throw invalid("its claims are not those of a JWT about a key");
+        }
+        if (!verified.targetKey().matches("[0-9a-f]{64}") || !Secp256k1.isPublicKey(verified.targetKey())) {
+            throw invalid("its target_key is no key");
+        }
+        long now = clock.instant().getEpochSecond();
+        if (verified.expiresAt() <= now) {
+            throw new InvalidJwtException("it has expired", true);
+        }
+        Long notBefore = verified.notBefore();
+        if (notBefore != null && notBefore > now + LEEWAY_SECONDS) {
+            throw invalid("it is not valid yet");
+        }
+        return verified;
+    }
+
+    private static JsonObject object(String part) {
+        try {
+            return Json.object(decode(part), "a part of the JWT");
+        } catch (UsherException error) {
+            throw invalid("its parts are not JSON");
+        }
+    }
+
+    private static byte[] decode(String part) {
+        // Without padding (RFC 7515, section 2).
+        if (!part.matches("[A-Za-z0-9_-]*")) {
+            throw invalid("its parts are not base64url");
+        }
+        try {
+            return Base64.getUrlDecoder().decode(part);
+        } catch (IllegalArgumentException error) {
+            throw invalid("its parts are not base64url");
+        }
+    }
+
+    private static byte[] sha256(byte[] bytes) {
+        try {
+            return MessageDigest.getInstance("SHA-256").digest(bytes);
+        } catch (NoSuchAlgorithmException error) {
+            // Every Java platform has it.
+            throw new IllegalStateException(error);
+        }
+    }
+
+    private static InvalidJwtException invalid(String why) {
+        return new InvalidJwtException("invalid JWT: " + why, false);
+    }
+}

@@ -1,0 +1,114 @@
+package usher.client.verify;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.math.BigInteger;
+import java.security.MessageDigest;
+import java.security.SecureRandom;
+import java.time.Clock;
+import java.time.Instant;
+import java.time.ZoneOffset;
+import java.util.Arrays;
+import java.util.Random;
+import java.util.stream.Stream;
+import org.bouncycastle.crypto.ec.CustomNamedCurves;
+import org.bouncycastle.crypto.params.ECDomainParameters;
+import org.bouncycastle.crypto.params.ECPrivateKeyParameters;
+import org.bouncycastle.crypto.signers.ECDSASigner;
+import org.bouncycastle.asn1.x9.X9ECParameters;
+import org.bouncycastle.math.ec.ECPoint;
+import org.junit.jupiter.api.DynamicTest;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.TestFactory;
+import usher.client.Vectors;
+
+class VerifyVectorsTest {
+    @TestFactory
+    Stream<DynamicTest> agreesWithTheServiceAboutJwts() {
+        return Vectors.of("jwts.json", vector -> {
+            JwtVerifier verifier = JwtVerifier.of(vector.string("public_key"))
+                    .withClock(Clock.fixed(Instant.ofEpochSecond(vector.integer("now")), ZoneOffset.UTC));
+            if (vector.has("valid")) {
+                JwtVerifier.Verified verified = verifier.verify(vector.string("token"));
+                assertEquals(vector.object("valid").string("target_key"), verified.targetKey());
+                assertEquals(vector.object("valid").integer("expires_at"), verified.expiresAt());
+            } else {
+                InvalidJwtException error =
+                        assertThrows(InvalidJwtException.class, () -> verifier.verify(vector.string("token")));
+                assertEquals(vector.string("error"), error.expired() ? "jwt_expired" : "jwt_invalid");
+            }
+        });
+    }
+
+    @TestFactory
+    Stream<DynamicTest> agreesWithTheServiceAboutPreimages() {
+        return Vectors.of(
+                "preimages.json",
+                vector -> assertEquals(
+                        vector.flag("matches"),
+                        Preimages.proves(vector.string("preimage"), vector.string("payment_hash"))));
+    }
+
+    @Test
+    void agreesWithAnotherImplementationOfTheCurve() throws Exception {
+        long seed = new SecureRandom().nextLong();
+        Random random = new Random(seed);
+        X9ECParameters curve = CustomNamedCurves.getByName("secp256k1");
+        ECDomainParameters domain = new ECDomainParameters(curve.getCurve(), curve.getG(), curve.getN(), curve.getH());
+        for (int round = 0; round < 100; round++) {
+            BigInteger secret = new BigInteger(256, random).mod(Secp256k1.N.subtract(BigInteger.ONE)).add(BigInteger.ONE);
+            ECPoint point = curve.getG().multiply(secret).normalize();
+            if (point.getAffineYCoord().testBitZero()) {
+                // BIP-340: the key stands for the point with even y.
+                secret = Secp256k1.N.subtract(secret);
+            }
+            byte[] hash = MessageDigest.getInstance("SHA-256").digest(bytes32(new BigInteger(200, random)));
+            ECDSASigner signer = new ECDSASigner();
+            signer.init(true, new ECPrivateKeyParameters(secret, domain));
+            BigInteger[] signature = signer.generateSignature(hash);
+            BigInteger low = signature[1].min(Secp256k1.N.subtract(signature[1]));
+            byte[] key = bytes32(point.getAffineXCoord().toBigInteger());
+            String what = "seed " + seed + ", round " + round;
+            assertTrue(Secp256k1.verify(key, hash, both(signature[0], low)), what);
+            assertFalse(Secp256k1.verify(key, hash, both(signature[0], Secp256k1.N.subtract(low))), what + ": high S");
+            assertFalse(Secp256k1.verify(key, hash, both(low, signature[0])), what + ": swapped");
+            byte[] other = hash.clone();
+            other[random.nextInt(32)] ^= (byte) (1 << random.nextInt(8));
+            assertFalse(Secp256k1.verify(key, other, both(signature[0], low)), what + ": another message");
+        }
+    }
+
+    @Test
+    void refusesWhatIsNoSignatureOrKey() {
+        byte[] key = bytes32(new BigInteger("79BE667EF9DCBBAC55A06295CE870B07029BFCDB2DCE28D959F2815B16F81798", 16));
+        byte[] hash = new byte[32];
+        BigInteger one = BigInteger.ONE;
+        assertFalse(Secp256k1.verify(key, hash, both(BigInteger.ZERO, one)));
+        assertFalse(Secp256k1.verify(key, hash, both(one, BigInteger.ZERO)));
+        assertFalse(Secp256k1.verify(key, hash, both(Secp256k1.N, one)));
+        assertFalse(Secp256k1.verify(key, hash, new byte[63]));
+        byte[] beyond = new byte[32];
+        Arrays.fill(beyond, (byte) 0xFF);
+        assertFalse(Secp256k1.verify(beyond, hash, both(one, one)));
+        // x = 5 is on no point.
+        assertFalse(Secp256k1.verify(bytes32(BigInteger.valueOf(5)), hash, both(one, one)));
+        assertThrows(IllegalArgumentException.class, () -> JwtVerifier.of("00"));
+    }
+
+    private static byte[] both(BigInteger r, BigInteger s) {
+        byte[] signature = Arrays.copyOf(bytes32(r), 64);
+        System.arraycopy(bytes32(s), 0, signature, 32, 32);
+        return signature;
+    }
+
+    private static byte[] bytes32(BigInteger number) {
+        byte[] bytes = number.toByteArray();
+        byte[] fixed = new byte[32];
+        int length = Math.min(bytes.length, 32);
+        System.arraycopy(bytes, bytes.length - length, fixed, 32 - length, length);
+        return fixed;
+    }
+}
