@@ -12,4 +12,4 @@ function run(...args) {
 
 run("scripts/generate-types.mjs", "--check");
 run("scripts/build.mjs");
-run("--test", ...readdirSync(new URL("../test", import.meta.url)).filter((name) => name.endsWith(".test.mjs")).map((name) => `test/${name}`));
+run("--test", "--test-reporter=spec", ...readdirSync(new URL("../test", import.meta.url)).filter((name) => name.endsWith(".test.mjs")).map((name) => `test/${name}`));

@@ -8,6 +8,27 @@ import { EventIterator, type ReadOptions } from "./reading/iterator.js";
 export type ResultOptions = Pick<ReadOptions, "signal" | "timeout">;
 
 /**
+ * The event that an operation ends with; events of the type `not` are not it.
+ *
+ * Money, or a ticket, may arrive after `timeout`, `error` or `user_rejected`. So these count only when no later event is
+ * there, which the end of the stream tells.
+ */
+async function resultOf<R extends UsherEvent>(events: AsyncIterable<UsherEvent>, not?: string): Promise<R> {
+  let last: UsherEvent | undefined;
+  try {
+    for await (const event of events) {
+      if (event.type === not || meaningOf(event) === "progress") continue;
+      last = event;
+      if (meaningOf(event) === "result" && (event.data as { status?: unknown }).status !== "user_rejected") break;
+    }
+  } catch (error) {
+    if (!last) throw error;
+  }
+  if (last && meaningOf(last) === "result") return last as R;
+  throw last ? new OperationError((last as Failed).data.status, last) : new OperationError("closed");
+}
+
+/**
  * An operation that the service has started. It goes on without this object, and over restarts of both sides: keep
  * `streamId`, and `usher.operation(streamId)` continues.
  */
@@ -35,13 +56,8 @@ export class Operation<E extends UsherEvent = UsherEvent, R extends UsherEvent =
    *
    * @throws OperationError when it ends with `timeout` or `error`, or is closed.
    */
-  async result(options: ResultOptions = {}): Promise<R> {
-    for await (const event of this.events(options)) {
-      const meaning = meaningOf(event);
-      if (meaning === "result") return event as UsherEvent as R;
-      if (meaning === "failure") throw new OperationError((event as Failed).data.status, event);
-    }
-    throw new OperationError("closed");
+  result(options: ResultOptions = {}): Promise<R> {
+    return resultOf<R>(this.events(options));
   }
 }
 
@@ -133,13 +149,7 @@ export class Login implements AsyncIterable<KeyHandshakeEvent | LoginResult | Fa
    *
    * @throws OperationError when nobody responded in time, or the login failed.
    */
-  async result(options: ResultOptions = {}): Promise<LoginResult> {
-    for await (const event of this.events(options)) {
-      if (event.type === "KeyHandshake") continue;
-      const meaning = meaningOf(event);
-      if (meaning === "result") return event as LoginResult;
-      if (meaning === "failure") throw new OperationError((event as Failed).data.status, event);
-    }
-    throw new OperationError("closed");
+  result(options: ResultOptions = {}): Promise<LoginResult> {
+    return resultOf<LoginResult>(this.events(options), "KeyHandshake");
   }
 }

@@ -130,7 +130,7 @@ export function fetchWebhookHandler(secret: string | readonly string[], listener
   return async (request) => {
     let event: UsherEvent;
     try {
-      event = await verifyWebhook(await request.arrayBuffer(), request.headers, secret, options);
+      event = await verifyWebhook(await bytesOf(request.body), request.headers, secret, options);
     } catch (error) {
       return new Response(null, { status: statusOf(error) });
     }
@@ -187,11 +187,26 @@ async function rawBody(request: RequestLike): Promise<string | Uint8Array> {
   let length = 0;
   for await (const chunk of request) {
     const bytes = typeof chunk === "string" ? utf8(chunk) : (chunk as Uint8Array);
-    length += bytes.length;
-    if (length > MAX_BODY) throw new UsherError("PARSE_ERROR", "webhook: the body is too large");
+    checkLength((length += bytes.length));
     chunks.push(bytes);
   }
   return joined(...chunks);
+}
+
+async function bytesOf(body: ReadableStream<Uint8Array> | null): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  const reader = body?.getReader();
+  for (let length = 0; reader; ) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    checkLength((length += value.length));
+    chunks.push(value);
+  }
+  return joined(...chunks);
+}
+
+function checkLength(length: number): void {
+  if (length > MAX_BODY) throw new UsherError("PARSE_ERROR", "webhook: the body is too large");
 }
 
 /** The status for what is not an event of ours. Anything else is a mistake of the app: it is thrown. */

@@ -222,6 +222,16 @@ test("statuses and types of later versions are progress", () =>
     assert.equal((await client(url).operation("s").result()).index, 2);
   }));
 
+test("money that arrived after the end is the result", () => {
+  const handler = ({ url }, response) => {
+    const [, status] = /events\/(\w+)/.exec(url);
+    json(response, page([event(0, status), event(1, "paid")], 0, true));
+  };
+  return withServer(handler, async ({ url }) => {
+    for (const status of ["timeout", "error", "user_rejected"]) assert.equal((await client(url).operation(status).result()).data.status, "paid");
+  });
+});
+
 test("removed events are skipped when all were asked for, and an error otherwise", () => {
   const handler = (request, response) => {
     const after = Number(new URL(request.url, "http://x").searchParams.get("after"));
@@ -323,6 +333,13 @@ test("there is a method for every endpoint", () => {
 
 const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const paid = { stream_id: "s", ...event(1, "paid") };
+
+test("a body that never ends is not read to its end", async () => {
+  const endless = new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(65_536)) });
+  const { headers } = await signTestEvent(paid, secret);
+  const handler = fetchWebhookHandler(secret, () => assert.fail("an event"));
+  assert.equal((await handler(new Request("http://x", { method: "POST", body: endless, headers, duplex: "half" }))).status, 400);
+});
 
 test("the Fetch handler", async () => {
   const seen = [];

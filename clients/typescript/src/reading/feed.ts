@@ -77,10 +77,12 @@ export class LiveFeed implements Transport {
     const stop = () => connection.abort();
     closed.addEventListener("abort", stop, { once: true });
     let silence = setTimeout(stop, SILENCE);
+    let isOpen = false;
     try {
       const response = await this.#http.open("/events", "text/event-stream", connection.signal);
       const reader = (response.body as ReadableStream<Uint8Array>).getReader();
       const decoder = new TextDecoder();
+      isOpen = true;
       opened();
       // From here on the feed shows what happens, and the pages what happened before.
       this.#readAllPages();
@@ -96,7 +98,8 @@ export class LiveFeed implements Transport {
         blocks.forEach((block) => this.#block(block));
       }
     } catch (error) {
-      if (error instanceof UsherError) throw error;
+      // Before there is a connection, it is not the connection that failed, but for example the app's `token` function.
+      if (error instanceof UsherError || (!isOpen && !connection.signal.aborted)) throw error;
       throw new UsherError("CONNECTION_CLOSED", "GET /events: the connection broke", { cause: error, temporary: true });
     } finally {
       connection.abort();
