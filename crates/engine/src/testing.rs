@@ -1,5 +1,7 @@
 //! For tests: a clock turned by hand, seeded randomness, a messenger that records what it is given.
 
+pub mod lightning_conformance;
+
 use std::time::Duration;
 
 use async_trait::async_trait;

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::disallowed_methods)]
 
 mod backend_handle;
+mod conformance;
 mod error_codes;
 mod expensive_relay;
 mod fixture;

@@ -1,0 +1,249 @@
+//! What every adapter of the port [`Lightning`] must do with money, tried against a real backend.
+//!
+//! A test of an adapter supplies a [`LightningHarness`]: the adapter with its backend, and people outside who pay and are
+//! paid. Each function is one rule; [`run`] tries all of them, one after the other.
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use usher_protocol::bolt11::Invoice;
+use usher_protocol::message::PaymentHash;
+
+use crate::ports::{
+    Clock as _, InvoiceStatus, Lightning, LightningError, LightningNotification, OutgoingStatus, SignedPayment,
+    SystemClock, WantedInvoice,
+};
+
+/// Longer than anything takes on any machine.
+const LONG: Duration = Duration::from_secs(60);
+
+/// An adapter with its backend, which has money and can receive, and people outside.
+#[async_trait]
+pub trait LightningHarness: Send {
+    /// The adapter.
+    fn backend(&self) -> Arc<dyn Lightning>;
+
+    /// The adapter's next notification.
+    async fn notification(&mut self) -> LightningNotification;
+
+    /// Stops the adapter and starts it again, with what it has stored. Returns when it is connected.
+    async fn restart(&mut self);
+
+    /// Somebody outside pays an invoice of the service.
+    async fn pay_service(&self, invoice: &Invoice);
+
+    /// Somebody outside makes an invoice.
+    fn bill(&self, amount: u64) -> Invoice;
+
+    /// Somebody outside makes an invoice whose payment stays under way until [`release`](Self::release).
+    fn held_bill(&self, amount: u64) -> Invoice;
+
+    /// The payment of a held bill arrives, or fails.
+    async fn release(&self, bill: &Invoice, arrives: bool);
+
+    /// How often a bill was paid.
+    fn times_paid(&self, bill: &Invoice) -> u32;
+}
+
+/// Tries every rule.
+///
+/// # Panics
+/// If the adapter breaks one.
+pub async fn run(harness: &mut dyn LightningHarness) {
+    an_invoice_is_what_was_asked_for(harness).await;
+    a_settlement_is_reported_and_can_be_looked_up(harness).await;
+    a_settlement_survives_a_restart(harness).await;
+    a_payment_reaches_the_payee_once(harness).await;
+    two_payments_of_one_request_at_once_pay_once(harness).await;
+    a_payment_with_no_way_to_the_payee_is_not_paid(harness).await;
+    a_payment_under_way_is_pending_until_it_arrives(harness).await;
+    a_payment_under_way_survives_a_restart(harness).await;
+    a_payment_under_way_can_fail(harness).await;
+    what_is_paid_leaves_the_balance(harness).await;
+}
+
+async fn an_invoice_is_what_was_asked_for(harness: &mut dyn LightningHarness) {
+    let backend = harness.backend();
+    let invoice = make_invoice(&*backend, 12_345_000).await;
+    assert_eq!(invoice.amount(), Some(12_345_000));
+    assert_eq!(invoice.description(), Some("two teas, très chaud"));
+    let expires_in = invoice.expires_at() - invoice.created_at();
+    assert_eq!(expires_in, 600);
+    assert_eq!(backend.look_up_invoice(invoice.payment_hash()).await, Ok(InvoiceStatus::Open));
+    let nobodys = PaymentHash::from_bytes([9; 32]);
+    assert_eq!(backend.look_up_invoice(nobodys).await, Ok(InvoiceStatus::Unknown));
+}
+
+async fn a_settlement_is_reported_and_can_be_looked_up(harness: &mut dyn LightningHarness) {
+    let backend = harness.backend();
+    let invoice = make_invoice(&*backend, 5_000_000).await;
+    harness.pay_service(&invoice).await;
+    assert_settled(harness, &invoice).await;
+}
+
+async fn a_settlement_survives_a_restart(harness: &mut dyn LightningHarness) {
+    let before = make_invoice(&*harness.backend(), 5_000_000).await;
+    let open = make_invoice(&*harness.backend(), 6_000_000).await;
+    harness.pay_service(&before).await;
+    assert_settled(harness, &before).await;
+    harness.restart().await;
+    let backend = harness.backend();
+    assert!(matches!(backend.look_up_invoice(before.payment_hash()).await, Ok(InvoiceStatus::Settled(_))));
+    assert_eq!(backend.look_up_invoice(open.payment_hash()).await, Ok(InvoiceStatus::Open));
+    harness.pay_service(&open).await;
+    assert_settled(harness, &open).await;
+}
+
+async fn a_payment_reaches_the_payee_once(harness: &mut dyn LightningHarness) {
+    let backend = harness.backend();
+    let bill = harness.bill(1_000_000);
+    let payment = prepare(&*backend, &bill).await;
+    assert_eq!(harness.times_paid(&bill), 0, "a request that is only prepared pays nothing");
+    let paid = backend.pay(&bill, &payment, false).await.unwrap();
+    assert_eq!(paid.preimage.payment_hash(), bill.payment_hash());
+    assert!(paid.fees_paid.is_none_or(|fees| fees <= 50_000), "{paid:?}");
+    // The reply was lost, and the same request is sent again; then after a restart.
+    for _ in 0..2 {
+        let again = harness.backend().pay(&bill, &payment, true).await;
+        match again {
+            Ok(again) => assert_eq!(again.preimage.payment_hash(), bill.payment_hash()),
+            Err(error) => assert!(matches!(error, LightningError::Unknown(_)), "{error:?}"),
+        }
+        let status = harness.backend().look_up_payment(bill.payment_hash(), Some(&payment)).await;
+        assert!(matches!(status, Ok(OutgoingStatus::Paid(again)) if again.preimage == paid.preimage));
+        harness.restart().await;
+    }
+    assert_eq!(harness.times_paid(&bill), 1);
+}
+
+async fn two_payments_of_one_request_at_once_pay_once(harness: &mut dyn LightningHarness) {
+    let backend = harness.backend();
+    let bill = harness.bill(1_000_000);
+    let payment = prepare(&*backend, &bill).await;
+    let (first, second) = tokio::join!(backend.pay(&bill, &payment, false), backend.pay(&bill, &payment, true));
+    assert!(first.is_ok() || second.is_ok(), "{first:?} {second:?}");
+    assert_eq!(harness.times_paid(&bill), 1);
+}
+
+async fn a_payment_with_no_way_to_the_payee_is_not_paid(harness: &mut dyn LightningHarness) {
+    let backend = harness.backend();
+    let bill = harness.bill(90_000_000_000);
+    let payment = prepare(&*backend, &bill).await;
+    let error = backend.pay(&bill, &payment, false).await.unwrap_err();
+    assert!(matches!(error, LightningError::Refused { .. } | LightningError::Failed(_)), "{error:?}");
+    let status = backend.look_up_payment(bill.payment_hash(), Some(&payment)).await.unwrap();
+    assert!(matches!(status, OutgoingStatus::Failed | OutgoingStatus::Unknown(_)), "{status:?}");
+    assert_eq!(harness.times_paid(&bill), 0);
+}
+
+async fn a_payment_under_way_is_pending_until_it_arrives(harness: &mut dyn LightningHarness) {
+    let backend = harness.backend();
+    let bill = harness.held_bill(1_000_000);
+    let payment = begin(&backend, &bill).await;
+    harness.release(&bill, true).await;
+    let status = ended(&*harness.backend(), &bill, &payment).await;
+    assert!(matches!(status, OutgoingStatus::Paid(paid) if paid.preimage.payment_hash() == bill.payment_hash()));
+    assert_eq!(harness.times_paid(&bill), 1);
+}
+
+async fn a_payment_under_way_survives_a_restart(harness: &mut dyn LightningHarness) {
+    let backend = harness.backend();
+    let bill = harness.held_bill(1_000_000);
+    let payment = begin(&backend, &bill).await;
+    drop(backend);
+    harness.restart().await;
+    let status = harness.backend().look_up_payment(bill.payment_hash(), Some(&payment)).await;
+    assert_eq!(status, Ok(OutgoingStatus::Pending));
+    harness.release(&bill, true).await;
+    assert!(matches!(ended(&*harness.backend(), &bill, &payment).await, OutgoingStatus::Paid(_)));
+    assert_eq!(harness.times_paid(&bill), 1);
+}
+
+async fn a_payment_under_way_can_fail(harness: &mut dyn LightningHarness) {
+    let backend = harness.backend();
+    let bill = harness.held_bill(1_000_000);
+    let payment = begin(&backend, &bill).await;
+    harness.release(&bill, false).await;
+    assert_eq!(ended(&*backend, &bill, &payment).await, OutgoingStatus::Failed);
+    assert_eq!(harness.times_paid(&bill), 0);
+}
+
+async fn what_is_paid_leaves_the_balance(harness: &mut dyn LightningHarness) {
+    let backend = harness.backend();
+    let Some(before) = backend.info().await.unwrap().balance else { return };
+    let bill = harness.bill(2_000_000);
+    let payment = prepare(&*backend, &bill).await;
+    let paid = backend.pay(&bill, &payment, false).await.unwrap();
+    let spent = 2_000_000 + paid.fees_paid.unwrap_or(0);
+    eventually("a balance without what was paid", || async {
+        backend.info().await.unwrap().balance.is_some_and(|after| before - after == spent).then_some(())
+    })
+    .await;
+}
+
+/// Makes an invoice for ten minutes.
+async fn make_invoice(backend: &dyn Lightning, amount: u64) -> Invoice {
+    let wanted = WantedInvoice { amount, description: "two teas, très chaud".to_owned(), expiry: 600 };
+    backend.make_invoice(&wanted).await.unwrap()
+}
+
+async fn prepare(backend: &dyn Lightning, bill: &Invoice) -> SignedPayment {
+    backend.prepare_payment(bill, SystemClock.now().secs() + 8).await.unwrap()
+}
+
+/// Begins to pay a held bill, and returns when the backend says that it is under way.
+async fn begin(backend: &Arc<dyn Lightning>, bill: &Invoice) -> SignedPayment {
+    let payment = prepare(&**backend, bill).await;
+    let (paying, paid_bill, request) = (Arc::clone(backend), bill.clone(), payment.clone());
+    #[expect(clippy::disallowed_methods, reason = "ends with the payment")]
+    tokio::spawn(async move {
+        let _ = paying.pay(&paid_bill, &request, false).await;
+    });
+    eventually("a payment under way", || async {
+        let status = backend.look_up_payment(bill.payment_hash(), Some(&payment)).await;
+        (status == Ok(OutgoingStatus::Pending)).then_some(())
+    })
+    .await;
+    payment
+}
+
+/// The state of a payment once it has ended.
+async fn ended(backend: &dyn Lightning, bill: &Invoice, payment: &SignedPayment) -> OutgoingStatus {
+    eventually("the end of a payment", || async {
+        let status = backend.look_up_payment(bill.payment_hash(), Some(payment)).await.ok()?;
+        (status != OutgoingStatus::Pending).then_some(status)
+    })
+    .await
+}
+
+/// The engine is told of the settlement with its proof, and a look-up finds the same.
+async fn assert_settled(harness: &mut dyn LightningHarness, invoice: &Invoice) {
+    let settlement = loop {
+        match harness.notification().await {
+            LightningNotification::Settled(hash, settlement) if hash == invoice.payment_hash() => break settlement,
+            // Notifications repeat, and others are of earlier rules.
+            _ => {}
+        }
+    };
+    assert_eq!(settlement.amount, invoice.amount());
+    assert!(settlement.preimage.is_none_or(|preimage| preimage.payment_hash() == invoice.payment_hash()));
+    match harness.backend().look_up_invoice(invoice.payment_hash()).await {
+        Ok(InvoiceStatus::Settled(found)) => assert_eq!(found.amount, invoice.amount()),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Waits until there is a value.
+async fn eventually<T, F: Future<Output = Option<T>>>(what: &str, mut value: impl FnMut() -> F) -> T {
+    let waiting = async {
+        loop {
+            if let Some(value) = value().await {
+                return value;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(LONG, waiting).await.unwrap_or_else(|_| panic!("no {what} within {LONG:?}"))
+}

@@ -1,0 +1,65 @@
+//! The rules for every adapter of the port `Lightning`.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use usher_engine::ports::{Lightning, LightningNotification};
+use usher_engine::testing::lightning_conformance::{LightningHarness, run};
+use usher_protocol::bolt11::Invoice;
+use usher_sandbox::lightning::{InvoiceTerms, LightningNetwork};
+
+use crate::backend_handle::BackendHandle;
+use crate::fixture::Fixture;
+
+/// More than the rules move, in millisats.
+const WEALTH: u64 = 100_000_000;
+
+struct Harness(Fixture);
+
+#[async_trait]
+impl LightningHarness for Harness {
+    fn backend(&self) -> Arc<dyn Lightning> {
+        self.0.client.backend.clone()
+    }
+
+    async fn notification(&mut self) -> LightningNotification {
+        self.0.client.notification().await
+    }
+
+    async fn restart(&mut self) {
+        self.0.client.stop().await;
+        self.0.client = BackendHandle::start(&self.0.service.url());
+        self.0.client.until(true).await;
+    }
+
+    async fn pay_service(&self, invoice: &Invoice) {
+        self.0.user.pay(invoice.as_str(), None).unwrap();
+    }
+
+    fn bill(&self, amount: u64) -> Invoice {
+        self.0.service.set(|behaviour| behaviour.holds_payments = false);
+        self.0.user.make_invoice(&InvoiceTerms::of(amount)).unwrap()
+    }
+
+    fn held_bill(&self, amount: u64) -> Invoice {
+        let bill = self.bill(amount);
+        self.0.service.set(|behaviour| behaviour.holds_payments = true);
+        bill
+    }
+
+    async fn release(&self, _bill: &Invoice, arrives: bool) {
+        assert_eq!(self.0.service.release_payments(arrives), 1);
+    }
+
+    fn times_paid(&self, bill: &Invoice) -> u32 {
+        self.0.network.executed(bill.payment_hash())
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_nwc_backend_keeps_the_rules_of_every_backend() {
+    let fixture = Fixture::set_in(LightningNetwork::new(), |_| {}).await;
+    fixture.shop.grant(WEALTH);
+    fixture.user.grant(WEALTH);
+    run(&mut Harness(fixture)).await;
+}
