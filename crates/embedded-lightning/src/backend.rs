@@ -1,0 +1,277 @@
+//! The adapter of the port `Lightning`.
+
+use std::fmt;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use ldk_node::Node;
+use parking_lot::Mutex;
+use tokio::runtime::Runtime;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio_util::sync::CancellationToken;
+use usher_engine::ports::{
+    Clock, InvoiceStatus, Lightning, LightningError, LightningInfo, LightningNotifications, LightningStatus,
+    OutgoingStatus, PaidInvoice, SignedPayment, WantedInvoice,
+};
+use usher_protocol::bolt11::{Invoice, Network};
+use usher_protocol::message::PaymentHash;
+
+use crate::events;
+use crate::invoices::blocking;
+use crate::liquidity::sendable;
+use crate::node::{StartError, build, start};
+use crate::options::Options;
+use crate::payments::{Sent, prepare};
+use crate::store::Store;
+
+/// Threads of the node's runtime: it blocks some while it writes.
+const THREADS: usize = 4;
+
+/// Notifications that wait for the engine.
+const NOTIFICATIONS: usize = 1024;
+
+/// How long to wait for a channel that can be used before a payment is reported as not sent.
+const REACH: Duration = Duration::from_secs(5);
+
+/// How long a call may take that asks the liquidity provider: a connection and two requests of five seconds each.
+const INVOICE_TIME: Duration = Duration::from_secs(20);
+
+/// How long to wait for the outcome of a payment; afterwards it is looked up.
+const PAYMENT_TIME: Duration = Duration::from_secs(60);
+
+/// The node and what belongs to it.
+pub(crate) struct Inner {
+    pub(crate) node: Arc<Node>,
+    pub(crate) store: Arc<Store>,
+    clock: Arc<dyn Clock>,
+    network: Network,
+    max_fee_percent: u64,
+    pub(crate) max_opening_fee_percent: u64,
+    started: AtomicBool,
+    /// Changes with each payment by the service that ends.
+    pub(crate) outcomes: watch::Sender<u64>,
+}
+
+/// A Lightning node inside the service.
+pub struct EmbeddedLightning {
+    inner: Arc<Inner>,
+    /// The node's threads; taken when it stops.
+    runtime: Mutex<Option<Runtime>>,
+    handle: tokio::runtime::Handle,
+    stop: CancellationToken,
+}
+
+impl fmt::Debug for EmbeddedLightning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EmbeddedLightning").finish_non_exhaustive()
+    }
+}
+
+impl Drop for EmbeddedLightning {
+    fn drop(&mut self) {
+        self.stop.cancel();
+        if let Some(runtime) = self.runtime.lock().take() {
+            drop(shut_down(&self.inner, runtime));
+        }
+    }
+}
+
+/// Stops the node on a thread of its own, because that blocks, and only then ends the runtime, which the node needs for
+/// it. Lets go of the folder. The receiver gets a value at the end.
+fn shut_down(inner: &Inner, runtime: Runtime) -> oneshot::Receiver<()> {
+    let (node, store) = (Arc::clone(&inner.node), Arc::clone(&inner.store));
+    let (stopped, wait) = oneshot::channel();
+    std::thread::spawn(move || {
+        // The library panics if one of its threads did, for example because a write failed.
+        if std::panic::catch_unwind(AssertUnwindSafe(|| node.stop())).is_err() {
+            tracing::warn!("the Lightning node did not stop in order");
+            // It would try again when it is dropped.
+            std::mem::forget(node);
+        }
+        store.close();
+        runtime.shutdown_background();
+        let _ = stopped.send(());
+    });
+    wait
+}
+
+impl Inner {
+    /// Unix seconds.
+    pub(crate) fn now(&self) -> u64 {
+        self.clock.now().secs()
+    }
+
+    /// Whether the node runs and can store what it does.
+    fn is_running(&self) -> bool {
+        self.started.load(Ordering::Acquire) && !self.store.has_failed()
+    }
+}
+
+impl EmbeddedLightning {
+    /// Opens the node's data and starts it in the background; does not wait for the chain or a peer. Call
+    /// [`stop`](Self::stop) before the process ends.
+    ///
+    /// # Errors
+    /// If an option cannot be used, another process uses the data, or they belong to another mnemonic or network.
+    pub async fn start(
+        options: Options,
+        clock: Arc<dyn Clock>,
+    ) -> Result<(Arc<Self>, LightningNotifications), StartError> {
+        options.mnemonic()?;
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(THREADS)
+            .thread_name("lightning")
+            .enable_all()
+            .build()
+            .map_err(StartError::Threads)?;
+        let handle = runtime.handle().clone();
+        let building = handle.clone();
+        let opened = handle.spawn_blocking(move || open(&options, clock, &building)).await;
+        let inner = match opened {
+            Ok(Ok(inner)) => Arc::new(inner),
+            Ok(Err(error)) => {
+                runtime.shutdown_background();
+                return Err(error);
+            }
+            Err(error) => {
+                runtime.shutdown_background();
+                return Err(StartError::Threads(std::io::Error::other(error)));
+            }
+        };
+        let (notifications, to_engine) = mpsc::channel(NOTIFICATIONS);
+        let stop = CancellationToken::new();
+        let (running, stopping) = (Arc::clone(&inner), stop.clone());
+        handle.spawn(async move {
+            if start(&running.node, &stopping).await {
+                running.started.store(true, Ordering::Release);
+                events::run(running, notifications, stopping).await;
+            }
+        });
+        let backend = Self { inner, runtime: Mutex::new(Some(runtime)), handle, stop };
+        Ok((Arc::new(backend), to_engine))
+    }
+
+    /// Stops the node in order: everything is written, so that the next start finds its channels as they are.
+    pub async fn stop(&self) {
+        self.stop.cancel();
+        let Some(runtime) = self.runtime.lock().take() else { return };
+        let _ = shut_down(&self.inner, runtime).await;
+    }
+
+    fn check_running(&self) -> Result<(), LightningError> {
+        if self.inner.is_running() { Ok(()) } else { Err(LightningError::NotSent) }
+    }
+
+    fn has_usable_channel(&self) -> bool {
+        self.inner.node.list_channels().iter().any(|channel| channel.is_usable)
+    }
+}
+
+/// Opens the store and builds the node. Blocks.
+fn open(options: &Options, clock: Arc<dyn Clock>, runtime: &tokio::runtime::Handle) -> Result<Inner, StartError> {
+    let store = Arc::new(Store::open(&options.folder)?);
+    let removed = store.remove_unsent_payments().map_err(crate::store::OpenError::Io)?;
+    if removed > 0 {
+        tracing::info!(removed, "payments that were recorded and never sent");
+    }
+    let node = build(options, Arc::clone(&store), runtime)?;
+    Ok(Inner {
+        node: Arc::new(node),
+        store,
+        clock,
+        network: options.network,
+        max_fee_percent: options.max_fee_percent,
+        max_opening_fee_percent: options.max_opening_fee_percent,
+        started: AtomicBool::new(false),
+        outcomes: watch::Sender::new(0),
+    })
+}
+
+#[async_trait]
+impl Lightning for EmbeddedLightning {
+    async fn make_invoice(&self, wanted: &WantedInvoice) -> Result<Invoice, LightningError> {
+        self.check_running()?;
+        let wanted = wanted.clone();
+        let making = blocking(&self.inner, &self.handle, move |inner| inner.make_invoice(&wanted));
+        tokio::time::timeout(INVOICE_TIME, making)
+            .await
+            .unwrap_or_else(|_| Err(LightningError::Unknown("the liquidity provider is slow".to_owned())))
+    }
+
+    async fn look_up_invoice(&self, hash: PaymentHash) -> Result<InvoiceStatus, LightningError> {
+        blocking(&self.inner, &self.handle, move |inner| inner.look_up_invoice(hash)).await
+    }
+
+    async fn prepare_payment(&self, invoice: &Invoice, until: u64) -> Result<SignedPayment, LightningError> {
+        let ready = async {
+            while !(self.inner.is_running() && self.has_usable_channel()) {
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        };
+        tokio::time::timeout(REACH, ready).await.map_err(|_| LightningError::NotSent)?;
+        prepare(invoice, until, self.inner.max_fee_percent)
+    }
+
+    async fn pay(
+        &self,
+        invoice: &Invoice,
+        payment: &SignedPayment,
+        again: bool,
+    ) -> Result<PaidInvoice, LightningError> {
+        let hash = invoice.payment_hash();
+        let mut outcomes = self.inner.outcomes.subscribe();
+        if !self.inner.is_running() {
+            let known = blocking(&self.inner, &self.handle, move |inner| inner.look_up_payment(hash)).await?;
+            return Err(match known {
+                OutgoingStatus::Unknown(_) if !again => LightningError::NotSent,
+                _ => LightningError::Unknown("the Lightning node does not run".to_owned()),
+            });
+        }
+        let (invoice, payment) = (invoice.clone(), payment.clone());
+        let sent = blocking(&self.inner, &self.handle, move |inner| inner.send(&invoice, &payment, again)).await?;
+        if let Sent::Ended(paid) = sent {
+            return Ok(paid);
+        }
+        let ended = async {
+            loop {
+                outcomes.mark_unchanged();
+                if let Some(outcome) = self.inner.outcome(hash) {
+                    return outcome;
+                }
+                if outcomes.changed().await.is_err() {
+                    return Err(LightningError::Unknown("the Lightning node stops".to_owned()));
+                }
+            }
+        };
+        tokio::time::timeout(PAYMENT_TIME, ended)
+            .await
+            .unwrap_or_else(|_| Err(LightningError::Unknown("the payment is still under way".to_owned())))
+    }
+
+    async fn look_up_payment(
+        &self,
+        hash: PaymentHash,
+        _asked: Option<&SignedPayment>,
+    ) -> Result<OutgoingStatus, LightningError> {
+        blocking(&self.inner, &self.handle, move |inner| inner.look_up_payment(hash)).await
+    }
+
+    async fn info(&self) -> Result<LightningInfo, LightningError> {
+        self.check_running()?;
+        Ok(LightningInfo {
+            alias: None,
+            network: Some(self.inner.network),
+            balance: Some(sendable(&self.inner.node.list_channels())),
+            methods: ["make_invoice", "lookup_invoice", "pay_invoice", "get_balance", "get_info"]
+                .map(str::to_owned)
+                .into(),
+        })
+    }
+
+    fn status(&self) -> LightningStatus {
+        LightningStatus { connected: self.inner.is_running(), sends_notifications: true }
+    }
+}

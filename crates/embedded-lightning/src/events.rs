@@ -1,0 +1,113 @@
+//! What the node reports: each event is recorded, passed to the engine, and only then acknowledged. Events repeat after a
+//! restart.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ldk_node::Event;
+use ldk_node::lightning::events::ClosureReason;
+use ldk_node::lightning::ln::channelmanager::PaymentId;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use usher_engine::ports::{LightningNotification, PaidInvoice};
+use usher_protocol::message::{PaymentHash, Preimage};
+
+use crate::backend::Inner;
+
+/// How long payments that have ended, and invoices that have expired, are kept: longer than anybody asks for them.
+const RETENTION: u64 = 90 * 24 * 3600;
+
+/// How often what is older is removed.
+const CLEANUP: Duration = Duration::from_secs(3600);
+
+/// Processes events until `stop`.
+pub(crate) async fn run(
+    inner: Arc<Inner>,
+    notifications: mpsc::Sender<LightningNotification>,
+    stop: CancellationToken,
+) {
+    let _ = notifications.send(LightningNotification::Reconnected).await;
+    let mut cleanup = tokio::time::interval(CLEANUP);
+    loop {
+        let event = tokio::select! {
+            () = stop.cancelled() => return,
+            _ = cleanup.tick() => {
+                remove_old_records(&inner);
+                continue;
+            }
+            event = inner.node.next_event_async() => event,
+        };
+        let Ok(notification) = record(&inner, event) else { return };
+        if let Some(notification) = notification {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                sent = notifications.send(notification) => if sent.is_err() { return },
+            }
+        }
+        fail::fail_point!("before-lightning-event-handled", |_| std::process::abort());
+        if inner.node.event_handled().is_err() {
+            return;
+        }
+    }
+}
+
+/// Stores what an event says, and returns what the engine should know.
+fn record(inner: &Inner, event: Event) -> std::io::Result<Option<LightningNotification>> {
+    let now = inner.now();
+    match event {
+        Event::PaymentSuccessful { payment_hash, payment_preimage: Some(preimage), fee_paid_msat, .. } => {
+            let hash = PaymentHash::from_bytes(payment_hash.0);
+            let paid = PaidInvoice { preimage: Preimage::from_bytes(preimage.0), fees_paid: fee_paid_msat };
+            inner.store.payment_succeeded(hash, &paid, now)?;
+            inner.outcomes.send_modify(|count| *count += 1);
+            Ok(Some(LightningNotification::Sent(hash, paid)))
+        }
+        Event::PaymentFailed { payment_hash: Some(hash), reason, .. } => {
+            let reason = reason.map_or_else(|| "unknown reason".to_owned(), |reason| format!("{reason:?}"));
+            inner.store.payment_failed(PaymentHash::from_bytes(hash.0), &reason, now)?;
+            inner.outcomes.send_modify(|count| *count += 1);
+            Ok(None)
+        }
+        Event::PaymentReceived { payment_hash, .. } => {
+            let hash = PaymentHash::from_bytes(payment_hash.0);
+            Ok(inner.settlement(hash).map(|settlement| LightningNotification::Settled(hash, settlement)))
+        }
+        Event::ChannelClosed { channel_id, reason, .. } => {
+            report_closure(&channel_id.to_string(), reason.as_ref());
+            Ok(None)
+        }
+        Event::ChannelReady { channel_id, .. } => {
+            tracing::info!(channel = %channel_id, "a Lightning channel can be used");
+            Ok(None)
+        }
+        _ => Ok(None),
+    }
+}
+
+fn report_closure(channel: &str, reason: Option<&ClosureReason>) {
+    match reason {
+        Some(ClosureReason::OutdatedChannelManager) => tracing::error!(
+            channel,
+            "a Lightning channel was closed because the process was killed at the wrong instant; its money returns to the \
+             chain, less fees"
+        ),
+        Some(
+            reason @ (ClosureReason::LegacyCooperativeClosure
+            | ClosureReason::CounterpartyInitiatedCooperativeClosure
+            | ClosureReason::LocallyInitiatedCooperativeClosure),
+        ) => tracing::info!(channel, %reason, "a Lightning channel was closed"),
+        reason => tracing::warn!(
+            channel,
+            reason = reason.map(ToString::to_string),
+            "a Lightning channel was closed; its money returns to the chain, less fees"
+        ),
+    }
+}
+
+/// The records of the adapter and of the library, which keeps all of its own in memory.
+fn remove_old_records(inner: &Inner) {
+    let Ok(hashes) = inner.store.remove_old_records(inner.now().saturating_sub(RETENTION)) else { return };
+    for hash in hashes {
+        let _ = inner.node.remove_payment(&PaymentId(*hash.as_bytes()));
+    }
+}

@@ -1,0 +1,148 @@
+//! Invoices of the service: made only if they can be paid.
+
+use std::sync::Arc;
+
+use ldk_node::NodeError;
+use ldk_node::lightning::ln::channelmanager::PaymentId;
+use ldk_node::lightning_invoice::{Bolt11Invoice, Bolt11InvoiceDescription, Description};
+use ldk_node::payment::{PaymentDirection, PaymentKind, PaymentStatus};
+use usher_engine::ports::{InvoiceStatus, LightningError, Settlement, WantedInvoice};
+use usher_protocol::bolt11::Invoice;
+use usher_protocol::message::{PaymentHash, Preimage};
+
+use crate::backend::Inner;
+use crate::liquidity::{Receivable, receivable};
+
+/// How long after its expiry an invoice may still be paid: the library accepts a payment two hours after it, by the time
+/// of blocks, which may be hours behind.
+const ACCEPTED_AFTER_EXPIRY: u64 = 24 * 3600;
+
+/// How old the node's knowledge of the chain may be, in seconds. Beyond that it could not defend a payment.
+const OLDEST_SYNC: u64 = 3600;
+
+impl Inner {
+    /// Makes an invoice that can be paid now: over a channel there is, or over one that the provider opens for it. Blocks.
+    pub(crate) fn make_invoice(&self, wanted: &WantedInvoice) -> Result<Invoice, LightningError> {
+        self.check_sync()?;
+        let description = Description::new(wanted.description.clone())
+            .map_err(|_| definite("the description is too long for an invoice"))?;
+        let description = Bolt11InvoiceDescription::Direct(description);
+        let can_receive = receivable(&self.node.list_channels());
+        let plain = || {
+            let made = self.node.bolt11_payment().receive(wanted.amount, &description, wanted.expiry);
+            made.map_err(|error| LightningError::Failed(error.to_string()))
+        };
+        let invoice = if can_receive.at_once >= wanted.amount {
+            plain()?
+        } else {
+            let limit = wanted.amount / 100 * self.max_opening_fee_percent;
+            let opened = self.node.bolt11_payment().receive_via_jit_channel(
+                wanted.amount,
+                &description,
+                wanted.expiry,
+                Some(limit),
+            );
+            match opened {
+                Ok(invoice) => invoice,
+                Err(_) if can_receive.in_parts >= wanted.amount => plain()?,
+                Err(error) => return Err(unpayable(error, wanted.amount, can_receive, limit)),
+            }
+        };
+        self.remember(&invoice)
+    }
+
+    /// Stores until when an invoice can be paid, and reads it as the engine does.
+    fn remember(&self, invoice: &Bolt11Invoice) -> Result<Invoice, LightningError> {
+        let invoice: Invoice = invoice
+            .to_string()
+            .parse()
+            .map_err(|error| LightningError::Failed(format!("the invoice made cannot be read: {error}")))?;
+        self.store
+            .record_invoice(invoice.payment_hash(), invoice.expires_at())
+            .map_err(|error| LightningError::Failed(error.to_string()))?;
+        Ok(invoice)
+    }
+
+    fn check_sync(&self) -> Result<(), LightningError> {
+        let synced = self.node.status().latest_lightning_wallet_sync_timestamp;
+        let oldest = self.now().saturating_sub(OLDEST_SYNC);
+        if synced.is_some_and(|at| at >= oldest) {
+            return Ok(());
+        }
+        Err(refused("the Lightning node has not heard from its chain source for an hour or since the first start"))
+    }
+
+    /// The state of an invoice of the service. Blocks.
+    pub(crate) fn look_up_invoice(&self, hash: PaymentHash) -> Result<InvoiceStatus, LightningError> {
+        let payment = self.node.payment(&PaymentId(*hash.as_bytes()));
+        let Some(payment) = payment.filter(|payment| payment.direction == PaymentDirection::Inbound) else {
+            return Ok(InvoiceStatus::Unknown);
+        };
+        if payment.status == PaymentStatus::Succeeded {
+            return Ok(self.settlement(hash).map_or(InvoiceStatus::Open, InvoiceStatus::Settled));
+        }
+        // A failed attempt does not end an invoice: the payer may try again until it expires.
+        let expiry = self.store.invoice_expiry(hash).map_err(|error| LightningError::Unknown(error.to_string()))?;
+        let over = expiry.is_some_and(|at| at.saturating_add(ACCEPTED_AFTER_EXPIRY) < self.now());
+        Ok(if over { InvoiceStatus::Dead } else { InvoiceStatus::Open })
+    }
+
+    /// How an invoice was paid, if it was. The amount includes what the provider kept for opening a channel: so much the
+    /// payer paid.
+    pub(crate) fn settlement(&self, hash: PaymentHash) -> Option<Settlement> {
+        let payment = self.node.payment(&PaymentId(*hash.as_bytes()))?;
+        if payment.direction != PaymentDirection::Inbound || payment.status != PaymentStatus::Succeeded {
+            return None;
+        }
+        let (preimage, skimmed) = match payment.kind {
+            PaymentKind::Bolt11 { preimage, .. } => (preimage, 0),
+            PaymentKind::Bolt11Jit { preimage, counterparty_skimmed_fee_msat, .. } => {
+                (preimage, counterparty_skimmed_fee_msat.unwrap_or(0))
+            }
+            _ => return None,
+        };
+        Some(Settlement {
+            amount: payment.amount_msat.map(|amount| amount.saturating_add(skimmed)),
+            preimage: preimage.map(|preimage| Preimage::from_bytes(preimage.0)),
+        })
+    }
+}
+
+/// Why no invoice is handed out, in words for the operator.
+fn unpayable(error: NodeError, amount: u64, can_receive: Receivable, limit: u64) -> LightningError {
+    let room = format!("the channels can receive {} msat and the invoice asks for {amount} msat", can_receive.at_once);
+    match error {
+        NodeError::LiquiditySourceUnavailable => refused(format!("{room}, and no liquidity provider is configured")),
+        NodeError::LiquidityFeeTooHigh => {
+            refused(format!("{room}, and the liquidity provider wants more than {limit} msat for opening a channel"))
+        }
+        NodeError::LiquidityRequestFailed => {
+            refused(format!("{room}, and the liquidity provider opens no channel for this amount"))
+        }
+        NodeError::ConnectionFailed => refused(format!("{room}, and the liquidity provider cannot be reached")),
+        error => refused(format!("{room}, and the liquidity provider opens no channel: {error}")),
+    }
+}
+
+/// Trying again later may help.
+fn refused(reason: impl Into<String>) -> LightningError {
+    LightningError::Refused { again: true, reason: reason.into() }
+}
+
+/// Trying again does not help.
+fn definite(reason: &str) -> LightningError {
+    LightningError::Refused { again: false, reason: reason.to_owned() }
+}
+
+/// Runs blocking work of the node on its own runtime.
+pub(crate) async fn blocking<T: Send + 'static>(
+    inner: &Arc<Inner>,
+    runtime: &tokio::runtime::Handle,
+    work: impl FnOnce(&Inner) -> Result<T, LightningError> + Send + 'static,
+) -> Result<T, LightningError> {
+    let inner = Arc::clone(inner);
+    runtime
+        .spawn_blocking(move || work(&inner))
+        .await
+        .unwrap_or_else(|_| Err(LightningError::Unknown("the Lightning node broke".to_owned())))
+}

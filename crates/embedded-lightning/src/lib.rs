@@ -1,0 +1,48 @@
+//! A Lightning node inside the service (`ldk-node`), behind the port [`Lightning`](usher_engine::ports::Lightning).
+//!
+//! ```text
+//! EmbeddedLightning (port Lightning) ─▶ node (ldk-node, with a runtime of its own) ─▶ peers, chain source
+//!        │  ▲ ◀─ events ◀──────────────┘ │
+//!        ▼  │                            ▼
+//!      records of payments ───────── store: one SQLite file, each write on disk before it is acknowledged
+//! ```
+//!
+//! # Payments
+//!
+//! The library records a payment only *after* it has handed it to the network, and forgets a payment that it queued
+//! when the process ends at the wrong instant. So the adapter has a record of its own, which it writes before the library
+//! gets the payment, and which only the library's events end:
+//!
+//! ```text
+//! (none) ──recorded, then handed to the library──▶ sending ──event: sent────▶ paid
+//!    ▲                                                │ └─────event: failed──▶ failed
+//!    └──the library refuses at once, or never had it──┘
+//! ```
+//!
+//! | crash … | what the next start does |
+//! | --- | --- |
+//! | before the record | nothing was sent, and look-ups say so |
+//! | after the record, before the library stored anything of it | no stored state of the library names the payment hash, so it was never sent: a peer gets nothing that is not stored. The record is removed |
+//! | after the library stored it | the record stays `sending`; the library resolves the payment and repeats its event until the record says how it ended |
+//!
+//! A payment hash is handed to the library once: after `failed` the invoice is not paid again.
+//!
+//! # What a kill can cost
+//!
+//! If the process is killed between the library's write of a channel and its write of the list of channels, the library
+//! closes that channel at the next start. Payments still end truly, but closing costs fees and liquidity. The log says so.
+
+mod backend;
+mod events;
+mod invoices;
+mod liquidity;
+mod log_bridge;
+mod node;
+mod options;
+mod payments;
+mod records;
+mod store;
+
+pub use backend::EmbeddedLightning;
+pub use node::StartError;
+pub use options::{ChainSource, InvalidOption, LiquidityProvider, Options};

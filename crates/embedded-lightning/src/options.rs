@@ -1,0 +1,116 @@
+//! How the node is set up.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use ldk_node::bip39::Mnemonic;
+use ldk_node::bitcoin::secp256k1::PublicKey;
+use ldk_node::lightning::ln::msgs::SocketAddress;
+use usher_protocol::bolt11::Network;
+
+/// How the node is set up. `Debug` shows no secret.
+pub struct Options {
+    /// Where it stores its data; created if it does not exist. Nothing else may use it.
+    pub folder: PathBuf,
+    /// The network of invoices and channels.
+    pub network: Network,
+    /// The seed: an English BIP-39 mnemonic.
+    pub mnemonic: String,
+    /// Where it learns of blocks.
+    pub chain: ChainSource,
+    /// Who opens channels for incoming payments.
+    pub provider: Option<LiquidityProvider>,
+    /// Where peers can connect to it.
+    pub listen: Option<SocketAddr>,
+    /// The largest routing fee of a payment, in percent of its amount.
+    pub max_fee_percent: u64,
+    /// The most that the provider may keep of a payment for opening a channel, in percent of its amount.
+    pub max_opening_fee_percent: u64,
+}
+
+/// Where the node learns of blocks.
+pub enum ChainSource {
+    /// An Esplora server.
+    Esplora {
+        /// Its base URL.
+        url: String,
+        /// Sent as bearer token, if the server wants one.
+        token: Option<String>,
+    },
+    /// The RPC of a bitcoind.
+    Bitcoind {
+        /// Its host.
+        host: String,
+        /// Its port.
+        port: u16,
+        /// The user.
+        user: String,
+        /// The user's password.
+        password: String,
+    },
+}
+
+/// A service that opens channels for incoming payments (LSPS2).
+#[derive(Clone)]
+pub struct LiquidityProvider {
+    pub(crate) node_id: PublicKey,
+    pub(crate) address: SocketAddress,
+    pub(crate) token: Option<String>,
+}
+
+/// A value that cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum InvalidOption {
+    /// Not a BIP-39 mnemonic.
+    #[error("the mnemonic is not an English BIP-39 mnemonic")]
+    Mnemonic,
+    /// Not of the form `<node id>@<host>:<port>`.
+    #[error("the liquidity provider must be <node id>@<host>:<port>")]
+    Provider,
+}
+
+impl LiquidityProvider {
+    /// Reads `<node id>@<host>:<port>`; `token` is what the provider may ask for.
+    ///
+    /// # Errors
+    /// If the text has another form.
+    pub fn new(text: &str, token: Option<String>) -> Result<Self, InvalidOption> {
+        let (id, address) = text.split_once('@').ok_or(InvalidOption::Provider)?;
+        let node_id = PublicKey::from_str(id).map_err(|_| InvalidOption::Provider)?;
+        let address = SocketAddress::from_str(address).map_err(|_| InvalidOption::Provider)?;
+        Ok(Self { node_id, address, token })
+    }
+}
+
+impl Options {
+    pub(crate) fn mnemonic(&self) -> Result<Mnemonic, InvalidOption> {
+        Mnemonic::from_str(&self.mnemonic).map_err(|_| InvalidOption::Mnemonic)
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options")
+            .field("folder", &self.folder)
+            .field("network", &self.network)
+            .field("listen", &self.listen)
+            .finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for ChainSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Esplora { .. } => "Esplora",
+            Self::Bitcoind { .. } => "Bitcoind",
+        })
+    }
+}
+
+impl fmt::Debug for LiquidityProvider {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("LiquidityProvider").field(&self.node_id).finish()
+    }
+}

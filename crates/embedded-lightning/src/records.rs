@@ -1,0 +1,297 @@
+//! The adapter's own records: payments by the service, and until when invoices can be paid.
+
+use std::io;
+
+use rusqlite::{OptionalExtension as _, Row, params};
+use usher_engine::ports::PaidInvoice;
+use usher_protocol::message::{PaymentHash, Preimage};
+
+use crate::store::Store;
+
+/// Where the library stores its list of payments, which it writes after it has sent one.
+const LIBRARY_PAYMENTS: &str = "payments";
+
+/// A payment by the service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SentPayment {
+    /// The request that was prepared for it.
+    pub(crate) request: String,
+    pub(crate) state: SentState,
+}
+
+/// What is known of a payment by the service.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SentState {
+    /// The library has it, or is about to get it.
+    Sending,
+    /// It reached the payee.
+    Paid(PaidInvoice),
+    /// It failed for good.
+    Failed(String),
+}
+
+impl Store {
+    /// The record of a payment.
+    pub(crate) fn sent_payment(&self, hash: PaymentHash) -> io::Result<Option<SentPayment>> {
+        self.connection
+            .lock()
+            .prepare_cached("SELECT request, state, preimage, fees, reason FROM sent_payments WHERE payment_hash = ?1")
+            .and_then(|mut query| query.query_row([hash.as_bytes()], sent_payment).optional())
+            .map_err(io::Error::other)
+    }
+
+    /// Records that a payment is about to be handed to the library. `false`: there is a record already.
+    pub(crate) fn begin_payment(&self, hash: PaymentHash, request: &str, now: u64) -> io::Result<bool> {
+        let inserted = self.change(|connection| {
+            connection
+                .prepare_cached(
+                    "INSERT OR IGNORE INTO sent_payments (payment_hash, request, state, changed_at)
+                     VALUES (?1, ?2, 'sending', ?3)",
+                )?
+                .execute(params![hash.as_bytes(), request, now])
+        })?;
+        Ok(inserted == 1)
+    }
+
+    /// Removes the record of a payment that the library refused without sending anything.
+    pub(crate) fn forget_payment(&self, hash: PaymentHash) -> io::Result<()> {
+        self.change(|connection| {
+            connection
+                .prepare_cached("DELETE FROM sent_payments WHERE payment_hash = ?1 AND state = 'sending'")?
+                .execute([hash.as_bytes()])
+        })?;
+        Ok(())
+    }
+
+    /// Records that a payment reached the payee. Nothing changes that afterwards.
+    pub(crate) fn payment_succeeded(&self, hash: PaymentHash, paid: &PaidInvoice, now: u64) -> io::Result<()> {
+        self.change(|connection| {
+            connection
+                .prepare_cached(
+                    "INSERT INTO sent_payments (payment_hash, request, state, preimage, fees, changed_at)
+                     VALUES (?1, '', 'paid', ?2, ?3, ?4)
+                     ON CONFLICT (payment_hash)
+                     DO UPDATE SET state = 'paid', preimage = ?2, fees = ?3, changed_at = ?4 WHERE state <> 'paid'",
+                )?
+                .execute(params![hash.as_bytes(), paid.preimage.as_bytes(), paid.fees_paid, now])
+        })?;
+        Ok(())
+    }
+
+    /// Records that a payment failed for good, unless it reached the payee.
+    pub(crate) fn payment_failed(&self, hash: PaymentHash, reason: &str, now: u64) -> io::Result<()> {
+        self.change(|connection| {
+            connection
+                .prepare_cached(
+                    "UPDATE sent_payments SET state = 'failed', reason = ?2, changed_at = ?3
+                     WHERE payment_hash = ?1 AND state = 'sending'",
+                )?
+                .execute(params![hash.as_bytes(), reason, now])
+        })?;
+        Ok(())
+    }
+
+    /// Removes the records of payments that were never sent: the process ended after the record and before the library
+    /// stored anything of the payment. It stores each payment before a peer learns of it, so a payment hash that its
+    /// stored state does not contain was never sent. Its own list of payments proves nothing: it may list a payment that
+    /// it had only queued. Call this before the library starts.
+    pub(crate) fn remove_unsent_payments(&self) -> io::Result<usize> {
+        self.change(|connection| {
+            let hashes: Vec<[u8; 32]> = connection
+                .prepare("SELECT payment_hash FROM sent_payments WHERE state = 'sending'")?
+                .query_map([], |row| row.get(0))?
+                .collect::<Result<_, _>>()?;
+            let mut removed = 0;
+            for hash in hashes {
+                let known: bool = connection.query_row(
+                    "SELECT EXISTS (SELECT 1 FROM entries WHERE primary_namespace <> ?1 AND instr(value, ?2) > 0)",
+                    params![LIBRARY_PAYMENTS, hash],
+                    |row| row.get(0),
+                )?;
+                if known {
+                    continue;
+                }
+                let change = connection.unchecked_transaction()?;
+                change.execute(
+                    "DELETE FROM entries WHERE primary_namespace = ?1 AND key = ?2",
+                    params![LIBRARY_PAYMENTS, hex::encode(hash)],
+                )?;
+                change.execute("DELETE FROM sent_payments WHERE payment_hash = ?1", [hash])?;
+                change.commit()?;
+                removed += 1;
+            }
+            Ok(removed)
+        })
+    }
+
+    /// Records until when an invoice can be paid, in Unix seconds.
+    pub(crate) fn record_invoice(&self, hash: PaymentHash, expires_at: u64) -> io::Result<()> {
+        self.change(|connection| {
+            connection
+                .prepare_cached("INSERT OR REPLACE INTO invoices VALUES (?1, ?2)")?
+                .execute(params![hash.as_bytes(), expires_at])
+        })?;
+        Ok(())
+    }
+
+    /// Until when an invoice can be paid.
+    pub(crate) fn invoice_expiry(&self, hash: PaymentHash) -> io::Result<Option<u64>> {
+        self.connection
+            .lock()
+            .prepare_cached("SELECT expires_at FROM invoices WHERE payment_hash = ?1")
+            .and_then(|mut query| query.query_row([hash.as_bytes()], |row| row.get(0)).optional())
+            .map_err(io::Error::other)
+    }
+
+    /// Removes records that nobody asks for any more: invoices that expired, and payments that ended, before `until`.
+    /// The result is their payment hashes.
+    pub(crate) fn remove_old_records(&self, until: u64) -> io::Result<Vec<PaymentHash>> {
+        self.change(|connection| {
+            let mut removed = Vec::new();
+            for statement in [
+                "DELETE FROM invoices WHERE payment_hash IN
+                 (SELECT payment_hash FROM invoices WHERE expires_at < ?1 LIMIT 1000) RETURNING payment_hash",
+                "DELETE FROM sent_payments WHERE payment_hash IN
+                 (SELECT payment_hash FROM sent_payments WHERE changed_at < ?1 AND state <> 'sending' LIMIT 1000)
+                 RETURNING payment_hash",
+            ] {
+                let mut query = connection.prepare_cached(statement)?;
+                for hash in query.query_map([until], |row| row.get(0))? {
+                    removed.push(PaymentHash::from_bytes(hash?));
+                }
+            }
+            Ok(removed)
+        })
+    }
+}
+
+fn sent_payment(row: &Row<'_>) -> rusqlite::Result<SentPayment> {
+    let state = match row.get::<_, String>("state")?.as_str() {
+        "paid" => SentState::Paid(PaidInvoice {
+            preimage: Preimage::from_bytes(row.get("preimage")?),
+            fees_paid: row.get("fees")?,
+        }),
+        "failed" => SentState::Failed(row.get::<_, Option<String>>("reason")?.unwrap_or_default()),
+        _ => SentState::Sending,
+    };
+    Ok(SentPayment { request: row.get("request")?, state })
+}
+
+#[cfg(test)]
+mod tests {
+    use ldk_node::lightning::util::persist::KVStoreSync as _;
+    use tempfile::TempDir;
+
+    use super::*;
+
+    const HASH: PaymentHash = PaymentHash::from_bytes([7; 32]);
+
+    fn store() -> (TempDir, Store) {
+        let folder = TempDir::new().unwrap();
+        let store = Store::open(folder.path()).unwrap();
+        (folder, store)
+    }
+
+    fn paid() -> PaidInvoice {
+        PaidInvoice { preimage: Preimage::from_bytes([1; 32]), fees_paid: Some(3) }
+    }
+
+    #[test]
+    fn a_payment_begins_once() {
+        let (_folder, store) = store();
+        assert!(store.begin_payment(HASH, "first", 1).unwrap());
+        assert!(!store.begin_payment(HASH, "second", 2).unwrap());
+        assert_eq!(
+            store.sent_payment(HASH).unwrap(),
+            Some(SentPayment { request: "first".to_owned(), state: SentState::Sending })
+        );
+    }
+
+    #[test]
+    fn paid_is_final_and_failed_is_not_paid_by_a_late_refusal() {
+        let (_folder, store) = store();
+        store.begin_payment(HASH, "r", 1).unwrap();
+        store.payment_succeeded(HASH, &paid(), 2).unwrap();
+        store.payment_failed(HASH, "late", 3).unwrap();
+        store.forget_payment(HASH).unwrap();
+        assert_eq!(store.sent_payment(HASH).unwrap().unwrap().state, SentState::Paid(paid()));
+    }
+
+    #[test]
+    fn success_overrides_failure() {
+        let (_folder, store) = store();
+        store.begin_payment(HASH, "r", 1).unwrap();
+        store.payment_failed(HASH, "no route", 2).unwrap();
+        assert_eq!(store.sent_payment(HASH).unwrap().unwrap().state, SentState::Failed("no route".to_owned()));
+        store.payment_succeeded(HASH, &paid(), 3).unwrap();
+        assert_eq!(store.sent_payment(HASH).unwrap().unwrap().state, SentState::Paid(paid()));
+    }
+
+    #[test]
+    fn a_payment_that_the_library_never_stored_was_not_sent() {
+        let (_folder, store) = store();
+        store.begin_payment(HASH, "r", 1).unwrap();
+        // The library lists it and has queued it in memory only.
+        store.write(LIBRARY_PAYMENTS, "", &hex::encode(HASH.as_bytes()), HASH.as_bytes().to_vec()).unwrap();
+        assert_eq!(store.remove_unsent_payments().unwrap(), 1);
+        assert_eq!(store.sent_payment(HASH).unwrap(), None);
+        assert!(store.list(LIBRARY_PAYMENTS, "").unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_payment_in_a_channel_may_have_been_sent() {
+        let (_folder, store) = store();
+        store.begin_payment(HASH, "r", 1).unwrap();
+        let mut channel = vec![0; 100];
+        channel.extend_from_slice(HASH.as_bytes());
+        channel.extend_from_slice(&[0; 100]);
+        store.write("monitors", "", "a", channel).unwrap();
+        assert_eq!(store.remove_unsent_payments().unwrap(), 0);
+        assert_eq!(store.sent_payment(HASH).unwrap().unwrap().state, SentState::Sending);
+    }
+
+    #[test]
+    fn old_records_go_and_payments_under_way_stay() {
+        let (_folder, store) = store();
+        let other = PaymentHash::from_bytes([8; 32]);
+        store.begin_payment(HASH, "r", 1).unwrap();
+        store.begin_payment(other, "r", 1).unwrap();
+        store.payment_failed(other, "no", 2).unwrap();
+        store.record_invoice(PaymentHash::from_bytes([9; 32]), 3).unwrap();
+        assert_eq!(store.remove_old_records(10).unwrap().len(), 2);
+        assert_eq!(store.sent_payment(HASH).unwrap().unwrap().state, SentState::Sending);
+        assert_eq!(store.sent_payment(other).unwrap(), None);
+    }
+
+    #[test]
+    fn two_processes_cannot_open_one_folder() {
+        let (folder, store) = store();
+        let second = Store::open(folder.path());
+        assert!(matches!(second, Err(crate::store::OpenError::InUse)));
+        drop(store);
+        Store::open(folder.path()).unwrap();
+    }
+
+    #[test]
+    fn a_newer_version_is_refused() {
+        let (folder, store) = store();
+        store.connection.lock().pragma_update(None, "user_version", 99).unwrap();
+        drop(store);
+        assert!(matches!(Store::open(folder.path()), Err(crate::store::OpenError::Newer(99))));
+    }
+
+    #[test]
+    fn entries_survive_and_can_be_listed_and_removed() {
+        let (folder, store) = store();
+        store.write("a", "b", "c", vec![1, 2]).unwrap();
+        store.write("a", "b", "c", vec![3]).unwrap();
+        store.write("a", "", "d", vec![]).unwrap();
+        drop(store);
+        let store = Store::open(folder.path()).unwrap();
+        assert_eq!(store.read("a", "b", "c").unwrap(), [3]);
+        assert_eq!(store.list("a", "b").unwrap(), ["c"]);
+        store.remove("a", "b", "c", false).unwrap();
+        let missing = store.read("a", "b", "c").unwrap_err();
+        assert_eq!(missing.kind(), ldk_node::lightning::io::ErrorKind::NotFound);
+    }
+}

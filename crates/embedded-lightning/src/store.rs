@@ -1,0 +1,213 @@
+//! The node's storage: one SQLite file, whose every write is on disk before it is acknowledged.
+//!
+//! It has the library's key-value pairs and the adapter's own records (`records.rs`). After one write has failed, all
+//! later writes fail: the library's memory may be ahead of the disk then, and only a restart brings them together.
+
+use std::fs::{File, TryLockError};
+use std::io;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use ldk_node::lightning::io as ldk_io;
+use ldk_node::lightning::util::persist::{KVStore, KVStoreSync};
+use parking_lot::Mutex;
+use rusqlite::{Connection, OptionalExtension as _, params};
+
+/// The file in the node's folder.
+const FILE: &str = "lightning.db";
+
+/// Locked while a process uses the folder.
+const LOCK: &str = "lock";
+
+/// The version of the tables below.
+const VERSION: i64 = 1;
+
+const TABLES: &str = "
+    CREATE TABLE entries (
+        primary_namespace TEXT NOT NULL,
+        secondary_namespace TEXT NOT NULL,
+        key TEXT NOT NULL,
+        value BLOB NOT NULL,
+        PRIMARY KEY (primary_namespace, secondary_namespace, key)
+    );
+    CREATE TABLE sent_payments (
+        payment_hash BLOB PRIMARY KEY,
+        request TEXT NOT NULL,
+        state TEXT NOT NULL,
+        preimage BLOB,
+        fees INTEGER,
+        reason TEXT,
+        changed_at INTEGER NOT NULL
+    );
+    CREATE TABLE invoices (payment_hash BLOB PRIMARY KEY, expires_at INTEGER NOT NULL);
+    PRAGMA user_version = 1;
+";
+
+/// Why the storage cannot be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process has it.
+    #[error("another process uses it: only one may run a node at a time, or its money is lost")]
+    InUse,
+    /// A newer version of the program wrote it.
+    #[error("a newer version of this program wrote it (version {0}, this one knows {VERSION})")]
+    Newer(i64),
+    /// The folder or file cannot be read or written.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The database cannot be used.
+    #[error(transparent)]
+    Database(#[from] rusqlite::Error),
+}
+
+pub(crate) struct Store {
+    pub(crate) connection: Mutex<Connection>,
+    failed: AtomicBool,
+    /// Held until the store is closed: the lock ends with the process, however it ends.
+    lock: Mutex<Option<File>>,
+}
+
+impl Store {
+    /// Opens the storage in `folder`, which is created if necessary.
+    pub(crate) fn open(folder: &Path) -> Result<Self, OpenError> {
+        std::fs::create_dir_all(folder)?;
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700))?;
+        }
+        let lock = File::create(folder.join(LOCK))?;
+        lock.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => OpenError::InUse,
+            TryLockError::Error(error) => OpenError::Io(error),
+        })?;
+        let connection = Connection::open(folder.join(FILE))?;
+        connection.pragma_update(None, "journal_mode", "wal")?;
+        connection.pragma_update(None, "synchronous", "full")?;
+        match connection.query_row("PRAGMA user_version", [], |row| row.get(0))? {
+            0 => connection.execute_batch(&format!("BEGIN; {TABLES} COMMIT;"))?,
+            VERSION => {}
+            newer => return Err(OpenError::Newer(newer)),
+        }
+        Ok(Self { connection: Mutex::new(connection), failed: AtomicBool::new(false), lock: Mutex::new(Some(lock)) })
+    }
+
+    /// Whether a write has failed, or the store is closed, so that the node must not go on.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire)
+    }
+
+    /// Lets go of the folder. The library keeps parts of itself alive after its end: they can write no more.
+    pub(crate) fn close(&self) {
+        let connection = self.connection.lock();
+        self.failed.store(true, Ordering::Release);
+        drop(connection);
+        drop(self.lock.lock().take());
+    }
+
+    /// Runs one write. A fail point ends the process before it, or lets it fail.
+    pub(crate) fn change<T>(&self, write: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> io::Result<T> {
+        fail::fail_point!("before-lightning-write", |action| {
+            if action.is_none() {
+                std::process::abort();
+            }
+            self.failed.store(true, Ordering::Release);
+            Err(io::Error::other("a write failed on purpose"))
+        });
+        let connection = self.connection.lock();
+        if self.has_failed() {
+            return Err(io::Error::other("an earlier write failed, or the node has stopped"));
+        }
+        write(&connection).map_err(|error| {
+            self.failed.store(true, Ordering::Release);
+            tracing::error!(%error, "the Lightning node cannot store its state and stops until the next start");
+            io::Error::other(error)
+        })
+    }
+
+    fn value(&self, primary: &str, secondary: &str, key: &str) -> Result<Vec<u8>, ldk_io::Error> {
+        let connection = self.connection.lock();
+        let value = connection
+            .prepare_cached(
+                "SELECT value FROM entries WHERE primary_namespace = ?1 AND secondary_namespace = ?2 AND key = ?3",
+            )
+            .and_then(|mut query| query.query_row(params![primary, secondary, key], |row| row.get(0)).optional())
+            .map_err(io::Error::other)?;
+        value.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound).into())
+    }
+
+    fn set(&self, primary: &str, secondary: &str, key: &str, value: &[u8]) -> Result<(), ldk_io::Error> {
+        self.change(|connection| {
+            connection
+                .prepare_cached("INSERT OR REPLACE INTO entries VALUES (?1, ?2, ?3, ?4)")?
+                .execute(params![primary, secondary, key, value])
+        })?;
+        Ok(())
+    }
+
+    fn delete(&self, primary: &str, secondary: &str, key: &str) -> Result<(), ldk_io::Error> {
+        self.change(|connection| {
+            connection
+                .prepare_cached(
+                    "DELETE FROM entries WHERE primary_namespace = ?1 AND secondary_namespace = ?2 AND key = ?3",
+                )?
+                .execute(params![primary, secondary, key])
+        })?;
+        Ok(())
+    }
+
+    fn keys(&self, primary: &str, secondary: &str) -> Result<Vec<String>, ldk_io::Error> {
+        let connection = self.connection.lock();
+        let keys = connection
+            .prepare_cached("SELECT key FROM entries WHERE primary_namespace = ?1 AND secondary_namespace = ?2")
+            .and_then(|mut query| query.query_map(params![primary, secondary], |row| row.get(0))?.collect())
+            .map_err(io::Error::other)?;
+        Ok(keys)
+    }
+}
+
+impl KVStoreSync for Store {
+    fn read(&self, primary: &str, secondary: &str, key: &str) -> Result<Vec<u8>, ldk_io::Error> {
+        self.value(primary, secondary, key)
+    }
+
+    fn write(&self, primary: &str, secondary: &str, key: &str, value: Vec<u8>) -> Result<(), ldk_io::Error> {
+        self.set(primary, secondary, key, &value)
+    }
+
+    fn remove(&self, primary: &str, secondary: &str, key: &str, _lazy: bool) -> Result<(), ldk_io::Error> {
+        self.delete(primary, secondary, key)
+    }
+
+    fn list(&self, primary: &str, secondary: &str) -> Result<Vec<String>, ldk_io::Error> {
+        self.keys(primary, secondary)
+    }
+}
+
+/// A result that is known before the future is polled.
+type Ready<T> = Pin<Box<dyn Future<Output = Result<T, ldk_io::Error>> + Send>>;
+
+fn ready<T: Send + 'static>(result: Result<T, ldk_io::Error>) -> Ready<T> {
+    Box::pin(std::future::ready(result))
+}
+
+/// Each call is done before it returns: the order of writes is the order of calls, and the time between the write of a
+/// channel and the write of the list of channels is as short as possible. It blocks a thread of the node's own runtime.
+impl KVStore for Store {
+    fn read(&self, primary: &str, secondary: &str, key: &str) -> Ready<Vec<u8>> {
+        ready(self.value(primary, secondary, key))
+    }
+
+    fn write(&self, primary: &str, secondary: &str, key: &str, value: Vec<u8>) -> Ready<()> {
+        ready(self.set(primary, secondary, key, &value))
+    }
+
+    fn remove(&self, primary: &str, secondary: &str, key: &str, _lazy: bool) -> Ready<()> {
+        ready(self.delete(primary, secondary, key))
+    }
+
+    fn list(&self, primary: &str, secondary: &str) -> Ready<Vec<String>> {
+        ready(self.keys(primary, secondary))
+    }
+}

@@ -1,0 +1,184 @@
+//! A network, and the node under test.
+
+use std::path::{Path, PathBuf};
+use std::str::FromStr as _;
+use std::sync::Arc;
+use std::time::Duration;
+
+use ldk_node::lightning_invoice::Bolt11Invoice;
+use tempfile::TempDir;
+use usher_embedded_lightning::{ChainSource, EmbeddedLightning, LiquidityProvider, Options};
+use usher_engine::ports::{Lightning as _, LightningNotification, LightningNotifications, SystemClock, WantedInvoice};
+use usher_lightning_network::{Fees, Network, RpcAccess};
+use usher_protocol::bolt11::Invoice;
+
+/// Longer than anything takes on any machine.
+pub(crate) const LONG: Duration = Duration::from_secs(60);
+
+const MNEMONIC: &str = "abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon abandon about";
+
+pub(crate) struct Fixture {
+    pub(crate) network: Network,
+    pub(crate) folder: TempDir,
+    pub(crate) backend: Arc<EmbeddedLightning>,
+    pub(crate) notifications: LightningNotifications,
+}
+
+/// What a node needs to know of the network, in a form that another process can be given.
+pub(crate) struct Setup {
+    pub(crate) folder: PathBuf,
+    pub(crate) chain: RpcAccess,
+    pub(crate) provider: Option<String>,
+}
+
+impl Setup {
+    pub(crate) fn of(network: &Network, folder: &Path) -> Self {
+        let provider = format!("{}@{}", network.provider.id(), network.provider.address());
+        Self { folder: folder.to_path_buf(), chain: network.chain.rpc(), provider: Some(provider) }
+    }
+
+    pub(crate) fn options(&self) -> Options {
+        let token = Some(Network::TOKEN.to_owned());
+        Options {
+            folder: self.folder.clone(),
+            network: usher_protocol::bolt11::Network::Regtest,
+            mnemonic: MNEMONIC.to_owned(),
+            chain: ChainSource::Bitcoind {
+                host: self.chain.host.clone(),
+                port: self.chain.port,
+                user: self.chain.user.clone(),
+                password: self.chain.password.clone(),
+            },
+            provider: self.provider.as_ref().map(|text| LiquidityProvider::new(text, token).unwrap()),
+            listen: None,
+            max_fee_percent: 5,
+            max_opening_fee_percent: 50,
+        }
+    }
+
+    pub(crate) async fn start(&self) -> (Arc<EmbeddedLightning>, LightningNotifications) {
+        EmbeddedLightning::start(self.options(), Arc::new(SystemClock)).await.unwrap()
+    }
+}
+
+impl Fixture {
+    pub(crate) async fn start() -> Self {
+        Self::start_with(Fees::default()).await
+    }
+
+    pub(crate) async fn start_with(fees: Fees) -> Self {
+        let (network, folder) = (Network::start_with(fees).await.unwrap(), TempDir::new().unwrap());
+        let (backend, notifications) = Setup::of(&network, folder.path()).start().await;
+        let fixture = Self { network, folder, backend, notifications };
+        fixture.until_connected().await;
+        fixture
+    }
+
+    /// The first payment opens a channel; half of its capacity is the node's afterwards.
+    pub(crate) async fn start_funded() -> Self {
+        let mut fixture = Self::start().await;
+        fixture.fund().await;
+        fixture
+    }
+
+    /// Receives a payment that opens a channel.
+    pub(crate) async fn fund(&mut self) {
+        let invoice = self.backend.make_invoice(&wanted(150_000_000)).await.unwrap();
+        self.network.payer.pay(&bolt11(&invoice)).await.unwrap();
+        self.network.mine(6).await.unwrap();
+        self.until_channel_is_usable().await;
+    }
+
+    pub(crate) async fn until_connected(&self) {
+        until("a started node", || self.backend.status().connected).await;
+        eventually_invoice(&self.backend).await;
+    }
+
+    /// Waits until a payment could be sent.
+    pub(crate) async fn until_channel_is_usable(&self) {
+        let looking = async {
+            while self.backend.info().await.ok().and_then(|info| info.balance).unwrap_or(0) == 0 {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        tokio::time::timeout(LONG, looking).await.expect("a usable channel in time");
+    }
+
+    pub(crate) async fn restart(&mut self) {
+        self.release_folder().await;
+        self.start_again().await;
+    }
+
+    /// Stops the node, so that another process can use its folder.
+    pub(crate) async fn release_folder(&mut self) {
+        self.backend.stop().await;
+    }
+
+    /// Starts the node again.
+    pub(crate) async fn start_again(&mut self) {
+        (self.backend, self.notifications) = Setup::of(&self.network, self.folder.path()).start().await;
+        self.until_connected().await;
+    }
+
+    /// Whether the channels can send so much.
+    pub(crate) async fn has_balance(&self, amount: u64) -> bool {
+        let waiting = async {
+            while self.backend.info().await.ok().and_then(|info| info.balance).unwrap_or(0) < amount {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(5), waiting).await.is_ok()
+    }
+
+    pub(crate) async fn notification(&mut self) -> LightningNotification {
+        tokio::time::timeout(LONG, self.notifications.recv()).await.expect("a notification in time").expect("running")
+    }
+
+    /// The settlement of an invoice, as the engine is told of it.
+    pub(crate) async fn settlement(&mut self, invoice: &Invoice) -> usher_engine::ports::Settlement {
+        loop {
+            match self.notification().await {
+                LightningNotification::Settled(hash, settlement) if hash == invoice.payment_hash() => {
+                    return settlement;
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The chain is known once an invoice can be made, or is refused for another reason.
+async fn eventually_invoice(backend: &Arc<EmbeddedLightning>) {
+    let looking = async {
+        loop {
+            match backend.make_invoice(&wanted(1_000)).await {
+                Err(error) if error.to_string().contains("chain source") => {}
+                _ => return,
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(LONG, looking).await.expect("a known chain in time");
+}
+
+pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let waiting = async {
+        while !holds() {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(LONG, waiting).await.unwrap_or_else(|_| panic!("no {what} in time"));
+}
+
+pub(crate) fn wanted(amount: u64) -> WantedInvoice {
+    WantedInvoice { amount, description: "two teas, très chaud".to_owned(), expiry: 600 }
+}
+
+/// The invoice in the library's form, and back.
+pub(crate) fn bolt11(invoice: &Invoice) -> Bolt11Invoice {
+    Bolt11Invoice::from_str(invoice.as_str()).unwrap()
+}
+
+pub(crate) fn invoice(bolt11: &Bolt11Invoice) -> Invoice {
+    bolt11.to_string().parse().unwrap()
+}

@@ -1,0 +1,174 @@
+//! The process is killed at each instant of a payment, or cannot write: every payment ends truly, and none is paid twice.
+//!
+//! The node that is killed runs in another process: this test binary, started again with one test that does nothing
+//! otherwise. It ends itself at a fail point.
+
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use usher_embedded_lightning::EmbeddedLightning;
+use usher_engine::ports::{Clock as _, Lightning as _, LightningStatus, OutgoingStatus, SignedPayment, SystemClock};
+use usher_lightning_network::RpcAccess;
+use usher_protocol::bolt11::Invoice;
+
+use crate::fixture::{Fixture, Setup, bolt11, invoice, until};
+
+/// The variable that says where the other process ends.
+const FAIL_POINT: &str = "USHER_TEST_FAIL_POINT";
+
+/// Millisats of each payment.
+const AMOUNT: u64 = 5_000_000;
+
+/// The signal of `abort`.
+const SIGABRT: i32 = 6;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kill_before_the_library_has_the_payment_pays_nothing() {
+    kill_and_check("before-lightning-send=return").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kill_after_the_library_has_the_payment() {
+    kill_and_check("after-lightning-send=return").await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kill_before_the_event_is_acknowledged() {
+    kill_and_check("before-lightning-event-handled=return").await;
+}
+
+/// The first writes of a payment: its record, the channel, the list of channels, the library's list of payments …
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kill_at_each_write_of_a_payment() {
+    let mut fixture = Fixture::start_funded().await;
+    for write in 0..6 {
+        kill_and_check_in(&mut fixture, &format!("before-lightning-write={write}*off->return")).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_write_that_fails_stops_the_node_and_loses_nothing() {
+    let mut fixture = Fixture::start_funded().await;
+    for write in [0, 2] {
+        kill_and_check_in(&mut fixture, &format!("before-lightning-write={write}*off->return(fail)")).await;
+    }
+}
+
+async fn kill_and_check(fail_point: &str) {
+    let mut fixture = Fixture::start_funded().await;
+    kill_and_check_in(&mut fixture, fail_point).await;
+}
+
+/// Pays a bill in another process that ends at `fail_point`; then starts the node here and follows the payment to its
+/// end.
+async fn kill_and_check_in(fixture: &mut Fixture, fail_point: &str) {
+    let bill = invoice(&fixture.network.payer.invoice(AMOUNT, 3600).unwrap());
+    let payment = fixture.backend.prepare_payment(&bill, SystemClock.now().secs() + 3600).await.unwrap();
+    fixture.release_folder().await;
+    pay_in_another_process(fixture, fail_point, &bill, &payment).await;
+    fixture.start_again().await;
+    let backend = Arc::clone(&fixture.backend);
+
+    let status = follow(fixture, &backend, &bill, &payment).await;
+    let paid = fixture.network.payer.is_paid(&bolt11(&bill));
+    match status {
+        OutgoingStatus::Paid(proof) => {
+            assert_eq!(proof.preimage.payment_hash(), bill.payment_hash());
+            assert!(paid, "{fail_point}: paid here and not there");
+        }
+        OutgoingStatus::Failed => assert!(!paid, "{fail_point}: failed here and paid there"),
+        OutgoingStatus::Unknown(_) => {
+            assert!(!paid, "{fail_point}: not known here and paid there");
+            // It was never sent: the same request pays it now.
+            if fixture.has_balance(AMOUNT * 2).await {
+                backend.pay(&bill, &payment, true).await.unwrap();
+                assert!(fixture.network.payer.is_paid(&bolt11(&bill)), "{fail_point}");
+            }
+        }
+        OutgoingStatus::Pending => panic!("{fail_point}: still under way"),
+    }
+    if !fixture.has_balance(AMOUNT * 2).await {
+        // The kill closed the channel: the next round needs another.
+        fixture.fund().await;
+    }
+}
+
+/// Follows a payment until it has ended; blocks are mined, in case its channel was closed.
+async fn follow(
+    fixture: &Fixture,
+    backend: &Arc<EmbeddedLightning>,
+    bill: &Invoice,
+    payment: &SignedPayment,
+) -> OutgoingStatus {
+    for _ in 0..200 {
+        for _ in 0..10 {
+            let status = backend.look_up_payment(bill.payment_hash(), Some(payment)).await.unwrap();
+            if status != OutgoingStatus::Pending {
+                return status;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        fixture.network.mine(6).await.unwrap();
+    }
+    OutgoingStatus::Pending
+}
+
+async fn pay_in_another_process(fixture: &Fixture, fail_point: &str, bill: &Invoice, payment: &SignedPayment) {
+    let setup = Setup::of(&fixture.network, fixture.folder.path());
+    let mut command = tokio::process::Command::new(std::env::current_exe().unwrap());
+    command
+        .args(["--exact", "kills::in_another_process", "--nocapture"])
+        .env(FAIL_POINT, fail_point)
+        .env("USHER_TEST_FOLDER", &setup.folder)
+        .env("USHER_TEST_CHAIN", setup.chain.port.to_string())
+        .env("USHER_TEST_PROVIDER", setup.provider.unwrap())
+        .env("USHER_TEST_BILL", bill.as_str())
+        .env("USHER_TEST_PAYMENT", serde_json::to_string(payment).unwrap())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .kill_on_drop(true);
+    let ended = tokio::time::timeout(2 * crate::fixture::LONG, command.status()).await;
+    let status = ended.expect("the other process ends").unwrap();
+    assert_eq!(status.signal(), Some(SIGABRT), "{fail_point}: the other process did not end there: {status}");
+}
+
+/// Not a test: what the other process does. It does nothing unless it was asked.
+#[tokio::test(flavor = "multi_thread")]
+async fn in_another_process() {
+    let Ok(fail_point) = std::env::var(FAIL_POINT) else { return };
+    let get = |name: &str| std::env::var(name).unwrap();
+    let setup = Setup {
+        folder: get("USHER_TEST_FOLDER").into(),
+        chain: RpcAccess {
+            host: "127.0.0.1".to_owned(),
+            port: get("USHER_TEST_CHAIN").parse().unwrap(),
+            user: "user".to_owned(),
+            password: "password".to_owned(),
+        },
+        provider: Some(get("USHER_TEST_PROVIDER")),
+    };
+    let (backend, mut notifications) = setup.start().await;
+    let bill: Invoice = get("USHER_TEST_BILL").parse().unwrap();
+    let payment: SignedPayment = serde_json::from_str(&get("USHER_TEST_PAYMENT")).unwrap();
+    tokio::spawn(async move { while notifications.recv().await.is_some() {} });
+    let channel = async {
+        while backend.info().await.ok().and_then(|info| info.balance).unwrap_or(0) == 0 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(crate::fixture::LONG, channel).await.unwrap();
+    let (point, action) = fail_point.split_once('=').unwrap();
+    fail::cfg(point, action).unwrap();
+    let paid = backend.pay(&bill, &payment, false).await;
+    if fail_point.ends_with("(fail)") {
+        // Nothing was paid in the dark: the node says that it is broken.
+        assert!(paid.is_err(), "{paid:?}");
+        until("a stopped node", || backend.status() == LightningStatus { connected: false, sends_notifications: true })
+            .await;
+        std::process::abort();
+    }
+    // The fail point is on the way of the events: it comes in a moment.
+    tokio::time::sleep(crate::fixture::LONG).await;
+}

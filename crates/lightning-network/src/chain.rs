@@ -1,0 +1,210 @@
+//! The chain source: what Lightning nodes ask of bitcoind, over HTTP.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::post;
+use ldk_node::bitcoin::consensus::encode::{deserialize_hex, serialize_hex};
+use ldk_node::bitcoin::hashes::Hash as _;
+use ldk_node::bitcoin::{Address, Amount, BlockHash, OutPoint, Txid};
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::task::AbortHandle;
+
+use crate::ledger::Ledger;
+
+/// 1 sat per virtual byte, in bitcoin per 1,000 virtual bytes.
+const FEE_RATE: f64 = 0.000_01;
+
+/// How to reach the chain: what an operator would configure for bitcoind.
+#[derive(Clone, Debug)]
+pub struct RpcAccess {
+    /// The host, without a port.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+    /// The user; the chain lets everybody in.
+    pub user: String,
+    /// The password.
+    pub password: String,
+}
+
+/// A private Bitcoin chain, behind the part of bitcoind's RPC that Lightning nodes use.
+pub struct Chain {
+    ledger: Arc<Mutex<Ledger>>,
+    reachable: Arc<AtomicBool>,
+    address: SocketAddr,
+    server: AbortHandle,
+}
+
+/// An error in the form of bitcoind.
+struct RpcError {
+    code: i64,
+    message: String,
+}
+
+impl Drop for Chain {
+    fn drop(&mut self) {
+        self.server.abort();
+    }
+}
+
+impl Chain {
+    /// Starts a chain that has nothing but its first block.
+    ///
+    /// # Errors
+    /// If no loopback port can be opened.
+    pub async fn start() -> anyhow::Result<Self> {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        let address = listener.local_addr()?;
+        let (ledger, reachable) = (Arc::new(Mutex::new(Ledger::new())), Arc::new(AtomicBool::new(true)));
+        let router =
+            axum::Router::new().route("/", post(respond)).with_state((Arc::clone(&ledger), Arc::clone(&reachable)));
+        #[expect(clippy::disallowed_methods, reason = "the server lives as long as the chain, which ends it")]
+        let server = tokio::spawn(async move {
+            let _ = axum::serve(listener, router).await;
+        });
+        Ok(Self { ledger, reachable, address, server: server.abort_handle() })
+    }
+
+    /// How to reach it.
+    pub fn rpc(&self) -> RpcAccess {
+        RpcAccess {
+            host: self.address.ip().to_string(),
+            port: self.address.port(),
+            user: "user".to_owned(),
+            password: "password".to_owned(),
+        }
+    }
+
+    /// Adds blocks; the first confirms everything unconfirmed.
+    ///
+    /// # Errors
+    /// If a block cannot be made.
+    pub fn mine(&self, blocks: usize) -> anyhow::Result<()> {
+        let mut ledger = self.ledger.lock();
+        (0..blocks).try_for_each(|_| ledger.mine())
+    }
+
+    /// Pays an address with a coin made of nothing, in a block of its own.
+    ///
+    /// # Errors
+    /// If the block cannot be made.
+    pub fn fund(&self, address: &Address, amount: Amount) -> anyhow::Result<()> {
+        let mut ledger = self.ledger.lock();
+        ledger.fund(address, amount);
+        ledger.mine()
+    }
+
+    /// The height of the last block.
+    pub fn height(&self) -> usize {
+        self.ledger.lock().height()
+    }
+
+    /// How many transactions wait for a block.
+    pub fn unconfirmed(&self) -> usize {
+        self.ledger.lock().unconfirmed().count()
+    }
+
+    /// Lets every request fail, or succeed again.
+    pub fn set_reachable(&self, reachable: bool) {
+        self.reachable.store(reachable, Ordering::Relaxed);
+    }
+}
+
+async fn respond(
+    State((ledger, reachable)): State<(Arc<Mutex<Ledger>>, Arc<AtomicBool>)>,
+    Json(request): Json<Value>,
+) -> Response {
+    if !reachable.load(Ordering::Relaxed) {
+        return StatusCode::SERVICE_UNAVAILABLE.into_response();
+    }
+    let result = call(&mut ledger.lock(), &request["method"], &request["params"]);
+    let id = &request["id"];
+    match result {
+        Ok(result) => Json(json!({"result": result, "error": null, "id": id})).into_response(),
+        Err(RpcError { code, message }) => (
+            StatusCode::INTERNAL_SERVER_ERROR,
+            Json(json!({"result": null, "error": {"code": code, "message": message}, "id": id})),
+        )
+            .into_response(),
+    }
+}
+
+fn call(ledger: &mut Ledger, method: &Value, params: &Value) -> Result<Value, RpcError> {
+    let not_found = || RpcError { code: -5, message: "not found".to_owned() };
+    let text = |index: usize| params[index].as_str().unwrap_or_default();
+    match method.as_str().unwrap_or_default() {
+        "getblockchaininfo" => Ok(json!({
+            "chain": "regtest",
+            "blocks": ledger.height(),
+            "bestblockhash": ledger.tip().to_string(),
+        })),
+        "getblockhash" => {
+            let height = params[0].as_u64().and_then(|height| usize::try_from(height).ok());
+            let hash = height.and_then(|height| ledger.hash_at(height)).ok_or_else(not_found)?;
+            Ok(json!(hash.to_string()))
+        }
+        "getblockheader" => {
+            let hash = text(0).parse().map_err(|_| not_found())?;
+            header(ledger, &hash).ok_or_else(not_found)
+        }
+        "getblock" => {
+            let hash = text(0).parse().map_err(|_| not_found())?;
+            ledger.block(&hash).map(|(_, block)| json!(serialize_hex(block))).ok_or_else(not_found)
+        }
+        "estimatesmartfee" => Ok(json!({"feerate": FEE_RATE, "blocks": 1})),
+        "getmempoolinfo" => Ok(json!({"mempoolminfee": FEE_RATE})),
+        "getrawmempool" => {
+            Ok(ledger.unconfirmed().map(|(id, _)| Value::String(id.to_string())).collect::<Vec<_>>().into())
+        }
+        "getmempoolentry" => {
+            let id: Txid = text(0).parse().map_err(|_| not_found())?;
+            let entry = ledger.unconfirmed_by_id(&id).ok_or_else(not_found)?;
+            Ok(json!({"time": entry.time, "height": entry.height}))
+        }
+        "getrawtransaction" => {
+            let id: Txid = text(0).parse().map_err(|_| not_found())?;
+            let entry = ledger.unconfirmed_by_id(&id).ok_or_else(not_found)?;
+            Ok(json!(serialize_hex(&entry.transaction)))
+        }
+        "gettxout" => {
+            let txid = text(0).parse().map_err(|_| not_found())?;
+            let vout = params[1].as_u64().and_then(|vout| u32::try_from(vout).ok()).ok_or_else(not_found)?;
+            Ok(if ledger.is_unspent(&OutPoint { txid, vout }) { json!({}) } else { Value::Null })
+        }
+        "sendrawtransaction" => {
+            let transaction =
+                deserialize_hex(text(0)).map_err(|error| RpcError { code: -22, message: error.to_string() })?;
+            let id = ledger.accept(transaction).map_err(|error| RpcError { code: -26, message: error.to_string() })?;
+            Ok(json!(id.to_string()))
+        }
+        unknown => Err(RpcError { code: -32601, message: format!("method not found: {unknown}") }),
+    }
+}
+
+/// A header in the form of bitcoind. Each block of a private chain takes two attempts on average.
+fn header(ledger: &Ledger, hash: &BlockHash) -> Option<Value> {
+    let (height, block) = ledger.block(hash)?;
+    let header = block.header;
+    let mut value = json!({
+        "hash": hash.to_string(),
+        "height": height,
+        "version": header.version.to_consensus(),
+        "merkleroot": header.merkle_root.to_string(),
+        "time": header.time,
+        "nonce": header.nonce,
+        "bits": format!("{:08x}", header.bits.to_consensus()),
+        "chainwork": format!("{:064x}", (height + 1) * 2),
+    });
+    if header.prev_blockhash != BlockHash::all_zeros() {
+        value["previousblockhash"] = json!(header.prev_blockhash.to_string());
+    }
+    Some(value)
+}

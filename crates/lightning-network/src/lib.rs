@@ -1,0 +1,20 @@
+//! A Lightning network on a private Bitcoin chain (regtest), in one process: for tests, and for trying things without
+//! money.
+//!
+//! ```text
+//! payer ──channel──▶ liquidity provider ──channels that it opens when a payment arrives (LSPS2)──▶ the node under test
+//!   └───────────────────────┴───────────── chain: bitcoind's RPC, real proof of work ─────────────────────┘
+//! ```
+//!
+//! Chain and nodes listen on free loopback ports and stop when they are dropped. The payments are real: the payer and
+//! the provider are nodes of the library `ldk-node`, and blocks and transactions are what a node on `regtest` gets.
+//! Only the consensus rules that such nodes rely on are checked.
+
+mod chain;
+mod ledger;
+mod network;
+mod peer;
+
+pub use chain::{Chain, RpcAccess};
+pub use network::{Fees, Network};
+pub use peer::Peer;
