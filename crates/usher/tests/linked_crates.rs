@@ -32,7 +32,7 @@ fn the_binary_links_no_crate_that_is_for_tests() {
     let links = |name: &str| linked.lines().any(|line| line.split_whitespace().next() == Some(name));
     // `usher dev` and `usher wallet` need it: the list is read as it should be.
     assert!(links("usher-sandbox"), "{linked}");
-    for name in ["usher-faults", "usher-load", "usher-simulation", "usher-test-tools"] {
+    for name in ["usher-faults", "usher-lightning-network", "usher-load", "usher-simulation", "usher-test-tools"] {
         assert!(!links(name), "the usher binary links {name}");
     }
 }
