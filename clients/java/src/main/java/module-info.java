@@ -8,7 +8,8 @@ module usher.client {
     requires com.fasterxml.jackson.core;
     // Only who uses usher.client.webhook.WebhookHandler needs the server.
     requires static transitive jdk.httpserver;
-    requires static transitive org.jspecify;
+    // Not transitive: who uses the client needs no annotations to compile.
+    requires static org.jspecify;
 
     exports usher.client;
     exports usher.client.model;

@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Logs in to the example apps as a browser would, with the real service and the real reference wallet.
+
+    login_apps_test.py APP...
+
+APP is `fastapi-login` or `java-login`. USHER_BINARY is the program; FASTAPI_PYTHON a Python that has the requirements of
+fastapi-login. java-login runs twice, with its jars on the class path and as modules.
+"""
+
+import http.client
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+USHER = os.environ["USHER_BINARY"]
+PATIENCE = 90
+LONGEST = 100
+
+
+class Program:
+    """A program in the background; `wait_for` finds a pattern in what it prints."""
+
+    def __init__(self, *command, folder=None, **variables):
+        self.process = subprocess.Popen(command, cwd=folder, env={**os.environ, **variables}, text=True, stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        self.printed, self.news = "", threading.Condition()
+        threading.Thread(target=self.read, daemon=True).start()
+
+    def read(self):
+        for line in self.process.stdout:
+            with self.news:
+                self.printed += line
+                self.news.notify_all()
+
+    def wait_for(self, pattern):
+        find = lambda: re.search(pattern, self.printed, re.MULTILINE)
+        with self.news:
+            assert self.news.wait_for(find, PATIENCE), f"{pattern} is not in: {self.printed}"
+            return find().group(1)
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Browser:
+    """Keeps cookies, and looks at everything that it gets."""
+
+    def __init__(self, url, token):
+        self.address, self.token, self.cookies = url.removeprefix("http://"), token, {}
+
+    def visit(self, method, path, **headers):
+        connection = http.client.HTTPConnection(self.address, timeout=PATIENCE)
+        cookie = "; ".join(f"{name}={value}" for name, value in self.cookies.items())
+        connection.request(method, path, headers={"Cookie": cookie, **headers})
+        response = connection.getresponse()
+        body = response.read().decode()
+        for value in response.headers.get_all("Set-Cookie") or []:
+            assert "httponly" in value.lower() and "samesite=lax" in value.lower(), value
+            self.cookies.update([value.split(";")[0].split("=", 1)])
+        connection.close()
+        assert self.token not in body + str(response.headers), "the token reached a browser"
+        return response.status, body
+
+    def start_login(self):
+        status, body = self.visit("POST", "/login", **{"X-Requested-By": "app"})
+        assert status == 200, (status, body)
+        return json.loads(body)["url"]
+
+    def result(self):
+        status, body = self.visit("GET", "/login/result")
+        return status, json.loads(body).get("status")
+
+
+def check(url, token, wallet):
+    """What must be right in an app with a login."""
+    user = Browser(url, token)
+    assert "Log in" in user.visit("GET", "/")[1]
+    assert user.visit("POST", "/login")[0] == 403, "a form of another site starts no login"
+    assert user.result()[0] == 404
+    opened = user.start_login()
+    assert opened.startswith("nostr+walletconnect://")
+    outcome = []
+    waiting = threading.Thread(target=lambda: outcome.append(user.result()))
+    waiting.start()
+    wallet("open", opened)
+    assert "session" not in user.cookies and "Log in" in user.visit("GET", "/")[1], "a handshake is not a login"
+    assert Browser(url, token).result()[0] == 404, "another browser is not logged in"
+    wallet("approve")
+    waiting.join(PATIENCE)
+    assert outcome == [(200, "approved")], outcome
+    key = re.search("[0-9a-f]{64}", wallet("show")).group()
+    assert key in user.visit("GET", "/")[1], "the key is the user's id"
+    assert user.cookies["session"] != user.cookies["login"] and user.result()[0] == 404, "a login is used once"
+    refused = Browser(url, token)
+    opened = refused.start_login()
+    waiting = threading.Thread(target=lambda: outcome.append(refused.result()))
+    waiting.start()
+    wallet("open", opened)
+    wallet("decline", "--reason", "no")
+    waiting.join(PATIENCE)
+    assert outcome[1:] == [(200, "declined")], outcome
+    assert "session" not in refused.cookies and "Log in" in refused.visit("GET", "/")[1]
+
+
+def commands(app):
+    """How to start an app, and its source."""
+    folder = HERE / app
+    if app == "fastapi-login":
+        # It prints its address itself.
+        yield folder / "app.py", [os.environ["FASTAPI_PYTHON"], "-m", "uvicorn", "app:app", "--port", "0"]
+    else:
+        source = folder / "src/main/java/login/App.java"
+        yield source, ["java", "-cp", "target/classes:target/lib/*", "login.App"]
+        yield source, ["java", "-p", "target/classes:target/lib", "-m", "login/login.App"]
+
+
+def main():
+    with tempfile.TemporaryDirectory(prefix="usher-examples-") as folder:
+        dev = Program(USHER, "dev", "--data-dir", folder, "--port", "0", "--relay-port", "0")
+        try:
+            base = dev.wait_for(r"^ +base URL +(\S+)$")
+            token = dev.wait_for(r"^ +token +(\S+)$")
+            dev.wait_for("(Log the user in now)")
+
+            def wallet(*arguments):
+                command = [USHER, "wallet", "--wallet", f"{folder}/wallet.json", *arguments]
+                done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=PATIENCE)
+                assert done.returncode == 0, done.stdout
+                return done.stdout
+
+            for app in sys.argv[1:]:
+                for source, command in commands(app):
+                    assert len(source.read_text().splitlines()) < LONGEST, f"{source} is too long for an example"
+                    program = Program(*command, folder=HERE / app, USHER_URL=base, USHER_TOKEN=token, PORT="0")
+                    try:
+                        check(program.wait_for(r"(http://127\.0\.0\.1:[0-9]+)"), token, wallet)
+                    finally:
+                        program.stop()
+                    print(f"{app}: {' '.join(command[:2])} … passed")
+        finally:
+            dev.stop()
+
+
+main()
