@@ -15,7 +15,10 @@ function open(who) {
 
 /** Sells one ticket. `order` is its number: however often a sale is repeated, there is one ticket. */
 async function sell(order, main_key) {
-  const { token } = await usher.mintTicket({ ...ticket, amount: 1, static_token: process.env.MINT_TOKEN }, { idempotencyKey: `mint:${order}` });
+  const { token } = await usher.mintTicket(
+    { ...ticket, amount: 1, static_token: process.env.MINT_TOKEN },
+    { idempotencyKey: `mint:${order}` },
+  );
   const sent = await usher.sendTicket({ main_key, token }, { idempotencyKey: `send:${order}` });
   return { stream_id: sent.streamId, status: sent.status };
 }
@@ -29,7 +32,10 @@ async function burn(token) {
 
 /** Asks a user who has scanned the gate's code for a ticket. `redeem`: it is burned when `success` is reported. */
 async function ask({ stream_id, index, data: { main_key } }) {
-  const asked = await usher.requestTicket({ main_key, ...ticket, amount: 1, redeem: true }, { idempotencyKey: `ask:${stream_id}:${index}` });
+  const asked = await usher.requestTicket(
+    { main_key, ...ticket, amount: 1, redeem: true },
+    { idempotencyKey: `ask:${stream_id}:${index}` },
+  );
   const wait = async () => {
     const { data } = await asked.result();
     if (data.status === "success") open(main_key);
@@ -66,9 +72,11 @@ watch().catch((error) => {
 // The box office, and the scanner for tickets on paper: for this machine only.
 const actions = { "/sell": ({ order, main_key }) => sell(order, main_key), "/scan": ({ token }) => burn(token) };
 const server = createServer(async (request, response) => {
-  const respond = (status, body) => response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
+  const respond = (status, body) =>
+    response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(body));
   try {
-    const action = request.method === "POST" && request.headers["content-type"] === "application/json" && actions[request.url];
+    const action =
+      request.method === "POST" && request.headers["content-type"] === "application/json" && actions[request.url];
     if (!action) return respond(404, {});
     let text = "";
     for await (const chunk of request) if ((text += chunk).length > 65_536) return respond(413, {});

@@ -20,7 +20,10 @@ compile("--project", "tsconfig.json", "--emitDeclarationOnly");
 // `type` of the nearest package.json decides what a file is, for Node and for the compiler: the types are the same text.
 writeFileSync(new URL("../dist/cjs/package.json", import.meta.url), '{ "type": "commonjs" }\n');
 const types = (name) => name.endsWith(".d.ts") || !name.includes(".");
-cpSync(new URL("../dist/esm", import.meta.url), new URL("../dist/cjs", import.meta.url), { recursive: true, filter: (source) => types(basename(source)) });
+cpSync(new URL("../dist/esm", import.meta.url), new URL("../dist/cjs", import.meta.url), {
+  recursive: true,
+  filter: (source) => types(basename(source)),
+});
 for (const licence of ["LICENSE-APACHE", "LICENSE-MIT"]) {
   copyFileSync(new URL(`../../../${licence}`, import.meta.url), new URL(`../${licence}`, import.meta.url));
 }

@@ -10,6 +10,11 @@ function run(...args) {
   if (status !== 0) process.exit(status ?? 1);
 }
 
+const formatted = ["src", "scripts", "test", "../../examples/express-login", "../../examples/ticket-gate"];
+const prettier = ["node_modules/prettier/bin/prettier.cjs", "--config", ".prettierrc.json", "--log-level", "warn"];
+const tests = readdirSync(new URL("../test", import.meta.url)).filter((name) => name.endsWith(".test.mjs"));
+
+run(...prettier, "--check", ...formatted);
 run("scripts/generate-types.mjs", "--check");
 run("scripts/build.mjs");
-run("--test", "--test-reporter=spec", ...readdirSync(new URL("../test", import.meta.url)).filter((name) => name.endsWith(".test.mjs")).map((name) => `test/${name}`));
+run("--test", "--test-reporter=spec", ...tests.map((name) => `test/${name}`));

@@ -1,7 +1,16 @@
 import { UsherError } from "./errors.js";
 import type {
-  Failed, InvoiceResult, LoginResult, PaymentProgress, PaymentResult, SubscriptionClosedEvent, SubscriptionPaymentEvent, SubscriptionResult,
-  TicketResult, UsherEvent, UserRejected,
+  Failed,
+  InvoiceResult,
+  LoginResult,
+  PaymentProgress,
+  PaymentResult,
+  SubscriptionClosedEvent,
+  SubscriptionPaymentEvent,
+  SubscriptionResult,
+  TicketResult,
+  UsherEvent,
+  UserRejected,
 } from "./events.js";
 import type { components } from "./generated/schemas.js";
 import { type CallOptions, Http } from "./http.js";
@@ -20,8 +29,11 @@ type Defaults<T, K extends keyof T> = Omit<T, K> & Partial<Pick<T, K>>;
 export interface UsherOptions {
   /** Where it is, for example `http://127.0.0.1:3000`. */
   url: string | URL;
-  /** Its API token (`auth.auth_token`), or a function that returns it, for tokens that change. Keep it on your server. */
-  token: string | (() => string | Promise<string>);
+  /**
+   * Its API token (`auth.auth_token`), or a function that returns it if it changes. Keep it on your server. An undefined
+   * one, from an environment variable that is not set, is a `TypeError`.
+   */
+  token: string | undefined | (() => string | Promise<string>);
   /** Milliseconds that a call may take, with its retries. Default 40,000; 100,000 for calls that wait for a mint. */
   timeout?: number;
   /** How often a call is repeated when the service cannot be reached, or is full. Default 3. */
@@ -68,9 +80,11 @@ export class Usher {
   constructor(options: UsherOptions) {
     const url = new URL(options.url);
     if (!/^https?:$/.test(url.protocol)) throw new TypeError("url must be an http(s) URL");
-    if (url.username || url.password || url.search || url.hash) throw new TypeError("url must have no user, password, query or fragment: they would be logged");
+    if (url.username || url.password || url.search || url.hash)
+      throw new TypeError("url must have no user, password, query or fragment: they would be logged");
     const { token } = options;
-    if (typeof token !== "function" && (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token))) throw new TypeError("token must be visible ASCII characters");
+    if (typeof token !== "function" && (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token)))
+      throw new TypeError("token must be visible ASCII characters");
     this.#http = new Http({
       url,
       token: typeof token === "function" ? token : () => token,
@@ -87,9 +101,13 @@ export class Usher {
       const warn = options.onWarning ?? ((message: string) => console.warn(message));
       this.#http.onRequest = () => {
         this.#http.onRequest = () => {};
-        void this.checkVersion().then(({ client, service, matches }) => {
-          if (!matches) warn(`usher-client ${client} is not made for Usher ${service}: their major and minor versions differ`);
-        }, () => {}); // The call itself tells what is wrong.
+        void this.checkVersion().then(
+          ({ client, service, matches }) => {
+            if (!matches)
+              warn(`usher-client ${client} is not made for Usher ${service}: their major and minor versions differ`);
+          },
+          () => {},
+        ); // The call itself tells what is wrong.
       };
     }
   }
@@ -113,7 +131,7 @@ export class Usher {
   }
 
   /** Continues a login, for example after a restart of your app: `streamId` is that of the login. */
-  resumeLogin(streamId: string, request: { subkeys?: string[] } = {}): Login {
+  resumeLogin(streamId: string, request: { subkeys?: string[] } = {}): Login<undefined> {
     return new Login(this.operation(streamId), undefined, this.#challenge(request.subkeys));
   }
 
@@ -129,7 +147,10 @@ export class Usher {
   }
 
   /** Lists the open reusable handshakes. */
-  keyHandshakes(filter: { after?: string; limit?: number } = {}, options?: CallOptions): List<Schemas["KeyHandshakeList"], Schemas["ReusableHandshake"]> {
+  keyHandshakes(
+    filter: { after?: string; limit?: number } = {},
+    options?: CallOptions,
+  ): List<Schemas["KeyHandshakeList"], Schemas["ReusableHandshake"]> {
     return this.#list("/key-handshake", filter, options, (page) => page.handshakes);
   }
 
@@ -139,7 +160,10 @@ export class Usher {
   }
 
   /** Asks a user to prove that they hold a key. */
-  authenticateKey(request: Defaults<Schemas["AuthenticateKeyRequest"], "subkeys">, options?: CallOptions): Promise<Operation<LoginResult | Failed, LoginResult>> {
+  authenticateKey(
+    request: Defaults<Schemas["AuthenticateKeyRequest"], "subkeys">,
+    options?: CallOptions,
+  ): Promise<Operation<LoginResult | Failed, LoginResult>> {
     return this.#start("/authenticate-key", withSubkeys(request), options);
   }
 
@@ -171,18 +195,35 @@ export class Usher {
   // Pay
 
   /** Asks a user for a payment; `amount` is in millisats. Deliver on `paid`. */
-  requestPayment(request: Defaults<Schemas["SinglePaymentRequest"], "subkeys" | "currency">, options?: CallOptions): Promise<Operation<PaymentResult | PaymentProgress | Failed, PaymentResult>> {
+  requestPayment(
+    request: Defaults<Schemas["SinglePaymentRequest"], "subkeys" | "currency">,
+    options?: CallOptions,
+  ): Promise<Operation<PaymentResult | PaymentProgress | Failed, PaymentResult>> {
     return this.#start("/payments/single", priced(request), options);
   }
 
   /** Pays an invoice: from the wallet of `main_key`, or without it from the service's own Lightning backend. */
-  payInvoice(request: Schemas["PayInvoiceRequest"], options?: CallOptions): Promise<Operation<PaymentResult | PaymentProgress | Failed, PaymentResult>> {
+  payInvoice(
+    request: Schemas["PayInvoiceRequest"],
+    options?: CallOptions,
+  ): Promise<Operation<PaymentResult | PaymentProgress | Failed, PaymentResult>> {
     return this.#start("/invoices/pay", request, options);
   }
 
   /** Asks a user for an invoice. */
-  requestInvoice(request: { recipient_key: string; subkeys?: string[]; content: Defaults<Schemas["InvoiceRequestContent"], "currency"> }, options?: CallOptions): Promise<Operation<InvoiceResult | Failed, InvoiceResult>> {
-    return this.#start("/invoices/request", withSubkeys({ ...request, content: { currency: "millisats", ...request.content } }), options);
+  requestInvoice(
+    request: {
+      recipient_key: string;
+      subkeys?: string[];
+      content: Defaults<Schemas["InvoiceRequestContent"], "currency">;
+    },
+    options?: CallOptions,
+  ): Promise<Operation<InvoiceResult | Failed, InvoiceResult>> {
+    return this.#start(
+      "/invoices/request",
+      withSubkeys({ ...request, content: { currency: "millisats", ...request.content } }),
+      options,
+    );
   }
 
   /** The service's Lightning backend and its balance. */
@@ -193,17 +234,26 @@ export class Usher {
   // Subscribe
 
   /** Asks a user to agree to a subscription. */
-  requestSubscription(request: Defaults<Schemas["RecurringPaymentRequest"], "subkeys" | "currency">, options?: CallOptions): Promise<Operation<SubscriptionResult | UserRejected | Failed, SubscriptionResult>> {
+  requestSubscription(
+    request: Defaults<Schemas["RecurringPaymentRequest"], "subkeys" | "currency">,
+    options?: CallOptions,
+  ): Promise<Operation<SubscriptionResult | UserRejected | Failed, SubscriptionResult>> {
     return this.#start("/payments/recurring", priced(request), options);
   }
 
   /** Closes a subscription. */
-  closeSubscription(request: Defaults<Schemas["CloseSubscriptionRequest"], "subkeys">, options?: CallOptions): Promise<Schemas["SubscriptionClosed"]> {
+  closeSubscription(
+    request: Defaults<Schemas["CloseSubscriptionRequest"], "subkeys">,
+    options?: CallOptions,
+  ): Promise<Schemas["SubscriptionClosed"]> {
     return this.#http.call("POST", "/payments/recurring/close", withSubkeys(request), options);
   }
 
   /** Lists subscriptions. */
-  subscriptions(filter: { state?: string; main_key?: string; after?: string; limit?: number } = {}, options?: CallOptions): List<Schemas["SubscriptionList"], Schemas["SubscriptionInfo"]> {
+  subscriptions(
+    filter: { state?: string; main_key?: string; after?: string; limit?: number } = {},
+    options?: CallOptions,
+  ): List<Schemas["SubscriptionList"], Schemas["SubscriptionInfo"]> {
     return this.#list("/subscriptions", filter, options, (page) => page.subscriptions);
   }
 
@@ -225,7 +275,11 @@ export class Usher {
    * index after the last event that you have handled.
    * @returns a function that ends it.
    */
-  onSubscriptionClosed(listener: (event: SubscriptionClosedEvent) => unknown, onError: (error: unknown) => void, options: ReadOptions = {}): () => void {
+  onSubscriptionClosed(
+    listener: (event: SubscriptionClosedEvent) => unknown,
+    onError: (error: unknown) => void,
+    options: ReadOptions = {},
+  ): () => void {
     const events = this.subscriptionEvents(options);
     let stopped = false;
     const run = async () => {
@@ -243,7 +297,10 @@ export class Usher {
   }
 
   /** The next date of a calendar. */
-  nextOccurrence(request: Schemas["CalendarNextOccurrenceRequest"], options?: CallOptions): Promise<Schemas["CalendarNextOccurrence"]> {
+  nextOccurrence(
+    request: Schemas["CalendarNextOccurrenceRequest"],
+    options?: CallOptions,
+  ): Promise<Schemas["CalendarNextOccurrence"]> {
     return this.#http.call("POST", "/calendar/next-occurrence", request, options);
   }
 
@@ -251,7 +308,10 @@ export class Usher {
   // the id of the order: then a crash of your app does not mint or redeem twice either.
 
   /** Asks a user for a ticket. With `redeem` it is redeemed when `success` is reported. */
-  requestTicket(request: Defaults<Schemas["TicketRequest"], "subkeys">, options?: CallOptions): Promise<Operation<TicketResult | Failed, TicketResult>> {
+  requestTicket(
+    request: Defaults<Schemas["TicketRequest"], "subkeys">,
+    options?: CallOptions,
+  ): Promise<Operation<TicketResult | Failed, TicketResult>> {
     return this.#start("/cashu/request", withSubkeys(request), options);
   }
 
@@ -266,17 +326,27 @@ export class Usher {
   }
 
   /** Sends a ticket to a user, again and again until they have redeemed it. */
-  async sendTicket(request: Defaults<Schemas["SendTicketRequest"], "subkeys">, options?: CallOptions): Promise<SentTicket> {
+  async sendTicket(
+    request: Defaults<Schemas["SendTicketRequest"], "subkeys">,
+    options?: CallOptions,
+  ): Promise<SentTicket> {
     return new SentTicket(this.#hub, await this.#started("/cashu/send-direct", withSubkeys(request), options));
   }
 
   /** Lists the tickets that were sent and not redeemed. */
-  outgoingTickets(filter: { after?: string; limit?: number } = {}, options?: CallOptions): List<Schemas["OutgoingTicketList"], Schemas["OutgoingTicket"]> {
+  outgoingTickets(
+    filter: { after?: string; limit?: number } = {},
+    options?: CallOptions,
+  ): List<Schemas["OutgoingTicketList"], Schemas["OutgoingTicket"]> {
     return this.#list("/cashu/outgoing", filter, options, (page) => page.outgoing);
   }
 
   /** Takes a ticket that was sent and not redeemed back. */
-  reclaimTicket(streamId: string, request: Schemas["ReclaimTicketRequest"] = {}, options?: CallOptions): Promise<Schemas["TicketReclaimed"]> {
+  reclaimTicket(
+    streamId: string,
+    request: Schemas["ReclaimTicketRequest"] = {},
+    options?: CallOptions,
+  ): Promise<Schemas["TicketReclaimed"]> {
     return this.#http.call("POST", `/cashu/outgoing/${segment(streamId)}/reclaim`, request, options, MINT_TIMEOUT);
   }
 
@@ -293,17 +363,30 @@ export class Usher {
   // Verify ages
 
   /** Opens an age verification: redirect the user to `sessionUrl`. */
-  async createVerificationSession(request: Schemas["VerificationSessionRequest"] = {}, options?: CallOptions): Promise<VerificationSession> {
-    return new VerificationSession(this.#hub, await this.#started("/verification/sessions", request, options, "session_url"));
+  async createVerificationSession(
+    request: Schemas["VerificationSessionRequest"] = {},
+    options?: CallOptions,
+  ): Promise<VerificationSession> {
+    return new VerificationSession(
+      this.#hub,
+      await this.#started("/verification/sessions", request, options, "session_url"),
+    );
   }
 
   /** Decides an age verification. */
-  decideVerificationSession(sessionId: string, request: Schemas["VerificationDecision"], options?: CallOptions): Promise<Schemas["VerificationDecided"]> {
+  decideVerificationSession(
+    sessionId: string,
+    request: Schemas["VerificationDecision"],
+    options?: CallOptions,
+  ): Promise<Schemas["VerificationDecided"]> {
     return this.#http.call("POST", `/verification/sessions/${segment(sessionId)}/decision`, request, options);
   }
 
   /** Asks a user for a proof of age that they hold already. */
-  requestVerificationToken(request: Defaults<Schemas["VerificationTokenRequest"], "subkeys">, options?: CallOptions): Promise<Operation<TicketResult | Failed, TicketResult>> {
+  requestVerificationToken(
+    request: Defaults<Schemas["VerificationTokenRequest"], "subkeys">,
+    options?: CallOptions,
+  ): Promise<Operation<TicketResult | Failed, TicketResult>> {
     return this.#start("/verification/token", withSubkeys(request), options);
   }
 
@@ -315,12 +398,25 @@ export class Usher {
   }
 
   /** Reads one page of a stream. `wait`: seconds that the service may wait for an event. */
-  readEvents(streamId: string, page: { after?: number; limit?: number; wait?: number } = {}, options?: CallOptions): Promise<Schemas["EventPage"]> {
-    return this.#http.call("GET", `/events/${segment(streamId)}${query(page)}`, undefined, options, 40_000 + (page.wait ?? 0) * 1000);
+  readEvents(
+    streamId: string,
+    page: { after?: number; limit?: number; wait?: number } = {},
+    options?: CallOptions,
+  ): Promise<Schemas["EventPage"]> {
+    return this.#http.call(
+      "GET",
+      `/events/${segment(streamId)}${query(page)}`,
+      undefined,
+      options,
+      40_000 + (page.wait ?? 0) * 1000,
+    );
   }
 
   /** Lists webhook deliveries: by default those that failed. */
-  webhookDeliveries(filter: { status?: "failed" | "pending" | "delivered"; after?: string; limit?: number } = {}, options?: CallOptions): List<Schemas["WebhookDeliveries"], Schemas["WebhookDelivery"]> {
+  webhookDeliveries(
+    filter: { status?: "failed" | "pending" | "delivered"; after?: string; limit?: number } = {},
+    options?: CallOptions,
+  ): List<Schemas["WebhookDeliveries"], Schemas["WebhookDelivery"]> {
     return this.#list("/webhooks/deliveries", filter, options, (page) => page.deliveries);
   }
 
@@ -381,20 +477,35 @@ export class Usher {
     return this.#http.call("GET", "/openapi.json", undefined, options);
   }
 
-  async #start<E extends UsherEvent, R extends UsherEvent>(path: string, body: object, options?: CallOptions): Promise<Operation<E, R>> {
+  async #start<E extends UsherEvent, R extends UsherEvent>(
+    path: string,
+    body: object,
+    options?: CallOptions,
+  ): Promise<Operation<E, R>> {
     const { stream_id } = await this.#started<Schemas["StreamStarted"]>(path, body, options);
     return new Operation<E, R>(this.#hub, stream_id);
   }
 
   /** Starts an operation: a response without a stream is none of Usher's. */
-  async #started<T extends { stream_id: string }>(path: string, body: object, options?: CallOptions, member: keyof T = "stream_id"): Promise<T> {
+  async #started<T extends { stream_id: string }>(
+    path: string,
+    body: object,
+    options?: CallOptions,
+    member: keyof T = "stream_id",
+  ): Promise<T> {
     const response = await this.#http.call<T>("POST", path, body, options);
     if (typeof response.stream_id === "string" && typeof response[member] === "string") return response;
     throw new UsherError("PARSE_ERROR", `POST ${path}: the response has no stream_id`);
   }
 
-  #list<P extends { next?: string | null }, I>(path: string, filter: Record<string, string | number | undefined> & { after?: string }, options: CallOptions | undefined, items: (page: P) => I[]): List<P, I> {
-    const page = (after: string | undefined) => this.#http.call<P>("GET", path + query({ ...filter, after }), undefined, options);
+  #list<P extends { next?: string | null }, I>(
+    path: string,
+    filter: Record<string, string | number | undefined> & { after?: string },
+    options: CallOptions | undefined,
+    items: (page: P) => I[],
+  ): List<P, I> {
+    const page = (after: string | undefined) =>
+      this.#http.call<P>("GET", path + query({ ...filter, after }), undefined, options);
     return new List(page, items, (page) => page.next, filter.after);
   }
 }

@@ -22,7 +22,13 @@ export async function sha256(bytes: Uint8Array): Promise<Uint8Array> {
 /** HMAC-SHA256. */
 export async function hmacSha256(key: Uint8Array, message: Uint8Array): Promise<Uint8Array> {
   const { subtle } = await webCrypto();
-  const imported = await subtle.importKey("raw", key as Uint8Array<ArrayBuffer>, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
+  const imported = await subtle.importKey(
+    "raw",
+    key as Uint8Array<ArrayBuffer>,
+    { name: "HMAC", hash: "SHA-256" },
+    false,
+    ["sign"],
+  );
   return new Uint8Array(await subtle.sign("HMAC", imported, message as Uint8Array<ArrayBuffer>));
 }
 
@@ -37,7 +43,8 @@ export function equalInConstantTime(a: Uint8Array, b: Uint8Array): boolean {
 export const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 
 /** Bytes as lower-case hex. */
-export const toHex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+export const toHex = (bytes: Uint8Array): string =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
 /** The bytes of hex of either case; `undefined` when it is none. */
 export function fromHex(text: string): Uint8Array | undefined {

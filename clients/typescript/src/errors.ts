@@ -38,7 +38,7 @@ export interface UsherErrorDetails {
   cause?: unknown;
 }
 
-/** Every error of this client but two: an aborted call throws the reason of its signal, a wrong argument a `TypeError`. */
+/** Every error but two: an aborted call throws the reason of its signal, a wrong argument a `TypeError`. */
 export class UsherError extends Error {
   override readonly name: string = "UsherError";
   /** What kind of error it is. */

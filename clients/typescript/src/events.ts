@@ -3,7 +3,9 @@ import type { components } from "./generated/schemas.js";
 
 type Schemas = components["schemas"];
 type With<T, K extends keyof T> = Omit<T, K> & Required<Pick<T, K>>;
-type Status<T, S extends string, K extends keyof T = never> = With<Omit<T, "status">, Exclude<K, "status">> & { status: S };
+type Status<T, S extends string, K extends keyof T = never> = With<Omit<T, "status">, Exclude<K, "status">> & {
+  status: S;
+};
 
 /** An event of a stream, as all readers and webhooks of this client return it. */
 export interface EventOf<T extends string, D> {
@@ -25,7 +27,10 @@ export type LoginApproved = EventOf<"StatusUpdate", Status<Schemas["LoginData"],
 /** The user refused. */
 export type LoginDeclined = EventOf<"StatusUpdate", Status<Schemas["LoginData"], "declined">>;
 /** An operation has ended without a result. */
-export type Failed = EventOf<"StatusUpdate", { status: "timeout" | "error"; reason?: string; request_id?: string; token?: string; outcome?: string }>;
+export type Failed = EventOf<
+  "StatusUpdate",
+  { status: "timeout" | "error"; reason?: string; request_id?: string; token?: string; outcome?: string }
+>;
 
 /** The money has arrived: deliver. */
 export type PaymentPaid = EventOf<"StatusUpdate", Status<Schemas["PaymentData"], "paid">>;
@@ -46,7 +51,10 @@ export type InvoiceEvent = EventOf<"InvoiceResponse", Schemas["InvoiceData"]>;
 /** The mint has confirmed the ticket. */
 export type TicketSuccess = EventOf<"CashuResponse", Status<Schemas["CashuResponseData"], "success">>;
 /** There is no ticket, or no proof of age: the user has none or refused, or the check failed. */
-export type TicketRefused = EventOf<"CashuResponse", Status<Schemas["CashuResponseData"], "insufficient_funds" | "rejected">>;
+export type TicketRefused = EventOf<
+  "CashuResponse",
+  Status<Schemas["CashuResponseData"], "insufficient_funds" | "rejected">
+>;
 
 /** What a login ends with. */
 export type LoginResult = LoginApproved | LoginDeclined;
@@ -93,11 +101,23 @@ export function meaningOf(event: UsherEvent): Meaning {
  * @throws UsherError `PARSE_ERROR` when it is none.
  */
 export function toEvent(value: unknown, streamId?: string): UsherEvent {
-  const event = value as { stream_id?: unknown; index?: unknown; type?: unknown; timestamp?: unknown; data?: unknown } | null;
+  const event = value as {
+    stream_id?: unknown;
+    index?: unknown;
+    type?: unknown;
+    timestamp?: unknown;
+    data?: unknown;
+  } | null;
   const stream_id = streamId ?? event?.stream_id;
   if (
-    typeof event !== "object" || event === null || typeof stream_id !== "string" || !Number.isSafeInteger(event.index) ||
-    typeof event.type !== "string" || typeof event.timestamp !== "number" || typeof event.data !== "object" || event.data === null
+    typeof event !== "object" ||
+    event === null ||
+    typeof stream_id !== "string" ||
+    !Number.isSafeInteger(event.index) ||
+    typeof event.type !== "string" ||
+    typeof event.timestamp !== "number" ||
+    typeof event.data !== "object" ||
+    event.data === null
   ) {
     throw new UsherError("PARSE_ERROR", "this is not an event of Usher");
   }

@@ -19,9 +19,16 @@ export interface CallOptions {
 
 /** The codes of problems that pass, and that are no fault of the request. */
 const TEMPORARY: ReadonlySet<string> = new Set([
-  "body_timeout", "rate_limited", "overloaded", "storage_unavailable", "no_relay_connected", "deadline_exceeded", "mint_timeout",
+  "body_timeout",
+  "rate_limited",
+  "overloaded",
+  "storage_unavailable",
+  "no_relay_connected",
+  "deadline_exceeded",
+  "mint_timeout",
 ]);
-const UNREACHABLE = /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused)$/;
+const UNREACHABLE =
+  /^(ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|ETIMEDOUT|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused)$/;
 const BROKEN = /^(ECONNRESET|EPIPE|UND_ERR_SOCKET|ConnectionClosed)$/;
 
 const READINESS = "/health/ready";
@@ -55,7 +62,8 @@ export class Http {
   /** The token, now. */
   async token(): Promise<string> {
     const token = await this.#options.token();
-    if (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token)) throw new TypeError("token must be visible ASCII characters");
+    if (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token))
+      throw new TypeError("token must be visible ASCII characters");
     return token;
   }
 
@@ -63,7 +71,13 @@ export class Http {
    * Sends a request, repeats it when it fails for a while, and returns the body of its response: JSON, or text where
    * the service sends text.
    */
-  async call<T>(method: string, path: string, body?: unknown, options: CallOptions = {}, timeout = this.#options.timeout): Promise<T> {
+  async call<T>(
+    method: string,
+    path: string,
+    body?: unknown,
+    options: CallOptions = {},
+    timeout = this.#options.timeout,
+  ): Promise<T> {
     this.onRequest();
     const deadline = new Deadline(options.signal, options.timeout ?? timeout, `${method} ${path}`);
     try {
@@ -96,19 +110,35 @@ export class Http {
     throw await failure(response, `GET ${path}`);
   }
 
-  async #fetch(method: string, path: string, headers: Record<string, string>, body: string | undefined, signal: AbortSignal): Promise<Response> {
+  async #fetch(
+    method: string,
+    path: string,
+    headers: Record<string, string>,
+    body: string | undefined,
+    signal: AbortSignal,
+  ): Promise<Response> {
     const authorization = `Bearer ${await this.token()}`;
     try {
       // A redirect is followed nowhere: the token is for this service only.
       return await this.#options.fetch(this.address(path), {
-        method, headers: { ...headers, authorization }, redirect: "manual", signal, ...(body === undefined ? {} : { body }),
+        method,
+        headers: { ...headers, authorization },
+        redirect: "manual",
+        signal,
+        ...(body === undefined ? {} : { body }),
       });
     } catch (error) {
       throw networkError(error, `${method} ${path}`);
     }
   }
 
-  async #attempt<T>(method: string, path: string, headers: Record<string, string>, body: string | undefined, signal: AbortSignal): Promise<T> {
+  async #attempt<T>(
+    method: string,
+    path: string,
+    headers: Record<string, string>,
+    body: string | undefined,
+    signal: AbortSignal,
+  ): Promise<T> {
     const what = `${method} ${path}`;
     const response = await this.#fetch(method, path, headers, body, signal);
     const type = response.headers.get("content-type") ?? "";
@@ -119,14 +149,19 @@ export class Http {
     if (response.status === 204) return undefined as T;
     if (type.startsWith("text/plain")) return text as T;
     if (!type.startsWith("application/json")) {
-      throw new UsherError("UNEXPECTED_RESPONSE", `${what}: the response is not from Usher (${type || "no content type"})`, { httpStatus: response.status });
+      throw new UsherError(
+        "UNEXPECTED_RESPONSE",
+        `${what}: the response is not from Usher (${type || "no content type"})`,
+        { httpStatus: response.status },
+      );
     }
     return parsed(text, what, response.status) as T;
   }
 }
 
 function checkedKey(key: string): string {
-  if (!/^[\x21-\x7e]{1,255}$/.test(key)) throw new TypeError("idempotencyKey must be 1 to 255 visible ASCII characters");
+  if (!/^[\x21-\x7e]{1,255}$/.test(key))
+    throw new TypeError("idempotencyKey must be 1 to 255 visible ASCII characters");
   return key;
 }
 
@@ -160,7 +195,11 @@ async function failure(response: Response, what: string): Promise<UsherError> {
     await response.body?.cancel().catch(() => {});
     const code = status === 401 ? "AUTH_FAILED" : "UNEXPECTED_RESPONSE";
     const temporary = status === 502 || status === 503 || status === 504;
-    return new UsherError(code, `${what}: unexpected response ${status}`, { httpStatus: status, retryAfter, temporary });
+    return new UsherError(code, `${what}: unexpected response ${status}`, {
+      httpStatus: status,
+      retryAfter,
+      temporary,
+    });
   }
   try {
     return problemError(parsed(await textOf(response, what), what, status) as Problem, what, retryAfter);
@@ -174,7 +213,12 @@ export function problemError(problem: Problem, what: string, retryAfter?: number
   const code: UsherErrorCode = problem.status === 401 ? "AUTH_FAILED" : "SERVER_ERROR";
   const fields = (problem.errors ?? []).map(({ pointer, detail }) => `${pointer} ${detail}`).join("; ");
   const message = `${what}: ${problem.code}: ${fields || problem.detail}`;
-  return new UsherError(code, message, { problem, httpStatus: problem.status, retryAfter, temporary: TEMPORARY.has(problem.code) });
+  return new UsherError(code, message, {
+    problem,
+    httpStatus: problem.status,
+    retryAfter,
+    temporary: TEMPORARY.has(problem.code),
+  });
 }
 
 /** The error of a `fetch` that failed. An abort stays what it is. */

@@ -16,6 +16,14 @@ export type { ReadOptions } from "./reading/iterator.js";
 export type { WebSocketConstructor } from "./reading/socket.js";
 export { CLIENT_VERSION, type VersionCheck } from "./version.js";
 export {
-  expressWebhookHandler, fetchWebhookHandler, signTestEvent, verifyWebhook,
-  type HeadersLike, type RequestLike, type ResponseLike, type SignedWebhook, type VerifyOptions, type WebhookListener,
+  expressWebhookHandler,
+  fetchWebhookHandler,
+  signTestEvent,
+  verifyWebhook,
+  type HeadersLike,
+  type RequestLike,
+  type ResponseLike,
+  type SignedWebhook,
+  type VerifyOptions,
+  type WebhookListener,
 } from "./webhook.js";

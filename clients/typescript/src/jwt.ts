@@ -49,7 +49,11 @@ const isTime = (value: unknown): value is number => typeof value === "number" &&
  * @param options `now` in Unix seconds.
  * @throws JwtError when it is not valid.
  */
-export async function verifyJwtLocally(token: string, publicKey: string, options: { now?: number } = {}): Promise<JwtClaims> {
+export async function verifyJwtLocally(
+  token: string,
+  publicKey: string,
+  options: { now?: number } = {},
+): Promise<JwtClaims> {
   const now = options.now ?? Date.now() / 1000;
   const key = fromHex(publicKey);
   if (key?.length !== 32) throw new TypeError("publicKey must be 64 hex characters");
@@ -59,7 +63,8 @@ export async function verifyJwtLocally(token: string, publicKey: string, options
   if (header.alg !== "ES256K") throw invalid("its algorithm is not ES256K");
   if ("crit" in header) throw invalid("it has critical extensions");
   const digest = await sha256(utf8(`${parts[0]}.${parts[1]}`));
-  if (!verifyEcdsa(fromBase64Url(parts[2] ?? "") ?? new Uint8Array(), digest, key)) throw invalid("it is not signed by this key");
+  if (!verifyEcdsa(fromBase64Url(parts[2] ?? "") ?? new Uint8Array(), digest, key))
+    throw invalid("it is not signed by this key");
   const { target_key: target, exp, nbf, iat } = claims;
   if (typeof target !== "string" || !/^[0-9a-f]{64}$/i.test(target)) throw invalid("it has no target_key");
   if (!isTime(exp)) throw invalid("it has no exp");

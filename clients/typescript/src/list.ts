@@ -6,14 +6,22 @@ export class List<P, I> implements PromiseLike<P>, AsyncIterable<I> {
   readonly #after: string | undefined;
   #first: Promise<P> | undefined;
 
-  constructor(page: (after: string | undefined) => Promise<P>, items: (page: P) => I[], next: (page: P) => string | null | undefined, after: string | undefined) {
+  constructor(
+    page: (after: string | undefined) => Promise<P>,
+    items: (page: P) => I[],
+    next: (page: P) => string | null | undefined,
+    after: string | undefined,
+  ) {
     this.#page = page;
     this.#items = items;
     this.#next = next;
     this.#after = after;
   }
 
-  then<T = P, F = never>(resolve?: ((page: P) => T | PromiseLike<T>) | null, reject?: ((error: unknown) => F | PromiseLike<F>) | null): Promise<T | F> {
+  then<T = P, F = never>(
+    resolve?: ((page: P) => T | PromiseLike<T>) | null,
+    reject?: ((error: unknown) => F | PromiseLike<F>) | null,
+  ): Promise<T | F> {
     this.#first ??= this.#page(this.#after);
     return this.#first.then(resolve, reject);
   }

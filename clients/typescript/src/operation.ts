@@ -1,5 +1,12 @@
 import { OperationError } from "./errors.js";
-import { meaningOf, type KeyHandshakeEvent, type LoginResult, type TicketResult, type UsherEvent, type Failed } from "./events.js";
+import {
+  meaningOf,
+  type KeyHandshakeEvent,
+  type LoginResult,
+  type TicketResult,
+  type UsherEvent,
+  type Failed,
+} from "./events.js";
 import { Deadline } from "./time.js";
 import type { Hub } from "./reading/hub.js";
 import { EventIterator, type ReadOptions } from "./reading/iterator.js";
@@ -92,7 +99,10 @@ export class VerificationSession extends Operation<TicketResult | Failed, Ticket
   /** Unix seconds. */
   readonly expiresAt: number;
 
-  constructor(hub: Hub, started: { stream_id: string; session_id: string; session_url: string; ephemeral_npub: string; expires_at: number }) {
+  constructor(
+    hub: Hub,
+    started: { stream_id: string; session_id: string; session_url: string; ephemeral_npub: string; expires_at: number },
+  ) {
     super(hub, started.stream_id);
     this.sessionId = started.session_id;
     this.sessionUrl = started.session_url;
@@ -102,21 +112,27 @@ export class VerificationSession extends Operation<TicketResult | Failed, Ticket
 }
 
 /** Asks a user for a proof of the key that they told in this handshake. */
-type Challenge = (handshake: string, mainKey: string, options: ResultOptions) => Promise<Operation<LoginResult | Failed, LoginResult>>;
+type Challenge = (
+  handshake: string,
+  mainKey: string,
+  options: ResultOptions,
+) => Promise<Operation<LoginResult | Failed, LoginResult>>;
 
 /**
  * A login: a handshake, then a challenge. Show `url` to the user; `result()` or the iteration sends the challenge when
  * the user has opened it. However often and wherever it is awaited, there is one challenge.
  */
-export class Login implements AsyncIterable<KeyHandshakeEvent | LoginResult | Failed> {
+export class Login<Url extends string | undefined = string>
+  implements AsyncIterable<KeyHandshakeEvent | LoginResult | Failed>
+{
   /** What the user opens in their wallet; `undefined` after `resumeLogin`. */
-  readonly url: string | undefined;
+  readonly url: Url;
   /** The stream of the handshake: `usher.resumeLogin(streamId)` continues this login. */
   readonly streamId: string;
   readonly #handshake: Operation<KeyHandshakeEvent | Failed, KeyHandshakeEvent>;
   readonly #challenge: Challenge;
 
-  constructor(handshake: Operation<KeyHandshakeEvent | Failed, KeyHandshakeEvent>, url: string | undefined, challenge: Challenge) {
+  constructor(handshake: Operation<KeyHandshakeEvent | Failed, KeyHandshakeEvent>, url: Url, challenge: Challenge) {
     this.url = url;
     this.streamId = handshake.streamId;
     this.#handshake = handshake;
@@ -124,7 +140,9 @@ export class Login implements AsyncIterable<KeyHandshakeEvent | LoginResult | Fa
   }
 
   /** The events of the handshake, then those of the challenge. Each has its own stream. */
-  async *events(options: ResultOptions = {}): AsyncGenerator<KeyHandshakeEvent | LoginResult | Failed, void, undefined> {
+  async *events(
+    options: ResultOptions = {},
+  ): AsyncGenerator<KeyHandshakeEvent | LoginResult | Failed, void, undefined> {
     const deadline = new Deadline(options.signal, options.timeout, "login");
     const within = { signal: deadline.signal };
     try {

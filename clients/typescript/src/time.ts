@@ -41,7 +41,9 @@ export class Deadline {
     // Longer timers would fire at once.
     if (timeout !== undefined && timeout < 2 ** 31) {
       this.#timer = setTimeout(() => {
-        this.#controller.abort(new UsherError("CONNECTION_TIMEOUT", `${what}: no response within ${timeout} ms`, { temporary: true }));
+        this.#controller.abort(
+          new UsherError("CONNECTION_TIMEOUT", `${what}: no response within ${timeout} ms`, { temporary: true }),
+        );
       }, timeout);
     }
   }

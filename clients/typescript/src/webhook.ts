@@ -58,11 +58,19 @@ function joined(...parts: Uint8Array[]): Uint8Array {
  * @param secret `webhook.secret`; while you change it, the new and the old one.
  * @throws UsherError `AUTH_FAILED` when it is not: respond with 401. `PARSE_ERROR` when the body is no event.
  */
-export async function verifyWebhook(rawBody: string | Uint8Array | ArrayBuffer, headers: HeadersLike, secret: string | readonly string[], options: VerifyOptions = {}): Promise<UsherEvent> {
+export async function verifyWebhook(
+  rawBody: string | Uint8Array | ArrayBuffer,
+  headers: HeadersLike,
+  secret: string | readonly string[],
+  options: VerifyOptions = {},
+): Promise<UsherEvent> {
   const secrets = typeof secret === "string" ? [secret] : secret;
-  if (secrets.length === 0 || secrets.some((text) => typeof text !== "string" || text === "")) throw new TypeError("the webhook secret is missing");
-  const body = typeof rawBody === "string" ? utf8(rawBody) : rawBody instanceof ArrayBuffer ? new Uint8Array(rawBody) : rawBody;
-  if (!(body instanceof Uint8Array)) throw new TypeError("verifyWebhook needs the raw body: bytes or text, not parsed JSON");
+  if (secrets.length === 0 || secrets.some((text) => typeof text !== "string" || text === ""))
+    throw new TypeError("the webhook secret is missing");
+  const body =
+    typeof rawBody === "string" ? utf8(rawBody) : rawBody instanceof ArrayBuffer ? new Uint8Array(rawBody) : rawBody;
+  if (!(body instanceof Uint8Array))
+    throw new TypeError("verifyWebhook needs the raw body: bytes or text, not parsed JSON");
   let valid = false;
   if (options.scheme === "service") {
     const signature = fromHex(header(headers, "x-service-signature")) ?? new Uint8Array();
@@ -71,7 +79,10 @@ export async function verifyWebhook(rawBody: string | Uint8Array | ArrayBuffer, 
     }
   } else {
     const [id, time] = [header(headers, "webhook-id"), header(headers, "webhook-timestamp")];
-    const signatures = header(headers, "webhook-signature").split(" ").filter((text) => text.startsWith("v1,")).slice(0, 16);
+    const signatures = header(headers, "webhook-signature")
+      .split(" ")
+      .filter((text) => text.startsWith("v1,"))
+      .slice(0, 16);
     const now = options.now ?? Date.now() / 1000;
     if (!/^\d{1,15}$/.test(time) || Math.abs(Math.floor(now) - Number(time)) > (options.tolerance ?? 300)) {
       throw unauthorized("the time of the post is not now: a replay, or a clock is wrong");
@@ -99,13 +110,19 @@ export interface SignedWebhook {
 }
 
 /** Signs an event like the service does: for tests of your own webhook endpoint. */
-export async function signTestEvent(event: UsherEvent, secret: string | readonly string[], options: { now?: number } = {}): Promise<SignedWebhook> {
+export async function signTestEvent(
+  event: UsherEvent,
+  secret: string | readonly string[],
+  options: { now?: number } = {},
+): Promise<SignedWebhook> {
   const secrets = typeof secret === "string" ? [secret] : secret;
   const id = `${event.stream_id}:${event.index}`;
   const time = String(Math.floor(options.now ?? Date.now() / 1000));
   const body = JSON.stringify(event);
   const signed = utf8(`${id}.${time}.${body}`);
-  const signatures = await Promise.all(secrets.map(async (text) => `v1,${toBase64(await hmacSha256(standardKey(text), signed))}`));
+  const signatures = await Promise.all(
+    secrets.map(async (text) => `v1,${toBase64(await hmacSha256(standardKey(text), signed))}`),
+  );
   return {
     body,
     headers: {
@@ -126,7 +143,11 @@ export type WebhookListener = (event: UsherEvent) => unknown;
  * A handler for everything that speaks the Fetch API (Deno, Bun, Hono, Next.js, edge functions). It responds with 204
  * when the listener has finished, 401 to what is not from the service, 400 to what is no event.
  */
-export function fetchWebhookHandler(secret: string | readonly string[], listener: WebhookListener, options?: VerifyOptions): (request: Request) => Promise<Response> {
+export function fetchWebhookHandler(
+  secret: string | readonly string[],
+  listener: WebhookListener,
+  options?: VerifyOptions,
+): (request: Request) => Promise<Response> {
   return async (request) => {
     let event: UsherEvent;
     try {
@@ -157,7 +178,11 @@ export interface ResponseLike {
  * The body must be raw: put it before `express.json()`, or use `express.raw({ type: "*\/*" })`. It responds with 204 when
  * the listener has finished, and passes what the listener throws to `next`.
  */
-export function expressWebhookHandler(secret: string | readonly string[], listener: WebhookListener, options?: VerifyOptions): (request: RequestLike, response: ResponseLike, next?: (error: unknown) => void) => Promise<void> {
+export function expressWebhookHandler(
+  secret: string | readonly string[],
+  listener: WebhookListener,
+  options?: VerifyOptions,
+): (request: RequestLike, response: ResponseLike, next?: (error: unknown) => void) => Promise<void> {
   return async (request, response, next) => {
     const finish = (status: number) => {
       response.statusCode = status;
@@ -182,7 +207,8 @@ export function expressWebhookHandler(secret: string | readonly string[], listen
 async function rawBody(request: RequestLike): Promise<string | Uint8Array> {
   const { body } = request;
   if (typeof body === "string" || body instanceof Uint8Array) return body;
-  if (request.readableEnded) throw new TypeError("the body was parsed already: put the webhook handler before express.json()");
+  if (request.readableEnded)
+    throw new TypeError("the body was parsed already: put the webhook handler before express.json()");
   const chunks: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of request) {

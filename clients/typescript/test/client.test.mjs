@@ -4,7 +4,14 @@ import { createServer as createTcpServer } from "node:net";
 import { readFileSync } from "node:fs";
 import { inspect } from "node:util";
 import { test } from "node:test";
-import { expressWebhookHandler, fetchWebhookHandler, OperationError, signTestEvent, Usher, UsherError } from "../dist/esm/index.js";
+import {
+  expressWebhookHandler,
+  fetchWebhookHandler,
+  OperationError,
+  signTestEvent,
+  Usher,
+  UsherError,
+} from "../dist/esm/index.js";
 import { json, problem, serve } from "./support/server.mjs";
 
 const TOKEN = "the-token-of-the-tests";
@@ -37,13 +44,16 @@ const event = (index, status, type = "StatusUpdate") => ({ index, type, timestam
 const page = (events, after, done) => ({ events, next: after + events.length, done });
 
 test("a request has the token in its header, never in its address", () =>
-  withServer((_, response) => json(response, { stream_id: "s" }), async ({ url, requests }) => {
-    await client(`${url}/prefix/`).authenticateKey({ main_key: "k" });
-    const [{ method, url: path, headers, body }] = requests;
-    assert.deepEqual([method, path, headers.authorization], ["POST", "/prefix/authenticate-key", `Bearer ${TOKEN}`]);
-    assert.equal(headers["content-type"], "application/json");
-    assert.deepEqual(JSON.parse(body), { subkeys: [], main_key: "k" });
-  }));
+  withServer(
+    (_, response) => json(response, { stream_id: "s" }),
+    async ({ url, requests }) => {
+      await client(`${url}/prefix/`).authenticateKey({ main_key: "k" });
+      const [{ method, url: path, headers, body }] = requests;
+      assert.deepEqual([method, path, headers.authorization], ["POST", "/prefix/authenticate-key", `Bearer ${TOKEN}`]);
+      assert.equal(headers["content-type"], "application/json");
+      assert.deepEqual(JSON.parse(body), { subkeys: [], main_key: "k" });
+    },
+  ));
 
 test("the token is not shown by the client or its errors", async () => {
   const usher = client("http://127.0.0.1:1", { retries: 0 });
@@ -53,17 +63,25 @@ test("the token is not shown by the client or its errors", async () => {
 });
 
 test("a token that is a function is asked for each request", () =>
-  withServer((_, response) => json(response, { balances: [] }), async ({ url, requests }) => {
-    let number = 0;
-    const usher = client(url, { token: async () => `token-${++number}` });
-    await usher.ticketBalances();
-    await usher.ticketBalances();
-    assert.deepEqual(requests.map(({ headers }) => headers.authorization), ["Bearer token-1", "Bearer token-2"]);
-  }));
+  withServer(
+    (_, response) => json(response, { balances: [] }),
+    async ({ url, requests }) => {
+      let number = 0;
+      const usher = client(url, { token: async () => `token-${++number}` });
+      await usher.ticketBalances();
+      await usher.ticketBalances();
+      assert.deepEqual(
+        requests.map(({ headers }) => headers.authorization),
+        ["Bearer token-1", "Bearer token-2"],
+      );
+    },
+  ));
 
 test("wrong arguments are a TypeError, before anything is sent", async () => {
-  for (const url of ["ftp://x", "http://user:password@x", "http://x?token=1", "nonsense"]) assert.throws(() => new Usher({ url, token: TOKEN }), TypeError);
-  for (const token of ["", "a b", "a\n", undefined]) assert.throws(() => new Usher({ url: "http://x", token }), TypeError);
+  for (const url of ["ftp://x", "http://user:password@x", "http://x?token=1", "nonsense"])
+    assert.throws(() => new Usher({ url, token: TOKEN }), TypeError);
+  for (const token of ["", "a b", "a\n", undefined])
+    assert.throws(() => new Usher({ url: "http://x", token }), TypeError);
   const usher = client("http://127.0.0.1:1");
   await assert.rejects(usher.issueJwt({}, { idempotencyKey: "a\nb" }), TypeError);
   assert.throws(() => usher.operation("s").events({ after: -1 }), TypeError);
@@ -94,29 +112,41 @@ test("a call is repeated with the same idempotency key; another call has another
 });
 
 test("what is no passing error is not repeated", () =>
-  withServer((_, response) => json(response, problem(409, "token_already_spent"), 409), async ({ url, requests }) => {
-    await assert.rejects(client(url).burnTicket({ mint_url: "m", unit: "u", token: "t" }), (thrown) => {
-      assert.equal(thrown.problem.code, "token_already_spent");
-      return code("SERVER_ERROR")(thrown);
-    });
-    assert.equal(requests.length, 1);
-  }));
+  withServer(
+    (_, response) => json(response, problem(409, "token_already_spent"), 409),
+    async ({ url, requests }) => {
+      await assert.rejects(client(url).burnTicket({ mint_url: "m", unit: "u", token: "t" }), (thrown) => {
+        assert.equal(thrown.problem.code, "token_already_spent");
+        return code("SERVER_ERROR")(thrown);
+      });
+      assert.equal(requests.length, 1);
+    },
+  ));
 
 test("a Retry-After beyond the timeout is the caller's to wait for", () =>
-  withServer((_, response) => json(response, problem(429, "rate_limited"), 429, { "retry-after": "3600" }), async ({ url, requests }) => {
-    await assert.rejects(client(url).version(), (thrown) => thrown.retryAfter === 3600 && code("SERVER_ERROR")(thrown));
-    assert.equal(requests.length, 1);
-  }));
+  withServer(
+    (_, response) => json(response, problem(429, "rate_limited"), 429, { "retry-after": "3600" }),
+    async ({ url, requests }) => {
+      await assert.rejects(
+        client(url).version(),
+        (thrown) => thrown.retryAfter === 3600 && code("SERVER_ERROR")(thrown),
+      );
+      assert.equal(requests.length, 1);
+    },
+  ));
 
 test("a service that is away is NOT_CONNECTED", async () => {
   await assert.rejects(client("http://127.0.0.1:1", { retries: 1 }).version(), code("NOT_CONNECTED"));
 });
 
 test("a connection that breaks is CONNECTION_CLOSED", () =>
-  withServer((request) => request.socket.destroy(), async ({ url, requests }) => {
-    await assert.rejects(client(url, { retries: 1 }).version(), code("CONNECTION_CLOSED"));
-    assert.equal(requests.length, 2);
-  }));
+  withServer(
+    (request) => request.socket.destroy(),
+    async ({ url, requests }) => {
+      await assert.rejects(client(url, { retries: 1 }).version(), code("CONNECTION_CLOSED"));
+      assert.equal(requests.length, 2);
+    },
+  ));
 
 test("a response that is cut off is CONNECTION_CLOSED", () => {
   const handler = (request, response) => {
@@ -124,7 +154,9 @@ test("a response that is cut off is CONNECTION_CLOSED", () => {
     response.write('{"version"');
     setTimeout(() => request.socket.destroy(), 20);
   };
-  return withServer(handler, ({ url }) => assert.rejects(client(url, { retries: 0 }).version(), code("CONNECTION_CLOSED")));
+  return withServer(handler, ({ url }) =>
+    assert.rejects(client(url, { retries: 0 }).version(), code("CONNECTION_CLOSED")),
+  );
 });
 
 test("bytes that are not HTTP", async () => {
@@ -135,42 +167,70 @@ test("bytes that are not HTTP", async () => {
 });
 
 test("a call that takes too long is CONNECTION_TIMEOUT", () =>
-  withServer(() => {}, async ({ url }) => {
-    await assert.rejects(client(url).version({ timeout: 50 }), code("CONNECTION_TIMEOUT"));
-    await assert.rejects(client(url, { timeout: 50 }).version(), code("CONNECTION_TIMEOUT"));
-    await assert.rejects(client(url).operation("s").result({ timeout: 50 }), code("CONNECTION_TIMEOUT"));
-  }));
+  withServer(
+    () => {},
+    async ({ url }) => {
+      await assert.rejects(client(url).version({ timeout: 50 }), code("CONNECTION_TIMEOUT"));
+      await assert.rejects(client(url, { timeout: 50 }).version(), code("CONNECTION_TIMEOUT"));
+      await assert.rejects(client(url).operation("s").result({ timeout: 50 }), code("CONNECTION_TIMEOUT"));
+    },
+  ));
 
 test("an aborted call throws the reason of its signal", () =>
-  withServer(() => {}, async ({ url }) => {
-    const reason = new Error("the user left");
-    for (const call of [(options) => client(url).version(options), (options) => client(url).operation("s").result(options), (options) => client(url).login({}, options)]) {
-      const controller = new AbortController();
-      const waiting = call({ signal: controller.signal });
-      setTimeout(() => controller.abort(reason), 20);
-      await assert.rejects(waiting, (thrown) => thrown === reason);
-      await assert.rejects(call({ signal: AbortSignal.abort(reason) }), (thrown) => thrown === reason);
-    }
-    await assert.rejects(client(url).version({ signal: AbortSignal.timeout(20) }), { name: "TimeoutError" });
-  }));
+  withServer(
+    () => {},
+    async ({ url }) => {
+      const reason = new Error("the user left");
+      for (const call of [
+        (options) => client(url).version(options),
+        (options) => client(url).operation("s").result(options),
+        (options) => client(url).login({}, options),
+      ]) {
+        const controller = new AbortController();
+        const waiting = call({ signal: controller.signal });
+        setTimeout(() => controller.abort(reason), 20);
+        await assert.rejects(waiting, (thrown) => thrown === reason);
+        await assert.rejects(call({ signal: AbortSignal.abort(reason) }), (thrown) => thrown === reason);
+      }
+      await assert.rejects(client(url).version({ signal: AbortSignal.timeout(20) }), { name: "TimeoutError" });
+    },
+  ));
 
 test("a response without a stream is a PARSE_ERROR", () =>
-  withServer((_, response) => json(response, { status: "fine" }), async ({ url }) => {
-    for (const call of [(usher) => usher.authenticateKey({ main_key: "k" }), (usher) => usher.login(), (usher) => usher.createVerificationSession()]) {
-      await assert.rejects(call(client(url)), code("PARSE_ERROR"));
-    }
-  }));
+  withServer(
+    (_, response) => json(response, { status: "fine" }),
+    async ({ url }) => {
+      for (const call of [
+        (usher) => usher.authenticateKey({ main_key: "k" }),
+        (usher) => usher.login(),
+        (usher) => usher.createVerificationSession(),
+      ]) {
+        await assert.rejects(call(client(url)), code("PARSE_ERROR"));
+      }
+    },
+  ));
 
 test("a page of events that is none is a PARSE_ERROR", async () => {
-  for (const garbage of [{}, { events: [], next: "1", done: true }, { events: [{}], next: 1, done: true }, { events: [{ index: 0, type: "StatusUpdate" }], next: 1, done: true }]) {
-    await withServer((_, response) => json(response, garbage), ({ url }) => assert.rejects(client(url).operation("s").result(), code("PARSE_ERROR")));
+  for (const garbage of [
+    {},
+    { events: [], next: "1", done: true },
+    { events: [{}], next: 1, done: true },
+    { events: [{ index: 0, type: "StatusUpdate" }], next: 1, done: true },
+  ]) {
+    await withServer(
+      (_, response) => json(response, garbage),
+      ({ url }) => assert.rejects(client(url).operation("s").result(), code("PARSE_ERROR")),
+    );
   }
 });
 
 test("a wrong token ends the reading of events, too", async () => {
   for (const transport of ["poll", "feed", "auto"]) {
-    await withServer((_, response) => json(response, problem(401, "unauthorized"), 401), ({ url }) =>
-      assert.rejects(client(url, { transport, WebSocket: undefined }).operation("s").result(), code("AUTH_FAILED")));
+    await withServer(
+      (_, response) => json(response, problem(401, "unauthorized"), 401),
+      ({ url }) =>
+        assert.rejects(client(url, { transport, WebSocket: undefined }).operation("s").result(), code("AUTH_FAILED")),
+    );
   }
 });
 
@@ -197,30 +257,51 @@ test("events are read on over errors and broken connections, each once", () => {
 
 test("readers give up when the service stays away", async () => {
   for (const transport of ["poll", "feed"]) {
-    await assert.rejects(client("http://127.0.0.1:1", { transport, retries: 0, unreachableAfter: 300 }).operation("s").result(), code("NOT_CONNECTED"));
+    await assert.rejects(
+      client("http://127.0.0.1:1", { transport, retries: 0, unreachableAfter: 300 }).operation("s").result(),
+      code("NOT_CONNECTED"),
+    );
   }
 });
 
 test("a closed client is NOT_CONNECTED", () =>
-  withServer(() => {}, async ({ url }) => {
-    const usher = client(url);
-    const waiting = usher.operation("s").result();
-    setTimeout(() => usher.close(), 20);
-    await assert.rejects(waiting, code("NOT_CONNECTED"));
-    await assert.rejects(usher.operation("s").result(), code("NOT_CONNECTED"));
-  }));
+  withServer(
+    () => {},
+    async ({ url }) => {
+      const usher = client(url);
+      const waiting = usher.operation("s").result();
+      setTimeout(() => usher.close(), 20);
+      await assert.rejects(waiting, code("NOT_CONNECTED"));
+      await assert.rejects(usher.operation("s").result(), code("NOT_CONNECTED"));
+    },
+  ));
 
 test("an operation that ends without a result is an OperationError", async () => {
-  for (const [events, status] of [[[event(0, "timeout")], "timeout"], [[event(0, "error")], "error"], [[], "closed"]]) {
-    await withServer((_, response) => json(response, page(events, 0, true)), ({ url }) =>
-      assert.rejects(client(url).operation("s").result(), (thrown) => thrown instanceof OperationError && thrown.status === status && thrown.event?.index === events[0]?.index));
+  for (const [events, status] of [
+    [[event(0, "timeout")], "timeout"],
+    [[event(0, "error")], "error"],
+    [[], "closed"],
+  ]) {
+    await withServer(
+      (_, response) => json(response, page(events, 0, true)),
+      ({ url }) =>
+        assert.rejects(
+          client(url).operation("s").result(),
+          (thrown) =>
+            thrown instanceof OperationError && thrown.status === status && thrown.event?.index === events[0]?.index,
+        ),
+    );
   }
 });
 
 test("statuses and types of later versions are progress", () =>
-  withServer((_, response) => json(response, page([event(0, "user_thinks"), event(1, "x", "Weather"), event(2, "paid")], 0, true)), async ({ url }) => {
-    assert.equal((await client(url).operation("s").result()).index, 2);
-  }));
+  withServer(
+    (_, response) =>
+      json(response, page([event(0, "user_thinks"), event(1, "x", "Weather"), event(2, "paid")], 0, true)),
+    async ({ url }) => {
+      assert.equal((await client(url).operation("s").result()).index, 2);
+    },
+  ));
 
 test("money that arrived after the end is the result", () => {
   const handler = ({ url }, response) => {
@@ -228,7 +309,8 @@ test("money that arrived after the end is the result", () => {
     json(response, page([event(0, status), event(1, "paid")], 0, true));
   };
   return withServer(handler, async ({ url }) => {
-    for (const status of ["timeout", "error", "user_rejected"]) assert.equal((await client(url).operation(status).result()).data.status, "paid");
+    for (const status of ["timeout", "error", "user_rejected"])
+      assert.equal((await client(url).operation(status).result()).data.status, "paid");
   });
 });
 
@@ -240,7 +322,10 @@ test("removed events are skipped when all were asked for, and an error otherwise
   };
   return withServer(handler, async ({ url }) => {
     assert.equal((await client(url).operation("s").result()).index, 5);
-    await assert.rejects(client(url).operation("s").events({ after: 2 }).next(), (thrown) => thrown.problem.first === 5 && code("SERVER_ERROR")(thrown));
+    await assert.rejects(
+      client(url).operation("s").events({ after: 2 }).next(),
+      (thrown) => thrown.problem.first === 5 && code("SERVER_ERROR")(thrown),
+    );
   });
 });
 
@@ -248,7 +333,9 @@ test("a slow reader stops the reading and misses nothing", () => {
   const total = 3000;
   const handler = (request, response) => {
     const after = Number(new URL(request.url, "http://x").searchParams.get("after"));
-    const events = Array.from({ length: Math.min(100, total - after) }, (_, offset) => event(after + offset, "user_approved"));
+    const events = Array.from({ length: Math.min(100, total - after) }, (_, offset) =>
+      event(after + offset, "user_approved"),
+    );
     json(response, page(events, after, after + events.length === total));
   };
   return withServer(handler, async ({ url, requests }) => {
@@ -281,11 +368,17 @@ test("events that were left are read no further", () => {
 });
 
 test("profile() and resolveNip05() are null when there is none; other errors stay errors", async () => {
-  await withServer((_, response) => json(response, problem(404, "profile_not_found"), 404), async ({ url }) => {
-    assert.equal(await client(url).profile("k"), null);
-    assert.equal(await client(url).resolveNip05("a@b.example"), null);
-  });
-  await withServer((_, response) => json(response, problem(404, "route_not_found"), 404), ({ url }) => assert.rejects(client(url).profile("k"), code("SERVER_ERROR")));
+  await withServer(
+    (_, response) => json(response, problem(404, "profile_not_found"), 404),
+    async ({ url }) => {
+      assert.equal(await client(url).profile("k"), null);
+      assert.equal(await client(url).resolveNip05("a@b.example"), null);
+    },
+  );
+  await withServer(
+    (_, response) => json(response, problem(404, "route_not_found"), 404),
+    ({ url }) => assert.rejects(client(url).profile("k"), code("SERVER_ERROR")),
+  );
 });
 
 test("lists give a page, or the items of all pages", () => {
@@ -298,32 +391,48 @@ test("lists give a page, or the items of all pages", () => {
     const items = [];
     for await (const item of client(url).subscriptions({ state: "active" })) items.push(item);
     assert.deepEqual(items, [1, 2, 3]);
-    assert.deepEqual(requests.map(({ url }) => url), ["/subscriptions?state=active", "/subscriptions?state=active", "/subscriptions?state=active&after=b"]);
+    assert.deepEqual(
+      requests.map(({ url }) => url),
+      ["/subscriptions?state=active", "/subscriptions?state=active", "/subscriptions?state=active&after=b"],
+    );
   });
 });
 
 test("a service of another version is warned of, once", async () => {
-  for (const [version, expected] of [["0.1.7", 0], ["0.2.0", 1], ["1.1.0", 1]]) {
-    await withServer((request, response) => json(response, request.url === "/version" ? { version, commit: "c" } : { balances: [] }), async ({ url }) => {
-      const warnings = [];
-      const usher = client(url, { checkVersion: true, onWarning: (text) => warnings.push(text) });
-      await usher.ticketBalances();
-      await usher.ticketBalances();
-      assert.equal((await usher.checkVersion()).matches, expected === 0);
-      assert.equal(warnings.length, expected);
-      if (expected) assert.ok(warnings[0].includes(version));
-    });
+  for (const [version, expected] of [
+    ["0.1.7", 0],
+    ["0.2.0", 1],
+    ["1.1.0", 1],
+  ]) {
+    await withServer(
+      (request, response) => json(response, request.url === "/version" ? { version, commit: "c" } : { balances: [] }),
+      async ({ url }) => {
+        const warnings = [];
+        const usher = client(url, { checkVersion: true, onWarning: (text) => warnings.push(text) });
+        await usher.ticketBalances();
+        await usher.ticketBalances();
+        assert.equal((await usher.checkVersion()).matches, expected === 0);
+        assert.equal(warnings.length, expected);
+        if (expected) assert.ok(warnings[0].includes(version));
+      },
+    );
   }
 });
 
 test("there is a method for every endpoint", () => {
   const document = JSON.parse(readFileSync(new URL("../../../docs/openapi.json", import.meta.url), "utf8"));
-  const source = readFileSync(new URL("../src/client.ts", import.meta.url), "utf8") + readFileSync(new URL("../src/reading/feed.ts", import.meta.url), "utf8") + readFileSync(new URL("../src/reading/socket.ts", import.meta.url), "utf8");
+  const source =
+    readFileSync(new URL("../src/client.ts", import.meta.url), "utf8") +
+    readFileSync(new URL("../src/reading/feed.ts", import.meta.url), "utf8") +
+    readFileSync(new URL("../src/reading/socket.ts", import.meta.url), "utf8");
   // A page for people.
   const others = new Set(["/docs"]);
   for (const [path, item] of Object.entries(document.paths)) {
     if (others.has(path)) continue;
-    const pattern = path.split(/\{[^}]*\}/).map((part) => part.replace(/[.\/]/g, "\\$&")).join("\\$\\{[^}]*\\}");
+    const pattern = path
+      .split(/\{[^}]*\}/)
+      .map((part) => part.replace(/[.\/]/g, "\\$&"))
+      .join("\\$\\{[^}]*\\}");
     for (const method of Object.keys(item)) {
       const found = new RegExp(`[\`"]${pattern}(\\$\\{query\\(\\{? ?[a-z]+ ?\\}?\\)\\})?[\`"]`).test(source);
       assert.ok(found, `no method of the client sends ${method.toUpperCase()} ${path}`);
@@ -338,7 +447,10 @@ test("a body that never ends is not read to its end", async () => {
   const endless = new ReadableStream({ pull: (controller) => controller.enqueue(new Uint8Array(65_536)) });
   const { headers } = await signTestEvent(paid, secret);
   const handler = fetchWebhookHandler(secret, () => assert.fail("an event"));
-  assert.equal((await handler(new Request("http://x", { method: "POST", body: endless, headers, duplex: "half" }))).status, 400);
+  assert.equal(
+    (await handler(new Request("http://x", { method: "POST", body: endless, headers, duplex: "half" }))).status,
+    400,
+  );
 });
 
 test("the Fetch handler", async () => {
@@ -360,10 +472,24 @@ test("the Express handler, with and without a parsed body", async () => {
   const { default: express } = await import("express");
   const app = express();
   const seen = [];
-  app.post("/plain", expressWebhookHandler(secret, (event) => seen.push(event)));
-  app.post("/raw", express.raw({ type: "*/*" }), expressWebhookHandler(secret, (event) => seen.push(event)));
-  app.post("/failing", expressWebhookHandler(secret, () => Promise.reject(new Error("full"))));
-  app.post("/parsed", express.json(), expressWebhookHandler(secret, (event) => seen.push(event)));
+  app.post(
+    "/plain",
+    expressWebhookHandler(secret, (event) => seen.push(event)),
+  );
+  app.post(
+    "/raw",
+    express.raw({ type: "*/*" }),
+    expressWebhookHandler(secret, (event) => seen.push(event)),
+  );
+  app.post(
+    "/failing",
+    expressWebhookHandler(secret, () => Promise.reject(new Error("full"))),
+  );
+  app.post(
+    "/parsed",
+    express.json(),
+    expressWebhookHandler(secret, (event) => seen.push(event)),
+  );
   const errors = [];
   app.use((error, _request, response, _next) => {
     errors.push(error.message);
@@ -372,7 +498,8 @@ test("the Express handler, with and without a parsed body", async () => {
   const server = app.listen(0, "127.0.0.1");
   await new Promise((resolve) => server.once("listening", resolve));
   const { body, headers } = await signTestEvent(paid, secret);
-  const post = async (path, text = body) => (await fetch(`http://127.0.0.1:${server.address().port}${path}`, { method: "POST", body: text, headers })).status;
+  const post = async (path, text = body) =>
+    (await fetch(`http://127.0.0.1:${server.address().port}${path}`, { method: "POST", body: text, headers })).status;
   assert.equal(await post("/plain"), 204);
   assert.equal(await post("/raw"), 204);
   assert.equal(await post("/plain", `${body} `), 401);

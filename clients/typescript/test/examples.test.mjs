@@ -17,7 +17,11 @@ let service;
 
 before(async () => {
   // What `npm install` would do, but with this package, and without a registry.
-  const [{ filename }] = JSON.parse(await run("npm", ["pack", "--json", "--ignore-scripts", "--loglevel=error", "--pack-destination", folder], { cwd: root }));
+  const [{ filename }] = JSON.parse(
+    await run("npm", ["pack", "--json", "--ignore-scripts", "--loglevel=error", "--pack-destination", folder], {
+      cwd: root,
+    }),
+  );
   const installed = join(folder, "node_modules", "usher-client");
   mkdirSync(installed, { recursive: true });
   await run("tar", ["-xzf", join(folder, filename), "-C", installed, "--strip-components=1"]);
@@ -42,11 +46,17 @@ async function start(name, program, env = {}) {
   const app = { child, output: "" };
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (app.output += data));
   running.push(app);
-  app.url = await until(() => /^(http:\S+)$/m.exec(app.output)?.[1] ?? (child.exitCode !== null && assert.fail(app.output)), name);
+  app.url = await until(
+    () => /^(http:\S+)$/m.exec(app.output)?.[1] ?? (child.exitCode !== null && assert.fail(app.output)),
+    name,
+  );
   return app;
 }
 
-for (const [name, program] of [["express-login", "app.mjs"], ["ticket-gate", "gate.mjs"]]) {
+for (const [name, program] of [
+  ["express-login", "app.mjs"],
+  ["ticket-gate", "gate.mjs"],
+]) {
   test(`${name} is shorter than 100 lines, and fits this version`, () => {
     assert.ok(readFileSync(join(examples, name, program), "utf8").split("\n").length <= 100);
     const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
@@ -105,7 +115,11 @@ test("ticket-gate: tickets are minted, sent, scanned and burned once", async () 
   const gate = await start("ticket-gate", "gate.mjs", env);
   const usher = new Usher({ url: service.url, token: service.token, checkVersion: false });
   const post = async (path, body) => {
-    const response = await fetch(gate.url + path, { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
+    const response = await fetch(gate.url + path, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
     return [response.status, await response.json()];
   };
   const code = /the gate's code: (\S+)/.exec(gate.output)[1];
@@ -116,7 +130,11 @@ test("ticket-gate: tickets are minted, sent, scanned and burned once", async () 
   const user = /no ticket from ([0-9a-f]{64})/.exec(gate.output)[1];
   const [status, sold] = await post("/sell", { order: 1, main_key: user });
   assert.equal(status, 200);
-  assert.deepEqual((await post("/sell", { order: 1, main_key: user }))[1].stream_id, sold.stream_id, "one ticket for one order");
+  assert.deepEqual(
+    (await post("/sell", { order: 1, main_key: user }))[1].stream_id,
+    sold.stream_id,
+    "one ticket for one order",
+  );
   const arrived = usher.operation(sold.stream_id).result({ timeout: PATIENCE });
   await service.wallet("requests");
   assert.equal((await arrived).data.status, "success");

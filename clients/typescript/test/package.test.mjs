@@ -9,7 +9,8 @@ import { run } from "./support/service.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const read = (path) => readFileSync(new URL(path, import.meta.url), "utf8");
-const npm = (args, cwd) => run("npm", args, { cwd, env: { ...process.env, npm_config_offline: "true", npm_config_loglevel: "error" } });
+const npm = (args, cwd) =>
+  run("npm", args, { cwd, env: { ...process.env, npm_config_offline: "true", npm_config_loglevel: "error" } });
 let folder;
 let packed;
 
@@ -57,7 +58,7 @@ for (const [name, file, load] of [
   });
 }
 
-test("it compiles in strict TypeScript, for either kind of module", async () => {
+test("it compiles in strict TypeScript, for either kind of module, and so do the examples of the documents", async () => {
   const program = `
     import { OperationError, Usher, verifyWebhook, type PaymentResult, type UsherEvent } from "usher-client";
     export async function main(): Promise<string> {
@@ -87,9 +88,43 @@ test("it compiles in strict TypeScript, for either kind of module", async () => 
   `;
   mkdirSync(join(folder, "ts"), { recursive: true });
   for (const name of ["program.mts", "program.cts"]) writeFileSync(join(folder, "ts", name), program);
-  const options = { strict: true, noEmit: true, target: "ES2022", lib: ["ES2022", "DOM", "DOM.AsyncIterable"], types: [], exactOptionalPropertyTypes: true };
+  // So do the examples of the documents, with what they take for granted.
+  const given = `
+    declare global {
+      const process: { env: Record<string, string> };
+      const main_key: string, secret: string, rawBody: Uint8Array, headers: Headers;
+      const app: { post(path: string, handler: unknown): void };
+      function showQrCode(url: string): void;
+      function startSession(user: string): void;
+      function deliver(): void;
+      function handle(event: UsherEvent): void;
+    }
+  `;
+  const examples = ["../../../README.md", "../README.md", "../../../docs/clients.md"].flatMap((path) =>
+    [...read(path).matchAll(/^```js\n(.*?)^```$/gms)].map(([, text]) => text),
+  );
+  assert.ok(examples.length >= 5);
+  const imports = "import { Usher, expressWebhookHandler, fetchWebhookHandler, verifyWebhook } from 'usher-client';";
+  const usher = "declare const usher: Usher;";
+  writeFileSync(join(folder, "ts", "given.mts"), `import type { UsherEvent } from "usher-client";${given}`);
+  const documents = examples.map((text, number) => {
+    const whole = text.includes("import {") ? text : `${imports}\n${usher}\n${text}`;
+    writeFileSync(join(folder, "ts", `example-${number}.mts`), whole);
+    return `example-${number}.mts`;
+  });
+  const options = {
+    strict: true,
+    noEmit: true,
+    target: "ES2022",
+    lib: ["ES2022", "DOM", "DOM.AsyncIterable"],
+    types: [],
+    exactOptionalPropertyTypes: true,
+  };
   const compilerOptions = { ...options, module: "NodeNext", moduleResolution: "NodeNext" };
-  writeFileSync(join(folder, "ts", "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["program.mts", "program.cts"] }));
+  writeFileSync(
+    join(folder, "ts", "tsconfig.json"),
+    JSON.stringify({ compilerOptions, files: ["program.mts", "program.cts", "given.mts", ...documents] }),
+  );
   await run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), "--project", "ts"], { cwd: folder });
 });
 
@@ -99,7 +134,9 @@ test("publint and arethetypeswrong find nothing wrong", async () => {
   assert.deepEqual(messages, []);
   const { checkPackage, Package } = await import("@arethetypeswrong/core");
   const installed = join(folder, "node_modules/usher-client");
-  const files = Object.fromEntries(packed.files.map(({ path }) => [`/node_modules/usher-client/${path}`, readFileSync(join(installed, path), "utf8")]));
+  const files = Object.fromEntries(
+    packed.files.map(({ path }) => [`/node_modules/usher-client/${path}`, readFileSync(join(installed, path), "utf8")]),
+  );
   const { problems } = await checkPackage(new Package(files, packed.name, packed.version));
   assert.deepEqual(problems, []);
 });

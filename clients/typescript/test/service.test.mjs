@@ -3,7 +3,14 @@ import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { after, before, test } from "node:test";
 import { WebSocket } from "ws";
-import { expressWebhookHandler, OperationError, preimageMatches, Usher, UsherError, verifyJwtLocally } from "../dist/esm/index.js";
+import {
+  expressWebhookHandler,
+  OperationError,
+  preimageMatches,
+  Usher,
+  UsherError,
+  verifyJwtLocally,
+} from "../dist/esm/index.js";
 import { PATIENCE, Service, until } from "./support/service.mjs";
 
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
@@ -18,7 +25,9 @@ before(async () => {
   const hook = expressWebhookHandler(SECRET, (event) => posted.push(event));
   receiver = createServer((request, response) => hook(request, response));
   await new Promise((resolve) => receiver.listen(0, "127.0.0.1", resolve));
-  service = await Service.start(`[webhook]\nurl = "http://127.0.0.1:${receiver.address().port}/"\nsecret = "${SECRET}"`);
+  service = await Service.start(
+    `[webhook]\nurl = "http://127.0.0.1:${receiver.address().port}/"\nsecret = "${SECRET}"`,
+  );
   usher = new Usher({ url: service.url, token: service.token, WebSocket, onWarning: (text) => assert.fail(text) });
   user = await login(usher);
 });
@@ -41,7 +50,12 @@ async function login(client) {
 
 for (const transport of ["websocket", "feed", "poll", "auto"]) {
   test(`login by ${transport}`, async () => {
-    const client = new Usher({ url: service.url, token: service.token, transport, WebSocket: transport === "auto" ? undefined : WebSocket });
+    const client = new Usher({
+      url: service.url,
+      token: service.token,
+      transport,
+      WebSocket: transport === "auto" ? undefined : WebSocket,
+    });
     assert.equal(await login(client), user);
     client.close();
   });
@@ -55,7 +69,10 @@ test("the events of a login, and the same login awaited elsewhere", async () => 
   const wallet = service.wallet("login", started.url);
   for await (const event of started.events(within)) events.push(event);
   await wallet;
-  assert.deepEqual(events.map(({ type }) => type), ["KeyHandshake", "StatusUpdate"]);
+  assert.deepEqual(
+    events.map(({ type }) => type),
+    ["KeyHandshake", "StatusUpdate"],
+  );
   assert.deepEqual(await result, events[1], "one challenge, however often it is awaited");
   elsewhere.close();
 });
@@ -69,8 +86,14 @@ test("a login that the user declines", async () => {
 });
 
 test("a payment: its events, its proof, and the webhook", async () => {
-  const payment = await usher.requestPayment({ main_key: user, amount: 10_000, description: "Coffee", request_id: "order-1" }, { idempotencyKey: "order-1" });
-  const again = await usher.requestPayment({ main_key: user, amount: 10_000, description: "Coffee", request_id: "order-1" }, { idempotencyKey: "order-1" });
+  const payment = await usher.requestPayment(
+    { main_key: user, amount: 10_000, description: "Coffee", request_id: "order-1" },
+    { idempotencyKey: "order-1" },
+  );
+  const again = await usher.requestPayment(
+    { main_key: user, amount: 10_000, description: "Coffee", request_id: "order-1" },
+    { idempotencyKey: "order-1" },
+  );
   assert.equal(again.streamId, payment.streamId);
   const result = payment.result(within);
   await service.wallet("approve");
@@ -80,7 +103,10 @@ test("a payment: its events, its proof, and the webhook", async () => {
   const events = [];
   for await (const event of usher.operation(payment.streamId).events(within)) events.push(event);
   assert.deepEqual(events.at(-1), paid);
-  const webhook = await until(() => posted.find(({ stream_id, index }) => stream_id === paid.stream_id && index === paid.index), "the webhook");
+  const webhook = await until(
+    () => posted.find(({ stream_id, index }) => stream_id === paid.stream_id && index === paid.index),
+    "the webhook",
+  );
   assert.deepEqual(webhook, paid);
   assert.ok((await usher.webhookDeliveries({ status: "delivered" })).deliveries.length > 0);
 });
@@ -93,8 +119,17 @@ test("a payment that the user refuses", async () => {
 });
 
 test("a payment that nobody answers", async () => {
-  const payment = await usher.requestPayment({ main_key: user, amount: 10_000, description: "Coffee", expires_at: Math.floor(Date.now() / 1000) + 2 });
-  await assert.rejects(payment.result(within), (thrown) => thrown instanceof OperationError && thrown.status === "timeout" && thrown.event.data.status === "timeout");
+  const payment = await usher.requestPayment({
+    main_key: user,
+    amount: 10_000,
+    description: "Coffee",
+    expires_at: Math.floor(Date.now() / 1000) + 2,
+  });
+  await assert.rejects(
+    payment.result(within),
+    (thrown) =>
+      thrown instanceof OperationError && thrown.status === "timeout" && thrown.event.data.status === "timeout",
+  );
 });
 
 test("a refund: the user's invoice, paid by the service", async () => {
@@ -111,7 +146,13 @@ test("a refund: the user's invoice, paid by the service", async () => {
 test("a subscription that the user closes", async () => {
   const now = Math.floor(Date.now() / 1000);
   const recurrence = { calendar: "monthly", first_payment_due: now + 86_400 };
-  const asked = await usher.requestSubscription({ main_key: user, amount: 1000, description: "Club", recurrence, expires_at: now + 600 });
+  const asked = await usher.requestSubscription({
+    main_key: user,
+    amount: 1000,
+    description: "Club",
+    recurrence,
+    expires_at: now + 600,
+  });
   const answer = asked.result(within);
   await service.wallet("approve");
   const { type, data } = await answer;
@@ -119,11 +160,15 @@ test("a subscription that the user closes", async () => {
   const { subscription_id } = data;
   assert.equal((await usher.subscription(subscription_id)).state, "active");
   const closed = new Promise((resolve, reject) => {
-    const stop = usher.onSubscriptionClosed((event) => {
-      if (event.data.subscription_id !== subscription_id) return;
-      stop();
-      resolve(event);
-    }, reject, within);
+    const stop = usher.onSubscriptionClosed(
+      (event) => {
+        if (event.data.subscription_id !== subscription_id) return;
+        stop();
+        resolve(event);
+      },
+      reject,
+      within,
+    );
   });
   await service.wallet("close", subscription_id, "--reason", "moving away");
   assert.deepEqual((await closed).data, { subscription_id, main_key: user, reason: "moving away" });
@@ -135,7 +180,10 @@ test("a subscription that the user closes", async () => {
 test("a ticket: minted, sent, asked for, redeemed once", async () => {
   const { mint_url, unit, static_token } = service.mint;
   const { token } = await usher.mintTicket({ mint_url, unit, static_token, amount: 1 }, { idempotencyKey: "ticket-1" });
-  assert.deepEqual(await usher.mintTicket({ mint_url, unit, static_token, amount: 1 }, { idempotencyKey: "ticket-1" }), { token });
+  assert.deepEqual(
+    await usher.mintTicket({ mint_url, unit, static_token, amount: 1 }, { idempotencyKey: "ticket-1" }),
+    { token },
+  );
   const sent = await usher.sendTicket({ main_key: user, token });
   assert.match(sent.status, /^(sent|queued)$/);
   const arrived = sent.result(within);
@@ -172,8 +220,14 @@ test("a JWT of the service, verified by it and locally", async () => {
 
 /** The key of an npub (NIP-19; the checksum is not checked). */
 function keyOf(npub) {
-  const bits = [...npub.slice(5, -6)].map((letter) => "qpzry9x8gf2tvdw0s3jn54khce6mua7l".indexOf(letter).toString(2).padStart(5, "0")).join("");
-  return bits.slice(0, 256).match(/.{8}/g).map((byte) => Number.parseInt(byte, 2).toString(16).padStart(2, "0")).join("");
+  const bits = [...npub.slice(5, -6)]
+    .map((letter) => "qpzry9x8gf2tvdw0s3jn54khce6mua7l".indexOf(letter).toString(2).padStart(5, "0"))
+    .join("");
+  return bits
+    .slice(0, 256)
+    .match(/.{8}/g)
+    .map((byte) => Number.parseInt(byte, 2).toString(16).padStart(2, "0"))
+    .join("");
 }
 
 test("what an operator asks", async () => {
@@ -189,16 +243,26 @@ test("what an operator asks", async () => {
   assert.ok((await usher.nextOccurrence({ calendar: "monthly", from: 0 })).next_occurrence > 0);
   const handshake = await usher.keyHandshake({ static_token: "table-7" });
   assert.ok((await usher.keyHandshakes()).handshakes.some(({ static_token }) => static_token === "table-7"));
-  const closed = assert.rejects(handshake.result(within), (thrown) => thrown instanceof OperationError && thrown.status === "closed");
+  const closed = assert.rejects(
+    handshake.result(within),
+    (thrown) => thrown instanceof OperationError && thrown.status === "closed",
+  );
   await usher.closeKeyHandshake(handshake.streamId);
   await closed;
-  await assert.rejects(usher.operation("01930000-0000-7000-8000-000000000000").result(within), (thrown) => thrown.problem.code === "stream_not_found");
+  await assert.rejects(
+    usher.operation("01930000-0000-7000-8000-000000000000").result(within),
+    (thrown) => thrown.problem.code === "stream_not_found",
+  );
 });
 
 test("a wrong token", async () => {
   for (const transport of ["websocket", "feed", "poll"]) {
     const wrong = new Usher({ url: service.url, token: "wrong", transport, WebSocket, checkVersion: false });
-    await assert.rejects(wrong.login(), (thrown) => thrown instanceof UsherError && thrown.code === "AUTH_FAILED" && thrown.problem.code === "unauthorized");
+    await assert.rejects(
+      wrong.login(),
+      (thrown) =>
+        thrown instanceof UsherError && thrown.code === "AUTH_FAILED" && thrown.problem.code === "unauthorized",
+    );
     await assert.rejects(wrong.operation("subscriptions").result(within), { code: "AUTH_FAILED" });
     wrong.close();
   }
@@ -206,16 +270,25 @@ test("a wrong token", async () => {
 
 test("the service is killed in the middle of operations, and started again", async () => {
   const transports = ["websocket", "feed", "poll"];
-  const clients = transports.map((transport) => new Usher({ url: service.url, token: service.token, transport, WebSocket }));
+  const clients = transports.map(
+    (transport) => new Usher({ url: service.url, token: service.token, transport, WebSocket }),
+  );
   const logins = await Promise.all(clients.map((client) => client.login()));
-  const payments = await Promise.all(clients.map((client) => client.requestPayment({ main_key: user, amount: 1000, description: "Tea" })));
+  const payments = await Promise.all(
+    clients.map((client) => client.requestPayment({ main_key: user, amount: 1000, description: "Tea" })),
+  );
   const results = [...logins, ...payments].map((operation) => operation.result(within));
   results.forEach((result) => result.catch(() => {}));
   await service.kill();
-  await assert.rejects(new Usher({ url: service.url, token: service.token, retries: 0 }).version(), { code: "NOT_CONNECTED" });
+  await assert.rejects(new Usher({ url: service.url, token: service.token, retries: 0 }).version(), {
+    code: "NOT_CONNECTED",
+  });
   await service.begin();
   for (const { url } of logins) await service.wallet("login", url);
-  const requests = (await service.wallet("--json", "requests")).trim().split("\n").map((line) => JSON.parse(line));
+  const requests = (await service.wallet("--json", "requests"))
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
   for (const { id } of requests) await service.wallet("approve", id);
   for (const result of results) assert.match((await result).data.status, /^(approved|paid)$/);
   clients.forEach((client) => client.close());

@@ -10,7 +10,10 @@ const push = (stream_id, { type, ...rest }) => ({ type: "event", stream_id, even
 
 /** A service whose pages say that `s` is paid, and whose WebSocket does what `connection` says. */
 async function withSocket(connection, run, handler) {
-  const http = await serve(handler ?? ((_, response) => json(response, { events: [event(0, "user_approved"), event(1, "paid")], next: 2, done: true })));
+  const http = await serve(
+    handler ??
+      ((_, response) => json(response, { events: [event(0, "user_approved"), event(1, "paid")], next: 2, done: true })),
+  );
   const sockets = new WebSocketServer({ server: http.server, path: "/ws" });
   let connections = 0;
   sockets.on("connection", (socket) => {
@@ -36,7 +39,8 @@ test("two readers of one stream share a subscription, each with a position of it
     (message, send) => {
       if (authenticate(message, send) || message.cmd !== "subscribe") return;
       send({ id: message.id, type: "success", data: { stream_id: "s" } });
-      for (const next of [event(0, "user_approved"), event(1, "user_failed")].slice(message.params.after)) send(push("s", next));
+      for (const next of [event(0, "user_approved"), event(1, "user_failed")].slice(message.params.after))
+        send(push("s", next));
       if (++subscribed < 2) return;
       send(push("s", event(2, "paid")));
       send({ type: "done", stream_id: "s", next: 3 });
@@ -50,7 +54,10 @@ test("two readers of one stream share a subscription, each with a position of it
       const first = usher.operation("s").events();
       await first.next();
       const both = await Promise.all([read(first), read(usher.operation("s").events())]);
-      assert.deepEqual(both, [[1, 2], [0, 1, 2]]);
+      assert.deepEqual(both, [
+        [1, 2],
+        [0, 1, 2],
+      ]);
       assert.equal(connections(), 1);
       assert.equal(http.requests.length, 0);
     },
@@ -61,7 +68,10 @@ for (const [name, connection] of [
   ["refuses the token", ({ id }, send) => send({ id, type: "error", error: problem(401, "unauthorized") })],
   ["closes at once", (_, __, socket) => socket.close(4001)],
   ["sends what is not JSON", (_, send) => send("<h1>Welcome</h1>")],
-  ["authenticates, then sends garbage", (message, send) => authenticate(message, send) || send('{"type":"event","stream_id":"s","index":"x"}')],
+  [
+    "authenticates, then sends garbage",
+    (message, send) => authenticate(message, send) || send('{"type":"event","stream_id":"s","index":"x"}'),
+  ],
   ["authenticates, then closes", (message, send, socket) => authenticate(message, send) || socket.terminate()],
 ]) {
   test(`a WebSocket that ${name}: HTTP takes over, and no other is opened`, () =>

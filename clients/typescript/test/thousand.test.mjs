@@ -26,7 +26,14 @@ for (const transport of ["websocket", "feed"]) {
       else if (pathname.startsWith("/events/")) reads += 1;
       return fetch(url, init);
     };
-    const usher = new Usher({ url: service.url, token: service.token, transport, WebSocket: Counted, fetch: counted, checkVersion: false });
+    const usher = new Usher({
+      url: service.url,
+      token: service.token,
+      transport,
+      WebSocket: Counted,
+      fetch: counted,
+      checkVersion: false,
+    });
     const results = [];
     for (let started = 0; started < MANY; started += 50) {
       const batch = await Promise.all(Array.from({ length: 50 }, () => usher.keyHandshake()));
@@ -38,7 +45,11 @@ for (const transport of ["websocket", "feed"]) {
     }
     if (transport === "websocket") assert.deepEqual([sockets, reads, feeds], [1, 0, 0]);
     // One read for each operation, so that nothing before the feed is missed; few more for what the feed showed out of order.
-    else assert.ok(sockets === 0 && feeds === 1 && reads <= 2 * MANY, `${sockets} sockets, ${feeds} feeds, ${reads} reads`);
+    else
+      assert.ok(
+        sockets === 0 && feeds === 1 && reads <= 2 * MANY,
+        `${sockets} sockets, ${feeds} feeds, ${reads} reads`,
+      );
     usher.close();
   });
 }

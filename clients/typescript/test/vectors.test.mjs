@@ -3,7 +3,15 @@ import assert from "node:assert/strict";
 import { createHash, randomBytes } from "node:crypto";
 import { after, before, test } from "node:test";
 import { secp256k1 } from "@noble/curves/secp256k1";
-import { meaningOf, preimageMatches, signTestEvent, Usher, UsherError, verifyJwtLocally, verifyWebhook } from "../dist/esm/index.js";
+import {
+  meaningOf,
+  preimageMatches,
+  signTestEvent,
+  Usher,
+  UsherError,
+  verifyJwtLocally,
+  verifyWebhook,
+} from "../dist/esm/index.js";
 import { verifyEcdsa } from "../dist/esm/secp256k1.js";
 import { serve } from "./support/server.mjs";
 import { vectors } from "./support/vectors.mjs";
@@ -17,8 +25,15 @@ for (const { name, secrets, scheme, now, headers, body, event, error } of vector
     const verified = verifyWebhook(Buffer.from(body), headers, secrets, { scheme, now });
     if (event) assert.deepEqual(await verified, event);
     else {
-      const why = { missing_header: /header .* is missing/, timestamp_out_of_range: /time of the post/, signature_mismatch: /signature is not valid/ }[error];
-      await assert.rejects(verified, (thrown) => thrown instanceof UsherError && thrown.code === "AUTH_FAILED" && why.test(thrown.message));
+      const why = {
+        missing_header: /header .* is missing/,
+        timestamp_out_of_range: /time of the post/,
+        signature_mismatch: /signature is not valid/,
+      }[error];
+      await assert.rejects(
+        verified,
+        (thrown) => thrown instanceof UsherError && thrown.code === "AUTH_FAILED" && why.test(thrown.message),
+      );
     }
   });
 }
@@ -27,7 +42,11 @@ test("a webhook is read from headers of any form and a body of any form", async 
   const { headers, body, secrets, now, event } = vectors("webhooks")[0];
   const capitals = Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]));
   const bytes = new TextEncoder().encode(body);
-  for (const [raw, form] of [[body, headers], [bytes, new Headers(headers)], [bytes.buffer, capitals]]) {
+  for (const [raw, form] of [
+    [body, headers],
+    [bytes, new Headers(headers)],
+    [bytes.buffer, capitals],
+  ]) {
     assert.deepEqual(await verifyWebhook(raw, form, secrets[0], { now }), event);
   }
   await assert.rejects(verifyWebhook(JSON.parse(body), headers, secrets[0], { now }), TypeError);
@@ -38,7 +57,8 @@ test("a webhook is read from headers of any form and a body of any form", async 
 test("what the helper signs is what the service signs", async () => {
   const { secrets, now, event } = vectors("webhooks").find(({ secrets }) => secrets.length === 2);
   const signed = await signTestEvent(event, secrets, { now });
-  for (const secret of secrets) assert.deepEqual(await verifyWebhook(signed.body, signed.headers, secret, { now }), event);
+  for (const secret of secrets)
+    assert.deepEqual(await verifyWebhook(signed.body, signed.headers, secret, { now }), event);
   assert.deepEqual(await verifyWebhook(signed.body, signed.headers, secrets[0], { scheme: "service" }), event);
   await assert.rejects(verifyWebhook(`${signed.body} `, signed.headers, secrets, { now }), UsherError);
 });
@@ -46,7 +66,10 @@ test("what the helper signs is what the service signs", async () => {
 test("a signed body that is no event is a PARSE_ERROR", async () => {
   for (const event of [{ stream_id: "s", index: 0 }, { index: "0" }, []]) {
     const { body, headers } = await signTestEvent(event, "secret");
-    await assert.rejects(verifyWebhook(body, headers, "secret"), (thrown) => thrown instanceof UsherError && thrown.code === "PARSE_ERROR");
+    await assert.rejects(
+      verifyWebhook(body, headers, "secret"),
+      (thrown) => thrown instanceof UsherError && thrown.code === "PARSE_ERROR",
+    );
   }
 });
 
@@ -69,7 +92,12 @@ test("ES256K agrees with an independent library", () => {
     const signature = secp256k1.sign(digest, even, { lowS: true }).toCompactRawBytes();
     const key = point.subarray(1);
     assert.ok(verifyEcdsa(signature, digest, key));
-    for (const [bytes, at] of [[signature, 0], [signature, 40], [digest, 3], [key, 7]]) {
+    for (const [bytes, at] of [
+      [signature, 0],
+      [signature, 40],
+      [digest, 3],
+      [key, 7],
+    ]) {
       const changed = Uint8Array.from(bytes);
       changed[at] ^= 1;
       const arguments_ = [signature, digest, key].map((original) => (original === bytes ? changed : original));
@@ -100,7 +128,11 @@ let server;
 let response;
 before(async () => {
   server = await serve((_, out) => {
-    out.writeHead(response.status, { ...(response.content_type && { "content-type": response.content_type }), ...(response.retry_after !== null && { "retry-after": response.retry_after }), location: "/elsewhere" });
+    out.writeHead(response.status, {
+      ...(response.content_type && { "content-type": response.content_type }),
+      ...(response.retry_after !== null && { "retry-after": response.retry_after }),
+      location: "/elsewhere",
+    });
     out.end(response.body);
   });
 });

@@ -45,8 +45,21 @@ export class Cursor {
     if (this.#fresh) this.next = first;
     else {
       const detail = `the events before ${first} were removed`;
-      const problem = { type: "urn:usher:error:events_removed", title: "Events were removed", status: 410, code: "events_removed", detail, request_id: "", first } as const;
-      this.fail(new UsherError("SERVER_ERROR", `stream ${this.streamId}: events_removed: ${detail}`, { problem, httpStatus: 410 }));
+      const problem = {
+        type: "urn:usher:error:events_removed",
+        title: "Events were removed",
+        status: 410,
+        code: "events_removed",
+        detail,
+        request_id: "",
+        first,
+      } as const;
+      this.fail(
+        new UsherError("SERVER_ERROR", `stream ${this.streamId}: events_removed: ${detail}`, {
+          problem,
+          httpStatus: 410,
+        }),
+      );
     }
   }
 

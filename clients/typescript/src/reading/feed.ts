@@ -111,7 +111,10 @@ export class LiveFeed implements Transport {
   /** A server-sent event. */
   #block(block: string): void {
     const lines = block.split("\n");
-    const data = lines.filter((line) => line.startsWith("data: ")).map((line) => line.slice(6)).join("\n");
+    const data = lines
+      .filter((line) => line.startsWith("data: "))
+      .map((line) => line.slice(6))
+      .join("\n");
     if (data === "") return;
     if (lines.includes("event: missed")) return this.#readAllPages();
     let event: UsherEvent;
@@ -157,7 +160,8 @@ export class LiveFeed implements Transport {
       if (!page.done && page.next - after >= PAGE && this.#cursors.has(stream)) this.#pages.add(stream);
     } catch (error) {
       if (feed.aborted) return;
-      if (!(error instanceof UsherError && error.temporary)) return this.#cursors.of(stream).forEach((cursor) => cursor.fail(error));
+      if (!(error instanceof UsherError && error.temporary))
+        return this.#cursors.of(stream).forEach((cursor) => cursor.fail(error));
       await sleep(backoff(4), feed).catch(() => {});
       if (!feed.aborted) this.#pages.add(stream);
     }

@@ -10,9 +10,21 @@ interface Page {
 }
 
 /** Reads a page of a stream from `after` and gives it to `cursors`. `wait`: seconds that the service may wait for an event. */
-export async function readPage(http: Http, streamId: string, after: number, wait: number, cursors: () => Cursor[], options: CallOptions): Promise<Page> {
+export async function readPage(
+  http: Http,
+  streamId: string,
+  after: number,
+  wait: number,
+  cursors: () => Cursor[],
+  options: CallOptions,
+): Promise<Page> {
   const path = `/events/${encodeURIComponent(streamId)}?after=${after}${wait > 0 ? `&wait=${wait}` : ""}`;
-  const page = await http.call<{ events?: unknown; next?: unknown; done?: unknown; first?: unknown }>("GET", path, undefined, options);
+  const page = await http.call<{ events?: unknown; next?: unknown; done?: unknown; first?: unknown }>(
+    "GET",
+    path,
+    undefined,
+    options,
+  );
   const { events, next, done, first } = page;
   if (!Array.isArray(events) || !Number.isSafeInteger(next) || typeof done !== "boolean") {
     throw new UsherError("PARSE_ERROR", `GET ${path}: the response is not a page of events`);

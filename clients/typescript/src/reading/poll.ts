@@ -41,7 +41,10 @@ export class LongPolls implements Transport {
     let lastContact = Date.now();
     for (let failures = 0; !cursor.stopped; ) {
       try {
-        await readPage(this.#http, cursor.streamId, cursor.next, WAIT, () => [cursor], { signal, timeout: (WAIT + 15) * 1000 });
+        await readPage(this.#http, cursor.streamId, cursor.next, WAIT, () => [cursor], {
+          signal,
+          timeout: (WAIT + 15) * 1000,
+        });
         [failures, lastContact] = [0, Date.now()];
       } catch (error) {
         if (signal.aborted) return;

@@ -125,10 +125,13 @@ export class SocketConnection implements Transport {
   }
 
   #subscribeLater(stream: string, seconds: number | undefined): void {
-    const timer = setTimeout(() => {
-      this.#later.delete(timer);
-      this.#subscribe(stream);
-    }, Math.max(backoff(3), (seconds ?? 0) * 1000));
+    const timer = setTimeout(
+      () => {
+        this.#later.delete(timer);
+        this.#subscribe(stream);
+      },
+      Math.max(backoff(3), (seconds ?? 0) * 1000),
+    );
     this.#later.add(timer);
   }
 
@@ -167,7 +170,10 @@ export class SocketConnection implements Transport {
 
   #event(message: Message): void {
     const event = toEvent({ ...message, type: message.event_type });
-    const complete = this.#cursors.of(event.stream_id).map((cursor) => cursor.offer(event)).every(Boolean);
+    const complete = this.#cursors
+      .of(event.stream_id)
+      .map((cursor) => cursor.offer(event))
+      .every(Boolean);
     if (!complete) this.#subscribe(event.stream_id);
   }
 

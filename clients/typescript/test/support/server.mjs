@@ -22,9 +22,19 @@ export async function serve(handler) {
 
 /** Responds with JSON. */
 export function json(response, value, status = 200, headers = {}) {
-  response.writeHead(status, { "content-type": status < 400 ? "application/json" : "application/problem+json", ...headers });
+  response.writeHead(status, {
+    "content-type": status < 400 ? "application/json" : "application/problem+json",
+    ...headers,
+  });
   response.end(JSON.stringify(value));
 }
 
 /** A problem document. */
-export const problem = (status, code) => ({ type: `urn:usher:error:${code}`, title: code, status, detail: code, code, request_id: "r" });
+export const problem = (status, code) => ({
+  type: `urn:usher:error:${code}`,
+  title: code,
+  status,
+  detail: code,
+  code,
+  request_id: "r",
+});

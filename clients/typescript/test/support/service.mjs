@@ -62,7 +62,9 @@ export class Service {
     this.output = "";
     this.ended = new Promise((resolve) => this.child.once("close", resolve));
     for (const stream of [this.child.stdout, this.child.stderr]) stream.on("data", (data) => (this.output += data));
-    const failed = this.ended.then((code) => Promise.reject(new Error(`usher dev ended with ${code}:\n${this.output}`)));
+    const failed = this.ended.then((code) =>
+      Promise.reject(new Error(`usher dev ended with ${code}:\n${this.output}`)),
+    );
     failed.catch(() => {});
     await Promise.race([failed, until(() => this.output.includes("Type:  scan"), "usher dev")]);
     this.url = /base URL\s+(\S+)/.exec(this.output)[1];
