@@ -44,10 +44,11 @@ for (const transport of ["websocket", "feed"]) {
       assert.equal(error.status, "timeout");
     }
     if (transport === "websocket") assert.deepEqual([sockets, reads, feeds], [1, 0, 0]);
-    // One read for each operation, so that nothing before the feed is missed; few more for what the feed showed out of order.
+    // A page when the reading begins, one that tells that the stream has ended, few for what the feed showed out of order:
+    // however long the operations take, there are no more.
     else
       assert.ok(
-        sockets === 0 && feeds === 1 && reads <= 2 * MANY,
+        sockets === 0 && feeds === 1 && reads <= 3 * MANY,
         `${sockets} sockets, ${feeds} feeds, ${reads} reads`,
       );
     usher.close();
