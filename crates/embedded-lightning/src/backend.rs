@@ -19,13 +19,13 @@ use usher_engine::ports::{
 use usher_protocol::bolt11::{Invoice, Network};
 use usher_protocol::message::PaymentHash;
 
-use crate::events;
 use crate::invoices::blocking;
 use crate::liquidity::sendable;
 use crate::node::{StartError, build, start};
 use crate::options::Options;
 use crate::payments::{Sent, prepare};
 use crate::store::Store;
+use crate::{connections, events};
 
 /// Threads of the node's runtime: it blocks some while it writes.
 const THREADS: usize = 4;
@@ -121,6 +121,7 @@ impl EmbeddedLightning {
         clock: Arc<dyn Clock>,
     ) -> Result<(Arc<Self>, LightningNotifications), StartError> {
         options.mnemonic()?;
+        let provider = options.provider.clone();
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(THREADS)
             .thread_name("lightning")
@@ -147,6 +148,8 @@ impl EmbeddedLightning {
         handle.spawn(async move {
             if start(&running.node, &stopping).await {
                 running.started.store(true, Ordering::Release);
+                let kept = connections::keep(Arc::clone(&running.node), provider, stopping.clone());
+                tokio::runtime::Handle::current().spawn(kept);
                 events::run(running, notifications, stopping).await;
             }
         });
@@ -241,8 +244,10 @@ impl Lightning for EmbeddedLightning {
                 if let Some(outcome) = self.inner.outcome(hash) {
                     return outcome;
                 }
-                if outcomes.changed().await.is_err() {
-                    return Err(LightningError::Unknown("the Lightning node stops".to_owned()));
+                let stopping = || LightningError::Unknown("the Lightning node stops".to_owned());
+                tokio::select! {
+                    () = self.stop.cancelled() => return Err(stopping()),
+                    changed = outcomes.changed() => changed.map_err(|_| stopping())?,
                 }
             }
         };

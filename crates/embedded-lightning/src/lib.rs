@@ -33,6 +33,7 @@
 //! closes that channel at the next start. Payments still end truly, but closing costs fees and liquidity. The log says so.
 
 mod backend;
+mod connections;
 mod events;
 mod invoices;
 mod liquidity;

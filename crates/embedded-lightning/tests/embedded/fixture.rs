@@ -8,7 +8,10 @@ use std::time::Duration;
 use ldk_node::lightning_invoice::Bolt11Invoice;
 use tempfile::TempDir;
 use usher_embedded_lightning::{ChainSource, EmbeddedLightning, LiquidityProvider, Options};
-use usher_engine::ports::{Lightning as _, LightningNotification, LightningNotifications, SystemClock, WantedInvoice};
+use usher_engine::ports::{
+    Lightning as _, LightningNotification, LightningNotifications, OutgoingStatus, SignedPayment, SystemClock,
+    WantedInvoice,
+};
 use usher_lightning_network::{Fees, Network, RpcAccess};
 use usher_protocol::bolt11::Invoice;
 
@@ -168,6 +171,28 @@ pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
         }
     };
     tokio::time::timeout(LONG, waiting).await.unwrap_or_else(|_| panic!("no {what} in time"));
+}
+
+/// Follows a payment until it has ended, and mines so many blocks a second meanwhile, in case its channel was closed.
+pub(crate) async fn follow(
+    fixture: &Fixture,
+    bill: &Invoice,
+    payment: &SignedPayment,
+    blocks_per_second: usize,
+) -> OutgoingStatus {
+    for round in 0..200 {
+        for _ in 0..10 {
+            let status = fixture.backend.look_up_payment(bill.payment_hash(), Some(payment)).await.unwrap();
+            if status != OutgoingStatus::Pending {
+                return status;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        // What needs blocks in time has had them: the rest waits for a time lock.
+        let blocks = if round < 10 { blocks_per_second } else { 4 * blocks_per_second };
+        fixture.network.mine(blocks).await.unwrap();
+    }
+    OutgoingStatus::Pending
 }
 
 pub(crate) fn wanted(amount: u64) -> WantedInvoice {

@@ -8,12 +8,11 @@ use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
 
-use usher_embedded_lightning::EmbeddedLightning;
 use usher_engine::ports::{Clock as _, Lightning as _, LightningStatus, OutgoingStatus, SignedPayment, SystemClock};
 use usher_lightning_network::RpcAccess;
 use usher_protocol::bolt11::Invoice;
 
-use crate::fixture::{Fixture, Setup, bolt11, invoice, until};
+use crate::fixture::{Fixture, Setup, bolt11, follow, invoice, until};
 
 /// The variable that says where the other process ends.
 const FAIL_POINT: &str = "USHER_TEST_FAIL_POINT";
@@ -71,7 +70,7 @@ async fn kill_and_check_in(fixture: &mut Fixture, fail_point: &str) {
     fixture.start_again().await;
     let backend = Arc::clone(&fixture.backend);
 
-    let status = follow(fixture, &backend, &bill, &payment).await;
+    let status = follow(fixture, &bill, &payment, 6).await;
     let paid = fixture.network.payer.is_paid(&bolt11(&bill));
     match status {
         OutgoingStatus::Paid(proof) => {
@@ -93,26 +92,6 @@ async fn kill_and_check_in(fixture: &mut Fixture, fail_point: &str) {
         // The kill closed the channel: the next round needs another.
         fixture.fund().await;
     }
-}
-
-/// Follows a payment until it has ended; blocks are mined, in case its channel was closed.
-async fn follow(
-    fixture: &Fixture,
-    backend: &Arc<EmbeddedLightning>,
-    bill: &Invoice,
-    payment: &SignedPayment,
-) -> OutgoingStatus {
-    for _ in 0..200 {
-        for _ in 0..10 {
-            let status = backend.look_up_payment(bill.payment_hash(), Some(payment)).await.unwrap();
-            if status != OutgoingStatus::Pending {
-                return status;
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
-        fixture.network.mine(6).await.unwrap();
-    }
-    OutgoingStatus::Pending
 }
 
 async fn pay_in_another_process(fixture: &Fixture, fail_point: &str, bill: &Invoice, payment: &SignedPayment) {

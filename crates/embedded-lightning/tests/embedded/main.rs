@@ -5,3 +5,4 @@ mod conformance;
 mod fixture;
 mod invoices;
 mod kills;
+mod outages;

@@ -1,0 +1,50 @@
+//! Keeps the node connected to its peers. The library tries again only once a minute: too long for a customer who waits.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use ldk_node::Node;
+use ldk_node::bitcoin::secp256k1::PublicKey;
+use ldk_node::lightning::ln::msgs::SocketAddress;
+use tokio_util::sync::CancellationToken;
+
+use crate::options::LiquidityProvider;
+
+/// How long to wait after a connection was found to be lost, at first.
+const SHORTEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// How long to wait at most, while a peer cannot be reached.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
+/// Connects to the provider and to the peers of channels whenever they are not connected, until `stop`.
+pub(crate) async fn keep(node: Arc<Node>, provider: Option<LiquidityProvider>, stop: CancellationToken) {
+    let mut pause = SHORTEST_PAUSE;
+    loop {
+        let (connecting, provider) = (Arc::clone(&node), provider.clone());
+        let reached = tokio::task::spawn_blocking(move || connect_all(&connecting, provider.as_ref())).await;
+        pause = match reached {
+            Ok(true) => SHORTEST_PAUSE,
+            Ok(false) => (pause * 2).min(LONGEST_PAUSE),
+            // The library broke; there is nothing to connect to.
+            Err(_) => return,
+        };
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(pause) => {}
+        }
+    }
+}
+
+/// Whether all are connected now. Blocks.
+fn connect_all(node: &Node, provider: Option<&LiquidityProvider>) -> bool {
+    missing(node, provider).into_iter().all(|(id, address)| node.connect(id, address, true).is_ok())
+}
+
+fn missing(node: &Node, provider: Option<&LiquidityProvider>) -> Vec<(PublicKey, SocketAddress)> {
+    let peers = node.list_peers();
+    let new = provider.filter(|provider| peers.iter().all(|peer| peer.node_id != provider.node_id));
+    let lost = peers.iter().filter(|peer| peer.is_persisted && !peer.is_connected);
+    lost.map(|peer| (peer.node_id, peer.address.clone()))
+        .chain(new.map(|provider| (provider.node_id, provider.address.clone())))
+        .collect()
+}
