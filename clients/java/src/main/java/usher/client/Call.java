@@ -5,12 +5,13 @@ import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.Executor;
+import java.util.concurrent.TimeoutException;
 import java.util.function.Function;
 import org.jspecify.annotations.Nullable;
 
 /**
  * A call that is running: a {@link CompletableFuture} that fails with {@link UsherException} only. {@link #await} waits for
- * it, {@link #onDone} calls back, and {@link #cancel} ends it, together with its connection.
+ * it, {@link #onDone} calls back, and {@link #cancel} ends it, together with its connection. So does {@link #orTimeout}.
  *
  * @param <T> what it returns
  */
@@ -83,6 +84,9 @@ public final class Call<T> extends CompletableFuture<T> {
         if (cause instanceof CancellationException) {
             return new UsherException(UsherException.Code.CONNECTION_CLOSED, "the call was cancelled", null, null, cause);
         }
+        if (cause instanceof TimeoutException) {
+            return new UsherException(UsherException.Code.CONNECTION_TIMEOUT, "no result in time", null, null, cause);
+        }
         return new UsherException(
                 UsherException.Code.UNEXPECTED_RESPONSE, "the call failed: " + cause, null, null, cause);
     }
@@ -143,7 +147,7 @@ public final class Call<T> extends CompletableFuture<T> {
     /** Runs this when the call is cancelled, or ended by {@link #orTimeout}, from outside. */
     void onCancel(Runnable stop) {
         whenComplete((value, error) -> {
-            if (error instanceof CancellationException || error instanceof java.util.concurrent.TimeoutException) {
+            if (error instanceof CancellationException || error instanceof TimeoutException) {
                 stop.run();
             }
         });

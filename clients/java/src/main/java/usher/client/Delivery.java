@@ -99,10 +99,10 @@ final class Delivery implements Watcher.Sink, Flow.Subscription, Watch {
 
     @Override
     public void request(long number) {
-        synchronized (this) {
-            if (number <= 0) {
-                fail(new IllegalArgumentException("a subscriber must request more than nothing"));
-            } else {
+        if (number <= 0) {
+            fail(new IllegalArgumentException("a subscriber must request more than nothing"));
+        } else {
+            synchronized (this) {
                 wanted = wanted + number < 0 ? Long.MAX_VALUE : wanted + number;
             }
         }
@@ -168,9 +168,11 @@ final class Delivery implements Watcher.Sink, Flow.Subscription, Watch {
         run();
     }
 
-    private synchronized void fail(RuntimeException error) {
-        queue.clear();
-        end = () -> listener.onError(Call.failure(error));
+    private void fail(RuntimeException error) {
+        synchronized (this) {
+            queue.clear();
+            end = () -> listener.onError(Call.failure(error));
+        }
         source.stop();
     }
 

@@ -29,6 +29,8 @@ import usher.client.model.Problem;
 final class EventHub implements EventSocket.Owner {
     /** How long a connection without streams is kept. */
     private static final Duration IDLE = Duration.ofSeconds(10);
+    /** After what time a WebSocket is tried again where none passed: a proxy may have been at fault for a moment. */
+    private static final Duration POLLING = Duration.ofMinutes(10);
     /** How long the service keeps a long poll open. Shorter when others wait for their turn. */
     private static final Duration POLL = Duration.ofSeconds(25);
 
@@ -41,8 +43,8 @@ final class EventHub implements EventSocket.Owner {
         final Set<Watcher> watchers = new LinkedHashSet<>();
         @Nullable EventSocket socket;
         @Nullable Call<EventPage> poll;
-        /** Subscriptions without a response yet: what ends before is sent again. */
-        int unanswered;
+        /** The newest subscription, until it has a response: what comes before that is of an older one. */
+        @Nullable String unanswered;
 
         int failures;
 
@@ -139,12 +141,11 @@ final class EventHub implements EventSocket.Owner {
     private void detach(Stream stream) {
         EventSocket socket = stream.socket;
         stream.socket = null;
-        stream.unanswered = 0;
         if (socket == null) {
             return;
         }
+        answered(socket, stream);
         socket.streams.remove(stream);
-        socket.pending.values().removeIf(pending -> pending == stream);
         if (socket.streams.isEmpty()) {
             transport.loop.schedule(
                     () -> {
@@ -191,9 +192,18 @@ final class EventHub implements EventSocket.Owner {
 
     private static void subscribe(EventSocket socket, Stream stream) {
         if (socket.isOpen()) {
-            stream.unanswered++;
+            // It replaces an older one, which then may have no response.
+            answered(socket, stream);
             String id = socket.send("subscribe", Map.of("stream_id", stream.id, "after", stream.next()));
+            stream.unanswered = id;
             socket.pending.put(id, stream);
+        }
+    }
+
+    private static void answered(EventSocket socket, Stream stream) {
+        if (stream.unanswered != null) {
+            socket.pending.remove(stream.unanswered);
+            stream.unanswered = null;
         }
     }
 
@@ -216,6 +226,7 @@ final class EventHub implements EventSocket.Owner {
             failAll(why.error());
         } else if (why.unsupported()) {
             polling = true;
+            transport.loop.schedule(() -> polling = false, POLLING.toMillis(), TimeUnit.MILLISECONDS);
             List.copyOf(streams.values()).forEach(this::connect);
         } else {
             broken(why.error());
@@ -269,7 +280,7 @@ final class EventHub implements EventSocket.Owner {
         if (message.has("id")) {
             Stream stream = socket.pending.remove(message.string("id"));
             if (stream != null) {
-                stream.unanswered--;
+                stream.unanswered = null;
                 if (type.equals("success")) {
                     accepted(stream, message.object("data"));
                 } else {
@@ -292,7 +303,7 @@ final class EventHub implements EventSocket.Owner {
             }
             case "done" -> {
                 // Events that were asked for since then are still to come, with another end.
-                if (stream.unanswered == 0) {
+                if (stream.unanswered == null) {
                     finish(stream);
                 }
             }

@@ -188,6 +188,8 @@ final class Transport {
         private HttpRequest build() {
             long left = Math.max(1, deadline - System.nanoTime());
             HttpRequest.Builder builder = HttpRequest.newBuilder(uri(request.path()))
+                    // What the service speaks; a client of the app's may prefer another version.
+                    .version(HttpClient.Version.HTTP_1_1)
                     .timeout(Duration.ofNanos(Math.min(left, attemptTimeout.toNanos())))
                     .header("Authorization", authorization);
             if (key != null) {

@@ -124,7 +124,7 @@ class BrokenConnectionsTest {
     @Test
     void aThousandOperationsAreAwaitedOverOneConnection() throws Exception {
         service.close();
-        service = new TestService("challenge_ttl_seconds = 20");
+        service = new TestService("challenge_ttl_seconds = 15");
         try (CountingProxy proxy = new CountingProxy(service.port(), true);
                 Usher usher = Usher.connect(proxy.url(), service.token)) {
             LoginOperation login = usher.login().await();

@@ -19,6 +19,9 @@ import java.util.concurrent.CancellationException;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import java.util.logging.Handler;
+import java.util.logging.LogRecord;
+import java.util.logging.Logger;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.Timeout;
 import usher.client.UsherException.Code;
@@ -89,6 +92,53 @@ class CallTest {
                     // Until the client closes it.
                 }
             }
+        }
+    }
+
+    @Test
+    void aTimeoutOfAFutureEndsTheCallAsWell() throws Exception {
+        try (ServerSocket silent = new ServerSocket(0, 50, InetAddress.getLoopbackAddress());
+                Usher usher = Usher.connect("http://127.0.0.1:" + silent.getLocalPort(), "t")) {
+            Call<LoginOperation> call = usher.login();
+            call.orTimeout(300, TimeUnit.MILLISECONDS);
+            try (Socket accepted = silent.accept()) {
+                assertEquals(Code.CONNECTION_TIMEOUT, assertThrows(UsherException.class, call::await).code());
+                while (accepted.getInputStream().read() >= 0) {
+                    // Until the client closes it.
+                }
+            }
+        }
+    }
+
+    @Test
+    void aServiceOfAnotherVersionIsWarnedOfOnce() throws Exception {
+        LinkedBlockingQueue<String> logged = new LinkedBlockingQueue<>();
+        Handler handler = new Handler() {
+            @Override
+            public void publish(LogRecord entry) {
+                logged.add(entry.getMessage());
+            }
+
+            @Override
+            public void flush() {}
+
+            @Override
+            public void close() {}
+        };
+        Logger logger = Logger.getLogger("usher.client");
+        logger.addHandler(handler);
+        try (ScriptedServer server = new ScriptedServer();
+                Usher usher = Usher.connect(server.url(), "t")) {
+            server.respond(ScriptedServer.json(STARTED))
+                    .respond(ScriptedServer.json("{\"version\":\"99.1.7\",\"commit\":\"c\"}"));
+            usher.login().await();
+            String warning = logged.poll(30, TimeUnit.SECONDS);
+            assertTrue(warning != null && warning.contains("99.1.7") && warning.contains(Usher.clientVersion()), warning);
+            server.respond(ScriptedServer.json(STARTED));
+            usher.login().await();
+            assertEquals(1, server.requests.stream().filter(request -> request.path().equals("/version")).count());
+        } finally {
+            logger.removeHandler(handler);
         }
     }
 

@@ -11,6 +11,7 @@ import com.sun.net.httpserver.HttpServer;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
@@ -91,6 +92,28 @@ class RealServiceTest {
             assertEquals("done", take(events));
         }
         watch.close();
+    }
+
+    @Test
+    void aCrowdOfReadersOfOneStreamAllGetEverythingOnce() throws Exception {
+        LoginOperation login = usher.login().await();
+        List<BlockingQueue<Object>> readers = new ArrayList<>();
+        for (int number = 0; number < 50; number++) {
+            BlockingQueue<Object> events = new LinkedBlockingQueue<>();
+            readers.add(events);
+            if (number % 2 == 0) {
+                login.onEvent(new Recording(events));
+            } else {
+                login.events().subscribe(new OneByOne(events));
+            }
+        }
+        service.wallet("login", login.url());
+        for (BlockingQueue<Object> events : readers) {
+            assertEquals("KeyHandshake", ((Event) take(events)).type());
+            assertEquals("StatusUpdate", ((Event) take(events)).type());
+            assertEquals("done", take(events));
+            assertTrue(events.isEmpty());
+        }
     }
 
     @Test
