@@ -64,8 +64,11 @@ export function fromBase64(text: string): Uint8Array | undefined {
   }
 }
 
-/** The bytes of base64url without padding; `undefined` when it is none. */
+/** The bytes of base64url without padding; `undefined` when it is none, or not the only text for these bytes. */
 export function fromBase64Url(text: string): Uint8Array | undefined {
   if (!/^[A-Za-z0-9_-]*$/.test(text)) return undefined;
+  // Two or three letters at the end have unused bits, which must be zero: a token has one text.
+  const unused = { 2: /[AQgw]$/, 3: /[AEIMQUYcgkosw048]$/ }[text.length % 4];
+  if (unused?.test(text) === false) return undefined;
   return fromBase64(text.replaceAll("-", "+").replaceAll("_", "/"));
 }

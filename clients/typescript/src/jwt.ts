@@ -1,5 +1,5 @@
-import { equalInConstantTime, fromBase64Url, fromHex, sha256, utf8 } from "./crypto.js";
-import { verifyEcdsa } from "./secp256k1.js";
+import { equalInConstantTime, fromBase64Url, fromHex, sha256, toHex, utf8 } from "./crypto.js";
+import { isPublicKey, verifyEcdsa } from "./secp256k1.js";
 
 /** Seconds by which the issuer's clock may be ahead, as for `POST /jwt/verify`. */
 const LEEWAY = 30;
@@ -40,7 +40,12 @@ function object(part: string | undefined): Record<string, unknown> {
   throw invalid("it is malformed");
 }
 
-const isTime = (value: unknown): value is number => typeof value === "number" && Number.isSafeInteger(value);
+/** Unix seconds: a number, which may have a fraction (RFC 7519, NumericDate). */
+function time(value: unknown, name: string): number | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === "number" && Number.isFinite(value)) return Math.floor(value);
+  throw invalid(`its ${name} is no time`);
+}
 
 /**
  * Verifies a JWT without asking the service, by the same rules as `POST /jwt/verify`.
@@ -54,7 +59,7 @@ export async function verifyJwtLocally(
   publicKey: string,
   options: { now?: number } = {},
 ): Promise<JwtClaims> {
-  const now = options.now ?? Date.now() / 1000;
+  const now = Math.floor(options.now ?? Date.now() / 1000);
   const key = fromHex(publicKey);
   if (key?.length !== 32) throw new TypeError("publicKey must be 64 hex characters");
   const parts = token.split(".");
@@ -65,13 +70,13 @@ export async function verifyJwtLocally(
   const digest = await sha256(utf8(`${parts[0]}.${parts[1]}`));
   if (!verifyEcdsa(fromBase64Url(parts[2] ?? "") ?? new Uint8Array(), digest, key))
     throw invalid("it is not signed by this key");
-  const { target_key: target, exp, nbf, iat } = claims;
-  if (typeof target !== "string" || !/^[0-9a-f]{64}$/i.test(target)) throw invalid("it has no target_key");
-  if (!isTime(exp)) throw invalid("it has no exp");
-  for (const time of [nbf, iat]) if (time !== undefined && !isTime(time)) throw invalid("its times are malformed");
+  const target = fromHex(typeof claims.target_key === "string" ? claims.target_key : "");
+  if (!target || !isPublicKey(target)) throw invalid("its target_key is no key");
+  const [exp, nbf, iat] = [time(claims.exp, "exp"), time(claims.nbf, "nbf"), time(claims.iat, "iat")];
+  if (exp === undefined) throw invalid("it has no exp");
   if (exp <= now) throw new JwtError("jwt_expired", "the JWT has expired");
-  if (isTime(nbf) && nbf > now + LEEWAY) throw invalid("it is not valid yet");
-  return { target_key: target.toLowerCase(), exp, ...(isTime(iat) && { iat }), ...(isTime(nbf) && { nbf }) };
+  if (nbf !== undefined && nbf > now + LEEWAY) throw invalid("it is not valid yet");
+  return { target_key: toHex(target), exp, ...(iat !== undefined && { iat }), ...(nbf !== undefined && { nbf }) };
 }
 
 /** Whether a preimage (the proof of a Lightning payment) is that of a payment hash; both are 64 hex characters. */

@@ -77,6 +77,20 @@ function combine(a: bigint, b: bigint, q: Point): Point {
 
 const toNumber = (bytes: Uint8Array): bigint => bytes.reduce((number, byte) => (number << 8n) | BigInt(byte), 0n);
 
+/** The point with this x and even y (BIP-340); `undefined` when there is none. */
+function pointOf(x: bigint): Point | undefined {
+  if (x >= P) return undefined;
+  const square = mod(x * x * x + 7n, P);
+  const root = power(square, (P + 1n) / 4n, P);
+  if (mod(root * root, P) !== square) return undefined;
+  return { x, y: root & 1n ? P - root : root, z: 1n };
+}
+
+/** Whether these bytes are a BIP-340 key. */
+export function isPublicKey(bytes: Uint8Array): boolean {
+  return bytes.length === 32 && pointOf(toNumber(bytes)) !== undefined;
+}
+
 /**
  * Whether `signature` (r and s, 64 bytes) is one of the 32 bytes of `digest` by a BIP-340 key: the point with this x and
  * even y. A high s is refused, like Bitcoin and Nostr libraries do: anybody can derive it from the low one.
@@ -84,11 +98,9 @@ const toNumber = (bytes: Uint8Array): bigint => bytes.reduce((number, byte) => (
 export function verifyEcdsa(signature: Uint8Array, digest: Uint8Array, publicKey: Uint8Array): boolean {
   if (signature.length !== 64 || digest.length !== 32 || publicKey.length !== 32) return false;
   const [r, s, x] = [toNumber(signature.subarray(0, 32)), toNumber(signature.subarray(32)), toNumber(publicKey)];
-  if (r === 0n || r >= N || s === 0n || s > N / 2n || x >= P) return false;
-  const square = mod(x * x * x + 7n, P);
-  const root = power(square, (P + 1n) / 4n, P);
-  if (mod(root * root, P) !== square) return false;
-  const key = { x, y: root & 1n ? P - root : root, z: 1n };
+  if (r === 0n || r >= N || s === 0n || s > N / 2n) return false;
+  const key = pointOf(x);
+  if (!key) return false;
   const inverse = power(s, N - 2n, N);
   const point = combine(mod(toNumber(digest) * inverse, N), mod(r * inverse, N), key);
   if (point.z === 0n) return false;

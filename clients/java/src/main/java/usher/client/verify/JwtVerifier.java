@@ -6,6 +6,7 @@ import java.security.NoSuchAlgorithmException;
 import java.time.Clock;
 import java.util.Base64;
 import java.util.HexFormat;
+import java.util.Locale;
 import org.jspecify.annotations.Nullable;
 import usher.client.UsherException;
 import usher.client.internal.Json;
@@ -92,11 +93,13 @@ public final class JwtVerifier {
     private Verified claims(JsonObject claims) {
         Verified verified;
         try {
-            verified = new Verified(
-                    claims.string("target_key"),
-                    claims.integer("exp"),
-                    claims.optionalInteger("iat"),
-                    claims.optionalInteger("nbf"));
+            Long expiresAt = time(claims, "exp");
+            if (expiresAt == null) {
+                throw invalid("it has no exp");
+            }
+            // Either case is accepted, and answered in lower case.
+            String targetKey = claims.string("target_key").toLowerCase(Locale.ROOT);
+            verified = new Verified(targetKey, expiresAt, time(claims, "iat"), time(claims, "nbf"));
         } catch (UsherException error) {
             throw invalid("its claims are not those of a JWT about a key");
         }
@@ -114,6 +117,18 @@ public final class JwtVerifier {
         return verified;
     }
 
+    /** Unix seconds: a number, which may have a fraction (RFC 7519, NumericDate). */
+    private static @Nullable Long time(JsonObject claims, String name) {
+        Object value = claims.members().get(name);
+        if (value == null) {
+            return null;
+        }
+        if (!(value instanceof Number number) || !Double.isFinite(number.doubleValue())) {
+            throw invalid("its " + name + " is no time");
+        }
+        return (long) Math.floor(number.doubleValue());
+    }
+
     private static JsonObject object(String part) {
         try {
             return Json.object(decode(part), "a part of the JWT");
@@ -128,7 +143,12 @@ public final class JwtVerifier {
             throw invalid("its parts are not base64url");
         }
         try {
-            return Base64.getUrlDecoder().decode(part);
+            byte[] bytes = Base64.getUrlDecoder().decode(part);
+            // Unused bits at the end must be zero: a token has one text.
+            if (!Base64.getUrlEncoder().withoutPadding().encodeToString(bytes).equals(part)) {
+                throw invalid("its parts are not base64url");
+            }
+            return bytes;
         } catch (IllegalArgumentException error) {
             throw invalid("its parts are not base64url");
         }
