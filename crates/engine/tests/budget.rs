@@ -45,6 +45,33 @@ fn retry_after(result: Result<StreamId, StartError>) -> u64 {
     }
 }
 
+/// There is room for one of them, and it is the same payment.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn requests_for_one_invoice_at_the_same_time_take_one_share() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = open(dir.path());
+    let wallet = Arc::new(FakeWallet::default());
+    wallet.hang_pays(true);
+    let usher = Running::start_paying(store.clone(), &wallet, limited(), NOW, 1).await;
+    for n in 0..3 {
+        pay(&usher, n).await.unwrap();
+    }
+    let starts: Vec<_> = (0..20)
+        .map(|_| {
+            let engine = Arc::clone(&usher.engine);
+            tokio::spawn(async move { engine.pay_invoice(bill(3, 5_000, NOW), None).await.unwrap() })
+        })
+        .collect();
+    let mut streams = std::collections::HashSet::new();
+    for start in starts {
+        streams.insert(start.await.unwrap());
+    }
+    assert_eq!(streams.len(), 1);
+    retry_after(pay(&usher, 4).await);
+    usher.stop().await;
+    store.close().await;
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn payments_that_start_together_stay_within_the_budget_also_after_a_restart() {
     let dir = tempfile::tempdir().unwrap();

@@ -296,6 +296,7 @@ impl Engine {
             urls,
             reusable_handshakes: Arc::clone(&reusable_handshakes),
             budget: Arc::clone(&budget),
+            starting_payments: tokio::sync::RwLock::default(),
             outgoing: Arc::clone(&outgoing),
             ids: ids.clone(),
             clock: Arc::clone(&clock),

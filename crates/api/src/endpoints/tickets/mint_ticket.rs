@@ -94,6 +94,9 @@ impl Ticket {
     )),
     responses(
         (status = 200, description = "The mint has signed the token.", body = Ticket),
+        (status = 429, description = "`budget_exhausted`: The mint wants its quote paid, and too little is left of \
+            `wallet.daily_budget_millisats`. There is room again after `Retry-After` seconds, if nothing else is paid until \
+            then. Repeat the request with the same `Idempotency-Key`."),
         (status = 502, description = "`mint_error`: The mint refuses, cannot be reached, or its response is invalid.\n\n\
             `wallet_error`: The mint wants its quote paid, and the Lightning backend did not pay it."),
         (status = 503, description = "`wallet_not_configured`: The mint wants its quote paid, and `wallet.ln_backend` is \

@@ -75,6 +75,8 @@ pub(super) struct Starter {
     pub(super) urls: Arc<HandshakeUrls>,
     pub(super) reusable_handshakes: Arc<ReusableHandshakes>,
     pub(super) budget: Arc<SpendingBudget>,
+    /// Held for reading from taking a share of the budget to the commit of its payment.
+    pub(super) starting_payments: tokio::sync::RwLock<()>,
     pub(super) outgoing: Arc<OpenDeliveries>,
     pub(super) ids: Ids,
     pub(super) clock: Arc<dyn Clock>,

@@ -8,7 +8,7 @@ use super::Starter;
 use crate::engine::StartError;
 use crate::engine::spending_budget::BudgetError;
 use crate::operations::{Operation, ServicePayment};
-use crate::ports::NewIdempotencyRecord;
+use crate::ports::{CorrelationKey, NewIdempotencyRecord};
 use crate::{StreamId, UnixMillis};
 
 /// What the Lightning backend is to pay.
@@ -33,19 +33,28 @@ impl Starter {
         let now = self.clock.now();
         let ServicePaymentRequest { invoice, reference, expires_at } = request;
         let fee = self.budget.largest_fee(invoice.amount().unwrap_or_default());
+        let paying = CorrelationKey::paying(invoice.payment_hash());
         let (payment, effects) = ServicePayment::start(invoice, reference, expires_at, fee, now);
-        let share = self.budget.reserve(id, &payment.spending(), now).map_err(|error| match error {
-            BudgetError::TooLarge { budget, fee } => StartError::invalid(
-                "/invoice",
-                format!(
+        let starting = self.starting_payments.read().await;
+        let share = match self.budget.reserve(id, &payment.spending(), now) {
+            Ok(share) => share,
+            Err(BudgetError::TooLarge { budget, fee }) => {
+                let detail = format!(
                     "is more than wallet.daily_budget_millisats ({budget}) allows for a whole day, with a fee of up to \
                      {fee} millisats"
-                ),
-            ),
-            BudgetError::Exhausted { retry_after } => {
-                StartError::BudgetExhausted { retry_after: whole_secs(retry_after) }
+                );
+                return Err(StartError::invalid("/invoice", detail));
             }
-        })?;
+            Err(BudgetError::Exhausted { retry_after }) => {
+                drop(starting);
+                // A concurrent request with the same invoice may have taken the share, and be committing now.
+                let _started = self.starting_payments.write().await;
+                return match self.index.find(paying) {
+                    Some(owner) => Ok(Some(owner)),
+                    None => Err(StartError::BudgetExhausted { retry_after: whole_secs(retry_after) }),
+                };
+            }
+        };
         let owner = self.create(id, Operation::ServicePayment(payment), effects, record).await;
         if matches!(owner, Ok(Some(_)) | Err(StartError::TooManyOpen | StartError::TooManyEnded | StartError::Repeated))
         {
