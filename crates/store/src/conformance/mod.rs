@@ -197,6 +197,7 @@ macro_rules! store_conformance {
                 a_finished_job_may_be_opened_again
                 unfinished_jobs_are_listed_in_pages
                 counters_only_advance
+                a_counter_that_is_lost_is_no_counter_of_0
                 a_claimed_proof_names_its_job
                 proofs_are_added_reserved_released_and_removed
                 proofs_are_read_by_id

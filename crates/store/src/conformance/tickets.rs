@@ -108,6 +108,28 @@ pub async fn counters_only_advance(subject: impl Subject) {
     assert_eq!(stored("00a").await, u32::MAX);
 }
 
+/// From 0 on the wallet would use the secrets of proofs that it has, or has handed out, again.
+pub async fn a_counter_that_is_lost_is_no_counter_of_0(subject: impl Subject) {
+    let store = subject.store();
+    let of_keyset = |number, keyset: &str| StoredProof {
+        proof: format!(r#"{{"amount":1,"id":"{keyset}","secret":"s","C":"02"}}"#),
+        ..sats(number, 1)
+    };
+    // Its commit advanced the counter of another keyset.
+    let add = vec![of_keyset(1, "00a"), of_keyset(2, "00b")];
+    done(&*store, TicketCommit { counter: advance("00b", 0, 5), add, ..ticket_step(1, 0) }).await;
+    assert!(store.ticket_counter(MINT, "00a").await.is_err());
+    let commit = TicketCommit { counter: advance("00a", 0, 5), ..ticket_step(2, 0) };
+    assert!(store.commit_tickets(commit).await.is_err());
+    assert_eq!(store.ticket_job(ticket_job(2)).await.unwrap(), None, "nothing was changed");
+    // Reserved ones are there, too.
+    done(&*store, TicketCommit { reserve: vec![proof_id(1)], ..ticket_step(3, 0) }).await;
+    assert!(store.ticket_counter(MINT, "00a").await.is_err());
+    for (mint, keyset, next) in [(MINT, "00b", 5), (MINT, "00c", 0), ("https://other.example", "00a", 0)] {
+        assert_eq!(store.ticket_counter(mint, keyset).await.unwrap(), next, "{mint} {keyset}");
+    }
+}
+
 /// So that a token is redeemed once.
 pub async fn a_claimed_proof_names_its_job(subject: impl Subject) {
     let store = subject.store();

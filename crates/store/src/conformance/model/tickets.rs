@@ -33,22 +33,30 @@ impl Tickets {
         self.jobs.values().filter_map(|job| job.finished_at)
     }
 
-    fn counter(&self, mint_url: &str, keyset: &str) -> u32 {
-        self.counters.get(&(mint_url.to_owned(), keyset.to_owned())).copied().unwrap_or_default()
+    fn counter(&self, mint_url: &str, keyset: &str) -> Result<u32, StoreError> {
+        let is_of = |proof: &StoredProof| {
+            let value = serde_json::from_str::<serde_json::Value>(&proof.proof).unwrap_or_default();
+            proof.mint_url == mint_url && value["id"] == keyset
+        };
+        match self.counters.get(&(mint_url.to_owned(), keyset.to_owned())) {
+            Some(next) => Ok(*next),
+            None if self.proofs.values().any(|(proof, _)| is_of(proof)) => Err(StoreError::Unreadable("a counter")),
+            None => Ok(0),
+        }
     }
 
-    fn conflict(&self, commit: &TicketCommit) -> Option<TicketConflict> {
+    fn conflict(&self, commit: &TicketCommit) -> Result<Option<TicketConflict>, StoreError> {
         if self.jobs.get(&commit.job).map_or(0, |job| job.revision) != commit.expected {
-            return Some(TicketConflict::Revision);
+            return Ok(Some(TicketConflict::Revision));
         }
         if let Some(advance) = &commit.counter
-            && (self.counter(&advance.mint_url, &advance.keyset) != advance.from || advance.to < advance.from)
+            && (self.counter(&advance.mint_url, &advance.keyset)? != advance.from || advance.to < advance.from)
         {
-            return Some(TicketConflict::Counter);
+            return Ok(Some(TicketConflict::Counter));
         }
         let claimed = |proof| self.claims.get(proof).filter(|job| **job != commit.job);
         if let Some(job) = commit.claims.iter().find_map(claimed) {
-            return Some(TicketConflict::Claimed(*job));
+            return Ok(Some(TicketConflict::Claimed(*job)));
         }
         let mut seen = BTreeSet::new();
         let mut is_new = |id: &ProofId| seen.insert(*id);
@@ -56,9 +64,9 @@ impl Tickets {
         if !commit.reserve.iter().all(|id| is_new(id) && is_free(id))
             || !commit.add.iter().all(|proof| is_new(&proof.id) && !self.proofs.contains_key(&proof.id))
         {
-            return Some(TicketConflict::Proof);
+            return Ok(Some(TicketConflict::Proof));
         }
-        commit.add.iter().any(|proof| i64::try_from(proof.amount).is_err()).then_some(TicketConflict::Amount)
+        Ok(commit.add.iter().any(|proof| i64::try_from(proof.amount).is_err()).then_some(TicketConflict::Amount))
     }
 
     fn apply(&mut self, commit: TicketCommit) -> u64 {
@@ -92,7 +100,7 @@ impl Tickets {
 impl TicketStore for Model {
     async fn commit_tickets(&self, commit: TicketCommit) -> Result<TicketCommitted, StoreError> {
         let tickets = &mut self.rows.lock().tickets;
-        Ok(match tickets.conflict(&commit) {
+        Ok(match tickets.conflict(&commit)? {
             Some(conflict) => TicketCommitted::Conflict(conflict),
             None => TicketCommitted::Done(tickets.apply(commit)),
         })
@@ -117,7 +125,7 @@ impl TicketStore for Model {
     }
 
     async fn ticket_counter(&self, mint_url: &str, keyset: &str) -> Result<u32, StoreError> {
-        Ok(self.rows.lock().tickets.counter(mint_url, keyset))
+        self.rows.lock().tickets.counter(mint_url, keyset)
     }
 
     async fn free_proofs(&self, mint_url: &str, unit: &str, limit: usize) -> Result<Vec<StoredProof>, StoreError> {

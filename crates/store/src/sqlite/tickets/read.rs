@@ -75,11 +75,29 @@ pub(super) fn claim(connection: &Connection, proof: ProofId) -> Result<Option<Ti
 
 /// See [`TicketStore::ticket_counter`](usher_engine::ports::TicketStore::ticket_counter).
 pub(super) fn counter(connection: &Connection, mint_url: &str, keyset: &str) -> Result<u32, SqliteFailure> {
-    connection
+    let stored = connection
         .prepare_cached("SELECT next FROM ticket_counters WHERE mint_url = ?1 AND keyset = ?2")
         .and_then(|mut statement| statement.query_row([mint_url, keyset], |row| row.get(0)).optional())
-        .during("read a counter")
-        .map(Option::unwrap_or_default)
+        .during("read a counter")?;
+    match stored {
+        Some(next) => Ok(next),
+        // Its row is lost, or its key is damaged: from 0 on the same secrets would be used again.
+        None if has_proof_of(connection, mint_url, keyset)? => {
+            Err(SqliteFailure::Unreadable("the counter of a keyset of which proofs are stored"))
+        }
+        None => Ok(0),
+    }
+}
+
+/// Whether a proof of this keyset is stored. Looks at all proofs of the mint: only for a keyset's first use.
+fn has_proof_of(connection: &Connection, mint_url: &str, keyset: &str) -> Result<bool, SqliteFailure> {
+    connection
+        .prepare_cached(
+            "SELECT 1 FROM ticket_proofs
+             WHERE mint_url = ?1 AND CASE WHEN json_valid(proof) THEN json_extract(proof, '$.id') = ?2 ELSE FALSE END",
+        )
+        .and_then(|mut statement| statement.exists([mint_url, keyset]))
+        .during("look for a proof of a keyset")
 }
 
 /// See [`TicketStore::free_proofs`](usher_engine::ports::TicketStore::free_proofs).
