@@ -10,14 +10,15 @@ use tokio_util::task::TaskTracker;
 use usher_engine::UnixMillis;
 use usher_engine::ports::{
     Clock, CounterAdvance, MintAuthToken, StoreError, TicketCommit, TicketCommitted, TicketConflict, TicketError,
-    TicketJobId, TicketStore,
+    TicketJobId, TicketStore, Token,
 };
 
 use crate::TicketOptions;
 use crate::failure::{Failure, Refusal};
-use crate::job::{Ending, Job, Stage, Terms};
+use crate::job::{Ending, Job, Stage, Terms, plain_commit};
 use crate::jobs::{Added, Entry, Jobs, Limits, Progress, Waiter};
 use crate::mint_error::MintError;
+use crate::mint_tokens::MintTokens;
 use crate::mints::{Mint, Mints};
 use crate::outputs::{OutputError, Outputs};
 use crate::seed::{Owner, Seeds};
@@ -40,6 +41,7 @@ pub(crate) struct Core {
     /// The service's own key, to which tokens may be locked.
     pub(crate) key: SecretKey,
     pub(crate) mints: Mints,
+    pub(crate) tokens: MintTokens,
     pub(crate) jobs: Jobs,
     pub(crate) tasks: TaskTracker,
     /// Jobs stop before their next attempt.
@@ -218,7 +220,7 @@ impl Core {
                             waiter.entry().expect(PAYMENT_TIME);
                             Ok(Got::PaymentNeeded { invoice, expires_at })
                         }
-                        Progress::Working(Some(failure)) => Err(failure.into()),
+                        Progress::Working(Some(failure)) => Err(failure.of_unfinished_job()),
                         Progress::Working(None) | Progress::Stopped => Err(TicketError::TimedOut),
                     };
                 }
@@ -252,6 +254,23 @@ impl Core {
                 _ => Err(Refusal::Failure(Failure::TimedOut)),
             },
             Ok(Err(_)) | Err(_) => Err(Refusal::Failure(Failure::TimedOut)),
+        }
+    }
+
+    /// Gives a mint job up: its token, or what the mint signs from now on joins the balance.
+    pub(crate) async fn give_up(&self, id: TicketJobId) -> Result<Option<Token>, TicketError> {
+        loop {
+            let Some(stored) = self.store.ticket_job(id).await? else { return Ok(None) };
+            let job = Job::read(&stored)?;
+            if let Some(Ending::Token(token)) = job.ending() {
+                return Ok(Some(token.clone()));
+            }
+            let Some(record) = job.record.given_up().filter(|_| job.repeatable()) else { return Ok(None) };
+            let commit = plain_commit(id, job.revision, self.now(), &record)?;
+            // The job's task finds another revision at its next step, and reads the job again.
+            if self.commit(commit).await?.is_ok() {
+                return Ok(None);
+            }
         }
     }
 

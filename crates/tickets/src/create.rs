@@ -35,7 +35,7 @@ impl Core {
     /// Creates the job and commits its first step. `expected` is the stored revision: 0, or that of a failure.
     pub(crate) async fn create(self: &Arc<Self>, entry: &Entry, terms: Terms, expected: u64) -> Result<Job, Halt> {
         let mint = self.mints.get(terms.mint_url())?;
-        mint.remember(terms.auth());
+        let terms = self.with_token(&mint, terms).await;
         let record = |kind, stage| Record { kind, fingerprint: terms.fingerprint(), stage };
         match &terms {
             Terms::Mint(terms) => {
@@ -55,6 +55,20 @@ impl Core {
                 self.take_over(entry, &mint, renewed, expected, &|stage| record(Kind::Renew, stage)).await
             }
         }
+    }
+
+    /// A caller who names no token gets the one that the mint accepted last, but not for minting: this is what an operator's
+    /// mint has its token for, so the caller must name it.
+    async fn with_token(&self, mint: &Mint, mut terms: Terms) -> Terms {
+        let auth = match &mut terms {
+            Terms::Redeem(terms) | Terms::Verify(terms) => &mut terms.auth,
+            Terms::Withdraw(terms) => &mut terms.auth,
+            Terms::Mint(_) | Terms::Renew(_) => return terms,
+        };
+        if auth.is_none() {
+            *auth = self.tokens.of(&mint.address).await;
+        }
+        terms
     }
 
     /// Commits a first step. Store errors end the job: nothing is known of it, and nothing was sent.
@@ -164,9 +178,9 @@ impl Core {
         if rest == 0 {
             return Err(Refusal::Token(usher_engine::ports::TokenFault::WorthNothing).into());
         }
-        let _preparing = mint.preparing.lock().await;
         let totals = vec![(rest, crate::seed::Owner::Wallet)];
-        let auth = mint.auth();
+        let _preparing = mint.preparing.lock().await;
+        let auth = self.tokens.of(&mint.address).await;
         let (outputs, counter) = self.prepare(mint, &info, &keys, totals, auth.as_ref()).await?;
         let swapping = Swapping {
             mint_url: mint.address.as_str().to_owned(),

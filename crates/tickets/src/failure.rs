@@ -34,6 +34,21 @@ impl From<MintError> for Failure {
     }
 }
 
+impl Failure {
+    /// As the caller of a job that goes on gets it: nothing is definite.
+    pub(crate) fn of_unfinished_job(self) -> TicketError {
+        match self {
+            Self::Refused(reason) => {
+                TicketError::InvalidResponse(format!("it refuses what it may have done before: {reason}"))
+            }
+            Self::AddressNotAllowed(reason) => TicketError::Unreachable(reason),
+            // Not reached: they end a job.
+            Self::AlreadySpent | Self::Forged => TicketError::TimedOut,
+            failure @ (Self::InvalidResponse(_) | Self::Unreachable(_) | Self::TimedOut) => failure.into(),
+        }
+    }
+}
+
 impl From<Failure> for TicketError {
     fn from(failure: Failure) -> Self {
         match failure {

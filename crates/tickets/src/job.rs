@@ -42,15 +42,6 @@ impl Terms {
         }
     }
 
-    pub(crate) fn auth(&self) -> Option<&MintAuthToken> {
-        match self {
-            Self::Mint(terms) => terms.auth.as_ref(),
-            Self::Redeem(terms) | Self::Verify(terms) => terms.auth.as_ref(),
-            Self::Withdraw(terms) => terms.auth.as_ref(),
-            Self::Renew(_) => None,
-        }
-    }
-
     /// What must be the same when an id is used again. Not the auth token, which may have been renewed meanwhile.
     pub(crate) fn fingerprint(&self) -> String {
         let mut hash = Sha256::new();
@@ -210,6 +201,16 @@ impl Job {
         }
     }
 
+    /// The auth token that the mint is shown, until the job is finished.
+    pub(crate) fn auth(&self) -> Option<&MintAuthToken> {
+        match &self.record.stage {
+            Stage::Intent(terms) => terms.auth.as_ref(),
+            Stage::Quoted(minting) => minting.terms.auth.as_ref(),
+            Stage::Swapping(swapping) => swapping.auth.as_ref(),
+            Stage::Ended(_) => None,
+        }
+    }
+
     /// Whether somebody can ask for its result after a restart.
     pub(crate) fn repeatable(&self) -> bool {
         match &self.record.stage {
@@ -222,6 +223,17 @@ impl Job {
 }
 
 impl Record {
+    /// The record of a mint job whose token nobody will ask for; `None` if it is another job.
+    pub(crate) fn given_up(&self) -> Option<Self> {
+        let mut record = self.clone();
+        match &mut record.stage {
+            Stage::Intent(terms) => terms.repeatable = false,
+            Stage::Quoted(minting) => minting.terms.repeatable = false,
+            Stage::Swapping(_) | Stage::Ended(_) => return None,
+        }
+        Some(record)
+    }
+
     pub(crate) fn to_state(&self) -> Result<State, StoreError> {
         serde_json::to_string(self).map(State).map_err(|_| StoreError::Unreadable("a ticket job cannot be written"))
     }

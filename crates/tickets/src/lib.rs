@@ -46,6 +46,8 @@
 //! A token that nobody can ask for any more (its job is not [`repeatable`](usher_engine::ports::MintTerms::repeatable), and
 //! nobody waits) joins the balance instead.
 //!
+//! The caller of such a job may also [give it up](usher_engine::ports::TicketWallet::give_up).
+//!
 //! A proof of somebody else is *claimed* by the job that spends it: of two jobs for one token the second waits for the
 //! first, and then finds the token spent. Proofs of the wallet's own are *reserved*. Both happen in the first transaction.
 //!
@@ -75,6 +77,7 @@ mod locks;
 mod maintenance;
 mod mint_address;
 mod mint_error;
+mod mint_tokens;
 mod mints;
 mod options;
 mod outputs;
@@ -92,5 +95,6 @@ mod wallet;
 
 pub use options::TicketOptions;
 pub use restore::{RestoreError, RestoredTickets};
+pub use token::read_token;
 pub use transport::{BrokenOff, MintTransport};
 pub use wallet::{CashuWallet, InvalidKey};

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use tokio::sync::Semaphore;
-use usher_engine::ports::MintAuthToken;
 
 use crate::TicketOptions;
 use crate::client::{HttpClient, MintClient};
@@ -27,22 +26,6 @@ pub(crate) struct Mint {
     /// Held from reading a counter, or choosing own proofs, to the commit that uses them.
     pub(crate) preparing: tokio::sync::Mutex<()>,
     pub(crate) states: StateQueue,
-    /// The last auth token with which the mint was used: for requests that no caller makes.
-    auth: Mutex<Option<MintAuthToken>>,
-}
-
-impl Mint {
-    /// Remembers the caller's auth token, if there is one.
-    pub(crate) fn remember(&self, auth: Option<&MintAuthToken>) {
-        if let Some(auth) = auth {
-            *self.auth.lock() = Some(auth.clone());
-        }
-    }
-
-    /// The auth token for requests that no caller makes.
-    pub(crate) fn auth(&self) -> Option<MintAuthToken> {
-        self.auth.lock().clone()
-    }
 }
 
 /// All mints in use.
@@ -82,7 +65,6 @@ impl Mints {
             address: address.clone(),
             keysets: Keysets::new(client.clone()),
             states: StateQueue::default(),
-            auth: Mutex::default(),
             client,
             slots: Semaphore::new(self.requests_per_mint),
             preparing: tokio::sync::Mutex::default(),

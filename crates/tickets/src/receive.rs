@@ -137,6 +137,9 @@ impl Core {
             let _slot = mint.slots.acquire().await.map_err(|_| Halt::Stopped)?;
             mint.client.check_state(ys, terms.auth.as_ref()).await.map_err(Refusal::from)?
         };
+        if let Some(auth) = &terms.auth {
+            self.tokens.keep(&mint.address, auth).await;
+        }
         if together(states.iter().map(|state| state.state)) != TokenState::Unspent {
             return Err(Refusal::Token(TokenFault::AlreadySpent).into());
         }

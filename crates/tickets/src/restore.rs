@@ -114,6 +114,9 @@ impl CashuWallet {
             let of_unit = restored.entry(unit.clone()).or_insert(RestoredTickets { unit, ..Default::default() });
             core.restore_keyset(&mint, &info, auth, of_unit).await?;
         }
+        if let Some(auth) = auth {
+            core.tokens.keep(&mint.address, auth).await;
+        }
         Ok(restored.into_values().collect())
     }
 }

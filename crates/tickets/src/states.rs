@@ -8,6 +8,7 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use usher_engine::ports::TokenState;
 
+use crate::core::Core;
 use crate::failure::Refusal;
 use crate::mint_error::MintError;
 use crate::mints::Mint;
@@ -35,7 +36,7 @@ struct Question {
 }
 
 impl StateQueue {
-    /// Adds a question. True if the caller must start [`send_all`].
+    /// Adds a question. True if the caller must start [`Core::send_all`].
     pub(crate) fn ask(
         &self,
         ys: Vec<PublicKey>,
@@ -67,23 +68,26 @@ impl StateQueue {
     }
 }
 
-/// Sends what waits, batch after batch, until nothing waits.
-pub(crate) async fn send_all(mint: Arc<Mint>) {
-    loop {
-        let batch = mint.states.next();
-        if batch.is_empty() {
-            return;
-        }
-        let ys = batch.iter().flat_map(|question| question.ys.iter().copied()).collect();
-        let result = mint.client.check_state(ys, mint.auth().as_ref()).await;
-        let mut states = result.as_ref().map(|states| states.iter().map(|state| state.state));
-        for question in batch {
-            let state = match &mut states {
-                Ok(states) => Ok(together(states.by_ref().take(question.ys.len()))),
-                Err(error) => Err((*error).clone()),
-            };
-            // Who asked may have given up.
-            let _ = question.reply.send(state);
+impl Core {
+    /// Sends what waits, batch after batch, until nothing waits.
+    pub(crate) async fn send_all(&self, mint: Arc<Mint>) {
+        loop {
+            let batch = mint.states.next();
+            if batch.is_empty() {
+                return;
+            }
+            let ys = batch.iter().flat_map(|question| question.ys.iter().copied()).collect();
+            let auth = self.tokens.of(&mint.address).await;
+            let result = mint.client.check_state(ys, auth.as_ref()).await;
+            let mut states = result.as_ref().map(|states| states.iter().map(|state| state.state));
+            for question in batch {
+                let state = match &mut states {
+                    Ok(states) => Ok(together(states.by_ref().take(question.ys.len()))),
+                    Err(error) => Err((*error).clone()),
+                };
+                // Who asked may have given up.
+                let _ = question.reply.send(state);
+            }
         }
     }
 }

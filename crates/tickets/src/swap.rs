@@ -12,6 +12,7 @@ use crate::drive::{Attempt, Attempts, stale, wrong};
 use crate::failure::{Failure, Refusal};
 use crate::job::{Ending, Job, Kind, Record, Stage, Swapping, plain_commit};
 use crate::jobs::Entry;
+use crate::mint_address::MintAddress;
 use crate::mint_error::MintError;
 use crate::mints::Mint;
 use crate::outputs::Outputs;
@@ -181,6 +182,9 @@ impl Core {
         let mut commit = plain_commit(job.id, job.revision, self.now(), &record)?;
         commit.add = kept.iter().map(|proof| crate::own_proof::row(mint_url, unit, proof)).collect::<Result<_, _>>()?;
         commit.remove_reserved = own_inputs;
+        if let (Some(auth), Ok(mint)) = (job.auth(), MintAddress::parse(mint_url)) {
+            self.tokens.keep(&mint, auth).await;
+        }
         edge!("tickets-before-end");
         let committed = self.commit(commit).await;
         let revision = match committed {

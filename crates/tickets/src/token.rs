@@ -77,6 +77,14 @@ impl ReadProof {
     }
 }
 
+/// What a token of version 3 or 4 says of itself, with or without `cashu:`. Nothing of it is verified.
+///
+/// # Errors
+/// [`TokenFault`]: `Malformed`, `TooLarge`, `Forged` (one secret twice).
+pub fn read_token(token: &Token) -> Result<TokenInfo, TokenFault> {
+    read(token).map(|token| token.info())
+}
+
 /// Reads a token of version 3 or 4, with or without `cashu:`.
 ///
 /// # Errors

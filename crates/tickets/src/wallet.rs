@@ -18,9 +18,9 @@ use crate::core::{Core, Got};
 use crate::failure::{Failure, Refusal};
 use crate::job::{Ending, Job, Terms};
 use crate::jobs::Jobs;
+use crate::mint_tokens::MintTokens;
 use crate::mints::Mints;
 use crate::seed::Seeds;
-use crate::states::send_all;
 use crate::token;
 
 /// How many stored jobs are read at once at the start.
@@ -49,6 +49,7 @@ impl CashuWallet {
         options: TicketOptions,
     ) -> Result<Self, InvalidKey> {
         let core = Core {
+            tokens: MintTokens::new(Arc::clone(&store)),
             store,
             clock,
             seeds: Arc::new(Seeds::derive(secret_key)),
@@ -125,7 +126,7 @@ impl Drop for CashuWallet {
 #[async_trait]
 impl TicketWallet for CashuWallet {
     fn read_token(&self, token: &Token) -> Result<TokenInfo, TokenFault> {
-        token::read(token).map(|token| token.info())
+        token::read_token(token)
     }
 
     async fn mint(&self, id: TicketJobId, terms: &MintTerms) -> Result<Minted, TicketError> {
@@ -150,6 +151,10 @@ impl TicketWallet for CashuWallet {
         }
     }
 
+    async fn give_up(&self, id: TicketJobId) -> Result<Option<Token>, TicketError> {
+        self.core.give_up(id).await
+    }
+
     async fn withdraw(&self, id: TicketJobId, terms: &WithdrawTerms) -> Result<Token, TicketError> {
         match self.submit(id, Terms::Withdraw(terms.clone())).await? {
             Got::Ended(Ending::Token(token)) => Ok(token),
@@ -163,10 +168,11 @@ impl TicketWallet for CashuWallet {
         let mint = self.core.mints.get(token.mint.as_str())?;
         let (reply, must_send) = mint.states.ask(ys)?;
         if must_send {
-            let aborting = self.core.aborting.clone();
+            let core = Arc::clone(&self.core);
             self.core.tasks.spawn(async move {
+                let aborting = core.aborting.clone();
                 tokio::select! {
-                    () = send_all(mint) => {}
+                    () = core.send_all(mint) => {}
                     () = aborting.cancelled() => {}
                 }
             });

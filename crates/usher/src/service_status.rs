@@ -66,7 +66,7 @@ impl ServiceStatus for Parts {
             )
         }));
         families.extend(self.lightning());
-        families.extend(self.tickets());
+        families.push(self.ticket_jobs());
         families.extend(self.ticket_balances().await);
         families.push(self.ticket_calls());
         families.extend(store(self.store.metrics()));
@@ -124,23 +124,12 @@ impl Parts {
         }
     }
 
-    fn tickets(&self) -> [Family; 2] {
-        let calls = self.engine.ticket_calls().into_iter().map(|(call, result, count)| Sample {
-            labels: vec![("call", call.to_owned()), ("result", result.to_owned())],
-            measure: Measure::Counter(count),
-        });
-        [
-            Family {
-                name: "usher_ticket_calls_total",
-                help: "What the ticket wallet was asked, by what came of it.",
-                samples: calls.collect(),
-            },
-            Family::single(
-                "usher_ticket_jobs_unfinished",
-                "Jobs of the ticket wallet that are not finished.",
-                number(self.tickets.unfinished_jobs() as u64),
-            ),
-        ]
+    fn ticket_jobs(&self) -> Family {
+        Family::single(
+            "usher_ticket_jobs_unfinished",
+            "Jobs of the ticket wallet that are not finished.",
+            number(self.tickets.unfinished_jobs() as u64),
+        )
     }
 
     /// The balances of all mints together, by unit; none while the store does not answer, or while there is no balance.

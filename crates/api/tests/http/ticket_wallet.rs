@@ -109,6 +109,10 @@ impl TicketWallet for ScriptedTicketWallet {
         Ok(terms.token.clone())
     }
 
+    async fn give_up(&self, _: TicketJobId) -> Result<Option<Token>, TicketError> {
+        Ok(None)
+    }
+
     async fn withdraw(&self, id: TicketJobId, terms: &WithdrawTerms) -> Result<Token, TicketError> {
         self.job(id, terms)?;
         self.mint_says(&terms.mint_url).await?;

@@ -13,9 +13,10 @@ pub(super) enum TicketCallKind {
     Verify,
     Withdraw,
     CheckState,
+    GiveUp,
 }
 
-const KINDS: [&str; 5] = ["mint", "redeem", "verify", "withdraw", "check_state"];
+const KINDS: [&str; 6] = ["mint", "redeem", "verify", "withdraw", "check_state", "give_up"];
 
 /// Results, as metrics name them.
 const RESULTS: [&str; 5] = ["done", "token_refused", "mint_refused", "unknown", "not_done"];

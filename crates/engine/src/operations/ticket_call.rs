@@ -22,6 +22,11 @@ pub enum TicketCall {
     Redeem(ReceiveTerms),
     /// Verifies a token. Answered by [`TicketReply::Verified`].
     Verify(ReceiveTerms),
+    /// Gives the operation's mint job up. Answered by [`TicketReply::GivenUp`].
+    GiveUp {
+        /// The mint of the job.
+        mint_url: String,
+    },
     /// Asks the mint whether the token is spent. Answered by [`TicketReply::State`].
     CheckState {
         /// The token.
@@ -40,6 +45,8 @@ pub enum TicketReply {
     Redeemed(Result<u64, Arc<TicketError>>),
     /// To [`TicketCall::Verify`].
     Verified(Result<VerifiedToken, Arc<TicketError>>),
+    /// To [`TicketCall::GiveUp`]: the token, if the mint has signed it already.
+    GivenUp(Result<Option<Token>, Arc<TicketError>>),
     /// To [`TicketCall::CheckState`].
     State(Result<TokenState, Arc<TicketError>>),
 }
@@ -59,7 +66,7 @@ impl TicketCall {
         match self {
             Self::Mint(terms) => &terms.mint_url,
             Self::Redeem(terms) | Self::Verify(terms) => &terms.mint_url,
-            Self::CheckState { mint_url, .. } => mint_url,
+            Self::GiveUp { mint_url } | Self::CheckState { mint_url, .. } => mint_url,
         }
     }
 }

@@ -7,7 +7,9 @@
 //! open ─────approved, no mint───────────────▶ over       CashuResponse {status: insufficient_funds, reason}
 //! open ─────rejected────────────────────────▶ replying
 //! minting ──the proof───────────────────────▶ replying
-//! minting ──the mint refuses, or is away────▶ replying
+//! minting ──the mint refuses, or is away────▶ giving up  the ticket wallet is told that nobody waits for the proof
+//! giving up ─the proof, which came just now─▶ replying
+//! giving up ─no proof───────────────────────▶ replying
 //! replying ─the reply arrives───────────────▶ over       CashuResponse {status: success | rejected | insufficient_funds}
 //! replying ─no relay delivers it in time────▶ over       the same
 //! ```
@@ -17,6 +19,9 @@
 //! So a verifier that runs elsewhere and holds the key can take this role. The result does not depend on relays: when they
 //! do not deliver the reply within seconds, the session ends with the same result without it.
 //!
+//! A mint that is away may have signed the proof, or may sign it later. Therefore a session never ends without a proof before
+//! the ticket wallet has given the job up: what the mint signs after that joins the service's own balance.
+//!
 //! Nothing about the user is kept but pass or fail. What a provider's checks do to an open session is in `checks`.
 //!
 //! | crash … | what resume does |
@@ -24,6 +29,7 @@
 //! | before a decision is committed | it was not acknowledged; the session is open |
 //! | while a provider checks | the session is open: a provider that can be asked is asked again, otherwise the user begins again |
 //! | while minting | the ticket wallet is asked again for the same job, which it continues |
+//! | while giving up | the ticket wallet is told again |
 //! | while replying | the reply is sent again |
 //! | after the event is committed | the session is over; a reply that arrives late finds nothing open |
 
@@ -41,8 +47,7 @@ use super::{Effect, Input, SetBack, StateMachine, StepResult, TicketCall, Ticket
 use crate::UnixMillis;
 use crate::event_data::{CashuResponseData, CashuStatusData, EventData};
 use crate::ports::{
-    AgeCheckResult, CorrelationKey, MintTerms, Minted, OperationKind, OutboxMessage, OutgoingMessage, TicketError,
-    Token,
+    AgeCheckResult, CorrelationKey, MintTerms, Minted, OperationKind, OutboxMessage, OutgoingMessage, Token,
 };
 
 /// For how long after the decision a mint that is away is asked again: the user waits.
@@ -50,6 +55,9 @@ const MINT_PATIENCE: Duration = Duration::from_secs(120);
 
 /// The longest pause between two attempts.
 const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+
+/// How often the ticket wallet is told that nobody waits for the proof, if it cannot read or write its record of the job.
+const GIVE_UP_TRIES: u32 = 20;
 
 /// For how long each copy of the reply is waited for, in milliseconds. A relay delivers within tens of milliseconds.
 const REPLY_PAUSES: [u64; 3] = [1_000, 2_000, 2_000];
@@ -159,6 +167,15 @@ enum Phase {
         #[serde(with = "millis")]
         next: UnixMillis,
     },
+    /// There is no proof, and the ticket wallet is told that nobody waits for it any more.
+    GivingUp {
+        /// Why there is none, for the app.
+        reason: String,
+        tries: u32,
+        /// When the wallet is told again.
+        #[serde(with = "millis")]
+        next: UnixMillis,
+    },
     /// The session's key sends its reply.
     Replying {
         result: SessionResult,
@@ -209,6 +226,7 @@ impl StateMachine for VerificationSession {
         match &self.phase {
             Phase::Open { .. } => self.step_open(input, now),
             Phase::Minting { .. } => self.step_minting(input, now),
+            Phase::GivingUp { .. } => self.step_giving_up(input, now),
             Phase::Replying { .. } => self.step_replying(input, now),
             Phase::Over { .. } => StepResult::Ignored,
         }
@@ -217,7 +235,7 @@ impl StateMachine for VerificationSession {
     fn wake_at(&self) -> Option<UnixMillis> {
         match &self.phase {
             Phase::Open { next, .. } => Some(next.map_or(self.expires_at, |next| next.min(self.expires_at))),
-            Phase::Minting { next, .. } | Phase::Replying { next, .. } => Some(*next),
+            Phase::Minting { next, .. } | Phase::GivingUp { next, .. } | Phase::Replying { next, .. } => Some(*next),
             Phase::Over { .. } => None,
         }
     }
@@ -231,6 +249,7 @@ impl StateMachine for VerificationSession {
                 set_back.moment(since, now);
                 set_back.pause(next, now);
             }
+            Phase::GivingUp { next, .. } => set_back.pause(next, now),
             Phase::Replying { made_at, next, .. } => {
                 set_back.moment(made_at, now);
                 set_back.pause(next, now);
@@ -280,7 +299,7 @@ impl VerificationSession {
         match &self.phase {
             Phase::Open { check: None, .. } => VerificationState::Open,
             Phase::Open { check: Some(_), .. } => VerificationState::Checking,
-            Phase::Minting { .. } => VerificationState::Issuing,
+            Phase::Minting { .. } | Phase::GivingUp { .. } => VerificationState::Issuing,
             Phase::Replying { result, .. } => match result {
                 SessionResult::Passed { .. } => VerificationState::Issuing,
                 SessionResult::Rejected { .. } => VerificationState::Rejected,
@@ -318,7 +337,9 @@ impl VerificationSession {
         match self.phase {
             Phase::Open { .. } if now < self.expires_at => {}
             Phase::Open { .. } | Phase::Over { end: End::Expired } => return Err(DecisionFault::Expired),
-            Phase::Minting { .. } | Phase::Replying { .. } | Phase::Over { .. } => return Err(DecisionFault::Decided),
+            Phase::Minting { .. } | Phase::GivingUp { .. } | Phase::Replying { .. } | Phase::Over { .. } => {
+                return Err(DecisionFault::Decided);
+            }
         }
         Ok(match (decision, &self.proof) {
             (AgeDecision::Rejected { reason }, _) => {
@@ -373,17 +394,18 @@ impl VerificationSession {
         let (Phase::Minting { since, tries, next }, Some(proof)) = (&mut self.phase, &self.proof) else {
             return StepResult::Ignored;
         };
-        let result = match input {
+        let reason = match input {
             Input::Timer if now < *next => return StepResult::Ignored,
             Input::Timer | Input::Resumed => {
                 *next = lease(now);
                 return StepResult::Stepped(vec![Effect::AskTickets(TicketCall::Mint(proof.clone()))]);
             }
             Input::Ticket(TicketReply::Minted(Ok(Minted::Token(token)))) => {
-                SessionResult::Passed { token: token.clone() }
+                let result = SessionResult::Passed { token: token.clone() };
+                return StepResult::Stepped(self.reply(result, now));
             }
             Input::Ticket(TicketReply::Minted(Ok(Minted::PaymentNeeded { .. }))) => {
-                SessionResult::NotIssued { reason: "the mint wants to be paid for the proof".to_owned() }
+                "the mint wants to be paid for the proof".to_owned()
             }
             Input::Ticket(TicketReply::Minted(Err(failure))) => {
                 if !failure.is_definite() && now < since.plus(MINT_PATIENCE) {
@@ -391,7 +413,36 @@ impl VerificationSession {
                     *next = retry_at(*tries, LONGEST_PAUSE, now);
                     return StepResult::Stepped(Vec::new());
                 }
-                SessionResult::NotIssued { reason: not_issued(failure) }
+                format!("the proof could not be issued: {failure}")
+            }
+            _ => return StepResult::Ignored,
+        };
+        let give_up = Effect::AskTickets(TicketCall::GiveUp { mint_url: proof.mint_url.clone() });
+        self.phase = Phase::GivingUp { reason, tries: 0, next: lease(now) };
+        StepResult::Stepped(vec![give_up])
+    }
+
+    fn step_giving_up(&mut self, input: &Input, now: UnixMillis) -> StepResult {
+        let (Phase::GivingUp { reason, tries, next }, Some(proof)) = (&mut self.phase, &self.proof) else {
+            return StepResult::Ignored;
+        };
+        let result = match input {
+            Input::Timer if now < *next => return StepResult::Ignored,
+            Input::Timer | Input::Resumed => {
+                *next = lease(now);
+                let give_up = TicketCall::GiveUp { mint_url: proof.mint_url.clone() };
+                return StepResult::Stepped(vec![Effect::AskTickets(give_up)]);
+            }
+            Input::Ticket(TicketReply::GivenUp(Ok(Some(token)))) => SessionResult::Passed { token: token.clone() },
+            Input::Ticket(TicketReply::GivenUp(Ok(None))) => SessionResult::NotIssued { reason: reason.clone() },
+            // Only the store can fail. A record that stays unreadable is reported as damage.
+            Input::Ticket(TicketReply::GivenUp(Err(_))) if *tries >= GIVE_UP_TRIES => {
+                SessionResult::NotIssued { reason: reason.clone() }
+            }
+            Input::Ticket(TicketReply::GivenUp(Err(_))) => {
+                *tries = tries.saturating_add(1);
+                *next = retry_at(*tries, LONGEST_PAUSE, now);
+                return StepResult::Stepped(Vec::new());
             }
             _ => return StepResult::Ignored,
         };
@@ -508,11 +559,6 @@ impl VerificationSession {
         }
         vec![emit(data, now), Effect::Finish]
     }
-}
-
-/// Why there is no proof, for the app.
-fn not_issued(failure: &TicketError) -> String {
-    format!("the proof could not be issued: {failure}")
 }
 
 pub use checks::{AgeCheck, AwaitedBrowser, BeginFault, CheckReturn};

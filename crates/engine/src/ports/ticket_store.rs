@@ -4,7 +4,7 @@ use std::fmt;
 
 use async_trait::async_trait;
 
-use super::{State, StoreError, TicketBalance, TicketJobId};
+use super::{SettingStore, State, StoreError, TicketBalance, TicketJobId};
 use crate::UnixMillis;
 
 /// The records of the ticket wallet: its jobs, its proofs, and the counters from which secrets are derived (NUT-13).
@@ -12,8 +12,10 @@ use crate::UnixMillis;
 /// The store knows nothing of mints: it keeps rows, and changes them in one transaction for each [`TicketCommit`]. A row
 /// that is damaged is [`StoreError::Unreadable`], never taken for one that is not there: a claim, a counter or a proof that
 /// is forgotten is money that is spent twice or lost.
+///
+/// Its settings hold what the wallet can do without.
 #[async_trait]
-pub trait TicketStore: Send + Sync {
+pub trait TicketStore: SettingStore {
     /// Writes one step of a job, or nothing.
     async fn commit_tickets(&self, commit: TicketCommit) -> Result<TicketCommitted, StoreError>;
 
@@ -31,7 +33,8 @@ pub trait TicketStore: Send + Sync {
     /// The job that claimed this proof.
     async fn proof_claim(&self, proof: ProofId) -> Result<Option<TicketJobId>, StoreError>;
 
-    /// The next unused counter of a keyset of a mint; 0 if none was used.
+    /// The next unused counter of a keyset of a mint; 0 if none was used. An error when none is stored although a proof of the
+    /// keyset is: the counter is lost, and the same secrets must not be used again.
     async fn ticket_counter(&self, mint_url: &str, keyset: &str) -> Result<u32, StoreError>;
 
     /// Proofs of this mint and unit that no job has reserved, smallest amount first, at most `limit`. Damaged ones are left

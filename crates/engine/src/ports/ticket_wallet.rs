@@ -46,6 +46,15 @@ pub trait TicketWallet: Send + Sync {
     /// [`TicketError`].
     async fn verify(&self, id: TicketJobId, terms: &ReceiveTerms) -> Result<Token, TicketError>;
 
+    /// Gives a mint job up: nobody will ask for its token again. Asks no mint.
+    ///
+    /// Returns the token if the mint has signed it already; it is the caller's. Otherwise what the mint signs later joins
+    /// the wallet's own balance, also after a restart.
+    ///
+    /// # Errors
+    /// [`TicketError::Store`].
+    async fn give_up(&self, id: TicketJobId) -> Result<Option<Token>, TicketError>;
+
     /// Takes a token of exactly `amount` out of the wallet's own balance.
     ///
     /// # Errors

@@ -7,8 +7,8 @@ use async_trait::async_trait;
 use tokio::time::sleep;
 use usher_engine::UnixMillis;
 use usher_engine::ports::{
-    ProofId, StoreError, StoredProof, StoredTicketJob, TicketBalance, TicketCommit, TicketCommitted, TicketJobId,
-    TicketStore,
+    ProofId, SettingStore, StoreError, StoredProof, StoredTicketJob, TicketBalance, TicketCommit, TicketCommitted,
+    TicketJobId, TicketStore,
 };
 use usher_store::conformance::Model;
 
@@ -18,6 +18,18 @@ use super::World;
 pub(super) struct Disk {
     pub(super) world: Arc<World>,
     pub(super) inner: Arc<Model>,
+}
+
+#[async_trait]
+impl SettingStore for Disk {
+    async fn setting(&self, name: &str) -> Result<Option<String>, StoreError> {
+        self.inner.setting(name).await
+    }
+
+    async fn set_setting(&self, name: &str, value: Option<&str>) -> Result<(), StoreError> {
+        self.world.instant("before a setting is stored").await;
+        self.inner.set_setting(name, value).await
+    }
 }
 
 #[async_trait]

@@ -5,4 +5,7 @@
 mod basics;
 mod faulty_mints;
 mod fixture;
+mod fuzz_targets;
+mod given_up;
+mod mint_tokens;
 mod restoring;

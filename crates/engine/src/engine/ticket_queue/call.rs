@@ -17,6 +17,7 @@ pub(super) enum CallKind {
     Mint,
     Redeem,
     Verify,
+    GiveUp,
     CheckState,
 }
 
@@ -26,6 +27,7 @@ impl CallKind {
             TicketCall::Mint(_) => Self::Mint,
             TicketCall::Redeem(_) => Self::Redeem,
             TicketCall::Verify(_) => Self::Verify,
+            TicketCall::GiveUp { .. } => Self::GiveUp,
             TicketCall::CheckState { .. } => Self::CheckState,
         }
     }
@@ -36,10 +38,14 @@ impl CallKind {
             TicketReply::Minted(_) => Self::Mint,
             TicketReply::Redeemed(_) => Self::Redeem,
             TicketReply::Verified(_) => Self::Verify,
+            TicketReply::GivenUp(_) => Self::GiveUp,
             TicketReply::State(_) => Self::CheckState,
         }
     }
 }
+
+/// The mint jobs of operations.
+const MINT: &str = "operation: mint";
 
 /// The job of an operation.
 fn job_of(id: StreamId, kind: &'static str) -> TicketJobId {
@@ -73,6 +79,7 @@ impl TicketQueue {
             TicketReply::Minted(result) => self.metrics.count(TicketCallKind::Mint, result),
             TicketReply::Redeemed(result) => self.metrics.count(TicketCallKind::Redeem, result),
             TicketReply::Verified(result) => self.metrics.count(TicketCallKind::Verify, result),
+            TicketReply::GivenUp(result) => self.metrics.count(TicketCallKind::GiveUp, result),
             TicketReply::State(result) => self.metrics.count(TicketCallKind::CheckState, result),
         };
         if let Some(failure) = failure {
@@ -87,7 +94,7 @@ async fn make(wallet: &dyn TicketWallet, id: StreamId, call: TicketCall) -> Tick
     match call {
         TicketCall::Mint(terms) => {
             fail::fail_point!("before-ticket-mint");
-            let minted = wallet.mint(job_of(id, "operation: mint"), &terms).await;
+            let minted = wallet.mint(job_of(id, MINT), &terms).await;
             fail::fail_point!("after-ticket-mint");
             TicketReply::Minted(minted.map_err(Arc::new))
         }
@@ -107,6 +114,7 @@ async fn make(wallet: &dyn TicketWallet, id: StreamId, call: TicketCall) -> Tick
             };
             TicketReply::Verified(verified.and_then(read).map_err(Arc::new))
         }
+        TicketCall::GiveUp { .. } => TicketReply::GivenUp(wallet.give_up(job_of(id, MINT)).await.map_err(Arc::new)),
         TicketCall::CheckState { token, .. } => TicketReply::State(wallet.token_state(&token).await.map_err(Arc::new)),
     }
 }
@@ -118,6 +126,7 @@ pub(super) fn failed(call: &TicketCall, failure: TicketError) -> Input {
         TicketCall::Mint(_) => TicketReply::Minted(Err(failure)),
         TicketCall::Redeem(_) => TicketReply::Redeemed(Err(failure)),
         TicketCall::Verify(_) => TicketReply::Verified(Err(failure)),
+        TicketCall::GiveUp { .. } => TicketReply::GivenUp(Err(failure)),
         TicketCall::CheckState { .. } => TicketReply::State(Err(failure)),
     })
 }

@@ -84,7 +84,7 @@ impl TicketQueue {
     const fn lanes(&self, kind: CallKind) -> &Lanes {
         match kind {
             CallKind::Mint | CallKind::Redeem | CallKind::Verify => &self.jobs,
-            CallKind::CheckState => &self.checks,
+            CallKind::GiveUp | CallKind::CheckState => &self.checks,
         }
     }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::super::fixtures::{NOW, effects, event, user};
 use super::super::{Effect, Input, Operation, StepResult};
 use super::*;
-use crate::ports::MintAuthToken;
+use crate::ports::{MintAuthToken, TicketError};
 
 const TTL: Duration = Duration::from_secs(900);
 const MINT: &str = "https://mint.example";
@@ -173,35 +173,86 @@ fn a_session_is_decided_once_and_not_after_its_end() {
     assert_eq!(late.decide(&AgeDecision::Approved, NOW.plus(TTL)), Err(DecisionFault::Expired));
 }
 
-#[test]
-fn a_mint_that_is_away_is_asked_again_for_two_minutes() {
-    let away = || minted(Err(TicketError::Unreachable("connection refused".to_owned())));
-    let mut session = minting();
-    let mut now = NOW;
-    let mut asked = 0;
-    while session.state() == VerificationState::Issuing {
-        match session.step(&away(), now) {
-            StepResult::Stepped(effects) if effects.is_empty() => {
-                now = session.wake_at().unwrap();
-                let again = effects_of_timer(&mut session, now);
-                assert_eq!(again, [Effect::AskTickets(TicketCall::Mint(proof()))], "the same job");
-                asked += 1;
-            }
-            other => {
-                let sent = effects(other);
-                assert_eq!(outgoing(&sent).1["status"], json!({"status": "insufficient_funds"}));
-                let done = effects(session.step(&arrives(outgoing(&sent).0), now));
-                let (_, data) = event(&done);
-                let reason = "the proof could not be issued: the mint cannot be reached: connection refused";
-                assert_eq!((&data["status"], &data["reason"]), (&json!("insufficient_funds"), &json!(reason)));
-            }
-        }
-    }
-    assert!(asked > 5 && now.since(NOW) >= MINT_PATIENCE && now.since(NOW) < MINT_PATIENCE + LONGEST_PAUSE * 2);
+/// The one call to the ticket wallet among effects.
+fn asked(effects: &[Effect]) -> &TicketCall {
+    let [Effect::AskTickets(call)] = effects else { panic!("{effects:?}") };
+    call
 }
 
-fn effects_of_timer(session: &mut VerificationSession, now: UnixMillis) -> Vec<Effect> {
-    effects(session.step(&Input::Timer, now))
+fn give_up() -> TicketCall {
+    TicketCall::GiveUp { mint_url: MINT.to_owned() }
+}
+
+fn given_up(result: Result<Option<Token>, TicketError>) -> Input {
+    Input::Ticket(TicketReply::GivenUp(result.map_err(Arc::new)))
+}
+
+fn away() -> Input {
+    minted(Err(TicketError::Unreachable("connection refused".to_owned())))
+}
+
+/// A session whose mint was away for too long: the ticket wallet is told that nobody waits for the proof.
+fn giving_up() -> VerificationSession {
+    let mut session = minting();
+    assert_eq!(*asked(&effects(session.step(&away(), NOW.plus(MINT_PATIENCE)))), give_up());
+    assert_eq!(session.state(), VerificationState::Issuing, "the app does not know yet");
+    session
+}
+
+#[test]
+fn a_mint_that_is_away_is_asked_again_for_two_minutes() {
+    let mut session = minting();
+    let mut now = NOW;
+    let mut count = 0;
+    loop {
+        let done = effects(session.step(&away(), now));
+        if !done.is_empty() {
+            assert_eq!(*asked(&done), give_up());
+            break;
+        }
+        now = session.wake_at().unwrap();
+        assert_eq!(*asked(&effects(session.step(&Input::Timer, now))), TicketCall::Mint(proof()), "the same job");
+        count += 1;
+    }
+    assert!(count > 5 && now.since(NOW) >= MINT_PATIENCE && now.since(NOW) < MINT_PATIENCE + LONGEST_PAUSE * 2);
+    let sent = effects(session.step(&given_up(Ok(None)), now));
+    assert_eq!(outgoing(&sent).1["status"], json!({"status": "insufficient_funds"}));
+    let done = effects(session.step(&arrives(outgoing(&sent).0), now));
+    let (_, data) = event(&done);
+    let reason = "the proof could not be issued: the mint cannot be reached: connection refused";
+    assert_eq!((&data["status"], &data["reason"]), (&json!("insufficient_funds"), &json!(reason)));
+    assert_eq!(session.state(), VerificationState::NotIssued);
+}
+
+#[test]
+fn a_proof_that_was_signed_at_the_last_moment_is_the_users() {
+    let mut session = giving_up();
+    let proof = Token("cashuBproof".to_owned());
+    let sent = effects(session.step(&given_up(Ok(Some(proof))), NOW.plus(MINT_PATIENCE)));
+    let done = effects(session.step(&arrives(outgoing(&sent).0), NOW.plus(MINT_PATIENCE)));
+    assert_eq!(event(&done).1["token"], "cashuBproof");
+    assert_eq!(session.state(), VerificationState::Passed);
+}
+
+#[test]
+fn a_session_does_not_end_without_a_proof_before_the_ticket_wallet_knows() {
+    let failed = || given_up(Err(TicketError::Overloaded));
+    let mut session = giving_up();
+    assert_eq!(session.step(&away(), NOW), StepResult::Ignored);
+    assert_eq!(session.decide(&rejected("x"), NOW), Err(DecisionFault::Decided));
+    for _ in 0..GIVE_UP_TRIES {
+        assert!(effects(session.step(&failed(), NOW)).is_empty());
+        let next = session.wake_at().unwrap();
+        assert_eq!(session.step(&Input::Timer, next.minus(Duration::from_millis(1))), StepResult::Ignored);
+        assert_eq!(*asked(&effects(session.step(&Input::Timer, next))), give_up());
+    }
+    // After a restart, too.
+    let state = Operation::VerificationSession(session).to_state().unwrap();
+    let Ok(Operation::VerificationSession(mut session)) = Operation::from_state(&state) else { panic!() };
+    assert_eq!(*asked(&effects(session.step(&Input::Resumed, NOW))), give_up());
+    // A record that is damaged holds up no session for ever.
+    outgoing(&effects(session.step(&failed(), NOW)));
+    assert_eq!(session.state(), VerificationState::NotIssued);
 }
 
 #[test]
@@ -213,7 +264,9 @@ fn a_mint_that_refuses_or_wants_money_ends_it_at_once() {
         (unpaid, "the mint wants to be paid for the proof"),
     ] {
         let mut session = minting();
-        let sent = effects(session.step(&reply, NOW));
+        // Somebody may pay the quote, all the same.
+        assert_eq!(*asked(&effects(session.step(&reply, NOW))), give_up());
+        let sent = effects(session.step(&given_up(Ok(None)), NOW));
         let done = effects(session.step(&arrives(outgoing(&sent).0), NOW));
         assert_eq!(event(&done).1["reason"], reason);
         assert_eq!(session.state(), VerificationState::NotIssued);
