@@ -24,4 +24,5 @@ mod relays;
 mod runtime_changes;
 mod tickets;
 mod verification;
+mod wallet_kills;
 mod webhooks;

@@ -6,6 +6,7 @@ mod kills;
 mod nutshell;
 mod paid_quotes;
 mod restore;
+mod users;
 
 use serde_json::{Value, json};
 use usher_mint::{Mint, MintOptions};

@@ -92,7 +92,13 @@ impl Api {
     /// What `GET /metrics` says of this counter or gauge, a name with its labels; 0 when it is not there.
     pub(crate) async fn metric(&self, sample: &str) -> u64 {
         let text = self.get("/metrics").await.expect("metrics");
-        let mut samples = text.as_str().expect("text").lines().filter_map(|line| line.rsplit_once(' '));
+        let text = text.as_str().expect("text");
+        let mut families: Vec<_> = text.lines().filter(|line| line.starts_with("# TYPE ")).collect();
+        let count = families.len();
+        families.sort_unstable();
+        families.dedup();
+        assert_eq!(families.len(), count, "a metric is there twice: {text}");
+        let mut samples = text.lines().filter_map(|line| line.rsplit_once(' '));
         samples.find(|(name, _)| *name == sample).map_or(0, |(_, value)| value.parse().expect("a whole number"))
     }
 

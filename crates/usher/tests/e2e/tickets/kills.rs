@@ -1,6 +1,5 @@
 //! The service is killed (SIGKILL) at random instants while tickets are minted, burned, withdrawn, sent and reclaimed. Every
-//! request is repeated with its key until it is answered. At the end
-//! the service holds exactly what was minted.
+//! request is repeated with its key until it is answered. At the end the books of both sides agree to the unit.
 //!
 //! `USHER_CRASH_KILLS` sets how often it is killed, `USHER_CRASH_SEED` which instants.
 
@@ -14,10 +13,11 @@ use rand::{Rng as _, SeedableRng as _};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 use usher_mint::nutshell::NutshellMint;
+use usher_mint::{Mint, MintOptions};
 use usher_protocol::Keys;
 use usher_sandbox::relay::EmbeddedRelay;
 
-use super::fixture::key;
+use super::fixture::{AUTH, key};
 use crate::crash::{dice, kills, pause};
 use crate::harness::{Api, CallError, LONG, TestUsher};
 
@@ -29,6 +29,7 @@ const CALLERS: u64 = 4;
 struct Tickets {
     mint_url: String,
     unit: &'static str,
+    auth: Option<&'static str>,
 }
 
 /// What the app knows: its tickets, and what it was answered.
@@ -83,7 +84,8 @@ fn count(counter: &AtomicU64) {
 
 impl Caller {
     /// Repeats a request with the same key until it is answered; the refusal, if it is one.
-    async fn insist(&self, path: &str, body: Value) -> Result<Value, Value> {
+    async fn insist(&self, path: &str, mut body: Value) -> Result<Value, Value> {
+        body["static_token"] = json!(self.tickets.auth);
         let (key, deadline) = (key(), Instant::now() + 3 * LONG);
         loop {
             match self.api.post_once(path, &key, &body).await {
@@ -179,8 +181,8 @@ fn text(response: &Value, field: &str) -> String {
     response[field].as_str().unwrap_or_else(|| panic!("{field}: {response}")).to_owned()
 }
 
-/// Kills the service so often; afterwards it holds everything that was minted.
-async fn kill_and_count(tickets: Tickets, kills: u32) {
+/// Kills the service so often; afterwards it holds everything that was minted. Returns how much that is.
+async fn kill_and_count(tickets: Tickets, kills: u32) -> u64 {
     let mut dice = dice();
     let relay = EmbeddedRelay::start().await.unwrap();
     let builder = TestUsher::builder().relays(&[relay.url()]).set("CASHU__ALLOW_PRIVATE_MINTS", true);
@@ -227,11 +229,20 @@ async fn kill_and_count(tickets: Tickets, kills: u32) {
     );
     assert!(mints > 0 && burns > 0, "something has happened");
     assert_eq!(caller.balance().await, minted, "the service holds what was minted");
+    minted
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn killed_at_random_nothing_is_lost_and_nothing_is_there_twice() {
+    let mint = Mint::start(MintOptions::new().auth_token(AUTH)).await.unwrap();
+    let tickets = Tickets { mint_url: mint.url(), unit: "multi", auth: Some(AUTH) };
+    let minted = kill_and_count(tickets, kills()).await;
+    assert_eq!(mint.totals("multi").await.unwrap().outstanding(), minted, "the mint's books say the same");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn killed_at_random_at_nutshells_mint_nothing_is_lost() {
     let folder = tempfile::tempdir().unwrap();
     let mint = NutshellMint::start(folder.path(), 0).await.unwrap();
-    kill_and_count(Tickets { mint_url: mint.url(), unit: "sat" }, kills().div_ceil(2)).await;
+    kill_and_count(Tickets { mint_url: mint.url(), unit: "sat", auth: None }, kills().div_ceil(4)).await;
 }
