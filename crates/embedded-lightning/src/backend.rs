@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::panic::AssertUnwindSafe;
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -19,6 +20,7 @@ use usher_engine::ports::{
 use usher_protocol::bolt11::{Invoice, Network};
 use usher_protocol::message::PaymentHash;
 
+use crate::generation::Generation;
 use crate::invoices::blocking;
 use crate::liquidity::sendable;
 use crate::node::{StartError, build, start};
@@ -46,6 +48,7 @@ const PAYMENT_TIME: Duration = Duration::from_secs(60);
 pub(crate) struct Inner {
     pub(crate) node: Arc<Node>,
     pub(crate) store: Arc<Store>,
+    pub(crate) generation: Generation,
     clock: Arc<dyn Clock>,
     network: Network,
     max_fee_percent: u64,
@@ -129,17 +132,11 @@ impl EmbeddedLightning {
             .build()
             .map_err(StartError::Threads)?;
         let handle = runtime.handle().clone();
-        let building = handle.clone();
-        let opened = handle.spawn_blocking(move || open(&options, clock, &building)).await;
-        let inner = match opened {
-            Ok(Ok(inner)) => Arc::new(inner),
-            Ok(Err(error)) => {
-                runtime.shutdown_background();
-                return Err(error);
-            }
+        let inner = match open(options, clock, &handle).await {
+            Ok(inner) => Arc::new(inner),
             Err(error) => {
                 runtime.shutdown_background();
-                return Err(StartError::Threads(std::io::Error::other(error)));
+                return Err(error);
             }
         };
         let (notifications, to_engine) = mpsc::channel(NOTIFICATIONS);
@@ -161,6 +158,7 @@ impl EmbeddedLightning {
     pub async fn stop(&self) {
         self.stop.cancel();
         let Some(runtime) = self.runtime.lock().take() else { return };
+        self.inner.generation.advance().await;
         let _ = shut_down(&self.inner, runtime).await;
     }
 
@@ -173,24 +171,44 @@ impl EmbeddedLightning {
     }
 }
 
-/// Opens the store and builds the node. Blocks.
-fn open(options: &Options, clock: Arc<dyn Clock>, runtime: &tokio::runtime::Handle) -> Result<Inner, StartError> {
-    let store = Arc::new(Store::open(&options.folder)?);
-    let removed = store.remove_unsent_payments().map_err(crate::store::OpenError::Io)?;
-    if removed > 0 {
-        tracing::info!(removed, "payments that were recorded and never sent");
-    }
-    let node = build(options, Arc::clone(&store), runtime)?;
+/// Opens the store and builds the node.
+async fn open(options: Options, clock: Arc<dyn Clock>, runtime: &tokio::runtime::Handle) -> Result<Inner, StartError> {
+    let broke = |error| StartError::Threads(std::io::Error::other(error));
+    let folder = options.folder.clone();
+    let opened = runtime.spawn_blocking(move || open_store(&folder)).await.map_err(broke)?;
+    let store = Arc::new(opened?);
+    let generation = Generation::of(Arc::clone(&store), options.settings.clone());
+    let (network, max_fee_percent, max_opening_fee_percent) =
+        (options.network, options.max_fee_percent, options.max_opening_fee_percent);
+    let built = match generation.check().await {
+        Ok(()) => {
+            let (stored, building) = (Arc::clone(&store), runtime.clone());
+            runtime.spawn_blocking(move || build(&options, stored, &building)).await.map_err(broke).flatten()
+        }
+        Err(error) => Err(error),
+    };
+    let node = built.inspect_err(|_| store.close())?;
     Ok(Inner {
         node: Arc::new(node),
         store,
+        generation,
         clock,
-        network: options.network,
-        max_fee_percent: options.max_fee_percent,
-        max_opening_fee_percent: options.max_opening_fee_percent,
+        network,
+        max_fee_percent,
+        max_opening_fee_percent,
         started: AtomicBool::new(false),
         outcomes: watch::Sender::new(0),
     })
+}
+
+/// Opens the store and removes the records of payments that were never sent. Blocks.
+fn open_store(folder: &Path) -> Result<Store, StartError> {
+    let store = Store::open(folder)?;
+    let removed = store.remove_unsent_payments().map_err(StartError::storage)?;
+    if removed > 0 {
+        tracing::info!(removed, "payments that were recorded and never sent");
+    }
+    Ok(store)
 }
 
 #[async_trait]

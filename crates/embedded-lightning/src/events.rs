@@ -13,6 +13,7 @@ use usher_engine::ports::{LightningNotification, PaidInvoice};
 use usher_protocol::message::{PaymentHash, Preimage};
 
 use crate::backend::Inner;
+use crate::generation;
 
 /// How long payments that have ended, and invoices that have expired, are kept: longer than anybody asks for them.
 const RETENTION: u64 = 90 * 24 * 3600;
@@ -28,11 +29,16 @@ pub(crate) async fn run(
 ) {
     let _ = notifications.send(LightningNotification::Reconnected).await;
     let mut cleanup = tokio::time::interval(CLEANUP);
+    let mut stamp = tokio::time::interval(generation::INTERVAL);
     loop {
         let event = tokio::select! {
             () = stop.cancelled() => return,
             _ = cleanup.tick() => {
                 remove_old_records(&inner);
+                continue;
+            }
+            _ = stamp.tick() => {
+                inner.generation.advance().await;
                 continue;
             }
             event = inner.node.next_event_async() => event,

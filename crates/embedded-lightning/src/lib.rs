@@ -35,6 +35,7 @@
 mod backend;
 mod connections;
 mod events;
+mod generation;
 mod invoices;
 mod liquidity;
 mod log_bridge;

@@ -27,6 +27,21 @@ pub enum StartError {
     /// Its storage cannot be opened.
     #[error("the Lightning node's data cannot be opened: {0}")]
     Store(#[from] OpenError),
+    /// The data are older than what the service had: they were restored from a backup.
+    #[error(
+        "the Lightning node's data are an old copy, or missing (stamp {here}; the service has seen {there}). With old data a peer may \
+         take all the money of a channel. Put the newest copy back. If there is none, do not start this node again: its \
+         peers still have the newest state, and can close the channels"
+    )]
+    Restored {
+        /// The stamp of the data.
+        here: u64,
+        /// The newest stamp that the service knows.
+        there: u64,
+    },
+    /// The service's own database cannot be read.
+    #[error("the stamp of the Lightning node's data cannot be read: {0}")]
+    Settings(String),
     /// Nobody can connect to it there.
     #[error("the Lightning node cannot listen on {0}: {1}")]
     Listen(SocketAddr, std::io::Error),
@@ -36,6 +51,12 @@ pub enum StartError {
     /// The library cannot use the stored data: for example they belong to another mnemonic or network.
     #[error("the Lightning node's data cannot be used: {0}. Do they belong to this mnemonic and network?")]
     Build(BuildError),
+}
+
+impl StartError {
+    pub(crate) fn storage(error: std::io::Error) -> Self {
+        Self::Store(OpenError::Io(error))
+    }
 }
 
 /// Builds the node from what is stored; asks nobody.

@@ -4,10 +4,12 @@ use std::fmt;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Arc;
 
 use ldk_node::bip39::Mnemonic;
 use ldk_node::bitcoin::secp256k1::PublicKey;
 use ldk_node::lightning::ln::msgs::SocketAddress;
+use usher_engine::ports::SettingStore;
 use usher_protocol::bolt11::Network;
 
 /// How the node is set up. `Debug` shows no secret.
@@ -28,6 +30,8 @@ pub struct Options {
     pub max_fee_percent: u64,
     /// The most that the provider may keep of a payment for opening a channel, in percent of its amount.
     pub max_opening_fee_percent: u64,
+    /// Where the service stores which copy of the data is the newest; without, an old copy is not recognised.
+    pub settings: Option<Arc<dyn SettingStore>>,
 }
 
 /// Where the node learns of blocks.

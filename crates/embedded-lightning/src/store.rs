@@ -41,6 +41,8 @@ const TABLES: &str = "
         changed_at INTEGER NOT NULL
     );
     CREATE TABLE invoices (payment_hash BLOB PRIMARY KEY, expires_at INTEGER NOT NULL);
+    CREATE TABLE generation (number INTEGER NOT NULL);
+    INSERT INTO generation VALUES (0);
     PRAGMA user_version = 1;
 ";
 
@@ -123,6 +125,19 @@ impl Store {
             self.failed.store(true, Ordering::Release);
             tracing::error!(%error, "the Lightning node cannot store its state and stops until the next start");
             io::Error::other(error)
+        })
+    }
+
+    /// How often the data were stamped (`generation.rs`).
+    pub(crate) fn generation(&self) -> io::Result<u64> {
+        let connection = self.connection.lock();
+        connection.query_row("SELECT number FROM generation", [], |row| row.get(0)).map_err(io::Error::other)
+    }
+
+    /// Stamps the data once more; the result is the new number.
+    pub(crate) fn advance_generation(&self) -> io::Result<u64> {
+        self.change(|connection| {
+            connection.query_row("UPDATE generation SET number = number + 1 RETURNING number", [], |row| row.get(0))
         })
     }
 

@@ -56,6 +56,7 @@ impl Setup {
             listen: None,
             max_fee_percent: 5,
             max_opening_fee_percent: 50,
+            settings: None,
         }
     }
 

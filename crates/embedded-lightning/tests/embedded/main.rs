@@ -6,3 +6,4 @@ mod fixture;
 mod invoices;
 mod kills;
 mod outages;
+mod restored_copies;
