@@ -15,7 +15,7 @@ use usher_protocol::message::{PaymentHash, Preimage};
 use crate::backend::Inner;
 use crate::generation;
 
-/// How long payments that have ended, and invoices that have expired, are kept: longer than anybody asks for them.
+/// How long payments are kept after they have ended and their invoices have expired: longer than anybody asks for them.
 const RETENTION: u64 = 90 * 24 * 3600;
 
 /// How often what is older is removed.

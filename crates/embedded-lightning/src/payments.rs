@@ -60,7 +60,7 @@ impl Inner {
         if known.is_some_and(|known| known.direction == PaymentDirection::Inbound) {
             return Err(refused(false, "the invoice is the service's own"));
         }
-        let begun = self.store.begin_payment(hash, &payment.request, self.now());
+        let begun = self.store.begin_payment(hash, &payment.request, invoice.expires_at(), self.now());
         match begun {
             Ok(true) => {}
             Ok(false) => {

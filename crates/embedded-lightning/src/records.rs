@@ -40,15 +40,23 @@ impl Store {
             .map_err(io::Error::other)
     }
 
-    /// Records that a payment is about to be handed to the library. `false`: there is a record already.
-    pub(crate) fn begin_payment(&self, hash: PaymentHash, request: &str, now: u64) -> io::Result<bool> {
+    /// Records that a payment is about to be handed to the library. `false`: there is a record already. `expires_at` is the
+    /// invoice's: until then the record protects from paying it twice.
+    pub(crate) fn begin_payment(
+        &self,
+        hash: PaymentHash,
+        request: &str,
+        expires_at: u64,
+        now: u64,
+    ) -> io::Result<bool> {
+        let expires_at = i64::try_from(expires_at).unwrap_or(i64::MAX);
         let inserted = self.change(|connection| {
             connection
                 .prepare_cached(
-                    "INSERT OR IGNORE INTO sent_payments (payment_hash, request, state, changed_at)
-                     VALUES (?1, ?2, 'sending', ?3)",
+                    "INSERT OR IGNORE INTO sent_payments (payment_hash, request, expires_at, state, changed_at)
+                     VALUES (?1, ?2, ?3, 'sending', ?4)",
                 )?
-                .execute(params![hash.as_bytes(), request, now])
+                .execute(params![hash.as_bytes(), request, expires_at, now])
         })?;
         Ok(inserted == 1)
     }
@@ -68,12 +76,12 @@ impl Store {
         self.change(|connection| {
             connection
                 .prepare_cached(
-                    "INSERT INTO sent_payments (payment_hash, request, state, preimage, fees, changed_at)
-                     VALUES (?1, '', 'paid', ?2, ?3, ?4)
+                    "INSERT INTO sent_payments (payment_hash, request, expires_at, state, preimage, fees, changed_at)
+                     VALUES (?1, '', ?5, 'paid', ?2, ?3, ?4)
                      ON CONFLICT (payment_hash)
                      DO UPDATE SET state = 'paid', preimage = ?2, fees = ?3, changed_at = ?4 WHERE state <> 'paid'",
                 )?
-                .execute(params![hash.as_bytes(), paid.preimage.as_bytes(), paid.fees_paid, now])
+                .execute(params![hash.as_bytes(), paid.preimage.as_bytes(), paid.fees_paid, now, i64::MAX])
         })?;
         Ok(())
     }
@@ -143,8 +151,8 @@ impl Store {
             .map_err(io::Error::other)
     }
 
-    /// Removes records that nobody asks for any more: invoices that expired, and payments that ended, before `until`.
-    /// The result is their payment hashes.
+    /// Removes records that nobody asks for any more: invoices that expired before `until`, and payments that ended
+    /// before it and whose invoice expired before it. The result is their payment hashes.
     pub(crate) fn remove_old_records(&self, until: u64) -> io::Result<Vec<PaymentHash>> {
         self.change(|connection| {
             let mut removed = Vec::new();
@@ -152,7 +160,8 @@ impl Store {
                 "DELETE FROM invoices WHERE payment_hash IN
                  (SELECT payment_hash FROM invoices WHERE expires_at < ?1 LIMIT 1000) RETURNING payment_hash",
                 "DELETE FROM sent_payments WHERE payment_hash IN
-                 (SELECT payment_hash FROM sent_payments WHERE changed_at < ?1 AND state <> 'sending' LIMIT 1000)
+                 (SELECT payment_hash FROM sent_payments
+                  WHERE changed_at < ?1 AND expires_at < ?1 AND state <> 'sending' LIMIT 1000)
                  RETURNING payment_hash",
             ] {
                 let mut query = connection.prepare_cached(statement)?;
@@ -199,8 +208,8 @@ mod tests {
     #[test]
     fn a_payment_begins_once() {
         let (_folder, store) = store();
-        assert!(store.begin_payment(HASH, "first", 1).unwrap());
-        assert!(!store.begin_payment(HASH, "second", 2).unwrap());
+        assert!(store.begin_payment(HASH, "first", 5, 1).unwrap());
+        assert!(!store.begin_payment(HASH, "second", 5, 2).unwrap());
         assert_eq!(
             store.sent_payment(HASH).unwrap(),
             Some(SentPayment { request: "first".to_owned(), state: SentState::Sending })
@@ -210,7 +219,7 @@ mod tests {
     #[test]
     fn paid_is_final_and_failed_is_not_paid_by_a_late_refusal() {
         let (_folder, store) = store();
-        store.begin_payment(HASH, "r", 1).unwrap();
+        store.begin_payment(HASH, "r", 5, 1).unwrap();
         store.payment_succeeded(HASH, &paid(), 2).unwrap();
         store.payment_failed(HASH, "late", 3).unwrap();
         store.forget_payment(HASH).unwrap();
@@ -220,7 +229,7 @@ mod tests {
     #[test]
     fn success_overrides_failure() {
         let (_folder, store) = store();
-        store.begin_payment(HASH, "r", 1).unwrap();
+        store.begin_payment(HASH, "r", 5, 1).unwrap();
         store.payment_failed(HASH, "no route", 2).unwrap();
         assert_eq!(store.sent_payment(HASH).unwrap().unwrap().state, SentState::Failed("no route".to_owned()));
         store.payment_succeeded(HASH, &paid(), 3).unwrap();
@@ -230,7 +239,7 @@ mod tests {
     #[test]
     fn a_payment_that_the_library_never_stored_was_not_sent() {
         let (_folder, store) = store();
-        store.begin_payment(HASH, "r", 1).unwrap();
+        store.begin_payment(HASH, "r", 5, 1).unwrap();
         // The library lists it and has queued it in memory only.
         store.write(LIBRARY_PAYMENTS, "", &hex::encode(HASH.as_bytes()), HASH.as_bytes().to_vec()).unwrap();
         assert_eq!(store.remove_unsent_payments().unwrap(), 1);
@@ -241,7 +250,7 @@ mod tests {
     #[test]
     fn a_payment_in_a_channel_may_have_been_sent() {
         let (_folder, store) = store();
-        store.begin_payment(HASH, "r", 1).unwrap();
+        store.begin_payment(HASH, "r", 5, 1).unwrap();
         let mut channel = vec![0; 100];
         channel.extend_from_slice(HASH.as_bytes());
         channel.extend_from_slice(&[0; 100]);
@@ -254,13 +263,17 @@ mod tests {
     fn old_records_go_and_payments_under_way_stay() {
         let (_folder, store) = store();
         let other = PaymentHash::from_bytes([8; 32]);
-        store.begin_payment(HASH, "r", 1).unwrap();
-        store.begin_payment(other, "r", 1).unwrap();
+        store.begin_payment(HASH, "r", 5, 1).unwrap();
+        store.begin_payment(other, "r", 5, 1).unwrap();
         store.payment_failed(other, "no", 2).unwrap();
+        let payable = PaymentHash::from_bytes([10; 32]);
+        store.begin_payment(payable, "r", 20, 1).unwrap();
+        store.payment_succeeded(payable, &paid(), 2).unwrap();
         store.record_invoice(PaymentHash::from_bytes([9; 32]), 3).unwrap();
         assert_eq!(store.remove_old_records(10).unwrap().len(), 2);
         assert_eq!(store.sent_payment(HASH).unwrap().unwrap().state, SentState::Sending);
         assert_eq!(store.sent_payment(other).unwrap(), None);
+        assert!(store.sent_payment(payable).unwrap().is_some(), "its invoice could be paid again");
     }
 
     #[test]

@@ -34,6 +34,7 @@ const TABLES: &str = "
     CREATE TABLE sent_payments (
         payment_hash BLOB PRIMARY KEY,
         request TEXT NOT NULL,
+        expires_at INTEGER NOT NULL,
         state TEXT NOT NULL,
         preimage BLOB,
         fees INTEGER,
