@@ -412,6 +412,9 @@ test("a service of another version is warned of, once", async () => {
         await usher.ticketBalances();
         await usher.ticketBalances();
         assert.equal((await usher.checkVersion()).matches, expected === 0);
+        // The first call compares the versions beside its own work.
+        for (let i = 0; warnings.length < expected && i < 200; i++)
+          await new Promise((resolve) => setTimeout(resolve, 50));
         assert.equal(warnings.length, expected);
         if (expected) assert.ok(warnings[0].includes(version));
       },
