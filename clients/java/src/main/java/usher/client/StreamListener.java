@@ -30,6 +30,7 @@ public interface StreamListener {
      * @param error the error
      */
     default void onError(UsherException error) {
-        System.getLogger("usher.client").log(System.Logger.Level.ERROR, "reading a stream has ended", error);
+        System.getLogger("usher.client")
+                .log(System.Logger.Level.WARNING, "reading a stream has ended: " + error.getMessage(), error.getCause());
     }
 }
