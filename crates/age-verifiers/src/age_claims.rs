@@ -31,7 +31,11 @@ impl AgeClaim {
             Self::Standard => {
                 let birthdate = claims.get("birthdate").and_then(Value::as_str);
                 let by_date = birthdate.and_then(|date| reached(date, minimum_age, today));
-                by_date.or_else(|| by_thresholds(claims, minimum_age))
+                match (by_date, by_thresholds(claims, minimum_age)) {
+                    // The provider denies it, whatever the date says.
+                    (Some(true), Some(false)) => Some(false),
+                    (by_date, by_thresholds) => by_date.or(by_thresholds),
+                }
             }
         }
     }
@@ -161,6 +165,8 @@ mod tests {
             (json!({ "age_over_x": true }), None),
             (json!({ "birthdate": "nonsense", "age_over_18": true }), Some(true)),
             (json!({ "birthdate": "2010-01-01", "age_over_18": true }), Some(false)),
+            (json!({ "birthdate": "1970-01-01", "age_over_18": false }), Some(false)),
+            (json!({ "birthdate": "1970-01-01", "age_over_99": false }), Some(true)),
             (json!({}), None),
             (json!([]), None),
         ] {

@@ -57,10 +57,17 @@ impl HttpClient {
 
     /// Whether requests to this address are allowed at all; the network that it leads to is checked with each connection.
     pub(crate) fn check(&self, address: &MintAddress) -> Result<(), MintError> {
-        if self.allow_private || address.is_https() {
+        let not_allowed = |reason: &str| Err(MintError::AddressNotAllowed(reason.to_owned()));
+        if self.allow_private {
             return Ok(());
         }
-        Err(MintError::AddressNotAllowed("mints must be https:// addresses".to_owned()))
+        if !address.is_https() {
+            return not_allowed("mints must be https:// addresses");
+        }
+        if address.ip().is_some_and(|ip| !usher_address_guard::is_public(ip)) {
+            return not_allowed("it is not a public address");
+        }
+        Ok(())
     }
 
     async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<(StatusCode, Vec<u8>), MintError> {

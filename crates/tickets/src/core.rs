@@ -295,8 +295,8 @@ impl Core {
         let from = self.store.ticket_counter(&mint_url, &name).await?;
         if from == 0 && self.is_used(mint, keyset, auth).await? {
             return Err(Refusal::Failure(Failure::Refused(format!(
-                "this service's key was used with it before, but the record of that is lost: run `usher tickets restore \
-                 {mint_url}` first"
+                "this service's key was used with it before, under another address, or in a record that is lost: use that \
+                 address, or run `usher tickets restore {mint_url}` first"
             ))));
         }
         let (seeds, id, keys) = (Arc::clone(&self.seeds), keyset.id, Arc::clone(keys));

@@ -1,6 +1,7 @@
 //! Addresses of mints, and units.
 
 use std::fmt;
+use std::net::IpAddr;
 
 use usher_protocol::{mint_url, ticket_unit};
 
@@ -19,6 +20,12 @@ impl MintAddress {
 
     pub(crate) fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Its host, if that is an IP address.
+    pub(crate) fn ip(&self) -> Option<IpAddr> {
+        let uri: http::Uri = self.0.parse().ok()?;
+        uri.host()?.trim_start_matches('[').trim_end_matches(']').parse().ok()
     }
 
     pub(crate) fn is_https(&self) -> bool {

@@ -41,14 +41,23 @@ impl Mints {
         Self { http: HttpClient::new(options), requests_per_mint, mints: Mutex::default() }
     }
 
+    /// Reads an address, and checks as much as it tells by itself.
+    ///
+    /// # Errors
+    /// The address is not allowed.
+    pub(crate) fn check(&self, address: &str) -> Result<MintAddress, Refusal> {
+        let not_allowed = |reason: &str| Refusal::Failure(Failure::AddressNotAllowed(reason.to_owned()));
+        let address = MintAddress::parse(address).map_err(not_allowed)?;
+        self.http.check(&address)?;
+        Ok(address)
+    }
+
     /// The mint at this address.
     ///
     /// # Errors
     /// The address is not allowed, or too many mints are in use.
     pub(crate) fn get(&self, address: &str) -> Result<Arc<Mint>, Refusal> {
-        let not_allowed = |reason: &str| Refusal::Failure(Failure::AddressNotAllowed(reason.to_owned()));
-        let address = MintAddress::parse(address).map_err(not_allowed)?;
-        self.http.check(&address)?;
+        let address = self.check(address)?;
         let mut mints = self.mints.lock();
         if let Some(mint) = mints.get(&address) {
             return Ok(Arc::clone(mint));

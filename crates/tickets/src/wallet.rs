@@ -125,6 +125,10 @@ impl Drop for CashuWallet {
 
 #[async_trait]
 impl TicketWallet for CashuWallet {
+    fn check_mint(&self, mint_url: &str) -> Result<(), TicketError> {
+        Ok(self.core.mints.check(mint_url).map(drop)?)
+    }
+
     fn read_token(&self, token: &Token) -> Result<TokenInfo, TokenFault> {
         token::read_token(token)
     }

@@ -158,6 +158,9 @@ impl Engine {
         request: RequestVerificationToken,
         once: Option<IdempotentRequest<StreamId>>,
     ) -> Result<StreamId, StartError> {
+        if let Some(mint_url) = &request.mint_url {
+            self.tickets.check_mint(mint_url)?;
+        }
         self.starter.request_verification_token(request, once).await
     }
 
@@ -212,6 +215,7 @@ impl Engine {
         request: RequestTicket,
         once: Option<IdempotentRequest<StreamId>>,
     ) -> Result<StreamId, StartError> {
+        self.tickets.check_mint(&request.mint_url)?;
         self.starter.request_ticket(request, once).await
     }
 

@@ -18,6 +18,16 @@ use crate::UnixMillis;
 /// Each call returns within a bound of the adapter's; [`TicketError::TimedOut`] says that the job goes on.
 #[async_trait]
 pub trait TicketWallet: Send + Sync {
+    /// Whether requests to this mint are allowed, as far as its address tells; the network that a name leads to is checked
+    /// with each connection.
+    ///
+    /// # Errors
+    /// [`TicketError::AddressNotAllowed`].
+    fn check_mint(&self, mint_url: &str) -> Result<(), TicketError> {
+        let _ = mint_url;
+        Ok(())
+    }
+
     /// Reads a token without asking anybody: its mint, unit and value as its sender states them.
     ///
     /// # Errors

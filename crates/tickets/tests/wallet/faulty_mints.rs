@@ -307,6 +307,18 @@ async fn private_addresses_are_refused() {
         let refused = wallet.mint(id(), &terms).await;
         assert!(matches!(refused, Err(TicketError::AddressNotAllowed(_))), "{}: {refused:?}", terms.mint_url);
     }
+    // What an address tells by itself, without a connection.
+    for (url, is_allowed) in [
+        (world.url.as_str(), false),
+        ("https://10.0.0.1:3338", false),
+        ("https://[::1]/mint", false),
+        ("https://[::ffff:127.0.0.1]", false),
+        ("https://mint.example", true),
+        ("https://1.1.1.1", true),
+    ] {
+        let checked = wallet.check_mint(url);
+        assert_eq!(checked.is_ok(), is_allowed, "{url}: {checked:?}");
+    }
     wallet.close().await;
 }
 

@@ -118,6 +118,17 @@ impl Tickets {
         Self { wallet, payer, checks, idempotency, metrics, ids }
     }
 
+    /// Refuses a mint whose tokens could never be verified, before a user is asked for one.
+    pub(super) fn check_mint(&self, mint_url: &str) -> Result<(), StartError> {
+        match self.wallet.as_ref().map(|wallet| wallet.check_mint(mint_url)) {
+            Some(Err(TicketError::AddressNotAllowed(reason))) => {
+                let detail = format!("is not allowed (cashu.allow_private_mints): {reason}");
+                Err(StartError::invalid("/mint_url", detail))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// See [`Engine::mint_ticket`](super::Engine::mint_ticket).
     pub(super) async fn mint(
         &self,
