@@ -271,8 +271,13 @@ impl AgeVerifier for OidcVerifier {
         &self.name
     }
 
+    async fn probe(&self) -> Result<(), AgeVerifierError> {
+        is_usable(&*self.metadata(true).await?)
+    }
+
     async fn begin(&self, check: &NewAgeCheck) -> Result<BegunAgeCheck, AgeVerifierError> {
         let metadata = self.metadata(false).await?;
+        is_usable(&metadata)?;
         let return_url = RedirectUrl::new(check.return_url.clone()).map_err(|_| invalid("our own address"))?;
         let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
         let nonce = Nonce::new_random();
@@ -289,9 +294,6 @@ impl AgeVerifier for OidcVerifier {
             .set_pkce_challenge(challenge)
             .add_extra_param("claims", wanted)
             .url();
-        if !matches!(url.scheme(), "http" | "https") {
-            return Err(invalid("discovery: the authorization endpoint is not an http(s) URL"));
-        }
         let memo = Memo { nonce, verifier, return_url: check.return_url.clone(), minimum_age: check.minimum_age };
         let memo = serde_json::to_string(&memo).map_err(|_| invalid("our own memo"))?;
         Ok(BegunAgeCheck { url: url.into(), memo: AgeCheckMemo(memo) })
@@ -356,6 +358,17 @@ impl Returned {
         }
         returned
     }
+}
+
+/// Whether the provider has what a check needs.
+fn is_usable(metadata: &CoreProviderMetadata) -> Result<(), AgeVerifierError> {
+    if !matches!(metadata.authorization_endpoint().url().scheme(), "http" | "https") {
+        return Err(invalid("discovery: the authorization endpoint is not an http(s) URL"));
+    }
+    if metadata.token_endpoint().is_none() {
+        return Err(invalid("discovery: it has no token endpoint"));
+    }
+    Ok(())
 }
 
 /// How the client authenticates to the token endpoint: by header, unless the provider takes the secret in the body only.

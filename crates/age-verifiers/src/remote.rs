@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use http::header::AUTHORIZATION;
-use http::{HeaderMap, HeaderName, HeaderValue, Method};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode};
 use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use serde_json::json;
@@ -72,6 +72,19 @@ impl RemoteVerifier {
 impl AgeVerifier for RemoteVerifier {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    async fn probe(&self) -> Result<(), AgeVerifierError> {
+        // There is no such check: every other response than a refusal of the API key is one of the contract's.
+        let uri = format!("{}/checks/usher-doctor", self.base);
+        let response = self.http.send(Method::GET, &uri, self.headers(), Vec::new()).await?;
+        match response.status {
+            status @ (StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => {
+                Err(invalid(&format!("it refuses the API key (status {status})")))
+            }
+            status if status.is_server_error() => Err(AgeVerifierError::Unreachable(format!("status {status}"))),
+            _ => Ok(()),
+        }
     }
 
     async fn begin(&self, check: &NewAgeCheck) -> Result<BegunAgeCheck, AgeVerifierError> {

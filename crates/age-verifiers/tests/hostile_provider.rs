@@ -313,6 +313,7 @@ async fn a_provider_that_breaks_the_protocol_is_not_believed_and_not_quoted() {
         ("jwks_uri", Value::Null),
     ] {
         provider.say(DISCOVERY, Reply::Json(changed(document.clone(), name, value.clone())));
+        assert!(provider.verifier().probe().await.is_err(), "{name} {value}");
         let Err(error) = provider.verifier().begin(&check()).await else { panic!("{name} {value}") };
         assert!(!error.to_string().to_lowercase().contains("zacharias"), "{error}");
     }
@@ -328,6 +329,7 @@ async fn a_provider_that_breaks_the_protocol_is_not_believed_and_not_quoted() {
         assert!(!error.to_string().contains("Zacharias"), "{error}");
     }
     provider.say(DISCOVERY, Reply::Json(document));
+    assert_eq!(provider.verifier().probe().await, Ok(()));
 
     let access_token = json!({ "access_token": "a", "token_type": "Bearer" });
     for reply in [

@@ -118,6 +118,13 @@ async fn a_service_that_breaks_the_contract_is_not_believed_and_not_quoted() {
         let error = verifier.result(&memo, None).await.unwrap_err();
         assert!(matches!(&error, AgeVerifierError::Invalid(_)) && !error.to_string().contains("secret"), "{error}");
     }
+    for (status, is_usable) in [(404, true), (200, true), (401, false), (403, false), (500, false)] {
+        service.say(status, &json!({ "error": "secret" }));
+        let probed = verifier.probe().await;
+        assert_eq!(probed.is_ok(), is_usable, "{status}");
+        assert!(!format!("{probed:?}").contains("secret"));
+        assert!(service.last().starts_with("GET /v1/checks/"), "no check begins");
+    }
     service.say(503, &json!({}));
     assert!(matches!(verifier.result(&memo, None).await, Err(AgeVerifierError::Unreachable(_))));
 }

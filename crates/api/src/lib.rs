@@ -43,5 +43,7 @@ pub use auth::ApiTokens;
 pub use problem::ErrorCode;
 pub use router::openapi;
 pub use server::{ServeOptions, serve};
-pub use service_status::{Family, Measure, Readiness, RelaysReadiness, Sample, ServiceStatus, WalletReadiness};
+pub use service_status::{
+    Family, Measure, MintReadiness, Readiness, RelaysReadiness, Sample, ServiceStatus, WalletReadiness,
+};
 pub use state::{ApiParts, ApiState, DocsAccess, Limits};

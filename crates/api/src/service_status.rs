@@ -26,6 +26,19 @@ pub struct Readiness {
     pub damaged: Vec<DamagedRow>,
     /// The Lightning wallet.
     pub wallet: WalletReadiness,
+    /// The mints at which the ticket wallet has a balance or unfinished jobs.
+    pub mints: Vec<MintReadiness>,
+}
+
+/// A mint, as its last response shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MintReadiness {
+    /// Its address.
+    pub mint_url: String,
+    /// Jobs of the ticket wallet that are not finished.
+    pub unfinished_jobs: usize,
+    /// Whether it responded to the last request; `None` when none was sent since the start.
+    pub responds: Option<bool>,
 }
 
 /// The Lightning wallet.

@@ -13,6 +13,7 @@ use cashu::{
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderValue, USER_AGENT};
 use http::{Method, Request, StatusCode};
 use http_body_util::{BodyExt as _, Full};
+use parking_lot::Mutex;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -128,11 +129,18 @@ fn failure(error: &usher_http_client::Error) -> MintError {
 pub(crate) struct MintClient {
     http: HttpClient,
     address: MintAddress,
+    /// Whether the last request got a response; `None` before the first.
+    responds: Arc<Mutex<Option<bool>>>,
 }
 
 impl MintClient {
     pub(crate) fn new(http: HttpClient, address: MintAddress) -> Self {
-        Self { http, address }
+        Self { http, address, responds: Arc::default() }
+    }
+
+    /// Whether the last request got a response that is not a server error; `None` before the first.
+    pub(crate) fn responds(&self) -> Option<bool> {
+        *self.responds.lock()
     }
 
     /// What the mint supports (NUT-06).
@@ -251,7 +259,9 @@ impl MintClient {
             request = request.header("clear-auth", header);
         }
         let request = request.body(Full::new(Bytes::from(body))).map_err(|_| ours("address"))?;
-        let (status, body) = self.http.exchange(request).await?;
+        let exchange = self.http.exchange(request).await;
+        *self.responds.lock() = Some(exchange.as_ref().is_ok_and(|(status, _)| !status.is_server_error()));
+        let (status, body) = exchange?;
         if !status.is_success() {
             return Err(MintError::from_status(status.as_u16(), &body));
         }

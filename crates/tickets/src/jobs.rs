@@ -1,6 +1,6 @@
 //! The jobs that run, and those who wait for them.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -190,6 +190,15 @@ impl Jobs {
 
     pub(crate) fn remove(&self, id: TicketJobId) {
         self.0.lock().remove(&id);
+    }
+
+    /// How many run, by mint.
+    pub(crate) fn by_mint(&self) -> BTreeMap<String, usize> {
+        let mut mints = BTreeMap::new();
+        for entry in self.0.lock().values() {
+            *mints.entry(entry.mint_url.clone()).or_default() += 1;
+        }
+        mints
     }
 
     /// How many run.

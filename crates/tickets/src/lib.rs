@@ -97,4 +97,4 @@ pub use options::TicketOptions;
 pub use restore::{RestoreError, RestoredTickets};
 pub use token::read_token;
 pub use transport::{BrokenOff, MintTransport};
-pub use wallet::{CashuWallet, InvalidKey};
+pub use wallet::{CashuWallet, InvalidKey, MintStatus};

@@ -52,6 +52,12 @@ impl Mints {
         Ok(address)
     }
 
+    /// Whether the mint responded to the last request; `None` when none was sent since the start.
+    pub(crate) fn responds(&self, address: &str) -> Option<bool> {
+        let address = MintAddress::parse(address).ok()?;
+        self.mints.lock().get(&address)?.client.responds()
+    }
+
     /// The mint at this address.
     ///
     /// # Errors

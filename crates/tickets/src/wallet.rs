@@ -97,6 +97,22 @@ impl CashuWallet {
         self.core.jobs.len()
     }
 
+    /// The mints at which the wallet has a balance or unfinished jobs, by address. Asks none of them.
+    ///
+    /// # Errors
+    /// [`StoreError`].
+    pub async fn mints(&self) -> Result<Vec<MintStatus>, StoreError> {
+        let mut jobs = self.core.jobs.by_mint();
+        for balance in self.balances().await? {
+            jobs.entry(balance.mint_url).or_default();
+        }
+        let status = |(mint_url, unfinished_jobs): (String, usize)| {
+            let responds = self.core.mints.responds(&mint_url);
+            MintStatus { mint_url, unfinished_jobs, responds }
+        };
+        Ok(jobs.into_iter().map(status).collect())
+    }
+
     /// Stops all jobs: those that are talking to a mint get a few seconds. What is not finished continues at the next
     /// [`start`](Self::start).
     pub async fn close(&self) {
@@ -197,6 +213,17 @@ impl fmt::Debug for CashuWallet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CashuWallet").field("options", &self.core.options).finish_non_exhaustive()
     }
+}
+
+/// What the wallet knows of a mint.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MintStatus {
+    /// Its address, in the normal form ([`usher_protocol::mint_url`]).
+    pub mint_url: String,
+    /// Jobs that are not finished, including those that wait for a payment.
+    pub unfinished_jobs: usize,
+    /// Whether it responded to the last request, other than with a server error; `None` when none was sent since the start.
+    pub responds: Option<bool>,
 }
 
 /// The bytes are no secret key.

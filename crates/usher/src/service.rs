@@ -356,8 +356,11 @@ fn verification(config: &Config, pages_url: &str) -> VerificationRules {
     }
 }
 
-/// Who verifies ages in the place of staff, if anybody is configured.
-fn age_verifier(config: &Config, clock: &Arc<dyn Clock>) -> Result<Option<Arc<dyn AgeVerifier>>, Failure> {
+/// Who verifies ages in the place of staff, if anybody is configured. Sends nothing yet.
+///
+/// # Errors
+/// When the configuration of the provider cannot be used.
+pub(crate) fn age_verifier(config: &Config, clock: &Arc<dyn Clock>) -> Result<Option<Arc<dyn AgeVerifier>>, Failure> {
     let unusable = |key: &str| Failure::said(format!("{key} cannot be used"));
     let tls = || usher_http_client::tls_config(Vec::new()).map_err(|_| Failure::said("TLS cannot be set up"));
     Ok(match config.verification.provider {

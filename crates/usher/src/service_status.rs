@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tracing::warn;
-use usher_api::{Family, Measure, Readiness, RelaysReadiness, Sample, ServiceStatus, WalletReadiness};
+use usher_api::{Family, Measure, MintReadiness, Readiness, RelaysReadiness, Sample, ServiceStatus, WalletReadiness};
 use usher_engine::ports::{DeliveryStatus, OperationKind, Table, TicketWallet as _};
 use usher_engine::{Engine, EngineMetrics, ScanLimit};
 use usher_relays::{MetricsSnapshot, Origin, Refusal, RelayPool};
 use usher_store::{HistogramValues, SqliteStore, StoreMetrics};
-use usher_tickets::CashuWallet;
+use usher_tickets::{CashuWallet, MintStatus};
 
 use crate::process;
 
@@ -52,7 +52,8 @@ impl ServiceStatus for Parts {
         let (connected, total) = ours
             .fold((0, 0), |(connected, total), relay| (connected + usize::from(relay.state.is_connected()), total + 1));
         let damaged = self.engine.damaged_rows();
-        Readiness { relays: RelaysReadiness { connected, total }, store, damaged, wallet: self.wallet() }
+        let mints = self.mints().await;
+        Readiness { relays: RelaysReadiness { connected, total }, store, damaged, wallet: self.wallet(), mints }
     }
 
     async fn metrics(&self) -> Vec<Family> {
@@ -84,6 +85,15 @@ impl Parts {
             Some((backend, status)) => WalletReadiness { backend, connected: status.connected },
             None => WalletReadiness { backend: "none", connected: true },
         }
+    }
+
+    /// None while the store does not answer, which is reported beside it.
+    async fn mints(&self) -> Vec<MintReadiness> {
+        let mints = tokio::time::timeout(PATIENCE, self.tickets.mints()).await;
+        let mints = mints.ok().and_then(Result::ok).unwrap_or_default().into_iter();
+        let readiness =
+            |MintStatus { mint_url, unfinished_jobs, responds }| MintReadiness { mint_url, unfinished_jobs, responds };
+        mints.map(readiness).collect()
     }
 
     /// None without a wallet.

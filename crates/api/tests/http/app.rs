@@ -93,6 +93,7 @@ impl Default for PartsSay {
                 store: true,
                 damaged: Vec::new(),
                 wallet: WalletReadiness { backend: "none", connected: true },
+                mints: Vec::new(),
             },
             Vec::new(),
         )))

@@ -1,7 +1,7 @@
 //! What the service says of itself to those who watch it.
 
 use serde_json::{Value, json};
-use usher_api::{Family, Measure, RelaysReadiness, Sample};
+use usher_api::{Family, Measure, MintReadiness, RelaysReadiness, Sample};
 
 use crate::app::{TOKEN, TestApp};
 use crate::sockets::client::Client;
@@ -31,12 +31,12 @@ async fn ready_while_the_parts_are() {
     let app = TestApp::start().await;
     let (status, body) = app.ready().await;
     assert_eq!(status, 200);
-    insta::assert_snapshot!(body, @r#"{"ready":true,"relays":{"ready":true,"connected":2,"total":3},"store":{"ready":true,"damaged_rows":0,"damaged":[]},"wallet":{"ready":true,"backend":"none"}}"#);
+    insta::assert_snapshot!(body, @r#"{"ready":true,"relays":{"ready":true,"connected":2,"total":3},"store":{"ready":true,"damaged_rows":0,"damaged":[]},"wallet":{"ready":true,"backend":"none"},"tickets":{"ready":true,"mints":[]}}"#);
 
     app.parts_say.0.lock().0.relays = RelaysReadiness { connected: 0, total: 3 };
     let (status, body) = app.ready().await;
     assert_eq!(status, 503);
-    insta::assert_snapshot!(body, @r#"{"type":"urn:usher:error:no_relay_connected","title":"No relay is connected","status":503,"detail":"none of the service's relays is connected; GET /relays tells why","code":"no_relay_connected","request_id":"test","ready":false,"relays":{"connected":0,"ready":false,"total":3},"store":{"damaged":[],"damaged_rows":0,"ready":true},"wallet":{"backend":"none","ready":true}}"#);
+    insta::assert_snapshot!(body, @r#"{"type":"urn:usher:error:no_relay_connected","title":"No relay is connected","status":503,"detail":"none of the service's relays is connected; GET /relays tells why","code":"no_relay_connected","request_id":"test","ready":false,"relays":{"connected":0,"ready":false,"total":3},"store":{"damaged":[],"damaged_rows":0,"ready":true},"tickets":{"mints":[],"ready":true},"wallet":{"backend":"none","ready":true}}"#);
 
     app.parts_say.0.lock().0.store = false;
     let (status, body) = app.ready().await;
@@ -47,6 +47,26 @@ async fn ready_while_the_parts_are() {
 
     assert_eq!(app.http.get(app.url("/health")).send().await.unwrap().status(), 200, "alive all the same");
     assert_eq!(app.http.get(app.url("/health/ready")).send().await.unwrap().status(), 401);
+    app.stop().await;
+}
+
+#[tokio::test]
+async fn a_mint_that_is_away_is_shown_and_leaves_the_service_ready() {
+    let app = TestApp::start().await;
+    let mint = |name: &str, responds, unfinished_jobs| MintReadiness {
+        mint_url: format!("https://{name}.example"),
+        unfinished_jobs,
+        responds,
+    };
+    let many = (0..200).map(|number| mint(&format!("m{number}"), Some(true), 0));
+    let mints = many.chain([mint("new", None, 1), mint("away", Some(false), 2)]).collect();
+    app.parts_say.0.lock().0.mints = mints;
+    let (status, body) = app.ready().await;
+    let body: Value = serde_json::from_str(&body).unwrap();
+    assert_eq!((status, &body["ready"], &body["tickets"]["ready"]), (200, &json!(true), &json!(false)));
+    let listed = body["tickets"]["mints"].as_array().unwrap();
+    let away = json!({ "mint_url": "https://away.example", "responds": false, "unfinished_jobs": 2 });
+    assert_eq!((listed.len(), &listed[0]), (100, &away));
     app.stop().await;
 }
 

@@ -16,6 +16,12 @@ pub trait AgeVerifier: Send + Sync {
     /// The provider's name for users: its host.
     fn name(&self) -> &str;
 
+    /// Whether the provider responds and can be used as configured, for the operator. Begins no check.
+    ///
+    /// # Errors
+    /// [`AgeVerifierError`].
+    async fn probe(&self) -> Result<(), AgeVerifierError>;
+
     /// Begins a check.
     ///
     /// # Errors

@@ -38,6 +38,10 @@ impl AgeVerifier for ScriptedVerifier {
         "id.example"
     }
 
+    async fn probe(&self) -> Result<(), AgeVerifierError> {
+        Ok(())
+    }
+
     async fn begin(&self, check: &NewAgeCheck) -> Result<BegunAgeCheck, AgeVerifierError> {
         let number = {
             let mut begun = self.begun.lock();

@@ -10,12 +10,14 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 use usher_engine::StreamId;
-use usher_engine::ports::{DamagedRow, DeliveryCounts, OperationKind, SettingStore, State, StoreError, Table};
+use usher_engine::ports::{
+    DamagedRow, DeliveryCounts, OperationKind, SettingStore, State, StoreError, Table, TicketBalance,
+};
 
 use super::failure::{During as _, SqliteFailure};
 use super::open_error::OpenError;
 use super::schema::{self, MIGRATIONS};
-use super::{damage, deliveries, file, settings};
+use super::{damage, deliveries, file, settings, tickets};
 
 /// How long a read waits for another process's lock.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(2);
@@ -141,6 +143,30 @@ impl DatabaseInspection {
             }
         }
         Ok((open, damaged))
+    }
+
+    /// What the ticket wallet holds, by mint and unit. Nothing in a database of an older schema.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn ticket_balances(&self) -> Result<Vec<TicketBalance>, SqliteFailure> {
+        if self.version < known_version() {
+            return Ok(Vec::new());
+        }
+        tickets::balances(&self.connection.lock())
+    }
+
+    /// The states of the open operations of a kind. Damaged rows are left out.
+    ///
+    /// # Errors
+    /// When the table cannot be read.
+    pub fn open_operations(&self, kind: OperationKind) -> Result<Vec<State>, SqliteFailure> {
+        const DURING: &str = "read the open operations";
+        let connection = self.connection.lock();
+        let query = "SELECT state FROM operations WHERE finished_at IS NULL AND kind = ?1";
+        let mut statement = connection.prepare(query).during(DURING)?;
+        let rows = statement.query_map([kind.code()], |row| Ok(row.get(0).ok().map(State))).during(DURING)?;
+        rows.filter_map(Result::transpose).collect::<Result<_, _>>().during(DURING)
     }
 
     /// Webhook deliveries that wait, and those that were given up.

@@ -1,9 +1,16 @@
-//! The Cashu mints, as far as any are configured.
+//! The Cashu mints: the one that issues proofs of age, and those at which tickets are.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
+use futures_util::future::join_all;
 use reqwest::Client;
 use reqwest::redirect::Policy;
+use url::Url;
+use usher_engine::operations::Operation;
+use usher_engine::ports::OperationKind;
+use usher_protocol::mint_url;
+use usher_store::DatabaseInspection;
 
 use super::finding::Finding;
 use crate::config::Config;
@@ -13,22 +20,99 @@ const CHECK: &str = "mints";
 /// How long a mint may take to answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 
+/// Most mints that are asked. Apps can use as many as they like.
+const MOST: usize = 50;
+
+/// What a mint is needed for.
+#[derive(Default)]
+struct Uses {
+    /// It issues the proofs of age.
+    proofs: bool,
+    /// The balances there, as text.
+    balances: Vec<String>,
+    /// Tickets of it that are on their way to users.
+    outgoing: usize,
+}
+
 /// Asks each mint for its information (NUT-06), which is public.
-pub(super) async fn check(config: &Config) -> Finding {
-    let Some(mint) = &config.verification.mint_url else {
-        return Finding::ok(CHECK, "none is configured");
+pub(super) async fn check(config: &Config, database: Option<&DatabaseInspection>, findings: &mut Vec<Finding>) {
+    let mints = mints(config, database);
+    if mints.is_empty() {
+        findings.push(Finding::ok(CHECK, "none is in use"));
+        return;
+    }
+    let Ok(client) = Client::builder().no_proxy().redirect(Policy::none()).timeout(PATIENCE).build() else {
+        findings.push(Finding::ok(CHECK, "not asked: no HTTP client can be made"));
+        return;
     };
-    let origin = mint.url().origin().ascii_serialization();
-    let address = format!("{}/v1/info", mint.url().as_str().trim_end_matches('/'));
-    let client = Client::builder().no_proxy().redirect(Policy::none()).timeout(PATIENCE).build();
-    let Ok(client) = client else { return Finding::ok(CHECK, "not asked: no HTTP client can be made") };
-    let advice = "check verification.mint_url, and whether the mint is up";
-    match client.get(address).send().await {
-        Ok(response) if response.status().is_success() => Finding::ok(CHECK, format!("{origin} answers")),
-        Ok(response) => Finding::fail(CHECK, format!("{origin} answers {} to GET /v1/info", response.status()), advice),
-        Err(error) if error.is_timeout() => {
-            Finding::fail(CHECK, format!("{origin} does not answer within {} s", PATIENCE.as_secs()), advice)
+    let (left, client) = (mints.len().saturating_sub(MOST), &client);
+    let asked = mints.into_iter().take(MOST).map(|(mint, uses)| async move { ask(client, &mint, &uses).await });
+    findings.extend(join_all(asked).await);
+    if left > 0 {
+        findings.push(Finding::ok(CHECK, format!("{left} more mints hold tickets, and are not asked")));
+    }
+}
+
+/// The mints in use, by address; that of the proofs first.
+fn mints(config: &Config, database: Option<&DatabaseInspection>) -> Vec<(String, Uses)> {
+    let mut mints: BTreeMap<String, Uses> = BTreeMap::new();
+    let of_proofs = config.verification.mint_url.as_ref().map(|mint| mint.url().as_str());
+    if let Some(mint) = of_proofs.and_then(mint_url::normalize) {
+        mints.entry(mint).or_default().proofs = true;
+    }
+    // What cannot be read is reported by the check of the database.
+    for balance in database.and_then(|database| database.ticket_balances().ok()).unwrap_or_default() {
+        let text = format!("{} {}", balance.amount, usher_protocol::text::clean(&balance.unit, 32));
+        mints.entry(balance.mint_url).or_default().balances.push(text);
+    }
+    let open = database.and_then(|database| database.open_operations(OperationKind::TicketDelivery).ok());
+    for state in open.unwrap_or_default() {
+        if let Ok(Operation::TicketDelivery(delivery)) = Operation::from_state(&state)
+            && let Some(delivery) = delivery.view()
+        {
+            mints.entry(delivery.mint_url).or_default().outgoing += 1;
         }
-        Err(_) => Finding::fail(CHECK, format!("{origin} cannot be reached"), advice),
+    }
+    let mut mints: Vec<_> = mints.into_iter().collect();
+    mints.sort_by_key(|(_, uses)| !uses.proofs);
+    mints
+}
+
+async fn ask(client: &Client, mint: &str, uses: &Uses) -> Finding {
+    // Its path may be a secret.
+    let origin = Url::parse(mint).map(|url| url.origin().ascii_serialization()).unwrap_or_default();
+    let needed_for = uses.text();
+    let problem = match client.get(format!("{mint}/v1/info")).send().await {
+        Ok(response) if response.status().is_success() => {
+            return Finding::ok(CHECK, format!("{origin} answers ({needed_for})"));
+        }
+        Ok(response) => format!("{origin} answers {} to GET /v1/info ({needed_for})", response.status()),
+        Err(error) if error.is_timeout() => {
+            format!("{origin} does not answer within {} s ({needed_for})", PATIENCE.as_secs())
+        }
+        Err(_) => format!("{origin} cannot be reached ({needed_for})"),
+    };
+    if uses.proofs {
+        Finding::fail(CHECK, problem, "check verification.mint_url, and whether the mint is up")
+    } else {
+        let advice =
+            "ask its operator: until it is back, its tickets can be neither redeemed nor issued; nothing is lost";
+        Finding::warn(CHECK, problem, advice)
+    }
+}
+
+impl Uses {
+    fn text(&self) -> String {
+        let mut uses = Vec::new();
+        if self.proofs {
+            uses.push("verification.mint_url".to_owned());
+        }
+        if !self.balances.is_empty() {
+            uses.push(format!("balance {}", self.balances.join(", ")));
+        }
+        if self.outgoing > 0 {
+            uses.push(format!("{} outgoing tickets", self.outgoing));
+        }
+        uses.join("; ")
     }
 }

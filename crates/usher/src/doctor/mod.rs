@@ -13,6 +13,7 @@ mod mints;
 mod open_files;
 mod relays;
 mod service;
+mod verification;
 mod webhook;
 
 use std::path::{Path, PathBuf};
@@ -97,7 +98,8 @@ async fn examine(config: &Config, source: &Source, findings: &mut Vec<Finding>) 
     lightning::check(config, service, findings).await;
     webhook::check(config, findings).await;
     webhook::deliveries(service, database.as_ref(), findings).await;
-    findings.push(mints::check(config).await);
+    mints::check(config, database.as_ref(), findings).await;
+    findings.push(verification::check(config).await);
     findings.push(open_files::check(config, service).await);
 }
 

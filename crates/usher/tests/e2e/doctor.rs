@@ -2,15 +2,17 @@
 
 use std::time::{Duration, SystemTime};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::io::AsyncReadExt as _;
 use tokio::net::TcpListener;
 use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::handshake::server::{Request, Response};
+use usher_mint::{Mint, MintOptions};
 use usher_sandbox::lightning::{LightningNetwork, NwcService};
 use usher_sandbox::relay::EmbeddedRelay;
+use usher_test_tools::OidcProvider;
 
-use crate::harness::{LONG, TestUsher, port};
+use crate::harness::{HandmadeWallet, LONG, TestUsher, port};
 
 /// The output of `usher doctor --json`.
 struct Report {
@@ -127,6 +129,9 @@ async fn what_is_wrong_is_said_with_what_to_do() {
         .set("WALLET__NWC__URL", format!("nostr+walletconnect://{key}?relay={dead}&secret={secret}"))
         .set("WEBHOOK__URL", nowhere)
         .set("VERIFICATION__MINT_URL", format!("http://127.0.0.1:{}", port::free()))
+        .set("VERIFICATION__PROVIDER", "oidc")
+        .set("VERIFICATION__OIDC__ISSUER", format!("http://127.0.0.1:{}", port::free()))
+        .set("VERIFICATION__OIDC__CLIENT_ID", "usher")
         .start()
         .await;
     for running in [true, false] {
@@ -140,7 +145,8 @@ async fn what_is_wrong_is_said_with_what_to_do() {
         report.expect("lightning", "fail", "");
         report.expect("webhook", "fail", "cannot be reached: cannot connect");
         report.expect("webhook", "warn", "unsigned");
-        report.expect("mints", "fail", "cannot be reached");
+        report.expect("mints", "fail", "cannot be reached (verification.mint_url)");
+        report.expect("age checks", "fail", "the age verifier cannot be reached");
         let needs_advice = |finding: &&Value| finding["state"] != "ok" && !finding["advice"].is_string();
         assert_eq!(report.findings.iter().find(needs_advice), None);
     }
@@ -170,6 +176,63 @@ async fn what_is_wrong_is_said_with_what_to_do() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn mints_with_tickets_and_the_age_verifier_are_asked_running_or_not() {
+    let (one, two) = (EmbeddedRelay::start().await.unwrap(), EmbeddedRelay::start().await.unwrap());
+    let (mint, idle) = (Mint::start(MintOptions::new()).await.unwrap(), Mint::start(MintOptions::new()).await.unwrap());
+    let mut provider = OidcProvider::start("usher", "s3cret-of-the-client-which-is-long-enough");
+    provider.register("http://127.0.0.1:9/verify/return");
+    let mut usher = TestUsher::builder()
+        .relays(&[one.url(), two.url()])
+        .set("CASHU__ALLOW_PRIVATE_MINTS", true)
+        .set("VERIFICATION__PROVIDER", "oidc")
+        .set("VERIFICATION__OIDC__ISSUER", &provider.issuer)
+        .set("VERIFICATION__OIDC__CLIENT_ID", "usher")
+        .start()
+        .await;
+    let api = usher.api();
+    let ticket = async |mint: &Mint, amount: u64| {
+        let terms = json!({"mint_url": mint.url(), "unit": "multi", "amount": amount});
+        api.post("/cashu/mint", &terms).await.unwrap()["token"].clone()
+    };
+    // One is redeemed into the balance, another is on its way to a user; at the second mint is nothing.
+    let burn = json!({"mint_url": mint.url(), "unit": "multi", "token": ticket(&mint, 5).await});
+    api.post("/cashu/burn", &burn).await.unwrap();
+    let send = json!({"main_key": HandmadeWallet::new().public_key().to_hex(), "subkeys": [], "token": ticket(&mint, 2).await});
+    api.post("/cashu/send-direct", &send).await.unwrap();
+    ticket(&idle, 3).await;
+    let (address, issuer) = (mint.url(), &provider.issuer);
+    let needed_for = format!("{address} answers (balance 5 multi; 1 outgoing tickets)");
+    let report = Report::of(&usher).await;
+    report.expect("mints", "ok", &needed_for);
+    report.expect("age checks", "ok", "127.0.0.1 answers (verification.oidc)");
+    assert!(!report.text.contains(&idle.url()), "{}", report.text);
+    let ready = api.get("/health/ready").await.unwrap();
+    let listed = json!([{"mint_url": address, "responds": true, "unfinished_jobs": 0}]);
+    assert_eq!((&ready["tickets"]["ready"], &ready["tickets"]["mints"]), (&json!(true), &listed), "{issuer}");
+
+    // The mint goes away: its tickets wait, and the service is ready.
+    mint.stop().await;
+    drop(provider);
+    let withdraw = json!({"mint_url": address, "unit": "multi", "amount": 1});
+    api.post("/cashu/withdraw", &withdraw).await.unwrap_err();
+    let ready = api.get("/health/ready").await.unwrap();
+    assert_eq!((&ready["ready"], &ready["tickets"]["ready"]), (&json!(true), &json!(false)), "{ready}");
+    assert_eq!(
+        (&ready["tickets"]["mints"][0]["mint_url"], &ready["tickets"]["mints"][0]["responds"]),
+        (&json!(address), &json!(false))
+    );
+    for running in [true, false] {
+        if !running {
+            assert!(usher.stop().await.success());
+        }
+        let report = Report::of(&usher).await;
+        report.expect("mints", "warn", &format!("{address} cannot be reached (balance "));
+        report.expect("mints", "warn", "1 outgoing tickets");
+        report.expect("age checks", "fail", "the age verifier cannot be reached");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_service_with_another_token_and_a_single_relay() {
     let relay = EmbeddedRelay::start().await.unwrap();
     let mut usher = TestUsher::builder().relays(&[relay.url()]).start().await;
@@ -185,7 +248,7 @@ async fn a_service_with_another_token_and_a_single_relay() {
 async fn a_damaged_row_is_listed_once_running_or_not() {
     let (one, two) = (EmbeddedRelay::start().await.unwrap(), EmbeddedRelay::start().await.unwrap());
     let mut usher = TestUsher::builder().relays(&[one.url(), two.url()]).start().await;
-    let stream = usher.api().handshake(serde_json::json!({ "static_token": "door" })).await.stream;
+    let stream = usher.api().handshake(json!({ "static_token": "door" })).await.stream;
     assert!(usher.stop().await.success());
     let database = rusqlite::Connection::open(usher.data_dir().join("usher.db")).unwrap();
     let changed = database.execute("UPDATE operations SET state = '{' WHERE kind = 1", []).unwrap();
@@ -282,7 +345,7 @@ async fn relay_at(time: SystemTime) -> String {
             let Ok(mut socket) = tokio_tungstenite::accept_hdr_async(stream, dated).await else { continue };
             let Some(Ok(request)) = socket.next().await else { continue };
             let request: Value = serde_json::from_str(request.to_text().unwrap()).unwrap();
-            let _ = socket.send(Message::text(serde_json::json!(["EOSE", request[1]]).to_string())).await;
+            let _ = socket.send(Message::text(json!(["EOSE", request[1]]).to_string())).await;
             let _ = socket.next().await;
         }
     });

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use usher_faults::relay::{Quirks, QuirkyRelay};
 use usher_protocol::{Event, keys, kind};
 
-use crate::harness::{Api, Builder, LONG, TestUsher};
+use crate::harness::{Api, Builder, CallError, HandmadeWallet, LONG, TestUsher};
 
 /// A mint that nobody asks here.
 const MINT: &str = "http://127.0.0.1:9";
@@ -75,6 +75,32 @@ async fn the_sessions_key_is_asked_and_replies_over_the_relays_as_a_wallet_does(
     replies[0].verify().expect("signed by the session's key");
     assert!(!replies[0].content.contains("too young"), "encrypted");
     assert!(api.metric("usher_relay_delivered_total").await >= 1, "the service has received it");
+}
+
+#[tokio::test]
+async fn without_any_configuration_of_its_own_staff_decide_and_a_pass_says_what_is_missing() {
+    let (_relay, usher) = service(|builder| builder).await;
+    let api = usher.api();
+    for (decision, status, reason) in [
+        (json!({"decision": "approve"}), "insufficient_funds", json!("no mint is configured (verification.mint_url)")),
+        (json!({"decision": "reject", "reason": "no document"}), "rejected", json!("no document")),
+        (json!({"decision": "reject"}), "rejected", Value::Null),
+    ] {
+        let session = open(&api).await;
+        let page = api.http.get(&session.url).send().await.unwrap().text().await.unwrap();
+        assert!(page.contains("The staff of the service.") && page.contains("at least 18 years old"), "{page}");
+        decide(&api, &session, &decision).await;
+        let event = api.outcome(&session.id).await;
+        assert_eq!((event.kind.as_str(), event.status()), ("CashuResponse", status));
+        assert_eq!((&event.data["reason"], &event.data["token"]), (&reason, &Value::Null));
+        let late = api.post(&format!("/verification/sessions/{}/decision", session.id), &decision).await;
+        assert!(matches!(late, Err(CallError::Status(409, body)) if body["code"] == "session_decided"));
+    }
+    let body = json!({"recipient_key": HandmadeWallet::new().public_key().to_hex(), "subkeys": []});
+    let asked = api.post("/verification/token", &body).await;
+    let Err(CallError::Status(503, problem)) = asked else { panic!("{asked:?}") };
+    assert_eq!(problem["code"], "verification_not_configured");
+    assert!(problem["detail"].as_str().unwrap().contains("verification.mint_url"), "{problem}");
 }
 
 #[tokio::test]

@@ -9,7 +9,7 @@ use utoipa::ToSchema;
 
 use crate::ApiState;
 use crate::problem::{ErrorCode, Problem, RETRY_SECONDS};
-use crate::service_status::Readiness;
+use crate::service_status::{MintReadiness, Readiness};
 
 /// The service cannot do its work.
 #[derive(Debug)]
@@ -38,6 +38,10 @@ impl IntoResponse for NotReady {
     "relays": { "ready": true, "connected": 2, "total": 3 },
     "store": { "ready": true, "damaged_rows": 0, "damaged": [] },
     "wallet": { "ready": true, "backend": "none" },
+    "tickets": {
+        "ready": true,
+        "mints": [{ "mint_url": "https://mint.example", "responds": true, "unfinished_jobs": 0 }],
+    },
 }))]
 pub(crate) struct Ready {
     /// Whether the service can work.
@@ -49,6 +53,8 @@ pub(crate) struct Ready {
     /// The Lightning backend. Without it only payments fail, so it does not affect `ready` of the service. `none` is
     /// always ready.
     wallet: Wallet,
+    /// The mints. A mint that is away holds up only its own tickets, so it does not affect `ready` of the service.
+    tickets: Tickets,
 }
 
 /// The operator's relays.
@@ -85,7 +91,7 @@ pub(crate) struct DamagedRow {
     id: String,
 }
 
-/// Most damaged rows that are listed.
+/// Most damaged rows, and most mints, that are listed.
 const LISTED: usize = 100;
 
 /// The Lightning backend.
@@ -97,8 +103,44 @@ pub(crate) struct Wallet {
     backend: &'static str,
 }
 
+/// The mints.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ReadyTickets)]
+pub(crate) struct Tickets {
+    /// Whether no mint failed to respond to the last request.
+    ready: bool,
+    /// The first 100 mints at which the service has a balance or unfinished jobs, those that do not respond first.
+    mints: Vec<Mint>,
+}
+
+/// A mint. It is not asked for this response.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ReadyMint)]
+pub(crate) struct Mint {
+    /// Its address.
+    #[schema(example = "https://mint.example")]
+    mint_url: String,
+    /// Whether it responded to the last request, other than with a server error; `null` when none was sent since the
+    /// start.
+    responds: Option<bool>,
+    /// How many jobs (to mint, redeem, verify or withdraw) are not finished. They continue by themselves.
+    unfinished_jobs: usize,
+}
+
+impl From<Vec<MintReadiness>> for Tickets {
+    fn from(mut mints: Vec<MintReadiness>) -> Self {
+        mints.sort_by_key(|mint| mint.responds != Some(false));
+        let ready = mints.iter().all(|mint| mint.responds != Some(false));
+        let mints = mints.into_iter().take(LISTED).map(|mint| {
+            let MintReadiness { mint_url, unfinished_jobs, responds } = mint;
+            Mint { mint_url, responds, unfinished_jobs }
+        });
+        Self { ready, mints: mints.collect() }
+    }
+}
+
 impl From<Readiness> for Ready {
-    fn from(Readiness { relays, store, damaged, wallet }: Readiness) -> Self {
+    fn from(Readiness { relays, store, damaged, wallet, mints }: Readiness) -> Self {
         let damaged_rows = damaged.len();
         let rows = damaged.into_iter().take(LISTED);
         let damaged = rows.map(|row| DamagedRow { table: row.table.as_str(), id: row.id }).collect();
@@ -108,6 +150,7 @@ impl From<Readiness> for Ready {
             relays: Relays { ready: connected, connected: relays.connected, total: relays.total },
             store: Store { ready: store, damaged_rows, damaged },
             wallet: Wallet { ready: wallet.connected, backend: wallet.backend },
+            tickets: mints.into(),
         }
     }
 }

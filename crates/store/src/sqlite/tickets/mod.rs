@@ -10,7 +10,7 @@ use usher_engine::ports::{
     TicketStore,
 };
 
-pub(super) use self::read::{stored_job, stored_proof};
+pub(super) use self::read::{balances, stored_job, stored_proof};
 use super::{SqliteStore, retention};
 
 #[async_trait]

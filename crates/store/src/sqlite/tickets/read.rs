@@ -146,7 +146,7 @@ pub(super) fn proofs(connection: &Connection, ids: &[ProofId]) -> Result<Vec<Sto
 /// See [`TicketStore::ticket_balances`](usher_engine::ports::TicketStore::ticket_balances).
 ///
 /// The sum of two halves cannot overflow, however large the amounts are that a mint signs.
-pub(super) fn balances(connection: &Connection) -> Result<Vec<TicketBalance>, SqliteFailure> {
+pub(in crate::sqlite) fn balances(connection: &Connection) -> Result<Vec<TicketBalance>, SqliteFailure> {
     const DURING: &str = "sum up the proofs";
     let mut statement = connection
         .prepare_cached(
