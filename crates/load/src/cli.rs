@@ -7,7 +7,7 @@ use clap::{Args, Parser, ValueEnum};
 
 /// Measures `usher serve`: starts it with a relay on loopback, loads it, and prints one table.
 ///
-/// Build both in release mode first: `cargo build --release -p usher -p usher-load`.
+/// Build all in release mode first: `cargo build --release -p usher -p usher-load -p usher-mint`.
 #[derive(Debug, Parser)]
 #[command(name = "usher-load", version)]
 pub(crate) struct Cli {
@@ -48,6 +48,8 @@ pub(crate) enum What {
     Events,
     /// Payments end to end, with many invoices open.
     Payments,
+    /// Tickets minted, burned and sent.
+    Tickets,
     /// Memory per open operation.
     Memory,
     /// Time to start.
@@ -67,6 +69,12 @@ pub(crate) struct Options {
     /// The program to measure [default: `usher` beside this program].
     #[arg(long, value_name = "FILE")]
     pub(crate) usher: Option<PathBuf>,
+    /// The mint at which tickets are measured [default: `usher-mint` beside this program].
+    #[arg(long, value_name = "FILE")]
+    pub(crate) mint: Option<PathBuf>,
+    /// Tickets that are minted; one half of them is burned, the other sent.
+    #[arg(long, default_value_t = 2_000)]
+    pub(crate) tickets: usize,
     /// Where temporary data directories are made, on the disk to measure [default: beside this program].
     #[arg(long, value_name = "FOLDER")]
     pub(crate) data: Option<PathBuf>,

@@ -11,6 +11,7 @@ mod latencies;
 mod lightning;
 mod machine;
 mod measure;
+mod mint;
 mod open_streams;
 mod process_usage;
 mod receiver;
@@ -82,10 +83,11 @@ async fn measure(cli: &Cli) -> Result<Report> {
     if cfg!(debug_assertions) {
         Tool::say("this is a development build: its figures say little");
     }
+    let mint = cli.options.mint.clone().unwrap_or_else(|| beside.join("usher-mint"));
     let data = cli.options.data.clone().unwrap_or(beside);
     let machine = Machine::look(&data)?;
     Tool::say(&machine.line());
-    let tool = Tool { options: cli.options.clone(), usher, data };
+    let tool = Tool { options: cli.options.clone(), usher, mint, data };
     let mut rows = Vec::new();
     if cli.what.includes(What::Logins) {
         rows.extend(measure::logins::measure(&tool).await?);
@@ -98,6 +100,9 @@ async fn measure(cli: &Cli) -> Result<Report> {
     }
     if cli.what.includes(What::Payments) {
         rows.extend(measure::payments::measure(&tool).await?);
+    }
+    if cli.what.includes(What::Tickets) {
+        rows.extend(measure::tickets::measure(&tool).await?);
     }
     if cli.what.includes(What::Memory) {
         rows.extend(measure::memory::measure(&tool).await?);

@@ -6,3 +6,4 @@ pub(crate) mod logins;
 pub(crate) mod memory;
 pub(crate) mod payments;
 pub(crate) mod startup;
+pub(crate) mod tickets;
