@@ -119,7 +119,15 @@ public final class Decoders {
                 json.flag("ready"),
                 json.object("relays", Decoders::readyRelays),
                 json.object("store", Decoders::readyStore),
-                json.object("wallet", Decoders::readyWallet));
+                json.object("wallet", Decoders::readyWallet),
+                json.object("tickets", Decoders::readyTickets));
+    }
+
+    public static ReadyMint readyMint(JsonObject json) {
+        return new ReadyMint(
+                json.string("mint_url"),
+                json.integer("unfinished_jobs"),
+                json.optionalFlag("responds"));
     }
 
     public static ReadyRelays readyRelays(JsonObject json) {
@@ -134,6 +142,12 @@ public final class Decoders {
                 json.flag("ready"),
                 json.integer("damaged_rows"),
                 json.list("damaged", Decoders::damagedRow));
+    }
+
+    public static ReadyTickets readyTickets(JsonObject json) {
+        return new ReadyTickets(
+                json.flag("ready"),
+                json.list("mints", Decoders::readyMint));
     }
 
     public static ReadyWallet readyWallet(JsonObject json) {

@@ -9,5 +9,7 @@ package usher.client.model;
  * @param store The database: it was read and written for this response.
  * @param wallet The Lightning backend. Without it only payments fail, so it does not affect {@code ready} of the
  *     service. {@code none} is always ready.
+ * @param tickets The mints. A mint that is away holds up only its own tickets, so it does not affect {@code ready} of
+ *     the service.
  */
-public record Ready(boolean ready, ReadyRelays relays, ReadyStore store, ReadyWallet wallet) {}
+public record Ready(boolean ready, ReadyRelays relays, ReadyStore store, ReadyWallet wallet, ReadyTickets tickets) {}
