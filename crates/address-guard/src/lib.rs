@@ -97,7 +97,7 @@ mod tests {
     const LIMIT: Duration = Duration::from_secs(20);
 
     #[tokio::test]
-    async fn a_user_reaches_no_loopback_address_by_number_or_name() {
+    async fn user_hosts_never_resolve_to_loopback() {
         for host in ["127.0.0.1", "[::1]", "0x7f.1", "2130706433", "localhost", "[::ffff:127.0.0.1]", "0.0.0.0"] {
             let parsed = url::Url::parse(&format!("ws://{host}/")).unwrap();
             let refused = resolve(parsed.host().unwrap(), 443, Trust::User, LIMIT).await;
@@ -106,14 +106,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_operator_reaches_loopback() {
+    async fn operator_hosts_may_resolve_to_loopback() {
         let found = resolve(Host::Domain("localhost"), 7777, Trust::Operator, LIMIT).await.unwrap();
         assert!(found.iter().all(|address| address.ip().is_loopback() && address.port() == 7777));
         assert!(!found.is_empty());
     }
 
     #[test]
-    fn private_addresses_among_public_ones_are_left_out() {
+    fn private_addresses_are_filtered_out_for_users() {
         let ip = |text: &str| text.parse::<IpAddr>().unwrap();
         let found = || ["127.0.0.1", "8.8.8.8", "::1", "10.0.0.1", "::ffff:192.168.0.1", "fe80::1"].map(ip).to_vec();
         assert_eq!(admit(found(), 443, Trust::User).unwrap(), [SocketAddr::new(ip("8.8.8.8"), 443)]);
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn families_alternate() {
+    fn ipv4_and_ipv6_addresses_alternate() {
         let ip = |text: &str| text.parse::<IpAddr>().unwrap();
         let given = [ip("2001:4860::1"), ip("2001:4860::2"), ip("2001:4860::3"), ip("8.8.8.8"), ip("8.8.4.4")];
         let expected = [ip("2001:4860::1"), ip("8.8.8.8"), ip("2001:4860::2"), ip("8.8.4.4"), ip("2001:4860::3")];

@@ -61,7 +61,7 @@ mod tests {
     const SHORT: Duration = Duration::from_millis(50);
 
     #[tokio::test]
-    async fn slow_names_of_users_do_not_delay_names_of_the_operator() {
+    async fn slow_user_lookups_do_not_delay_operator_lookups() {
         static ONE: Semaphore = Semaphore::const_new(1);
         let (answer, hanging) = mpsc::channel();
         let found = || vec![IpAddr::V4(Ipv4Addr::LOCALHOST)];

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn each_ipv4_range_ends_where_it_should() {
+    fn special_ipv4_ranges_have_exact_bounds() {
         // first and last address inside, and the neighbours outside that are public
         for (first, last, before, after) in [
             ("0.0.0.0", "0.255.255.255", None, Some("1.0.0.0")),
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn ipv6_only_global_unicast() {
+    fn only_ipv6_global_unicast_is_public() {
         for refused in [
             "::",
             "::1",
@@ -144,7 +144,7 @@ mod tests {
     proptest! {
         /// Whatever the standard library knows to be special is not public.
         #[test]
-        fn what_std_calls_special_is_not_public(bits: u32) {
+        fn addresses_std_calls_special_are_not_public(bits: u32) {
             let ip = Ipv4Addr::from_bits(bits);
             let special = ip.is_private() || ip.is_loopback() || ip.is_link_local() || ip.is_broadcast()
                 || ip.is_documentation() || ip.is_unspecified() || ip.is_multicast();
@@ -153,7 +153,7 @@ mod tests {
 
         /// No way of writing an IPv4 address inside an IPv6 one is public.
         #[test]
-        fn no_embedded_ipv4_is_public(bits: u32) {
+        fn ipv4_embedded_in_ipv6_is_never_public(bits: u32) {
             let ip = Ipv4Addr::from_bits(bits);
             let [a, b, c, d] = ip.octets();
             let (high, low) = (u16::from_be_bytes([a, b]), u16::from_be_bytes([c, d]));
@@ -169,7 +169,7 @@ mod tests {
         }
 
         #[test]
-        fn what_std_calls_special_in_ipv6_is_not_public(bits: u128) {
+        fn ipv6_addresses_std_calls_special_are_not_public(bits: u128) {
             // half of the cases in the low ranges, where the special ones are
             for ip in [Ipv6Addr::from_bits(bits), Ipv6Addr::from_bits(bits >> 64)] {
                 let special = ip.is_loopback() || ip.is_unspecified() || ip.is_multicast()

@@ -186,7 +186,7 @@ mod tests {
     const ROOM: usize = MAX_INTERIM_BYTES;
 
     #[test]
-    fn the_final_response_is_not_counted() {
+    fn final_response_is_not_limited() {
         let body = "x".repeat(10 * ROOM);
         for head in [
             "HTTP/1.1 200 OK\r\n\r\n",
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn endless_interim_responses_are_counted() {
+    fn endless_interim_responses_reach_the_limit() {
         for part in [
             "HTTP/1.1 100 Continue\r\n\r\n",
             "HTTP/1.1 103 \r\nlink: </a>\r\n\r\n",
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn each_response_of_a_connection_is_counted_separately() {
+    fn each_response_has_its_own_limit() {
         let mut interim = Interim::default();
         for _ in 0..10 {
             interim.request();

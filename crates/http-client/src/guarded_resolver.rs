@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn loopback_hosts_are_resolved_for_the_operator_only() {
+    async fn only_the_operator_may_resolve_loopback_hosts() {
         for host in ["localhost", "127.0.0.1", "[::1]", "127.1"] {
             let resolve = |trust| {
                 GuardedResolver { trust, within: Duration::from_secs(20) }.resolve(Host::parse(host).unwrap(), 443)

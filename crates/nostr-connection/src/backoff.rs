@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn doubles_up_to_the_longest_and_starts_again() {
+    fn pauses_double_up_to_the_maximum_and_can_be_reset() {
         let (first, longest) = (Duration::from_millis(800), Duration::from_secs(60));
         let mut backoff = Backoff::new(first, longest);
         for failures in 0..100u32 {

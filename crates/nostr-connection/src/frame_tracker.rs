@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn the_head_ends_where_the_handshake_ends() {
+    fn frames_are_counted_only_after_the_http_handshake() {
         for head in [&b"HTTP/1.1 101 x\r\na: b\r\n\r\n"[..], b"HTTP/1.1 101 x\na: b\n\n", b"\r\n\nHTTP/1.1 101 x\r\n\n"]
         {
             assert_eq!(read(head, b"\x89\x00"), (1, false), "{head:?}");
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_of_every_length() {
+    fn frames_of_every_length_are_tracked() {
         let head = b"HTTP/1.1 101 x\r\n\r\n";
         assert_eq!(read(head, b""), (0, false));
         assert_eq!(read(head, b"\x81\x00\x82\x01x\x81\x00"), (0, false), "whole messages");
@@ -166,7 +166,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_does_not_matter_how_the_bytes_arrive(
+        fn result_does_not_depend_on_how_bytes_are_split(
             frames in prop::collection::vec((0u8..16, any::<bool>(), 0usize..300), 0..20),
             cuts in prop::collection::vec(1usize..40, 1..20),
         ) {
@@ -193,7 +193,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_can_be_read(bytes in prop::collection::vec(any::<u8>(), 0..500)) {
+        fn arbitrary_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..500)) {
             FrameTracker::new().read(&bytes);
         }
     }

@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn duration_counts_only_when_something_useful_was_received() {
+    fn connection_without_useful_data_never_becomes_healthy() {
         let (timing, start) = (Timing::default(), Instant::now());
         let (soon, later) = (start + timing.worked_after, start + timing.healthy_after);
         let mut health = Health::new(start);

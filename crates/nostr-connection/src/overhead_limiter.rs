@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn fragments_and_control_frames_are_limited_and_messages_are_not() {
+    fn fragments_and_control_frames_are_limited_but_messages_are_not() {
         let (limiter, now) = (limiter(), Instant::now());
         limiter.count_frames(HEAD, now).unwrap();
         for _ in 0..1000 {
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_must_end_in_time() {
+    fn message_must_be_complete_within_the_deadline() {
         let (limiter, start) = (limiter(), Instant::now());
         let at = |secs| start + Duration::from_secs(secs);
         limiter.count_frames(HEAD, start).unwrap();

@@ -13,7 +13,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn control_characters_and_length_are_removed() {
+    fn control_characters_are_replaced_and_text_is_truncated() {
         assert_eq!(printable("a\r\nb\u{1b}[31m"), "a  b [31m");
         assert_eq!(printable(&"é".repeat(1000)).chars().count(), 160);
     }

@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn at_once_after_a_connection_that_worked_and_with_pauses_otherwise() {
+    fn reconnects_at_once_after_a_working_connection_and_backs_off_otherwise() {
         let (timing, now) = (Timing::default(), Instant::now());
         let mut reconnection = Reconnection::new(&timing, now);
         for quality in [Quality::Healthy, Quality::Worked] {
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_that_break_every_few_seconds_are_renewed_at_once_but_not_those_that_break_every_second() {
+    fn immediate_reconnections_are_rate_limited() {
         let (timing, start) = (Timing::default(), Instant::now());
         let count = |every: Duration| {
             let mut reconnection = Reconnection::new(&timing, start);

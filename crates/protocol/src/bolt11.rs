@@ -194,7 +194,7 @@ mod tests {
     const COFFEE: &str = "lnbc2500u1pvjluezsp5zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zyg3zygspp5qqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqqqsyqcyq5rqwzqfqypqdq5xysxxatsyp3k7enxv4jsxqzpu9qrsgquk0rl77nj30yxdy8j9vdx85fkpmdla2087ne0xh8nhedh8w27kyke0lp53ut353s06fv3qfegext0eh0ymjpf39tuven09sam30g4vgpfna3rh";
 
     #[test]
-    fn examples_of_the_standard() {
+    fn parses_the_bolt11_examples() {
         let coffee: Invoice = COFFEE.parse().unwrap();
         assert_eq!(coffee.amount(), Some(250_000_000));
         assert_eq!(coffee.description(), Some("1 cup coffee"));
@@ -210,14 +210,14 @@ mod tests {
     }
 
     #[test]
-    fn either_case_is_the_same_invoice() {
+    fn upper_and_lower_case_are_equal() {
         let upper: Invoice = COFFEE.to_uppercase().parse().unwrap();
         assert_eq!(upper, COFFEE.parse().unwrap());
         assert_eq!(upper.as_str(), COFFEE);
     }
 
     #[test]
-    fn what_is_no_invoice() {
+    fn invalid_invoices_are_refused() {
         let changed = COFFEE.replacen("2500u", "2501u", 1);
         let mixed = COFFEE.replacen('l', "L", 1);
         for text in ["", "lnbc", "lightning:lnbc1", &changed, &mixed, &COFFEE[..COFFEE.len() - 1]] {
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn debug_leaves_the_text_out() {
+    fn debug_omits_the_invoice_text() {
         let coffee: Invoice = COFFEE.parse().unwrap();
         assert!(!format!("{coffee:?}").contains("lnbc"));
         let json = serde_json::to_string(&coffee).unwrap();
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn who_signed_is_who_it_names_and_nothing_unknown_is_required() {
+    fn wrong_payees_and_unknown_required_features_are_refused() {
         let payee = |secret: u8| {
             let key = nostr::SecretKey::from_slice(&[secret; 32]).unwrap();
             let payee = PayeePubKey(key.public_key(&nostr::secp256k1::Secp256k1::new()));
@@ -278,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn amounts_are_those_that_can_be_paid() {
+    fn only_payable_amounts_are_accepted() {
         for (raw_amount, si_prefix, millisats) in [
             (None, None, None),
             (Some(1), None, Some(100_000_000_000)),

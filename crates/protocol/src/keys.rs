@@ -88,13 +88,13 @@ mod tests {
     const NPUB: &str = "npub180cvv07tjdrrgpa0j7j7tmnyl2yr6yr7l8j4s3evf6u64th6gkwsyjh6w6";
 
     #[test]
-    fn hex_of_either_case_is_a_key_and_is_written_in_lower_case() {
+    fn hex_keys_are_read_in_either_case_and_written_in_lower_case() {
         assert_eq!(parse_public_key(KEY).unwrap().to_hex(), KEY);
         assert_eq!(parse_public_key(&KEY.to_uppercase()).unwrap().to_hex(), KEY);
     }
 
     #[test]
-    fn other_forms_are_refused_with_the_way_out() {
+    fn bech32_keys_are_refused_with_a_hint() {
         for form in [NPUB.to_owned(), NPUB.to_uppercase(), format!("nostr:{NPUB}"), "nprofile1qqs".to_owned()] {
             let error = parse_public_key(&form).unwrap_err();
             assert!(matches!(error, KeyError::Bech32Public(_)), "{form}");
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key_is_refused() {
+    fn invalid_keys_are_refused() {
         assert_eq!(parse_public_key("").unwrap_err(), KeyError::Length(0));
         assert_eq!(parse_public_key(&KEY[1..]).unwrap_err(), KeyError::Length(63));
         assert_eq!(parse_public_key(&format!(" {KEY}")).unwrap_err(), KeyError::Length(65));
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_key_does_not_show_itself() {
+    fn debug_hides_secret_keys() {
         let text = "67dea2ed018072d675f5415ecfaed7d2597555e202d85b3d65ea4e58d2d92ffa";
         let key = parse_secret_key(text).unwrap();
         assert_eq!(key.to_secret_hex(), text);
@@ -130,7 +130,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_text_makes_it_panic(text in any::<String>()) {
+        fn arbitrary_text_never_panics(text in any::<String>()) {
             let _ = parse_public_key(&text);
             let _ = parse_secret_key(&text);
         }

@@ -33,7 +33,7 @@ mod tests {
     use super::{MAX_MINT_URL_BYTES, normalize};
 
     #[test]
-    fn different_texts_of_one_address_are_equal() {
+    fn equivalent_urls_are_normalized_to_the_same_text() {
         for (text, normal) in [
             ("https://mint.example", "https://mint.example"),
             ("https://mint.example/", "https://mint.example"),
@@ -47,7 +47,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_an_address() {
+    fn invalid_mint_urls_are_refused() {
         let long = format!("https://mint.example/{}", "x".repeat(MAX_MINT_URL_BYTES));
         let grows = format!("https://mint.example/{}", "ä".repeat(200));
         for text in [
@@ -72,7 +72,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_normal_form_is_its_own(text in "https?://[A-Za-z0-9.:/%ä-]{1,30}") {
+        fn normalization_is_idempotent(text in "https?://[A-Za-z0-9.:/%ä-]{1,30}") {
             if let Some(normal) = normalize(&text) {
                 prop_assert_eq!(normalize(&normal), Some(normal));
             }

@@ -23,7 +23,7 @@ mod tests {
     use super::is_relay_url;
 
     #[test]
-    fn addresses_of_relays() {
+    fn valid_and_invalid_relay_urls() {
         for good in ["wss://relay.example.com", "ws://127.0.0.1:7777/", "wss://[::1]/x?y=z", "WSS://RELAY.EXAMPLE"] {
             assert!(is_relay_url(good), "{good}");
         }

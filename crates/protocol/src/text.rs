@@ -50,12 +50,12 @@ mod tests {
     use super::clean;
 
     #[test]
-    fn plain_words_stay_as_they_are() {
+    fn ordinary_text_is_unchanged() {
         assert_eq!(clean("zu teuer – später 👩‍👧 بعداً", 100), "zu teuer – später 👩‍👧 بعداً");
     }
 
     #[test]
-    fn line_breaks_and_escape_sequences_lose_their_power() {
+    fn line_breaks_and_escape_sequences_are_removed() {
         assert_eq!(clean("a\r\nlevel=error b", 100), "a  level=error b");
         assert_eq!(clean("\u{1b}[2Jgone\u{7}\0", 100), "[2Jgone");
         assert_eq!(clean("a\u{2028}b\u{85}c", 100), "a b c");
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn long_texts_are_cut_and_say_so() {
+    fn long_text_is_truncated_with_an_ellipsis() {
         assert_eq!(clean("abcdef", 6), "abcdef");
         assert_eq!(clean("abcdefg", 6), "abcde…");
         assert_eq!(clean(&"é".repeat(5000), 1024).chars().count(), 1024);
@@ -72,7 +72,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_clean_stays_clean(text in any::<String>(), max in 1usize..64) {
+        fn cleaning_is_idempotent(text in any::<String>(), max in 1usize..64) {
             let once = clean(&text, max);
             prop_assert!(once.chars().count() <= max);
             prop_assert!(!once.chars().any(char::is_control));

@@ -136,7 +136,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn allows_its_burst_and_then_the_rate() {
+    fn allows_a_burst_then_the_steady_rate() {
         let start = Instant::now();
         let mut bucket = TokenBucket::new(Rate::per_second(3, 2.0), start);
         assert_eq!((0..10).filter(|_| bucket.take(start)).count(), 3);
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_rate_there_is_the_burst_and_no_more() {
+    fn zero_rate_allows_only_the_burst() {
         let start = Instant::now();
         assert!(!TokenBucket::new(Rate::per_second(0, 0.0), start).take(start + SECOND * 1000));
         let mut bucket = TokenBucket::new(Rate::per_second(10, 0.0), start);
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn refills_in_its_period() {
+    fn refills_within_its_period() {
         let start = Instant::now();
         let mut bucket = TokenBucket::new(Rate::full_after(3, SECOND * 60), start);
         assert_eq!((0..10).filter(|_| bucket.take(start)).count(), 3);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn says_how_long_until_there_is_a_token() {
+    fn reports_the_wait_until_the_next_token() {
         let start = Instant::now();
         let mut bucket = TokenBucket::new(Rate::per_second(1, 2.0), start);
         assert_eq!(bucket.try_take(start), Ok(()));
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn fractions_add_up_and_can_be_given_back() {
+    fn fractional_takes_add_up_and_can_be_returned() {
         let start = Instant::now();
         let mut bucket = TokenBucket::new(Rate::every(1, SECOND), start);
         assert_eq!((0..100).filter(|_| bucket.take_part(0.05, start)).count(), 20);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_set_back_costs_nothing() {
+    fn clock_set_back_does_not_delay_refills() {
         let start = Instant::now();
         let mut bucket = TokenBucket::new(Rate::every(1, SECOND), start + SECOND * 3600);
         assert!(bucket.take(start + SECOND * 3600) && !bucket.take(start));

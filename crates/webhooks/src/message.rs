@@ -52,7 +52,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_event_is_json_with_its_data_verbatim(
+        fn body_is_json_with_the_event_data_verbatim(
             stream in stream(),
             index in any::<u64>(),
             event_type in prop::sample::select(&EventType::ALL[..]),
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_wire_form_is_pinned() {
+    fn wire_form_is_pinned() {
         let event = Event {
             index: 3,
             event_type: EventType::StatusUpdate,

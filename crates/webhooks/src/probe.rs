@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_connects_and_says_nothing() {
+    async fn probe_connects_and_sends_nothing() {
         let (listener, port) = listener().await;
         let accepted = tokio::spawn(async move {
             let (mut stream, _) = listener.accept().await.unwrap();
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_wrong_is_said_without_the_url() {
+    async fn probe_errors_do_not_show_the_url() {
         let (closed, port) = listener().await;
         drop(closed);
         let refused = probe(&url(format!("http://127.0.0.1:{port}/s3cret")), LIMIT).await.unwrap_err();

@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fraction_of_a_second_of_ours_counts() {
+    fn dates_are_compared_with_millisecond_precision() {
         let half_past = UnixMillis(NOW.0 + 500);
         assert_eq!(parse(b"Sun, 06 Nov 1994 08:49:38 GMT", half_past), Some(Duration::from_millis(500)));
     }

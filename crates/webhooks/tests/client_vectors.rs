@@ -201,7 +201,7 @@ fn tickets() -> Vec<Value> {
 }
 
 #[test]
-fn the_events_of_the_clients_are_those_of_the_service() {
+fn event_vectors_match_the_service() {
     let cases = [handshakes_and_logins(), payments(), subscriptions(), tickets()].concat();
     for event_type in EventType::ALL {
         let shown = cases.iter().any(|case| case["event"]["type"] == event_type.as_str());
@@ -277,7 +277,7 @@ fn without(request: &Request, names: &[&str]) -> Request {
 
 /// That these verify, or not, is checked with an independent library in signatures.rs.
 #[tokio::test]
-async fn the_webhooks_of_the_clients_are_those_of_the_service() {
+async fn webhook_vectors_match_the_service() {
     let one = posted(&[SECRET]).await;
     let old = posted(&[OLD_SECRET]).await;
     let both = posted(&[SECRET, OLD_SECRET]).await;

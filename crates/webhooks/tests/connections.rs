@@ -15,7 +15,7 @@ use tokio::time::sleep;
 use usher_engine::ports::{Posted, WebhookSender as _};
 
 #[tokio::test]
-async fn a_connection_is_used_again() {
+async fn connection_is_reused() {
     let page = "x".repeat(16 * 1024);
     for answer in [empty("200 OK", ""), format!("HTTP/1.1 500 No\r\ncontent-length: 16384\r\n\r\n{page}").into_bytes()]
     {
@@ -30,7 +30,7 @@ async fn a_connection_is_used_again() {
 }
 
 #[tokio::test]
-async fn a_body_that_comes_after_its_head_is_waited_for() {
+async fn connection_is_reused_when_the_body_arrives_late() {
     let server = Server::start(|mut stream| async move {
         while read_request(&mut stream).await.is_some() {
             for part in [&b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n"[..], b"o", b"k"] {
@@ -48,7 +48,7 @@ async fn a_body_that_comes_after_its_head_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_connection_with_a_long_answer_is_not_used_again() {
+async fn connection_is_not_reused_after_a_large_response() {
     let page = "x".repeat(1024 * 1024);
     let answer = format!("HTTP/1.1 200 OK\r\ncontent-length: 1048576\r\n\r\n{page}");
     let (server, _received) = Server::answering(answer).await;
@@ -60,7 +60,7 @@ async fn a_connection_with_a_long_answer_is_not_used_again() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_hundred_posts_at_once() {
+async fn hundred_posts_run_concurrently() {
     const AT_ONCE: usize = 100;
     // No request is answered before all are there.
     let all_there = Arc::new(Barrier::new(AT_ONCE));
@@ -90,7 +90,7 @@ async fn a_hundred_posts_at_once() {
 }
 
 #[tokio::test]
-async fn a_receiver_that_hangs_does_not_delay_the_others() {
+async fn hanging_receiver_does_not_delay_others() {
     let hanging = Server::start(|stream| async move {
         let _open = stream;
         std::future::pending::<()>().await;
@@ -112,7 +112,7 @@ async fn a_receiver_that_hangs_does_not_delay_the_others() {
 
 /// Proxies come by environment variables, and a process can't safely set its own: the test runs itself in another.
 #[tokio::test]
-async fn proxies_of_the_environment_are_not_used() {
+async fn proxy_environment_variables_are_ignored() {
     const TARGET: &str = "USHER_TEST_PAST_PROXIES";
     if let Ok(url) = std::env::var(TARGET) {
         let posted = post(&url.parse().unwrap(), LONG).await;
@@ -122,7 +122,7 @@ async fn proxies_of_the_environment_are_not_used() {
     let (proxy, _received) = Server::answering(empty("502 Bad Gateway", "")).await;
     let (server, _received) = Server::answering(empty("200 OK", "")).await;
     let mut child = std::process::Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", "proxies_of_the_environment_are_not_used"]).env(TARGET, server.url.as_str());
+    child.args(["--exact", "proxy_environment_variables_are_ignored"]).env(TARGET, server.url.as_str());
     for name in ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"] {
         child.env(name, proxy.url.as_str());
     }

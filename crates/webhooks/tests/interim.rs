@@ -39,7 +39,7 @@ async fn endless_interim_responses_end_the_attempt() {
 }
 
 #[tokio::test]
-async fn a_few_interim_responses_are_passed_over_on_each_request_of_a_connection() {
+async fn some_interim_responses_are_skipped_on_every_request() {
     let server = Server::start(|mut stream| async move {
         loop {
             read_request(&mut stream).await;

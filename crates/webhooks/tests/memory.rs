@@ -23,7 +23,7 @@ fn peak() -> u64 {
 }
 
 #[tokio::test]
-async fn endless_answers_are_not_gathered() {
+async fn endless_responses_are_not_buffered() {
     for (head, part) in [
         ("HTTP/1.1 200 OK\r\n\r\n", "x"),
         ("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n", "8\r\n12345678\r\n"),

@@ -19,7 +19,7 @@ use usher_engine::ports::{Posted, WebhookSender as _};
 const SHORT: Duration = Duration::from_secs(2);
 
 #[tokio::test]
-async fn the_request_is_as_documented() {
+async fn request_matches_the_documentation() {
     let (server, mut received) = Server::answering(empty("200 OK", "set-cookie: a=b\r\n")).await;
     let mut url = server.url.clone();
     url.set_username("hook user").unwrap();
@@ -70,7 +70,7 @@ async fn the_request_is_as_documented() {
 }
 
 #[tokio::test]
-async fn every_2xx_is_acceptance() {
+async fn every_2xx_status_means_accepted() {
     for status in [200, 201, 202, 204, 206, 299] {
         let (server, _received) = Server::answering(empty(&format!("{status} Whatever"), "")).await;
         assert_eq!(post(&server.url, LONG).await, Posted::Accepted { http_status: status });
@@ -78,7 +78,7 @@ async fn every_2xx_is_acceptance() {
 }
 
 #[tokio::test]
-async fn any_other_status_is_refusal() {
+async fn any_other_status_means_refused() {
     let wait = |secs| Some(Duration::from_secs(secs));
     for (answer, headers, status, reason, retry_after) in [
         ("500 Oh no", "", 500, "the receiver answered 500 Internal Server Error", None),
@@ -120,7 +120,7 @@ async fn redirects_are_not_followed() {
 }
 
 #[tokio::test]
-async fn nobody_there() {
+async fn refused_connection_is_reported() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = Url::parse(&format!("http://{}/", listener.local_addr().unwrap())).unwrap();
     drop(listener);
@@ -128,7 +128,7 @@ async fn nobody_there() {
 }
 
 #[tokio::test]
-async fn no_such_name() {
+async fn unresolvable_host_is_reported() {
     // A label too long for any name server to be asked about.
     let url = Url::parse(&format!("http://{}.invalid/", "a".repeat(70))).unwrap();
     let reason = no_answer(post(&url, LONG).await);
@@ -137,7 +137,7 @@ async fn no_such_name() {
 }
 
 #[tokio::test]
-async fn a_slow_receiver_is_waited_for() {
+async fn slow_receiver_is_awaited() {
     let server = Server::start(|mut stream| async move {
         read_request(&mut stream).await;
         sleep(Duration::from_millis(300)).await;
@@ -151,7 +151,7 @@ async fn a_slow_receiver_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_hanging_receiver_is_left_and_its_connection_closed() {
+async fn hanging_receiver_times_out_and_its_connection_is_closed() {
     let (ended, mut connection_ended) = mpsc::unbounded_channel();
     let server = Server::start(move |mut stream| {
         let ended = ended.clone();
@@ -168,7 +168,7 @@ async fn a_hanging_receiver_is_left_and_its_connection_closed() {
 }
 
 #[tokio::test]
-async fn heads_that_never_end_are_left_at_the_deadline() {
+async fn endless_heads_time_out_at_the_deadline() {
     let mut posts = JoinSet::new();
     for (start, again) in
         [("HTTP/1.1 200 OK\r\n", "a"), ("HTTP/1.1 200 OK\r\n", "a: b\r\n"), ("", "HTTP/1.1 102 Processing\r\n\r\n")]
@@ -192,7 +192,7 @@ async fn heads_that_never_end_are_left_at_the_deadline() {
 }
 
 #[tokio::test]
-async fn endless_headers_are_cut_off() {
+async fn oversized_headers_are_refused() {
     for part in ["a".repeat(1000), format!("a: {}\r\n", "b".repeat(1000)), "a: b\r\n".to_owned()] {
         let part = part.repeat(100);
         let server = Server::start(move |mut stream| {
@@ -209,7 +209,7 @@ async fn endless_headers_are_cut_off() {
 }
 
 #[tokio::test]
-async fn what_is_not_http_is_refused() {
+async fn responses_that_are_not_http_are_refused() {
     for garbage in [
         &b"SSH-2.0-OpenSSH_9.2\r\n\r\n"[..],
         b"\x15\x03\x01\x00\x02\x02\x46\r\n\r\n",
@@ -224,7 +224,7 @@ async fn what_is_not_http_is_refused() {
 }
 
 #[tokio::test]
-async fn a_connection_closed_before_the_answer() {
+async fn connection_closed_before_the_response_is_reported() {
     for start in [&b""[..], b"HTTP/1.1 200 OK\r\ncontent-le"] {
         let server = Server::closing_after(start).await;
         assert_eq!(no_answer(post(&server.url, LONG).await), "the receiver closed the connection before it answered");
@@ -238,7 +238,7 @@ async fn a_connection_closed_before_the_answer() {
 }
 
 #[tokio::test]
-async fn what_happens_to_the_body_does_not_change_the_outcome() {
+async fn broken_body_does_not_change_the_outcome() {
     let accepted = Posted::Accepted { http_status: 200 };
     for answer in [
         &b"HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf"[..],
@@ -255,7 +255,7 @@ async fn what_happens_to_the_body_does_not_change_the_outcome() {
 }
 
 #[tokio::test]
-async fn a_body_that_trickles_holds_nothing_up() {
+async fn slow_body_does_not_delay_the_result() {
     let server = Server::start(|mut stream| async move {
         read_request(&mut stream).await;
         let _ = stream.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await;

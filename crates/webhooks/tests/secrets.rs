@@ -25,7 +25,7 @@ fn url(port: u16) -> Url {
 }
 
 #[tokio::test]
-async fn failures_and_debug_hide_the_secrets() {
+async fn errors_and_debug_hide_secrets() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = url(listener.local_addr().unwrap().port());
     let options =
@@ -42,7 +42,7 @@ async fn failures_and_debug_hide_the_secrets() {
 }
 
 #[test]
-fn options_that_make_no_sense_are_refused_in_words_without_secrets() {
+fn invalid_options_are_refused_without_showing_secrets() {
     let good = || WebhookOptions::new(url(1));
     let with_secrets = |secrets: &[&str]| WebhookOptions {
         secrets: secrets.iter().map(|secret| SecretString::from(*secret)).collect(),
@@ -80,7 +80,7 @@ fn options_that_make_no_sense_are_refused_in_words_without_secrets() {
 }
 
 #[test]
-fn the_usual_secrets_are_taken() {
+fn common_secret_forms_are_accepted() {
     for secret in ["s", "whsec", "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", "whsec_aA", "whsec_aA==", "żółw 🐢"] {
         let secrets = vec![SecretString::from(secret)];
         assert!(HttpWebhookSender::new(WebhookOptions { secrets, ..WebhookOptions::new(url(1)) }).is_ok(), "{secret}");

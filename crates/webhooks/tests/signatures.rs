@@ -77,7 +77,7 @@ fn verify(cases: &[Value]) -> Vec<(Value, Value)> {
 }
 
 #[tokio::test]
-async fn signatures_hold_for_either_form_of_secret() {
+async fn signatures_verify_with_both_forms_of_secret() {
     let plain = posted(&[PLAIN], now()).await;
     let standard = posted(&[STANDARD_FORM], now()).await;
     let answers = verify(&[
@@ -89,7 +89,7 @@ async fn signatures_hold_for_either_form_of_secret() {
 }
 
 #[tokio::test]
-async fn while_secrets_rotate_either_verifies() {
+async fn during_rotation_both_secrets_verify() {
     let request = posted(&[STANDARD_FORM, PLAIN], now()).await;
     assert_eq!(request.headers["webhook-signature"].split(' ').count(), 2);
     let answers = verify(&[
@@ -120,7 +120,7 @@ async fn secrets_are_replaced_between_posts() {
 }
 
 #[tokio::test]
-async fn whatever_is_tampered_with_fails() {
+async fn tampered_requests_fail_verification() {
     let request = posted(&[PLAIN], now()).await;
     let secret = for_verifiers(PLAIN);
     let with = |name: &str, value: String| {
@@ -157,7 +157,7 @@ async fn whatever_is_tampered_with_fails() {
 }
 
 #[tokio::test]
-async fn the_timestamp_is_that_of_the_attempt() {
+async fn signed_timestamp_is_the_time_of_the_attempt() {
     let an_hour = Duration::from_secs(3600);
     let old = posted(&[PLAIN], now().minus(an_hour)).await;
     let early = posted(&[PLAIN], now().plus(an_hour)).await;
@@ -176,7 +176,7 @@ async fn the_timestamp_is_that_of_the_attempt() {
 }
 
 #[tokio::test]
-async fn without_a_secret_nothing_is_signed() {
+async fn requests_without_a_secret_are_unsigned() {
     let request = posted(&[], now()).await;
     assert!(!request.headers.contains_key("x-service-signature"));
     assert!(!request.headers.contains_key("webhook-signature"));

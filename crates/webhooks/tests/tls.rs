@@ -51,7 +51,7 @@ fn trusting(url: &Url, pem: &str) -> HttpWebhookSender {
 }
 
 #[tokio::test]
-async fn a_certificate_of_ones_own_is_trusted_when_named() {
+async fn configured_ca_certificate_is_trusted() {
     let (server, pem) = server_named("127.0.0.1").await;
     let posted = trusting(&server.url, &pem).post(stream_id(), &event(0), NOW).await;
     assert_eq!(posted, Posted::Accepted { http_status: 200 });
@@ -62,7 +62,7 @@ async fn a_certificate_of_ones_own_is_trusted_when_named() {
 }
 
 #[tokio::test]
-async fn a_certificate_for_another_name_is_refused() {
+async fn certificate_for_another_name_is_refused() {
     let (server, pem) = server_named("elsewhere.example").await;
     let reason = no_answer(trusting(&server.url, &pem).post(stream_id(), &event(0), NOW).await);
     assert!(
@@ -72,7 +72,7 @@ async fn a_certificate_for_another_name_is_refused() {
 }
 
 #[tokio::test]
-async fn tls_to_a_server_without_it_is_refused() {
+async fn https_to_a_plain_http_server_is_refused() {
     let server = Server::start(|mut stream| async move {
         let _ = stream.read(&mut [0; 16]).await;
         let _ = stream.write_all(&empty("400 Bad Request", "")).await;
@@ -87,7 +87,7 @@ async fn tls_to_a_server_without_it_is_refused() {
 }
 
 #[tokio::test]
-async fn a_handshake_that_hangs_ends_in_time() {
+async fn hanging_tls_handshake_times_out() {
     let server = Server::start(|stream| async move {
         let _open = stream;
         std::future::pending::<()>().await;

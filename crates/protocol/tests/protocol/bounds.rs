@@ -42,7 +42,7 @@ fn in_every_object(value: &mut Value, change: &dyn Fn(&mut serde_json::Map<Strin
 }
 
 #[test]
-fn absent_optionals_may_be_missing_or_null() {
+fn optional_fields_may_be_missing_or_null() {
     for (name, text) in all() {
         let mut value: Value = serde_json::from_str(&text).unwrap();
         in_every_object(&mut value, &|object| object.retain(|_, value| !value.is_null()));
@@ -88,7 +88,7 @@ fn timestamps_may_be_integers() {
 }
 
 #[test]
-fn what_is_no_timestamp_is_refused() {
+fn invalid_timestamps_are_refused() {
     let challenge =
         |time: Value| ServiceMessage::parse(27000, None, &json!({"challenge": "c", "expires_at": time}).to_string());
     assert!(challenge(json!("0")).is_ok());
@@ -148,7 +148,7 @@ fn each_required_field_is_required() {
 
 /// Who answers may need no proof: one that is no proof costs itself alone. As a message of its own it is refused.
 #[test]
-fn an_answer_with_a_proof_that_cannot_be_read_is_an_answer_without() {
+fn unreadable_proof_in_a_reply_is_dropped() {
     let parse = |answer: &Value| WalletMessage::parse(27001, None, &answer.to_string());
     for name in ["27001-approved", "27001-approved-by-subkey", "27001-declined"] {
         let mut answer: Value = serde_json::from_str(&sample(name)).unwrap();
@@ -186,7 +186,7 @@ fn an_answer_with_a_proof_that_cannot_be_read_is_an_answer_without() {
 }
 
 #[test]
-fn texts_that_are_no_object_are_refused() {
+fn texts_that_are_not_json_objects_are_refused() {
     for (name, text) in all() {
         for bad in ["", " ", "null", "[]", "\"x\"", "1", "{", "{}x", &format!("{text}{text}"), &format!("[{text}]")] {
             assert!(parse_any(&name, bad).is_err(), "{name}: {bad}");
@@ -245,7 +245,7 @@ fn identifiers_are_bounded() {
 }
 
 #[test]
-fn of_a_users_relays_the_first_usable_are_taken() {
+fn first_usable_preferred_relays_are_kept() {
     let mut relays: Vec<String> = (0..100).map(|i| format!("wss://relay{i}.example.com")).collect();
     relays.insert(0, format!("wss://relay.example/{}", "x".repeat(5_000)));
     relays.insert(1, "http://169.254.169.254/latest".to_owned());
@@ -257,7 +257,7 @@ fn of_a_users_relays_the_first_usable_are_taken() {
 
 /// Nobody's login fails for a list of relays that is written otherwise.
 #[test]
-fn of_what_is_no_list_of_relays_the_usable_part_is_taken() {
+fn usable_part_of_a_malformed_relay_list_is_kept() {
     let relay = "wss://relay.example";
     let usable =
         [json!(relay), json!([5, relay]), json!([relay, null, {"url": relay}, [relay], true, 0.5, relay, "wss://"])];
@@ -281,7 +281,7 @@ fn of_what_is_no_list_of_relays_the_usable_part_is_taken() {
 }
 
 #[test]
-fn the_words_of_strangers_are_cut_and_harmless() {
+fn untrusted_text_is_cleaned_and_truncated() {
     let evil = format!("\u{1b}[31mno\r\n2026-01-01 INFO paid \u{202e}{}", "x".repeat(5_000));
     let mut clean = String::new();
     for (kind, value) in [
@@ -396,7 +396,7 @@ fn keys_hashes_and_amounts_are_strict() {
 }
 
 #[test]
-fn kinds_are_taken_from_the_right_side_only() {
+fn each_side_accepts_only_kinds_of_the_other() {
     for kind in (0..=u16::MAX).filter(|kind| !usher_protocol::kind::FROM_WALLET.contains(kind)) {
         assert_eq!(WalletMessage::parse(kind, None, "{}"), Err(ParseError::UnknownKind(kind)));
     }
@@ -406,7 +406,7 @@ fn kinds_are_taken_from_the_right_side_only() {
 }
 
 #[test]
-fn a_proof_must_say_what_it_is_about() {
+fn proof_without_a_reference_is_refused() {
     let text = sample("30000-proof");
     assert_eq!(WalletMessage::parse(30000, None, &text), Err(ParseError::MissingReference));
     assert_eq!(ServiceMessage::parse(30000, None, &text), Err(ParseError::MissingReference));

@@ -10,7 +10,7 @@ fn read(text: &str) -> Option<String> {
 }
 
 #[test]
-fn plain_words_in_every_spelling() {
+fn every_spelling_of_a_keyword_is_recognized() {
     for (word, spellings) in [
         ("minutely", vec!["*-*-* *:*:00", "*-*-* *:*:0", "*-*-* *:0..59:00", "*-1..12-* *:*:00 UTC"]),
         ("hourly", vec!["*-*-* *:00:00", "*-*-* *:0:0", "*-*-* 0..23:00:00", "*-*-* 0..23/1:00:00 utc"]),
@@ -35,7 +35,7 @@ fn plain_words_in_every_spelling() {
 }
 
 #[test]
-fn other_calendars_in_their_one_spelling() {
+fn other_calendars_are_normalized() {
     for (text, normal) in [
         ("*-*-15 0:0:0", "*-*-15 00:00:00"),
         ("Mon,Tue,Wed *-*-* 9:30:0", "Mon..Wed *-*-* 09:30:00"),
@@ -58,7 +58,7 @@ fn other_calendars_in_their_one_spelling() {
 }
 
 #[test]
-fn what_is_no_calendar_is_refused() {
+fn invalid_calendars_are_refused() {
     for text in [
         "",
         " ",
@@ -146,26 +146,26 @@ fn expression() -> impl Strategy<Value = (Vec<BTreeSet<u16>>, String)> {
 
 proptest! {
     #[test]
-    fn the_normal_spelling_is_its_own_normal_spelling((_, text) in expression()) {
+    fn normalization_is_idempotent((_, text) in expression()) {
         let normal = read(&text).unwrap();
         prop_assert!(normal.len() <= MAX_CALENDAR_BYTES);
         prop_assert_eq!(read(&normal), Some(normal));
     }
 
     #[test]
-    fn two_texts_are_the_same_calendar_exactly_when_they_mean_the_same(a in expression(), b in expression()) {
+    fn calendars_are_equal_exactly_when_their_meaning_is(a in expression(), b in expression()) {
         prop_assert_eq!(read(&a.1) == read(&b.1), a.0 == b.0, "{} / {}", a.1, b.1);
     }
 
     #[test]
-    fn near_misses_do_not_become_plain_words(month in 1u16..=12, day in 2u16..=31, hour in 0u16..24) {
+    fn similar_expressions_do_not_become_keywords(month in 1u16..=12, day in 2u16..=31, hour in 0u16..24) {
         for text in [format!("*-{month}-{day} {hour}:0:0"), format!("*-*-{day} {hour}:0:0"), format!("*-*-1 {hour}:0:1")] {
             prop_assert_eq!(text.parse::<Calendar>().unwrap().word(), None);
         }
     }
 
     #[test]
-    fn each_mark_of_a_field_is_kept(set in proptest::collection::btree_set(0u16..60, 1..60)) {
+    fn every_value_of_a_field_is_preserved(set in proptest::collection::btree_set(0u16..60, 1..60)) {
         // The reader is checked against the set itself: minute by minute.
         let text = set.iter().map(u16::to_string).collect::<Vec<_>>().join(",");
         let normal = read(&format!("*-*-05 00:{text}:00")).unwrap();

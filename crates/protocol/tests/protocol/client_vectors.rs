@@ -59,7 +59,7 @@ fn changed_payload(token: &str) -> String {
 }
 
 #[test]
-fn the_jwts_of_the_clients_are_those_of_the_service() {
+fn jwt_vectors_match_the_service() {
     let odd = issuer();
     let even = even_issuer();
     let issued = issue(&odd, target(), NOW, 3600).unwrap();
@@ -126,7 +126,7 @@ fn the_jwts_of_the_clients_are_those_of_the_service() {
 }
 
 #[test]
-fn preimages_hash_to_their_payment_hashes() {
+fn preimage_vectors_match_their_payment_hashes() {
     let hash = |bytes: &[u8]| hex::encode(Sha256::digest(bytes));
     let zeros = [0_u8; 32];
     let counted: Vec<u8> = (1..=32).collect();
@@ -154,7 +154,7 @@ fn preimages_hash_to_their_payment_hashes() {
 }
 
 #[test]
-fn the_keys_of_the_vectors_are_test_keys() {
+fn vectors_use_only_test_keys() {
     assert_eq!(issuer().public_key(), PublicKey::from_hex(OTHER_KEY).unwrap());
     assert_eq!(even_issuer().public_key(), PublicKey::from_hex(MAIN_KEY).unwrap());
 }

@@ -31,7 +31,7 @@ fn event(content: String) -> Event {
 
 /// The published test vector of NIP-44 with the secret keys 1 and 2, nonce 1 and the plaintext `a`.
 #[test]
-fn known_answer() {
+fn nip44_test_vector_decrypts() {
     let conversation = envelope::conversation_key(&keys(2), &keys(1).public_key()).unwrap();
     assert_eq!(
         hex::encode(conversation.as_bytes()),
@@ -42,7 +42,7 @@ fn known_answer() {
 }
 
 #[test]
-fn what_is_sealed_can_be_opened_by_its_recipient_alone() {
+fn only_the_recipient_can_open_a_sealed_message() {
     let event = sealed("hello");
     assert!(envelope::verify(&event).is_ok());
     assert_eq!(opened(&event).unwrap(), "hello");
@@ -55,7 +55,7 @@ fn what_is_sealed_can_be_opened_by_its_recipient_alone() {
 }
 
 #[test]
-fn the_same_message_is_the_same_event_and_any_other_is_another() {
+fn repeatable_sealing_is_deterministic_and_distinct_per_message() {
     let conversation = |to| envelope::conversation_key(&keys(1), &keys(to).public_key()).unwrap();
     let seal = |contents: &Contents<'_>| envelope::seal_repeatable(&keys(1), &conversation(2), contents).unwrap();
     let (two, three) = ([keys(2).public_key()], [keys(2).public_key(), keys(3).public_key()]);
@@ -81,7 +81,7 @@ fn the_same_message_is_the_same_event_and_any_other_is_another() {
 }
 
 #[test]
-fn tags_name_every_participant_and_the_event_that_is_answered() {
+fn tags_name_all_participants_and_the_referenced_event() {
     let conversation = envelope::conversation_key(&keys(1), &keys(2).public_key()).unwrap();
     let participants = [keys(2).public_key(), keys(3).public_key(), keys(1).public_key()];
     let event = envelope::seal(&keys(1), &conversation, &participants, Some(about()), 30000, &sample("30000-proof"), 1)
@@ -100,7 +100,7 @@ fn tags_name_every_participant_and_the_event_that_is_answered() {
 }
 
 #[test]
-fn the_first_reference_that_is_one_counts() {
+fn first_valid_reference_tag_is_used() {
     let tagged = |tags: &[&[&str]]| {
         let tags = tags.iter().map(|tag| nostr::Tag::parse(tag.iter().copied()).unwrap());
         let event =
@@ -117,7 +117,7 @@ fn the_first_reference_that_is_one_counts() {
 }
 
 #[test]
-fn forged_events_are_found_out() {
+fn forged_events_are_detected() {
     let good = sealed("hello");
     let mut changed = vec![good.clone(); 6];
     changed[0].content = sealed("hullo").content;
@@ -138,7 +138,7 @@ fn forged_events_are_found_out() {
 }
 
 #[test]
-fn contents_that_are_no_payload_are_refused() {
+fn invalid_payloads_are_refused() {
     let good = BASE64.decode(sealed("hello").content).unwrap();
     let with_version = |version: u8| {
         let mut payload = good.clone();
@@ -185,14 +185,14 @@ fn sizes_are_bounded() {
 }
 
 #[test]
-fn a_plaintext_that_is_no_text_is_refused() {
+fn non_utf8_plaintext_is_refused() {
     let conversation = envelope::conversation_key(&keys(1), &keys(2).public_key()).unwrap();
     let payload = nostr::nips::nip44::v2::encrypt_to_bytes(&conversation, &[0xff, 0xfe]).unwrap();
     assert!(matches!(opened(&event(BASE64.encode(payload))), Err(EnvelopeError::NotText)));
 }
 
 #[test]
-fn a_key_that_is_no_point_makes_no_conversation() {
+fn invalid_public_key_gives_no_conversation_key() {
     let nowhere = usher_protocol::PublicKey::from_byte_array([0xff; 32]);
     assert!(matches!(envelope::conversation_key(&keys(1), &nowhere), Err(EnvelopeError::Undecryptable)));
 }
@@ -201,7 +201,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn any_text_comes_through(text in ".{1,2000}") {
+    fn any_text_round_trips(text in ".{1,2000}") {
         prop_assert_eq!(opened(&sealed(&text)).unwrap(), text);
     }
 }

@@ -60,7 +60,7 @@ static SEEDS: LazyLock<Vec<(&str, Vec<u8>)>> = LazyLock::new(|| {
 });
 
 #[test]
-fn seeds_pass_and_every_target_has_one() {
+fn every_fuzz_target_has_a_seed_that_passes() {
     for (name, seed) in SEEDS.iter() {
         target(name)(seed);
     }
@@ -147,7 +147,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn damaged_seeds(seed in 0..SEEDS.len(), damages in proptest::collection::vec(damage(), 1..5)) {
+    fn damaged_seeds_never_panic(seed in 0..SEEDS.len(), damages in proptest::collection::vec(damage(), 1..5)) {
         let (name, bytes) = &SEEDS[seed];
         target(name)(&damaged(bytes.clone(), &damages));
     }
@@ -157,21 +157,21 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn bytes(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+    fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
         for (_, target) in targets::TARGETS {
             target(&bytes);
         }
     }
 
     #[test]
-    fn texts(text in any::<String>()) {
+    fn arbitrary_text_never_panics(text in any::<String>()) {
         for (_, target) in targets::TARGETS {
             target(text.as_bytes());
         }
     }
 
     #[test]
-    fn texts_that_look_like_it(
+    fn plausible_text_never_panics(
         json in "[{}\\[\\]\":,a-z0-9\\\\]{0,80}", calendar in "[A-Za-z0-9*.,/: -]{0,40}", token in "[A-Za-z0-9_=.-]{0,120}", tail in "[a-z0-9%&=,:/?#+]{0,60}",
     ) {
         for (_, target) in targets::TARGETS {

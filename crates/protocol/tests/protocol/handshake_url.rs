@@ -29,7 +29,7 @@ fn parse(text: &str) -> Result<HandshakeUrl, HandshakeUrlError> {
 }
 
 #[test]
-fn written_as_pinned() {
+fn written_form_is_pinned() {
     let main = npub(MAIN_KEY);
     let relays = "wss%3A%2F%2Frelay.example.com,ws%3A%2F%2F127.0.0.1%3A7000%2Fa%3Fb%3Dc%26d";
     assert_eq!(url().to_string(), format!("nostr+walletconnect://{main}?relays={relays}&token=Zk3vQ9"));
@@ -50,7 +50,7 @@ fn written_as_pinned() {
 }
 
 #[test]
-fn read_in_the_forms_others_may_write() {
+fn alternative_encodings_are_read() {
     let main = npub(MAIN_KEY);
     let expected =
         || HandshakeUrl { relays: vec!["wss://a.example".to_owned(), "wss://b.example/x".to_owned()], ..url() };
@@ -83,7 +83,7 @@ fn read_in_the_forms_others_may_write() {
 }
 
 #[test]
-fn refused() {
+fn invalid_urls_are_refused() {
     use HandshakeUrlError::*;
     let main = npub(MAIN_KEY);
     for (text, error) in [
@@ -125,14 +125,14 @@ fn refused() {
 /// A comma inside an address is written so that no reader takes it for one between addresses.
 /// Relays can be added at run time, and others configured later on.
 #[test]
-fn what_is_written_names_no_more_relays_than_readers_take() {
+fn written_url_has_at_most_the_relays_readers_accept() {
     let relays: Vec<String> = (0..=MAX_RELAYS).map(|number| format!("wss://relay{number}.example")).collect();
     let read = parse(&HandshakeUrl { relays: relays.clone(), ..url() }.to_string()).unwrap();
     assert_eq!(read.relays, relays[..MAX_RELAYS]);
 }
 
 #[test]
-fn a_comma_in_an_address_stays_in_it() {
+fn comma_in_a_relay_url_is_escaped() {
     let with_comma =
         HandshakeUrl { relays: vec!["wss://a.example/x,y".to_owned(), "wss://b.example".to_owned()], ..url() };
     let read = parse(&with_comma.to_string()).unwrap();
@@ -141,7 +141,7 @@ fn a_comma_in_an_address_stays_in_it() {
 }
 
 #[test]
-fn schemes() {
+fn valid_and_invalid_schemes() {
     for good in ["portal", "nostr+walletconnect", "x", "a-b.c+1"] {
         assert!(is_scheme(good), "{good}");
     }
@@ -178,12 +178,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn what_is_written_is_read_the_same(url in any_url()) {
+    fn written_urls_round_trip(url in any_url()) {
         prop_assert_eq!(url.to_string().parse(), Ok(url));
     }
 
     #[test]
-    fn a_token_as_it_stands_in_the_url_is_known(url in any_url()) {
+    fn percent_encoded_token_is_recognized(url in any_url()) {
         let stands = url.to_string().split("&token=").nth(1).unwrap().split('&').next().unwrap().to_owned();
         prop_assert_eq!(url.encoded_token(), stands.clone());
         let lower = stands.split('%').enumerate().map(|(n, part)| match part.get(..2).filter(|_| n > 0) {
@@ -197,7 +197,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_plain_ascii_for_a_qr_code(url in any_url()) {
+    fn written_url_is_printable_ascii(url in any_url()) {
         prop_assert!(url.to_string().bytes().all(|byte| byte.is_ascii_graphic()));
     }
 }

@@ -63,7 +63,7 @@ fn verified(token: &str, now: u64) -> Result<PublicKey, VerifyError> {
 }
 
 #[test]
-fn what_is_issued_verifies_until_it_expires() {
+fn issued_token_verifies_until_it_expires() {
     for issuer in [issuer(), even_issuer()] {
         let token = jwt::issue(&issuer, target(), NOW, 3600).unwrap();
         let at = |now| jwt::verify(&token, &issuer.public_key(), now);
@@ -87,7 +87,7 @@ fn what_is_issued_verifies_until_it_expires() {
 }
 
 #[test]
-fn the_wire_form() {
+fn wire_form_is_pinned() {
     let token = jwt::issue(&issuer(), target(), NOW, 3600).unwrap();
     let parts: Vec<&str> = token.split('.').collect();
     let json = |part: &str| serde_json::from_slice::<Value>(&BASE64.decode(part).unwrap()).unwrap();
@@ -97,12 +97,12 @@ fn the_wire_form() {
     assert_eq!(parts.len(), 3);
 }
 
-/// Known answers, signed by a program that shares nothing with this one (see `subkey::known_answers`; here ECDSA with
+/// Known answers, signed by a program that shares nothing with this one (see `subkey::derivation_matches_independent_vectors`; here ECDSA with
 /// the fixed nonce k = 0x1234567890abcdef): `r = x(k·G)`, `s = k⁻¹·(SHA256(header.claims) + r·d) mod n`, d the secret
 /// key, negated when its point has odd Y. First: odd Y, low s. Second: odd Y, with `typ`, and the high s that some
 /// libraries make, which is refused: only its other form is valid. Third: even Y.
 #[test]
-fn known_answers() {
+fn independently_signed_tokens_verify() {
     const CLAIMS: &str = "eyJpYXQiOjE3MzIxMzc2MDAsIm5iZiI6MTczMjEzNzYwMCwiZXhwIjoxNzMyMTQxMjAwLCJ0YXJnZXRfa2V5IjoiMTk2ZjEwZDBjMDcyNmU3YzI1YWM0OGZiNWNmYzc4ZjYyMGEyNDE1ODk4NmY1MjQwMGUxNTRhMDY4ZjA0MzgxYyJ9";
     for (issuer, header, signature) in [
         (
@@ -136,7 +136,7 @@ fn known_answers() {
 }
 
 #[test]
-fn times_are_checked() {
+fn time_claims_are_checked() {
     let at_now = |claims: &Value| verified(&signed(&es256k(), claims), NOW);
     assert_eq!(at_now(&claims()), Ok(target()));
     assert_eq!(at_now(&with("exp", json!(NOW))), Err(VerifyError::Expired));
@@ -186,7 +186,7 @@ fn other_algorithms_are_refused() {
 }
 
 #[test]
-fn signatures_are_checked() {
+fn wrong_signatures_are_refused() {
     let token = jwt::issue(&issuer(), target(), NOW, 3600).unwrap();
     assert_eq!(jwt::verify(&token, &even_issuer().public_key(), NOW), Err(VerifyError::Signature));
     assert_eq!(jwt::verify(&token, &target(), NOW), Err(VerifyError::Signature));
@@ -235,7 +235,7 @@ fn malformed_tokens_are_refused() {
 }
 
 #[test]
-fn times_beyond_the_calendar_are_not_issued() {
+fn times_out_of_range_are_not_issued() {
     assert_eq!(jwt::issue(&issuer(), target(), u64::MAX, 1), Err(IssueError::Time));
     assert_eq!(jwt::issue(&issuer(), target(), NOW, u64::MAX), Err(IssueError::Time));
     assert_eq!(jwt::issue(&issuer(), target(), NOW, u64::MAX / 4), Err(IssueError::Time));
@@ -245,7 +245,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(32))]
 
     #[test]
-    fn issued_tokens_count_exactly_in_their_time(
+    fn issued_tokens_are_valid_exactly_within_their_time(
         secret in any::<[u8; 32]>(), from in 0u64..4_000_000_000, duration in 0u64..31_536_000, now in 0u64..4_100_000_000, near in any::<bool>(),
     ) {
         let Ok(secret) = SecretKey::from_slice(&secret) else { return Ok(()) };
@@ -257,7 +257,7 @@ proptest! {
     }
 
     #[test]
-    fn a_changed_token_does_not_count(at in any::<prop::sample::Index>(), to in "[A-Za-z0-9_.-]") {
+    fn modified_token_is_refused(at in any::<prop::sample::Index>(), to in "[A-Za-z0-9_.-]") {
         let token = jwt::issue(&issuer(), target(), NOW, 3600).unwrap();
         let at = at.index(token.len());
         let changed = format!("{}{to}{}", &token[..at], &token[at + 1..]);
@@ -267,7 +267,7 @@ proptest! {
 }
 
 #[test]
-fn an_issuer_does_not_show_its_key() {
+fn debug_of_the_issuer_hides_its_key() {
     let issuer = JwtIssuer::new(issuer());
     let shown = format!("{issuer:?}");
     assert!(!shown.contains("00339354daddf16d") && shown.contains(&issuer.public_key().to_hex()), "{shown}");
@@ -293,7 +293,7 @@ pub(crate) fn with_other_s(token: &str) -> String {
 }
 
 #[test]
-fn a_token_has_one_signature() {
+fn high_s_signature_is_refused() {
     let token = signed(&es256k(), &claims());
     assert!(jwt::verify(&token, &issuer().public_key(), NOW).is_ok());
     let other = with_other_s(&token);

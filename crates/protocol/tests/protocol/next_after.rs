@@ -27,7 +27,7 @@ fn after(calendar: &str, from: &str, count: usize) -> Vec<String> {
 }
 
 #[test]
-fn the_plain_words() {
+fn next_occurrence_of_each_keyword() {
     for (word, from, expected) in [
         ("minutely", "2026-11-21 04:36:13", ["2026-11-21 04:37:00", "2026-11-21 04:38:00"]),
         ("minutely", "2026-12-31 23:59:00", ["2027-01-01 00:00:00", "2027-01-01 00:01:00"]),
@@ -47,7 +47,7 @@ fn the_plain_words() {
 }
 
 #[test]
-fn an_occurrence_is_strictly_later() {
+fn next_occurrence_is_strictly_later() {
     let daily = Calendar::Daily;
     let midnight = unix("2026-11-21 00:00:00");
     assert_eq!(daily.next_after(midnight - 1), Some(midnight));
@@ -57,7 +57,7 @@ fn an_occurrence_is_strictly_later() {
 }
 
 #[test]
-fn days_that_some_months_do_not_have() {
+fn months_without_the_day_are_skipped() {
     assert_eq!(
         after("*-*-31 12:00:00", "2027-01-31 12:00:00", 6),
         [
@@ -78,7 +78,7 @@ fn days_that_some_months_do_not_have() {
 }
 
 #[test]
-fn fields_with_lists_ranges_and_steps() {
+fn next_occurrence_with_lists_ranges_and_steps() {
     assert_eq!(
         after("Mon..Fri *-*-* 09:30:00", "2026-11-20 09:30:00", 2),
         ["2026-11-23 09:30:00", "2026-11-24 09:30:00"]
@@ -94,7 +94,7 @@ fn fields_with_lists_ranges_and_steps() {
 }
 
 #[test]
-fn what_never_comes() {
+fn calendars_without_a_next_occurrence() {
     for (calendar, from) in [
         ("*-02-30 00:00:00", "2026-11-21 00:00:00"),
         ("*-04,06,09,11-31 *:*:*", "1970-01-01 00:00:00"),
@@ -120,7 +120,7 @@ fn what_never_comes() {
 }
 
 #[test]
-fn time_zones_are_those_of_the_database() {
+fn iana_time_zones_are_applied() {
     assert_eq!(
         after("*-*-01 00:00:00 Europe/Rome", "2026-02-15 00:00:00", 3),
         ["2026-02-28 23:00:00", "2026-03-31 22:00:00", "2026-04-30 22:00:00"]
@@ -136,7 +136,7 @@ fn time_zones_are_those_of_the_database() {
 }
 
 #[test]
-fn a_time_that_clocks_leave_out_is_passed_over() {
+fn times_skipped_by_daylight_saving_are_skipped() {
     // In Rome on 29 March 2026, 02:00 is 03:00.
     assert_eq!(
         after("*-*-* 02:30:00 Europe/Rome", "2026-03-28 00:00:00", 2),
@@ -163,7 +163,7 @@ fn a_time_that_clocks_leave_out_is_passed_over() {
 }
 
 #[test]
-fn a_time_that_comes_twice_counts_once() {
+fn times_repeated_by_daylight_saving_occur_once() {
     // In Rome on 25 October 2026, 03:00 is 02:00 again.
     assert_eq!(
         after("*-*-* 02:30:00 Europe/Rome", "2026-10-24 12:00:00", 2),
@@ -186,7 +186,7 @@ fn a_time_that_comes_twice_counts_once() {
 
 /// See `tests/vectors/next_after.py`.
 #[test]
-fn another_calculation_comes_to_the_same() {
+fn results_match_independent_vectors() {
     let vectors = include_str!("../vectors/next_after.txt");
     for line in vectors.lines() {
         let (from, rest) = line.split_once(' ').unwrap();
@@ -198,7 +198,7 @@ fn another_calculation_comes_to_the_same() {
 }
 
 #[test]
-fn the_worst_there_is_takes_no_time() {
+fn worst_case_calendars_are_fast() {
     let worst = [
         "*-02-30 00:00:00",
         "Mon *-04,06,09,11-31 *:*:* America/New_York",
@@ -359,12 +359,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(128))]
 
     #[test]
-    fn in_utc_it_is_the_first_second_that_is_allowed(sets in sets(some(0, 59, 6)), from in 1_577_836_800u64..2_000_000_000) {
+    fn matches_brute_force_in_utc(sets in sets(some(0, 59, 6)), from in 1_577_836_800u64..2_000_000_000) {
         prop_assert_eq!(sets.calendar(Tz::UTC).next_after(from), every_day(&sets, from));
     }
 
     #[test]
-    fn where_clocks_change_it_is_the_first_minute_that_is_allowed(
+    fn matches_brute_force_around_clock_changes(
         mut sets in sets(Just(BTreeSet::from([0]))), zone in 0..ZONES.len(), change in any::<prop::sample::Index>(),
         before in 0u64..4 * 86_400, dense in any::<bool>(),
     ) {
@@ -394,7 +394,7 @@ proptest! {
     }
 
     #[test]
-    fn due_dates_are_those_of_the_calendar(
+    fn due_dates_follow_the_calendar(
         sets in sets(some(0, 59, 6)), first in 1_577_836_800u64..1_900_000_000, max in proptest::option::of(0u32..12),
         lasting in proptest::option::of(0u64..300_000_000),
     ) {
@@ -420,7 +420,7 @@ proptest! {
 }
 
 #[test]
-fn due_dates_at_the_edges() {
+fn due_dates_at_the_limits() {
     let recurrence = |until, max_payments| Recurrence {
         until,
         calendar: Calendar::Monthly,

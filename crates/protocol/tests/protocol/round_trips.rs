@@ -241,13 +241,13 @@ fn from_service() -> impl Strategy<Value = ServiceMessage> {
 
 proptest! {
     #[test]
-    fn of_wallets(message in from_wallet()) {
+    fn wallet_messages_round_trip(message in from_wallet()) {
         let read = WalletMessage::parse(message.kind(), message.about(), &message.to_json());
         prop_assert_eq!(read, Ok(message));
     }
 
     #[test]
-    fn of_services(message in from_service()) {
+    fn service_messages_round_trip(message in from_service()) {
         let read = ServiceMessage::parse(message.kind(), message.about(), &message.to_json());
         prop_assert_eq!(read, Ok(message));
     }

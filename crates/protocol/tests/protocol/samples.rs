@@ -269,7 +269,7 @@ fn from_services() -> Vec<(&'static str, ServiceMessage)> {
 }
 
 #[test]
-fn messages_from_wallets() {
+fn wallet_samples_are_read_and_written_exactly() {
     for (name, message) in from_wallets() {
         let text = sample(name);
         assert_eq!(message.kind(), kind(name), "{name}");
@@ -279,7 +279,7 @@ fn messages_from_wallets() {
 }
 
 #[test]
-fn messages_from_services() {
+fn service_samples_are_read_and_written_exactly() {
     for (name, message) in from_services() {
         let text = sample(name);
         assert_eq!(message.kind(), kind(name), "{name}");
@@ -290,7 +290,7 @@ fn messages_from_services() {
 
 /// Deployed wallets expand the calendar that they send back; the operator gets the plain word.
 #[test]
-fn an_expanded_calendar_is_read_as_its_plain_word() {
+fn expanded_calendar_is_read_as_its_keyword() {
     let text = sample("28006-confirmed-expanded");
     assert_eq!(WalletMessage::parse(28006, None, &text), Ok(confirmed()));
     assert_eq!(confirmed().to_json(), sample("28006-confirmed"));
@@ -298,7 +298,7 @@ fn an_expanded_calendar_is_read_as_its_plain_word() {
 
 /// No sample lies there untested, and every kind has one.
 #[test]
-fn every_file_and_every_kind_is_covered() {
+fn every_sample_file_and_every_kind_is_tested() {
     let mut tested: BTreeSet<String> = from_wallets().into_iter().map(|(name, _)| name.to_owned()).collect();
     tested.extend(from_services().into_iter().map(|(name, _)| name.to_owned()));
     tested.insert("28006-confirmed-expanded".to_owned());

@@ -25,7 +25,7 @@ fn debug_of_messages_hides_secrets() {
 }
 
 #[test]
-fn errors_do_not_repeat_what_they_could_not_read() {
+fn parse_errors_do_not_quote_the_input() {
     for (name, text) in all() {
         let wrong = text.replace(r#""token":""#, r#""token":["s3cret-a"],"x":""#).replace(":null", r#":["s3cret-b"]"#);
         for error in [

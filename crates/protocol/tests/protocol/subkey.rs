@@ -71,7 +71,7 @@ fn unnamed() -> Metadata {
 /// For the first: canonical = `02 0500 70686f6e65 0001…1f 80523e6700000000 00861f6900000000 03`,
 /// tweak = `b2fa19c380780c5060148c759203f40c2160abcbeed3a7fe47d51ed408c2b378`.
 #[test]
-fn known_answers() {
+fn derivation_matches_independent_vectors() {
     for ((secret, public), metadata, subkey, subkey_secret) in [
         (
             EVEN,
@@ -126,7 +126,7 @@ fn proven(metadata: Metadata) -> (Keys, SubkeyProof) {
 }
 
 #[test]
-fn a_proof_counts_within_its_time_only() {
+fn proof_is_valid_only_within_its_time() {
     let (subkey, proof) = proven(phone());
     let at = |now| proof.verify(&subkey.public_key(), Permission::Auth, now);
     assert_eq!(at(1_732_137_599), Err(ProofError::OutsideValidity));
@@ -141,7 +141,7 @@ fn a_proof_counts_within_its_time_only() {
 }
 
 #[test]
-fn a_proof_counts_for_its_permissions_only() {
+fn proof_is_valid_only_for_its_permissions() {
     let (auth, proof) = proven(tablet());
     assert_eq!(proof.verify(&auth.public_key(), Permission::Auth, 5), Ok(()));
     assert_eq!(proof.verify(&auth.public_key(), Permission::Payment, 5), Err(ProofError::MissingPermission));
@@ -155,7 +155,7 @@ fn a_proof_counts_for_its_permissions_only() {
 }
 
 #[test]
-fn a_proof_proves_its_own_subkey_only() {
+fn proof_is_valid_only_for_its_subkey() {
     let now = 1_740_000_000;
     let (subkey, proof) = proven(phone());
     let subkey = subkey.public_key();
@@ -213,7 +213,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
-    fn owner_and_world_derive_the_same_key(secret in any::<[u8; 32]>(), metadata in any_metadata()) {
+    fn secret_and_public_derivation_agree(secret in any::<[u8; 32]>(), metadata in any_metadata()) {
         let Ok(secret) = SecretKey::from_slice(&secret) else { return Ok(()) };
         let main = Keys::new(secret);
         let keys = derive_secret(main.secret_key(), &metadata).unwrap();
@@ -222,7 +222,7 @@ proptest! {
     }
 
     #[test]
-    fn a_proof_counts_exactly_when_all_is_right(
+    fn proof_is_valid_exactly_when_all_checks_pass(
         metadata in any_metadata(), now in any::<u64>(), inside in any::<bool>(), forged in any::<bool>(), pay in any::<bool>(),
     ) {
         let now = if inside { metadata.valid_from.saturating_add(now % 1000) } else { now };
@@ -235,7 +235,7 @@ proptest! {
     }
 
     #[test]
-    fn a_changed_proof_does_not_count(metadata in any_metadata(), byte in 0usize..32, bit in 0u8..8, which in 0usize..6) {
+    fn modified_proof_is_invalid(metadata in any_metadata(), byte in 0usize..32, bit in 0u8..8, which in 0usize..6) {
         let (subkey, proof) = proven(metadata);
         let mut changed = proof.clone();
         match which {
@@ -255,7 +255,7 @@ proptest! {
     }
 
     #[test]
-    fn proofs_survive_json(metadata in any_metadata()) {
+    fn proofs_round_trip_through_json(metadata in any_metadata()) {
         let (_, proof) = proven(metadata);
         prop_assert_eq!(SubkeyProof::parse(&serde_json::to_string(&proof).unwrap()), Ok(proof));
     }
