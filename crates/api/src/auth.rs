@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_token_admits() {
+    fn only_the_configured_token_is_accepted() {
         assert!(admits(&["Bearer s3cret token"]));
         assert!(admits(&["bearer s3cret token"]), "scheme names are case-insensitive (RFC 9110 section 11.1)");
         assert!(admits(&["BEARER   s3cret token "]));
@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn a_browser_sends_the_token_as_password() {
+    fn browsers_may_send_the_token_as_basic_password() {
         let tokens = ApiTokens::new(&SecretString::from("s3cret: token"), None);
         let admits = |user_and_password: &str| {
             let value = format!("Basic {}", STANDARD.encode(user_and_password));
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rotation_accepts_both_and_then_revokes_the_old_one() {
+    fn rotation_accepts_both_tokens_until_the_old_one_is_removed() {
         let [old, new] = ["old", "new"].map(SecretString::from);
         let tokens = ApiTokens::new(&old, None);
         let admitted = |token: &str| tokens.authorize(&headers(&[&format!("Bearer {token}")]));

@@ -195,12 +195,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
             let _ = parse::<Body>(&bytes, &mut FieldErrors::default());
         }
 
         #[test]
-        fn wrong_fields_are_never_quoted(value in "[a-z]{20,60}") {
+        fn errors_never_quote_field_values(value in "[a-z]{20,60}") {
             let body = serde_json::json!({ "main_key": value, "subkeys": [value, { "key": value }], value.clone(): 1 });
             let mut errors = FieldErrors::default();
             let (request, _) = parse::<Body>(body.to_string().as_bytes(), &mut errors).unwrap();

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn one_address_pushes_out_none_but_its_own() {
+    fn one_address_evicts_only_its_own_connections() {
         let table = ConnectionTable::default();
         let other = Connection::open(&table, ip(1));
         let flood: Vec<_> = (0..100).map(|_| Connection::open(&table, ip(2))).collect();
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_addresses_the_oldest_gives_way() {
+    fn oldest_connection_of_many_addresses_is_evicted() {
         let table = ConnectionTable::default();
         let all: Vec<_> = (0..100).map(|number| Connection::open(&table, ip(number))).collect();
         let left: Vec<_> = (0..100).filter(|number| all[*number].is_open()).collect();
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_sent_the_token_is_not_closed() {
+    fn authenticated_connections_are_never_evicted() {
         let table = ConnectionTable::default();
         let trusted: Vec<_> = (0..8)
             .map(|_| {
@@ -229,7 +229,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_counts_right(steps in proptest::collection::vec((0..3_u8, 0..6_u8, any::<prop::sample::Index>()), 0..200)) {
+        fn counts_match_the_open_connections(steps in proptest::collection::vec((0..3_u8, 0..6_u8, any::<prop::sample::Index>()), 0..200)) {
             let table = ConnectionTable::default();
             let mut open: Vec<Connection> = Vec::new();
             for (what, peer, which) in steps {

@@ -251,7 +251,7 @@ mod tests {
     const GET: &str = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
 
     #[test]
-    fn requests_with_clear_framing_pass() {
+    fn unambiguous_framing_is_accepted() {
         for text in [
             GET,
             "\r\n\r\nGET / HTTP/1.1\r\nHost: x\r\n\r\n",
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_with_unclear_framing_are_refused() {
+    fn ambiguous_framing_is_refused() {
         use FramingError::{AmbiguousLength, BareLineFeed, TransferCoding};
         let spaces = " ".repeat(LINE_PREFIX);
         for (text, error) in [
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_malformed_body_the_next_request_is_refused() {
+    fn request_after_a_malformed_body_is_refused() {
         for body in
             ["x\r\n", "+1\r\nab", "\r\n", "1\nx\r\n", "fffffffffffffffff\r\n", "ffffffffffffffff\r\n", "0\r\nA: b\n"]
         {
@@ -316,7 +316,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn no_bytes_make_it_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
+        fn arbitrary_bytes_never_panic(bytes in proptest::collection::vec(any::<u8>(), 0..300)) {
             let refused = Arc::new(RefusedRequest::default());
             FramingScanner::new(refused).read(&bytes);
         }

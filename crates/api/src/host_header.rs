@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn one_host_of_the_right_form() {
+    fn exactly_one_valid_host_is_accepted() {
         for host in
             ["a", "localhost:3000", "10.0.0.1", "usher_1.lan:80", "[::1]", "[::1]:3000", "a:", "x%41", "A.Example."]
         {

@@ -54,7 +54,7 @@ mod tests {
     const KEY: IdempotencyKey = IdempotencyKey([7; 32]);
 
     #[tokio::test]
-    async fn one_at_a_time_in_order_and_nothing_is_left() {
+    async fn turns_are_given_one_at_a_time_in_order() {
         let calls = Arc::new(IdempotencyQueue::default());
         let first = calls.turn(KEY).await;
         let other = calls.turn(IdempotencyKey([8; 32])).await;
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_leaves_the_queue_holds_up_nobody() {
+    async fn abandoned_turn_does_not_block_the_queue() {
         let calls = Arc::new(IdempotencyQueue::default());
         let first = calls.turn(KEY).await;
         let (mut leaves, mut stays) = (Box::pin(calls.turn(KEY)), Box::pin(calls.turn(KEY)));

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn only_loopback_under_a_name_of_loopback_is_local() {
+    fn request_is_local_only_with_loopback_peer_and_host() {
         for peer in ["127.0.0.1", "127.1.2.3", "::1", "::ffff:127.0.0.1"] {
             for host in ["localhost", "LocalHost:3000", "127.0.0.1", "127.0.0.1:3000", "[::1]", "[::1]:3000"] {
                 assert!(local(Some(peer), &[("host", host)]), "{peer} {host}");

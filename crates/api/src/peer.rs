@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn networks() {
+    fn peer_networks_group_ipv6_by_64_bits() {
         let network = |text: &str| PeerNetwork::of(text.parse().unwrap());
         assert_eq!(network("127.0.0.1"), None);
         assert_eq!(network("::ffff:127.0.0.1"), None);

@@ -43,7 +43,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_holds_that_many_and_no_more() {
+    fn allows_the_configured_number_per_second() {
         let limit = limit(10);
         assert_eq!(admitted(&limit, 1_000_000, 50), 10);
         assert_eq!(limit.take(UnixMillis(1_000_000)), Err(1));
@@ -53,7 +53,7 @@ mod tests {
     }
 
     #[test]
-    fn one_per_second() {
+    fn allows_one_per_second() {
         let limit = limit(1);
         assert_eq!(admitted(&limit, 5_000, 3), 1);
         assert_eq!(admitted(&limit, 5_999, 3), 0);
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_set_back_does_not_shut_everybody_out() {
+    fn clock_set_back_does_not_block_requests() {
         let limit = limit(10);
         assert_eq!(admitted(&limit, 3_600_000, 10), 10);
         assert_eq!(admitted(&limit, 0, 10), 0);

@@ -77,7 +77,7 @@ mod tests {
     const MADE: &str = "07070707070707070707070707070707";
 
     #[test]
-    fn a_callers_id_is_taken_when_it_is_fit_to_be_logged() {
+    fn client_id_is_used_only_if_safe_to_log() {
         assert_eq!(of(b"order-42/try:1"), "order-42/try:1");
         assert_eq!(of(&[b'x'; 128]), "x".repeat(128));
         for unfit in [

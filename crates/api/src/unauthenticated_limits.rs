@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn guesses_get_slower_by_address() {
+    async fn wrong_tokens_are_delayed_per_address() {
         let throttle = UnauthenticatedLimits::default();
         let now = Instant::now();
         let hold = |peer, at| throttle.wrong_token(peer, at);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn addresses_are_bounded() {
+    async fn number_of_remembered_addresses_is_limited() {
         let throttle = UnauthenticatedLimits::default();
         let now = Instant::now();
         for number in 0..20_000_u32 {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn lines_are_bounded_and_summed_up() {
+    async fn log_lines_are_limited_and_summarized() {
         let throttle = UnauthenticatedLimits::default();
         let now = Instant::now();
         assert_eq!(throttle.line(now), (true, None), "no token is no wrong token");

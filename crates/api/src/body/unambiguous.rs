@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn members_are_there_once_at_every_depth() {
+    fn repeated_members_are_refused_at_every_depth() {
         for text in [r#"{"a":1,"a":1}"#, r#"[{"b":{"a":1,"c":2,"a":null}}]"#, r#"{"a":1,"\u0061":2}"#] {
             let error = read(text).err().map(|error| error.to_string()).unwrap_or_default();
             assert!(error.starts_with("an object has a repeated member at line 1 column "), "{text}: {error}");
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_is_bounded() {
+    fn nesting_depth_is_limited() {
         let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
         assert!(read(&deep).is_err());
     }
@@ -119,7 +119,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn else_it_is_what_any_reader_reads(value in any_json()) {
+        fn other_json_is_read_like_serde_json(value in any_json()) {
             let text = value.to_string();
             prop_assert_eq!(read(&text).ok(), serde_json::from_str::<Value>(&text).ok());
         }

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn quoted_or_bare_it_is_the_same_key() {
+    fn quoted_and_bare_keys_are_equal() {
         for (value, key) in [
             ("8e03978e-40d5-43dd-bc93-6894a57f9324", "8e03978e-40d5-43dd-bc93-6894a57f9324"),
             ("\"8e03978e-40d5-43dd-bc93-6894a57f9324\"", "8e03978e-40d5-43dd-bc93-6894a57f9324"),
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_key() {
+    fn invalid_keys_are_refused() {
         let long = "x".repeat(256);
         for value in
             ["", "  ", "\"", "\"\"", "\"x", "\"x\"y", "\"x\";a=1", r#""a\b""#, r#""a\""#, "a b", "\"a b\"", "é", &long]
@@ -93,13 +93,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_key_survives_being_quoted(key in "[!-~]{1,255}") {
+        fn quoted_keys_round_trip(key in "[!-~]{1,255}") {
             let quoted = format!("\"{}\"", key.replace('\\', "\\\\").replace('"', "\\\""));
             prop_assert_eq!(parse(quoted.as_bytes()), Some(key));
         }
 
         #[test]
-        fn whatever_is_sent_a_key_keeps_its_bounds(value in proptest::collection::vec(any::<u8>(), 0..300)) {
+        fn arbitrary_headers_give_only_valid_keys(value in proptest::collection::vec(any::<u8>(), 0..300)) {
             if let Some(key) = parse(&value) {
                 prop_assert!((1..=255).contains(&key.len()) && key.bytes().all(|byte| byte.is_ascii_graphic()));
             }

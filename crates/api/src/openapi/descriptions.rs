@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paragraphs_and_links() {
+    fn paragraphs_are_joined_and_operations_linked() {
         let mut links = OperationLinks::default();
         links.add("GET", "/events/{stream_id}", "Events", "readEvents");
         let mut text = "See `GET /events/{stream_id}`\nand `GET /nothing`.\n\nOne:\n- a\n- b\n  c".to_owned();

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn of_fields_lists_and_other_schemas() {
+    fn examples_are_built_from_fields_lists_and_references() {
         let schemas = completed(json!({
             "List": {
                 "type": "object",
@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn none_of_what_lacks_one_or_never_ends() {
+    fn no_example_for_incomplete_or_recursive_schemas() {
         let schemas = completed(json!({
             "Lacks": { "type": "object", "required": ["id"], "properties": { "id": { "type": "string" } } },
             "Has": { "type": "object", "properties": { "id": { "type": "string" } }, "example": { "id": "x" } },

@@ -85,7 +85,7 @@ fn foreign(name: &str, status: u16, content_type: &str, body: &str, error: &str,
 }
 
 #[test]
-fn the_problems_of_the_clients_are_those_of_the_service() {
+fn problem_vectors_match_the_service() {
     let mut cases: Vec<Value> = ErrorCode::ALL.into_iter().map(case).collect();
     let (json, html) = ("application/json", "text/html");
     cases.extend([

@@ -256,14 +256,14 @@ mod tests {
     use super::ErrorCode;
 
     #[test]
-    fn the_name_is_what_serde_writes() {
+    fn as_str_matches_serde() {
         for code in ErrorCode::ALL {
             assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
         }
     }
 
     #[test]
-    fn every_code_is_an_error_status() {
+    fn every_code_has_an_error_status() {
         for code in ErrorCode::ALL {
             assert!(code.status().is_client_error() || code.status().is_server_error(), "{code:?}");
         }

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn the_end_is_kept_back_while_an_answer_is_on_its_way() {
+    async fn end_of_input_is_delayed_while_a_response_is_written() {
         let (ours, mut theirs) = duplex(1024);
         let answering = Arc::new(AtomicBool::new(true));
         let mut ours = LingeringSocket::new(ours, Duration::from_secs(30), Arc::clone(&answering));
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_reader_that_takes_nothing_ends_the_writing() {
+    async fn write_times_out_when_the_client_reads_nothing() {
         let (ours, _theirs) = duplex(1024);
         let mut ours = socket(ours);
         let written = timeout(FOREVER, ours.write_all(&[0; 4096])).await.unwrap();
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_slow_reader_is_no_dead_reader() {
+    async fn slow_client_does_not_time_out() {
         let (ours, mut theirs) = duplex(1024);
         let mut ours = socket(ours);
         let write = ours.write_all(&[7; 8192]);
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn closing_waits_for_what_is_still_being_sent() {
+    async fn close_drains_data_still_being_received() {
         let (ours, mut theirs) = duplex(1024);
         let mut ours = socket(ours);
         let send = async {
@@ -214,7 +214,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn closing_does_not_wait_forever() {
+    async fn close_waits_a_limited_time() {
         let (ours, mut theirs) = duplex(1024);
         let mut ours = socket(ours);
         let before = Instant::now();

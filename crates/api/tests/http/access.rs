@@ -39,7 +39,7 @@ fn operations(document: &OpenApi) -> Vec<(&'static str, String, bool)> {
 }
 
 #[tokio::test]
-async fn every_route_but_the_public_ones_wants_the_token() {
+async fn every_route_except_public_ones_requires_the_token() {
     let app = TestApp::start().await;
     let public: Vec<_> = operations(&usher_api::openapi()).into_iter().filter(|(.., public)| *public).collect();
     let public: Vec<_> = public.iter().map(|(method, path, _)| (*method, path.as_str())).collect();
@@ -72,7 +72,7 @@ async fn every_route_but_the_public_ones_wants_the_token() {
 }
 
 #[tokio::test]
-async fn the_body_of_a_401() {
+async fn unauthorized_response_body_and_header() {
     let app = TestApp::start().await;
     let response = app.http.get(app.url("/version")).header("x-request-id", "r1").send().await.unwrap();
     assert_eq!(response.headers()["www-authenticate"], "Bearer realm=\"usher\"");
@@ -83,7 +83,7 @@ async fn the_body_of_a_401() {
 }
 
 #[tokio::test]
-async fn strangers_do_not_learn_which_routes_there_are() {
+async fn unknown_paths_return_401_without_a_token() {
     let app = TestApp::start().await;
     for (method, path) in [("GET", "/no-such-path"), ("DELETE", "/version"), ("GET", "/key-handshake"), ("GET", "/")] {
         let request = app.http.request(method.parse().unwrap(), app.url(path));
@@ -93,7 +93,7 @@ async fn strangers_do_not_learn_which_routes_there_are() {
 }
 
 #[tokio::test]
-async fn a_strangers_body_is_not_waited_for() {
+async fn unauthenticated_request_is_refused_before_its_body_arrives() {
     let app = TestApp::start().await;
     let mut raw = Raw::connect(&app).await;
     // The body never comes.
@@ -106,7 +106,7 @@ async fn a_strangers_body_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn a_stranger_who_sends_a_large_body_reads_the_401() {
+async fn unauthenticated_client_receives_the_401_after_a_large_body() {
     let app = TestApp::start().await;
     let mut raw = Raw::connect(&app).await;
     raw.send("POST /key-handshake HTTP/1.1\r\nHost: test\r\nContent-Length: 200000\r\n\r\n").await;
@@ -121,7 +121,7 @@ async fn a_stranger_who_sends_a_large_body_reads_the_401() {
 }
 
 #[tokio::test]
-async fn expect_continue_spares_a_stranger_the_body() {
+async fn expect_continue_is_refused_without_the_token() {
     let app = TestApp::start().await;
     let mut raw = Raw::connect(&app).await;
     raw.send("POST /key-handshake HTTP/1.1\r\nHost: test\r\nContent-Length: 2\r\nExpect: 100-continue\r\n\r\n").await;
@@ -138,7 +138,7 @@ async fn expect_continue_spares_a_stranger_the_body() {
 }
 
 #[tokio::test]
-async fn tokens_are_replaced_while_the_service_runs() {
+async fn tokens_can_be_replaced_at_run_time() {
     let app = TestApp::start().await;
     let status = async |token: &str| {
         let response = app.http.get(app.url("/version")).bearer_auth(token).send().await.unwrap();
@@ -161,7 +161,7 @@ async fn tokens_are_replaced_while_the_service_runs() {
 }
 
 #[tokio::test]
-async fn a_socket_changes_over_to_the_new_token() {
+async fn websocket_can_switch_to_the_new_token() {
     let app = TestApp::start().await;
     let mut socket = Client::open(&app).await;
     app.tokens.replace(&"new".into(), Some(&TOKEN.into()));

@@ -20,7 +20,7 @@ async fn refused(app: &TestApp, path: &str, content_type: Option<&str>, body: im
 const JSON: Option<&str> = Some("application/json");
 
 #[tokio::test]
-async fn what_is_not_json_is_400_with_the_place() {
+async fn malformed_json_is_400_with_line_and_column() {
     let app = TestApp::start().await;
     let (status, body) = refused(&app, "/key-handshake", JSON, "{\n  \"static_token\": tab\n}").await;
     assert_eq!(status, 400);
@@ -39,7 +39,7 @@ async fn what_is_not_json_is_400_with_the_place() {
 }
 
 #[tokio::test]
-async fn a_field_that_is_given_twice_is_refused() {
+async fn repeated_fields_are_refused() {
     let app = TestApp::start().await;
     let body = r#"{"static_token": "table-7", "static_token": "table-8"}"#;
     let (status, answer) = refused(&app, "/key-handshake", JSON, body).await;
@@ -51,7 +51,7 @@ async fn a_field_that_is_given_twice_is_refused() {
 }
 
 #[tokio::test]
-async fn an_error_does_not_repeat_what_was_sent() {
+async fn errors_do_not_quote_the_body() {
     let app = TestApp::start().await;
     let secret = "nsec1qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq";
     for body in [
@@ -66,7 +66,7 @@ async fn an_error_does_not_repeat_what_was_sent() {
 }
 
 #[tokio::test]
-async fn all_wrong_fields_are_named_at_once() {
+async fn all_invalid_fields_are_reported_together() {
     let app = TestApp::start().await;
     let body = json!({ "static_token": "two words", "no_request": "yes" }).to_string();
     let (status, body) = refused(&app, "/key-handshake", JSON, body).await;
@@ -84,7 +84,7 @@ async fn all_wrong_fields_are_named_at_once() {
 }
 
 #[tokio::test]
-async fn required_fields_are_required_and_null_is_not_a_value() {
+async fn missing_and_null_required_fields_are_refused() {
     let app = TestApp::start().await;
     let (status, body) = refused(&app, "/authenticate-key", JSON, "{}").await;
     assert_eq!(status, 422);
@@ -95,7 +95,7 @@ async fn required_fields_are_required_and_null_is_not_a_value() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_no_object() {
+async fn body_that_is_not_an_object_is_refused() {
     let app = TestApp::start().await;
     for body in ["[]", "null", "\"text\"", "5", "true"] {
         let (status, answer) = refused(&app, "/key-handshake", JSON, body).await;
@@ -107,7 +107,7 @@ async fn a_body_that_is_no_object() {
 }
 
 #[tokio::test]
-async fn static_tokens_have_their_bounds() {
+async fn static_token_length_and_characters_are_checked() {
     let app = TestApp::start().await;
     for (token, status) in [
         (json!("x".repeat(128)), 200),
@@ -127,7 +127,7 @@ async fn static_tokens_have_their_bounds() {
 }
 
 #[tokio::test]
-async fn an_empty_body_is_an_empty_object_only_where_every_field_is_optional() {
+async fn empty_body_is_accepted_only_if_all_fields_are_optional() {
     let app = TestApp::start().await;
     for content_type in [None, JSON, Some("text/plain")] {
         let mut request = app.post("/key-handshake");
@@ -143,7 +143,7 @@ async fn an_empty_body_is_an_empty_object_only_where_every_field_is_optional() {
 }
 
 #[tokio::test]
-async fn only_json_is_taken() {
+async fn only_json_content_types_are_accepted() {
     let app = TestApp::start().await;
     for content_type in
         [None, Some("text/plain"), Some("application/jsonp"), Some("application/x-www-form-urlencoded"), Some("")]
@@ -179,7 +179,7 @@ async fn unknown_fields_are_ignored() {
 }
 
 #[tokio::test]
-async fn a_body_of_the_largest_size_is_taken_and_one_more_byte_is_not() {
+async fn body_size_limit_is_exact() {
     let app = TestApp::start().await;
     let limit = usher_api::Limits::default().body_bytes;
     assert_eq!(limit, 256 * 1024);
@@ -193,7 +193,7 @@ async fn a_body_of_the_largest_size_is_taken_and_one_more_byte_is_not() {
 }
 
 #[tokio::test]
-async fn a_length_that_is_too_large_is_refused_before_the_body() {
+async fn excessive_content_length_is_refused_before_the_body() {
     let app = TestApp::start().await;
     let mut raw = Raw::connect(&app).await;
     let head = head("POST", "/key-handshake");
@@ -203,7 +203,7 @@ async fn a_length_that_is_too_large_is_refused_before_the_body() {
 }
 
 #[tokio::test]
-async fn chunks_are_counted() {
+async fn chunked_body_over_the_limit_is_refused() {
     let app = TestApp::start().await;
     let mut raw = Raw::connect(&app).await;
     let head = head("POST", "/key-handshake");
@@ -222,7 +222,7 @@ async fn chunks_are_counted() {
 }
 
 #[tokio::test]
-async fn subkeys_are_counted_once_each_and_bounded() {
+async fn distinct_subkeys_are_limited() {
     let app = TestApp::start().await;
     let post = async |subkeys: Vec<String>| {
         let body = json!({ "main_key": key(1).to_hex(), "subkeys": subkeys });
@@ -267,7 +267,7 @@ async fn keys_are_64_hex_characters_in_either_case() {
 
 /// One response names every error of a request: fields of the wrong form and impossible values.
 #[tokio::test]
-async fn forms_and_values_are_told_together() {
+async fn format_and_value_errors_are_reported_together() {
     let app = TestApp::start().await;
     let user = key(7).to_hex();
     let too_much = 200_000_000_000_u64;

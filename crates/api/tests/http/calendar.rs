@@ -19,7 +19,7 @@ const DAY: u64 = 86_400;
 const YEAR_2200: u64 = 7_258_118_400;
 
 #[tokio::test]
-async fn each_word_and_the_form_with_fields() {
+async fn keywords_and_expressions_have_a_next_occurrence() {
     let app = TestApp::start().await;
     for (calendar, expected) in [
         ("minutely", json!(FROM - 13 + 60)),
@@ -42,7 +42,7 @@ async fn each_word_and_the_form_with_fields() {
 }
 
 #[tokio::test]
-async fn any_time_is_answered() {
+async fn extreme_times_are_accepted() {
     let app = TestApp::start().await;
     for (from, expected) in [
         (0, json!(DAY)),
@@ -60,7 +60,7 @@ async fn any_time_is_answered() {
 }
 
 #[tokio::test]
-async fn wrong_fields_are_told_at_once() {
+async fn all_invalid_fields_are_reported_together() {
     let app = TestApp::start().await;
     let calendars = "must be one of minutely, hourly, daily, weekly, monthly, quarterly, semiannually, yearly, or of \
                      the form [weekdays ]year-month-day hour:minute:second[ timezone]";
@@ -94,7 +94,7 @@ async fn wrong_fields_are_told_at_once() {
 }
 
 #[tokio::test]
-async fn a_repeated_call_gets_the_first_answer() {
+async fn repeated_request_replays_the_first_response() {
     let app = TestApp::start().await;
     let body = json!({ "calendar": "weekly", "from": FROM });
     for replayed in [false, true] {
@@ -112,7 +112,7 @@ async fn a_repeated_call_gets_the_first_answer() {
 }
 
 #[tokio::test]
-async fn it_is_for_whoever_has_the_token() {
+async fn token_is_required() {
     let app = TestApp::start().await;
     let url = app.url("/calendar/next-occurrence");
     let response =

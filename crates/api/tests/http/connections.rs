@@ -9,7 +9,7 @@ use crate::app::{TestApp, eventually, within};
 use crate::raw::{Raw, head};
 
 #[tokio::test]
-async fn a_head_that_does_not_come() {
+async fn missing_request_head_closes_the_connection() {
     let mut builder = TestApp::builder();
     builder.serve.first_request_timeout = Duration::from_millis(200);
     let app = builder.start().await;
@@ -22,7 +22,7 @@ async fn a_head_that_does_not_come() {
 }
 
 #[tokio::test]
-async fn a_head_that_comes_drop_by_drop() {
+async fn slow_request_head_closes_the_connection() {
     let mut builder = TestApp::builder();
     builder.serve.first_request_timeout = Duration::from_millis(300);
     let app = builder.start().await;
@@ -43,7 +43,7 @@ async fn a_head_that_comes_drop_by_drop() {
 }
 
 #[tokio::test]
-async fn an_idle_connection_is_closed_in_the_end() {
+async fn idle_connection_is_closed() {
     let mut builder = TestApp::builder();
     builder.serve.idle_timeout = Duration::from_millis(300);
     let app = builder.start().await;
@@ -57,7 +57,7 @@ async fn an_idle_connection_is_closed_in_the_end() {
 }
 
 #[tokio::test]
-async fn a_head_that_is_too_large() {
+async fn oversized_head_is_431() {
     let app = TestApp::start().await;
     let mut raw = Raw::connect(&app).await;
     raw.send(&format!("{}X-Large: {}\r\n\r\n", head("GET", "/version"), "x".repeat(100_000))).await;
@@ -76,7 +76,7 @@ async fn a_head_that_is_too_large() {
 }
 
 #[tokio::test]
-async fn what_is_no_http() {
+async fn input_that_is_not_http_is_refused() {
     let app = TestApp::start().await;
     for text in [
         "\r\n\r\n\u{16}\u{3}\u{1}\u{2}\u{0}\r\n\r\n",
@@ -97,7 +97,7 @@ async fn what_is_no_http() {
 }
 
 #[tokio::test]
-async fn odd_targets() {
+async fn unusual_request_targets() {
     let app = TestApp::start().await;
     for (method, target, status) in [
         ("OPTIONS", "*", 404),
@@ -119,7 +119,7 @@ async fn odd_targets() {
 }
 
 #[tokio::test]
-async fn http_1_0_is_answered_and_closed() {
+async fn http_1_0_connection_closes_after_the_response() {
     let app = TestApp::start().await;
     let mut raw = Raw::connect(&app).await;
     raw.send("GET /health HTTP/1.0\r\n\r\n").await;
@@ -149,7 +149,7 @@ async fn pipelined_requests_are_answered_in_order() {
 }
 
 #[tokio::test]
-async fn an_unread_body_is_not_taken_for_a_request() {
+async fn unread_body_is_not_parsed_as_a_request() {
     let app = TestApp::start().await;
     let mut raw = Raw::connect(&app).await;
     let smuggled = format!("{}\r\n", head("POST", "/key-handshake"));
@@ -164,7 +164,7 @@ async fn an_unread_body_is_not_taken_for_a_request() {
 }
 
 #[tokio::test]
-async fn a_half_closed_connection_gets_its_answer() {
+async fn half_closed_connection_receives_its_response() {
     let app = TestApp::start().await;
     for (request, end) in [
         ("GET /health HTTP/1.1\r\nHost: test\r\n\r\n".to_owned(), "OK"),
@@ -188,7 +188,7 @@ async fn a_half_closed_connection_gets_its_answer() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_cut_off_starts_nothing() {
+async fn truncated_body_starts_no_operation() {
     let app = TestApp::start().await;
     for body in [
         "Content-Length: 200\r\n\r\n{\"no",
@@ -206,7 +206,7 @@ async fn a_body_that_is_cut_off_starts_nothing() {
 }
 
 #[tokio::test]
-async fn connections_have_a_bound() {
+async fn connections_are_limited() {
     let mut builder = TestApp::builder();
     builder.serve.max_connections = 2;
     let app = builder.start().await;
@@ -240,7 +240,7 @@ async fn connections_have_a_bound() {
 }
 
 #[tokio::test]
-async fn a_client_that_reads_nothing_does_not_keep_its_connection() {
+async fn client_that_reads_nothing_is_disconnected() {
     let mut builder = TestApp::builder();
     builder.serve.write_timeout = Duration::from_millis(300);
     let app = builder.start().await;
@@ -254,7 +254,7 @@ async fn a_client_that_reads_nothing_does_not_keep_its_connection() {
 }
 
 #[tokio::test]
-async fn many_clients_at_once() {
+async fn concurrent_clients_get_distinct_streams() {
     let app = TestApp::start().await;
     let before = app.engine.open_streams();
     let calls = (0..200).map(|_| app.post("/key-handshake").json(&json!({})).send());

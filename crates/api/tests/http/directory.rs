@@ -25,7 +25,7 @@ fn errors(body: &Value) -> Vec<(&str, &str)> {
 }
 
 #[tokio::test]
-async fn a_users_profile() {
+async fn user_profile_is_returned() {
     let app = TestApp::start().await;
     let expected = json!({
         "id": "01".repeat(32), "pubkey": key(KNOWN).to_hex(), "name": "ada", "display_name": null, "picture": null,
@@ -50,7 +50,7 @@ async fn a_users_profile() {
 }
 
 #[tokio::test]
-async fn the_services_own_profile() {
+async fn service_profile_can_be_published_and_read() {
     let app = TestApp::start().await;
     assert_eq!(app.call("GET", "/.well-known/nostr.json", None).await, (200, json!({ "names": {}, "relays": {} })));
 
@@ -85,7 +85,7 @@ async fn the_services_own_profile() {
 }
 
 #[tokio::test]
-async fn who_the_service_is_for_everybody() {
+async fn well_known_nostr_json_is_public() {
     let app = TestApp::start().await;
     app.call("PUT", "/profile", Some(json!({ "name": "shop" }))).await;
     let us = key(crate::app::SERVICE).to_hex();
@@ -105,7 +105,7 @@ async fn who_the_service_is_for_everybody() {
 }
 
 #[tokio::test]
-async fn whom_an_identifier_names() {
+async fn nip05_identifiers_are_resolved() {
     let app = TestApp::start().await;
     let expected = json!({ "pubkey": key(KNOWN).to_hex(), "relays": ["wss://relay.example"] });
     for written in ["ada@example.com", "Ada@Example.com", "ada%40example.com"] {
@@ -124,7 +124,7 @@ async fn whom_an_identifier_names() {
 }
 
 #[tokio::test]
-async fn relays_come_and_go() {
+async fn relays_can_be_added_and_removed() {
     let app = TestApp::start().await;
     assert_eq!(app.call("GET", "/relays", None).await, (200, json!({ "relays": [] })));
     let relay = |url: &str| Some(json!({ "relay": url }));

@@ -11,7 +11,7 @@ fn document() -> Value {
 }
 
 #[tokio::test]
-async fn the_document_is_served_as_it_is_committed() {
+async fn committed_openapi_document_is_served() {
     let app = TestApp::start().await;
     let response = app.http.get(app.url("/openapi.json")).send().await.unwrap();
     assert_eq!(response.status(), 200);
@@ -21,7 +21,7 @@ async fn the_document_is_served_as_it_is_committed() {
 }
 
 #[tokio::test]
-async fn by_way_of_a_proxy_or_another_name_the_token_is_wanted() {
+async fn docs_require_the_token_through_a_proxy_or_another_host() {
     let app = TestApp::start().await;
     for path in ["/docs", "/openapi.json"] {
         for (name, value) in [("x-forwarded-for", "203.0.113.7"), ("via", "1.1 proxy"), ("host", "usher.example")] {
@@ -36,7 +36,7 @@ async fn by_way_of_a_proxy_or_another_name_the_token_is_wanted() {
 
 /// A proxy on this machine may add no header and rewrite `Host`: only the token tells its clients from the operator.
 #[tokio::test]
-async fn in_production_the_token_is_wanted_on_this_machine_too() {
+async fn docs_require_the_token_on_loopback_in_production() {
     let mut builder = TestApp::builder();
     builder.docs = DocsAccess::WithToken;
     let app = builder.start().await;
@@ -57,7 +57,7 @@ async fn in_production_the_token_is_wanted_on_this_machine_too() {
 }
 
 #[tokio::test]
-async fn the_page_loads_from_this_service_alone() {
+async fn docs_page_loads_nothing_from_other_hosts() {
     let app = TestApp::start().await;
     let response = app.http.get(app.url("/docs")).send().await.unwrap();
     assert_eq!(response.status(), 200);
@@ -91,7 +91,7 @@ async fn the_page_loads_from_this_service_alone() {
 /// In a browser, which has its own idea of what a policy forbids: every operation is on the page, and a request that is
 /// sent from the page with the token does its work.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_browser_shows_the_page_and_sends_requests() {
+async fn browser_shows_the_docs_and_sends_requests() {
     let app = TestApp::start().await;
     let mut browser = Browser::start().await;
     browser.open(&app.url("/docs")).await;

@@ -6,7 +6,7 @@ use serde_json::Value;
 use usher_api::ErrorCode;
 
 #[test]
-fn the_committed_openapi_document_is_the_one_the_routes_make() {
+fn committed_openapi_document_matches_the_routes() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/openapi.json");
     let made = usher_api::openapi().to_pretty_json().unwrap() + "\n";
     if std::env::var_os("UPDATE_OPENAPI").is_some() {
@@ -20,7 +20,7 @@ fn the_committed_openapi_document_is_the_one_the_routes_make() {
 }
 
 #[test]
-fn the_document_is_whole() {
+fn document_is_complete() {
     let document = serde_json::to_value(usher_api::openapi()).unwrap();
     assert_eq!(document["openapi"], "3.1.0");
     let mut references = Vec::new();
@@ -74,7 +74,7 @@ fn the_document_is_whole() {
 
 /// So that generators make types of what the app is posted.
 #[test]
-fn the_webhook_is_described() {
+fn webhook_is_described() {
     let document = serde_json::to_value(usher_api::openapi()).unwrap();
     let post = &document["webhooks"]["event"]["post"];
     for wanted in ["summary", "description", "operationId", "tags"] {
@@ -110,7 +110,7 @@ fn resolved<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
 
 /// Names for client libraries, tasks in the order in which an app needs them, and errors that are described once.
 #[test]
-fn the_document_reads_well() {
+fn document_has_good_names_order_and_links() {
     let text = usher_api::openapi().to_json().unwrap();
     let document: Value = serde_json::from_str(&text).unwrap();
     let tags: Vec<_> = document["tags"].as_array().unwrap().iter().map(|tag| tag["name"].as_str().unwrap()).collect();
@@ -164,7 +164,7 @@ fn has_example(document: &Value, body: &Value) -> bool {
 }
 
 #[test]
-fn each_field_of_a_request_says_how_much_it_takes() {
+fn every_request_field_states_its_bounds() {
     let document = serde_json::to_value(usher_api::openapi()).unwrap();
     let mut fields = 0;
     for (path, item) in document["paths"].as_object().unwrap() {
@@ -201,7 +201,7 @@ fn bounded(document: &Value, schema: &Value, at: &str) -> usize {
 
 /// By programs that know the standards, and nothing of ours.
 #[test]
-fn the_document_is_openapi_and_its_examples_are_what_its_schemas_say() {
+fn document_is_valid_openapi_with_valid_examples() {
     let checked = crate::python::run("independent_openapi.py", &serde_json::to_value(usher_api::openapi()).unwrap());
     assert_eq!(checked["faults"], serde_json::json!([]));
     assert!(checked["examples"].as_u64().unwrap() > 150, "{checked}: did it look?");
@@ -216,7 +216,7 @@ fn the_document_is_openapi_and_its_examples_are_what_its_schemas_say() {
 
 /// A call with an `Idempotency-Key` has its body read and the store asked, whatever the call itself needs.
 #[test]
-fn a_post_may_be_answered_all_that_a_key_leads_to() {
+fn every_post_documents_the_idempotency_errors() {
     let document = serde_json::to_value(usher_api::openapi()).unwrap();
     let posts =
         document["paths"].as_object().unwrap().iter().filter_map(|(path, item)| Some((path, item.get("post")?)));

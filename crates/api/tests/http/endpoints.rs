@@ -21,7 +21,7 @@ async fn health_and_version() {
 }
 
 #[tokio::test]
-async fn a_user_logs_in() {
+async fn user_logs_in() {
     let app = TestApp::start().await;
     let user = key(7);
 
@@ -53,7 +53,7 @@ async fn a_user_logs_in() {
 }
 
 #[tokio::test]
-async fn the_same_static_token_gives_the_same_stream() {
+async fn same_static_token_gives_the_same_stream() {
     let app = TestApp::start().await;
     let first = app.handshake(json!({ "static_token": "table-7" })).await;
     let second = app.handshake(json!({ "static_token": "table-7" })).await;
@@ -64,7 +64,7 @@ async fn the_same_static_token_gives_the_same_stream() {
 }
 
 #[tokio::test]
-async fn no_request_goes_into_the_url() {
+async fn no_request_flag_appears_in_the_url() {
     let app = TestApp::start().await;
     for (body, told) in
         [(json!({ "no_request": true }), true), (json!({ "no_request": false }), false), (json!({}), false)]
@@ -79,7 +79,7 @@ async fn no_request_goes_into_the_url() {
 }
 
 #[tokio::test]
-async fn a_handshake_that_nobody_answers_times_out() {
+async fn unanswered_handshake_times_out() {
     let mut builder = TestApp::builder();
     builder.handshake_ttl = Duration::from_millis(50);
     let app = builder.start().await;
@@ -91,7 +91,7 @@ async fn a_handshake_that_nobody_answers_times_out() {
 }
 
 #[tokio::test]
-async fn paths_and_methods_that_do_not_exist() {
+async fn unknown_paths_are_404_and_unknown_methods_405() {
     let app = TestApp::start().await;
     for path in ["/", "/no-such-path", "/version/", "/Version", "//version", "/events/", "/events/a/b", "/%00", "/%ff"]
     {
@@ -127,7 +127,7 @@ async fn paths_and_methods_that_do_not_exist() {
 use crate::app::TOKEN;
 
 #[tokio::test]
-async fn head_is_get_without_the_body() {
+async fn head_returns_the_status_without_a_body() {
     let app = TestApp::start().await;
     for path in ["/health", "/version", "/events/subscriptions"] {
         let response = app.http.head(app.url(path)).bearer_auth(TOKEN).send().await.unwrap();
@@ -141,7 +141,7 @@ async fn head_is_get_without_the_body() {
 }
 
 #[tokio::test]
-async fn request_ids_are_taken_or_made_and_always_told() {
+async fn every_response_has_a_request_id() {
     let app = TestApp::start().await;
     for (method, path) in [
         ("GET", "/health"),

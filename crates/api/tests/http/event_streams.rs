@@ -56,7 +56,7 @@ impl Stream {
 }
 
 #[tokio::test]
-async fn events_come_as_they_happen_and_the_answer_ends_with_the_stream() {
+async fn events_arrive_live_and_the_response_ends_with_the_stream() {
     let app = TestApp::start().await;
     let (stream, token) = app.handshake(json!({})).await;
     let mut feed = Stream::open(&app, &format!("/events/{stream}"), None).await;
@@ -70,7 +70,7 @@ async fn events_come_as_they_happen_and_the_answer_ends_with_the_stream() {
 }
 
 #[tokio::test]
-async fn a_static_stream_goes_on_and_is_resumed_where_it_was_left() {
+async fn static_stream_resumes_after_the_last_event_id() {
     let app = TestApp::start().await;
     let (stream, token) = app.handshake(json!({ "static_token": "poster" })).await;
     let target = format!("/events/{stream}");
@@ -99,7 +99,7 @@ async fn a_static_stream_goes_on_and_is_resumed_where_it_was_left() {
 }
 
 #[tokio::test]
-async fn whoever_has_read_a_finished_stream_is_told_not_to_come_back() {
+async fn reader_of_a_finished_stream_gets_204() {
     let app = TestApp::start().await;
     let (stream, token) = app.handshake(json!({})).await;
     app.scan(&token, key(9)).await;
@@ -115,7 +115,7 @@ async fn whoever_has_read_a_finished_stream_is_told_not_to_come_back() {
 }
 
 #[tokio::test]
-async fn silence_is_filled_with_comments() {
+async fn idle_stream_sends_comments() {
     let mut builder = TestApp::builder();
     builder.limits.keep_alive = Duration::from_millis(50);
     builder.limits.request_timeout = Duration::from_millis(200);
@@ -132,7 +132,7 @@ async fn silence_is_filled_with_comments() {
 }
 
 #[tokio::test]
-async fn accept_decides() {
+async fn accept_header_selects_sse() {
     let app = TestApp::start().await;
     let (stream, _) = app.handshake(json!({ "static_token": "poster" })).await;
     let target = format!("/events/{stream}");
@@ -155,7 +155,7 @@ async fn accept_decides() {
 }
 
 #[tokio::test]
-async fn a_wrong_last_event_id_is_named() {
+async fn invalid_last_event_id_is_reported() {
     let app = TestApp::start().await;
     for id in ["x", "-1", "9007199254740992", "1 "] {
         let request =
@@ -178,7 +178,7 @@ async fn a_wrong_last_event_id_is_named() {
 }
 
 #[tokio::test]
-async fn event_streams_have_a_bound_and_places_come_back() {
+async fn event_streams_are_limited_and_permits_are_released() {
     let mut builder = TestApp::builder();
     builder.limits.max_event_streams = 2;
     builder.limits.keep_alive = Duration::from_millis(50);
@@ -197,7 +197,7 @@ async fn event_streams_have_a_bound_and_places_come_back() {
 }
 
 #[tokio::test]
-async fn who_looks_on_sees_the_events_of_every_stream_from_now_on() {
+async fn live_feed_shows_new_events_of_every_stream() {
     let app = TestApp::start().await;
     let (_, token) = app.handshake(json!({})).await;
     let mut early = Stream::open(&app, "/events", Some("subscriptions:7")).await;
@@ -222,7 +222,7 @@ async fn who_looks_on_sees_the_events_of_every_stream_from_now_on() {
 }
 
 #[tokio::test]
-async fn lookers_on_need_the_token_and_a_place() {
+async fn live_feed_requires_the_token_and_a_permit() {
     let mut builder = TestApp::builder();
     builder.limits.max_event_streams = 1;
     builder.limits.keep_alive = Duration::from_millis(20);

@@ -26,7 +26,7 @@ async fn poster(app: &TestApp, count: u8) -> (String, String) {
 }
 
 #[tokio::test]
-async fn polls_are_idempotent_and_go_on_at_next() {
+async fn polls_are_idempotent_and_continue_at_next() {
     let app = TestApp::start().await;
     let (stream, token) = app.handshake(json!({ "static_token": "poster" })).await;
     let empty = app.get(&format!("/events/{stream}")).send().await.unwrap().text().await.unwrap();
@@ -54,7 +54,7 @@ async fn polls_are_idempotent_and_go_on_at_next() {
 }
 
 #[tokio::test]
-async fn done_is_said_on_the_last_page_only() {
+async fn only_the_last_page_is_done() {
     let app = TestApp::start().await;
     let (stream, token) = app.handshake(json!({})).await;
     assert_eq!(page(&app, &format!("/events/{stream}?wait=0")).await["done"], false);
@@ -67,7 +67,7 @@ async fn done_is_said_on_the_last_page_only() {
 }
 
 #[tokio::test]
-async fn a_long_poll_wakes_at_the_event() {
+async fn long_poll_returns_when_an_event_arrives() {
     let app = TestApp::start().await;
     let (stream, token) = app.handshake(json!({})).await;
     let target = format!("/events/{stream}?wait=60");
@@ -81,7 +81,7 @@ async fn a_long_poll_wakes_at_the_event() {
 }
 
 #[tokio::test]
-async fn a_long_poll_ends_with_nothing_when_nothing_comes() {
+async fn long_poll_without_events_returns_an_empty_page() {
     let app = TestApp::start().await;
     let (stream, _) = app.handshake(json!({})).await;
     let before = std::time::Instant::now();
@@ -92,7 +92,7 @@ async fn a_long_poll_ends_with_nothing_when_nothing_comes() {
 }
 
 #[tokio::test]
-async fn a_long_poll_may_take_longer_than_calls_may() {
+async fn long_poll_may_exceed_the_request_timeout() {
     let mut builder = TestApp::builder();
     builder.limits.request_timeout = Duration::from_millis(300);
     let app = builder.start().await;
@@ -102,7 +102,7 @@ async fn a_long_poll_may_take_longer_than_calls_may() {
 }
 
 #[tokio::test]
-async fn long_polls_have_a_bound() {
+async fn long_polls_are_limited() {
     let mut builder = TestApp::builder();
     builder.limits.max_long_polls = 1;
     let app = builder.start().await;
@@ -140,7 +140,7 @@ async fn check_refusal(refused: reqwest::Response) {
 }
 
 #[tokio::test]
-async fn streams_that_do_not_exist() {
+async fn unknown_streams_are_404() {
     let app = TestApp::start().await;
     let gone = "/events/01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11";
     let response = app.get(gone).send().await.unwrap();
@@ -171,7 +171,7 @@ async fn streams_that_do_not_exist() {
 }
 
 #[tokio::test]
-async fn a_stream_is_found_however_its_id_is_escaped() {
+async fn percent_encoded_stream_id_is_accepted() {
     let app = TestApp::start().await;
     let (stream, _) = poster(&app, 1).await;
     let escaped: String = stream.bytes().map(|byte| format!("%{byte:02X}")).collect();
@@ -180,7 +180,7 @@ async fn a_stream_is_found_however_its_id_is_escaped() {
 }
 
 #[tokio::test]
-async fn the_reserved_stream_always_exists() {
+async fn reserved_stream_always_exists() {
     let app = TestApp::start().await;
     let expected = json!({ "events": [], "next": 0, "done": false });
     assert_eq!(page(&app, "/events/subscriptions").await, expected);
@@ -189,7 +189,7 @@ async fn the_reserved_stream_always_exists() {
 }
 
 #[tokio::test]
-async fn parameters_that_are_wrong_are_all_named() {
+async fn all_invalid_parameters_are_reported_together() {
     let app = TestApp::start().await;
     let response = app.get("/events/subscriptions?after=-1&limit=0&wait=61").send().await.unwrap();
     assert_eq!(response.status(), 422);
@@ -234,7 +234,7 @@ async fn parameters_that_are_wrong_are_all_named() {
 }
 
 #[tokio::test]
-async fn what_was_removed_is_never_passed_over_silently() {
+async fn removed_events_are_always_reported() {
     let app = TestApp::start().await;
     let (stream, _) = poster(&app, 4).await;
     let id: StreamId = stream.parse().unwrap();

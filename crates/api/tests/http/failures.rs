@@ -13,7 +13,7 @@ use crate::raw::{Raw, head};
 const UNKNOWN: &str = "/events/01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11";
 
 #[tokio::test]
-async fn a_store_that_fails_is_503_and_says_nothing_of_itself() {
+async fn store_failure_is_503_without_internal_details() {
     let app = TestApp::start().await;
     app.store.set(Mode::Fail);
     let response = app.post("/key-handshake").json(&json!({})).send().await.unwrap();
@@ -32,7 +32,7 @@ async fn a_store_that_fails_is_503_and_says_nothing_of_itself() {
 }
 
 #[tokio::test]
-async fn a_panic_is_500_and_ends_nothing_else() {
+async fn panic_is_500_and_other_requests_continue() {
     let app = TestApp::start().await;
     app.store.set(Mode::Panic);
     for request in [app.get(UNKNOWN), app.post("/key-handshake").json(&json!({}))] {
@@ -50,7 +50,7 @@ async fn a_panic_is_500_and_ends_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_call_that_takes_too_long_is_answered() {
+async fn request_over_the_deadline_is_503() {
     let mut builder = TestApp::builder();
     builder.limits.request_timeout = Duration::from_millis(200);
     let app = builder.start().await;
@@ -69,7 +69,7 @@ async fn a_call_that_takes_too_long_is_answered() {
 }
 
 #[tokio::test]
-async fn a_client_that_hangs_up_does_not_cut_a_change_in_half() {
+async fn client_disconnect_does_not_interrupt_a_change() {
     let app = TestApp::start().await;
     let before = app.engine.open_streams();
     app.store.set(Mode::StandStill);
@@ -98,7 +98,7 @@ async fn a_client_that_hangs_up_does_not_cut_a_change_in_half() {
 }
 
 #[tokio::test]
-async fn changes_that_run_are_bounded_and_those_that_wait_may_leave() {
+async fn running_changes_are_limited_and_waiting_ones_can_be_cancelled() {
     let mut builder = TestApp::builder();
     builder.limits.max_changes = 1;
     builder.limits.request_timeout = Duration::from_millis(300);
@@ -120,7 +120,7 @@ async fn changes_that_run_are_bounded_and_those_that_wait_may_leave() {
 
 /// Whatever stands in the path or the query, an error is a problem document.
 #[tokio::test]
-async fn paths_and_queries_that_are_not_utf_8() {
+async fn non_utf8_paths_and_queries_get_problem_documents() {
     let app = TestApp::start().await;
     let document = usher_api::openapi();
     let mut parameters = 0;

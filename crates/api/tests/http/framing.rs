@@ -33,7 +33,7 @@ async fn is_refused(mut raw: Raw, text: &str) {
 }
 
 #[tokio::test]
-async fn a_bare_line_feed_is_refused_in_every_head_of_a_connection() {
+async fn bare_line_feed_is_refused_in_every_request_head() {
     let app = TestApp::start().await;
     for text in [
         format!("GET /version HTTP/1.1\nHost: x\nAuthorization: Bearer {TOKEN}\n\n"),
@@ -63,7 +63,7 @@ async fn pipelined_requests_before_a_malformed_one_are_answered() {
 }
 
 #[tokio::test]
-async fn a_line_feed_alone_in_trailers_ends_the_connection() {
+async fn bare_line_feed_in_trailers_closes_the_connection() {
     let app = TestApp::start().await;
     let mut raw = Raw::connect(&app).await;
     let body = format!("{JSON}Transfer-Encoding: chunked\r\n\r\n2\r\n{{}}\r\n0\r\nA: b\nC: d\r\n\r\n");
@@ -75,7 +75,7 @@ async fn a_line_feed_alone_in_trailers_ends_the_connection() {
 }
 
 #[tokio::test]
-async fn ambiguous_lengths_and_unknown_codings_are_refused() {
+async fn ambiguous_lengths_and_unknown_transfer_codings_are_refused() {
     let app = TestApp::start().await;
     let open = app.engine.open_streams();
     for lines in [

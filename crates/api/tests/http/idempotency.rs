@@ -32,7 +32,7 @@ async fn code(response: Response) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn a_repeated_call_gets_the_first_answer_and_does_nothing() {
+async fn repeated_request_replays_the_first_response() {
     let app = TestApp::start().await;
     for (path, body) in [
         ("/key-handshake", json!({})),
@@ -55,7 +55,7 @@ async fn a_repeated_call_gets_the_first_answer_and_does_nothing() {
 }
 
 #[tokio::test]
-async fn a_key_belongs_to_method_path_and_body() {
+async fn key_is_bound_to_method_path_and_body() {
     let app = TestApp::start().await;
     let (first, _) = answer(&app, "/key-handshake", "k", &json!({})).await;
     let other = call(&app, "/key-handshake", "k", &json!({ "no_request": true })).await;
@@ -80,7 +80,7 @@ async fn a_key_belongs_to_method_path_and_body() {
 }
 
 #[tokio::test]
-async fn calls_at_the_same_time_do_the_work_once() {
+async fn concurrent_requests_with_one_key_run_once() {
     let app = TestApp::start().await;
     let before = app.engine.open_streams();
     let body = json!({});
@@ -93,7 +93,7 @@ async fn calls_at_the_same_time_do_the_work_once() {
 }
 
 #[tokio::test]
-async fn errors_are_not_kept() {
+async fn error_responses_are_not_stored() {
     let app = TestApp::start().await;
     let wrong = json!({ "main_key": "x", "subkeys": [] });
     let right = json!({ "main_key": key(9).to_hex(), "subkeys": [] });
@@ -114,7 +114,7 @@ async fn errors_are_not_kept() {
 
 #[tokio::test]
 #[allow(clippy::async_yields_async, reason = "the second call goes on while the first is waited for")]
-async fn a_first_that_fails_lets_the_second_try() {
+async fn failed_first_request_lets_the_second_run() {
     let app = TestApp::start().await;
     let before = app.engine.open_streams();
     app.store.set(Mode::StandStillAtCommit);
@@ -141,7 +141,7 @@ async fn a_first_that_fails_lets_the_second_try() {
 }
 
 #[tokio::test]
-async fn answers_survive_a_restart() {
+async fn stored_responses_survive_a_restart() {
     let app = TestApp::start().await;
     let (handshake, jwt) = (json!({}), json!({ "target_key": key(9).to_hex(), "duration_hours": 1 }));
     let first = answer(&app, "/key-handshake", "k", &handshake).await.0;
@@ -157,7 +157,7 @@ async fn answers_survive_a_restart() {
 }
 
 #[tokio::test]
-async fn whoever_hangs_up_before_the_answer_gets_it_the_next_time() {
+async fn response_is_stored_after_a_client_disconnect() {
     let app = TestApp::start().await;
     let before = app.engine.open_streams();
     for round in 0..20_u64 {
@@ -186,7 +186,7 @@ async fn whoever_hangs_up_before_the_answer_gets_it_the_next_time() {
 }
 
 #[tokio::test]
-async fn wrong_keys() {
+async fn invalid_keys_are_refused() {
     let app = TestApp::start().await;
     let long = "x".repeat(256);
     for wrong in ["", "\"", "\"\"", "two words", "\"x", "\"x\" y", &long] {
@@ -207,7 +207,7 @@ async fn wrong_keys() {
 }
 
 #[tokio::test]
-async fn calls_that_stand_still_are_bounded_and_answered() {
+async fn stalled_requests_are_limited_and_time_out() {
     let mut builder = TestApp::builder();
     builder.limits.max_changes = 1;
     builder.limits.request_timeout = Duration::from_millis(300);

@@ -51,7 +51,7 @@ fn refused(code: &str) -> (u16, String) {
 }
 
 #[tokio::test]
-async fn a_jwt_counts_for_its_hours_and_for_its_key() {
+async fn jwt_is_valid_for_its_duration_and_key() {
     let app = TestApp::start().await;
     let token = app.issue(2).await;
     assert_eq!(app.verify(SERVICE, &token).await, verified());
@@ -71,7 +71,7 @@ async fn a_jwt_counts_for_its_hours_and_for_its_key() {
 }
 
 #[tokio::test]
-async fn a_wallets_session_token_verifies_by_the_users_key() {
+async fn session_token_verifies_with_the_users_key() {
     let app = TestApp::start().await;
     let token = jwt::issue(&keys(9), key(7), app.now(), HOUR).unwrap();
     assert_eq!(app.verify(9, &token).await, verified());
@@ -80,7 +80,7 @@ async fn a_wallets_session_token_verifies_by_the_users_key() {
 }
 
 #[tokio::test]
-async fn what_is_no_jwt_or_does_not_count_yet() {
+async fn malformed_and_not_yet_valid_jwts_are_refused() {
     let app = TestApp::start().await;
     let good = app.issue(1).await;
     let (head, signature) = good.rsplit_once('.').unwrap();
@@ -113,7 +113,7 @@ async fn what_is_no_jwt_or_does_not_count_yet() {
 }
 
 #[tokio::test]
-async fn wrong_fields_are_told_at_once() {
+async fn all_invalid_fields_are_reported_together() {
     let app = TestApp::start().await;
     for (path, body, expected) in [
         ("/jwt/issue", json!({}), json!([["/target_key", "is required"], ["/duration_hours", "is required"]])),
@@ -153,7 +153,7 @@ async fn wrong_fields_are_told_at_once() {
 const EVEN_AND_ODD: [u8; 2] = [1, 6];
 
 #[tokio::test]
-async fn ours_verify_with_an_independent_library() {
+async fn issued_jwts_verify_with_an_independent_library() {
     let app = TestApp::start().await;
     app.turn_to_the_present();
     let token = app.issue(1).await;
@@ -176,7 +176,7 @@ async fn ours_verify_with_an_independent_library() {
 }
 
 #[tokio::test]
-async fn an_independent_librarys_verify_with_us_and_its_other_kinds_do_not() {
+async fn es256k_jwts_of_an_independent_library_verify_and_others_do_not() {
     let app = TestApp::start().await;
     app.turn_to_the_present();
     let now = app.now();

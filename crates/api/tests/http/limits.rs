@@ -11,7 +11,7 @@ use crate::raw::{Raw, head};
 
 /// Those that are fixed; the others are `limits.*` in the configuration's reference.
 #[test]
-fn the_documentation_has_the_limits_that_are_in_force() {
+fn documented_limits_match_the_code() {
     let document = include_str!("../../../../docs/api.md");
     let (limits, serve) = (Limits::default(), ServeOptions::default());
     let (kib, body) = (|bytes: usize| bytes / 1024, limits.body_timeout.as_secs());
@@ -40,7 +40,7 @@ fn the_documentation_has_the_limits_that_are_in_force() {
 }
 
 #[tokio::test]
-async fn requests_per_second() {
+async fn requests_per_second_are_limited() {
     let mut builder = TestApp::builder();
     builder.limits.requests_per_second = NonZeroU32::new(3);
     let app = builder.start().await;
@@ -66,7 +66,7 @@ async fn requests_per_second() {
 }
 
 #[tokio::test]
-async fn open_streams() {
+async fn open_streams_are_limited() {
     let mut builder = TestApp::builder();
     builder.max_open_streams = 3;
     let app = builder.start().await;
@@ -85,7 +85,7 @@ async fn open_streams() {
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_come() {
+async fn missing_body_is_408() {
     let mut builder = TestApp::builder();
     builder.limits.body_timeout = Duration::from_millis(200);
     let app = builder.start().await;
@@ -100,7 +100,7 @@ async fn a_body_that_does_not_come() {
 }
 
 #[tokio::test]
-async fn a_body_that_comes_too_slowly() {
+async fn slow_body_is_408() {
     let mut builder = TestApp::builder();
     builder.limits.body_timeout = Duration::from_millis(300);
     let app = builder.start().await;

@@ -29,7 +29,7 @@ async fn is_usable(raw: &mut Raw, context: &str) {
 }
 
 #[tokio::test]
-async fn a_body_that_nobody_reads_leaves_the_connection_usable() {
+async fn unread_body_leaves_the_connection_usable() {
     let app = TestApp::start().await;
     let (stream, _) = app.handshake(json!({})).await;
     let poll = format!("/events/{stream}?from=1&wait=1");
@@ -64,7 +64,7 @@ async fn a_body_that_nobody_reads_leaves_the_connection_usable() {
 }
 
 #[tokio::test]
-async fn a_request_over_the_rate_leaves_the_connection_usable() {
+async fn rate_limited_request_leaves_the_connection_usable() {
     let mut builder = TestApp::builder();
     builder.limits.requests_per_second = NonZeroU32::new(1);
     let app = builder.start().await;
@@ -78,7 +78,7 @@ async fn a_request_over_the_rate_leaves_the_connection_usable() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_too_large_or_does_not_come_closes_the_connection() {
+async fn oversized_or_missing_body_closes_the_connection() {
     let app = TestApp::start().await;
     for (target, framing, status) in [
         ("/nothing", "Content-Length: 9\r\n\r\n{}", 404),
@@ -102,7 +102,7 @@ async fn a_body_that_is_too_large_or_does_not_come_closes_the_connection() {
 }
 
 #[tokio::test]
-async fn without_the_token_the_body_is_not_waited_for() {
+async fn unauthenticated_response_does_not_wait_for_the_body() {
     let app = TestApp::start().await;
     let mut raw = Raw::connect(&app).await;
     raw.send("POST /key-handshake HTTP/1.1\r\nHost: test\r\nContent-Length: 9\r\n\r\n").await;
@@ -113,7 +113,7 @@ async fn without_the_token_the_body_is_not_waited_for() {
 }
 
 #[tokio::test]
-async fn a_body_that_nobody_wants_is_not_asked_for() {
+async fn no_100_continue_for_an_unneeded_body() {
     const EXPECT: &str = "Expect: 100-continue\r\nContent-Length: 2\r\n\r\n";
     let app = TestApp::start().await;
     for (method, target, headers, status) in [

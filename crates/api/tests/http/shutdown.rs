@@ -10,7 +10,7 @@ use crate::faulty_store::Mode;
 use crate::raw::{Raw, head};
 
 #[tokio::test]
-async fn long_polls_are_answered_and_event_streams_end_at_once() {
+async fn shutdown_ends_long_polls_and_event_streams_at_once() {
     let app = TestApp::start().await;
     let (stream, _) = app.handshake(json!({})).await;
     let mut polling = Raw::connect(&app).await;
@@ -29,7 +29,7 @@ async fn long_polls_are_answered_and_event_streams_end_at_once() {
 }
 
 #[tokio::test]
-async fn calls_that_run_are_finished_and_new_ones_are_not_begun() {
+async fn shutdown_finishes_running_requests_and_accepts_no_new_ones() {
     let app = TestApp::start().await;
     let mut idle = Raw::connect(&app).await;
     idle.send(&format!("{}\r\n", head("GET", "/version"))).await;
@@ -52,7 +52,7 @@ async fn calls_that_run_are_finished_and_new_ones_are_not_begun() {
 }
 
 #[tokio::test]
-async fn what_does_not_finish_is_cut_after_the_grace_period() {
+async fn unfinished_requests_are_aborted_after_the_grace_period() {
     let mut builder = TestApp::builder();
     builder.serve.grace = Duration::from_millis(200);
     let app = builder.start().await;

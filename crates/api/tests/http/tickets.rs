@@ -53,7 +53,7 @@ async fn tickets_are_minted_burned_withdrawn_and_listed() {
 }
 
 #[tokio::test]
-async fn each_failure_has_its_status_and_code() {
+async fn every_failure_has_its_status_and_code() {
     let app = TestApp::start().await;
     for (mint, status, code) in [
         ("https://refuses.example", 502, "mint_error"),
@@ -98,7 +98,7 @@ async fn each_failure_has_its_status_and_code() {
 }
 
 #[tokio::test]
-async fn all_wrong_fields_are_named_at_once() {
+async fn all_invalid_fields_are_reported_together() {
     let app = TestApp::start().await;
     for (path, body, expected) in [
         ("/cashu/mint", json!({}), vec!["/amount", "/mint_url", "/unit"]),
@@ -144,7 +144,7 @@ async fn all_wrong_fields_are_named_at_once() {
 }
 
 #[tokio::test]
-async fn fields_with_two_names() {
+async fn fields_accept_both_names() {
     let app = TestApp::start().await;
     let with = |fields: Value| {
         let mut body = minting(MINT);
@@ -234,7 +234,7 @@ async fn tickets_are_sent_listed_and_reclaimed() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_sent_or_reclaimed() {
+async fn invalid_sends_and_reclaims_are_refused() {
     let app = TestApp::start().await;
     let user = key(7).to_hex();
     for (body, expected) in [
@@ -274,7 +274,7 @@ async fn mints_and_units_are_compared_in_their_normal_form() {
 }
 
 #[tokio::test]
-async fn a_repeated_request_gets_the_same_token() {
+async fn repeated_request_returns_the_same_token() {
     let app = TestApp::start().await;
     for path in ["/cashu/mint", "/cashu/withdraw"] {
         let before = app.tickets.jobs();
@@ -294,7 +294,7 @@ async fn a_repeated_request_gets_the_same_token() {
 
 /// The stored response may be missing, after a crash or an error: then the job tells.
 #[tokio::test]
-async fn another_body_with_the_key_of_an_unfinished_job_is_409() {
+async fn another_body_with_an_unfinished_jobs_key_is_409() {
     let app = TestApp::start().await;
     assert_eq!(post_with_key(&app, "/cashu/mint", "k", &minting("https://away.example")).await.0, 502);
     let (status, problem) = post_with_key(&app, "/cashu/mint", "k", &minting(MINT)).await;
@@ -303,7 +303,7 @@ async fn another_body_with_the_key_of_an_unfinished_job_is_409() {
 }
 
 #[tokio::test]
-async fn a_mint_that_is_slow_is_504_and_the_work_goes_on() {
+async fn slow_mint_is_504_and_the_job_continues() {
     let mut builder = TestApp::builder();
     builder.limits.mint_timeout = Duration::from_millis(200);
     let app = builder.start().await;
@@ -329,7 +329,7 @@ async fn a_mint_that_is_slow_is_504_and_the_work_goes_on() {
 
 /// A client that hangs up does not cut the work in half: the token is there for the next request.
 #[tokio::test]
-async fn a_client_that_hangs_up_finds_its_token() {
+async fn token_is_kept_after_a_client_disconnect() {
     let app = TestApp::start().await;
     let body = minting("https://slow.example");
     let call = app.post("/cashu/mint").header("idempotency-key", "k").json(&body).timeout(Duration::from_millis(300));
@@ -364,7 +364,7 @@ const NAMES: [&str; 13] = [
 
 /// Whatever a client sends, no answer is a fault of the service, and no answer repeats a secret.
 #[test]
-fn nothing_that_a_client_sends_makes_a_500() {
+fn arbitrary_requests_never_cause_a_500() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let app = runtime.block_on(TestApp::start());
     let leaf = prop_oneof![

@@ -11,7 +11,7 @@ use crate::raw::{Raw, head};
 use crate::sockets::client::Client;
 
 #[tokio::test]
-async fn sockets_without_the_token_do_not_keep_the_app_out() {
+async fn unauthenticated_sockets_do_not_lock_out_the_app() {
     let mut builder = TestApp::builder();
     builder.limits.max_websockets = 50;
     let app = builder.start().await;
@@ -33,7 +33,7 @@ async fn sockets_without_the_token_do_not_keep_the_app_out() {
 }
 
 #[tokio::test]
-async fn the_limit_of_sockets_is_for_those_with_the_token() {
+async fn socket_limit_counts_only_authenticated_sockets() {
     let mut builder = TestApp::builder();
     builder.limits.max_websockets = 1;
     let app = builder.start().await;
@@ -50,7 +50,7 @@ async fn the_limit_of_sockets_is_for_those_with_the_token() {
 }
 
 #[tokio::test]
-async fn idle_connections_do_not_keep_the_app_out() {
+async fn idle_connections_do_not_lock_out_the_app() {
     let mut builder = TestApp::builder();
     builder.serve.max_connections = 60;
     let app = builder.start().await;
@@ -90,7 +90,7 @@ async fn idle_connections_do_not_keep_the_app_out() {
 }
 
 #[tokio::test]
-async fn a_socket_that_keeps_silent_gives_way() {
+async fn silent_socket_is_evicted() {
     let mut builder = TestApp::builder();
     builder.serve.max_connections = 4;
     builder.limits.socket_auth_timeout = Duration::from_secs(3_600);
@@ -108,7 +108,7 @@ async fn a_socket_that_keeps_silent_gives_way() {
 }
 
 #[tokio::test]
-async fn wrong_tokens_get_slow_and_the_right_one_does_not() {
+async fn wrong_tokens_are_delayed_and_the_right_one_is_not() {
     let app = TestApp::start().await;
     let mut guesses = tokio::task::JoinSet::new();
     for number in 0..200 {
@@ -133,7 +133,7 @@ async fn wrong_tokens_get_slow_and_the_right_one_does_not() {
 }
 
 #[tokio::test]
-async fn hosts_as_the_standard_has_them() {
+async fn host_header_rules_of_rfc_9112() {
     let app = TestApp::start().await;
     let token = format!("Authorization: Bearer {TOKEN}\r\n");
     for (line, hosts, status) in [
@@ -161,7 +161,7 @@ async fn hosts_as_the_standard_has_them() {
 }
 
 #[tokio::test]
-async fn a_connection_that_was_closed_for_another_counts_no_more() {
+async fn evicted_connection_is_no_longer_counted() {
     let mut builder = TestApp::builder();
     builder.serve.max_connections = 2;
     let app = builder.start().await;

@@ -28,7 +28,7 @@ async fn result(app: &TestApp, session: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_session_has_what_the_specification_says() {
+async fn session_has_the_specified_fields() {
     let app = TestApp::start().await;
     for body in ["", "{}", r#"{"unknown": 1}"#] {
         let response = app.post("/verification/sessions").header("content-type", "application/json").body(body);
@@ -50,7 +50,7 @@ async fn a_session_has_what_the_specification_says() {
 }
 
 #[tokio::test]
-async fn staff_decide_once() {
+async fn staff_can_decide_only_once() {
     let app = TestApp::start().await;
     for (decision, status, event) in [
         (
@@ -79,7 +79,7 @@ async fn staff_decide_once() {
 }
 
 #[tokio::test]
-async fn a_decision_that_cannot_be_taken_says_why() {
+async fn invalid_decisions_are_refused_with_a_reason() {
     let app = TestApp::start().await;
     let session = open(&app).await;
     let id = session["session_id"].as_str().unwrap();
@@ -103,7 +103,7 @@ async fn a_decision_that_cannot_be_taken_says_why() {
 }
 
 #[tokio::test]
-async fn a_repeated_request_with_a_key_is_done_once() {
+async fn repeated_request_with_a_key_runs_once() {
     let app = TestApp::start().await;
     let open_once = || app.post("/verification/sessions").header("idempotency-key", "a").json(&json!({}));
     let first: Value = open_once().send().await.unwrap().json().await.unwrap();
@@ -131,7 +131,7 @@ async fn with_mint(mint_url: &str) -> TestApp {
 }
 
 #[tokio::test]
-async fn a_user_who_passes_gets_a_proof_that_the_app_redeems() {
+async fn approved_user_gets_a_proof_the_app_can_redeem() {
     let app = with_mint(MINT).await;
     let session = open(&app).await;
     let id = session["session_id"].as_str().unwrap();
@@ -146,7 +146,7 @@ async fn a_user_who_passes_gets_a_proof_that_the_app_redeems() {
 }
 
 #[tokio::test]
-async fn a_mint_that_cannot_issue_is_said_with_the_reason() {
+async fn mint_refusal_is_reported_with_its_reason() {
     let app = with_mint("https://refuses.example").await;
     let session = open(&app).await;
     let id = session["session_id"].as_str().unwrap();
@@ -159,7 +159,7 @@ async fn a_mint_that_cannot_issue_is_said_with_the_reason() {
 }
 
 #[tokio::test]
-async fn a_user_who_holds_a_proof_is_asked_for_it() {
+async fn user_with_a_proof_is_asked_for_it() {
     let body = json!({ "recipient_key": key(7).to_hex(), "subkeys": [] });
     let app = TestApp::start().await;
     let response = app.post("/verification/token").json(&body).send().await.unwrap();

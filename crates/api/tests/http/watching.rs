@@ -27,7 +27,7 @@ fn sample(metrics: &str, name: &str) -> Option<f64> {
 }
 
 #[tokio::test]
-async fn ready_while_the_parts_are() {
+async fn ready_only_while_all_parts_are() {
     let app = TestApp::start().await;
     let (status, body) = app.ready().await;
     assert_eq!(status, 200);
@@ -71,7 +71,7 @@ async fn a_mint_that_is_away_is_shown_and_leaves_the_service_ready() {
 }
 
 #[tokio::test]
-async fn what_parts_say_is_told_as_prometheus_reads_it() {
+async fn metrics_are_in_prometheus_format() {
     let app = TestApp::start().await;
     let odd = Sample { labels: vec![("reason", "a \"quoted\"\\\nline".to_owned())], measure: Measure::Counter(3) };
     app.parts_say.0.lock().1 = vec![
@@ -107,7 +107,7 @@ async fn what_parts_say_is_told_as_prometheus_reads_it() {
 }
 
 #[tokio::test]
-async fn calls_are_measured_by_route_and_class_and_by_nothing_a_caller_writes() {
+async fn request_metrics_have_no_client_supplied_labels() {
     let app = TestApp::start().await;
     let unknown = "/events/01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11?after=7";
     for _ in 0..3 {
@@ -134,7 +134,7 @@ async fn calls_are_measured_by_route_and_class_and_by_nothing_a_caller_writes() 
 }
 
 #[tokio::test]
-async fn who_waits_is_counted_while_they_wait() {
+async fn waiting_clients_are_counted_while_they_wait() {
     const GAUGES: [&str; 4] = [
         "usher_http_long_polls",
         "usher_http_event_streams",

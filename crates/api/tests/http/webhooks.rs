@@ -60,7 +60,7 @@ async fn give_up(app: &TestApp, stream: &str, index: u64) {
 }
 
 #[tokio::test]
-async fn without_a_webhook_there_are_none() {
+async fn no_deliveries_without_a_webhook() {
     let app = TestApp::start().await;
     let (_, token) = app.handshake(json!({})).await;
     app.scan(&token, key(9)).await;
@@ -71,7 +71,7 @@ async fn without_a_webhook_there_are_none() {
 }
 
 #[tokio::test]
-async fn what_is_delivered_what_waits_and_what_failed() {
+async fn deliveries_are_listed_by_status() {
     let receiver = Arc::new(App::default());
     let mut builder = TestApp::builder();
     builder.webhook = Some(Arc::clone(&receiver) as _);
@@ -129,7 +129,7 @@ async fn what_is_delivered_what_waits_and_what_failed() {
 }
 
 #[tokio::test]
-async fn asked_twice_with_one_key_it_is_posted_once_more_once() {
+async fn repeated_retry_with_one_key_posts_once() {
     let receiver = Arc::new(App::default());
     receiver.0.store(true, Ordering::Relaxed);
     let mut builder = TestApp::builder();
@@ -156,7 +156,7 @@ async fn asked_twice_with_one_key_it_is_posted_once_more_once() {
 }
 
 #[tokio::test]
-async fn pages() {
+async fn deliveries_are_paginated() {
     let mut builder = TestApp::builder();
     builder.webhook = Some(Arc::new(App::default()));
     let app = builder.start().await;
@@ -184,7 +184,7 @@ async fn pages() {
 }
 
 #[tokio::test]
-async fn wrong_parameters_and_deliveries_that_are_not_there() {
+async fn invalid_parameters_are_422_and_unknown_deliveries_404() {
     let app = TestApp::start().await;
     let response = app.get("/webhooks/deliveries?status=lost&after=x:y&limit=1001").send().await.unwrap();
     assert_eq!(response.status(), 422);

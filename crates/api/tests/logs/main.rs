@@ -56,7 +56,7 @@ impl Log {
 
 /// One thread runs everything here, so this thread's subscriber sees everything.
 #[tokio::test]
-async fn one_line_per_call_with_its_request_id_and_no_secrets() {
+async fn one_log_line_per_request_with_its_id_and_no_secrets() {
     let log = Log::default();
     let subscriber =
         tracing_subscriber::fmt().json().with_max_level(tracing::Level::TRACE).with_writer(log.clone()).finish();

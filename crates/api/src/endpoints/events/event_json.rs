@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_page_is_json_of_the_documented_shape() {
+    fn page_has_the_documented_json_shape() {
         let event =
             |index, data: &str| Event { index, event_type: EventType::StatusUpdate, timestamp: 9, data: data.into() };
         for (page, expected) in [
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_envelope_is_large_enough_for_the_largest_numbers() {
+    fn envelope_capacity_fits_the_largest_numbers() {
         for event_type in EventType::ALL {
             let event = Event { index: u64::MAX, event_type, timestamp: u64::MAX, data: "".into() };
             let mut out = String::new();

@@ -82,13 +82,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_parameters_those_that_failed() {
+    fn default_is_the_first_page_of_failed_deliveries() {
         let expected = Parameters { status: DeliveryStatus::Failed, page: PageQuery { after: None, limit: 100 } };
         assert_eq!(Parameters::read(None), Ok(expected));
     }
 
     #[test]
-    fn all_that_is_wrong_is_named() {
+    fn every_invalid_parameter_is_reported() {
         let errors = Parameters::read(Some("status=lost&after=x&limit=0")).unwrap_err();
         let pointers: Vec<_> = errors.iter().map(|error| error.pointer.as_str()).collect();
         assert_eq!(pointers, ["/status", "/after", "/limit"]);

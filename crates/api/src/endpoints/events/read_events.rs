@@ -163,13 +163,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn without_parameters_everything_is_answered_at_once() {
+    fn defaults_read_from_the_start_without_waiting() {
         let expected = Parameters { after: 0, limit: 1_000, wait: Duration::ZERO };
         assert_eq!(Parameters::read(None, None, true), Ok(expected));
     }
 
     #[test]
-    fn the_last_index_there_can_be_is_resumed_after() {
+    fn largest_last_event_id_is_accepted() {
         let largest = MAX_INDEX.to_string();
         let parameters = Parameters::read(Some("after=3"), Some(&largest), true).unwrap();
         assert_eq!(parameters.after, MAX_INDEX + 1);
@@ -178,7 +178,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_sent_parameters_keep_their_bounds(query in ".{0,60}", id in proptest::option::of(".{0,20}")) {
+        fn arbitrary_parameters_stay_within_bounds(query in ".{0,60}", id in proptest::option::of(".{0,20}")) {
             if let Ok(parameters) = Parameters::read(Some(&query), id.as_deref(), true) {
                 prop_assert!((1..=1_000).contains(&parameters.limit));
                 prop_assert!(parameters.wait <= Duration::from_secs(60));
@@ -187,7 +187,7 @@ mod tests {
         }
 
         #[test]
-        fn integers_are_read_as_written(after in 0..=MAX_INDEX, limit in 1..=MAX_LIMIT, wait in 0..=MAX_WAIT) {
+        fn integer_parameters_round_trip(after in 0..=MAX_INDEX, limit in 1..=MAX_LIMIT, wait in 0..=MAX_WAIT) {
             let query = format!("wait={wait}&after={after}&limit={limit}");
             let parameters = Parameters::read(Some(&query), None, false).unwrap();
             prop_assert_eq!(parameters.after, after);

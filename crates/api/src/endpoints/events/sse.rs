@@ -113,7 +113,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn events_as_text() {
+    fn events_are_written_as_sse() {
         let event =
             |index, data: &str| Event { index, event_type: EventType::StatusUpdate, timestamp: 9, data: data.into() };
         // Line breaks between values are JSON; each line is a field of its own then.
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_removed_is_said_first() {
+    fn removed_events_are_announced_first() {
         let event = Event { index: 7, event_type: EventType::StatusUpdate, timestamp: 9, data: "{}".into() };
         insta::assert_snapshot!(write(&EventPage { events: vec![event], next: 8, first: Some(7), done: false }), @r#"
         event: removed

@@ -120,7 +120,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_shown_as_text() {
+    fn live_events_are_written_as_sse() {
         let event =
             Event { index: 3, event_type: EventType::StatusUpdate, timestamp: 9, data: "{\"a\":\r\n 1}".into() };
         let mut out = String::new();

@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_are_read_as_they_are_written() {
+    fn delivery_ids_round_trip() {
         for text in ["subscriptions:0", "01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11:9007199254740991"] {
             assert_eq!(text.parse::<DeliveryId>().unwrap().to_string(), text);
         }

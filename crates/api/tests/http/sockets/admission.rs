@@ -11,7 +11,7 @@ use crate::app::{TOKEN, TestApp};
 use crate::raw::{Raw, head};
 
 #[tokio::test]
-async fn the_header_lets_in_and_a_wrong_one_is_401() {
+async fn authorization_header_is_accepted_and_a_wrong_one_is_401() {
     let app = TestApp::start().await;
     Client::open(&app).await.done("ping", json!({})).await;
     for wrong in ["Bearer wrong", "Bearer ", "Basic eDp5", "", TOKEN] {
@@ -21,7 +21,7 @@ async fn the_header_lets_in_and_a_wrong_one_is_401() {
 }
 
 #[tokio::test]
-async fn the_first_message_lets_in() {
+async fn auth_message_authenticates() {
     let app = TestApp::start().await;
     let mut client = Client::open_as_stranger(&app).await;
     assert_eq!(client.done("auth", json!({ "token": TOKEN })).await, json!({}));
@@ -34,7 +34,7 @@ async fn the_first_message_lets_in() {
 }
 
 #[tokio::test]
-async fn what_follows_the_token_need_not_wait_for_the_answer() {
+async fn commands_may_follow_the_token_without_waiting() {
     let app = TestApp::start().await;
     let mut client = Client::open_as_stranger(&app).await;
     client
@@ -60,7 +60,7 @@ async fn what_follows_the_token_need_not_wait_for_the_answer() {
 }
 
 #[tokio::test]
-async fn whoever_says_something_else_is_told_so_and_sent_away() {
+async fn other_first_messages_are_refused_and_close_the_socket() {
     let app = TestApp::start().await;
     for (message, id) in [
         (json!({ "id": "x", "cmd": "auth", "params": { "token": "wrong" } }), json!("x")),
@@ -88,7 +88,7 @@ async fn whoever_says_something_else_is_told_so_and_sent_away() {
 }
 
 #[tokio::test]
-async fn a_stranger_has_little_time_and_may_say_little() {
+async fn unauthenticated_sockets_are_limited_in_time_and_bytes() {
     let mut builder = TestApp::builder();
     builder.limits.socket_auth_timeout = Duration::from_millis(200);
     let app = builder.start().await;
@@ -118,7 +118,7 @@ async fn a_stranger_has_little_time_and_may_say_little() {
 }
 
 #[tokio::test]
-async fn what_is_no_handshake() {
+async fn invalid_handshakes_are_refused() {
     let app = TestApp::start().await;
     let upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
     let good = format!("{upgrade}Sec-WebSocket-Version: 13\r\n");
@@ -151,7 +151,7 @@ async fn what_is_no_handshake() {
 }
 
 #[tokio::test]
-async fn there_are_no_more_than_may_be_and_a_place_comes_back() {
+async fn sockets_are_limited_and_permits_are_released() {
     let mut builder = TestApp::builder();
     builder.limits.max_websockets = 2;
     let app = builder.start().await;

@@ -11,7 +11,7 @@ use super::client::Client;
 use crate::app::{TestApp, key, within};
 
 #[tokio::test]
-async fn a_goodbye_is_answered() {
+async fn close_frame_is_answered() {
     let app = TestApp::start().await;
     let mut client = Client::open(&app).await;
     client.subscribe("subscriptions", 0).await;
@@ -28,7 +28,7 @@ async fn a_goodbye_is_answered() {
 }
 
 #[tokio::test]
-async fn pings_are_sent_and_whoever_does_not_answer_is_cut_off() {
+async fn client_that_does_not_answer_pings_is_disconnected() {
     let mut builder = TestApp::builder();
     builder.limits.ping_interval = Duration::from_millis(200);
     let app = builder.start().await;
@@ -50,7 +50,7 @@ async fn pings_are_sent_and_whoever_does_not_answer_is_cut_off() {
 }
 
 #[tokio::test]
-async fn open_ones_count_as_connections_until_they_end() {
+async fn sockets_count_as_connections_until_they_end() {
     let mut builder = TestApp::builder();
     builder.serve.max_connections = 2;
     let app = builder.start().await;

@@ -25,7 +25,7 @@ async fn wait_for(app: &TestApp, stream: &str, count: u64) {
 }
 
 #[tokio::test]
-async fn events_come_as_they_happen_and_the_end_is_told() {
+async fn events_arrive_live_and_the_end_is_announced() {
     let app = TestApp::start().await;
     let (stream, token) = app.handshake(json!({})).await;
     let mut client = Client::open(&app).await;
@@ -61,7 +61,7 @@ async fn events_come_as_they_happen_and_the_end_is_told() {
 }
 
 #[tokio::test]
-async fn a_stream_is_resumed_where_it_was_left() {
+async fn watch_resumes_after_the_last_index() {
     let app = TestApp::start().await;
     let (stream, token) = poster(&app, "poster", 3).await;
     let mut client = Client::open(&app).await;
@@ -98,7 +98,7 @@ fn app_event(user: u8) -> Value {
 }
 
 #[tokio::test]
-async fn many_streams_on_one_connection_each_in_order_and_once() {
+async fn many_streams_on_one_socket_arrive_in_order_and_once() {
     const USERS: u8 = 30;
     let app = TestApp::start().await;
     let mut client = Client::open(&app).await;
@@ -132,7 +132,7 @@ async fn many_streams_on_one_connection_each_in_order_and_once() {
 }
 
 #[tokio::test]
-async fn more_events_than_are_read_at_a_time() {
+async fn watch_reads_more_than_one_page() {
     let app = TestApp::start().await;
     let (stream, _) = poster(&app, "poster", 250).await;
     let mut client = Client::open(&app).await;
@@ -145,7 +145,7 @@ async fn more_events_than_are_read_at_a_time() {
 }
 
 #[tokio::test]
-async fn after_unsubscribe_nothing_comes() {
+async fn no_events_arrive_after_unsubscribe() {
     let app = TestApp::start().await;
     let (stream, token) = poster(&app, "poster", 250).await;
     let mut client = Client::open(&app).await;
@@ -173,7 +173,7 @@ async fn after_unsubscribe_nothing_comes() {
 }
 
 #[tokio::test]
-async fn streams_that_are_not_there() {
+async fn unknown_streams_are_refused() {
     let app = TestApp::start().await;
     let mut client = Client::open(&app).await;
     for stream in ["01934b1c-8a34-7f3e-a1a5-0c6b1f0e9d11", "nonsense", "", "00000000-0000-0000-0000-000000000000"] {
@@ -187,7 +187,7 @@ async fn streams_that_are_not_there() {
 }
 
 #[tokio::test]
-async fn wrong_parameters_are_all_named() {
+async fn all_invalid_parameters_are_reported_together() {
     let app = TestApp::start().await;
     let mut client = Client::open(&app).await;
     for (params, pointers) in [
@@ -208,7 +208,7 @@ async fn wrong_parameters_are_all_named() {
 }
 
 #[tokio::test]
-async fn subscriptions_have_bounds_and_places_come_back() {
+async fn watches_are_limited_and_permits_are_released() {
     let mut builder = TestApp::builder();
     builder.limits.subscriptions_per_socket = 2;
     builder.limits.max_subscriptions = 3;
@@ -239,7 +239,7 @@ async fn subscriptions_have_bounds_and_places_come_back() {
 }
 
 #[tokio::test]
-async fn a_subscription_is_shown_what_was_removed() {
+async fn removed_events_are_reported_to_a_watch() {
     let app = TestApp::start().await;
     let (stream, _) = poster(&app, "poster", 3).await;
     assert_eq!(app.store.remove_events(stream.parse().unwrap(), UnixMillis(u64::MAX), 2).await.unwrap(), 2);

@@ -14,7 +14,7 @@ use crate::app::{PATIENCE, TestApp, key};
 use crate::faulty_store::Mode;
 
 #[tokio::test]
-async fn messages_that_are_no_commands_are_answered_and_end_nothing() {
+async fn invalid_commands_get_errors_and_the_socket_stays_open() {
     let app = TestApp::start().await;
     let mut client = Client::open(&app).await;
     let long = "x".repeat(129);
@@ -57,7 +57,7 @@ async fn messages_that_are_no_commands_are_answered_and_end_nothing() {
 }
 
 #[tokio::test]
-async fn what_was_sent_is_not_quoted() {
+async fn errors_do_not_quote_the_message() {
     let app = TestApp::start().await;
     let mut client = Client::open(&app).await;
     for message in [
@@ -78,7 +78,7 @@ async fn what_was_sent_is_not_quoted() {
 }
 
 #[tokio::test]
-async fn what_breaks_the_protocol_ends_the_conversation_with_its_code() {
+async fn protocol_violations_close_the_socket_with_their_code() {
     let app = TestApp::start().await;
     let text = OpCode::Data(Data::Text);
     for (message, code) in [
@@ -122,7 +122,7 @@ async fn what_breaks_the_protocol_ends_the_conversation_with_its_code() {
 }
 
 #[tokio::test]
-async fn the_largest_message_and_one_in_pieces() {
+async fn largest_and_fragmented_messages_are_accepted() {
     let app = TestApp::start().await;
     let mut client = Client::open(&app).await;
     let empty = json!({ "id": "1", "cmd": "ping", "x": "" }).to_string();
@@ -144,7 +144,7 @@ async fn the_largest_message_and_one_in_pieces() {
 }
 
 #[tokio::test]
-async fn a_store_that_fails_is_told_and_ends_nothing_else() {
+async fn store_failure_is_reported_and_the_socket_stays_open() {
     let app = TestApp::start().await;
     let (stream, token) = app.handshake(json!({ "static_token": "poster" })).await;
     let mut client = Client::open(&app).await;
@@ -174,7 +174,7 @@ async fn a_store_that_fails_is_told_and_ends_nothing_else() {
 }
 
 #[tokio::test]
-async fn a_client_that_does_not_read_is_told_why_it_is_cut_off_and_resumes() {
+async fn slow_reader_is_disconnected_with_a_reason_and_can_resume() {
     let mut builder = TestApp::builder();
     builder.limits.socket_send_timeout = Duration::from_millis(500);
     let app = builder.start().await;

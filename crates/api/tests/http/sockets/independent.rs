@@ -6,7 +6,7 @@ use crate::app::{TOKEN, TestApp, key, within};
 use crate::python;
 
 #[tokio::test]
-async fn a_client_of_another_make() {
+async fn independent_client_library_works() {
     let app = TestApp::start().await;
     let (stream, token) = app.handshake(json!({ "static_token": "poster" })).await;
     for user in 1..=3 {

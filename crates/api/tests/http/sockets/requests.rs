@@ -14,7 +14,7 @@ fn get(path: &str) -> Value {
 }
 
 #[tokio::test]
-async fn every_kind_of_answer() {
+async fn every_kind_of_response() {
     let app = TestApp::start().await;
     let mut client = Client::open(&app).await;
     let version = client.done("request", get("/version")).await;
@@ -37,7 +37,7 @@ async fn every_kind_of_answer() {
 }
 
 #[tokio::test]
-async fn errors_are_those_of_http() {
+async fn errors_match_http() {
     let app = TestApp::start().await;
     let mut client = Client::open(&app).await;
     for (params, code, status) in [
@@ -80,7 +80,7 @@ async fn errors_are_those_of_http() {
 }
 
 #[tokio::test]
-async fn what_is_no_call() {
+async fn invalid_requests_are_refused() {
     let app = TestApp::start().await;
     let mut client = Client::open(&app).await;
     for (params, pointers) in [
@@ -105,7 +105,7 @@ async fn what_is_no_call() {
 }
 
 #[tokio::test]
-async fn calls_run_side_by_side_and_do_not_hold_up_events() {
+async fn requests_run_concurrently_and_do_not_delay_events() {
     let app = TestApp::start().await;
     let (stream, token) = app.handshake(json!({ "static_token": "poster" })).await;
     let mut client = Client::open(&app).await;
@@ -126,7 +126,7 @@ async fn calls_run_side_by_side_and_do_not_hold_up_events() {
 }
 
 #[tokio::test]
-async fn as_many_calls_as_may_run_and_no_more() {
+async fn concurrent_requests_are_limited() {
     let mut builder = TestApp::builder();
     builder.limits.calls_per_socket = 3;
     let app = builder.start().await;
@@ -151,7 +151,7 @@ async fn as_many_calls_as_may_run_and_no_more() {
 }
 
 #[tokio::test]
-async fn calls_and_subscriptions_count_as_requests() {
+async fn requests_and_watches_count_towards_the_rate_limit() {
     let mut builder = TestApp::builder();
     builder.limits.requests_per_second = NonZeroU32::new(3);
     let app = builder.start().await;
@@ -169,7 +169,7 @@ async fn calls_and_subscriptions_count_as_requests() {
 }
 
 #[tokio::test]
-async fn a_call_goes_on_when_its_connection_is_gone() {
+async fn request_continues_after_a_disconnect() {
     let app = TestApp::start().await;
     let before = app.engine.open_streams();
     app.store.set(Mode::StandStill);
@@ -184,7 +184,7 @@ async fn a_call_goes_on_when_its_connection_is_gone() {
 }
 
 #[tokio::test]
-async fn a_call_with_a_key_is_done_once_whichever_way_it_comes() {
+async fn idempotency_key_is_shared_by_http_and_websocket() {
     let app = TestApp::start().await;
     let before = app.engine.open_streams();
     let mut client = Client::open(&app).await;

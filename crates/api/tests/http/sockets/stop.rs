@@ -11,7 +11,7 @@ use crate::app::{TestApp, within};
 use crate::faulty_store::Mode;
 
 #[tokio::test]
-async fn everybody_is_told_and_calls_that_run_are_answered() {
+async fn shutdown_notifies_clients_and_finishes_running_requests() {
     let app = TestApp::start().await;
     let (stream, _) = app.handshake(json!({})).await;
     let mut idle = Client::open(&app).await;
@@ -41,7 +41,7 @@ async fn everybody_is_told_and_calls_that_run_are_answered() {
 }
 
 #[tokio::test]
-async fn what_does_not_end_is_cut_after_the_grace_period() {
+async fn unfinished_requests_are_aborted_after_the_grace_period() {
     let mut builder = TestApp::builder();
     builder.serve.grace = Duration::from_millis(200);
     let app = builder.start().await;

@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_close_frame_may_be_sent() {
+    fn every_close_reason_is_a_valid_frame() {
         for reason in [
             CloseReason::Stopping,
             CloseReason::Protocol,

@@ -181,14 +181,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_is_sent_is_a_command_or_an_error_and_no_panic(text in ".{0,200}") {
+        fn arbitrary_text_is_a_command_or_an_error(text in ".{0,200}") {
             if let Err(InvalidCommand { problem, .. }) = read(&text) {
                 prop_assert!([ErrorCode::MalformedJson, ErrorCode::InvalidRequest].contains(&problem.code()));
             }
         }
 
         #[test]
-        fn whatever_stands_where_something_else_should_is_named_and_not_quoted(
+        fn wrong_types_are_named_but_not_quoted(
             cmd in prop_oneof![Just("auth"), Just("subscribe"), Just("unsubscribe"), Just("request")],
             field in prop_oneof![Just("token"), Just("stream_id"), Just("after"), Just("method"), Just("path"), Just("headers")],
             secret in "[a-z]{20,60}",
@@ -203,7 +203,7 @@ mod tests {
         }
 
         #[test]
-        fn a_call_is_read_as_it_was_written(
+        fn request_command_round_trips(
             method in prop_oneof![Just("GET"), Just("POST"), Just("PUT"), Just("DELETE")],
             target in "/[a-z/:-]{0,30}(\\?[a-z=&0-9]{0,20})?",
             key in "[!-~]{1,255}",

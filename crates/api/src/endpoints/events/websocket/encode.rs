@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn every_message_is_json() {
+    async fn every_message_is_valid_json() {
         let stream = StreamId::SUBSCRIPTIONS;
         let said = Event { index: 3, event_type: EventType::StatusUpdate, timestamp: 9, data: "{\"a\":[]}".into() };
         assert_eq!(json(&success("a\"b", "{}")), json!({ "id": "a\"b", "type": "success", "data": {} }));
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_response_becomes_data_or_an_error() {
+    async fn http_response_becomes_data_or_an_error() {
         let make = |status: u16, media_type: &str, body: &str| {
             let body = Body::from(body.to_owned());
             Response::builder().status(status).header(CONTENT_TYPE, media_type).body(body).unwrap()

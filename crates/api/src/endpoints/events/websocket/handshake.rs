@@ -97,14 +97,14 @@ mod tests {
     }
 
     #[test]
-    fn the_example_of_the_rfc() {
+    fn rfc_6455_example_is_accepted() {
         let response = with("", None).unwrap();
         assert_eq!(response.status(), 101);
         assert_eq!(response.headers()[SEC_WEBSOCKET_ACCEPT], "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=");
     }
 
     #[test]
-    fn what_is_no_handshake() {
+    fn invalid_handshakes_are_refused() {
         use HandshakeError::{Key, NotAnUpgrade, Version};
         for (name, value, expected) in [
             ("connection", None, NotAnUpgrade),
